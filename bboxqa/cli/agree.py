@@ -26,6 +26,7 @@ from bboxqa.report.registry import AGREEMENT_VIEWS
 if TYPE_CHECKING:
     from bboxqa.model.diagnosis import Diagnosis, Story
     from bboxqa.report.agreement_result import AgreementResult
+    from bboxqa.report.pages.page_file import PageTarget
 
 
 @click.command()
@@ -79,7 +80,10 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Print who, what and where lowers agreement as tables, and with --out write them.",
 )
-@path_option("--report", "Write a page of html that shows the result to this file.")
+@path_option(
+    "--report",
+    "Write a page of html that shows the result to this file, or with --split to this folder.",
+)
 @page_options
 @quiet_option("Print the figures of agreement only.")
 @format_option(*AGREEMENT_VIEWS)
@@ -98,7 +102,8 @@ def agree(
     diagnose: bool,
     report: Path | None,
     images: tuple[Path, ...],
-    top: int,
+    top: int | None,
+    split: bool,
     quiet: bool,
     output_format: str,
     **options: Any,
@@ -128,12 +133,7 @@ def agree(
         from bboxqa.report.result_files import check_folder
 
         check_folder(out, force=force)
-    if report is not None:
-        from bboxqa.report.pages.page_file import check_page
-
-        check_page(report, force=force)
-    elif images:
-        raise click.UsageError("--images is for --report FILE, which is missing")
+    page = _page(report, images, top, split=split, force=force)
     with tracking() as progress:
         result = agree_files(
             source,
@@ -141,11 +141,11 @@ def agree(
             reference=reference,
             predictions=_predictions(predictions, score),
             memory=memory,
-            digest=bool(out or report),
-            diagnosed=diagnose or report is not None,
+            digest=bool(out or page),
+            diagnosed=diagnose or page is not None,
             progress=progress,
         )
-        wanted = diagnose or report is not None
+        wanted = diagnose or page is not None
         in_text = output_format == "text" and not quiet
         told, failure = _told(result, wanted=wanted, written=out is not None, in_text=in_text)
     diagnosis = _whole(told)
@@ -154,7 +154,7 @@ def agree(
         shown = {"story": told, "diagnose": diagnose or failure is not None}
     elif diagnose and output_format == "json":
         shown = {"diagnosis": diagnosis}
-    written = _write(result, diagnosis, out, report, images, top, raw_csv=raw_csv)
+    written = _write(result, diagnosis, out, page, raw_csv=raw_csv)
     show(AGREEMENT_VIEWS, result, output_format, written, quiet=quiet, **shown)
     if failure is not None:
         click.echo("The figures are whole, but what lowers agreement was not found:", err=True)
@@ -192,18 +192,32 @@ def _predictions(path: Path | None, score: float | None) -> Any:
     return None if path is None else Predictions(path, 0.5 if score is None else score)
 
 
+def _page(
+    path: Path | None, images: tuple[Path, ...], top: int | None, *, split: bool, force: bool
+) -> "PageTarget | None":
+    """Return where the page goes, if one was asked for."""
+    if path is None:
+        for name, given in (("--images", images), ("--split", split)):
+            if given:
+                raise click.UsageError(f"{name} is for --report FILE, which is missing")
+        return None
+    from bboxqa.report.pages.page_file import PageTarget
+
+    page = PageTarget(path, images, split, top)
+    page.check(force=force)
+    return page
+
+
 def _write(
     result: "AgreementResult",
     diagnosis: "Diagnosis | None",
     out: Path | None,
-    report: Path | None,
-    images: tuple[Path, ...],
-    top: int,
+    page: "PageTarget | None",
     *,
     raw_csv: bool,
 ) -> list[Path]:
     """Write the folder and the page that were asked for, and return what was written."""
-    if out is None and report is None:
+    if out is None and page is None:
         return []
     from bboxqa.report.agreement_summary import summary
     from bboxqa.report.result_files import documents_of, write_folder
@@ -213,12 +227,11 @@ def _write(
     if out is not None:
         write_folder(result, documents, out, diagnosis=diagnosis, raw_csv=raw_csv)
         written.append(out)
-    if report is not None:
-        from bboxqa.pipelines.result_pages import result_page
-        from bboxqa.report.pages.page_file import write_page
+    if page is not None:
+        from bboxqa.pipelines.result_pages import write_result
 
-        write_page(report, result_page(documents, images, top=top))
-        written.append(report)
+        write_result(documents, page)
+        written.append(page.page)
     return written
 
 

@@ -117,15 +117,20 @@ def written_option() -> Callable[[_Command], _Command]:
     return path_option("--out", "Write to this file instead of printing.", to="output")
 
 
+def split_option(command: _Command) -> _Command:
+    """Add the option that makes a folder of a page."""
+    text = "Write the page as a folder: index.html, with style, script and images as files."
+    return click.option("--split", is_flag=True, help=text)(command)
+
+
 def page_options(command: _Command) -> _Command:
     """Add the options of pages: what they show of images."""
     command = click.option(
         "--top",
         type=click.IntRange(min=0),
-        default=50,
         metavar="NUMBER",
-        help="How many of the worst images a page shows; default 50.",
-    )(command)
+        help="How many of the worst images a page shows; default 50, with --split 1000.",
+    )(split_option(command))
     return click.option(
         "--images",
         multiple=True,

@@ -10,24 +10,41 @@ from bboxqa.cli.options import page_options, path_option
 @click.command()
 @click.argument("run", metavar="RUN_DIR", type=click.Path(path_type=Path))
 @page_options
-@path_option("--out", "Write the page to this file; default RUN_DIR/report.html.")
-@click.option("--force", is_flag=True, help="Replace a file that is no page of bboxqa.")
-def report(*, run: Path, images: tuple[Path, ...], top: int, out: Path | None, force: bool) -> int:
+@path_option(
+    "--out",
+    "Write the page to this file; default RUN_DIR/report.html, and RUN_DIR/report with --split.",
+)
+@click.option(
+    "--force",
+    is_flag=True,
+    help="Replace a file that is no page of bboxqa, or with --split an earlier folder of pages.",
+)
+def report(
+    *,
+    run: Path,
+    images: tuple[Path, ...],
+    top: int | None,
+    split: bool,
+    out: Path | None,
+    force: bool,
+) -> int:
     """Make a page of a result that `bboxqa agree --out RUN_DIR` saved.
 
     \b
       bboxqa agree export.json --diagnose --out results/
       bboxqa report results/ --images images/
+      bboxqa report results/ --images images/ --split   a folder with all images
 
     The page is one file that opens offline: the verdict, where agreement is lost, the annotators,
     the categories, and the images that cost most agreement with the boxes of each annotator.
     """  # noqa: D301 - click reads the sign
-    from bboxqa.pipelines.result_pages import saved_page
-    from bboxqa.report.pages.page_file import check_page, write_page
+    from bboxqa.pipelines.result_pages import write_saved
+    from bboxqa.report.pages.page_file import PageTarget
 
-    target = run / "report.html" if out is None else out
+    path = run / ("report" if split else "report.html") if out is None else out
+    target = PageTarget(path, images, split, top)
     if out is not None or run.is_dir():
-        check_page(target, force=force)
-    write_page(target, saved_page(run, images, top=top))
-    click.echo(f"Written: {target}")
+        target.check(force=force)
+    write_saved(run, target)
+    click.echo(f"Written: {target.page}")
     return 0

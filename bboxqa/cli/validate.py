@@ -18,6 +18,7 @@ from bboxqa.cli.options import (
     memory_option,
     path_option,
     quiet_option,
+    split_option,
     written_option,
 )
 from bboxqa.cli.validate_settings import validate_settings
@@ -26,6 +27,7 @@ from bboxqa.report.registry import FINDING_VIEWS, view
 if TYPE_CHECKING:
     from bboxqa.model.findings import FoundReport
     from bboxqa.model.settings import ValidateSettings
+    from bboxqa.report.pages.page_file import PageTarget
 
 # People read so many findings of each rule, programs all.
 _LISTED = {"text": 10, "html": 100}
@@ -90,7 +92,11 @@ _LISTED = {"text": 10, "html": 100}
 @click.option(
     "--in-place", is_flag=True, help="With --fix: change the file itself, and keep NAME.json.bak."
 )
-@click.option("--force", is_flag=True, help="Replace an existing NAME.fixed.json.")
+@click.option(
+    "--force",
+    is_flag=True,
+    help="Replace an existing NAME.fixed.json, and with --split a folder of pages.",
+)
 @path_option("--baseline", "Report only findings that are not in this file.")
 @path_option("--write-baseline", "Write all findings to this file as known, and exit with 0.")
 @click.option(
@@ -108,6 +114,7 @@ _LISTED = {"text": 10, "html": 100}
     "nearest pyproject.toml. Options on the command line replace them.",
 )
 @path_option("--report", "Write a page of html with pictures of the findings to this file.")
+@split_option
 @written_option()
 def validate(
     *, paths: tuple[Path, ...], config: str | None, exit_zero: bool, **options: Any
@@ -127,18 +134,13 @@ def validate(
         return 1 if changed and not exit_zero else 0
     if options["fix"]:
         paths = write_fixed_files(paths, settings, options)
-    if options["report"] is not None:
-        from bboxqa.report.pages.page_file import check_page
-
-        refuse_input_as_output(options["report"], paths)
-        check_page(options["report"], force=False)
+    page = _page(paths, options)
     report = _report(paths, settings, options)
-    if options["report"] is not None:
-        from bboxqa.pipelines.result_pages import report_page
-        from bboxqa.report.pages.page_file import write_page
+    if page is not None:
+        from bboxqa.pipelines.result_pages import write_report
 
-        write_page(options["report"], report_page(report, options["images"] or ()))
-        click.echo(f"Written: {options['report']}", err=True)
+        write_report(report, page)
+        click.echo(f"Written: {page.page}", err=True)
     if options["write_baseline"]:
         _check_examined(report)
         _write_baseline(options["write_baseline"], report)
@@ -159,6 +161,10 @@ def _check_options(paths: tuple[Path, ...], options: dict[str, Any]) -> None:
             "--unsafe-fixes goes with --fix or --diff",
         ),
         (options["in_place"] and not fix, "--in-place goes with --fix"),
+        (
+            options["split"] and options["report"] is None,
+            "--split is for --report FOLDER, which is missing",
+        ),
         (fix and diff, "--diff writes nothing; give either --fix or --diff"),
         (baseline and write_baseline, "give either --baseline or --write-baseline"),
         (
@@ -187,6 +193,18 @@ def _check_options(paths: tuple[Path, ...], options: dict[str, Any]) -> None:
             raise click.UsageError(message)
     for target in (options["output"], write_baseline):
         refuse_input_as_output(target, paths)
+
+
+def _page(paths: tuple[Path, ...], options: dict[str, Any]) -> "PageTarget | None":
+    """Return where the page goes, if one was asked for."""
+    if options["report"] is None:
+        return None
+    from bboxqa.report.pages.page_file import PageTarget
+
+    refuse_input_as_output(options["report"], paths)
+    page = PageTarget(options["report"], options["images"] or (), options["split"])
+    page.check(force=options["split"] and options["force"])
+    return page
 
 
 def _report(

@@ -2,9 +2,11 @@
 
 import json
 import shutil
+from io import BytesIO
 from pathlib import Path
 
 import pytest
+from PIL import Image
 from support.cli import run
 from support.datasets import annotation, document, write
 
@@ -16,6 +18,7 @@ QUIET = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
     "--disable-background-networking", "--disable-component-update",
 ]  # fmt: skip
+N_IMAGES = 1000
 HOSTILE = [
     "<script>document.title = 'broken'</script>",
     '"><img src=x onerror="document.title = \'broken\'">',
@@ -90,6 +93,45 @@ def batch(folder):
     return folder / "batch/index.html"
 
 
+@pytest.fixture(scope="module")
+def split(folder):
+    """The pages, in a folder, of a thousand images."""
+    content = BytesIO()
+    Image.new("RGB", (60, 40), "teal").save(content, "PNG")
+    (folder / "pixels").mkdir()
+    images = [
+        {"id": n, "file_name": f"{n:04}.png", "width": 60, "height": 40} for n in range(N_IMAGES)
+    ]
+    for image in images:
+        (folder / "pixels" / image["file_name"]).write_bytes(content.getvalue())
+    records = [
+        {
+            "id": 2 * n + a, "image_id": n, "category_id": (n + a * (n % 3 == 0)) % 2,
+            "annotator": f"p{a}", "bbox": [5, 5 + a * (n % 7), 20, 20],
+        }
+        for n in range(N_IMAGES) for a in range(2)
+    ]  # fmt: skip
+    categories = [{"id": 0, "name": "cow"}, {"id": 1, "name": "sheep"}]
+    data = {"images": images, "categories": categories, "annotations": records}
+    path = write(folder / "thousand.json", data)
+    done = run(
+        "agree", path, "--bootstrap", "40", "--images", folder / "pixels", "--report",
+        folder / "split", "--split",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return folder / "split"
+
+
+@pytest.fixture(scope="module")
+def split_index(split):
+    return split / "index.html"
+
+
+@pytest.fixture(scope="module")
+def split_images(split):
+    return split / "images-20.html"
+
+
 @pytest.fixture
 def opened(browser):
     """Return a function that opens a page, which may neither complain nor ask for anything."""
@@ -111,12 +153,18 @@ def opened(browser):
         context.close()
 
 
-@pytest.mark.parametrize("name", ["agreement", "hostile", "findings", "batch"])
+@pytest.mark.parametrize(
+    "name", ["agreement", "hostile", "findings", "batch", "split_index", "split_images"]
+)
 def test_a_page_opens_offline_without_a_complaint_and_fits(name, opened, request):
     path = request.getfixturevalue(name)
     page = opened(path)
     assert page.complaints == []
-    assert [url for url in page.requests if not url.startswith("data:")] == [path.as_uri()]
+    asked = [url for url in page.requests if not url.startswith("data:")]
+    if name.startswith("split"):
+        assert all(url.startswith(f"{path.parent.as_uri()}/") for url in page.requests)
+    else:
+        assert asked == [path.as_uri()]
     for width in (1280, 390):
         page.set_viewport_size({"width": width, "height": 900})
         assert page.evaluate("innerWidth") == width
@@ -124,9 +172,13 @@ def test_a_page_opens_offline_without_a_complaint_and_fits(name, opened, request
 
 
 @pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed in .venv")
-@pytest.mark.parametrize("name", ["agreement", "findings", "batch"])
+@pytest.mark.parametrize("name", ["agreement", "findings", "batch", "split_index", "split_images"])
 def test_axe_finds_nothing(name, opened, request):
     page = opened(request.getfixturevalue(name))
+    # The first of a thousand are like the others.
+    page.evaluate(
+        "document.querySelectorAll('.tile:nth-child(n + 9)').forEach((each) => each.remove())"
+    )
     page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
     # Evaluated by the debugger, which no policy of the page forbids.
     page.evaluate(AXE.read_text("utf-8"))
@@ -309,4 +361,65 @@ def test_without_a_script_everything_is_shown(browser, agreement):
     assert page.locator(".controls").is_hidden()
     assert page.locator(".image").first.is_visible()
     assert page.locator("button").count() == 0
+    context.close()
+
+
+def test_a_folder_of_a_thousand_images_opens_in_two_seconds(opened, split):
+    page = opened(split / "index.html")
+    (milliseconds,) = page.evaluate(
+        "performance.getEntriesByType('navigation').map((each) => each.duration)"
+    )
+    assert milliseconds < 2000
+    assert page.complaints == []
+    assert page.locator(".tile").count() == N_IMAGES
+    own = split.as_uri()
+    assert all(url.startswith(f"{own}/") for url in page.requests)
+    # Only what can be seen is loaded.
+    n_loaded = sum(url.endswith(".webp") for url in page.requests)
+    assert n_loaded < N_IMAGES / 4
+    image = page.locator(".tile img").first
+    image.scroll_into_view_if_needed()
+    page.wait_for_function("(image) => image.complete", arg=image.element_handle())
+    assert image.evaluate("(image) => image.naturalWidth") == 60
+
+
+def test_a_tile_leads_to_what_was_drawn_and_back(opened, split):
+    page = opened(split / "index.html")
+    page.locator("[data-name='0999.png'] a").click()
+    page.wait_for_url("**/images-7.html#image-334")
+    image = page.locator("#image-334")
+    assert image.locator("h3").inner_text() == "334. 0999.png"
+    assert image.evaluate("(image) => Math.abs(image.getBoundingClientRect().top) < 120")
+    assert image.locator(".shape").count() == 2
+    page.uncheck(".controls [name=annotator][value='1']")
+    assert image.locator(".shape:not(.off)").count() == 1
+    page.get_by_role("link", name="Back to the result").click()
+    page.wait_for_url("**/index.html#images")
+    assert page.complaints == []
+
+
+def test_tiles_are_found_and_sorted(opened, split):
+    page = opened(split / "index.html")
+    shown = page.locator(".tile:not([hidden])")
+    page.fill("[name=find]", "0007")
+    assert shown.evaluate_all("(all) => all.map((each) => each.dataset.name)") == ["0007.png"]
+    page.fill("[name=find]", "")
+    page.check("[name=kind][value='class conflict']")
+    assert page.inner_text("output") == "334 of 1000 images shown"
+    page.uncheck("[name=kind][value='class conflict']")
+    page.select_option("[name=order]", "name")
+    assert shown.nth(1).get_attribute("data-name") == "0001.png"
+    page.select_option("[name=category]", "0")
+    # Where both chose the other category, it is not among the images.
+    assert page.inner_text("output") == "667 of 1000 images shown"
+
+
+def test_without_a_script_tiles_lead_to_their_pages(browser, split):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto((split / "index.html").as_uri())
+    assert page.locator(".controls").is_hidden()
+    page.locator(".tile a").nth(60).click()
+    page.wait_for_url("**/images-2.html#image-61")
+    assert page.locator("#image-61 .shape").first.is_visible()
     context.close()

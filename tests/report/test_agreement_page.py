@@ -15,10 +15,11 @@ from support.cli import run
 
 import bboxqa
 from bboxqa.core.errors import DatasetError
-from bboxqa.pipelines.result_pages import saved_page
+from bboxqa.pipelines.result_pages import write_saved
 from bboxqa.report.agreement_summary import summary
 from bboxqa.report.pages.agreement_page import agreement_page
 from bboxqa.report.pages.html_document import interval, number, percent
+from bboxqa.report.pages.page_file import PageTarget
 from bboxqa.report.pages.pictures import Pixels, legend, line_style, pictures
 from bboxqa.report.pages.verdict import verdict
 from bboxqa.report.result_files import documents_of
@@ -483,7 +484,7 @@ def test_report_of_an_edited_result(name, change, message, saved, tmp_path):
     folder = Path(shutil.copytree(saved, tmp_path / "run"))
     change(folder / name)
     with pytest.raises(DatasetError) as raised:
-        saved_page(folder)
+        write_saved(folder, PageTarget(tmp_path / "page.html"))
     assert re.search(message, str(raised.value))
     assert "make the result again with `bboxqa agree … --out FOLDER`" in str(raised.value)
 

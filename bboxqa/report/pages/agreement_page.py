@@ -1,7 +1,7 @@
 """The page of an agreement: the verdict, the evidence and the worst images."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -10,8 +10,9 @@ from bboxqa.core.text import count
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.report.pages.cards import annotator_cards
 from bboxqa.report.pages.html_document import interval, number, percent, render
+from bboxqa.report.pages.image_pages import INDEX, image_address, image_pages
 from bboxqa.report.pages.page_charts import drawn_sections, page_charts
-from bboxqa.report.pages.pictures import Pixels, legend, pictures
+from bboxqa.report.pages.pictures import Picture, Pixels, ShownImages, shown_images
 from bboxqa.report.pages.reproduce import command
 from bboxqa.report.pages.sections.registry import sections
 from bboxqa.report.pages.sections.section import Section, table_rows
@@ -43,41 +44,63 @@ def agreement_page(
     top : int
         How many of the worst images are shown.
     """
-    pixels = pixels or {}
+    return _page(documents, _shown(documents, pixels or {}, top))
+
+
+def agreement_pages(
+    documents: Mapping[str, Mapping[str, Any]],
+    pixels: Mapping[str, Pixels] | None = None,
+    *,
+    top: int,
+) -> Iterator[tuple[str, str]]:
+    """Yield the pages of a result of `agree` in a folder, each with its name.
+
+    "index.html" is the page of `agreement_page`, which has the same parameters; its images lead to
+    those of `image_pages`. Style, script and pixels are files beside them.
+    """
+    images = _shown(documents, pixels or {}, top)
+    yield INDEX, _page(documents, images, linked=True)
+    yield from image_pages(images)
+
+
+def _shown(
+    documents: Mapping[str, Mapping[str, Any]], pixels: Mapping[str, Pixels], top: int
+) -> ShownImages:
+    people = _names(documents.get("diagnosis"))
+    return shown_images(documents.get("worst_images"), pixels, top, people)
+
+
+def _page(
+    documents: Mapping[str, Mapping[str, Any]], images: ShownImages, *, linked: bool = False
+) -> str:
     summary, manifest = documents["summary"], documents["manifest"]
-    diagnosis, worst = documents.get("diagnosis"), documents.get("worst_images")
+    diagnosis = documents.get("diagnosis")
     part = summary["thresholds"][0]
-    images = [] if worst is None else worst["images"][:top]
-    names = legend(images, _names(diagnosis))
-    shown = pictures(images, names, pixels)
     further = sections(documents)
     settings = manifest["settings"]
     return render(
         "agreement",
+        linked=linked,
         title=_title(summary, part),
         kicker=f"{_title(summary, part)}{_on(summary)}",
         summary=summary,
         part=part,
         diagnosis=diagnosis,
         verdict=verdict(summary, settings, diagnosis),
-        sections=_sections(summary, diagnosis, further, has_images=bool(shown)),
+        sections=_sections(summary, diagnosis, further, has_images=bool(images.pictures)),
         further=drawn_sections(further),
-        charts=page_charts(summary, settings, diagnosis, worst),
+        charts=page_charts(summary, settings, diagnosis, documents.get("worst_images")),
         figures=_figures(part),
-        threshold_label=f"{_measure(worst)} {part['iou_threshold']:g}",
-        measure=_measure(worst),
+        threshold_label=f"{images.measure} {part['iou_threshold']:g}",
         tables={} if diagnosis is None else diagnosis["tables"],
         pairs=_table(part["pairs"]),
         categories=_table(part["categories"]),
         confused=_confused(diagnosis),
-        costs=_costs(images),
-        cards=annotator_cards(diagnosis, names),
+        costs=_costs(images.pictures),
+        cards=annotator_cards(diagnosis, images.legend),
         few_cards=_FEW_CARDS,
-        pictures=shown,
-        n_images=0 if worst is None else worst["n_images"],
-        has_pixels=any(each.pixels for each in shown),
-        kinds=sorted({kind for each in shown for kind in each.kinds}),
-        legend=names,
+        images=images,
+        address_of=image_address if linked else None,
         command=command(
             manifest,
             msgspec.json.decode(msgspec.json.encode(AgreeSettings())),
@@ -101,9 +124,10 @@ def _confused(diagnosis: Mapping[str, Any] | None) -> dict[str, Any]:
     return {"columns": ["category", "others", "n"], "rows": rows}
 
 
-def _costs(images: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    names = ("file_name", "cost", "alpha", "f1")
-    return _table([{name: image[name] for name in names} for image in images])
+def _costs(images: Sequence[Picture]) -> dict[str, Any]:
+    columns = ["file_name", "cost", "alpha", "f1"]
+    rows = [[image.name, image.cost, image.alpha, image.f1] for image in images]
+    return {"columns": columns, "rows": rows}
 
 
 def _title(summary: Mapping[str, Any], part: Mapping[str, Any]) -> str:
@@ -137,10 +161,6 @@ def _sections(
     if has_images:
         titles["images"] = "Images"
     return titles | {"reproduce": "How to reproduce"}
-
-
-def _measure(worst: Mapping[str, Any] | None) -> str:
-    return "IoU" if worst is None else str(worst["measure"])
 
 
 def _figures(part: Mapping[str, Any]) -> dict[str, Any]:

@@ -27,7 +27,9 @@ class FoundPicture:
     paths: Sequence[str]
 
 
-def findings_page(report: FoundReport, pixels: Mapping[str, Pixels] | None = None) -> str:
+def findings_page(
+    report: FoundReport, pixels: Mapping[str, Pixels] | None = None, *, linked: bool = False
+) -> str:
     """Return the page of a report: its files, what each rule found, and where.
 
     Parameters
@@ -35,10 +37,13 @@ def findings_page(report: FoundReport, pixels: Mapping[str, Pixels] | None = Non
     report : FoundReport
     pixels : mapping of str to Pixels, optional
         The pixels of images by file name; others are blank.
+    linked : bool
+        Whether style and script are files beside the page.
     """
     found = groups(report)
     return render(
         "findings",
+        linked=linked,
         title="Findings of bboxqa validate",
         report=report,
         counts=severity_counts(report),

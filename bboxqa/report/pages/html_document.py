@@ -13,20 +13,35 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 
-def render(template: str, **values: Any) -> str:
+ASSETS = ("page.css", "page.js")
+"""The style and the script of all pages."""
+
+
+def render(template: str, *, linked: bool = False, **values: Any) -> str:
     """Return a page: `template`.html.j2 with values, in which no text of a user is markup.
 
     Nothing is loaded from elsewhere, and nothing runs but the script of the page, whatever the
-    names in a file say: the policy of the page allows its own style and script by their hashes.
+    names in a file say: the policy of the page allows its own style and script by their hashes. If
+    they are `linked`, they are files beside the page, and the policy allows what lies there.
     """
-    style, script = _asset("page.css"), _asset("page.js")
+    style, script = map(asset, ASSETS)
+    styles, scripts, images = (
+        ("'self'", "'self'", "'self'")
+        if linked
+        else (f"'{_hash(style)}'", f"'{_hash(script)}'", "data:")
+    )
     policy = (
-        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
-        "img-src data:; base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; style-src {styles}; script-src {scripts}; img-src {images}; "
+        "base-uri 'none'; form-action 'none'"
     )
     page = _environment().get_template(f"{template}.html.j2")
     return page.render(
-        policy=policy, style=style, script=script, generator=f"bboxqa {__version__}", **values
+        policy=policy,
+        linked=linked,
+        style=style,
+        script=script,
+        generator=f"bboxqa {__version__}",
+        **values,
     )
 
 
@@ -54,7 +69,8 @@ def _shown(value: object) -> object:
 
 
 @cache
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """Return the content of one of `ASSETS`, which is no text of a user."""
     from markupsafe import Markup
 
     return Markup(files("bboxqa.report.pages").joinpath(name).read_text("utf-8"))  # noqa: S704

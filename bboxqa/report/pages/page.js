@@ -149,11 +149,11 @@ if (controls) {
         shape.classList.toggle("off", isOff);
       }
       return (kinds.length === 0 || kinds.some((kind) => own.includes(kind)))
-        && (category === "" || shapes.some((shape) => shape.dataset.category === category));
+        && (category === "" || image.dataset.categories.split("|").includes(category));
     };
   };
   const all = controls.querySelector("[name=all]");
-  all.addEventListener("input", () => {
+  all?.addEventListener("input", () => {
     for (const box of controls.querySelectorAll("[name=annotator]")) box.checked = all.checked;
   });
   arrange(controls, list, "images", { alpha: lowest("alpha"), f1: lowest("f1"), name: byName }, filter);
@@ -162,7 +162,7 @@ if (controls) {
     const step = { j: 1, k: -1 }[event.key];
     const isTyping = event.target.closest?.("input[type=search], select, textarea");
     if (!step || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
-    const visible = [...list.children].filter((image) => !image.hidden);
+    const visible = [...list.querySelectorAll(".image:not([hidden])")];
     const tops = visible.map((image) => image.getBoundingClientRect().top - 60);
     const next = step > 0 ? tops.findIndex((top) => top > 5) : tops.findLastIndex((top) => top < -5);
     visible[next]?.scrollIntoView();

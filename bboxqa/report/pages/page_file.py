@@ -1,13 +1,54 @@
 """Pages as files."""
 
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from bboxqa.core.errors import OutputError
-from bboxqa.core.files import write_atomically
+from bboxqa.core.files import filled_folder, write_atomically
+from bboxqa.report.pages.html_document import ASSETS, asset
+from bboxqa.report.pages.image_pages import INDEX
+
+PIXELS = "images"
+"""The folder of the pixels of images in a folder of pages."""
 
 # Of base.html.j2.
 _MARK = b'<meta name="generator" content="bboxqa'
 _HEAD = 4096
+_TOP, _TOP_OF_FOLDER = 50, 1000
+# What a folder of pages holds, and what a folder of pixels does.
+_OWN = re.compile(rf"{re.escape(INDEX)}|{'|'.join(map(re.escape, ASSETS))}|images-\d+\.html")
+_OWN_PIXELS = re.compile(r"\d+\.webp")
+
+
+@dataclass(frozen=True, slots=True)
+class PageTarget:
+    """Where a page goes, and what it shows of images."""
+
+    path: Path
+    images: Sequence[Path] = ()
+    """Folders of image files; nothing outside them is opened."""
+    split: bool = False
+    """Whether it is a folder, with style, script and images as files, rather than one file."""
+    n_images: int | None = None
+
+    @property
+    def top(self) -> int:
+        """How many of the worst images are shown."""
+        if self.n_images is not None:
+            return self.n_images
+        return _TOP_OF_FOLDER if self.split else _TOP
+
+    @property
+    def page(self) -> Path:
+        """The file to open."""
+        return self.path / INDEX if self.split else self.path
+
+    def check(self, *, force: bool) -> None:
+        """Refuse to write where something else is; see `check_page` and `check_page_folder`."""
+        (check_page_folder if self.split else check_page)(self.path, force=force)
 
 
 def check_page(path: Path, *, force: bool) -> None:
@@ -18,15 +59,58 @@ def check_page(path: Path, *, force: bool) -> None:
     """
     if not path.parent.is_dir():
         raise OutputError(f"{path}: cannot be written: there is no folder {path.parent}")
+    if path.is_dir():
+        raise OutputError(f"{path}: is a folder; name a file, or give --split")
     if force or not path.is_file():
         return
+    if not _is_page(path):
+        raise OutputError(f"{path}: is no page of bboxqa; name another file, or give --force")
+
+
+def check_page_folder(folder: Path, *, force: bool) -> None:
+    """Refuse to write a folder of pages where something else is.
+
+    Raises OutputError for a folder of pages that was written before, unless `force`, and always for
+    a file and for a folder that holds anything else.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise OutputError(f"{folder}: is a file; name a folder, or leave out --split")
+    try:
+        found = [*folder.iterdir()] if folder.is_dir() else []
+        if not found:
+            return
+        if other := _other_file(found):
+            problem = f"holds {other.relative_to(folder)}, which is no part of a page"
+            raise OutputError(f"{folder}: {problem}; name another folder")
+        if not _is_page(folder / INDEX):
+            raise OutputError(f"{folder}: holds no page of bboxqa; name another folder")
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot be read: {error.strerror}") from None
+    if not force:
+        raise OutputError(f"{folder}: holds a page; name another folder, or give --force")
+
+
+def _other_file(found: Iterable[Path]) -> Path | None:
+    """Return a file or folder that is no part of a folder of pages, if there is one."""
+    for each in found:
+        if each.name == PIXELS and each.is_dir() and not each.is_symlink():
+            for file in each.iterdir():
+                if not (_OWN_PIXELS.fullmatch(file.name) and file.is_file()):
+                    return file
+        elif not (_OWN.fullmatch(each.name) and each.is_file()):
+            return each
+    return None
+
+
+def _is_page(path: Path) -> bool:
+    """Return whether a file is a page of bboxqa."""
     try:
         with path.open("rb") as file:
-            head = file.read(_HEAD)
+            return _MARK in file.read(_HEAD)
+    except FileNotFoundError:
+        return False
     except OSError as error:
         raise OutputError(f"{path}: cannot be written: {error.strerror}") from None
-    if _MARK not in head:
-        raise OutputError(f"{path}: is no page of bboxqa; name another file, or give --force")
 
 
 def write_page(path: Path, page: str) -> None:
@@ -34,4 +118,32 @@ def write_page(path: Path, page: str) -> None:
 
     Raises OutputError if it cannot be written.
     """
-    write_atomically(path, page.encode("utf-8", "backslashreplace"))
+    write_atomically(path, _encoded(page))
+
+
+@contextmanager
+def page_folder(folder: Path) -> Iterator[Path]:
+    """Yield a hidden folder to fill with pages, beside style and script.
+
+    It takes the place of an earlier folder of pages as a whole. Raises OutputError if it cannot be
+    written, or the earlier one holds anything else by then.
+    """
+    target = folder.resolve()
+    try:
+        with filled_folder(target, last=INDEX) as scratch:
+            for name in ASSETS:
+                (scratch / name).write_text(asset(name), "utf-8")
+            yield scratch
+            check_page_folder(target, force=True)
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot be written: {error.strerror}") from None
+
+
+def write_pages(folder: Path, pages: Iterable[tuple[str, str]]) -> None:
+    """Write pages, each with its name, into the folder of `page_folder`."""
+    for name, page in pages:
+        (folder / name).write_bytes(_encoded(page))
+
+
+def _encoded(page: str) -> bytes:
+    return page.encode("utf-8", "backslashreplace")

@@ -65,6 +65,7 @@ class Picture:
     """The size of letters, in pixels of the image."""
     asked: Sequence[tuple[str, str]]
     """Annotators with their styles."""
+    categories: Sequence[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +86,23 @@ class Legend:
         if self.n_annotators <= len(SERIES) * len(DASHES):
             return line_style(self.annotators[annotator])
         return line_style(beside.index(annotator)) if annotator in beside else ""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownImages:
+    """The images that a page, or several of one result, show."""
+
+    pictures: Sequence[Picture]
+    legend: Legend
+    kinds: Sequence[str]
+    n_images: int
+    """How many images the result has."""
+    measure: str
+
+    @property
+    def has_pixels(self) -> bool:
+        """Whether the pixels of any are known."""
+        return any(each.pixels for each in self.pictures)
 
 
 def line_style(place: int) -> str:
@@ -125,6 +143,28 @@ def pictures(
     ]
 
 
+def shown_images(
+    worst: Mapping[str, Any] | None,
+    pixels: Mapping[str, Pixels],
+    top: int,
+    every: Sequence[str] = (),
+) -> ShownImages:
+    """Return the first images of the document "worst_images"; none without a document.
+
+    `every` are the annotators of the result, in the order of their styles.
+    """
+    images = [] if worst is None else worst["images"][:top]
+    names = legend(images, every)
+    shown = pictures(images, names, pixels)
+    return ShownImages(
+        shown,
+        names,
+        sorted({kind for each in shown for kind in each.kinds}),
+        0 if worst is None else worst["n_images"],
+        "IoU" if worst is None else str(worst["measure"]),
+    )
+
+
 def _picture(number: int, image: Mapping[str, Any], of: Legend, pixels: Pixels | None) -> Picture:
     people = _people(image)
     shapes = [_drawn(shape, of, people) for shape in image["shapes"]]
@@ -147,6 +187,7 @@ def _picture(number: int, image: Mapping[str, Any], of: Legend, pixels: Pixels |
         labels=_labels(image, letter),
         letter=letter,
         asked=[(name, of.style(name, people)) for name in people],
+        categories=sorted({shape.category for shape in shapes}),
     )
 
 

@@ -1,0 +1,249 @@
+"""Pages as folders: what they hold leads nowhere else, and nothing of a user is lost."""
+
+import re
+import shutil
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from PIL import Image
+from support.cli import run
+from support.datasets import annotation, document, write
+
+import bboxqa
+from bboxqa.core.errors import DatasetError, OutputError
+from bboxqa.pipelines.result_pages import write_result
+from bboxqa.report.agreement_summary import summary
+from bboxqa.report.pages.page_file import PageTarget, page_folder
+from bboxqa.report.result_files import documents_of
+
+N_IMAGES = 60
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    """The documents of a result with names that are paths, and a folder with three images."""
+    pixels = tmp_path_factory.mktemp("pixels")
+    names = ["../outside.png", "/etc/passwd", "a/b.png"] + [f"{n}.png" for n in range(3, N_IMAGES)]
+    images = [
+        {"id": n, "file_name": name, "width": 30, "height": 20} for n, name in enumerate(names)
+    ]
+    (pixels / "a").mkdir()
+    for name in names[2:5]:
+        Image.new("RGB", (30, 20), "teal").save(pixels / name)
+    Image.new("RGB", (30, 20)).save(pixels.parent / "outside.png")
+    records = [
+        {
+            "id": 2 * n + a, "image_id": n, "category_id": 1, "annotator": f"p{a}",
+            "bbox": [2 + a * (n % 5), 3, 9, 8],
+        }
+        for n in range(N_IMAGES) for a in range(2)
+    ]  # fmt: skip
+    categories = [{"id": 1, "name": "cow"}]
+    data = bboxqa.read_coco({"images": images, "categories": categories, "annotations": records})
+    result = bboxqa.agree(data, bootstrap=0)
+    documents = documents_of(result, summary(result), result.diagnose())
+    # Without the charts of a diagnosis, pages are quick to make.
+    return {name: documents[name] for name in ("summary", "manifest", "worst_images")}, pixels
+
+
+@pytest.fixture(scope="module")
+def folder(found, tmp_path_factory):
+    documents, pixels = found
+    path = tmp_path_factory.mktemp("pages") / "page"
+    write_result(documents, PageTarget(path, (pixels,), split=True))
+    return path
+
+
+class _Elements(HTMLParser):
+    """Collects elements, what they lead to, and ids."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.tags, self.addresses, self.ids, self.policy = [], [], set(), ""
+        self.feed(path.read_text("utf-8"))
+
+    def handle_starttag(self, tag, attributes):
+        values = dict(attributes)
+        self.tags.append(tag)
+        self.addresses += [values[key] for key in ("href", "src", "xlink:href") if key in values]
+        self.ids.add(values.get("id"))
+        if values.get("http-equiv") == "Content-Security-Policy":
+            self.policy = values["content"]
+
+
+def names(folder):
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
+
+
+def test_a_folder_holds_pages_style_script_and_pixels(folder):
+    assert [name for name in names(folder) if not name.startswith("images/")] == [
+        "images", "images-1.html", "images-2.html", "index.html", "page.css", "page.js",
+    ]  # fmt: skip
+    files = sorted((folder / "images").iterdir())
+    assert len(files) == 3
+    for path in files:
+        assert re.fullmatch(r"\d+\.webp", path.name)
+        with Image.open(path) as image:
+            assert image.size == (30, 20)
+    assert not list(folder.parent.glob(".*"))
+
+
+def test_all_that_pages_lead_to_is_in_the_folder(folder):
+    pages = {path.name: _Elements(path) for path in folder.glob("*.html")}
+    for page in pages.values():
+        for address in page.addresses:
+            parts = urlsplit(address)
+            assert (parts.scheme, parts.netloc) == ("", "")
+            assert not parts.path.startswith("/")
+            assert ".." not in parts.path
+            if parts.path:
+                assert (folder / parts.path).is_file()
+            target = pages[parts.path] if parts.path.endswith(".html") else page
+            assert not parts.fragment or parts.fragment in target.ids
+    leading = [each for each in pages["index.html"].addresses if each.startswith("images-")]
+    assert leading == [
+        f"images-{1 if n <= 50 else 2}.html#image-{n}" for n in range(1, N_IMAGES + 1)
+    ]
+
+
+def test_the_policy_allows_the_files_of_the_folder_only(folder):
+    for path in folder.glob("*.html"):
+        page = _Elements(path)
+        assert page.policy == (
+            "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; "
+            "base-uri 'none'; form-action 'none'"
+        )
+        assert "style" not in page.tags
+        assert page.tags.count("script") == page.tags.count("link") == 1
+
+
+def test_each_image_is_on_one_page(folder):
+    shown = [
+        set(re.findall(r'<article class="image" id="image-(\d+)"', path.read_text()))
+        for path in sorted(folder.glob("images-*.html"))
+    ]
+    assert [len(each) for each in shown] == [50, 10]
+    assert {*map(int, shown[0] | shown[1])} == {*range(1, N_IMAGES + 1)}
+
+
+def test_top_limits_the_images_of_a_folder(found, tmp_path):
+    documents, pixels = found
+    write_result(documents, PageTarget(tmp_path / "page", (pixels,), split=True, n_images=50))
+    assert (tmp_path / "page/images-1.html").exists()
+    assert not (tmp_path / "page/images-2.html").exists()
+    write_result(documents, PageTarget(tmp_path / "none", split=True, n_images=0))
+    assert names(tmp_path / "none") == ["images", "index.html", "page.css", "page.js"]
+
+
+def test_a_folder_is_replaced_as_a_whole_with_force_only(folder, found, tmp_path):
+    path = Path(shutil.copytree(folder, tmp_path / "page"))
+    target = PageTarget(path, split=True, n_images=1)
+    with pytest.raises(OutputError, match="holds a page; name another folder, or give --force"):
+        target.check(force=False)
+    target.check(force=True)
+    write_result(found[0], target)
+    assert names(path) == ["images", "images-1.html", "index.html", "page.css", "page.js"]
+    assert [each.name for each in tmp_path.iterdir()] == ["page"]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("notes.txt", "holds notes.txt, which is no part of a page; name another folder"),
+        ("images/cat.jpg", "holds images/cat.jpg, which is no part of a page"),
+        ("images/1.webp/cat.jpg", "holds images/1.webp, which is no part of a page"),
+        ("page.css", "holds no page of bboxqa; name another folder"),
+    ],
+)
+def test_a_folder_with_anything_else_stays(name, message, found, tmp_path):
+    path = tmp_path / "page"
+    (path / name).parent.mkdir(parents=True)
+    (path / name).write_text("mine")
+    target = PageTarget(path, split=True)
+    with pytest.raises(OutputError, match=re.escape(message)):
+        target.check(force=True)
+    with pytest.raises(OutputError, match=re.escape(message)):
+        write_result(found[0], target)
+    assert (path / name).read_text() == "mine"
+    assert not [each for each in tmp_path.iterdir() if each != path]
+
+
+def test_a_file_is_no_folder_and_a_folder_no_file(tmp_path):
+    (tmp_path / "page").write_text("mine")
+    with pytest.raises(OutputError, match="is a file; name a folder, or leave out --split"):
+        PageTarget(tmp_path / "page", split=True).check(force=True)
+    with pytest.raises(OutputError, match="is a folder; name a file, or give --split"):
+        PageTarget(tmp_path).check(force=True)
+
+
+def test_an_empty_folder_and_a_link_to_one_are_filled(found, tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "page").symlink_to("real")
+    target = PageTarget(tmp_path / "page", split=True)
+    target.check(force=False)
+    write_result(found[0], target)
+    assert (tmp_path / "page").is_symlink()
+    assert (tmp_path / "real/index.html").exists()
+
+
+def test_what_fails_leaves_the_earlier_folder(folder, found, tmp_path):
+    path = Path(shutil.copytree(folder, tmp_path / "page"))
+    before = names(path)
+    with pytest.raises(DatasetError, match="no such folder of images"):
+        write_result(found[0], PageTarget(path, (tmp_path / "nowhere",), split=True))
+
+    def interrupted():
+        with page_folder(path):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert names(path) == before
+    assert [each.name for each in tmp_path.iterdir()] == ["page"]
+
+
+def test_report_of_a_saved_run_is_the_folder_of_agree(tmp_path):
+    data = Path(__file__).parents[1] / "data/simulated.json"
+    done = run(
+        "agree", data, "--bootstrap", "0", "--out", tmp_path / "run", "--diagnose", "--report",
+        tmp_path / "one", "--split",
+    )  # fmt: skip
+    assert done.returncode == 0
+    assert f"Written: {tmp_path / 'one/index.html'}" in done.stdout
+    assert run("report", tmp_path / "run", "--split").returncode == 0
+    files = names(tmp_path / "one")
+    assert names(tmp_path / "run/report") == files
+    for name in files:
+        if (tmp_path / "one" / name).is_file():
+            other = (tmp_path / "run/report" / name).read_bytes()
+            assert other == (tmp_path / "one" / name).read_bytes()
+    done = run("report", tmp_path / "run", "--split")
+    assert done.returncode == 2
+    assert "holds a page" in done.stderr
+    assert run("report", tmp_path / "run", "--split", "--force").returncode == 0
+
+
+def test_findings_as_a_folder(tmp_path):
+    Image.new("RGB", (100, 80)).save(tmp_path / "1.png")
+    records = [annotation(n, bbox=(10 * n, 10, 20, 20 * (n % 2))) for n in range(1, 7)]
+    data = document(records)
+    data["images"][0] |= {"file_name": "1.png", "width": 100, "height": 80}
+    path = write(tmp_path / "export.json", data)
+    done = run("validate", path, "--images", tmp_path, "--report", tmp_path / "page", "--split")
+    assert done.returncode == 1
+    assert f"Written: {tmp_path / 'page/index.html'}" in done.stderr
+    assert names(tmp_path / "page") == [
+        "images", "images/1.webp", "index.html", "page.css", "page.js",
+    ]  # fmt: skip
+    addresses = _Elements(tmp_path / "page/index.html").addresses
+    assert "images/1.webp" in addresses
+    assert not [each for each in addresses if each.startswith("data:")]
+
+
+@pytest.mark.parametrize("command", ["agree", "validate"])
+def test_split_is_for_a_report(command, tmp_path):
+    done = run(command, write(tmp_path / "export.json", document([annotation(1)])), "--split")
+    assert done.returncode == 2
+    assert "--split is for --report" in done.stderr
