@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bboxqa.formats.translation.as_file import STOPPING as TOOL_STOPPING
+from bboxqa.formats.document.origin import STOPPING as TOOL_STOPPING
 
 if TYPE_CHECKING:
     from bboxqa.rules.base.rule import Fix

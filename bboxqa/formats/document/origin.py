@@ -6,6 +6,9 @@ from typing import NamedTuple
 
 from bboxqa.model.findings import Spot
 
+STOPPING = ("T001", "T002", "T008", "T010")
+"""Rules about defects that would falsify a result."""
+
 
 class Where(NamedTuple):
     """Where a record stands in the files of the user."""

@@ -2,16 +2,15 @@
 
 import re
 from pathlib import Path
-
-import msgspec
+from typing import TYPE_CHECKING
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.label_studio.task_records import TaskRecords
-from bboxqa.formats.label_studio.tasks import tasks_of
-from bboxqa.formats.translation.as_document import BrokenTextError
-from bboxqa.formats.translation.as_file import translated_format
-from bboxqa.formats.translation.members import HEAD, Member, is_archive, members_of
-from bboxqa.formats.translation.translated import Add, Translated, Wanted
+from bboxqa.formats.translation.heads import head_of, is_archive
+from bboxqa.formats.translation.translated_format import translated_format
+
+if TYPE_CHECKING:
+    from bboxqa.formats.translation.members import Member
+    from bboxqa.formats.translation.translated import Add, Translated, Wanted
 
 _HEAD = re.compile(
     rb'\s*(?:\[\s*)?\{(?!.*"images"\s*:)(?:'
@@ -25,10 +24,8 @@ _HEAD = re.compile(
 
 
 def _recognises(path: Path) -> bool:
-    if is_archive(path):
-        return _json_member(path) is not None
-    with path.open("rb") as file:
-        return _looks_right(file.read(HEAD))
+    head = head_of(path)
+    return _looks_right(head) or (is_archive(head) and _member(path) is not None)
 
 
 def _looks_right(head: bytes) -> bool:
@@ -36,8 +33,10 @@ def _looks_right(head: bytes) -> bool:
     return plain.lstrip()[:1] in (b"[", b"{") and _HEAD.match(plain) is not None
 
 
-def _json_member(path: Path) -> Member | None:
-    """Return the first file of an archive that is Label Studio's."""
+def _member(path: Path) -> "Member | None":
+    """Return the first file of a source that is Label Studio's."""
+    from bboxqa.formats.translation.members import members_of
+
     try:
         members = members_of(path)
     except DatasetError:
@@ -45,25 +44,14 @@ def _json_member(path: Path) -> Member | None:
     return next((each for each in members if _looks_right(each.head())), None)
 
 
-def translate(path: Path, add: Add, wanted: Wanted) -> Translated:
+def translate(path: Path, add: "Add", wanted: "Wanted") -> "Translated":
     """Translate a file of Label Studio; see `bboxqa.formats.translation.translated.Translate`."""
-    member = _json_member(path) if is_archive(path) else members_of(path)[0]
+    from bboxqa.formats.label_studio.task_records import translate_tasks
+
+    member = _member(path)
     if member is None:
         raise DatasetError([f"{path}: has no json of Label Studio inside"])
-    text = member.text()
-    records = TaskRecords(member, add, wanted)
-    try:
-        for number, task in enumerate(tasks_of(text)):
-            records.add_task(task)
-            if wanted.progress is not None and number % 100 == 0:
-                wanted.progress(number, number + 1)
-    except msgspec.DecodeError as error:
-        raise BrokenTextError(
-            [f"{member.shown}: is json of Label Studio that cannot be read: {error}"],
-            "Export it again; the file may be cut off.",
-            files=[path],
-        ) from None
-    return records.done()
+    return translate_tasks(path, member, add, wanted)
 
 
 LABEL_STUDIO = translated_format("label-studio", (".json",), _recognises, translate)

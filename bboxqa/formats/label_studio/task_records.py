@@ -1,6 +1,9 @@
 """From tasks of Label Studio to COCO records."""
 
 from collections import Counter, defaultdict
+from pathlib import Path
+
+import msgspec
 
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.document.origin import Where
@@ -18,10 +21,16 @@ from bboxqa.formats.label_studio.regions import (
 )
 from bboxqa.formats.label_studio.studio_notes import GROUND_TRUTH, notes_of
 from bboxqa.formats.label_studio.task_images import NO_IMAGE, ImageKey, image_of, images_of
-from bboxqa.formats.label_studio.tasks import Task, Work
+from bboxqa.formats.label_studio.tasks import Task, Work, tasks_of
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.members import Member
-from bboxqa.formats.translation.translated import Add, Record, Translated, Wanted
+from bboxqa.formats.translation.translated import (
+    Add,
+    BrokenTextError,
+    Record,
+    Translated,
+    Wanted,
+)
 
 TITLE = "Label Studio JSON"
 UNLABELLED = "(no label)"
@@ -32,7 +41,27 @@ _TIMES = ("created_at", "updated_at", "lead_time")
 _APART = {"choices": "image label", "relation": "relation", "keypoint": "key point"}
 
 
-class TaskRecords:
+def translate_tasks(path: Path, member: Member, add: Add, wanted: Wanted) -> Translated:
+    """Translate the tasks of a file.
+
+    Raises BrokenTextError if it is no json.
+    """
+    records = _TaskRecords(member, add, wanted)
+    try:
+        for number, task in enumerate(tasks_of(member.text())):
+            records.add_task(task)
+            if wanted.progress is not None and number % 100 == 0:
+                wanted.progress(number, number + 1)
+    except msgspec.DecodeError as error:
+        raise BrokenTextError(
+            [f"{member.shown}: is json of Label Studio that cannot be read: {error}"],
+            "Export it again; the file may be cut off.",
+            files=[path],
+        ) from None
+    return records.done()
+
+
+class _TaskRecords:
     """Makes COCO records of tasks, and keeps what belongs to all of them."""
 
     def __init__(self, member: Member, add: Add, wanted: Wanted) -> None:

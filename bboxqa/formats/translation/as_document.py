@@ -5,7 +5,6 @@ from pathlib import Path
 
 import msgspec
 
-from bboxqa.core.errors import DatasetError
 from bboxqa.core.memory import gc_paused
 from bboxqa.core.types import Steps
 from bboxqa.formats.document.content import RawDocument
@@ -13,11 +12,7 @@ from bboxqa.formats.document.origin import Origin, Where
 from bboxqa.formats.document.tolerant import read_bytes, read_path
 from bboxqa.formats.translation.boxed import Boxed
 from bboxqa.formats.translation.places import Places
-from bboxqa.formats.translation.translated import Record, Translate, Wanted
-
-
-class BrokenTextError(DatasetError):
-    """A file that is cut off, or is not the text that it seems to be."""
+from bboxqa.formats.translation.translated import BrokenTextError, Record, Translate, Wanted
 
 
 def read_document(

@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -12,37 +11,13 @@ from bboxqa.core.memory import gc_paused
 from bboxqa.core.types import Steps
 from bboxqa.formats.annotations.columns import AnnotationFile, ColumnsBuilder
 from bboxqa.formats.annotations.records import Category
-from bboxqa.formats.document.origin import Where
-from bboxqa.formats.format import Format, Recognises
-from bboxqa.formats.translation.as_document import read_document
+from bboxqa.formats.document.origin import STOPPING, Where
 from bboxqa.formats.translation.boxed import Boxed
 from bboxqa.formats.translation.members import members_of
 from bboxqa.formats.translation.translated import Record, Translate, Wanted
 from bboxqa.model.annotations import Source
 
-STOPPING = ("T001", "T002", "T008", "T010")
-"""Rules about what would falsify a result."""
-
 _CHUNK = 1 << 20
-
-
-def translated_format(
-    name: str,
-    suffixes: tuple[str, ...],
-    recognises: Recognises,
-    translate: Translate,
-    *,
-    recognises_folder: Recognises | None = None,
-) -> Format:
-    """Return a format whose files are translated into COCO records."""
-    return Format(
-        name,
-        suffixes,
-        recognises,
-        partial(read_file, translate),
-        document=partial(read_document, translate),
-        recognises_folder=recognises_folder,
-    )
 
 
 @gc_paused()

@@ -14,9 +14,7 @@ from typing import IO, cast
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
-
-HEAD = 1 << 16
-"""Bytes that formats look at to recognise a file."""
+from bboxqa.formats.translation.heads import GZIP, HEAD, ZIP
 
 MAX_MEMBERS = 1_000_000
 MAX_SIZE = 8 << 30
@@ -26,7 +24,6 @@ MAX_RATIO = 200
 
 _SMALL = 16 << 20
 _IMAGES = {".bmp", ".gif", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp"}
-_ZIP, _GZIP = b"PK\x03\x04", b"\x1f\x8b"
 _ZIP_END = struct.Struct("<4s4H2LH")
 _ZIP_ERRORS = (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, zlib.error, OSError)
 
@@ -90,10 +87,10 @@ def members_of(path: Path) -> list[Member]:
         return _of_folder(path)
     with path.open("rb") as file:
         head = file.read(4)
-    if head.startswith(_ZIP):
+    if head.startswith(ZIP):
         return _of_zip(path)
     size = path.stat().st_size
-    if head.startswith(_GZIP):
+    if head.startswith(GZIP):
         return [Member("", str(path), _most(size), partial(_unzipped, path))]
     return [Member("", str(path), size, partial(_opened, path))]
 
@@ -104,15 +101,6 @@ def _opened(path: Path) -> IO[bytes]:
 
 def _unzipped(path: Path) -> IO[bytes]:
     return cast("IO[bytes]", gzip.GzipFile(path))
-
-
-def is_archive(path: Path) -> bool:
-    """Return whether a file is a zip or gzip archive."""
-    try:
-        with path.open("rb") as file:
-            return file.read(4).startswith((_ZIP, _GZIP))
-    except OSError:
-        return False
 
 
 def _most(packed: int) -> int:

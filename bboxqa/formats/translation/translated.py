@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from bboxqa.core.errors import DatasetError
 from bboxqa.core.types import Steps
 from bboxqa.formats.document.origin import ToolDefect, Where
 
@@ -18,6 +19,10 @@ counted and not compared. `own_id` is the id that the tool shows. An `id` is giv
 whole and unique; else annotations are numbered in their order. An image has `annotators`: who was
 asked about it, also those who drew nothing.
 """
+
+
+class BrokenTextError(DatasetError):
+    """A file that is cut off, or is not the text that it seems to be."""
 
 
 @dataclass(frozen=True, slots=True)

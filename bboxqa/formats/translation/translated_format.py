@@ -1,0 +1,70 @@
+"""Formats that are translated; what translates is imported when a file is read."""
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bboxqa.core.types import Steps
+from bboxqa.formats.annotations.columns import AnnotationFile
+from bboxqa.formats.document.content import RawDocument
+from bboxqa.formats.format import Format, Recognises
+
+if TYPE_CHECKING:
+    from bboxqa.formats.translation.translated import Translate
+
+
+def translated_format(
+    name: str,
+    suffixes: tuple[str, ...],
+    recognises: Recognises,
+    translate: "Translate",
+    *,
+    recognises_folder: Recognises | None = None,
+) -> Format:
+    """Return a format whose files are translated into COCO records.
+
+    Parameters are those of `bboxqa.formats.format.Format`, and what translates a source.
+    """
+    return Format(
+        name,
+        suffixes,
+        recognises,
+        partial(_read, translate),
+        document=partial(_document, translate),
+        recognises_folder=recognises_folder,
+    )
+
+
+def _read(
+    translate: "Translate",
+    path: Path,
+    /,
+    *,
+    keys: tuple[str, ...],
+    segmentation: bool,
+    digest: bool,
+    memory: int | None,
+    progress: Steps | None,
+) -> AnnotationFile:
+    from bboxqa.formats.translation.as_file import read_file
+
+    return read_file(
+        translate,
+        path,
+        keys=keys,
+        segmentation=segmentation,
+        digest=digest,
+        memory=memory,
+        progress=progress,
+    )
+
+
+def _document(
+    translate: "Translate",
+    path: Path,
+    progress: Steps | None = None,
+    memory: int | None = None,
+) -> RawDocument:
+    from bboxqa.formats.translation.as_document import read_document
+
+    return read_document(translate, path, progress, memory)
