@@ -19,8 +19,7 @@ from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.pipelines.counting import AgreementCounts, compared_images, count_sequentially
-from bboxqa.pipelines.diagnosis.about_annotators import LEAST_IMAGES
-from bboxqa.pipelines.diagnosis.sentences import Bounds, above_others, bounds
+from bboxqa.pipelines.diagnosis.sentences import LEAST_IMAGES, Bounds, above_others, bounds
 
 EVERYONE = "(all)"
 """The annotator of the row of all annotators together."""

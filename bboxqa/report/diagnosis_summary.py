@@ -33,7 +33,7 @@ def diagnosis_summary(diagnosis: Diagnosis) -> dict[str, Any]:
         "warnings": list(diagnosis.warnings),
         "annotators": _annotators(tables["annotators"], tables["offsets"]),
         "confusions": [_confusion(row) for row in confused],
-        "decomposition": [_with_interval(row) for row in tables["decomposition"].records()],
+        "decomposition": [_with_intervals(row) for row in tables["decomposition"].records()],
         **({"work": _work(tables["work"])} if "work" in tables else {}),
         "tables": {
             name: {"columns": [*table.columns], "rows": [*map(list, table.rows())]}
@@ -88,10 +88,11 @@ def _figure(row: dict[str, Any], name: str) -> dict[str, Any]:
     return {"value": row[name], "interval": None if None in bounds else bounds}
 
 
-def _with_interval(row: dict[str, Any]) -> dict[str, Any]:
-    share = _figure(row, "share")
-    kept = {name: row[name] for name in row if name not in ("share_low", "share_high")}
-    return kept | {"share": share["value"], "interval": share["interval"]}
+def _with_intervals(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row of the decomposition, each interval as one list."""
+    kept = {name: row[name] for name in row if not name.endswith(("_low", "_high"))}
+    shares = {"interval": "share", "interval_any": "share_any"}
+    return kept | {name: _figure(row, share)["interval"] for name, share in shares.items()}
 
 
 def diagnosis_schema() -> dict[str, Any]:

@@ -71,11 +71,14 @@ def test_figures_by_hand():
         "annotator": "ann", "n_images": 2, "n": 4, "n_reference": 4, "n_matched": 2,
         "precision": 0.5, "recall": 0.5, "f1": 0.5, "class_share": 0.5,
         "mean_similarity": pytest.approx((1 + 2 / 3) / 2),
+        # A third box overlaps its object too little to match: neither a miss nor an extra.
+        "miss_rate": 1 / 4, "extra_rate": 1 / 4,
     }  # fmt: skip
     # bob was asked about image 2 and drew nothing there; image 3 is not in the reference.
     assert bob == {
         "annotator": "bob", "n_images": 1, "n": 0, "n_reference": 1, "n_matched": 0,
         "precision": None, "recall": 0, "f1": 0, "class_share": None, "mean_similarity": None,
+        "miss_rate": 1, "extra_rate": None,
     }  # fmt: skip
 
 

@@ -237,3 +237,98 @@ def test_long_and_blank_names_are_shortened_and_quoted_in_words_only():
     assert not any("x" * 41 in reason for reason in found.review["reason"])
     # The files have the names as they are.
     assert {*found.tables["annotators"]["annotator"]} == {*names.values()}
+
+
+def named_in(story, number):
+    return [line for line in story.story if f"p0{number} " in line or f"p0{number}:" in line]
+
+
+@pytest.mark.parametrize("n_annotators", [3, 4])
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        ("duplicate=0.1", "of their objects twice"),
+        ("split=0.1", "splits objects"),
+        ("merge=0.1", "merges objects"),
+        ("jitter=15%", "places boxes less precisely"),
+        ("scale=1.15", "wider"),
+    ],
+)
+def test_who_errs_is_named_for_it_and_nobody_else(error, words, n_annotators):
+    story = told(
+        {"p*": "jitter=3%", f"p0{n_annotators}": error}, annotators=n_annotators, images=50
+    )
+    assert sentence(story, f"p0{n_annotators} ", words)
+    assert not any(line.startswith(_NOBODY) for line in story.story)
+    assert not any(named_in(story, number) for number in range(1, n_annotators))
+    for line in named_in(story, n_annotators):
+        assert words in line or "matches the others" in line
+
+
+@pytest.mark.parametrize("n_annotators", [3, 4])
+def test_who_does_not_copy_is_not_blamed_for_what_copies_share(n_annotators):
+    errors = {"p*": "jitter=3% miss=0.1", f"p0{n_annotators}": "copy=p01:0.5"}
+    story = told(errors, annotators=n_annotators)
+    pair = sentence(story, f"p01 and p0{n_annotators} share boxes")
+    assert number_before(pair, " %") == pytest.approx(50, abs=15)
+    assert not any(named_in(story, number) for number in range(2, n_annotators))
+    assert named_in(story, 1) + named_in(story, n_annotators) in ([pair, pair], [pair])
+
+
+def test_where_two_share_all_boxes_nobody_is_judged():
+    story = told({"p*": "jitter=3% miss=0.1", "p03": "copy=p01:1"}, annotators=3)
+    assert sentence(story, "p01 and p03 share boxes")
+    assert not named_in(story, 2)
+
+
+def test_a_moved_edge_is_told_as_one():
+    rng = np.random.default_rng(0)
+    rows = []
+    for image in range(30):
+        for x in (0, 100, 200):
+            for who in range(3):
+                edges = np.array([x, 0, x + 50 - 5 * (who == 2), 60]) + rng.normal(0, 0.5, 4)
+                left, top, right, bottom = edges
+                rows.append((image, who, 0, (left, top, right - left, bottom - top)))
+    story = bboxqa.agree(dataset(rows), bootstrap=200).story()
+    found = sentence(story, "draws boxes narrower (right edge", "to the left, ")
+    assert number_before(found, " px") == pytest.approx(5, abs=0.2)
+    assert "further" not in found
+
+
+def test_fewer_draws_name_nobody():
+    errors = {"p*": "jitter=1", "p03": "miss=0.2 offset=5,0"}
+    story = told(errors, annotators=3, images=40, bootstrap=50)
+    assert not any("p0" in line for line in story.story)
+    assert any(
+        line.startswith("with 50 draws nobody is named: it takes 200") for line in story.story
+    )
+
+
+def test_against_a_reference_errors_are_those_against_it():
+    # Two of three are displaced alike: most others would confirm them.
+    made = bboxqa.simulate(
+        images=60,
+        annotators=4,
+        errors={"p*": "jitter=1", "p02": "offset=6,0", "p03": "offset=6,0 miss=0.2"},
+    ).document()
+    result = bboxqa.agree(bboxqa.read_coco(made), reference="p04", bootstrap=200)
+    story = result.story()
+    missed = sentence(story, "p03 misses", "of the objects of p04")
+    # Objects that are 6 px off are not missed.
+    assert number_before(missed, " %") == pytest.approx(20, abs=6)
+    assert not any("p01 draws boxes" in line for line in story.story)
+    row = result.reference.annotators.records()[0]
+    assert row["miss_rate"] == 0
+
+
+def test_the_share_is_of_all_objects_that_settling_would_change():
+    errors = {"p*": "jitter=2% miss=0.2 confuse=0.2"}
+    made = bboxqa.simulate(images=60, annotators=3, errors=errors).document()
+    found = bboxqa.agree(bboxqa.read_coco(made), bootstrap=200).diagnose()
+    row = found.tables["decomposition"].records()[1]
+    line = sentence(found, "are drawn by some annotators and not by others")
+    # Some of the objects also have different categories, which is their primary kind.
+    assert row["share"] < row["share_any"]
+    assert number_before(line, " %") == pytest.approx(100 * row["share_any"], abs=0.06)
+    assert f"alpha would be {row['alpha_gain']:.2f} higher" in line

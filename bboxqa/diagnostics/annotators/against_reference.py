@@ -9,7 +9,7 @@ from bboxqa.diagnostics.annotators.offsets import EDGES
 from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.model.units import ReferenceMatches
 
-FIGURES = ("precision", "recall", "f1", "class_share", "mean_similarity")
+FIGURES = ("precision", "recall", "f1", "class_share", "mean_similarity", "miss_rate", "extra_rate")
 """Columns of the table, each with a ``_low`` and a ``_high``."""
 
 # An offset is systematic where the probability of one such false alarm in the table is below this.
@@ -24,6 +24,8 @@ def against_reference(found: ReferenceMatches) -> Table:
     `FIGURES` with the 95 % interval over images.
 
     - precision: n_matched / n. Recall: n_matched / n_reference. F1: 2 · n_matched / their sum.
+    - miss_rate: of the objects of the reference, the share that the annotator did not even draw in
+      another place. Extra_rate: of what the annotator drew, the share beside all its objects.
     - class_share: of the matched annotations, those with the category of the reference.
     - mean_similarity: of the matched annotations with the reference.
     """
@@ -37,6 +39,7 @@ def against_reference(found: ReferenceMatches) -> Table:
     one = np.ones(len(row))
     sums.add(row + 3 * n_annotators, image, same, one)
     sums.add(row + 4 * n_annotators, image, found.matched.similarity, one)
+    _add_errors(sums, found, n_annotators)
     ratios = sums.ratios(found.bootstrap, found.seed)
     n_drawn, n_reference = (
         ratios.denominator[place * n_annotators : (place + 1) * n_annotators] for place in (0, 1)
@@ -70,6 +73,23 @@ def _add_existence(sums: RatioSums, found: ReferenceMatches, n_annotators: int) 
         one_by_one = np.broadcast_to(n_drawn, len(rows)), np.broadcast_to(n_reference, len(rows))
         denominator = np.concatenate([*one_by_one, np.add(*one_by_one)])
         sums.add(places, np.tile(images, 3), numerator, denominator)
+
+
+def _add_errors(sums: RatioSums, found: ReferenceMatches, n_annotators: int) -> None:
+    """Add misses and extras: objects without a box of the annotator, and the other way around."""
+    of = found.data.annotations
+    is_reference = of.annotator == n_annotators
+    placed = _authors(found, found.placed[:, 0])
+    drawn = _authors(found, np.flatnonzero(~is_reference))
+    image, row = np.nonzero(found.data.assigned[:, :-1])
+    of_images = np.bincount(of.image[is_reference], minlength=len(found.data.image_names))[image]
+    first = 5 * n_annotators
+    none = np.zeros(len(placed[0]))
+    sums.add(row + first, image, of_images, of_images)
+    sums.add(placed[0] + first, placed[1], none - 1, none)
+    first += n_annotators
+    sums.add(drawn[0] + first, drawn[1], np.ones(len(drawn[0])), np.ones(len(drawn[0])))
+    sums.add(placed[0] + first, placed[1], none - 1, none)
 
 
 def _authors(found: ReferenceMatches, rows: IndexArray) -> tuple[IndexArray, IndexArray]:

@@ -4,6 +4,7 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, IndexArray
 from bboxqa.diagnostics.annotators.image_ratios import RatioSums
+from bboxqa.diagnostics.annotators.independent import independent
 from bboxqa.diagnostics.annotators.object_cells import ObjectCells, object_cells
 from bboxqa.diagnostics.disagreement.kinds import Kind, disagreements
 from bboxqa.diagnostics.disagreement.parts import parts
@@ -26,6 +27,7 @@ def boxes_per_object(matched: MatchedUnits) -> Table:
     - merge_rate: of the objects expected, the share that the annotator drew with another one in one
       box.
     """
+    matched = independent(matched)
     cells, n_annotators = object_cells(matched), len(matched.data.annotator_names)
     found, drawn_parts = disagreements(matched), parts(matched)
     single = (found.root == np.arange(len(found.root)))[cells.object]

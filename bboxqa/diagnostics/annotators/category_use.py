@@ -6,6 +6,7 @@ from bboxqa.agreement.counts.unit_counts import unit_counts
 from bboxqa.core.arrays import IndexArray, compact, sum_by
 from bboxqa.diagnostics.annotators.cell_values import CellValues, cell_values
 from bboxqa.diagnostics.annotators.image_ratios import RatioSums, holm
+from bboxqa.diagnostics.annotators.independent import independent
 from bboxqa.diagnostics.annotators.object_cells import object_reliability
 from bboxqa.model.reliability import Cell
 from bboxqa.model.table import Categorical, Table
@@ -26,7 +27,7 @@ def category_use(matched: MatchedUnits) -> Table:
     quotient of 1; and whether the difference is systematic: it is after Holm's correction for all
     rows. Where all is of one category, there is no row.
     """
-    data = object_reliability(matched)
+    data = object_reliability(independent(matched))
     names, categories = matched.data.annotator_names, matched.data.category_names
     counts = unit_counts(data)
     cells = np.flatnonzero((data.state == Cell.CATEGORY) & (counts.size[data.unit] > 1))
@@ -65,7 +66,7 @@ def confusion_matrix(matched: MatchedUnits) -> Table:
     annotator and another one who was asked; and share, of all pairs with this category of the
     annotator.
     """
-    data = object_reliability(matched)
+    data = object_reliability(independent(matched))
     counts = unit_counts(data, "category")
     found = cell_values(data, counts, np.arange(len(data.unit)))
     n_values = counts.n_values

@@ -3,6 +3,7 @@
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, frozen_arrays, sum_by
+from bboxqa.core.remembered import remembered
 from bboxqa.diagnostics.annotators.image_ratios import Ratios, RatioSums
 from bboxqa.diagnostics.annotators.object_cells import edges_of, pairs_of_units
 from bboxqa.model.table import Categorical, Table
@@ -29,6 +30,7 @@ class PairLikeness:
     """The mean similarity of the P pairs."""
 
 
+@remembered
 def copies(matched: MatchedUnits) -> Table:
     """Return how many identical boxes each two annotators have, copies first.
 

@@ -13,6 +13,7 @@ from bboxqa.diagnostics.annotators.edge_differences import (
     pair_medians,
 )
 from bboxqa.diagnostics.annotators.image_ratios import holm
+from bboxqa.diagnostics.annotators.independent import independent
 from bboxqa.model.table import Categorical, Table
 from bboxqa.model.units import MatchedUnits
 
@@ -39,6 +40,7 @@ def offsets(matched: MatchedUnits) -> Table:
     the interval implies, NaN without one; and whether the offset is systematic: it is after Holm's
     correction for all rows.
     """
+    matched = independent(matched)
     names, n_images = matched.data.annotator_names, len(matched.data.image_names)
     n_annotators = len(names)
     found = edge_differences(matched)

@@ -6,6 +6,7 @@ from bboxqa.agreement.objects.meaning import has_meaning
 from bboxqa.core.arrays import BoolArray, FloatArray
 from bboxqa.diagnostics.annotators.image_f1 import asked_with_others, image_f1
 from bboxqa.diagnostics.annotators.image_ratios import Ratios, RatioSums
+from bboxqa.diagnostics.annotators.independent import independent
 from bboxqa.diagnostics.annotators.object_cells import (
     ObjectCells,
     object_cells,
@@ -24,6 +25,8 @@ RATES = ("f1", "miss_rate", "extra_rate", "class_share", "mean_similarity")
 def annotators(matched: MatchedUnits) -> Table:
     """Return how well each annotator agrees with the others, a row for each one.
 
+    Copies are left out (see `independent`), but for n and vitality.
+
     Columns: annotator; n, the annotations that were compared, and n_images; vitality, by how much
     alpha falls without the annotator, NaN where alpha has no meaning; each of `RATES`; and the 95 %
     interval over images of all of these.
@@ -40,15 +43,15 @@ def annotators(matched: MatchedUnits) -> Table:
       matched pairs, without boxes that show parts of objects, or several.
     """
     names = matched.data.annotator_names
-    cells = object_cells(matched)
     n_annotators = len(names)
-    found = _rates(matched, cells)
+    judged = independent(matched)
+    found = _rates(judged, object_cells(judged))
     author = matched.data.annotations.annotator
     vital, bounds = _vitality(matched)
     columns: dict[str, Column] = {
         "annotator": Categorical(np.arange(n_annotators, dtype=np.int32), names),
         "n": np.bincount(author, minlength=n_annotators),
-        "n_images": asked_with_others(matched).sum(0),
+        "n_images": asked_with_others(judged).sum(0),
         "vitality": vital,
         "vitality_low": bounds[:, 0],
         "vitality_high": bounds[:, 1],

@@ -37,10 +37,10 @@ def decomposition(matched: MatchedUnits) -> Table:
     - drawn twice by one: an annotator drew two boxes that overlap as those of one object do
 
     The columns are kind; n_objects and share, of the primary kind, with its 95 % interval over
-    images; n_any and share_any, of objects that have the kind beside others; and alpha_gain and
-    f1_gain, by how much pooled alpha and F1 would rise if only this kind were repaired (see
-    `repairs.repair`), where these have a meaning. Gains overlap, as those of TIDE [1]_ do: they do
-    not add up to what repairing everything would gain.
+    images; n_any and share_any, with its interval, of objects that have the kind beside others,
+    too; and alpha_gain and f1_gain, by how much pooled alpha and F1 would rise if only this kind
+    were repaired (see `repairs.repair`), where these have a meaning. Gains overlap, as those of
+    TIDE [1]_ do: they do not add up to what repairing everything would gain.
 
     References
     ----------
@@ -53,12 +53,15 @@ def decomposition(matched: MatchedUnits) -> Table:
     n_any = np.append(np.sum(~has.any(1)), has.sum(0))
     alpha, f1 = np.array([(np.nan, np.nan), *map(parts.gain_of_all, Kind)]).T
     n_images = len(matched.data.image_names)
-    each = np.ones(n_objects)
-    drawn = table_of(parts.primary, parts.objects.image, each, (len(_NAMES), n_images))
+    kind, place = np.nonzero(np.column_stack([~has.any(1), has]).T)
+    row = np.append(parts.primary, len(_NAMES) + kind)
+    image = np.append(parts.objects.image, parts.objects.image[place])
+    drawn = table_of(row, image, np.ones(len(row)), (2 * len(_NAMES), n_images))
     of_image = np.bincount(parts.objects.image, minlength=n_images)
-    intervals = ratio_intervals(
-        drawn, np.tile(of_image, (len(_NAMES), 1)), matched.bootstrap, matched.seed
+    bounds = ratio_intervals(
+        drawn, np.tile(of_image, (2 * len(_NAMES), 1)), matched.bootstrap, matched.seed
     )
+    intervals, of_any = np.split(bounds, 2)
     return Table(
         {
             "kind": Categorical(np.arange(len(_NAMES), dtype=np.int32), _NAMES),
@@ -68,6 +71,8 @@ def decomposition(matched: MatchedUnits) -> Table:
             "share_high": intervals[:, 1],
             "n_any": n_any,
             "share_any": _share(n_any, n_objects),
+            "share_any_low": of_any[:, 0],
+            "share_any_high": of_any[:, 1],
             "alpha_gain": alpha,
             "f1_gain": f1,
         }

@@ -4,52 +4,45 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray
 from bboxqa.diagnostics.annotators.category_use import NO_BOX
 from bboxqa.model.table import Table
 from bboxqa.pipelines.diagnosis.sentences import (
-    Bounds,
     Sentence,
     above_others,
     bounds,
+    is_first,
+    judged,
     share_bounds,
 )
 
-# Smaller shares of objects and of sides, and smaller offsets in px, are not worth a sentence.
+# Smaller shares of objects are not worth a sentence.
 _LEAST_SHARE = 0.01
-_LEAST_OFFSET = 0.5
-# People that are named for one kind of error, and the images that this takes.
+# People that are named for one kind of error.
 _NAMED = 3
-LEAST_IMAGES = 5
+# Standard errors that two counts must differ by.
+_SIGN_TEST = 1.96
 
 
 def worst_annotator(tables: Mapping[str, Table], alpha: float) -> Iterator[Sentence]:
     """Yield who matches the others least, and what alpha would be without, of three or more."""
     table = tables["annotators"]
-    found = _judged(table, bounds(table, "f1").of_complement())
+    f1 = bounds(table, "f1")
+    found = judged(table, f1.of_complement())
     for place in above_others(found)[:1].tolist():
-        others = np.delete(table["f1"], place)
-        f1 = bounds(table, "f1")
+        name, others = table["annotator"][place], np.delete(f1.value, place)
+        how = "least" if is_first(found, place) else "less than most do"
         text = (
-            f"{table['annotator'][place]} matches the others least: F1 {f1.value[place]:.2f} "
+            f"{name} matches the others {how}: F1 {f1.value[place]:.2f} "
             f"[{f1.low[place]:.2f}, {f1.high[place]:.2f}], the median of the others is "
             f"{np.nanmedian(others):.2f}"
         )
         vital = bounds(table, "vitality")
         if vital.high[place] < 0:
-            name, without = table["annotator"][place], alpha - vital.value[place]
-            gain = f"{-vital.value[place]:.2f} [{-vital.high[place]:.2f}, {-vital.low[place]:.2f}]"
             text += (
-                f"; without {name}, alpha would be {without:.2f} and not {alpha:.2f} "
-                f"({gain} higher)"
+                f"; without {name}, alpha would be {alpha - vital.value[place]:.2f} and not "
+                f"{alpha:.2f} ({-vital.high[place]:.2f} to {-vital.low[place]:.2f} higher)"
             )
         yield Sentence(1.0, text)
-
-
-def _judged(table: Table, found: Bounds) -> Bounds:
-    """Return figures without intervals where an annotator has few images."""
-    few = table["n_images"] < LEAST_IMAGES
-    return Bounds(found.value, *(np.where(few, np.nan, each) for each in (found.low, found.high)))
 
 
 def rate_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
@@ -62,7 +55,7 @@ def rate_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
         ("adds", bounds(table, "extra_rate")),
         ("misnames", bounds(table, "class_share").of_complement()),
     ):
-        for place in above_others(_judged(table, found))[:_NAMED].tolist():
+        for place in above_others(judged(table, found))[:_NAMED].tolist():
             if found.value[place] < _LEAST_SHARE:
                 continue
             name, percent = names[place], found.percent(place)
@@ -75,7 +68,7 @@ def rate_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
                 text = f"most others did not draw {percent} of what {name} drew"
             else:
                 text = f"{name} and the others gave different categories to {percent} of the "
-                text += f"objects that both drew{_most_often(own)}"
+                text += f"objects that both drew{_most_often(own, len(names) - 1)}"
             text += f"; the median of the others is {others:.1f} %"
             yield Sentence(found.value[place] * share[place], text)
 
@@ -83,7 +76,7 @@ def rate_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
 def two_annotators(tables: Mapping[str, Table]) -> Iterator[Sentence]:
     """Yield what each of two annotators drew, and the other one did not."""
     table = tables["annotators"]
-    found, names = _judged(table, bounds(table, "miss_rate")), table["annotator"]
+    found, names = judged(table, bounds(table, "miss_rate")), table["annotator"]
     if len(table) != 2 or not found.low.max() >= _LEAST_SHARE:
         return
     order = np.argsort(-found.value, kind="stable").tolist()
@@ -94,75 +87,42 @@ def two_annotators(tables: Mapping[str, Table]) -> Iterator[Sentence]:
     yield Sentence(float(found.value.mean()), ", and ".join(parts))
 
 
-def offset_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
-    """Yield who surely places boxes elsewhere than the others, or draws them larger or smaller."""
-    table, annotators = tables["offsets"], tables["annotators"]
-    names, share = annotators["annotator"], annotators["n"] / max(int(annotators["n"].sum()), 1)
-    px = np.stack(bounds(table, "offset_px")).reshape(3, len(names), 4)
-    percent = table["offset_percent"].reshape(len(names), 4)
-    systematic = table["systematic"].reshape(len(names), 4)
-    said: dict[int, list[str]] = {}
-    weight = np.zeros(len(names))
-    for (low, high), words, is_size in _MEASURES:
-        found, relative = _measure(px, percent, low, high, is_size=is_size)
-        for place in _misplaced(_judged(annotators, found))[:_NAMED]:
-            size = abs(relative[place])
-            if size < 100 * _LEAST_SHARE or not systematic[place, [low, high]].any():
-                continue
-            word = words[int(found.value[place] > 0)]
-            side = "height" if low % 2 else "width"
-            ends = sorted(abs(each[place]) for each in (found.low, found.high))
-            said.setdefault(place, []).append(
-                f"{abs(found.value[place]):.1f} px [{ends[0]:.1f}, {ends[1]:.1f}] {word} "
-                f"({size:.1f} % of the {side})"
-            )
-            weight[place] = max(weight[place], size / 100)
-    two = len(names) == 2
-    for place, parts in said.items():
-        # What one of two does, the other does in the other direction.
-        if two and place == 1 and 0 in said:
-            continue
-        others = names[1 - place] if two else "the others"
-        text = f"{names[place]} draws boxes {_and(parts)} than {others}"
-        yield Sentence(weight[place] * share[place], text)
-
-
-# Two edges, what smaller and larger figures are called, and whether the difference is the figure.
-_MEASURES = (
-    ((0, 2), ("further left", "further right"), False),
-    ((1, 3), ("further up", "further down"), False),
-    ((0, 2), ("narrower", "wider"), True),
-    ((1, 3), ("shorter", "taller"), True),
+_SHAPES = (
+    ("twice_rate", "{} draws {} of their objects twice"),
+    ("split_rate", "{} splits objects: {} of those that they drew are drawn in parts"),
+    (
+        "merge_rate",
+        "{} merges objects: {} of those that most others drew are in one box with another one",
+    ),
 )
 
 
-def _measure(
-    px: FloatArray, percent: FloatArray, low: int, high: int, *, is_size: bool
-) -> tuple[Bounds, FloatArray]:
-    """Return how far both edges are moved, or how much larger the side is, and in percent.
+def shape_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
+    """Yield who surely draws objects twice, splits or merges them more than the others."""
+    table, annotators = tables["boxes_per_object"], tables["annotators"]
+    share = annotators["n"] / max(int(annotators["n"].sum()), 1)
+    for rate, words in _SHAPES:
+        found = bounds(table, rate)
+        for place in above_others(judged(annotators, found))[:_NAMED].tolist():
+            if found.value[place] < _LEAST_SHARE:
+                continue
+            others = 100 * float(np.nanmedian(np.delete(found.value, place)))
+            text = words.format(table["annotator"][place], found.percent(place))
+            text += f"; the median of the others is {others:.1f} %"
+            yield Sentence(found.value[place] * share[place], text)
 
-    The bounds of a mean of two figures lie inside of the mean of their bounds.
-    """
-    value, lower, upper = px
-    if is_size:
-        found = Bounds(
-            value[:, high] - value[:, low],
-            lower[:, high] - upper[:, low],
-            upper[:, high] - lower[:, low],
+
+def copy_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
+    """Yield which two annotators share boxes."""
+    table = tables["copies"]
+    found = bounds(table, "identical_share")
+    for place in np.flatnonzero(table["copied"])[:_NAMED].tolist():
+        first, second = table["annotator_1"][place], table["annotator_2"][place]
+        yield Sentence(
+            1.0,
+            f"{first} and {second} share boxes: {found.percent(place)} of those that both drew are "
+            f"identical; to judge annotators, those of {second} are left out there",
         )
-        return found, percent[:, high] - percent[:, low]
-    both = [(each[:, low] + each[:, high]) / 2 for each in (value, lower, upper)]
-    return Bounds(*both), (percent[:, low] + percent[:, high]) / 2
-
-
-def _misplaced(found: Bounds) -> list[int]:
-    """Return who is surely further from the others than these are; of two, who is first."""
-    sign = np.sign(found.value)
-    ends = np.stack([sign * found.low, sign * found.high])
-    size = Bounds(np.abs(found.value), ends.min(0), ends.max(0))
-    if len(size.value) == 2:
-        return [0] if size.low[0] >= _LEAST_OFFSET else []
-    return [place for place in above_others(size).tolist() if size.low[place] >= _LEAST_OFFSET]
 
 
 def _above_all(own: Table) -> str:
@@ -178,16 +138,20 @@ def _above_all(own: Table) -> str:
     return f", above all {labels[best]}" if low[best] > missed.sum() / n.sum() else ""
 
 
-def _most_often(own: Table) -> str:
-    """Return which category an annotator gives most often where the others give which."""
+def _most_often(own: Table, n_others: int) -> str:
+    """Return which category an annotator gives where the others give which, the first one.
+
+    "Most often" if it surely is more frequent than the next one, by a sign test.
+    """
     differs = (own["category"] != NO_BOX) & (own["others"] != NO_BOX)
     differs &= own["category"] != own["others"]
     rows = np.flatnonzero(differs)
     if not len(rows):
         return ""
-    best = rows[np.argmax(own["n"][rows])]
-    return f", most often {own['category'][best]} where they say {own['others'][best]}"
-
-
-def _and(parts: list[str]) -> str:
-    return " and ".join([part for part in (", ".join(parts[:-1]), parts[-1]) if part])
+    # Several others saw one object: they do not count as so many objects.
+    order = rows[np.argsort(-own["n"][rows], kind="stable")]
+    first, second = (np.append(own["n"][order], 0)[:2] / n_others).tolist()
+    sure = first - second > _SIGN_TEST * np.sqrt(first + second)
+    how = "most often" if sure else "for example"
+    best = order[0]
+    return f", {how} {own['category'][best]} where they say {own['others'][best]}"

@@ -11,12 +11,14 @@ from bboxqa.diagnostics.disagreement.kinds import KINDS
 from bboxqa.model.table import Table
 from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.model.units import MatchedUnits
-from bboxqa.pipelines.diagnosis.about_annotators import LEAST_IMAGES
 from bboxqa.pipelines.diagnosis.sentences import (
+    LEAST_DRAWS,
+    LEAST_IMAGES,
     Bounds,
     Sentence,
     above_others,
     bounds,
+    is_first,
     share_bounds,
 )
 
@@ -30,7 +32,7 @@ _KIND = dict(
     zip(
         KINDS,
         (
-            "are missed by some annotators",
+            "are drawn by some annotators and not by others",
             "have different categories",
             "have boxes in different places, which overlap too little to match",
             "are drawn in parts by some, or together with another object",
@@ -45,7 +47,7 @@ def kind_sentences(tables: Mapping[str, Table], *, has_alpha: bool) -> Iterator[
     """Yield the kind of disagreement that costs most, and the next one if it costs half as much."""
     table = tables["decomposition"]
     what, column = ("alpha", "alpha_gain") if has_alpha else ("F1", "f1_gain")
-    gain, share = table[column], bounds(table, "share")
+    gain, share = table[column], bounds(table, "share_any")
     order = np.argsort(-np.nan_to_num(gain), kind="stable")[:_NAMED]
     for rank, place in enumerate(order.tolist()):
         least = 0.005 if rank == 0 else gain[order[0]] / 2
@@ -55,12 +57,12 @@ def kind_sentences(tables: Mapping[str, Table], *, has_alpha: bool) -> Iterator[
             f"{share.percent(place)} of the objects {_KIND[table['kind'][place]]}: settled as most "
             f"annotators drew them, {what} would be {gain[place]:.2f} higher"
         )
-        text += ", which overlaps with the gain above" if rank else ", the largest gain"
+        text += ", which overlaps with the gain above" if rank else ""
         yield Sentence(1.0, text)
 
 
-def confusion_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
-    """Yield the categories that are confused most often, and by whom above all."""
+def confusion_sentences(tables: Mapping[str, Table], *, named: bool) -> Iterator[Sentence]:
+    """Yield the categories that are confused most often; if `named`, by whom above all."""
     table, matrix = tables["confusions"], tables["confusion_matrix"]
     frequent = np.argsort(-table["n"], kind="stable")[:_NAMED]
     n_objects = max(int(tables["decomposition"]["n_objects"].sum()), 1)
@@ -76,7 +78,7 @@ def confusion_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
             f"{first} and {second} are confused in {n:,} objects, {percent} of the objects with "
             "either"
         )
-        who = _confuser(matrix, first, second)
+        who = _confuser(matrix, first, second) if named else ""
         text += f", above all by {who}" if who else ""
         gain = bounds(table, "gain")
         if gain.low[place] > _LEAST_GAIN:
@@ -127,11 +129,12 @@ def category_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
     found = bounds(table, "found_share")
     share = table["n"] / max(int(table["n"].sum()), 1)
     for place in above_others(found.of_complement())[:1].tolist():
-        value = found.value[place]
+        value, error = found.value[place], found.of_complement()
+        least = "least" if is_first(error, place) else "less than most"
         others = 100 * float(np.nanmedian(np.delete(found.value, place)))
         yield Sentence(
             (1 - value) * share[place],
-            f"{table['category'][place]} is found least: where one annotator draws it, "
+            f"{table['category'][place]} is found {least}: where one annotator draws it, "
             f"{found.percent(place)} of the others draw something; the median of the other "
             f"categories is {others:.1f} %",
         )
@@ -150,6 +153,11 @@ def limit_sentences(
     n_images = int((matched.data.assigned.sum(1) >= 2).sum())
     if not matched.bootstrap:
         yield "without draws (bootstrap 0) nobody is named: intervals are missing"
+    elif matched.bootstrap < LEAST_DRAWS:
+        yield (
+            f"with {count(matched.bootstrap, 'draw')} nobody is named: it takes {LEAST_DRAWS} "
+            f"(--bootstrap {LEAST_DRAWS})"
+        )
     elif n_images < LEAST_IMAGES:
         yield f"with {count(n_images, 'image')} nobody is named: it takes {LEAST_IMAGES}"
     if int((annotators["n_images"] > 0).sum()) == 2 and part.reference is None:

@@ -4,9 +4,20 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from bboxqa.model.threshold_result import ThresholdResult
-from bboxqa.pipelines.diagnosis.about_annotators import LEAST_IMAGES
-from bboxqa.pipelines.diagnosis.sentences import Bounds, Sentence, above_others, bounds
+from bboxqa.model.threshold_result import ReferenceAgreement, ThresholdResult
+from bboxqa.pipelines.diagnosis.about_places import offset_sentences
+from bboxqa.pipelines.diagnosis.sentences import (
+    Sentence,
+    above_others,
+    bounds,
+    is_first,
+    judged,
+)
+
+# Smaller shares of objects are not worth a sentence.
+_LEAST_SHARE = 0.01
+# People that are named for one kind of error.
+_NAMED = 3
 
 
 def reference_sentences(part: ThresholdResult) -> Iterator[Sentence]:
@@ -18,19 +29,53 @@ def reference_sentences(part: ThresholdResult) -> Iterator[Sentence]:
         return
     table = part.reference.annotators
     f1 = bounds(table, "f1")
-    few = table["n_images"] < LEAST_IMAGES
-    error = Bounds(1 - f1.value, *(np.where(few, np.nan, 1 - end) for end in (f1.high, f1.low)))
+    error = judged(table, f1.of_complement())
     worst = above_others(error)[:1].tolist()
     if len(table) == 2 and not error.low.max() > error.high.min():
         worst = []
     for place in worst:
         name, others = table["annotator"][place], np.delete(f1.value, place)
         rest = "that of the other one" if len(table) == 2 else "the median of the others"
+        how = "least" if is_first(error, place) else "less than most do"
         precision, recall = bounds(table, "precision"), bounds(table, "recall")
         yield Sentence(
             1.0,
-            f"{name} agrees least with the reference {part.reference.name}: F1 "
+            f"{name} agrees {how} with the reference {part.reference.name}: F1 "
             f"{f1.value[place]:.2f} [{f1.low[place]:.2f}, {f1.high[place]:.2f}], {rest} is "
             f"{np.nanmedian(others):.2f}; {recall.percent(place)} of its objects are matched by "
             f"{name}, and {precision.percent(place)} of what {name} drew match one of them",
         )
+
+
+_ERRORS = (
+    ("miss_rate", "{name} misses {percent} of the objects of {reference}"),
+    ("extra_rate", "{reference} has no object in {percent} of the boxes of {name}"),
+    ("confusion", "{name} gives another category than {reference} to {percent} of its objects"),
+)
+
+
+def error_sentences(found: ReferenceAgreement) -> Iterator[Sentence]:
+    """Yield who surely misses, adds, misnames or misplaces, against the reference.
+
+    Of three or more, those who do so more than the others; of fewer, each one who does.
+    """
+    table = found.annotators
+    share = table["n"] / max(int(table["n"].sum()), 1)
+    for name, words in _ERRORS:
+        of_class = bounds(table, "class_share").of_complement()
+        figures = judged(table, of_class if name == "confusion" else bounds(table, name))
+        above = np.flatnonzero(figures.low >= _LEAST_SHARE)
+        named = above if len(table) < 3 else above_others(figures)
+        for place in named[:_NAMED].tolist():
+            if figures.value[place] < _LEAST_SHARE:
+                continue
+            text = words.format(
+                name=table["annotator"][place],
+                percent=figures.percent(place),
+                reference=found.name,
+            )
+            if len(table) > 1:
+                others = 100 * float(np.nanmedian(np.delete(figures.value, place)))
+                text += f"; the median of the others is {others:.1f} %"
+            yield Sentence(figures.value[place] * share[place], text)
+    yield from offset_sentences(found.offsets, table, found.name)

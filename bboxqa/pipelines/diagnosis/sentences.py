@@ -1,5 +1,6 @@
 """What sentences of a diagnosis have in common: numbers, and who differs surely from the others."""
 
+from collections.abc import Sequence
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -10,6 +11,12 @@ from bboxqa.model.table import Table
 
 _NORMAL = NormalDist()
 _LEVEL = 0.95
+
+
+LEAST_DRAWS = 200
+"""The draws that it takes: the intervals of fewer are too narrow as often as too wide."""
+LEAST_IMAGES = 5
+"""The images of an annotator that it takes to be named."""
 
 
 class Sentence(NamedTuple):
@@ -73,6 +80,41 @@ def above_others(found: Bounds) -> IndexArray:
     median = (without((n - 1) // 2) + without(n // 2)) / 2
     named = known[surely > median]
     return named[np.argsort(-value[named], kind="stable")]
+
+
+def is_first(found: Bounds, place: int) -> bool:
+    """Return whether a figure is surely above all others: its interval lies above theirs.
+
+    Figures without an interval count as they are.
+
+    Examples
+    --------
+    >>> low, high = np.array([0.05, np.nan, 0.2]), np.array([0.15, np.nan, 0.4])
+    >>> found = Bounds(np.array([0.1, 0.25, 0.3]), low, high)
+    >>> is_first(found, 2), is_first(Bounds(*(each[[0, 2]] for each in found)), 1)
+    (False, True)
+    """
+    ends = np.where(np.isnan(found.high), found.value, found.high)
+    others = np.delete(ends, place)
+    others = others[~np.isnan(others)]
+    return bool(found.low[place] > others.max(initial=-np.inf))
+
+
+def judged(table: Table, found: Bounds) -> Bounds:
+    """Return figures without intervals where an annotator has few images."""
+    few = table["n_images"] < LEAST_IMAGES
+    return Bounds(found.value, *(np.where(few, np.nan, each) for each in (found.low, found.high)))
+
+
+def joined(parts: Sequence[str]) -> str:
+    """Return parts of a sentence with commas and an "and".
+
+    Examples
+    --------
+    >>> joined(["a", "b", "c"])
+    'a, b and c'
+    """
+    return " and ".join([part for part in (", ".join(parts[:-1]), *parts[-1:]) if part])
 
 
 def share_bounds(share: FloatArray, n: FloatArray, n_shares: int = 1) -> Bounds:

@@ -1,17 +1,17 @@
 """The story of a diagnosis: a few sentences, the most useful first."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from math import isnan
-from typing import TYPE_CHECKING
 
 from bboxqa.core.text import count
+from bboxqa.diagnostics.annotators.image_f1 import asked_with_others
 from bboxqa.model.table import Table
 from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.model.units import MatchedUnits
 from bboxqa.pipelines.diagnosis.about_annotators import (
-    LEAST_IMAGES,
-    offset_sentences,
+    copy_sentences,
     rate_sentences,
+    shape_sentences,
     two_annotators,
     worst_annotator,
 )
@@ -23,16 +23,16 @@ from bboxqa.pipelines.diagnosis.about_objects import (
     limit_sentences,
     supercategory_sentences,
 )
-from bboxqa.pipelines.diagnosis.about_reference import reference_sentences
+from bboxqa.pipelines.diagnosis.about_places import offset_sentences, precision_sentences
+from bboxqa.pipelines.diagnosis.about_reference import error_sentences, reference_sentences
 from bboxqa.pipelines.diagnosis.about_work import work_limits, work_sentences
-
-if TYPE_CHECKING:
-    from bboxqa.pipelines.diagnosis.sentences import Sentence
+from bboxqa.pipelines.diagnosis.sentences import LEAST_DRAWS, LEAST_IMAGES, Sentence
 
 TABLES = (
     "decomposition",
     "decomposition_by_annotator",
     "annotators",
+    "boxes_per_object",
     "offsets",
     "confusion_matrix",
     "copies",
@@ -44,8 +44,8 @@ TABLES = (
 
 _MOST = 9
 _NOBODY = (
-    "nobody surely misses, adds, misnames or misplaces more than the other annotators do "
-    "(95 % intervals, corrected for their number)"
+    "nobody surely misses, adds, misnames, misplaces, splits, merges or repeats more than the "
+    "other annotators do (95 % intervals, corrected for their number)"
 )
 
 _ONE_AGAINST_ONE = (
@@ -64,30 +64,27 @@ def story_of(
     First who and what costs most, then single findings by the share of objects that they concern,
     last what the data cannot tell.
     """
-    beside = [sentence.text for sentence in reference_sentences(part)]
+    named = matched.bootstrap >= LEAST_DRAWS
+    beside = [sentence.text for sentence in reference_sentences(part)] if named else []
     if not len(matched.data.annotations):
         return (*beside, _NOTHING if part.reference is None else _NO_PAIRS)
-    n_drawing = int((tables["annotators"]["n_images"] > 0).sum())
-    n_asked = matched.data.assigned.sum(1)
     lead = [*kind_sentences(tables, has_alpha=not isnan(part.alpha))]
-    people: list[Sentence] = []
     last = [*limit_sentences(part, matched, tables)]
-    if n_drawing <= 2:
-        people += [*offset_sentences(tables), *two_annotators(tables)]
-    elif int(n_asked.max()) <= 2:
-        last += [_ONE_AGAINST_ONE] if part.reference is None else []
-    else:
-        people += [*offset_sentences(tables), *rate_sentences(tables)]
-        lead += worst_annotator(tables, part.alpha)
-        n_images = int((n_asked >= 2).sum())
-        if not people and matched.bootstrap and n_images >= LEAST_IMAGES:
-            last.insert(0, _NOBODY)
+    people: list[Sentence] = []
+    if named:
+        lead += _worst(part, matched, tables)
+        people += _people(part, matched, tables)
+    n_asked = matched.data.assigned.sum(1)
+    if _are_judged(matched) and named and not people and (n_asked >= 2).sum() >= LEAST_IMAGES:
+        last.insert(0, _NOBODY)
+    if not _are_judged(matched) and _n_drawing(matched) > 2 and part.reference is None:
+        last.append(_ONE_AGAINST_ONE)
     found = [
         *people,
-        *confusion_sentences(tables),
+        *confusion_sentences(tables, named=named),
         *supercategory_sentences(tables),
         *category_sentences(tables),
-        *work_sentences(tables),
+        *(work_sentences(tables) if named else ()),
     ]
     found.sort(key=lambda sentence: -sentence.weight)
     first = [*agreement_sentence(part, matched), *(sentence.text for sentence in lead), *beside]
@@ -98,6 +95,40 @@ def story_of(
     # What does not change takes no room from what was found.
     unchanged = [*work_limits(tables)][: max(room - len(middle), 0)]
     return (*first, *middle, *last, *unchanged)
+
+
+def _n_drawing(matched: MatchedUnits) -> int:
+    """Return how many annotators were asked about images that others were asked about, too."""
+    return int((asked_with_others(matched).any(0)).sum())
+
+
+def _are_judged(matched: MatchedUnits) -> bool:
+    """Return whether some images have three annotators, so that most of them can be right."""
+    return int(matched.data.assigned.sum(1).max(initial=0)) > 2
+
+
+def _worst(
+    part: ThresholdResult, matched: MatchedUnits, tables: Mapping[str, Table]
+) -> Iterator[Sentence]:
+    if _are_judged(matched):
+        yield from worst_annotator(tables, part.alpha)
+
+
+def _people(
+    part: ThresholdResult, matched: MatchedUnits, tables: Mapping[str, Table]
+) -> Iterator[Sentence]:
+    """Yield who errs: against the reference, or else against most others."""
+    yield from copy_sentences(tables)
+    if part.reference is not None:
+        yield from error_sentences(part.reference)
+    elif _n_drawing(matched) <= 2:
+        yield from offset_sentences(tables["offsets"], tables["annotators"])
+        yield from two_annotators(tables)
+    elif _are_judged(matched):
+        yield from offset_sentences(tables["offsets"], tables["annotators"])
+        yield from precision_sentences(tables)
+        yield from rate_sentences(tables)
+        yield from shape_sentences(tables)
 
 
 def _more(n: int) -> str:

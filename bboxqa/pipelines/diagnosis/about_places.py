@@ -1,0 +1,170 @@
+"""Sentences about where annotators place boxes: offsets, sizes, and how precisely."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from bboxqa.core.arrays import BoolArray, FloatArray
+from bboxqa.model.table import Table
+from bboxqa.pipelines.diagnosis.sentences import (
+    Bounds,
+    Sentence,
+    above_others,
+    bounds,
+    joined,
+    judged,
+)
+
+# Smaller shares of sides, and smaller offsets in px, are not worth a sentence.
+_LEAST_SHARE = 0.01
+_LEAST_OFFSET = 0.5
+# People that are named for one kind of error.
+_NAMED = 3
+# A smaller difference of the mean IoU is not worth a sentence.
+_LEAST_DIFFERENCE = 0.03
+# Edges that are moved alike differ less than by this factor.
+_ALIKE = 0.5
+
+
+class _Axis(NamedTuple):
+    """The two edges of boxes along one axis, and the words for them."""
+
+    edges: tuple[int, int]
+    names: tuple[str, str]
+    directions: tuple[str, str]
+    sizes: tuple[str, str]
+    side: str
+
+
+_AXES = (
+    _Axis((0, 2), ("left", "right"), ("left", "right"), ("narrower", "wider"), "width"),
+    _Axis((1, 3), ("top", "bottom"), ("up", "down"), ("shorter", "taller"), "height"),
+)
+
+
+class _Offsets(NamedTuple):
+    """Offsets of A annotators, edge by edge."""
+
+    px: FloatArray
+    """(3, A, 4): values, lower and upper bounds."""
+    percent: FloatArray
+    """(A, 4)."""
+    systematic: BoolArray
+    """(A, 4)."""
+
+
+def offset_sentences(
+    table: Table, annotators: Table, others: str = "the others"
+) -> Iterator[Sentence]:
+    """Yield who surely places boxes elsewhere than the others, or draws them larger or smaller.
+
+    `others` are what the offsets are measured from.
+    """
+    names, share = annotators["annotator"], annotators["n"] / max(int(annotators["n"].sum()), 1)
+    found = _offsets(table, len(names))
+    said: dict[int, list[str]] = {}
+    weight = np.zeros(len(names))
+    for axis in _AXES:
+        for place in _misplaced(annotators, found, axis):
+            edges = list(axis.edges)
+            size = np.abs(found.percent[place, edges]).max()
+            if size < 100 * _LEAST_SHARE or not found.systematic[place, edges].any():
+                continue
+            said.setdefault(place, []).append(_moved(found, place, axis))
+            weight[place] = max(weight[place], size / 100)
+    two = len(names) == 2 and others == "the others"
+    for place, parts in said.items():
+        # What one of two does, the other does in the other direction.
+        if two and place == 1 and 0 in said:
+            continue
+        than = names[1 - place] if two else others
+        text = f"{names[place]} draws boxes {joined(parts)} than {than}"
+        yield Sentence(weight[place] * share[place], text)
+
+
+def _offsets(table: Table, n_annotators: int) -> _Offsets:
+    shape = n_annotators, 4
+    return _Offsets(
+        np.stack(bounds(table, "offset_px")).reshape(3, *shape),
+        table["offset_percent"].reshape(shape),
+        table["systematic"].reshape(shape),
+    )
+
+
+def _misplaced(annotators: Table, found: _Offsets, axis: _Axis) -> list[int]:
+    """Return who surely moves, narrows or widens boxes more than the others; of two, the first."""
+    low, high = axis.edges
+    value, lower, upper = found.px
+    # The bounds of a mean of two figures lie inside of the mean of their bounds.
+    shift = Bounds(*((each[:, low] + each[:, high]) / 2 for each in (value, lower, upper)))
+    size = Bounds(
+        value[:, high] - value[:, low],
+        lower[:, high] - upper[:, low],
+        upper[:, high] - lower[:, low],
+    )
+    places: list[int] = []
+    for figures in (shift, size):
+        named = _largest(judged(annotators, figures))[:_NAMED]
+        places += [place for place in named if place not in places]
+    return places
+
+
+def _largest(found: Bounds) -> list[int]:
+    sign = np.sign(found.value)
+    ends = np.stack([sign * found.low, sign * found.high])
+    size = Bounds(np.abs(found.value), ends.min(0), ends.max(0))
+    if len(size.value) == 2:
+        return [0] if size.low[0] >= _LEAST_OFFSET else []
+    return [place for place in above_others(size).tolist() if size.low[place] >= _LEAST_OFFSET]
+
+
+def _moved(found: _Offsets, place: int, axis: _Axis) -> str:
+    """Return how the two edges of an axis are moved."""
+    px = found.px[:, place, list(axis.edges)]
+    percent = np.abs(found.percent[place, list(axis.edges)])
+    low, high = px[0]
+    sure = (np.sign(px[1]) == np.sign(px[2])) & (np.abs(px[0]) >= _LEAST_OFFSET)
+    sides = f"% of the {axis.side}"
+    alike = low * high > 0 and min(abs(low), abs(high)) >= _ALIKE * max(abs(low), abs(high))
+    if alike:
+        word = f"further {axis.directions[int(low > 0)]}"
+        return f"{_length(px.mean(1))} {word} ({percent.mean():.1f} {sides})"
+    size = axis.sizes[int(high > low)]
+    if low * high < 0 and sure.all():
+        change = np.array([high - low, px[1, 1] - px[2, 0], px[2, 1] - px[1, 0]])
+        return f"{_length(change)} {size} ({percent.sum():.1f} {sides})"
+    edge = int(abs(high) > abs(low))
+    word = axis.directions[int(px[0, edge] > 0)]
+    to = word if axis.side == "height" else f"to the {word}"
+    moved = f"{axis.names[edge]} edge {_length(px[:, edge])} {to}"
+    return f"{size} ({moved}, {percent[edge]:.1f} {sides})"
+
+
+def _length(figures: Sequence[float] | FloatArray) -> str:
+    """Return the size of an offset in px with its interval."""
+    value, low, high = figures
+    ends = sorted((abs(low), abs(high))) if low * high > 0 else sorted((low, high))
+    return f"{abs(value):.1f} px [{ends[0]:.1f}, {ends[1]:.1f}]"
+
+
+def precision_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
+    """Yield whose boxes surely overlap those of the others less, if offsets do not explain it."""
+    table = tables["annotators"]
+    names, share = table["annotator"], table["n"] / max(int(table["n"].sum()), 1)
+    found = bounds(table, "mean_similarity")
+    error = judged(table, found.of_complement())
+    # Moving an edge by a share of the side takes about as much from the IoU.
+    percent = np.abs(tables["offsets"]["offset_percent"].reshape(len(names), 4)).sum(1) / 100
+    for place in above_others(error)[:_NAMED].tolist():
+        others = float(np.nanmedian(np.delete(found.value, place)))
+        difference = others - found.value[place]
+        if difference < _LEAST_DIFFERENCE or percent[place] >= difference / 2:
+            continue
+        yield Sentence(
+            difference * share[place],
+            f"{names[place]} places boxes less precisely: their mean overlap with matched boxes of "
+            f"the others is {found.value[place]:.2f} [{found.low[place]:.2f}, "
+            f"{found.high[place]:.2f}], the median of the others is {others:.2f}; no edge is "
+            "moved in one direction by as much",
+        )

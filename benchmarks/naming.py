@@ -1,0 +1,98 @@
+"""Measure whether the story names who errs, for the right error, and nobody else.
+
+    python benchmarks/naming.py                 # prints the table of docs/validity.md
+
+Of three or four simulated annotators one makes an error of one kind. The story of each data set is
+searched for the name of this annotator beside words of this error, and for all other names.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+
+import bboxqa
+
+KINDS = {
+    "duplicate=0.1": ("twice",),
+    "split=0.1": ("splits objects",),
+    "merge=0.1": ("merges objects",),
+    "copy=p01:0.5": ("share boxes",),
+    "jitter=15%": ("less precisely",),
+    "offset=5,0": ("further right",),
+    "scale=1.15": ("wider", "taller"),
+    "miss=0.1": ("misses",),
+    "extra=0.1": ("most others did not draw",),
+    "confuse=0.15": ("different categories",),
+    "miss=0.1 offset=5,0 confuse=cow/sheep:0.2": ("misses", "further right", "above all by"),
+    "": (),
+}
+"""The errors of one annotator, and words of the sentences that name them."""
+
+_NAMING = (
+    r"(p\d\d) (?:matches|misses|draws|splits|merges|places|and the others)",
+    r"(?:of what|above all by|F1 of) (p\d\d)",
+    r"(p\d\d) and p\d\d share",
+    r"p\d\d and (p\d\d) share",
+)
+
+
+def named(sentence: str) -> set[str]:
+    """Return who is named in a sentence."""
+    return {name for pattern in _NAMING for name in re.findall(pattern, sentence)}
+
+
+def told(seed: int, errors: str, n_annotators: int, images: int) -> tuple[bool, bool, bool]:
+    """Return whether the right errors, wrong ones of the same annotator, and others are named."""
+    guilty = f"p0{n_annotators}"
+    everyone = "jitter=3%" if "copy" not in errors else "jitter=3% miss=0.1"
+    made = bboxqa.simulate(
+        images=images,
+        annotators=n_annotators,
+        categories=("cow", "sheep", "horse"),
+        errors={"p*": everyone, guilty: errors},
+        seed=seed,
+    )
+    story = bboxqa.agree(bboxqa.read_coco(made.document()), bootstrap=400).story().story
+    words = KINDS[errors]
+    of_guilty = [line for line in story if guilty in named(line)]
+    right = all(any(word in line for line in of_guilty) for word in words)
+    known = (
+        *words,
+        "matches the others",
+        *["different categories", "above all by"] * ("confuse" in errors),
+    )
+    wrong = any(not any(word in line for word in known) for line in of_guilty)
+    usual = {guilty, "p01"} if "copy" in errors else {guilty}
+    others = any(named(line) - usual for line in story)
+    if "copy" in errors:
+        # The copied annotator is named with the copy only.
+        others |= any("p01" in named(line) and "share boxes" not in line for line in story)
+    return right, wrong, others
+
+
+def main() -> None:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--runs", type=int, default=30)
+    parser.add_argument("--images", type=int, default=60)
+    parser.add_argument("--annotators", type=int, nargs="+", default=[3, 4])
+    parser.add_argument("--only", help="errors of one row")
+    arguments = parser.parse_args()
+    print("| one annotator | of | named for it | named for something else | others named |")
+    print("| --- | ---: | ---: | ---: | ---: |")
+    rows = [arguments.only] if arguments.only is not None else list(KINDS)
+    with ProcessPoolExecutor(2) as pool:
+        for errors in rows:
+            for n in arguments.annotators:
+                one = partial(told, errors=errors, n_annotators=n, images=arguments.images)
+                found = list(pool.map(one, range(arguments.runs)))
+                shares = [sum(column) / len(found) for column in zip(*found, strict=True)]
+                cells = " | ".join(f"{100 * share:.0f} %" for share in shares)
+                print(f"| {f'`{errors}`' if errors else 'no error'} | {n} | {cells} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
