@@ -4,21 +4,17 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
-from bboxqa.core.blocks import rows_where
 from bboxqa.core.json_values import pointer_to
 from bboxqa.geometry.kernels.boxes import corners
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import summary_defect
 from bboxqa.rules.base.rule import Hits, LazyEdits, Rule, described_hits
-from bboxqa.rules.facts.boxes import sized_boxes
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import rounded_number, rounded_values
 from bboxqa.rules.facts.layouts.box_layout import EXPECTED_LAYOUT, Diagnosis, diagnose
 from bboxqa.rules.facts.layouts.doubtful_boxes import swapped_images
-
-# Fewer images or boxes may show objects in one quarter by chance.
-_IMAGES, _BOXES = 30, 100
+from bboxqa.rules.facts.layouts.quarters import in_quarter
 
 Check = Callable[[Document, ValidateSettings], Iterable[Hits]]
 
@@ -51,28 +47,24 @@ def _layout(code: str) -> Check:
 
 
 def _scale(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
-    """Yield boxes scaled by a constant, and a warning where all lie where halved ones would."""
+    """Yield boxes scaled by a constant, and a warning where some lie where halved ones would."""
     if document.once(diagnose) is not None:
         yield from _layout("B013")(document, settings)
         return
-    rows = np.flatnonzero(document.once(sized_boxes))
-    n_images = len(np.unique(document.image[rows]))
-    if n_images < _IMAGES or len(rows) < _BOXES:
+    quarter = in_quarter(document)
+    if quarter is None:
         return
-    bbox, size = document.annotations.bbox, document.size
-    within = rows_where(
-        len(rows), lambda some: (corners(bbox[rows[some]])[:, 2:] <= size[rows[some]] / 2).all(1)
+    rows = np.flatnonzero(quarter.concerned)
+    right = f", but those of {quarter.right} in the upper right one" if quarter.right else ""
+    found = summary_defect(
+        f"{quarter.boxes} boxes of {quarter.images} lie in the upper left quarter of their "
+        f"image{right}; expected boxes in all parts: were images enlarged without their boxes?",
+        "annotations",
+        rows,
+        "bbox",
+        expected="boxes in all parts of the images",
     )
-    if within.all():
-        found = summary_defect(
-            f"all {len(rows):,} boxes of {n_images:,} images lie in the upper left quarter of "
-            "their image; expected boxes in all parts: were images enlarged without their boxes?",
-            "annotations",
-            rows,
-            "bbox",
-            expected="boxes in all parts of the images",
-        )
-        yield from described_hits([found], Severity.WARNING)
+    yield from described_hits([found], Severity.WARNING)
 
 
 def _scaled(document: Document, diagnosis: Diagnosis) -> Iterator[Edit]:
@@ -146,9 +138,9 @@ RULES = (
             outlines. The unsafe fix converts all of them to x, y, width, height. There is none
             where y before x is as likely: no box would extend beyond its image, as in square
             images. Without outlines and areas, boxes that lie inside their images in both layouts
-            show nothing: width, height, x, y, all of half the size (but see B013), and centres in
-            part of the images may not be found. Where wrong sizes of images would explain the same,
-            the message says so and there is no fix. Look at an image.""",
+            prove nothing: width, height, x, y is likely where boxes overlap unless they are read
+            so, and their sizes go together. Where something else would explain the same, such as
+            wrong sizes of images, the message says so and there is no fix. Look at an image.""",
         bad={"annotations": [
             _box(60, 50, 80, 60), _box(50, 60, 70, 70), _box(70, 30, 90, 40), _box(20, 60, 40, 70),
             _box(75, 65, 95, 75),
@@ -240,8 +232,9 @@ RULES = (
             outlines nor areas show it, only boxes of twice the size are found. Look at an image.
             The unsafe fix scales the boxes, unless the outlines are the ones that leave their
             images, or boxes of more than their size lie inside: then outlines or areas may be
-            the ones that are scaled. It is a warning if all boxes of 30 or more images lie in the
-            upper left quarter, as boxes of half the size do.""",
+            the ones that are scaled. It is a warning if all boxes lie in the upper left quarter, as
+            boxes of half the size do, or if those of part of the images do and are, doubled, like
+            the others.""",
         bad={"annotations": [
             {"bbox": [30 * n, 10, 24, 40], "segmentation": _ring(15 * n, 5, 12, 20), "area": 240}
             for n in range(5)

@@ -32,6 +32,8 @@ _AT_LEAST, _AT_BOTH = ENOUGH, 4 * ENOUGH
 # A layout that shrinks boxes cures every overshoot; the images have to be filled, too.
 _FILLED = 0.95
 
+_WRONG_SIZES = "the sizes of the images are wrong"
+
 _CENTRE = Layout(Numbers.CENTRE)
 _TURNED = Layout(Numbers.SIDES, (0, 1, 3, 2))
 _WITHIN_IMAGES = (
@@ -98,7 +100,7 @@ def _of_enlarged_part(boxes: Boxes, sized: BoolArray, wrong: BoolArray) -> Itera
         if _is_sound(layout, bbox, size).all() and _fill(layout.read(bbox, size), size):
             yield Evidence(
                 layout, wrong, none, concerned, none, False, text,
-                is_likely_only=True, images=images,
+                other_cause=_WRONG_SIZES, images=images,
             )  # fmt: skip
 
 
@@ -167,7 +169,7 @@ def _of_image(boxes: Boxes, layout: Layout, sized: BoolArray, wrong: BoolArray) 
         least=_OF_PART, may_be_part=may_be_part, fills_gaps=True,
         may_be_of_authors=layout == _CENTRE,
         is_certain=tells_x_from_y(layout, layout.read(bbox[good], size[good]), size[good]),
-        is_likely_only=is_likely,
+        other_cause=_WRONG_SIZES if is_likely else "",
     )  # fmt: skip
 
 

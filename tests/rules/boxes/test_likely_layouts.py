@@ -1,19 +1,27 @@
 """Layouts of boxes without outlines and areas, of which only the images tell."""
 
+import json
+import re
+
 import numpy as np
 import pytest
 from support.validation import exact, findings
 
 
-def document(change, part=1.0, n_images=60, seed=3):
-    """Return a file of 5 boxes an image, changed in the first part of the images."""
+def document(change, part=1.0, n_images=60, seed=3, related=False, size=(640, 480)):
+    """Return a file of 5 boxes an image, changed in the first part of the images.
+
+    With `related` sides, large boxes are wide and high.
+    """
     values = np.random.default_rng(seed)
     images, annotations = [], []
     for image in range(1, n_images + 1):
-        width, height = (640, 480) if image % 2 else (500, 375)
+        width, height = size if image % 2 else (500, 375)
         images.append({"id": image, "file_name": f"{image}.jpg", "width": width, "height": height})
         for _ in range(5):
             sides = values.uniform(20, 150, 2)
+            if related:
+                sides = sides[0] * values.uniform(0.8, 1.25, 2)
             box = [*(values.uniform(0, 1, 2) * ([width, height] - sides)), *sides]
             if image <= part * n_images:
                 box = change(*box, width, height)
@@ -32,6 +40,14 @@ def centre(x, y, w, h, _width, _height):
 
 def doubled(x, y, w, h, _width, _height):
     return 2 * x, 2 * y, 2 * w, 2 * h
+
+
+def halved(x, y, w, h, _width, _height):
+    return x / 2, y / 2, w / 2, h / 2
+
+
+def size_first(x, y, w, h, _width, _height):
+    return w, h, x, y
 
 
 def thousandths(x, y, w, h, width, height):
@@ -77,3 +93,70 @@ def test_images_of_another_size_are_not_taken_for_a_layout(part):
 
 def test_sound_boxes_have_no_layout_but_their_own():
     assert of_boxes(document(lambda *box: box[:4], 0.2)) == []
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    ("change", "part", "code", "words"),
+    [
+        (size_first, 1.0, "B005", "boxes look like width, height, x, y, unless their objects"),
+        # Images whose boxes would not overlap, or leave their image, show nothing.
+        (
+            size_first,
+            0.4,
+            "B005",
+            r"boxes in (1\d|2[0-4]) of 60 images look like width, height, x, y, unless",
+        ),
+        (
+            centre,
+            0.4,
+            "B006",
+            r"boxes in (1\d|2[0-4]) of 60 images look like centre-x, centre-y, width",
+        ),
+        (halved, 1.0, "B013", "all 300 boxes of 60 images lie in the upper left quarter"),
+        (halved, 0.2, "B013", "all 60 boxes of 12 of 60 images lie in the upper left quarter"),
+    ],
+)
+def test_what_boxes_have_in_common_shows_a_layout_as_likely(change, part, code, words, seed):
+    found, *symptoms = of_boxes(document(change, part, seed=seed, related=True))
+    assert (found.code, found.fix) == (code, None)
+    assert re.match(words, found.message)
+    # In images that show nothing else.
+    assert {each.code for each in symptoms} <= (
+        {"B008", "B009"} if change is size_first and part < 1 else set()
+    )
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("related", [False, True])
+def test_objects_that_lie_in_each_other_are_not_taken_for_sizes(related, seed):
+    """Boxes in the upper left corner, all from (10, 10) on, overlap in either reading."""
+
+    def nested(_x, _y, w, h, _width, _height):
+        return 10, 10, w, h
+
+    assert of_boxes(document(nested, 0.4, seed=seed, related=related)) == []
+
+
+def test_a_class_of_the_upper_left_is_not_taken_for_halved_boxes():
+    """As large as others, and not in the places of others."""
+
+    def upper_left(x, y, w, h, _width, _height):
+        return x / 3, y / 3, w, h
+
+    found = {each.code for each in of_boxes(document(upper_left, 0.2, size=(500, 375)))}
+    assert "B013" not in found
+
+
+def test_thousandths_of_large_images_may_be_halved_boxes():
+    def in_large_image(x, y, w, h, _width, _height):
+        return 2 * x, 2 * y, 2 * w, 2 * h
+
+    content = json.loads(document(in_large_image, size=(500, 500)))
+    for image in content["images"]:
+        image.update(width=2600, height=2000)
+    [found] = of_boxes(json.dumps(content))
+    assert found.message.startswith(
+        "boxes look like thousandths of the image (0 to 1000), or scaled"
+    )
+    assert found.fix is None

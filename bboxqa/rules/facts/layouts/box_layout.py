@@ -7,10 +7,12 @@ from itertools import chain
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
+from bboxqa.geometry.kernels.boxes import corners
 from bboxqa.rules.facts.boxes import Boxes, boxes_of, inside
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import row_min
 from bboxqa.rules.facts.image_evidence import of_images
+from bboxqa.rules.facts.layouts.box_habits import of_habits
 from bboxqa.rules.facts.layouts.box_readings import COCO, Layout, Numbers
 from bboxqa.rules.facts.layouts.layout_evidence import (
     ENOUGH,
@@ -39,6 +41,8 @@ _FILLED = 0.9
 _ABOVE_LEFT = 0.42
 _MANY_BOXES = 30
 _SPREAD = 0.1
+# Share of boxes in the upper left quarter from which on they may be halved.
+_QUARTER = 0.98
 
 EXPECTED_LAYOUT = "x, y, width, height in pixels"
 
@@ -120,6 +124,7 @@ def _diagnoses(boxes: Boxes) -> Iterator[Diagnosis]:
         _of_range(boxes, 100.0),
         _of_range(boxes, 1000.0),
         _judged(boxes, of_images(boxes)),
+        _judged(boxes, of_habits(boxes)),
     ):
         if not outlines_contradict(boxes, found.layout, found.concerned):
             yield found
@@ -158,8 +163,8 @@ def _diagnosis(
         doubt = ", unless their outlines are wrong"
     elif max(layout.scale) > 1 and not _leave(boxes.bbox[rows], boxes.size[rows]):
         doubt = f", unless their {evidence.beside} are wrong, as boxes lie inside their images"
-    if evidence.is_likely_only:
-        doubt = ", unless the sizes of the images are wrong"
+    if evidence.other_cause:
+        doubt = f", unless {evidence.other_cause}"
     text = evidence.text(concerned)
     return Diagnosis(layout, rows, read[rows], text, concerned, where, doubt)
 
@@ -240,5 +245,10 @@ def _in_units(
     boxes: Boxes, rows: IndexArray, unit: float, text: str, concerned: BoolArray, where: str = ""
 ) -> Diagnosis:
     layout = Layout(Numbers.SIDES, unit=unit)
-    read = layout.read(boxes.bbox[rows], boxes.size[rows])
-    return Diagnosis(layout, rows, read, text, concerned, where)
+    bbox, size = boxes.bbox[rows], boxes.size[rows]
+    # In images of 2,000 and more pixels, halved boxes have numbers up to 1,000, too.
+    is_in_quarter = (
+        unit == 1000 and (corners(bbox)[:, 2:] <= size / 2).all(axis=1).mean() >= _QUARTER
+    )
+    doubt = ", or scaled by 0.5" if is_in_quarter else ""
+    return Diagnosis(layout, rows, layout.read(bbox, size), text, concerned, where, doubt)

@@ -68,8 +68,8 @@ class Evidence:
         Whether boxes fit it to the pixel, so that all boxes of a single image prove it.
     beside : str
         What the boxes are compared with: "outlines", "areas" or "images".
-    is_likely_only : bool
-        Whether wrong sizes of images are another explanation.
+    other_cause : str
+        What else explains the same; "" where it is proved.
     images : (I,) bool or None
         The images whose boxes are in the layout, where these are part of them.
     """
@@ -89,7 +89,7 @@ class Evidence:
     is_certain: bool = True
     is_exact: bool = False
     beside: str = "images"
-    is_likely_only: bool = False
+    other_cause: str = ""
     images: BoolArray | None = None
 
 

@@ -1,0 +1,87 @@
+"""Images whose boxes all lie in the upper left quarter, as if they were halved."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bboxqa.core.arrays import BoolArray, FloatArray
+from bboxqa.core.text import count
+from bboxqa.rules.facts.boxes import boxes_of, sized_boxes
+from bboxqa.rules.facts.document import Document
+
+# Images and boxes from which on all boxes are judged, and the share that lies in the quarter.
+_IMAGES, _BOXES, _NEARLY_ALL = 10, 100, 0.98
+# A part of the images is judged by those with some boxes, of which more are in this quarter than
+# in the one to the right, by a factor.
+_OF_IMAGE, _OF_PART, _MORE = 3, 5, 5
+# Doubled, these boxes reach the edges, and are as far apart, where and as large as the others.
+_REACH, _APART, _ELSEWHERE, _SMALLER = 0.47, 1.4, 0.12, 0.75
+_SLACK = 0.005
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Quarter:
+    """The images whose boxes all lie in the upper left quarter.
+
+    Attributes
+    ----------
+    concerned : (N,) bool
+        The annotations of these images.
+    boxes : str
+        Those that lie there, in words.
+    images : str
+        These images in words.
+    right : str
+        How many images have all boxes in the upper right quarter; "" where all are concerned.
+    """
+
+    concerned: BoolArray
+    boxes: str
+    images: str
+    right: str = ""
+
+
+def in_quarter(document: Document) -> Quarter | None:
+    """Return the images whose boxes all lie in the upper left quarter; None where by chance."""
+    sized = sized_boxes(document.once(boxes_of))
+    rows = np.flatnonzero(sized)
+    image = document.image[rows]
+    drawn = np.bincount(image, minlength=len(document.images))
+    sides = np.hstack([document.size[rows]] * 2)
+    parts = document.annotations.bbox[rows] / sides
+    parts[:, 2:] += parts[:, :2]
+    left, right = _in_upper(parts)
+    n_images = int((drawn > 0).sum())
+    if n_images >= _IMAGES and len(rows) >= _BOXES and left.mean() >= _NEARLY_ALL:
+        n_left, total = int(left.sum()), len(rows)
+        boxes = f"all {total:,}" if n_left == total else f"{n_left:,} of {total:,}"
+        return Quarter(sized, boxes, f"{n_images:,} images")
+    on_left, on_right = (
+        (np.bincount(image[inside], minlength=len(drawn)) == drawn) & (drawn >= _OF_IMAGE)
+        for inside in (left, right)
+    )
+    if on_left.sum() < max(_OF_PART, _MORE * (on_right.sum() + 1)):
+        return None
+    if not _is_halved(parts[on_left[image]], parts[~on_left[image]]):
+        return None
+    sized[rows] = on_left[image]
+    images = f"{int(on_left.sum()):,} of {count(n_images, 'image')}"
+    return Quarter(sized, f"all {int(sized.sum()):,}", images, f"{int(on_right.sum()):,}")
+
+
+def _in_upper(parts: FloatArray) -> tuple[BoolArray, BoolArray]:
+    """Return which boxes are in the upper left quarter, and which are in the upper right one."""
+    upper = parts[:, 3] <= 0.5 + _SLACK
+    return upper & (parts[:, 2] <= 0.5 + _SLACK), upper & (parts[:, 0] >= 0.5 - _SLACK)
+
+
+def _is_halved(some: FloatArray, others: FloatArray) -> bool:
+    """Return whether boxes, doubled, are like others; both as parts of their images."""
+    if len(others) < _OF_PART or (some[:, 2:].max(axis=0) < _REACH).any():
+        return False
+    centre, of_others = (some[:, :2] + some[:, 2:]) / 2, (others[:, :2] + others[:, 2:]) / 2
+    apart = 2 * centre.std(axis=0) / of_others.std(axis=0)
+    shift = np.abs(2 * centre.mean(axis=0) - of_others.mean(axis=0))
+    sides, other_sides = (np.median(x[:, 2:] - x[:, :2], axis=0) for x in (some, others))
+    like = (apart <= _APART) & (apart >= 1 / _APART) & (shift <= _ELSEWHERE)
+    return bool((like & (sides <= _SMALLER * other_sides)).all())
