@@ -15,6 +15,7 @@ from bboxqa.formats.annotations.records import ANNOTATOR_KEYS, id_number, whole_
 from bboxqa.formats.document.annotation_columns import Form
 from bboxqa.formats.document.builder import AnnotationsBuilder
 from bboxqa.formats.document.content import RawDocument
+from bboxqa.rules.facts.image_bounds import too_small
 from bboxqa.rules.facts.ring_measures import ring_areas, ring_bounds
 
 if TYPE_CHECKING:
@@ -208,9 +209,17 @@ class Document:
 
     @cached_property
     def size(self) -> FloatArray:
-        """(N, 2) float64: width and height of the image of each annotation; NaN for unknown."""
-        padded = np.vstack([self.image_size, [[np.nan, np.nan]]])
-        return self.spilled(padded[self.image])
+        """(N, 2) float64: width and height of the image of each annotation; NaN for unknown.
+
+        Unknown also where they are far too small for the boxes.
+        """
+        sizes = np.where(self.is_too_small[:, None], np.nan, self.image_size)
+        return self.spilled(np.vstack([sizes, [[np.nan, np.nan]]])[self.image])
+
+    @cached_property
+    def is_too_small(self) -> BoolArray:
+        """(I,) bool: whether an image is a few pixels large and all its boxes end far outside."""
+        return too_small(self.image_size, self.annotations.bbox, self.image)
 
     @cached_property
     def annotator_key(self) -> str | None:

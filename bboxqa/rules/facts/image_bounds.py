@@ -5,7 +5,7 @@ from functools import reduce
 
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.model.settings import ValidateSettings
 
 EDGES = ("left", "top", "right", "bottom")
@@ -16,6 +16,9 @@ EDGES = ("left", "top", "right", "bottom")
 _WHOLE = 2.0**53
 # More do not tell one float64 from another.
 _ALL_DIGITS = 17
+# Pixels of the shorter side of an image that hardly shows objects, and how many times its size the
+# boxes reach that are of another image. Boxes in another layout or of twice the size reach 4 times.
+_TINY, _FAR_OUTSIDE = 8, 4.5
 
 
 def overshoot(bbox: FloatArray, size: FloatArray) -> FloatArray:
@@ -40,6 +43,37 @@ def overshoot(bbox: FloatArray, size: FloatArray) -> FloatArray:
     """
     with np.errstate(all="ignore"):
         return np.hstack([-bbox[:, :2], bbox[:, :2] + bbox[:, 2:] - size])
+
+
+def too_small(size: FloatArray, bbox: FloatArray, image: IndexArray) -> BoolArray:
+    """Return which images are a few pixels large while all their boxes end far outside.
+
+    Parameters
+    ----------
+    size : (I, 2) float64
+        Width and height of images; NaN where they are not known.
+    bbox : (N, 4) float64
+    image : (N,) int64
+        The image of each box; -1 for none.
+
+    Returns
+    -------
+    (I,) bool
+
+    Examples
+    --------
+    >>> size = np.array([[3.0, 1], [640, 480]])
+    >>> too_small(size, np.array([[250.0, 60, 63, 55], [250, 60, 63, 55]]), np.array([0, 1]))
+    array([ True, False])
+    """
+    tiny: BoolArray = size.min(axis=1) <= _TINY
+    if not tiny.any():
+        return tiny
+    rows = np.flatnonzero(np.append(tiny, False)[image])
+    far = (bbox[rows, :2] + bbox[rows, 2:] >= _FAR_OUTSIDE * size[image[rows]]).any(axis=1)
+    n_boxes, n_far = (np.bincount(image[some], minlength=len(size)) for some in (rows, rows[far]))
+    result: BoolArray = tiny & (n_boxes > 0) & (n_far == n_boxes)
+    return result
 
 
 def size_text(size: FloatArray) -> str:

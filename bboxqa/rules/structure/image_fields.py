@@ -10,9 +10,10 @@ from bboxqa.core.json_values import pointer_to
 from bboxqa.formats.annotations.records import whole_number
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import value_hits
+from bboxqa.rules.base.reporting import summary_hits, value_hits
 from bboxqa.rules.base.rule import Hits, Rule
 from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.image_bounds import figure
 
 _SIDE = "a whole number above 0"
 
@@ -32,6 +33,30 @@ def _size(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
         ]  # fmt: skip
         edits = partial(_edits, key)
         yield from value_hits(document, "images", key, np.array(odd, np.int64), _SIDE, edits)
+    yield from _too_small(document)
+
+
+def _too_small(document: Document) -> Iterator[Hits]:
+    """Yield the images whose boxes are those of far larger ones."""
+    too_small = document.is_too_small
+    if document.disk is not None:
+        # Sizes of files are compared by M003.
+        too_small = too_small & ~(document.disk.shown[:, 0] > 0)
+    rows = np.flatnonzero(too_small)
+    if len(rows) == 0:
+        return
+    of_image = np.append(too_small, False)[document.image]
+    (width, height), n_boxes = document.image_size[rows[0]], int(of_image.sum())
+    ends = document.annotations.bbox[of_image]
+    right, bottom = (ends[:, :2] + ends[:, 2:]).max(axis=0)
+    yield from summary_hits(
+        f"{len(rows):,} of {len(document.images):,} images are a few pixels large, such as "
+        f"{width:g} x {height:g}, and all their boxes ({n_boxes:,}) end far outside, up "
+        f"to x {figure(right)}, y {figure(bottom)}; expected the sizes of the image files",
+        "images",
+        rows,
+        expected="the width and the height of the image file",
+    )
 
 
 def _nameless(record: Any) -> bool:
@@ -68,8 +93,9 @@ RULES = (
         breaks="""pycocotools cannot make masks (KeyError, or 'an integer is required'), and loaders
             that scale boxes divide by it.""",
         explanation="""The width or the height of an image is missing, null, text, not a whole
-            number, or not above 0. The fix writes "640" and 640.0 as 640. Read other sizes from the
-            image file.""",
+            number, or not above 0; or a few pixels, far too small for all boxes of the image, as
+            where the number of colours was taken for a side. The fix writes "640" and 640.0 as 640.
+            Read other sizes from the image files: with `--images`, M003 does.""",
         bad={"images": [{"width": "100"}]},
         good={"images": [{"width": 100}]},
         check=_size,

@@ -414,3 +414,34 @@ def test_dates_that_are_none(value):
 def test_forms_of_dates(value):
     content = {"info": {"year": 2026, "date_created": value}, "images": [{"date_captured": value}]}
     assert "S013" not in codes(content)
+
+
+def with_sizes(*sizes, box=(250, 60, 63, 55)):
+    """Return a file of images of some sizes, each with a box of a large image."""
+    images = [
+        {"id": n + 1, "file_name": f"{n}.jpg", "width": width, "height": height}
+        for n, (width, height) in enumerate(sizes)
+    ]
+    boxes = [{"id": n + 1, "image_id": n + 1, "bbox": list(box)} for n in range(len(sizes))]
+    return {"images": images, "annotations": [{**each, "area": 3465} for each in boxes]}
+
+
+def test_the_size_is_the_cause_where_images_are_a_few_pixels_large():
+    """Width and height are those of the array: 3 colours, 1 row."""
+    found = findings({**with_sizes((3, 1), (640, 480), (3, 1))})
+    [size] = [each for each in found if each.severity is Severity.ERROR]
+    assert size.code == "S007"
+    assert size.message == (
+        "2 of 3 images are a few pixels large, such as 3 x 1, and all their boxes (2) end far "
+        "outside, up to x 313, y 115; expected the sizes of the image files"
+    )
+    assert {"B002", "B003", "B010"}.isdisjoint(each.code for each in found)
+
+
+@pytest.mark.parametrize(
+    ("size", "box"),
+    [((8, 8), (2, 2, 4, 4)), ((8, 8), (6, 6, 24, 8)), ((64, 48), (250, 60, 63, 55))],
+)
+def test_small_images_with_boxes_of_another_kind_have_their_size(size, box):
+    """Boxes inside, in another layout, and those beyond an image that may be a photograph."""
+    assert "S007" not in codes(with_sizes(size, size, box=box))
