@@ -36,8 +36,9 @@ QUIRKS: Mapping[str, str] = {
         "keeps its own number of an image under `sly_id`."
     ),
     "FiftyOne": (
-        "FiftyOne writes empty texts for the year and the version in `info`, and numbers "
-        "categories from 0."
+        "FiftyOne writes empty texts for the year and the version in `info`, null for unknown "
+        "licences, addresses and supercategories, and width times height of the box as area; "
+        "its earlier versions number categories from 0."
     ),
     "SAHI": (
         "SAHI, with which labelme2coco writes as well, leaves `info` and `licenses` out, and "

@@ -38,6 +38,7 @@ def test_cvat_and_datumaro():
         ({"description": "VIA project exported to COCO using VGG Image Annotator"}, "VIA"),
         ({"url": "http://www.robots.ox.ac.uk/~vgg/software/via/"}, "VIA"),
         ({"description": "Exported from FiftyOne"}, "FiftyOne"),
+        ({"year": "", "url": "https://voxel51.com/fiftyone"}, "FiftyOne"),
         ({"description": "annotated in a studio, with labels"}, None),
         ({"contributor": ["Label Studio"], "url": 3}, None),
         ([], None),
