@@ -173,10 +173,10 @@ def quiet_option(text: str) -> Callable[[_Command], _Command]:
 
 
 def raw_csv_option() -> Callable[[_Command], _Command]:
-    """Return the option that keeps cells of CSV as they are."""
+    """Return the option that writes cells of CSV without an apostrophe before formulas."""
     help_text = (
-        "Keep csv cells as they are; by default those that spreadsheets would run as formulas "
-        "begin with an apostrophe."
+        "Put no apostrophe before csv cells that spreadsheets would run as formulas. Control "
+        "characters of names are escaped in either case."
     )
     return click.option("--raw-csv", is_flag=True, help=help_text)
 

@@ -16,6 +16,8 @@ from bboxqa.rules.facts.document import Document
 
 # More unused categories than this are one finding.
 _MANY = 10
+# Ids of which more are missing, as a multiple of those that there are, are random numbers.
+_FAR_APART = 100
 
 
 def repeats(keys: Sequence[Hashable | None]) -> tuple[BoolArray, IndexArray]:
@@ -163,17 +165,23 @@ def _gaps(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     parts = []
     if zero and not explained:
         parts.append("there is an id 0")
-    if n_missing:
+    if n_missing > _FAR_APART * len(ids):
+        parts.append(f"{'it' if len(ids) == 1 else 'the highest'} is {positive[-1]:,}")
+    elif n_missing:
         place = int(np.flatnonzero(positive != np.arange(1, len(positive) + 1))[0])
         parts.append(f"{n_missing:,} below {positive[-1]:,} are missing, such as {place + 1:,}")
     if parts:
         found = Defect(
-            f"category ids are not 1 to {max(len(ids), 1):,}: {' and '.join(parts)}",
+            f"category {_wanted(len(ids))}: {' and '.join(parts)}",
             pointer=pointer_to("categories"),
             expected="ids that count from 1 without gaps",
             count=max(n_missing, 1),
         )
         yield from described_hits([found])
+
+
+def _wanted(n_ids: int) -> str:
+    return "id is not 1" if n_ids <= 1 else f"ids are not 1 to {n_ids:,}"
 
 
 RULES = (

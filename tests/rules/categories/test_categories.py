@@ -181,6 +181,7 @@ def test_what_is_no_root_of_roboflow(content):
         ((0, 1), "category ids are not 1 to 2: there is an id 0"),
         ((1, 4), "category ids are not 1 to 2: 2 below 4 are missing, such as 2"),
         ((10, 11), "category ids are not 1 to 2: 9 below 11 are missing, such as 1"),
+        ((7, 6_283_630_679), "category ids are not 1 to 2: the highest is 6,283,630,679"),
     ],
 )
 def test_ids_that_do_not_count_from_1(ids, message):
