@@ -10,7 +10,7 @@ from bboxqa.rules.facts.boxes import boxes_of, sized_boxes
 from bboxqa.rules.facts.document import Document
 
 # Images and boxes from which on all boxes are judged, and the share that lies in the quarter.
-_IMAGES, _BOXES, _NEARLY_ALL = 10, 100, 0.98
+_ENOUGH, _NEARLY_ALL = ((30, 100), (10, 200)), 0.98
 # A part of the images is judged by those with some boxes, of which more are in this quarter than
 # in the one to the right, by a factor.
 _OF_IMAGE, _OF_PART, _MORE = 3, 5, 5
@@ -52,7 +52,8 @@ def in_quarter(document: Document) -> Quarter | None:
     parts[:, 2:] += parts[:, :2]
     left, right = _in_upper(parts)
     n_images = int((drawn > 0).sum())
-    if n_images >= _IMAGES and len(rows) >= _BOXES and left.mean() >= _NEARLY_ALL:
+    are_many = any(n_images >= images and len(rows) >= boxes for images, boxes in _ENOUGH)
+    if are_many and left.mean() >= _NEARLY_ALL:
         n_left, total = int(left.sum()), len(rows)
         boxes = f"all {total:,}" if n_left == total else f"{n_left:,} of {total:,}"
         return Quarter(sized, boxes, f"{n_images:,} images")
