@@ -30,7 +30,7 @@ _COLUMNS = {
     "sensitivity": ("threshold", "alpha", "f1", "f1_by_chance", "existence_alpha", "class_share"),
     "suggested_threshold": ("similarity", "threshold", "distance", "sigma", "sigma_threshold"),
     # The reason names the kind and the annotators.
-    "review_images": ("image", "alpha_gain", "f1_gain", "n_objects", "reason"),
+    "review_images": ("image", "alpha_gain", "f1_gain", "reason", "n_objects"),
     "review": ("image", "alpha_gain", "f1_gain", "reason"),
 }
 
