@@ -5,6 +5,7 @@ import signal
 import sys
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 # Lets test modules import `support`, however pytest is started.
@@ -31,3 +32,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # Workers of pytest and commands of tests would compile all modules each time, as in images of
 # containers that set this.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers():
+    """Return one process more than cores, as some tests wait for programs and browsers."""
+    return (os.cpu_count() or 1) + 1
