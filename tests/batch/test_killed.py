@@ -26,7 +26,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /pro
 MARK = "BBOXQA_TEST_RUN"
 ROOT = Path("root")
 CATEGORIES = [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}]
-N_PROJECTS = 12
+N_PROJECTS = 8
 
 
 def project(rng, n_images):

@@ -37,8 +37,7 @@ def close(found, expected):
 @pytest.mark.parametrize("name", DEFECTS)
 def test_a_fix_restores_what_was_right_and_changes_nothing_else(name, unsafe):
     defect = DEFECTS[name]
-    right = ORIGINALS[defect.original]()
-    wrong = copy.deepcopy(right)
+    right, wrong = (ORIGINALS[defect.original]() for _ in range(2))
     defect.change(wrong)
     mended = fixed(wrong, unsafe=unsafe)
     for part in LISTS:
@@ -51,8 +50,7 @@ def test_a_fix_restores_what_was_right_and_changes_nothing_else(name, unsafe):
 @pytest.mark.parametrize("step", [EVERY, FOURTH])
 @pytest.mark.parametrize("layout", WRITTEN)
 def test_no_safe_fix_makes_a_wrong_number_of_boxes_in_another_layout(layout, step, areas):
-    right = ORIGINALS["boxes"]()
-    wrong = copy.deepcopy(right)
+    right, wrong = (ORIGINALS["boxes"]() for _ in range(2))
     of_some(written(WRITTEN[layout][1]), step)(wrong)
     for annotation in wrong["annotations"]:
         _, _, width, height = annotation["bbox"]

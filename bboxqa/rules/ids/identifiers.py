@@ -61,8 +61,11 @@ def _repeated(
             edits=_id_edits(name, row, new),
         )
 
+    def edits(row: int) -> tuple[Edit, ...]:
+        return _id_edits(name, row, new)
+
     summary = "{share} have the id of an earlier one; expected unique ids"
-    yield from hits(rows, describe, name=name, summary=summary, few=1)
+    yield from hits(rows, describe, name=name, summary=summary, few=1, edits=edits)
 
 
 def _zero(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
