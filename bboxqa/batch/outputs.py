@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from bboxqa.batch.history import Regression
 from bboxqa.batch.project import recorded
+from bboxqa.batch.project_pages import FINDINGS, REPORT
 from bboxqa.batch.projects.discovery import Discovered
 from bboxqa.batch.result_folders import FAILURE, WRITTEN, folder_of
 from bboxqa.batch.rows import FAILED, MEASURED, NOT_MEASURED, Row, Settings, gates
@@ -26,6 +27,8 @@ _TITLES = (
 )  # fmt: skip
 _NUMBERS = _TITLES[2:-1]
 _LINKS = (
+    (REPORT, "page"),
+    (FINDINGS, "page of findings"),
     ("summary.json", "agreement"),
     ("images.csv", "images"),
     ("findings.jsonl", "findings"),

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from bboxqa.batch.keys import local_key
+from bboxqa.batch.project_pages import FINDINGS, diagnosis_of, write_agreement_page
 from bboxqa.batch.projects.discovery import SPLITS, Project
 from bboxqa.batch.result_folders import FAILURE, RECORD, filled, folder_of, note_failure
 from bboxqa.batch.rows import (
@@ -54,13 +55,17 @@ _MEASURED = ".measured"
 _OF_JSON = 8
 
 
-def recorded(out: Path, project: str) -> tuple[str, Row] | None:
-    """Return the key and the row of a project's last complete result; None if there is none."""
+def recorded(out: Path, project: str, *, pages: bool = False) -> tuple[str, Row] | None:
+    """Return the key and the row of a project's last complete result; None if there is none.
+
+    With `pages`, a result that was made without them is not complete.
+    """
     try:
         folder = folder_of(out, project)
         record = json.loads((folder / RECORD).read_bytes())
         # A result of which files were removed is made again.
         complete = set(record["files"]) <= {file.name for file in folder.iterdir()}
+        complete = complete and (record.get("pages", False) or not pages)
         return (str(record["key"]), msgspec.convert(record["row"], Row)) if complete else None
     except (OSError, ValueError, KeyError, TypeError, RecursionError, msgspec.ValidationError):
         return None
@@ -104,7 +109,8 @@ def run_project(
             (scratch / name).write_text(log, "utf-8", "backslashreplace")
             if keep:
                 files = sorted(file.name for file in scratch.iterdir())
-                record = {"key": key, "row": asdict(row), "files": files}
+                made = {"files": files, "pages": settings.pages}
+                record = {"key": key, "row": asdict(row), **made}
                 # Escapes of ASCII keep names that are not UTF-8.
                 (scratch / RECORD).write_text(json.dumps(record), encoding="ascii")
     except (OSError, OutputError) as error:
@@ -144,7 +150,7 @@ def _run(
         agree, validate = settings_of(project, settings)
         images = project.images if settings.images else None
         memory = settings.memory
-        validating = partial(validate_project, project, validate, images, memory)
+        validating = partial(validate_project, project, validate, images, memory, settings.pages)
         found = validating() if validate_elsewhere is None else None
         with validate_elsewhere(validating) if validate_elsewhere else nullcontext() as outcome:
             measured = _measured_into(scratch / _MEASURED, project, settings, agree, count_all)
@@ -154,6 +160,8 @@ def _run(
                     found = outcome()
         found = found or validating()
         write_atomically(scratch / "findings.jsonl", found.lines)
+        if found.page:
+            write_atomically(scratch / FINDINGS, found.page)
         row = replace(
             row, n_errors=found.n_errors, n_warnings=found.n_warnings, n_infos=found.n_infos
         )
@@ -219,8 +227,10 @@ def _measured_into(
         reread = partial(_read_objects, project.files, memory=settings.memory)
         result = with_map_notes(result, data, reread, reading, memory=settings.memory)
         values = summary(result)
-        documents = documents_of(result, values, None)
-        write_folder(result, documents, folder, raw_csv=settings.raw_csv)
+        diagnosis = diagnosis_of(result, settings)
+        documents = documents_of(result, values, diagnosis)
+        write_folder(result, documents, folder, diagnosis=diagnosis, raw_csv=settings.raw_csv)
+        write_agreement_page(documents, project, settings, folder)
     except BboxqaError as error:
         # The frames of a traceback would keep the annotations in memory.
         return error.with_traceback(None)

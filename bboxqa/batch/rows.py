@@ -37,6 +37,8 @@ class Settings:
     """Settings that replace those of projects, too: options of the command line."""
     raw_csv: bool = False
     """Whether cells of tables that spreadsheets would run as formulas stay as they are."""
+    pages: bool = False
+    """Whether pages of projects are made, with a diagnosis; does not change other results."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -224,7 +224,7 @@ def _last_result(project: Project, settings: Settings, out: Path) -> tuple[str |
     except Exception as error:  # noqa: BLE001 - one project never stops the others
         note_failure(out, project.name, "".join(traceback.format_exception(error)))
         return None, failed_row(project, error)
-    record = recorded(out, project.name)
+    record = recorded(out, project.name, pages=settings.pages)
     return key, record[1] if record is not None and record[0] == key else None
 
 

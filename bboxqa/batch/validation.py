@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
+from bboxqa.batch.project_pages import findings_page_of
 from bboxqa.batch.projects.discovery import Project
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
@@ -17,13 +18,17 @@ _LISTED = 1000
 
 @dataclass(frozen=True, slots=True)
 class ValidationOutcome:
-    """Listed findings as json lines, numbers of all, and whether some reach `fail_on`."""
+    """Listed findings as json lines, numbers of all, and whether some reach `fail_on`.
+
+    `page` shows them too; empty unless it was asked for.
+    """
 
     lines: bytes
     n_errors: int
     n_warnings: int
     n_infos: int
     failed: bool
+    page: bytes = b""
 
 
 RunElsewhere = Callable[
@@ -36,7 +41,11 @@ Every failure there is raised as EOFError or OSError; the caller then validates 
 
 
 def validate_project(
-    project: Project, settings: ValidateSettings, images: Path | None, memory: int | None
+    project: Project,
+    settings: ValidateSettings,
+    images: Path | None,
+    memory: int | None,
+    pages: bool = False,
 ) -> ValidationOutcome:
     """Validate the files of a project, and its images if their folder is given."""
     report = validate_with(project.files, settings, images, max_findings=_LISTED, memory=memory)
@@ -47,4 +56,5 @@ def validate_project(
         report.severities.get(Severity.WARNING, 0),
         report.severities.get(Severity.INFO, 0),
         report.at_least(report.fail_on) > 0,
+        findings_page_of(report, images) if pages else b"",
     )

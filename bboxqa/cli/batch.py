@@ -65,6 +65,7 @@ _SHOWN = 20
 @click.option("--force", is_flag=True, help="Replace the results of another ROOT in --out.")
 @click.option("--follow-symlinks", is_flag=True, help="Follow links that lead out of ROOT.")
 @click.option("--images", is_flag=True, help="Examine the image files in images/ as well.")
+@click.option("--pages", is_flag=True, help="Write pages of each project; index.html links them.")
 @min_alpha_option("Fail projects with a lower pooled alpha.")
 @min_f1_option("Fail projects with a lower F1, whether annotators drew the same objects.")
 @choice_option(
@@ -172,6 +173,7 @@ def _settings(
     fail_on: str | None,
     memory: int | None,
     raw_csv: bool,
+    pages: bool,
     **agree_options: Any,
 ) -> "Settings":
     from bboxqa.batch.rows import Settings
@@ -188,7 +190,7 @@ def _settings(
     names["category_map"] = "--map"
     agree_settings_from({**agree, **agree_over}, names=names)
     validate_settings_from({**validate, **validate_over})
-    return Settings(agree, validate, images, memory, agree_over, validate_over, raw_csv)
+    return Settings(agree, validate, images, memory, agree_over, validate_over, raw_csv, pages)
 
 
 def _show_plan(found: "Discovered") -> None:

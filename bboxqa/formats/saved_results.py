@@ -34,6 +34,13 @@ def read_saved(folder: Path) -> dict[str, dict[str, Any]]:
         problem = "is a file" if folder.exists() else "no such folder"
         hint = "Name the folder that `bboxqa agree … --out FOLDER` wrote."
         raise DatasetError([f"{folder}: {problem}"], hint)
+    if (folder / "projects.csv").is_file() and (folder / "projects").is_dir():
+        problem = "is the folder of a run of `bboxqa batch`, whose page is index.html"
+        hint = (
+            f"Name the folder of a project in {folder / 'projects'}, or make pages of all projects "
+            "with `bboxqa batch ROOT --pages`."
+        )
+        raise DatasetError([f"{folder}: {problem}"], hint)
     contents, found = {}, {}
     for name in (*_NEEDED, *_FURTHER):
         path = folder / f"{name}.json"

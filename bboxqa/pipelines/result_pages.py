@@ -47,13 +47,17 @@ def write_result(documents: Mapping[str, Mapping[str, Any]], target: PageTarget)
 
 def write_report(report: FoundReport, target: PageTarget) -> None:
     """Write the page of what `validate` found."""
-    sizes = pictured_images(report)
     if not target.split:
-        write_page(target.path, findings_page(report, _pixels(sizes, target.images, _inline)))
+        write_page(target.path, report_page(report, target.images))
         return
     with page_folder(target.path) as folder:
-        pixels = _pixels(sizes, target.images, _file_of(folder))
+        pixels = _pixels(pictured_images(report), target.images, _file_of(folder))
         write_pages(folder, [(INDEX, findings_page(report, pixels, linked=True))])
+
+
+def report_page(report: FoundReport, images: Sequence[Path] = ()) -> str:
+    """Return the page, of one file, of what `validate` found."""
+    return findings_page(report, _pixels(pictured_images(report), images, _inline))
 
 
 @contextmanager

@@ -520,7 +520,7 @@ class TestBesideValidating:
         given = []
         real = project.second_process
         monkeypatch.setattr(
-            project, "second_process", lambda do: given.append(do.args[-1]) or real(do)
+            project, "second_process", lambda do: given.append(do.args[3]) or real(do)
         )
         read = project.read_for
         monkeypatch.setattr(

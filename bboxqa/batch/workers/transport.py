@@ -126,7 +126,11 @@ def validate_fetched(project: Project, settings: Settings, scratch: Path) -> Val
         _check_shared(project)
         _, validate = settings_of(project, settings)
         images = project.images if settings.images else None
-        return validate_project(project, validate, images, settings.memory)
+        return validate_project(project, validate, images, settings.memory, settings.pages)
     with fetched(project, scratch, images=settings.images) as (local, root):
         found = validate_fetched(local, settings, scratch)
-        return replace(found, lines=_with_names(found.lines, project, root))
+        return replace(
+            found,
+            lines=_with_names(found.lines, project, root),
+            page=_with_names(found.page, project, root),
+        )

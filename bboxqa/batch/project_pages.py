@@ -1,0 +1,57 @@
+"""The pages of a project, which the page of the run links."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from bboxqa.batch.projects.discovery import Project
+from bboxqa.batch.rows import Settings
+from bboxqa.core.errors import BboxqaError
+from bboxqa.model.diagnosis import Diagnosis
+from bboxqa.model.findings import FoundReport
+from bboxqa.report.agreement_result import AgreementResult
+
+REPORT = "report.html"
+FINDINGS = "findings.html"
+
+# As `validate --report` lists of each rule.
+_LISTED = 100
+
+
+def diagnosis_of(result: AgreementResult, settings: Settings) -> Diagnosis | None:
+    """Return what lowers agreement if there are pages; None if that needs too much memory."""
+    if not settings.pages:
+        return None
+    try:
+        return result.diagnose()
+    except BboxqaError:
+        return None
+
+
+def write_agreement_page(
+    documents: Mapping[str, Mapping[str, Any]], project: Project, settings: Settings, folder: Path
+) -> None:
+    """Write the page of the documents of a result into a folder, if there are pages."""
+    if not settings.pages:
+        return
+    from bboxqa.pipelines.result_pages import write_result
+    from bboxqa.report.pages.page_file import PageTarget
+
+    images = (project.images,) if settings.images and project.images is not None else ()
+    write_result(documents, PageTarget(folder / REPORT, images))
+
+
+def findings_page_of(report: FoundReport, images: Path | None) -> bytes:
+    """Return the page of the first findings of each rule, with pixels if `images` has some."""
+    from bboxqa.pipelines.result_pages import report_page
+
+    seen: Counter[tuple[str, str]] = Counter()
+    listed = []
+    for finding in report.findings:
+        seen[finding.file, finding.code] += 1
+        if seen[finding.file, finding.code] <= _LISTED:
+            listed.append(finding)
+    page = report_page(replace(report, findings=tuple(listed)), () if images is None else (images,))
+    return page.encode("utf-8", "backslashreplace")

@@ -1,0 +1,123 @@
+"""Pages of projects: they are linked, and made for what is new or changed only."""
+
+import json
+import re
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from PIL import Image
+from support.cli import run
+from support.datasets import annotation, document, image, two_annotators, write
+
+from bboxqa.batch.project_pages import findings_page_of
+from bboxqa.batch.rows import Settings
+from bboxqa.batch.run import run_batch
+from bboxqa.pipelines.validate import validate
+
+PAGES = Settings({"bootstrap": 0}, {}, pages=True)
+
+
+def ran(root, **more):
+    steps = []
+    run_batch(root, root.parent / "out", PAGES, on_project=steps.append, **more)
+    return {step.row.project for step in steps if not step.reused}
+
+
+@pytest.fixture(scope="module")
+def night(tmp_path_factory):
+    """Two projects, of which one has a single annotator, and a run with pages."""
+    top = tmp_path_factory.mktemp("night")
+    write(top / "root/two/x.json", two_annotators())
+    alone = document([annotation(1, annotator="ann", bbox=(5, 5, 0, 9))], [image(1)])
+    write(top / "root/one/x.json", alone)
+    assert ran(top / "root") == {"one", "two"}
+    return top
+
+
+@pytest.fixture
+def top(night, tmp_path):
+    return Path(shutil.copytree(night, tmp_path / "night"))
+
+
+def test_pages_are_linked(night):
+    links = re.findall(r'href="(projects/[^"]*html)"', (night / "out/index.html").read_text())
+    assert sorted(links) == [
+        "projects/one/findings.html", "projects/two/findings.html", "projects/two/report.html",
+    ]  # fmt: skip
+    for link in links:
+        assert '<meta name="generator" content="bboxqa' in (night / "out" / link).read_text()
+    assert "B001" in (night / "out/projects/one/findings.html").read_text()
+
+
+def test_a_page_has_a_diagnosis_and_is_that_of_its_folder(top):
+    folder = top / "out/projects/two"
+    page = (folder / "report.html").read_bytes()
+    assert b'id="annotators"' in page
+    assert run("report", folder, "--out", top / "again.html").returncode == 0
+    assert (top / "again.html").read_bytes() == page
+
+
+def test_only_what_changed_gets_a_new_page(top):
+    pages = sorted((top / "out").rglob("*/*.html"))
+    before = [page.stat().st_mtime_ns for page in pages]
+    assert ran(top / "root") == set()
+    assert [page.stat().st_mtime_ns for page in pages] == before
+    changed = two_annotators()
+    changed["info"] = {"year": 2026}
+    write(top / "root/two/x.json", changed)
+    assert ran(top / "root") == {"two"}
+    assert sorted((top / "out").rglob("*/*.html")) == pages
+
+
+@pytest.mark.parametrize("lost", ["report.html", "findings.html"])
+def test_a_page_that_was_taken_away_is_made_again(lost, top):
+    (top / "out/projects/two" / lost).unlink()
+    assert ran(top / "root") == {"two"}
+    assert (top / "out/projects/two" / lost).exists()
+
+
+def test_a_run_without_pages_keeps_them_and_is_run_again_for_them(top):
+    root, out = top / "root", top / "out"
+    plain = Settings({"bootstrap": 0}, {})
+    assert run_batch(root, out, plain).n_reused == 2
+    assert "projects/two/report.html" in (out / "index.html").read_text()
+    assert run_batch(root, out, plain, fresh=True).n_reused == 0
+    assert not list(out.rglob("*/*.html"))
+    assert ran(root) == {"one", "two"}
+    assert (out / "projects/two/report.html").exists()
+    record = json.loads((out / "projects/two/record.json").read_text())
+    assert {"report.html", "findings.html", "diagnosis.json"} <= {*record["files"]}
+
+
+def test_pixels_are_shown_where_images_are_examined(tmp_path):
+    data = two_annotators()
+    write(tmp_path / "root/a/x.json", data)
+    for each in data["images"]:
+        path = tmp_path / "root/a/images" / each["file_name"]
+        path.parent.mkdir(exist_ok=True)
+        Image.new("RGB", (each["width"], each["height"])).save(path)
+    done = run(
+        "batch", tmp_path / "root", "--out", tmp_path / "out", "--pages", "--images", "--jobs", "1"
+    )
+    assert done.returncode in (0, 1), done.stderr
+    assert b"data:image/webp" in (tmp_path / "out/projects/a/report.html").read_bytes()
+
+
+def test_a_page_of_findings_lists_a_hundred_of_a_rule(tmp_path):
+    path = write(tmp_path / "x.json", document([annotation(1, bbox=(5, 10, 0, 5))]))
+    report = validate(path, select=["B001"])
+    assert len(report.findings) == 1
+    page = findings_page_of(
+        replace(report, findings=report.findings * 150, counts={"B001": 150}), None
+    ).decode()
+    assert page.count("<tr><td><code>") == 100
+    assert "and 50 more" in page
+
+
+def test_report_of_a_batch_says_what_to_name(night):
+    done = run("report", night / "out")
+    assert done.returncode == 2
+    assert "is the folder of a run of `bboxqa batch`" in done.stderr
+    assert "`bboxqa batch ROOT --pages`" in done.stderr
