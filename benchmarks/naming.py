@@ -31,6 +31,13 @@ KINDS = {
 }
 """The errors of one annotator, and words of the sentences that name them."""
 
+EVERYONE = {
+    # Without misses, there is nothing that the others could be blamed for.
+    "copy=p01:0.5": "jitter=3% miss=0.1",
+    "": "jitter=3% miss=0.1 extra=0.1 confuse=0.1",
+}
+"""The errors of all annotators, where they have others than `jitter=3%`."""
+
 _NAMING = (
     r"(p\d\d) (?:matches|misses|draws|splits|merges|places|and the others)",
     r"(?:of what|above all by|F1 of) (p\d\d)",
@@ -47,7 +54,7 @@ def named(sentence: str) -> set[str]:
 def told(seed: int, errors: str, n_annotators: int, images: int) -> tuple[bool, bool, bool]:
     """Return whether the right errors, wrong ones of the same annotator, and others are named."""
     guilty = f"p0{n_annotators}"
-    everyone = "jitter=3%" if "copy" not in errors else "jitter=3% miss=0.1"
+    everyone = EVERYONE.get(errors, "jitter=3%")
     made = bboxqa.simulate(
         images=images,
         annotators=n_annotators,
@@ -91,7 +98,9 @@ def main() -> None:
                 found = list(pool.map(one, range(arguments.runs)))
                 shares = [sum(column) / len(found) for column in zip(*found, strict=True)]
                 cells = " | ".join(f"{100 * share:.0f} %" for share in shares)
-                print(f"| {f'`{errors}`' if errors else 'no error'} | {n} | {cells} |", flush=True)
+                print(
+                    f"| {f'`{errors}`' if errors else 'nothing more'} | {n} | {cells} |", flush=True
+                )
 
 
 if __name__ == "__main__":

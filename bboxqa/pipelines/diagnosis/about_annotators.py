@@ -7,6 +7,7 @@ import numpy as np
 from bboxqa.diagnostics.annotators.category_use import NO_BOX
 from bboxqa.model.table import Table
 from bboxqa.pipelines.diagnosis.sentences import (
+    KINDS_OF_ERRORS,
     Sentence,
     above_others,
     bounds,
@@ -28,7 +29,7 @@ def worst_annotator(tables: Mapping[str, Table], alpha: float) -> Iterator[Sente
     table = tables["annotators"]
     f1 = bounds(table, "f1")
     found = judged(table, f1.of_complement())
-    for place in above_others(found)[:1].tolist():
+    for place in above_others(found, KINDS_OF_ERRORS)[:1].tolist():
         name, others = table["annotator"][place], np.delete(f1.value, place)
         how = "least" if is_first(found, place) else "less than most do"
         text = (
@@ -55,7 +56,7 @@ def rate_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
         ("adds", bounds(table, "extra_rate")),
         ("misnames", bounds(table, "class_share").of_complement()),
     ):
-        for place in above_others(judged(table, found))[:_NAMED].tolist():
+        for place in above_others(judged(table, found), KINDS_OF_ERRORS)[:_NAMED].tolist():
             if found.value[place] < _LEAST_SHARE:
                 continue
             name, percent = names[place], found.percent(place)
@@ -103,7 +104,7 @@ def shape_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
     share = annotators["n"] / max(int(annotators["n"].sum()), 1)
     for rate, words in _SHAPES:
         found = bounds(table, rate)
-        for place in above_others(judged(annotators, found))[:_NAMED].tolist():
+        for place in above_others(judged(annotators, found), KINDS_OF_ERRORS)[:_NAMED].tolist():
             if found.value[place] < _LEAST_SHARE:
                 continue
             others = 100 * float(np.nanmedian(np.delete(found.value, place)))

@@ -8,6 +8,7 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray, FloatArray
 from bboxqa.model.table import Table
 from bboxqa.pipelines.diagnosis.sentences import (
+    KINDS_OF_ERRORS,
     Bounds,
     Sentence,
     above_others,
@@ -116,7 +117,11 @@ def _largest(found: Bounds) -> list[int]:
     size = Bounds(np.abs(found.value), ends.min(0), ends.max(0))
     if len(size.value) == 2:
         return [0] if size.low[0] >= _LEAST_OFFSET else []
-    return [place for place in above_others(size).tolist() if size.low[place] >= _LEAST_OFFSET]
+    return [
+        place
+        for place in above_others(size, KINDS_OF_ERRORS).tolist()
+        if size.low[place] >= _LEAST_OFFSET
+    ]
 
 
 def _moved(found: _Offsets, place: int, axis: _Axis) -> str:
@@ -156,7 +161,7 @@ def precision_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
     error = judged(table, found.of_complement())
     # Moving an edge by a share of the side takes about as much from the IoU.
     percent = np.abs(tables["offsets"]["offset_percent"].reshape(len(names), 4)).sum(1) / 100
-    for place in above_others(error)[:_NAMED].tolist():
+    for place in above_others(error, KINDS_OF_ERRORS)[:_NAMED].tolist():
         others = float(np.nanmedian(np.delete(found.value, place)))
         difference = others - found.value[place]
         if difference < _LEAST_DIFFERENCE or percent[place] >= difference / 2:

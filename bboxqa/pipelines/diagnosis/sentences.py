@@ -13,6 +13,8 @@ _NORMAL = NormalDist()
 _LEVEL = 0.95
 
 
+KINDS_OF_ERRORS = 8
+"""Errors that annotators are named for, and that each may be named for by mistake."""
 LEAST_DRAWS = 200
 """The draws that it takes: the intervals of fewer are too narrow as often as too wide."""
 LEAST_IMAGES = 5
@@ -51,11 +53,11 @@ def bounds(table: Table, name: str) -> Bounds:
     return Bounds(table[name], table[f"{name}_low"], table[f"{name}_high"])
 
 
-def above_others(found: Bounds) -> IndexArray:
+def above_others(found: Bounds, n_kinds: int = 1) -> IndexArray:
     """Return the figures that surely are above the median of the others, the largest first.
 
     The intervals are widened as those of Bonferroni are, so that of all K figures one is named by
-    mistake in 5 % of the cases at most.
+    mistake in 5 % of the cases at most; with several kinds of figures, of all of them together.
 
     Examples
     --------
@@ -67,7 +69,9 @@ def above_others(found: Bounds) -> IndexArray:
     known = np.flatnonzero(~np.isnan(low))
     if len(known) < 2:
         return known[:0]
-    wider = _NORMAL.inv_cdf(1 - (1 - _LEVEL) / (2 * len(known))) / _NORMAL.inv_cdf((1 + _LEVEL) / 2)
+    wider = _NORMAL.inv_cdf(1 - (1 - _LEVEL) / (2 * len(known) * n_kinds)) / _NORMAL.inv_cdf(
+        (1 + _LEVEL) / 2
+    )
     surely = value[known] - wider * (value[known] - low[known])
     ordered = np.sort(value[known])
     rank = np.searchsorted(ordered, value[known])

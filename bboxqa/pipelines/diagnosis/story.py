@@ -45,7 +45,7 @@ TABLES = (
 _MOST = 9
 _NOBODY = (
     "nobody surely misses, adds, misnames, misplaces, splits, merges or repeats more than the "
-    "other annotators do (95 % intervals, corrected for their number)"
+    "other annotators do (95 % intervals, corrected for their number and the kinds of errors)"
 )
 
 _ONE_AGAINST_ONE = (
