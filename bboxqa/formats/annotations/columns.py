@@ -218,3 +218,5 @@ class AnnotationFile:
     columns: Columns
     notes: tuple[str, ...] = ()
     """What was left out, and what is to be known of the rest."""
+    named_by: str = ""
+    """How its format names annotators, such as "completed_by"; "" for COCO."""

@@ -145,7 +145,12 @@ def _by_key(
         asked = [_asked(file.images) for file in files]
         listed = {name for images in asked for given in images for name in given or ()}
         names = (*names, *sorted(listed - set(names)))
-        result.append(Attribution(f"the key {key!r} on annotations", codes, asked, names))
+        # What is translated has keys that no user has seen.
+        by_key = f"the key {key!r} on annotations"
+        words = dict.fromkeys(
+            (file.named_by if key == ANNOTATOR_KEYS[0] else "") or by_key for file in files
+        )
+        result.append(Attribution(" and ".join(words), codes, asked, names))
     return result
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 
 from bboxqa.core.text import count, one_line
+from bboxqa.formats.annotations.records import whole_number
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.label_studio.brush import MaskError
 from bboxqa.formats.label_studio.image_paths import image_names
@@ -99,12 +100,16 @@ class _TaskRecords:
         # Where the file does not say which image a tag shows, images are those of the tags.
         if any(key.tag for key in sizes):
             keys = {*sizes}
-        records = {key: self._image(task, key, sizes.get(key)) for key in sorted(keys)}
+        # The number of a task is that of its image, if it has one only.
+        number = whole_number(task.label.removeprefix("task ")) if len(keys) == 1 else None
+        records = {key: self._image(task, key, sizes.get(key), number) for key in sorted(keys)}
         for work in task.works:
             self._add_work(task, work, images, records)
 
-    def _image(self, task: Task, key: ImageKey, size: tuple[int, int] | None) -> Record:
-        record = self._into.image((task.label, key), self._where(task.pointer))
+    def _image(
+        self, task: Task, key: ImageKey, size: tuple[int, int] | None, number: int | None
+    ) -> Record:
+        record = self._into.image((task.label, key), self._where(task.pointer), number)
         if "file_name" not in record:
             record["file_name"] = ""
             self._addresses.append((record, key, task.label))
@@ -231,4 +236,4 @@ class _TaskRecords:
             named = names.get(key.address) or label
             record["file_name"] = f"{label}/{key.tag}" if key.tag else named
         self._tally["tag"] = sum(bool(key.tag) for _, key, _ in self._addresses)
-        return self._into.done([*notes_of(self._tally, self._models)])
+        return self._into.done([*notes_of(self._tally, self._models)], "completed_by")

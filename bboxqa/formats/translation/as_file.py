@@ -41,6 +41,10 @@ def read_file(
 
     def add(records: Sequence[Record], places: Sequence[Where]) -> None:
         kept, _ = boxed.take(records, places)
+        for record in kept if segmentation else ():
+            # In tools, a box is a shape like others.
+            if "segmentation" not in record:
+                record["segmentation"] = [_ring(*record["bbox"])]
         builder.add(msgspec.convert(kept, list[builder.type]))  # type: ignore[name-defined]
 
     wanted = Wanted(outlines=segmentation, sessions="session" in keys, progress=progress)
@@ -56,7 +60,13 @@ def read_file(
         msgspec.convert(found.categories, list[Category]),
         builder.done(),
         (*found.notes, *boxed.notes(outlines=segmentation)),
+        found.named_by,
     )
+
+
+def _ring(x: float, y: float, width: float, height: float) -> list[float]:
+    right, bottom = x + width, y + height
+    return [x, y, right, y, right, bottom, x, bottom]
 
 
 def _size_and_digest(path: Path, *, digest: bool) -> tuple[int, str | None]:

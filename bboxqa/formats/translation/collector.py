@@ -27,17 +27,25 @@ class Collector:
         self._n_boxed = 0
         self._images: dict[Hashable, Record] = {}
         self._image_places: list[Where] = []
+        self._numbers: set[int] = set()
+        self._last = 0
         self._categories: dict[str, int] = {}
         self._category_places: list[Where] = []
         self._defects: list[ToolDefect] = []
 
-    def image(self, key: Hashable, where: Where) -> Record:
+    def image(self, key: Hashable, where: Where, number: object = None) -> Record:
         """Return the record of an image, which is made when it is asked for first.
 
-        Its format adds `file_name`, `width`, `height`, and appends to `annotators`.
+        Its format adds `file_name`, `width`, `height`, and appends to `annotators`. `number` is the
+        id that the tool shows, which is kept if it is a whole number, and unique.
         """
         if key not in self._images:
-            self._images[key] = {"id": len(self._images) + 1, "annotators": []}
+            own = number if type(number) is int and 0 < number < 1 << 53 else 0
+            while own == 0 or own in self._numbers:
+                self._last += 1
+                own = self._last
+            self._numbers.add(own)
+            self._images[key] = {"id": own, "annotators": []}
             self._image_places.append(where)
         return self._images[key]
 
@@ -62,8 +70,11 @@ class Collector:
         """Add what is wrong with a record, or with the annotation in a row."""
         self._defects.append(ToolDefect(code, message, where, row))
 
-    def done(self, notes: Sequence[str]) -> Translated:
-        """Hand on the last annotations, and return what belongs to all of them."""
+    def done(self, notes: Sequence[str], named_by: str = "") -> Translated:
+        """Hand on the last annotations, and return what belongs to all of them.
+
+        `named_by` is how the format names annotators, in words that continue "annotators by ".
+        """
         self._flush()
         return Translated(
             self.title,
@@ -73,6 +84,7 @@ class Collector:
             self._category_places,
             self._defects,
             notes,
+            named_by,
         )
 
     def _flush(self) -> None:

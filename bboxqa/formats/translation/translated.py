@@ -49,6 +49,8 @@ class Translated:
     defects: Sequence[ToolDefect] = ()
     notes: Sequence[str] = field(default_factory=list)
     """What was left out, and what is to be known of the rest."""
+    named_by: str = ""
+    """How the format names annotators, in words that continue "annotators by "."""
 
 
 class Add(Protocol):
