@@ -90,12 +90,7 @@ class _TaskRecords:
         self._tally["bare"] += task.n_bare
         self._tally["draft"] += task.n_drafts
         images = images_of(task.data)
-        sizes: dict[ImageKey, tuple[int, int]] = {}
-        for work in task.works:
-            for _, result in work.results:
-                key, size = image_of(images, result), size_of(result)
-                if size is not None:
-                    sizes.setdefault(key or NO_IMAGE, size)
+        sizes = _sizes_of(task, images)
         keys = {*sizes} | {ImageKey(page) for pages in images.values() for page in pages}
         # Where the file does not say which image a tag shows, images are those of the tags.
         if any(key.tag for key in sizes):
@@ -128,8 +123,9 @@ class _TaskRecords:
         """Add an annotation or a prediction, if it counts."""
         if work.content.get("was_cancelled") is True:
             self._tally["cancelled"] += 1
-            if work.results:
-                some = count(len(work.results), "result")
+            n_results = len(work.results) + len(work.plain)
+            if n_results:
+                some = count(n_results, "result")
                 problem = f"{task.label}: an annotation with {some} was cancelled, and is left out"
                 self._into.defect("T006", problem, self._where(work.pointer))
             return
@@ -146,9 +142,31 @@ class _TaskRecords:
                 record["annotators"].append(annotator)
         shared: Record = {key: work.content[key] for key in _TIMES if work.content.get(key)}
         shared |= {"annotator": annotator, "session": str(works[annotator])}
+        if work.plain:
+            (only,) = records.values()
+            self._add_plain(work, only, shared)
         for region in regions_of(work.results):
             image = records.get(image_of(images, region.result) or NO_IMAGE)
             self._add_region(task, region, image, shared)
+
+    def _add_plain(self, work: Work, image: Record, shared: Record) -> None:
+        """Add the regions of an annotation of upright boxes with one label."""
+        wide, high = image["width"], image["height"]
+        shared = {**shared, "image_id": image["id"]}
+        for place, result in enumerate(work.plain):
+            value, where = result.value, self._where(f"{work.pointer}/result/{place}")
+            record = {
+                **shared,
+                "bbox": [
+                    value.x * wide / 100,
+                    value.y * high / 100,
+                    value.width * wide / 100,
+                    value.height * high / 100,
+                ],
+                "category_id": self._into.category(value.rectanglelabels[0].strip(), where),
+                "own_id": result.id or where.at,
+            }
+            self._into.annotation(record, where)
 
     def _annotator(self, task: Task, work: Work) -> str:
         """Return who made an annotation, or the model that made a prediction."""
@@ -237,3 +255,20 @@ class _TaskRecords:
             record["file_name"] = f"{label}/{key.tag}" if key.tag else named
         self._tally["tag"] = sum(bool(key.tag) for _, key, _ in self._addresses)
         return self._into.done([*notes_of(self._tally, self._models)], "completed_by")
+
+
+def _sizes_of(task: Task, images: dict[str, list[str]]) -> dict[ImageKey, tuple[int, int]]:
+    """Return the first size that results say of each image."""
+    sizes: dict[ImageKey, tuple[int, int]] = {}
+    pages = sum(map(len, images.values()))
+    for work in task.works:
+        for plain in work.plain[:1]:
+            key = ImageKey(next(iter(images.values()))[0]) if images else NO_IMAGE
+            return {key: (plain.original_width, plain.original_height)}
+        for _, result in work.results:
+            size = size_of(result)
+            if size is not None:
+                sizes.setdefault(image_of(images, result) or NO_IMAGE, size)
+                if pages <= 1:
+                    return sizes
+    return sizes

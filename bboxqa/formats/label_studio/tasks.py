@@ -8,6 +8,8 @@ import msgspec
 
 from bboxqa.core.json_values import pointer_to
 from bboxqa.formats.label_studio.people import plain_text
+from bboxqa.formats.label_studio.plain_tasks import PlainResult, PlainTask, plain_task
+from bboxqa.formats.label_studio.task_images import images_of
 
 Value = dict[str, Any]
 _LISTS = ("annotations", "completions", "predictions")
@@ -27,6 +29,8 @@ class Work:
     results: list[tuple[str, Value]]
     """Pointer to each part of a region, and the part."""
     is_prediction: bool = False
+    plain: list[PlainResult] = field(default_factory=list)
+    """The regions where all are upright boxes with one label; `results` is empty then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +57,29 @@ def tasks_of(text: bytes) -> Iterator[Task]:
     is_list = text[:64].lstrip().startswith(b"[")
     items = msgspec.json.decode(text, type=list[msgspec.Raw]) if is_list else [msgspec.Raw(text)]
     for number, raw in enumerate(items):
-        item = msgspec.json.decode(raw)
         pointer = pointer_to(number) if is_list else ""
+        plain = plain_task(raw)
+        if plain is not None and sum(map(len, images_of(plain.data).values())) <= 1:
+            yield _plain(plain, pointer, number)
+            continue
+        item = msgspec.json.decode(raw)
         if isinstance(item, dict):
             yield task_of(item, pointer, number)
         else:
             yield Task(pointer, f"task at {pointer}", {}, odd=[(pointer, _kind(item))])
+
+
+def _plain(item: PlainTask, pointer: str, number: int) -> Task:
+    works = []
+    for place, work in enumerate(item.annotations):
+        content = msgspec.structs.asdict(work)
+        plain = content.pop("result")
+        works.append(Work(content, f"{pointer}/annotations/{place}", [], plain=plain))
+    return Task(pointer, _label(item.id, number), item.data, works)
+
+
+def _label(own: object, number: int) -> str:
+    return f"task {plain_text(own) or number + 1}"
 
 
 def task_of(item: Value, pointer: str, number: int) -> Task:
@@ -70,7 +91,7 @@ def task_of(item: Value, pointer: str, number: int) -> Task:
     >>> task.label, task.data, task.works[0].results[0][0]
     ('task 7', {'id': 7, 'image': 'a'}, '/4/label/0')
     """
-    label = f"task {plain_text(item.get('id')) or number + 1}"
+    label = _label(item.get("id"), number)
     if any(isinstance(item.get(key), list) for key in _LISTS):
         return _whole(item, pointer, label)
     if isinstance(item.get("result"), list):

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import compress
 
 from bboxqa.core.text import count
 from bboxqa.formats.document.origin import Where
@@ -23,17 +24,17 @@ class Boxed:
         self, records: Sequence[Record], places: Sequence[Where]
     ) -> tuple[list[Record], list[Where]]:
         """Return the annotations with boxes, and where they stand."""
-        kept: list[Record] = []
-        kept_places = []
-        for record, place in zip(records, places, strict=True):
-            if "bbox" not in record:
-                self._apart[record["shape"]] += 1
-                continue
-            self.n += 1
-            self._n_rotated += bool(record.get("attributes", {}).get("rotation"))
-            record.setdefault("id", self.n)
-            kept.append(record)
-            kept_places.append(place)
+        kept, kept_places = list(records), list(places)
+        if not all("bbox" in record for record in records):
+            has_box = ["bbox" in record for record in records]
+            kept = [*compress(records, has_box)]
+            kept_places = [*compress(places, has_box)]
+            self._apart.update(record["shape"] for record in records if "bbox" not in record)
+        for number, record in enumerate(kept, start=self.n + 1):
+            record.setdefault("id", number)
+            if "attributes" in record:
+                self._n_rotated += bool(record["attributes"].get("rotation"))
+        self.n += len(kept)
         return kept, kept_places
 
     def notes(self, *, outlines: bool) -> Iterator[str]:

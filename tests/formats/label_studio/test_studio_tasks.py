@@ -226,6 +226,28 @@ def test_relations_and_points_are_counted(tmp_path):
     assert data.category_names == ("cat",)
 
 
+def test_plain_boxes_are_the_same_however_they_are_decoded(tmp_path):
+    rng = np.random.default_rng(2)
+    tasks = [
+        task(
+            number,
+            *(
+                work(
+                    who, *(box(*rng.random(4) * 40, str(rng.choice(["a", "b"]))) for _ in range(4))
+                )
+                for who in (1, 2)
+            ),
+        )
+        for number in range(5)
+    ]
+    fast = read_coco(written(tmp_path / "a.json", *tasks))
+    # A prediction that is a number is nothing to compare, but not plain either.
+    slow = read_coco(written(tmp_path / "b.json", *(each | {"predictions": [1]} for each in tasks)))
+    assert drawn(fast) == drawn(slow)
+    assert (fast.annotations.id == slow.annotations.id).all()
+    assert asked(fast) == asked(slow)
+
+
 @needs_shared
 def test_three_annotators_of_a_real_export():
     data = read_coco(SHARED / "three_annotators/test_bbox.json")
