@@ -12,6 +12,7 @@ from PIL import Image
 from recursive_picture import _UNITS
 from scene_records import read_scene
 from scenes import draw_scene
+from support.rectangles import inside, overlap
 from write_pictures import write_pictures
 
 from bboxqa.examples import SCENES, example_picture, read_expected
@@ -32,24 +33,6 @@ PICTURE_SIZES = {
     "matching_recursive.png": (1100, 430),
     "iou.png": (1100, 470),
 }
-
-
-def overlap(first, second):
-    return (
-        first[0] < second[2]
-        and second[0] < first[2]
-        and first[1] < second[3]
-        and second[1] < first[3]
-    )
-
-
-def inside(place, bounds):
-    return (
-        place[0] >= bounds[0]
-        and place[1] >= bounds[1]
-        and place[2] <= bounds[2]
-        and place[3] <= bounds[3]
-    )
 
 
 @pytest.mark.parametrize("scene", SCENES)

@@ -5,6 +5,7 @@ from itertools import combinations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.rectangles import inside, overlap
 
 from bboxqa.report.drawing.label_places import place_labels
 
@@ -14,24 +15,6 @@ rectangles = st.tuples(
     st.integers(-20, 400), st.integers(-20, 300), st.integers(0, 300), st.integers(0, 300)
 ).map(lambda box: (box[0], box[1], box[0] + box[2], box[1] + box[3]))
 sizes = st.tuples(st.integers(1, 30), st.integers(1, 16))
-
-
-def overlap(first, second):
-    return (
-        first[0] < second[2]
-        and second[0] < first[2]
-        and first[1] < second[3]
-        and second[1] < first[3]
-    )
-
-
-def inside(place, bounds):
-    return (
-        place[0] >= bounds[0]
-        and place[1] >= bounds[1]
-        and place[2] <= bounds[2]
-        and place[3] <= bounds[3]
-    )
 
 
 class TestPlaceLabels:
