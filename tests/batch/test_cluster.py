@@ -362,13 +362,13 @@ def bucket(request, ports, root, tmp_path_factory):
         system.mkdir("exports")
         for file in root.rglob("*"):
             if file.is_file():
-                system.pipe(f"exports/root/{file.relative_to(root)}", file.read_bytes())
-        system.pipe("exports/root/.hidden/export.json", b'{"images": []}')
+                system.pipe(f"exports/all/{file.relative_to(root)}", file.read_bytes())
+        system.pipe("exports/all/.hidden/export.json", b'{"images": []}')
         if protocol == "s3":
             # The others resolve such names, or refuse them.
-            system.pipe("exports/root/boxes/../../../escaped.json", b'{"images": []}')
-            system.pipe("exports/root/boxes/images/../../../../escaped.jpg", b"x")
-        yield f"{protocol}://exports/root"
+            system.pipe("exports/all/boxes/../../../escaped.json", b'{"images": []}')
+            system.pipe("exports/all/boxes/images/../../../../escaped.jpg", b"x")
+        yield f"{protocol}://exports/all"
 
 
 def without_unreadable(files):
