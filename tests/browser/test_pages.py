@@ -153,6 +153,23 @@ def opened(browser):
         context.close()
 
 
+@pytest.fixture(scope="module")
+def shared_page(browser, agreement):
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, offline=True)
+    page = context.new_page()
+    page.goto(agreement.as_uri())
+    yield page
+    context.close()
+
+
+@pytest.fixture
+def page(shared_page):
+    """The page of three annotators from its top; tests leave its controls as they are."""
+    shared_page.mouse.move(0, 0)
+    shared_page.evaluate("scrollTo(0, 0)")
+    return shared_page
+
+
 @pytest.mark.parametrize(
     "name", ["agreement", "hostile", "findings", "batch", "split_index", "split_images"]
 )
@@ -203,8 +220,7 @@ def test_names_are_inert_and_shown(opened, hostile):
     assert page.locator("main script, main img, main b").count() == 0
 
 
-def test_boxes_lie_where_the_data_say(opened, agreement, folder):
-    page = opened(agreement)
+def test_boxes_lie_where_the_data_say(page, folder):
     drawn = page.evaluate(
         """() => [...document.querySelectorAll(".image")].map((image) => [
           image.dataset.name,
@@ -222,8 +238,7 @@ def test_boxes_lie_where_the_data_say(opened, agreement, folder):
             assert box == pytest.approx(right, abs=0.01)
 
 
-def test_an_annotator_is_switched_off_and_on(opened, agreement):
-    page = opened(agreement)
+def test_an_annotator_is_switched_off_and_on(page):
     shapes = page.locator('.shape[data-annotator="1"]')
     others = page.locator('.shape:not([data-annotator="1"]):not(.off)')
     n_others = others.count()
@@ -236,8 +251,7 @@ def test_an_annotator_is_switched_off_and_on(opened, agreement):
     assert page.locator('.shape[data-annotator="1"].off').count() == 0
 
 
-def test_images_are_found_filtered_and_sorted(opened, agreement):
-    page = opened(agreement)
+def test_images_are_found_filtered_and_sorted(page):
     shown = page.locator(".image:not([hidden])")
     total = shown.count()
     first = shown.first.get_attribute("data-name")
@@ -298,8 +312,7 @@ def test_cards_are_sorted_and_found(opened, crowd):
     assert form.locator("output").inner_text() == "1 of 9 cards shown"
 
 
-def test_all_annotators_are_switched_off_together(opened, agreement):
-    page = opened(agreement)
+def test_all_annotators_are_switched_off_together(page):
     drawn = page.locator(".shape:not(.off)")
     total = drawn.count()
     page.uncheck(".controls input[name=all]")
@@ -310,8 +323,7 @@ def test_all_annotators_are_switched_off_together(opened, agreement):
     assert drawn.count() == total
 
 
-def test_a_table_is_sorted_by_keyboard(opened, agreement):
-    page = opened(agreement)
+def test_a_table_is_sorted_by_keyboard(page):
     page.get_by_text("Pairs as a table", exact=True).press("Enter")
     table = page.locator("table[data-name=Pairs]")
     head = table.get_by_role("button", name="f1", exact=True)
@@ -323,8 +335,7 @@ def test_a_table_is_sorted_by_keyboard(opened, agreement):
     assert head.evaluate("(button) => button.closest('th').ariaSort") == "ascending"
 
 
-def test_keys_go_from_image_to_image(opened, agreement):
-    page = opened(agreement)
+def test_keys_go_from_image_to_image(page):
     page.locator("#images").scroll_into_view_if_needed()
 
     def current():
@@ -341,8 +352,7 @@ def test_keys_go_from_image_to_image(opened, agreement):
     assert current() == start
 
 
-def test_an_object_and_its_reason_are_marked_together(opened, agreement):
-    page = opened(agreement)
+def test_an_object_and_its_reason_are_marked_together(page):
     image = page.locator(".image").first
     line = image.locator("li[data-object]").first
     line.hover()

@@ -302,17 +302,14 @@ def test_numbers_of_a_page():
     assert interval([-0.5, 0.25]) == "[-0.50, 0.25]"
 
 
-def test_report_of_a_saved_run_is_the_page_of_agree(tmp_path):
-    assert run("example", "fruits", "--out", tmp_path).returncode == 0
-    data = tmp_path / "fruits.json"
-    done = run("agree", data, "--out", tmp_path / "run", "--report", tmp_path / "one.html")
-    assert done.returncode == 0
-    assert f"Written: {tmp_path / 'one.html'}" in done.stdout
-    assert run("report", tmp_path / "run").returncode == 0
-    assert (tmp_path / "run" / "report.html").read_bytes() == (tmp_path / "one.html").read_bytes()
+def test_report_of_a_saved_run_is_the_page_of_agree(saved, tmp_path):
+    folder = Path(shutil.copytree(saved, tmp_path / "run"))
+    assert run("report", folder).returncode == 0
+    page = saved.parent / "one.html"
+    assert (folder / "report.html").read_bytes() == page.read_bytes()
     # A page is replaced, and shows pixels now.
-    assert run("report", tmp_path / "run", "--images", tmp_path).returncode == 0
-    assert b"data:image/webp" in (tmp_path / "run" / "report.html").read_bytes()
+    assert run("report", folder, "--images", saved.parent).returncode == 0
+    assert b"data:image/webp" in (folder / "report.html").read_bytes()
 
 
 def test_a_file_that_is_no_page_stays(tmp_path):
@@ -427,10 +424,13 @@ def test_with_one_category_nothing_is_said_of_categories():
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
-    """A saved result with a diagnosis."""
+    """A saved result with a diagnosis; its page and data are beside it."""
     folder = tmp_path_factory.mktemp("saved")
-    run("example", "fruits", "--out", folder)
-    assert run("agree", folder / "fruits.json", "--out", folder / "run").returncode == 0
+    assert run("example", "fruits", "--out", folder).returncode == 0
+    page = folder / "one.html"
+    done = run("agree", folder / "fruits.json", "--out", folder / "run", "--report", page)
+    assert done.returncode == 0
+    assert f"Written: {page}" in done.stdout
     return folder / "run"
 
 
