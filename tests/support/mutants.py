@@ -4,6 +4,7 @@
 # ruff: noqa: ARG005
 
 import json
+from functools import cache
 
 import numpy as np
 
@@ -16,6 +17,11 @@ N_IMAGES = 8
 
 def clean(seed, *, annotators=False):
     """Return a document in which nothing is wrong: polygons and masks, each in its own cell."""
+    return json.loads(_clean(seed, annotators=annotators))
+
+
+@cache
+def _clean(seed, *, annotators):
     rng = np.random.default_rng(seed)
     images = [
         {"id": n + 1, "file_name": f"photo_{n:03}.jpg", "width": 640, "height": 480}
@@ -45,10 +51,11 @@ def clean(seed, *, annotators=False):
             image["annotators"] = ["ann", "bob"]
     names = ("cat", "dog", "bird")
     categories = [{"id": n + 1, "name": name} for n, name in enumerate(names)]
-    return {
+    document = {
         "info": {"description": "clean", "year": 2026}, "licenses": [], "images": images,
         "annotations": annotations, "categories": categories,
     }  # fmt: skip
+    return json.dumps(document)
 
 
 def hexagon(x, y, width, height):
@@ -438,6 +445,7 @@ MUTATIONS = {
 """Code of a rule to what makes a clean document break it: changes it, or returns another text."""
 
 
+@cache
 def changed(code, seed):
     """Return a changed document or text, and how many combinations of picks there are."""
     rng = Choices(seed)
