@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from bboxqa.formats.translation.translated import Add, Translated, Wanted
 
 _HEAD = re.compile(
-    rb'\s*(?:\[\s*)?\{(?!.*"images"\s*:)(?:'
+    rb'\s*(?:\[\s*\{|\{(?!.*"images"\s*:))(?:'
     rb'(?=.*"(?:annotations|completions|predictions)"\s*:)'
     rb'(?=.*"(?:from_name|completed_by|result|data)"\s*:)'
     rb'|(?=.*"result"\s*:\s*\[)(?=.*"(?:from_name|original_width)"\s*:)'

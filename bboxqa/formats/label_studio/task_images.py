@@ -25,15 +25,21 @@ def images_of(data: dict[str, Any]) -> dict[str, list[str]]:
 
     Examples
     --------
-    >>> images_of({"image": "a.jpg", "pages": ["1.png", "2.png"], "text": "a dog"})
+    >>> images_of({"image": "a.jpg", "pages": ["1.png", {"url": "2.png"}], "text": "a dog"})
     {'image': ['a.jpg'], 'pages': ['1.png', '2.png']}
     """
     found = {}
     for key, value in data.items():
-        pages = value if isinstance(value, list) else [value]
-        if pages and all(is_image(key, page) for page in pages):
+        pages = [_page(key, each) for each in (value if isinstance(value, list) else [value])]
+        if pages and all(pages):
             found[key] = pages
     return found
+
+
+def _page(key: str, value: Any) -> str:
+    """Return the address of an image, which may be inside of an object; empty if it is none."""
+    inside = value.items() if isinstance(value, dict) else [(key, value)]
+    return next((each for name, each in inside if is_image(name, each)), "")
 
 
 def image_of(images: dict[str, list[str]], result: dict[str, Any]) -> ImageKey | None:
@@ -63,6 +69,9 @@ def image_of(images: dict[str, list[str]], result: dict[str, Any]) -> ImageKey |
             return ImageKey("", name or "image")
         key = alike[0]
     pages, page = images[key], result.get("item_index")
+    if page is None and (number := _NUMBER.search(name)):
+        # A tag that is repeated for each page.
+        page = int(number[0]) if len(pages) > 1 and len(number[0]) < 9 else 0
     place = page if isinstance(page, int) and 0 <= page < len(pages) else 0
     return ImageKey(pages[place])
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import msgspec
 
+from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.annotations.records import whole_number
 from bboxqa.formats.document.origin import Where
@@ -45,11 +46,11 @@ _APART = {"choices": "image label", "relation": "relation", "keypoint": "key poi
 def translate_tasks(path: Path, member: Member, add: Add, wanted: Wanted) -> Translated:
     """Translate the tasks of a file.
 
-    Raises BrokenTextError if it is no json.
+    Raises BrokenTextError if it is no json, and DatasetError if it has nothing about images.
     """
-    records = _TaskRecords(member, add, wanted)
+    records, number = _TaskRecords(member, add, wanted), 0
     try:
-        for number, task in enumerate(tasks_of(member.text())):
+        for number, task in enumerate(tasks_of(member.text()), start=1):
             records.add_task(task)
             if wanted.progress is not None and number % 100 == 0:
                 wanted.progress(number, number + 1)
@@ -59,7 +60,13 @@ def translate_tasks(path: Path, member: Member, add: Add, wanted: Wanted) -> Tra
             "Export it again; the file may be cut off.",
             files=[path],
         ) from None
-    return records.done()
+    found = records.done()
+    if not found.images:
+        raise DatasetError(
+            [f"{member.shown}: has {count(number, 'task')} of Label Studio, none with an image"],
+            "Shapes in images are compared. Labels of texts are measured as a table: bboxqa stats",
+        )
+    return found
 
 
 class _TaskRecords:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from support.studio import box, result, task, work, written
 
-from bboxqa import read_coco
+from bboxqa import read_coco, validate
 from bboxqa.core.errors import DatasetError
 
 SHARED = Path(__file__).parents[4] / "shared/data/formats/label_studio"
@@ -180,6 +180,20 @@ def test_tasks_with_several_images_have_each_by_itself(tmp_path):
     data = read_coco(written(tmp_path / "a.json", task(1, *works, data=sides)))
     assert data.image_names == ("task 1/tag",)
     assert "1 image named by task and tag" in data.notes[-1]
+
+
+def test_tags_of_a_repeater_are_pages(tmp_path):
+    pages = {"images": [{"url": "1.png"}, {"url": "2.png"}]}
+    works = [work(who, box(who, 1, 9, 9, to_name="page_1")) for who in (1, 2)]
+    data = read_coco(written(tmp_path / "a.json", task(1, *works, data=pages)))
+    assert {name for name, *_ in drawn(data)} == {"2.png"}
+
+
+def test_tasks_without_images_are_refused(tmp_path):
+    choice = {"type": "choices", "value": {"choices": ["yes"]}}
+    texts = task(1, work(1, choice), data={"text": "a dog"})
+    with pytest.raises(DatasetError, match="has 1 task of Label Studio, none with an image"):
+        validate(written(tmp_path / "a.json", texts))
 
 
 def test_pages_of_a_list_are_images(tmp_path):
