@@ -1,6 +1,6 @@
 """What images say about the layout of boxes: in which one boxes lie inside."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from bboxqa.rules.facts.layouts.layout_parts import ENOUGH_IMAGES
 _MANY = 0.2
 # Boxes that have to speak for a layout in part of the images.
 _OF_PART = 2 * ENOUGH
+# Share of boxes of part of the images that are wrong if they are enlarged, and of those that are
+# right then: people draw a few beyond their image.
+_MANY_OF_PART, _ALL_BUT_FEW = 0.4, 0.99
 # Share of the side by which half of the boxes in another layout extend beyond their images.
 _FAR = 0.2
 # Boxes beyond each of two edges that prove even where they are a small share, and that share;
@@ -68,16 +71,18 @@ def of_images(boxes: Boxes) -> Sequence[Evidence]:
 
 
 def _of_enlarged_part(boxes: Boxes, sized: BoolArray, wrong: BoolArray) -> Iterator[Evidence]:
-    """Yield the layout in which all boxes lie inside of images that they extend far beyond.
+    """Yield the layout in which nearly all boxes lie inside of images that they extend far beyond.
 
-    For layouts that shrink boxes. Most boxes of these images are wrong as they are, and fill the
+    For layouts that shrink boxes. Many boxes of these images are wrong as they are, and fill the
     images when they are read in the layout.
     """
+    # Boxes without area are so in each layout.
+    sized, wrong = sized & boxes.has_box, wrong & boxes.has_box
     images = np.bincount(boxes.image[wrong], minlength=boxes.n_images) > 0
     concerned = sized & np.append(images, False)[boxes.image]
     n_wrong, n_boxes = int(wrong.sum()), int(concerned.sum())
     is_part = images.sum() >= ENOUGH_IMAGES and n_boxes < sized.sum()
-    if not is_part or n_wrong < _OF_PART or n_wrong <= MOST * n_boxes:
+    if not is_part or n_wrong < _OF_PART or n_wrong <= _MANY_OF_PART * n_boxes:
         return
     bbox, size = boxes.bbox[wrong], boxes.size[wrong]
     others = [_is_sound(layout, bbox, size) for layout in PIXEL_LAYOUTS]
@@ -88,20 +93,25 @@ def _of_enlarged_part(boxes: Boxes, sized: BoolArray, wrong: BoolArray) -> Itera
     if not _leave_far(bbox, size):
         return
 
-    def text(_concerned: BoolArray) -> str:
-        return (
-            f"as x, y, width, height, {n_wrong:,} of {n_boxes:,} extend beyond their image or have "
-            f"no area; read this way, all {n_boxes:,} lie inside"
-        )
-
     none = np.zeros(len(boxes), np.bool_)
     bbox, size = boxes.bbox[concerned], boxes.size[concerned]
     for layout in _ENLARGED:
-        if _is_sound(layout, bbox, size).all() and _fill(layout.read(bbox, size), size):
+        n_sound = int(_is_sound(layout, bbox, size).sum())
+        if n_sound >= _ALL_BUT_FEW * n_boxes and _fill(layout.read(bbox, size), size):
             yield Evidence(
-                layout, wrong, none, concerned, none, False, text,
+                layout, wrong, none, concerned, none, False, _of_numbers(n_wrong, n_sound, n_boxes),
                 other_cause=_WRONG_SIZES, images=images,
             )  # fmt: skip
+
+
+def _of_numbers(n_wrong: int, n_sound: int, n_boxes: int) -> Callable[[BoolArray], str]:
+    """Return the function that returns the numbers of boxes of images in words."""
+    sound = f"all {n_boxes:,}" if n_sound == n_boxes else f"{n_sound:,} of them"
+    text = (
+        f"as x, y, width, height, {n_wrong:,} of {n_boxes:,} extend beyond their image; read "
+        f"this way, {sound} lie inside"
+    )
+    return lambda _concerned: text
 
 
 def _is_sound(layout: Layout, bbox: FloatArray, size: FloatArray) -> BoolArray:

@@ -160,3 +160,13 @@ def test_thousandths_of_large_images_may_be_halved_boxes():
         "boxes look like thousandths of the image (0 to 1000), or scaled"
     )
     assert found.fix is None
+
+
+def test_enlarged_boxes_of_part_of_the_images_are_found_beside_a_few_other_defects():
+    content = json.loads(document(doubled, 0.5, seed=0))
+    first = [each for each in content["annotations"] if each["image_id"] <= 30]
+    first[0]["bbox"][2] = 0
+    first[1]["bbox"] = [1250, 900, 100, 100]
+    empty, found = sorted(of_boxes(json.dumps(content)), key=lambda each: each.code)
+    assert (empty.code, found.code) == ("B001", "B013")
+    assert "; read this way, 148 of them lie inside" in found.message
