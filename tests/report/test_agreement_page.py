@@ -45,7 +45,7 @@ def documents(data, **settings):
 @pytest.fixture(scope="module")
 def found():
     options = {"images": 12, "annotators": 3, "categories": ("cow", "sheep"), "seed": 1}
-    errors = {"*": {"miss": 0.1, "confuse": 0.1}, "p03": {"offset": [5, 0]}}
+    errors = {"*": {"miss": 0.1, "confuse": 0.1, "jitter": 2}, "p03": {"offset": [5, 0]}}
     return documents(bboxqa.read_coco(bboxqa.simulate(errors=errors, **options).document()))
 
 
@@ -153,7 +153,7 @@ def test_objects_are_numbered_at_their_corner_and_in_the_list(found, page):
             boxes = [s["bbox"] for s in image["shapes"] if s["object"] == int(place)]
             assert text == place
             assert float(x) == pytest.approx(max(min(box[0] for box in boxes), 0), abs=0.06)
-            letter = max(image["width"], image["height"]) / 50
+            letter = max(image["width"], image["height"]) / 44
             top = min(box[1] for box in boxes) - letter / 6
             assert float(y) == pytest.approx(max(top, letter), abs=0.06)
         listed = re.findall(r'<li value="(\d+)" data-object="(\d+)">', article)

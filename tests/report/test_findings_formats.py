@@ -1,5 +1,6 @@
 """What holds for every view of findings."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -11,6 +12,7 @@ from support.validation import report_of
 
 from bboxqa.core.errors import ConfigError
 from bboxqa.report.findings.statistics import statistics_lines
+from bboxqa.report.pages.findings_page import findings_page
 from bboxqa.report.registry import FINDING_VIEWS, view
 
 VIEWS = {
@@ -104,3 +106,17 @@ def test_numbers_without_end_and_lists_without_bottom_can_be_shown(view):
 def test_a_finding_of_an_unexplained_rule_can_be_shown(view):
     odd = report(finding())
     assert "B001" in text_of(view, replace(odd, rules={}))
+
+
+@pytest.mark.parametrize(
+    ("fixes", "told"),
+    [
+        ((None,), "mend it where the file comes from; bboxqa explain B001 says how."),
+        (("unsafe", None), "bboxqa validate … --unsafe-fixes --diff shows how it could be mended."),
+        (("unsafe", "safe"), "bboxqa validate … --fix mends it."),
+    ],
+)
+def test_a_page_says_what_to_do_about_the_worst_rule(fixes, told):
+    page = findings_page(report(*(finding(fix=fix) for fix in fixes)))
+    assert re.search(r"Begin with B001[^:]*: " + re.escape(told), page)
+    assert "What to do next" not in findings_page(report())

@@ -20,7 +20,7 @@ FURTHER = {"reference", "model", "repeats", "time"}
 
 @pytest.fixture(scope="module")
 def simulated():
-    errors = {"*": {"miss": 0.1}, "p03": {"offset": [5, 0]}}
+    errors = {"*": {"miss": 0.1, "jitter": 2}, "p03": {"offset": [5, 0]}}
     return bboxqa.simulate(errors=errors, objects=6, **OPTIONS)
 
 

@@ -40,7 +40,7 @@ def offsets(
     if not known:
         return draw_nothing(axes(2.9, 1.2), name, "no object was drawn by others, too")
     factor = _exaggeration(max(abs(row["offset_percent"]) for row in known) / 100)
-    ax = axes(2.9, 2.8)
+    ax = axes(2.9, 2.5)
     drawn = {row["edge"]: factor * row["offset_percent"] / 100 for row in known}
     left, right = drawn.get("left", 0.0), 1 + drawn.get("right", 0.0)
     top, bottom = drawn.get("top", 0.0), 1 + drawn.get("bottom", 0.0)

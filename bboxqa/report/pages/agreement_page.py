@@ -91,6 +91,8 @@ def _page(
         further=drawn_sections(further),
         charts=page_charts(summary, settings, diagnosis, documents.get("worst_images")),
         figures=_figures(part),
+        caption=_caption(summary, part),
+        has_intervals=_has_intervals(part),
         threshold_label=f"{images.measure} {part['iou_threshold']:g}",
         tables={} if diagnosis is None else diagnosis["tables"],
         pairs=_table(part["pairs"]),
@@ -109,6 +111,20 @@ def _page(
         settings=_settings(manifest),
         inputs=_inputs(manifest["inputs"]),
     )
+
+
+def _caption(summary: Mapping[str, Any], part: Mapping[str, Any]) -> str:
+    """Return what the chart of the figures shows."""
+    if not summary["bootstrap"]:
+        return "Each figure, without intervals (--bootstrap 0)"
+    if _has_intervals(part):
+        return "Each figure with its 95 % interval"
+    return "Each figure; the images are too few for intervals"
+
+
+def _has_intervals(part: Mapping[str, Any]) -> bool:
+    bounds = (part["interval"], part["existence"]["interval"], part["place"]["interval"])
+    return any(each is not None for each in bounds)
 
 
 def _names(diagnosis: Mapping[str, Any] | None) -> list[str]:

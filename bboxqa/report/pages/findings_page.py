@@ -6,7 +6,15 @@ from math import inf
 
 from bboxqa.core.text import one_line
 from bboxqa.model.findings import FileReport, Finding, FoundBox, FoundReport
-from bboxqa.report.findings.phrases import Group, groups, hidden_by, place, severity_counts, subject
+from bboxqa.report.findings.phrases import (
+    Group,
+    groups,
+    hidden_by,
+    labelled,
+    place,
+    severity_counts,
+    subject,
+)
 from bboxqa.report.pages.html_document import render
 from bboxqa.report.pages.pictures import Pixels
 
@@ -47,10 +55,25 @@ def findings_page(
         title="Findings of bboxqa validate",
         report=report,
         counts=severity_counts(report),
+        next_step=_next_step(found),
         files=[_file(file) for file in report.files],
         groups=[_group(report, group, pixels or {}) for group in found],
         n_rules=len(report.rules),
     )
+
+
+def _next_step(found: Sequence[Group]) -> str:
+    """Return what to do about the rule that is listed first; empty where nothing was found."""
+    if not found:
+        return ""
+    rule, fixes = found[0].rule, {finding.fix for finding in found[0].worst}
+    if "safe" in fixes:
+        how = "bboxqa validate … --fix mends it."
+    elif "unsafe" in fixes:
+        how = "bboxqa validate … --unsafe-fixes --diff shows how it could be mended."
+    else:
+        how = f"mend it where the file comes from; bboxqa explain {rule.code} says how."
+    return f"Begin with {labelled(rule)}: {how}"
 
 
 def pictured_images(report: FoundReport) -> dict[str, tuple[int, int]]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 # Of more annotators, only those with a systematic offset have a drawing of it.
 _MOST_DRAWN = 12
 _EDGES = 4
+_TWO = 2
 
 
 @page_style()
@@ -50,10 +51,6 @@ def page_charts(
             sensitivity(table_rows(tables["sensitivity"]), part["iou_threshold"]),
             "Agreement by threshold",
         ),
-        "pair_matrix": (
-            pair_matrix(order, part["pairs"]),
-            "Agreement of each two annotators",
-        ),
         "category_intervals": (
             category_intervals(part["categories"]),
             "Agreement by category",
@@ -63,6 +60,10 @@ def page_charts(
             "Confusion of categories",
         ),
     }
+    if len(order) > _TWO:
+        # Two have one pair, whose F1 is that of all.
+        pairs = pair_matrix(order, part["pairs"])
+        drawn["pair_matrix"] = (pairs, "Agreement of each two annotators")
     return charts | {name: _svg(ax, name, label) for name, (ax, label) in drawn.items()}
 
 

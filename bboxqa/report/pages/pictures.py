@@ -9,7 +9,7 @@ from bboxqa.report.charts.palette import DASHES, SERIES
 
 ALL_AGREE = "all agree"
 # Of the longer side of an image.
-_LETTER = 1 / 50
+_LETTER = 1 / 44
 
 
 @dataclass(frozen=True, slots=True)
