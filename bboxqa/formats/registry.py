@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bboxqa.core.plugins import plugins
+from bboxqa.formats.coco.archive import COCO_ARCHIVE
 from bboxqa.formats.coco.strict import COCO, is_surely_coco
 from bboxqa.formats.format import Format
 from bboxqa.formats.label_studio.studio import LABEL_STUDIO
@@ -13,6 +14,7 @@ GROUP = "bboxqa.formats"
 
 FORMATS: dict[str, Format] = {
     "coco": COCO,
+    "coco-archive": COCO_ARCHIVE,
     "label-studio": LABEL_STUDIO,
 }
 
@@ -23,7 +25,7 @@ def names() -> tuple[str, ...]:
     Examples
     --------
     >>> names()
-    ('coco', 'label-studio')
+    ('coco', 'coco-archive', 'label-studio')
     """
     return tuple(dict.fromkeys((*FORMATS, *plugins(GROUP))))
 
@@ -40,8 +42,8 @@ def format_of(path: Path) -> Format:
     if not path.is_file() or is_surely_coco(path):
         return COCO
     # COCO takes all other json.
-    built_in = [each for each in FORMATS.values() if each is not COCO]
-    for each in (*built_in, COCO):
+    last = (COCO_ARCHIVE, COCO)
+    for each in (*(each for each in FORMATS.values() if each not in last), *last):
         if each.recognises(path):
             return each
     return next((each for each in _added() if each.recognises(path)), COCO)

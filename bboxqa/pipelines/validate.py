@@ -265,7 +265,7 @@ def fix_file(
     """
     if format_of(file) is not COCO:
         raise DatasetError(
-            [f"{file}: is no COCO json, and fixes are written to COCO json only"],
+            [f"{file}: fixes are written to files of COCO json only"],
             "Correct it in the tool that wrote it, and export it again.",
         )
     again = partial(_document, images, _read_truth(ground_truth), None, ())

@@ -22,7 +22,7 @@ from bboxqa.formats.annotations.records import (
 from bboxqa.formats.document.content import RawDocument
 from bboxqa.formats.format import Format
 from bboxqa.formats.opening import named_errors
-from bboxqa.formats.windows import ANNOTATIONS, Cut, in_two_halves, next_cut, release_before
+from bboxqa.formats.windows import ANNOTATIONS, Cut, Text, in_two_halves, next_cut, release_before
 from bboxqa.model.annotations import Source
 
 _END = re.compile(rb"\s*\]")
@@ -62,31 +62,49 @@ def read_file(
     progress : callable, optional
         Called as ``progress(done, total)`` with bytes.
     """
-    name = str(path)
     size = _size(path)
-    new_builder = partial(ColumnsBuilder, name, keys, segmentation=segmentation, memory=memory)
     # The pages of a mapped file are not copied, and the system reclaims them when it needs them.
     with (
         path.open("rb") as file,
         mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text,
     ):
-        try:
-            images, categories, builder = _read_fast(text, new_builder, progress)
-        except _MalformedError:
-            builder = new_builder()
-            from bboxqa.formats.coco.fallback import read_fallback
-            from bboxqa.formats.document.tolerant import read_records
+        records = read_text(
+            text, path, keys=keys, segmentation=segmentation, memory=memory, progress=progress
+        )
+        return records(Source(str(path), size, _blake2b(path) if digest else None))
 
-            images, categories = read_fallback(*read_records(text, name), builder, path)
-        builder.problems += [
-            *builder.author_problems(),
-            *_number("images", name, images),
-            *_number("categories", name, categories),
-        ]
-        if builder.problems:
-            raise DatasetError(builder.problems, files=[path] * len(builder.problems))
-        source = Source(name, size, _blake2b(path) if digest else None)
-    return AnnotationFile(source, images, categories, builder.done())
+
+def read_text(
+    text: Text,
+    path: Path,
+    *,
+    keys: tuple[str, ...],
+    segmentation: bool,
+    memory: int | None,
+    progress: Steps | None,
+) -> Callable[[Source], AnnotationFile]:
+    """Return what makes an `AnnotationFile` of COCO json, once its source is known.
+
+    Parameters and errors are those of `read_file`; `path` is for messages.
+    """
+    name = str(path)
+    new_builder = partial(ColumnsBuilder, name, keys, segmentation=segmentation, memory=memory)
+    try:
+        images, categories, builder = _read_fast(text, new_builder, progress)
+    except _MalformedError:
+        builder = new_builder()
+        from bboxqa.formats.coco.fallback import read_fallback
+        from bboxqa.formats.document.tolerant import read_records
+
+        images, categories = read_fallback(*read_records(text, name), builder, path)
+    builder.problems += [
+        *builder.author_problems(),
+        *_number("images", name, images),
+        *_number("categories", name, categories),
+    ]
+    if builder.problems:
+        raise DatasetError(builder.problems, files=[path] * len(builder.problems))
+    return lambda source: AnnotationFile(source, images, categories, builder.done())
 
 
 def _number(key: str, name: str, records: Sequence[Image | Category]) -> Iterator[str]:
@@ -122,7 +140,7 @@ def _blake2b(path: Path) -> str:
 
 
 def _read_fast(
-    text: mmap.mmap,
+    text: Text,
     new_builder: Callable[[], ColumnsBuilder],
     progress: Steps | None,
 ) -> tuple[list[Image], list[Category], ColumnsBuilder]:
@@ -154,7 +172,7 @@ def _read_fast(
 
 
 def _decode_windows(
-    text: mmap.mmap,
+    text: Text,
     start: int,
     new_builder: Callable[[], ColumnsBuilder],
     progress: Steps | None,
@@ -182,7 +200,7 @@ def _decode_windows(
 
 
 def _decode(
-    text: mmap.mmap,
+    text: Text,
     place: int,
     last: Cut | None,
     builder: ColumnsBuilder,
@@ -208,7 +226,7 @@ def _decode(
     return place
 
 
-def _enclosed(text: mmap.mmap, start: int, stop: int) -> bytes:
+def _enclosed(text: Text, start: int, stop: int) -> bytes:
     """Return a part of the text as a list, copied once."""
     with memoryview(text) as view, view[start:stop] as part:
         return b"".join((b"[", part, b"]"))
@@ -225,11 +243,16 @@ def _recognises(path: Path) -> bool:
         return True
 
 
+def begins_as_coco(head: bytes) -> bool:
+    """Return whether a text begins as COCO json does and json of other tools does not."""
+    return _IMAGES.match(head) is not None
+
+
 def is_surely_coco(path: Path) -> bool:
     """Return whether a file begins as COCO json does and json of other tools does not."""
     try:
         with path.open("rb") as file:
-            return _IMAGES.match(file.read(_HEAD)) is not None
+            return begins_as_coco(file.read(_HEAD))
     except OSError:
         return True
 

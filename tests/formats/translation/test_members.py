@@ -2,10 +2,12 @@
 
 import gzip
 import io
+import json
 import struct
 import zipfile
 
 import pytest
+from support.datasets import two_annotators
 from support.studio import box, task, work, written
 
 from bboxqa import read_coco, validate
@@ -119,3 +121,39 @@ def test_an_export_is_read_in_its_archive(tmp_path, suffix):
     assert found.file == (f"{path}/a" if suffix == "zip" else str(path))
     # Nothing was unpacked.
     assert {each.name for each in tmp_path.iterdir()} == {plain.name, path.name}
+
+
+@pytest.mark.parametrize("suffix", ["zip", "gz"])
+def test_coco_is_read_in_its_archive(tmp_path, suffix):
+    document = two_annotators()
+    document["annotations"][0]["bbox"] = [1, 1, 0, 5]
+    content = json.dumps(document).encode()
+    path = tmp_path / f"export.{suffix}"
+    if suffix == "gz":
+        path.write_bytes(gzip.compress(content))
+    else:
+        zipped(path, {"annotations/instances_default.json": content, "images/a.jpg": "x"})
+    (found,) = [each for each in validate(path).findings if each.code == "B001"]
+    assert found.file == (
+        f"{path}/annotations/instances_default.json" if suffix == "zip" else str(path)
+    )
+    assert content[found.spot.offset :].startswith(b"[1, 1, 0, 5]")
+    document["annotations"][0]["bbox"] = [1, 1, 5, 5]
+    sound = json.dumps(document).encode()
+    plain = tmp_path / "export.json"
+    plain.write_bytes(sound)
+    if suffix == "gz":
+        path.write_bytes(gzip.compress(sound))
+    else:
+        zipped(path, {"annotations/instances_default.json": sound})
+    data, expected = read_coco(path), read_coco(plain)
+    assert data.annotations.bbox.tolist() == expected.annotations.bbox.tolist()
+    assert data.annotator_names == expected.annotator_names
+    assert data.sources[0].name == str(path)
+
+
+def test_an_archive_with_several_files_of_coco_is_refused(tmp_path):
+    content = json.dumps(two_annotators())
+    path = zipped(tmp_path / "a.zip", {"train/a.json": content, "valid/a.json": content})
+    with pytest.raises(DatasetError, match=r"2 files of COCO json: train/a\.json, valid/a\.json"):
+        read_coco(path)

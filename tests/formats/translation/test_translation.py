@@ -129,7 +129,7 @@ def test_fixes_are_refused(tmp_path):
     from bboxqa.pipelines.validate import fix_file
 
     folder = labels(tmp_path / "ann", a="cat 1 1 9 9\n")
-    with pytest.raises(DatasetError, match="is no COCO json, and fixes are written to COCO json"):
+    with pytest.raises(DatasetError, match="fixes are written to files of COCO json only"):
         fix_file(folder, ValidateSettings(), unsafe=False)
 
 
