@@ -27,7 +27,7 @@ _TITLES = (
 )  # fmt: skip
 _NUMBERS = _TITLES[2:-1]
 _LINKS = (
-    (REPORT, "page"),
+    (REPORT, "page of agreement"),
     (FINDINGS, "page of findings"),
     ("summary.json", "agreement"),
     ("images.csv", "images"),
@@ -130,9 +130,12 @@ def _row(out: Path, row: Row) -> dict[str, Any]:
     ]
     interval = "" if row.low is None or row.high is None else f"{row.low:.4f} – {row.high:.4f}"
     counts = (row.n_images, row.n_errors, row.n_warnings)
+    pages = [address for address, _ in links if address.endswith(".html")]
+    page = pages[0] if pages else ""
     return {
         "project": row.project,
-        "links": links,
+        "page": page,
+        "links": [link for link in links if link[0] != page],
         "passed": row.passed,
         "cells": (
             row.status,

@@ -42,7 +42,10 @@ def top(night, tmp_path):
 
 
 def test_pages_are_linked(night):
-    links = re.findall(r'href="(projects/[^"]*html)"', (night / "out/index.html").read_text())
+    page = (night / "out/index.html").read_text()
+    assert '<a href="projects/one/findings.html">one</a>' in page
+    assert '<a href="projects/two/report.html">two</a>' in page
+    links = re.findall(r'href="(projects/[^"]*html)"', page)
     assert sorted(links) == [
         "projects/one/findings.html", "projects/two/findings.html", "projects/two/report.html",
     ]  # fmt: skip
