@@ -498,3 +498,14 @@ def test_report_of_files_that_do_not_fit(tmp_path):
     done = run("report", tmp_path)
     assert done.returncode == 2
     assert "its files do not fit together" in done.stderr
+
+
+def test_a_long_table_is_cut_and_says_so(found):
+    documents = {name: json.loads(json.dumps(found[name])) for name in ("summary", "manifest")}
+    diagnosis = json.loads(json.dumps(found["diagnosis"]))
+    rows = diagnosis["tables"]["confusions"]["rows"]
+    diagnosis["tables"]["confusions"]["rows"] = (rows * 3000)[:2500]
+    page = agreement_page({**documents, "diagnosis": diagnosis})
+    table = re.search(r'<table data-name="Confused pairs">(.*?)</table>', page, re.DOTALL)[1]
+    assert table.count("<tr>") == 1 + 2000
+    assert page.count("The first 2,000 of 2,500 rows") == 1
