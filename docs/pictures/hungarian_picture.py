@@ -4,7 +4,7 @@ from matching_parts import (
     COLOURS,
     STROKES,
     THRESHOLD,
-    Look,
+    Kind,
     draw_columns,
     draw_edge,
     draw_key,
@@ -12,9 +12,11 @@ from matching_parts import (
     iou,
 )
 from PIL import Image
-from sheet import Point, Rectangle, Sheet
+from sheet import DASHES, Rectangle, Sheet
 
-from bboxqa.report.drawing.label_places import place_labels
+from bboxqa.report.charts.figures import page_style
+from bboxqa.report.drawing.canvas import Scale, draw_outlines
+from bboxqa.report.drawing.looks import Look, Outline
 
 __all__ = ["draw_hungarian"]
 
@@ -24,13 +26,14 @@ _BOXES: dict[str, dict[int, Rectangle]] = {
 }
 _CHOSEN = ((1, 4), (2, 5))
 _SCALE = 20
+_RIM = 1.4
 
 
 def draw_hungarian() -> Image.Image:
     """Draw two annotators' boxes, the graph of their pairs and the units that result."""
     sheet = Sheet(1100, 490)
     sheet.text((20, 20), "1  Two annotators box one image", 18)
-    _image(sheet, (28, 76))
+    _image(sheet, (0, 48, 372, 438))
     sheet.text((400, 20), "2  Pairs that overlap, with their IoU", 18)
     _graph(sheet)
     draw_key(sheet, (412, 408), ("chosen", "candidate", "inadmissible"), down=27)
@@ -57,24 +60,23 @@ def _reason() -> tuple[str, ...]:
     )
 
 
-def _image(sheet: Sheet, origin: Point) -> None:
-    whose = {number: annotator for annotator, own in _BOXES.items() for number in own}
-    placed: list[Rectangle] = [
-        (
-            origin[0] + x * _SCALE,
-            origin[1] + y * _SCALE,
-            origin[0] + (x + width) * _SCALE,
-            origin[1] + (y + height) * _SCALE,
-        )
-        for own in _BOXES.values()
-        for x, y, width, height in own.values()
+def _image(sheet: Sheet, place: Rectangle) -> None:
+    """Draw the boxes as `bboxqa draw` does."""
+    left, top, right, bottom = place
+    outlines = [
+        Outline(box, Look(COLOURS[annotator], DASHES[STROKES[annotator]]), str(number))
+        for annotator, own in _BOXES.items()
+        for number, box in own.items()
     ]
-    colours = [COLOURS[annotator] for annotator in whose.values()]
-    sheet.boxes(placed, colours, [STROKES[annotator] for annotator in whose.values()], 3)
-    tags = place_labels(placed, [(28, 20)] * len(placed), (10, 50, 380, 446), gap=3)
-    for place, number, colour in zip(tags, whose, colours, strict=True):
-        if place is not None:
-            sheet.tag(place, str(number), colour, 15)
+    size = ((right - left) / _SCALE, (bottom - top) / _SCALE)
+    part = (-_RIM, -_RIM, size[0] - _RIM, size[1] - _RIM)
+    with page_style():
+        ax = sheet.axes(place)
+        n_hidden = draw_outlines(ax, size, outlines, None, part, Scale(_SCALE, 3, 14))
+        # The boxes alone: there is no image.
+        ax.patches[0].set_visible(False)
+    if n_hidden:
+        raise ValueError(f"no room for {n_hidden} labels")
     for number, annotator in enumerate(_BOXES):
         x = 28 + 165 * number
         sheet.stroke([(x, 462), (x + 40, 462)], COLOURS[annotator], 3, STROKES[annotator])
@@ -89,7 +91,7 @@ def _graph(sheet: Sheet) -> None:
             value = _value(first, second)
             if value == 0:
                 continue
-            look: Look = "candidate" if value >= THRESHOLD else "inadmissible"
+            look: Kind = "candidate" if value >= THRESHOLD else "inadmissible"
             if (first, second) in _CHOSEN:
                 look = "chosen"
             draw_edge(sheet, places[first], places[second], value, look)

@@ -19,22 +19,22 @@ from sheet import (
 from bboxqa.geometry.kernels.boxes import bbox_iou, corners
 
 __all__ = [
-    "COLOURS", "STROKES", "THRESHOLD", "Look", "draw_columns", "draw_edge", "draw_key",
+    "COLOURS", "STROKES", "THRESHOLD", "Kind", "draw_columns", "draw_edge", "draw_key",
     "draw_node", "draw_units", "iou",
 ]  # fmt: skip
 
-Look: TypeAlias = Literal["chosen", "candidate", "inadmissible"]
+Kind: TypeAlias = Literal["chosen", "candidate", "inadmissible"]
 
 COLOURS = {"A": PALETTE["blue"], "B": PALETTE["vermillion"], "C": PALETTE["black"]}
 STROKES = dict(zip("ABC", PATTERNS, strict=True))
 THRESHOLD = 0.5
 
-_INKS: dict[Look, str] = {
+_INKS: dict[Kind, str] = {
     "chosen": PALETTE["green"],
     "candidate": INK,
     "inadmissible": GREY,
 }
-_MEANING: dict[Look, str] = {
+_MEANING: dict[Kind, str] = {
     "chosen": "chosen pair",
     "candidate": f"candidate: IoU of {THRESHOLD} or more",
     "inadmissible": f"not admissible: IoU below {THRESHOLD}",
@@ -86,7 +86,7 @@ def draw_node(
         sheet.tag(place, str(number), COLOURS[annotator], 18)
 
 
-def draw_edge(sheet: Sheet, start: Point, end: Point, value: float, look: Look) -> None:
+def draw_edge(sheet: Sheet, start: Point, end: Point, value: float, look: Kind) -> None:
     """Join two nodes and write the IoU of their boxes on the line."""
     first, last = (start[0] + 24, start[1]), (end[0] - 24, end[1])
     _line(sheet, first, last, look)
@@ -99,7 +99,7 @@ def draw_edge(sheet: Sheet, start: Point, end: Point, value: float, look: Look) 
 
 
 def draw_key(
-    sheet: Sheet, at: Point, looks: Sequence[Look], *, across: float = 0, down: float = 0
+    sheet: Sheet, at: Point, looks: Sequence[Kind], *, across: float = 0, down: float = 0
 ) -> None:
     """Explain kinds of line; `across` and `down` lead from one entry to the next."""
     for number, look in enumerate(looks):
@@ -133,7 +133,7 @@ def draw_units(
     sheet.stroke([(left, bottom), (right, bottom)], PALE, 1)
 
 
-def _line(sheet: Sheet, start: Point, end: Point, look: Look) -> None:
+def _line(sheet: Sheet, start: Point, end: Point, look: Kind) -> None:
     width = 5 if look == "chosen" else 1.5
     pattern: Pattern = "dashed" if look == "inadmissible" else "solid"
     sheet.stroke([start, end], _INKS[look], width, pattern)

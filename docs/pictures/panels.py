@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 from scene_records import SceneBox, SceneRecord, read_scene
 from scenes import draw_scene
-from sheet import GREY, PALE, PALETTE, PATTERNS, Sheet, text_size
+from sheet import DASHES, GREY, PALE, PALETTE, PATTERNS, Sheet, text_size
 
 from bboxqa.examples import read_expected
 from bboxqa.report.charts.figures import page_style
@@ -24,8 +24,7 @@ _TITLE = 34
 _LEGEND = 40
 _TAG_SIZE = 14
 _LINE = 2.5
-# As the patterns of the sheet, in widths of the line.
-_DASHES = ((), (5, 2.6), (1, 1.4))
+_DASHES = tuple(DASHES[pattern] for pattern in PATTERNS)
 _OVERLAY_SCALES = {"fruits": 1.6, "smiling_fruits": 1.6, "landscape": 11}
 _COLUMN = 112
 _ANNOTATOR_COLOURS = (PALETTE["blue"], PALETTE["vermillion"], PALETTE["black"])

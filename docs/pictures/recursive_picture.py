@@ -5,7 +5,7 @@ from itertools import product
 
 from matching_parts import (
     THRESHOLD,
-    Look,
+    Kind,
     draw_columns,
     draw_edge,
     draw_key,
@@ -92,5 +92,5 @@ def _step(sheet: Sheet, left: float, step: _Step, boxes: dict[int, Rectangle]) -
         first, second = pair
         value = iou(boxes[first], boxes[second])
         if value > 0:
-            look: Look = "chosen" if value >= THRESHOLD else "inadmissible"
+            look: Kind = "chosen" if value >= THRESHOLD else "inadmissible"
             draw_edge(sheet, places[first], places[second], value, look)

@@ -1,11 +1,19 @@
-"""A white sheet to draw pictures on: smooth shapes, crisp text, strokes in three patterns."""
+"""A white sheet for schematic pictures, in pixels, on which matplotlib draws."""
 
-import math
 from collections.abc import Sequence
-from itertools import pairwise
-from typing import Literal, TypeAlias
+from io import BytesIO
+from typing import Any, Literal, TypeAlias
 
-from PIL import Image, ImageDraw, ImageFont
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import FancyBboxPatch
+from PIL import Image
+
+from bboxqa.report.charts.figures import page_style
+from bboxqa.report.drawing.canvas import text_width
+from bboxqa.report.drawing.looks import readable_on
 
 Rectangle: TypeAlias = tuple[float, float, float, float]
 
@@ -14,58 +22,39 @@ Pattern: TypeAlias = Literal["solid", "dashed", "dotted"]
 
 PATTERNS: tuple[Pattern, ...] = ("solid", "dashed", "dotted")
 
+DASHES: dict[Pattern, tuple[float, ...]] = {"solid": (), "dashed": (5, 2.6), "dotted": (1, 1.4)}
+"""Of each pattern, in widths of the line."""
+
 # Okabe and Ito's colours stay apart for every common kind of colour blindness.
 PALETTE = {
-    "blue": "#0072B2",
-    "vermillion": "#D55E00",
-    "green": "#009E73",
-    "purple": "#CC79A7",
-    "orange": "#E69F00",
-    "sky": "#56B4E9",
-    "yellow": "#F0E442",
+    "blue": "#0072b2",
+    "vermillion": "#d55e00",
+    "green": "#009e73",
+    "purple": "#cc79a7",
+    "orange": "#e69f00",
+    "sky": "#56b4e9",
+    "yellow": "#f0e442",
     "black": "#000000",
 }
 INK = "#222222"
-GREY = "#8A8A8A"
-PALE = "#E4E4E4"
+GREY = "#8a8a8a"
+PALE = "#e4e4e4"
 
-_FINE = 3
-
-
-def _font(size: float) -> ImageFont.FreeTypeFont:
-    font = ImageFont.load_default(size)
-    if not isinstance(font, ImageFont.FreeTypeFont):
-        raise TypeError("Pillow was built without FreeType, so it cannot write text in any size")
-    return font
+# A point is a pixel.
+_DPI = 72
+# The letters of the font are larger than those of others of the same size.
+_LETTERS = 0.88
+_ACROSS = {"l": "left", "m": "center", "r": "right"}
+_DOWN = {"a": "top", "m": "center_baseline"}
 
 
 def text_size(text: str, size: float) -> tuple[float, float]:
     """Return the (width, height) that a line of text takes at a font size, in pixels."""
-    left, _, right, _ = _font(size).getbbox(text)
-    return right - left, size
-
-
-def readable_on(colour: str) -> str:
-    """Return black or white, whichever is read better on a `#rrggbb` colour.
-
-    Examples
-    --------
-    >>> readable_on("#F0E442"), readable_on("#0072B2")
-    ('#000000', '#FFFFFF')
-    """
-    return "#000000" if _luminance(colour) > 140 else "#FFFFFF"
-
-
-def _luminance(colour: str) -> float:
-    red, green, blue = (int(colour[start : start + 2], 16) for start in (1, 3, 5))
-    return 0.299 * red + 0.587 * green + 0.114 * blue
+    return text_width(text, size * _LETTERS), size
 
 
 class Sheet:
-    """A white canvas in final pixels.
-
-    Shapes are drawn three times finer and averaged down; text is written last at its final
-    size, so that it stays crisp and nothing covers it.
+    """A white canvas in pixels, from its upper left corner; what comes later lies above.
 
     Parameters
     ----------
@@ -76,15 +65,24 @@ class Sheet:
     def __init__(self, width: int, height: int) -> None:
         self.width = width
         self.height = height
-        self._canvas = Image.new("RGB", (width * _FINE, height * _FINE), "white")
-        self._draw = ImageDraw.Draw(self._canvas)
-        self._texts: list[tuple[Point, str, float, str, str]] = []
+        with page_style():
+            self._figure = Figure((width / _DPI, height / _DPI), dpi=_DPI, facecolor="white")
+            self._ax = self.axes((0, 0, width, height))
+            self._ax.set(xlim=(0, width), ylim=(height, 0))
+            self._ax.set_axis_off()
+        self._n_drawn = 0
+
+    def axes(self, place: Rectangle) -> Axes:
+        """Return new axes at a (left, top, right, bottom) place."""
+        left, top, right, bottom = place
+        size = (right - left) / self.width, (bottom - top) / self.height
+        return self._figure.add_axes((left / self.width, 1 - bottom / self.height, *size))
 
     def picture(self, image: Image.Image, left: int, top: int) -> None:
         """Lay an image on the sheet, pixel by pixel."""
-        size = (image.width * _FINE, image.height * _FINE)
-        fine = image.resize(size, Image.Resampling.NEAREST)
-        self._canvas.paste(fine, (left * _FINE, top * _FINE))
+        # Rows of figures begin at the bottom.
+        below = self.height - top - image.height
+        self._figure.figimage(np.asarray(image), left, below, zorder=self._next(), origin="upper")
 
     def rectangle(
         self,
@@ -95,18 +93,13 @@ class Sheet:
         radius: float = 0,
     ) -> None:
         """Draw a filled or outlined rectangle, with round corners on demand."""
-        left, top, right, bottom = (round(edge * _FINE) for edge in box)
-        self._draw.rounded_rectangle(
-            (left, top, right - 1, bottom - 1),
-            radius * _FINE,
-            fill,
-            outline,
-            round(width * _FINE) if outline else 0,
-        )
-
-    def polygon(self, points: Sequence[Point], fill: str) -> None:
-        """Fill a polygon."""
-        self._draw.polygon([(x * _FINE, y * _FINE) for x, y in points], fill)
+        left, top, right, bottom = box
+        style = f"round,pad=0,rounding_size={radius}" if radius else "square,pad=0"
+        patch = FancyBboxPatch(
+            (left, top), right - left, bottom - top, boxstyle=style, facecolor=fill or "none",
+            edgecolor=outline or "none", linewidth=width if outline else 0, zorder=self._next(),
+        )  # fmt: skip
+        self._ax.add_patch(patch)
 
     def stroke(
         self,
@@ -115,78 +108,43 @@ class Sheet:
         width: float = 2,
         pattern: Pattern = "solid",
     ) -> None:
-        """Draw straight lines from point to point; the pattern starts anew at each point."""
-        for start, end in pairwise(points):
-            for first, last in _pieces(start, end, width, pattern):
-                self._piece(first, last, colour, width)
-
-    def boxes(
-        self,
-        boxes: Sequence[Rectangle],
-        colours: Sequence[str],
-        patterns: Sequence[Pattern],
-        width: float,
-    ) -> None:
-        """Outline rectangles in patterns, cased so that they show on any ground."""
-        outlines = [
-            [(left, top), (right, top), (right, bottom), (left, bottom), (left, top)]
-            for left, top, right, bottom in boxes
-        ]
-        for outline, colour in zip(outlines, colours, strict=True):
-            casing = "#FFFFFF" if _luminance(colour) < 155 else "#3A3A3A"
-            self.stroke(outline, casing, width + 2)
-        # Where outlines coincide, the gaps of a broken line show the fuller line below it.
-        order = sorted(range(len(boxes)), key=lambda index: PATTERNS.index(patterns[index]))
-        for index in order:
-            self.stroke(outlines[index], colours[index], width, patterns[index])
+        """Draw straight lines from point to point."""
+        x, y = zip(*points, strict=True)
+        style: Any = (0, DASHES[pattern]) if DASHES[pattern] else "-"
+        line = Line2D(
+            x, y, color=colour, linewidth=width, linestyle=style, zorder=self._next(),
+            solid_capstyle="round", dash_capstyle="butt",
+        )  # fmt: skip
+        self._ax.add_line(line)
 
     def text(
         self, at: Point, text: str, size: float = 14, colour: str = INK, anchor: str = "la"
     ) -> None:
-        """Write one line of text; `anchor` is Pillow's."""
-        self._texts.append((at, text, size, colour, anchor))
+        """Write one line of text.
+
+        The first letter of `anchor` says which part of it is at the point, the left, middle or
+        right; the second says so of its top (a) and middle.
+        """
+        with page_style():
+            self._ax.text(
+                *at, text, fontsize=size * _LETTERS, color=colour, ha=_ACROSS[anchor[0]],
+                va=_DOWN[anchor[1]], zorder=self._next(),
+            )  # fmt: skip
 
     def tag(self, place: Rectangle, text: str, colour: str, size: float = 13) -> None:
         """Write a text on a filled label."""
         left, top, right, bottom = place
-        self.rectangle((left - 1, top - 1, right + 1, bottom + 1), "#FFFFFF", radius=3)
+        self.rectangle((left - 1, top - 1, right + 1, bottom + 1), "#ffffff", radius=3)
         self.rectangle(place, colour, radius=2.5)
-        middle = ((left + right) / 2, (top + bottom) / 2)
-        self.text(middle, text, size, readable_on(colour), "mm")
+        self.text(((left + right) / 2, (top + bottom) / 2), text, size, readable_on(colour), "mm")
 
     def finish(self) -> Image.Image:
         """Return the sheet as an image."""
-        image = self._canvas.reduce(_FINE)
-        draw = ImageDraw.Draw(image)
-        for (x, y), text, size, colour, anchor in self._texts:
-            draw.text((round(x), round(y)), text, colour, _font(size), anchor)
-        return image
+        content = BytesIO()
+        with page_style():
+            self._figure.savefig(content, format="png", dpi=_DPI)
+        return Image.open(content).convert("RGB")
 
-    def _piece(self, start: Point, end: Point, colour: str, width: float) -> None:
-        radius = width * _FINE / 2
-        ends = [(x * _FINE, y * _FINE) for x, y in (start, end)]
-        if start != end:
-            self._draw.line(ends, colour, round(width * _FINE))
-        for x, y in ends:
-            self._draw.ellipse((x - radius, y - radius, x + radius, y + radius), colour)
-
-
-def _pieces(start: Point, end: Point, width: float, pattern: Pattern) -> list[tuple[Point, Point]]:
-    length = math.dist(start, end)
-    if pattern == "solid" or length == 0:
-        return [(start, end)]
-    # Round ends add to each dash what they take from the gap.
-    dash, space = (5 * width - 2, 2.6 * width + 1) if pattern == "dashed" else (0.0, 2 * width + 1)
-    count = max(1, round((length - dash) / (dash + space)))
-    step = (length - dash) / count
-
-    def along(distance: float) -> Point:
-        share = min(distance, length) / length
-        return (
-            start[0] + (end[0] - start[0]) * share,
-            start[1] + (end[1] - start[1]) * share,
-        )
-
-    if step <= dash:
-        return [(start, end)]
-    return [(along(number * step), along(number * step + dash)) for number in range(count + 1)]
+    def _next(self) -> int:
+        self._n_drawn += 1
+        return self._n_drawn
