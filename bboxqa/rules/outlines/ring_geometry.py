@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from bboxqa.core.arrays import IndexArray
+from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.core.blocks import SparseRows, blocks
 from bboxqa.core.json_values import pointer_to
 from bboxqa.geometry.kernels.boxes import corners
@@ -130,6 +130,15 @@ def _bounds_inside(document: Document, wrong: IndexArray, settings: ValidateSett
     return rows[apart <= settings.bounds_px]
 
 
+def _lost_places(bbox: FloatArray) -> str:
+    """Return in words how many boxes are those of centres in the corner; "" if these are few."""
+    halves = (np.abs(bbox[:, :2] - bbox[:, 2:] / 2) <= _HALF_PX).all(axis=1)
+    if halves.mean() < _MANY:
+        return ""
+    n_halves = int(halves.sum())
+    return f" (x and y of {n_halves:,} are half of width and height, as of centres at the corner)"
+
+
 def _not_bounds(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
     if len(document.annotations.rings.row) + len(document.annotations.rles.row) == 0:
         return
@@ -164,7 +173,7 @@ def _not_bounds(document: Document, settings: ValidateSettings) -> Iterator[Hits
         apart = span_of(np.abs(corners(bbox[some]) - bounds[some]).max(axis=1))
         return (
             f"{len(some):,} of {n_compared:,} boxes differ from the bounds of their outlines by "
-            f"{apart} px; expected at most {settings.bounds_px:g} px"
+            f"{apart} px{_lost_places(bbox[some])}; expected at most {settings.bounds_px:g} px"
         )
 
     severity = Severity.ERROR if document.once(lie_elsewhere) else None
@@ -173,6 +182,8 @@ def _not_bounds(document: Document, settings: ValidateSettings) -> Iterator[Hits
 
 # With fewer outlines, each is reported on its own.
 _FEW = 4
+# Share of boxes whose x and y have to be half of their sides, up to so many pixels.
+_MANY, _HALF_PX = 0.8, 2
 
 RULES = (
     Rule(
