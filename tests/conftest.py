@@ -37,4 +37,6 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers():
     """Return one process more than cores, as some tests wait for programs and browsers."""
-    return (os.cpu_count() or 1) + 1
+    from bboxqa.core.parallel import cores
+
+    return cores() + 1
