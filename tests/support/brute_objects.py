@@ -200,6 +200,13 @@ class BruteObjects:
     def homes(self, kind):
         return {home for home, _ in self.concerned[kind]}
 
+    def counted(self, home):
+        """Return the object that another one is counted as."""
+        joined = self.whole | self.again
+        while home in joined:
+            home = joined[home]
+        return home
+
     def root(self, home, kind):
         """Return the object that another one is repaired, or only counted, together with."""
         if kind == "drawn twice by one":

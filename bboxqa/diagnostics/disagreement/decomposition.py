@@ -8,7 +8,7 @@ import numpy as np
 from bboxqa.agreement.objects.meaning import has_meaning
 from bboxqa.agreement.uncertainty.ratios import ratio_intervals
 from bboxqa.agreement.uncertainty.sum_table import table_of
-from bboxqa.core.arrays import FloatArray, IndexArray
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.diagnostics.disagreement.drawn_objects import DrawnObjects, drawn_objects
 from bboxqa.diagnostics.disagreement.gains import RepairSums, gains, repair_sums, whole_sums
 from bboxqa.diagnostics.disagreement.kinds import (
@@ -17,6 +17,7 @@ from bboxqa.diagnostics.disagreement.kinds import (
     Disagreements,
     Kind,
     disagreements,
+    resolved,
 )
 from bboxqa.model.table import Categorical, Table
 from bboxqa.model.units import MatchedUnits
@@ -36,6 +37,8 @@ def decomposition(matched: MatchedUnits) -> Table:
     - split or merged: an annotator drew two boxes where another one drew one around both
     - drawn twice by one: an annotator drew two boxes that overlap as those of one object do
 
+    Parts and second boxes are counted with the object that they belong to.
+
     The columns are kind; n_objects and share, of the primary kind, with its 95 % interval over
     images; n_any and share_any, with its interval, of objects that have the kind beside others,
     too; and alpha_gain and f1_gain, by how much pooled alpha and F1 would rise if only this kind
@@ -48,16 +51,20 @@ def decomposition(matched: MatchedUnits) -> Table:
        Identifying Object Detection Errors. ECCV 2020. doi:10.1007/978-3-030-58580-8_33
     """
     parts = _Parts.of(matched)
-    n_objects, has = len(parts.objects), parts.found.has
-    primary = np.bincount(parts.primary, minlength=len(_NAMES))
+    counted = np.flatnonzero(parts.home == np.arange(len(parts.objects)))
+    n_objects, has = len(counted), parts.has[counted]
+    kinds = (has * np.arange(1, len(_NAMES))).max(1, initial=0)
+    primary = np.bincount(kinds, minlength=len(_NAMES))
     n_any = np.append(np.sum(~has.any(1)), has.sum(0))
     alpha, f1 = np.array([(np.nan, np.nan), *map(parts.gain_of_all, Kind)]).T
     n_images = len(matched.data.image_names)
     kind, place = np.nonzero(np.column_stack([~has.any(1), has]).T)
-    row = np.append(parts.primary, len(_NAMES) + kind)
-    image = np.append(parts.objects.image, parts.objects.image[place])
-    drawn = table_of(row, image, np.ones(len(row)), (2 * len(_NAMES), n_images))
-    of_image = np.bincount(parts.objects.image, minlength=n_images)
+    image = parts.objects.image[counted]
+    of_image = np.bincount(image, minlength=n_images)
+    row = np.append(kinds, len(_NAMES) + kind)
+    drawn = table_of(
+        row, np.append(image, image[place]), np.ones(len(row)), (2 * len(_NAMES), n_images)
+    )
     bounds = ratio_intervals(
         drawn, np.tile(of_image, (2 * len(_NAMES), 1)), matched.bootstrap, matched.seed
     )
@@ -90,8 +97,9 @@ def decomposition_by_category(matched: MatchedUnits) -> Table:
     parts = _Parts.of(matched)
     names = matched.data.category_names
     kind, place = np.nonzero(parts.found.has.T)
-    group = parts.objects.category[place]
-    total = np.bincount(parts.objects.category, minlength=len(names))
+    group = parts.objects.category[parts.home[place]]
+    counted = parts.home == np.arange(len(parts.objects))
+    total = np.bincount(parts.objects.category[counted], minlength=len(names))
     return parts.by_group("category", names, kind, place, group, total)
 
 
@@ -108,7 +116,8 @@ def decomposition_by_annotator(matched: MatchedUnits) -> Table:
     """
     parts = _Parts.of(matched)
     found, objects = parts.found, parts.objects
-    of_image = np.bincount(objects.image, minlength=len(matched.data.image_names))
+    counted = parts.home == np.arange(len(objects))
+    of_image = np.bincount(objects.image[counted], minlength=len(matched.data.image_names))
     total = of_image @ matched.data.assigned
     names = matched.data.annotator_names
     return parts.by_group("annotator", names, found.kind, found.object, found.annotator, total)
@@ -127,15 +136,20 @@ class _Parts:
     matched: MatchedUnits
     objects: DrawnObjects
     found: Disagreements
-    primary: IndexArray
-    """(O,) int64. Places in `_NAMES`."""
+    home: IndexArray
+    """(O,) int64. The object that each one is counted as."""
+    has: BoolArray
+    """(O, 5) bool. The kinds of each object and of those that are counted as it."""
 
     @staticmethod
     def of(matched: MatchedUnits) -> "_Parts":
         objects = drawn_objects(matched)
         found = disagreements(matched)
-        primary = (found.has * np.arange(1, len(_NAMES))).max(1, initial=0)
-        return _Parts(matched, objects, found, primary)
+        home = resolved(found.root)
+        has = np.zeros_like(found.has)
+        place, kind = np.nonzero(found.has)
+        has[home[place], kind] = True
+        return _Parts(matched, objects, found, home, has)
 
     def gains(self, change: RepairSums, groups: Any) -> tuple[FloatArray, FloatArray]:
         """Return the gains of a repair in groups of objects, (G,) each."""
@@ -169,7 +183,11 @@ class _Parts:
         from scipy.sparse import csr_array
 
         n_objects = len(self.objects)
-        keys, n = np.unique(group * len(Kind) + kind, return_counts=True)
+        key = group * len(Kind) + kind
+        keys = np.unique(key)
+        # An object may have several parts of one kind.
+        counted = np.unique(key * n_objects + self.home[place]) // max(n_objects, 1)
+        n = np.bincount(np.searchsorted(keys, counted), minlength=len(keys))
         alpha, f1 = np.full((2, len(keys)), np.nan)
         for each in Kind:
             own, rows = np.flatnonzero(kind == each), np.flatnonzero(keys % len(Kind) == each)

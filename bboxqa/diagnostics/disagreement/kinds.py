@@ -66,6 +66,13 @@ class Disagreements:
     """(E,) int64. Each combination once."""
 
 
+def resolved(root: IndexArray) -> IndexArray:
+    """Return the last object of each chain of roots, (O,)."""
+    while not np.array_equal(root, root[root]):
+        root = root[root]
+    return root
+
+
 @remembered
 def disagreements(matched: MatchedUnits) -> Disagreements:
     """Return how annotators disagree about each object of `drawn_objects`."""

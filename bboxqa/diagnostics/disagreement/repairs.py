@@ -4,7 +4,7 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, IndexArray, frozen_arrays
 from bboxqa.diagnostics.disagreement.drawn_objects import DrawnObjects
-from bboxqa.diagnostics.disagreement.kinds import Disagreements, Kind
+from bboxqa.diagnostics.disagreement.kinds import Disagreements, Kind, resolved
 from bboxqa.model.units import MatchedUnits
 
 
@@ -32,10 +32,7 @@ def drawn_cells(matched: MatchedUnits, objects: DrawnObjects) -> Cells:
 
 def joined_objects(found: Disagreements, kind: Kind) -> IndexArray:
     """Return the object that each one is joined with when a kind is repaired, (O,)."""
-    root = np.where(_is_joined(found, kind), found.root, found.tied)
-    while not np.array_equal(root, root[root]):
-        root = root[root]
-    return root
+    return resolved(np.where(_is_joined(found, kind), found.root, found.tied))
 
 
 def _is_joined(found: Disagreements, kind: Kind) -> BoolArray:
