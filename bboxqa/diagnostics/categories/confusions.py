@@ -1,5 +1,6 @@
 """Pairs of categories that are confused, by what merging them would gain."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,11 @@ from bboxqa.agreement.counts.unit_counts import UnitCounts, unit_counts
 from bboxqa.agreement.objects.meaning import has_meaning
 from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals
 from bboxqa.agreement.uncertainty.sum_table import table_of
-from bboxqa.core.arrays import FloatArray, IndexArray, frozen_arrays, sum_by
+from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, find, frozen_arrays, sum_by
 from bboxqa.core.remembered import remembered
+from bboxqa.diagnostics.disagreement.drawn_objects import drawn_objects
+from bboxqa.diagnostics.disagreement.kinds import disagreements
+from bboxqa.diagnostics.disagreement.parts import parts
 from bboxqa.model.reliability import ReliabilityData
 from bboxqa.model.table import Categorical, Table
 from bboxqa.model.units import MatchedUnits
@@ -30,8 +34,6 @@ class Confusions:
     first: IndexArray
     second: IndexArray
     """(P,) int64. ``first < second``, sorted."""
-    n_units: IndexArray
-    """(P,) int64. Units in which both were given."""
     amount: FloatArray
     """(P,) float64. Their coincidences, o_ck + o_kc."""
     marginal: FloatArray
@@ -62,15 +64,6 @@ class Confusions:
         squares = float((self.marginal**2).sum()) + 2 * products
         return nominal_alpha(total, self.diagonal.sum() + agreeing, squares)[0]
 
-    def merged_alpha(self) -> FloatArray:
-        """Return alpha with the two categories of each pair merged, (P,).
-
-        A merged value c ∪ k coincides with itself o_cc + o_kk + o_ck + o_kc times and occurs
-        n_c + n_k times, so that only Σ o_cc and Σ n_c² change.
-        """
-        products = self.marginal[self.first] * self.marginal[self.second]
-        return self.alpha_of(self.amount, products)
-
 
 def count_confusions(data: ReliabilityData, missing: str) -> Confusions:
     """Return the pairs of categories that were given in one unit."""
@@ -85,7 +78,6 @@ def count_confusions(data: ReliabilityData, missing: str) -> Confusions:
     return Confusions(
         first=pairs.first[shown],
         second=pairs.second[shown],
-        n_units=np.bincount(pairs.pair, minlength=n_pairs)[shown],
         amount=sum_by(pairs.pair, pairs.amount, n_pairs)[shown],
         marginal=sum_by(counts.value, counts.count * pairable, counts.n_values),
         diagonal=sum_by(counts.value, twice * pairable, counts.n_values),
@@ -106,28 +98,44 @@ def matched_confusions(matched: MatchedUnits) -> Confusions:
 def confusions(matched: MatchedUnits) -> Table:
     """Return the pairs of categories that are confused, the most rewarding to merge first.
 
-    Columns: first and second, the categories; n, the units in which both were given; share, of the
-    units with one of them; alpha_merged, alpha if both were one category; and gain, by how much it
-    is higher than alpha. Gains of several pairs do not add up, and are below 0 where the two
-    are told apart better than categories are on average. Share and gain of the 1,000 most
-    frequent pairs have 95 % intervals over images. NaN where alpha is undefined, as where one
-    category remains, or has no meaning, as where one has over 90 % of the annotations.
+    Columns: first and second, the categories; n, the objects for which both were given; share, of
+    the objects with one of them; alpha_merged, alpha if both were one category; and gain, by how
+    much it is higher than alpha. Parts and second boxes of an object may have any category. Gains
+    of several pairs do not add up, and are below 0 where the two are told apart better than
+    categories are on average. Share and gain of the 1,000 most frequent pairs have 95 % intervals
+    over images. NaN where alpha is undefined, as where one category remains, or has no meaning, as
+    where one has over 90 % of the annotations.
     """
-    found = matched_confusions(matched)
-    merged = found.merged_alpha()
+    # A merged value c ∪ k coincides with itself o_cc + o_kk + o_ck + o_kc times and occurs n_c +
+    # n_k times, so that only Σ o_cc and Σ n_c² change.
+    found, counts = matched_confusions(matched), _object_counts(matched)
+    pairs = value_pairs(counts)
+    n = np.bincount(pairs.pair, minlength=len(pairs.first))
+    n_given = np.bincount(counts.value, minlength=counts.n_values)
+    share = n / np.maximum(n_given[pairs.first] + n_given[pairs.second] - n, 1)
+    place = find(
+        found.first * counts.n_values + found.second, pairs.first * counts.n_values + pairs.second
+    )
+    # Annotations of one object that overlap too little are in different units.
+    amount = np.append(found.amount, 0.0)[place]
+    merged = found.alpha_of(amount, found.marginal[pairs.first] * found.marginal[pairs.second])
     gain = merged - found.alpha()
-    names = matched.data.category_names
-    n_given = _units_of_categories(matched)
-    either = n_given[found.first] + n_given[found.second] - found.n_units
-    share = found.n_units / np.maximum(either, 1)
-    bounds = _intervals(found, share, gain, matched)
+    bounds = np.full((2, len(n), 2), np.nan)
+    rows = np.argsort(-n, kind="stable")[:_MOST]
+    if matched.bootstrap and len(rows):
+        tables = _tables(found, place[rows], counts, pairs, rows)
+        values = np.concatenate([share[rows], gain[rows]])
+        evaluate = partial(_drawn, pairs.first[rows], pairs.second[rows])
+        drawn = drawn_intervals(values, tables, evaluate, matched.bootstrap, matched.seed)
+        bounds[:, rows] = drawn.reshape(2, -1, 2)
     # Undefined gains come last; then the more frequent pair first.
-    order = np.lexsort([found.second, found.first, -found.n_units, -gain])
+    order = np.lexsort([pairs.second, pairs.first, -n, -gain])
+    names = matched.data.category_names
     return Table(
         {
-            "first": Categorical(found.first.astype(np.int32), names),
-            "second": Categorical(found.second.astype(np.int32), names),
-            "n": found.n_units,
+            "first": Categorical(pairs.first.astype(np.int32), names),
+            "second": Categorical(pairs.second.astype(np.int32), names),
+            "n": n,
             "share": share,
             "share_low": bounds[0, :, 0],
             "share_high": bounds[0, :, 1],
@@ -139,57 +147,74 @@ def confusions(matched: MatchedUnits) -> Table:
     ).take(order)
 
 
-def _intervals(
-    found: Confusions, share: FloatArray, gain: FloatArray, matched: MatchedUnits
-) -> FloatArray:
-    """Return the bounds of share and gain over images, (2, P, 2), of the most frequent pairs."""
-    bounds = np.full((2, len(share), 2), np.nan)
-    rows = np.argsort(-found.n_units, kind="stable")[:_MOST]
-    if not matched.bootstrap or not len(rows):
-        return bounds
-    first, second = found.first[rows], found.second[rows]
-
-    def evaluate(*sums: FloatArray) -> FloatArray:
-        marginal, agreeing, amount, n_units, n_given = sums
-        total, squares = marginal.sum(0), (marginal**2).sum(0)
-        products = marginal[first] * marginal[second]
-        alpha = nominal_alpha(total, agreeing[0], squares)[0]
-        merged = nominal_alpha(
-            np.broadcast_to(total, products.shape), agreeing + amount, squares + 2 * products
-        )[0]
-        either = n_given[first] + n_given[second] - n_units
-        return np.concatenate([ratio(n_units, either), merged - alpha])
-
-    values = np.concatenate([share[rows], gain[rows]])
-    tables = _tables(found, rows)
-    drawn = drawn_intervals(values, tables, evaluate, matched.bootstrap, matched.seed)
-    bounds[:, rows] = drawn.reshape(2, -1, 2)
-    return bounds
-
-
-def _tables(found: Confusions, rows: IndexArray) -> tuple[Any, ...]:
-    """Return what the share and the gain of some pairs are made of, by image.
-
-    Marginals and their agreement, coincidences of the pairs and units with both, (R, I) each, and
-    units with each value, (K, I).
-    """
-    counts, pairs = found.counts, found.pairs
-    n_images = counts.n_groups
-    of_values, of_pairs = (counts.n_values, n_images), (len(rows), n_images)
-    place = np.full(len(pairs.first), -1)
-    place[found.shown[rows]] = np.arange(len(rows))
-    entry = np.flatnonzero(place[pairs.pair] >= 0)
-    row, image = place[pairs.pair[entry]], counts.group[pairs.unit[entry]]
-    of_counts = counts.group[counts.unit]
-    return (
-        *coincidence_tables(coincidences_of(counts), counts.n_values),
-        table_of(row, image, pairs.amount[entry], of_pairs),
-        table_of(row, image, np.ones(len(entry)), of_pairs),
-        table_of(counts.value, of_counts, np.ones(len(of_counts)), of_values),
+def _object_counts(matched: MatchedUnits) -> UnitCounts:
+    """Return how often each category was given for each object, without parts and second boxes."""
+    objects, root = drawn_objects(matched), disagreements(matched).root
+    is_own = (root == np.arange(len(objects)))[objects.of] & ~parts(matched).odd_boxes
+    of, n_categories = objects.of[is_own], max(len(matched.data.category_names), 1)
+    value = matched.data.annotations.category[is_own].astype(np.int64)
+    keys, count = np.unique(of * n_categories + value, return_counts=True)
+    each, value = np.divmod(keys, n_categories)
+    return UnitCounts(
+        unit=each,
+        value=value,
+        count=count.astype(np.float64),
+        size=np.bincount(of, minlength=len(objects)).astype(np.float64),
+        group=objects.image.astype(np.int32),
+        weight=np.ones(len(objects)),
+        n_values=n_categories,
+        n_groups=len(matched.data.image_names),
     )
 
 
-def _units_of_categories(matched: MatchedUnits) -> IndexArray:
-    """Return how many units have each category, (K,)."""
-    counts = unit_counts(matched.reliability)
-    return np.bincount(counts.value, minlength=len(matched.data.category_names))
+def _drawn(first: IndexArray, second: IndexArray, *sums: FloatArray) -> FloatArray:
+    """Return share and gain of pairs in draws of images, from the sums of `_tables`."""
+    marginal, agreeing, amount, n, n_given = sums
+    total, squares = marginal.sum(0), (marginal**2).sum(0)
+    products = marginal[first] * marginal[second]
+    alpha = nominal_alpha(total, agreeing[0], squares)[0]
+    merged = nominal_alpha(
+        np.broadcast_to(total, products.shape), agreeing + amount, squares + 2 * products
+    )[0]
+    return np.concatenate([ratio(n, n_given[first] + n_given[second] - n), merged - alpha])
+
+
+def _tables(
+    found: Confusions,
+    place: IndexArray,
+    counts: UnitCounts,
+    pairs: ValuePairs,
+    rows: IndexArray,
+) -> tuple[Any, ...]:
+    """Return what the share and the gain of some pairs are made of, by image.
+
+    Marginals and their agreement; coincidences of the pairs in units, and objects with both, (R, I)
+    each; and objects with each category, (K, I). `place` are the pairs in `found`, -1 where they
+    have no coincidence.
+    """
+    of_units, n_images = found.counts, counts.n_groups
+    shape = len(rows), n_images
+    coinciding, image = _entries(found.pairs, of_units, found.shown[place[place >= 0]])
+    row = np.flatnonzero(place >= 0)[coinciding[1]]
+    in_objects, object_image = _entries(pairs, counts, rows)
+    return (
+        *coincidence_tables(coincidences_of(of_units), of_units.n_values),
+        table_of(row, image, found.pairs.amount[coinciding[0]], shape),
+        table_of(in_objects[1], object_image, np.ones(len(object_image)), shape),
+        table_of(
+            counts.value,
+            counts.group[counts.unit],
+            np.ones(len(counts.unit)),
+            (counts.n_values, n_images),
+        ),
+    )
+
+
+def _entries(
+    pairs: ValuePairs, counts: UnitCounts, rows: IndexArray
+) -> tuple[tuple[IndexArray, IndexArray], IntArray]:
+    """Return the entries of some pairs with the place of their pair in `rows`, and their images."""
+    of_pair = np.full(len(pairs.first), -1)
+    of_pair[rows] = np.arange(len(rows))
+    entry = np.flatnonzero(of_pair[pairs.pair] >= 0)
+    return (entry, of_pair[pairs.pair[entry]]), counts.group[pairs.unit[entry]]

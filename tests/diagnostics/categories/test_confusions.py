@@ -115,3 +115,16 @@ def test_categories_that_are_told_apart_well_lose_by_a_merger():
     assert table["01"]["share"] == pytest.approx(1 / 40)
     assert table["01"]["share_low"] == 0
     assert 1 / 40 < table["01"]["share_high"] < 0.1
+
+
+def test_objects_are_counted_however_they_are_placed():
+    """Of three objects with both categories, two annotators placed one so that it is two units.
+
+    The second box of an annotator for one object, with another category, is no confusion.
+    """
+    boxes = [(0, 0, 40, 40), (100, 0, 40, 40), (200, 0, 40, 40), (300, 0, 40, 40)]
+    rows = [(0, 0, 0, box) for box in boxes]
+    rows += [(0, 1, 1, box) for box in boxes[:2]] + [(0, 1, 1, (220, 0, 40, 40))]
+    rows += [(0, 1, 0, boxes[3]), (0, 1, 1, (301, 0, 40, 40))]
+    (found,) = confusions(matched(dataset(rows))).records()
+    assert (found["n"], found["share"]) == (3, 3 / 4)
