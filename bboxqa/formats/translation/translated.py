@@ -1,4 +1,12 @@
-"""The interface of translations: what a format makes of the files of a tool."""
+"""The interface of translations: what a format makes of the files of a tool.
+
+Records are those of COCO. An annotation has `image_id`, `category_id` and `annotator`, and where
+they are known `bbox`, `segmentation`, `iscrowd`, `score`, `keypoints`, `created_at`, `updated_at`,
+`lead_time`, `session`, `source` and `attributes`. `shape` names what it is, such as "polyline", if
+it has no `bbox`: it is counted and not compared. `own_id` is the id that the tool shows. An `id` is
+given if all have one, whole and unique; else annotations are numbered in their order. An image has
+`annotators`: who was asked about it, also those who drew nothing.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,15 +18,6 @@ from bboxqa.core.types import Steps
 from bboxqa.formats.document.origin import ToolDefect, Where
 
 Record = dict[str, Any]
-"""A COCO record.
-
-An annotation has `image_id`, `category_id` and `annotator`, and where they are known `bbox`,
-`segmentation`, `iscrowd`, `score`, `keypoints`, `created_at`, `updated_at`, `lead_time`, `session`,
-`source` and `attributes`. `shape` names what it is, such as "polyline", if it has no `bbox`: it is
-counted and not compared. `own_id` is the id that the tool shows. An `id` is given if all have one,
-whole and unique; else annotations are numbered in their order. An image has `annotators`: who was
-asked about it, also those who drew nothing.
-"""
 
 
 class BrokenTextError(DatasetError):
