@@ -11,6 +11,7 @@ ByteArray = NDArray[np.uint8]
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.int64]
 IntArray = NDArray[np.int32]
+TextArray = NDArray[np.str_]
 
 
 _Holder = TypeVar("_Holder")

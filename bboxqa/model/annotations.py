@@ -6,7 +6,14 @@ from typing import Literal
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, frozen_arrays
+from bboxqa.core.arrays import (
+    BoolArray,
+    FloatArray,
+    IndexArray,
+    IntArray,
+    TextArray,
+    frozen_arrays,
+)
 from bboxqa.core.text import count
 from bboxqa.model.outlines import Segmentations
 from bboxqa.model.table import Categorical, Table, html_table
@@ -31,6 +38,8 @@ class Annotations:
         Outlines; None where they were not read.
     times : Times or None
         When each was made; None where that was not read.
+    own_id : (N,) str or None
+        The id that the annotation tool shows; None where that is `id`.
     """
 
     id: IndexArray
@@ -41,6 +50,7 @@ class Annotations:
     iscrowd: BoolArray
     segmentation: Segmentations | None = None
     times: Times | None = None
+    own_id: TextArray | None = None
 
     def __len__(self) -> int:
         return len(self.id)
@@ -59,7 +69,13 @@ class Annotations:
             iscrowd=self.iscrowd[index],
             segmentation=None if self.segmentation is None else self.segmentation.take(index),
             times=None if self.times is None else self.times.take(index),
+            own_id=None if self.own_id is None else self.own_id[index],
         )
+
+    def shown_ids(self, index: IndexArray | list[int]) -> list[str]:
+        """Return the ids of the annotations at `index` as their tool shows them."""
+        ids = self.id if self.own_id is None else self.own_id
+        return [str(each) for each in ids[index].tolist()]
 
 
 Role = Literal["annotations", "predictions", "reference"]

@@ -36,10 +36,11 @@ def select_annotations(annotations: Annotations, index: IndexArray) -> Annotatio
     times = annotations.times
     if times is not None:
         times = times.take(index)
-    others = ("segmentation", "times")
+    own_id = None if annotations.own_id is None else annotations.own_id[index]
+    others = ("segmentation", "times", "own_id")
     names = (field.name for field in fields(annotations) if field.name not in others)
     columns = _rows_of(annotations, names, index)
-    return replace(annotations, **columns, segmentation=outlines, times=times)
+    return replace(annotations, **columns, segmentation=outlines, times=times, own_id=own_id)
 
 
 def _rows_of(holder: Any, names: Iterable[str], index: IndexArray) -> dict[str, Any]:

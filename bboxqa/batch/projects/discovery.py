@@ -11,8 +11,10 @@ from typing import NamedTuple, TypeVar
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import clean
+from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.foreign import foreign_kind
 from bboxqa.formats.inputs import RESULT_FILES, WRITTEN_FILES
+from bboxqa.formats.registry import format_of, suffixes
 
 _File = TypeVar("_File")
 
@@ -103,9 +105,11 @@ def discover(
         return follow_links or leads_to is path or leads_to.is_relative_to(real)
 
     files = (
-        (_below(root, file), file, _is_coco(file))
-        for file in _json_files(root, skip, unreadable, is_followed)
+        (_below(root, file), file, found)
+        for file in _files(root, skip, unreadable, is_followed)
         if pattern is None or file.match(pattern)
+        # Of other files than json, those of no known format are not even named.
+        if (found := _is_read(file)) or file.name.lower().endswith(".json")
     )
     return sort_files(files, unreadable, partial(_project, root, is_followed))
 
@@ -159,14 +163,18 @@ def sort_files(
     )
 
 
-def _json_files(
+def _files(
     root: Path,
     skip: Path | None,
     unreadable: list[Unreadable],
     is_followed: Callable[[Path], bool],
 ) -> Iterator[Path]:
-    """Yield json files below a folder; a folder with links to it is read once, by its own name."""
+    """Yield files below a folder that have the suffix of a format.
+
+    A folder with links to it is read once, by its own name.
+    """
     seen: set[tuple[int, int]] = set()
+    ends = suffixes()
     skipped = None if skip is None else skip.resolve()
     waiting, links = [root], list[Path]()
     while waiting or links:
@@ -190,12 +198,12 @@ def _json_files(
             if entry.name.startswith(".") or entry.name in written:
                 continue
             try:
-                is_folder, is_json = entry.is_dir(), entry.name.lower().endswith(".json")
-                if (is_folder or is_json) and not is_followed(Path(entry.path)):
+                is_folder, is_read = entry.is_dir(), entry.name.lower().endswith(ends)
+                if (is_folder or is_read) and not is_followed(Path(entry.path)):
                     unreadable.append(Unreadable(_below(root, Path(entry.path)), _LEADS_OUT))
                 elif is_folder:
                     (links if entry.is_symlink() else waiting).append(Path(entry.path))
-                elif is_json:
+                elif is_read:
                     if entry.is_file():
                         yield Path(entry.path)
                     else:
@@ -206,8 +214,8 @@ def _json_files(
                 unreadable.append(Unreadable(path, str(error.strerror)))
 
 
-def _is_coco(file: Path) -> bool | str:
-    """Return whether a file is COCO json, or why it cannot be read."""
+def _is_read(file: Path) -> bool | str:
+    """Return whether a file is COCO json or in another format that is read, or why it cannot be."""
     try:
         with file.open("rb") as stream:
             size = stream.seek(0, os.SEEK_END)
@@ -219,7 +227,7 @@ def _is_coco(file: Path) -> bool | str:
                     return True
     except OSError as error:
         return str(error.strerror)
-    return False
+    return format_of(file) is not COCO
 
 
 def is_coco(name: str, end: bytes) -> bool:

@@ -68,7 +68,7 @@ def described_objects(
             ),
             annotators=", ".join(names[code] for code in people),
             categories=_listed(authors, given),
-            annotations=_listed(authors, map(str, of.id[drawn].tolist())),
+            annotations=_listed(authors, of.shown_ids(drawn)),
             boxes=_listed(authors, [_box(box) for box in of.bbox[drawn].tolist()]),
             rows=tuple(drawn),
             people=tuple(names[code] for code in people),

@@ -8,7 +8,7 @@ from operator import attrgetter
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, TextArray
 from bboxqa.core.spool import SpooledColumn, column_limit
 from bboxqa.core.text import alike
 from bboxqa.formats.annotations.machine_marks import count_marks
@@ -220,3 +220,5 @@ class AnnotationFile:
     """What was left out, and what is to be known of the rest."""
     named_by: str = ""
     """How its format names annotators, such as "completed_by"; "" for COCO."""
+    own_ids: TextArray | None = None
+    """(N,) str. The ids that the tool shows; None where these are the ids of the columns."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray, IndexArray, IntArray
+from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, TextArray
 from bboxqa.core.spool import column_limit, concatenate, spilled
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.model.annotations import Annotations
@@ -76,7 +76,21 @@ def merge(
         iscrowd=spilled(iscrowd, limit, rows),
         segmentation=segmentation,
         times=times,
+        own_id=_own_ids(files, indexed, order),
     )
+
+
+def _own_ids(
+    files: Sequence[AnnotationFile], indexed: Sequence[IndexedAnnotations], order: IndexArray
+) -> TextArray | None:
+    """Return the ids that tools show, in an order; None where no file has others than its own."""
+    if all(file.own_ids is None for file in files):
+        return None
+    parts = [
+        (file.columns.id.astype(np.str_) if file.own_ids is None else file.own_ids)[part.place]
+        for file, part in zip(files, indexed, strict=True)
+    ]
+    return np.concatenate(parts)[order]
 
 
 def _order(

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
+import numpy as np
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.memory import gc_paused
@@ -12,12 +13,14 @@ from bboxqa.core.types import Steps
 from bboxqa.formats.annotations.columns import AnnotationFile, ColumnsBuilder
 from bboxqa.formats.annotations.records import Category
 from bboxqa.formats.document.origin import STOPPING, Where
-from bboxqa.formats.translation.boxed import Boxed
+from bboxqa.formats.translation.boxed import OWN_ID, Boxed
 from bboxqa.formats.translation.members import members_of
 from bboxqa.formats.translation.translated import Record, Translate, Wanted
 from bboxqa.model.annotations import Source
 
 _CHUNK = 1 << 20
+# Ids are kept as columns, which are as wide as the longest.
+_LONGEST = 40
 
 
 @gc_paused()
@@ -38,6 +41,7 @@ def read_file(
     """
     builder = ColumnsBuilder(str(path), keys, segmentation=segmentation, memory=memory)
     boxed = Boxed()
+    own_ids: list[str] = []
 
     def add(records: Sequence[Record], places: Sequence[Where]) -> None:
         kept, _ = boxed.take(records, places)
@@ -45,6 +49,7 @@ def read_file(
             # In tools, a box is a shape like others.
             if "segmentation" not in record:
                 record["segmentation"] = [_ring(*record["bbox"])]
+        own_ids.extend(str(record.get(OWN_ID, ""))[:_LONGEST] for record in kept)
         builder.add(msgspec.convert(kept, list[builder.type]))  # type: ignore[name-defined]
 
     wanted = Wanted(outlines=segmentation, sessions="session" in keys, progress=progress)
@@ -61,6 +66,7 @@ def read_file(
         builder.done(),
         (*found.notes, *boxed.notes(outlines=segmentation)),
         found.named_by,
+        np.array(own_ids, np.str_) if all(own_ids) else None,
     )
 
 

@@ -10,6 +10,8 @@ import numpy as np
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.memory import gc_paused
 from bboxqa.formats.annotations.records import annotator_name, id_number
+from bboxqa.formats.coco.strict import COCO
+from bboxqa.formats.registry import format_of
 from bboxqa.model.annotations import Dataset, Source
 
 Record = dict[str, Any]
@@ -86,7 +88,13 @@ def _content(source: Source) -> bytes | None:
     """Return what a file has; None if it was changed since."""
     path = Path(source.name)
     try:
-        return path.read_bytes() if path.stat().st_size == source.size else None
+        if path.stat().st_size != source.size:
+            return None
+        found = format_of(path)
+        if found is COCO or found.document is None:
+            return path.read_bytes()
+        # The document of another format has its records as COCO json.
+        return bytes(found.document(path).text[:])
     except OSError:
         return None
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from support.studio import box, result, task, work, written
 
-from bboxqa import read_coco, validate
+from bboxqa import agree, read_coco, validate
 from bboxqa.core.errors import DatasetError
 
 SHARED = Path(__file__).parents[4] / "shared/data/formats/label_studio"
@@ -260,6 +260,15 @@ def test_plain_boxes_are_the_same_however_they_are_decoded(tmp_path):
     assert drawn(fast) == drawn(slow)
     assert (fast.annotations.id == slow.annotations.id).all()
     assert asked(fast) == asked(slow)
+
+
+def test_the_ids_of_regions_are_those_that_label_studio_shows(tmp_path):
+    first = [work(1, box(1, 1, 9, 9, id="left"), box(50, 1, 9, 9, id="right")), work(2)]
+    data = read_coco(written(tmp_path / "a.json", task(1, *first)))
+    assert data.annotations.shown_ids([0, 1]) == ["left", "right"]
+    assert data.annotations.take(np.array([1])).shown_ids([0]) == ["right"]
+    found = agree(data, bootstrap=0).diagnose().review
+    assert {*found["annotations"]} == {"1: left", "1: right"}
 
 
 @needs_shared
