@@ -22,6 +22,7 @@ from bboxqa.formats.annotations.records import (
 from bboxqa.formats.document.content import RawDocument
 from bboxqa.formats.format import Format
 from bboxqa.formats.opening import named_errors
+from bboxqa.formats.translation.heads import head_of
 from bboxqa.formats.windows import ANNOTATIONS, Cut, Text, in_two_halves, next_cut, release_before
 from bboxqa.model.annotations import Source
 
@@ -30,7 +31,6 @@ _END = re.compile(rb"\s*\]")
 _MARK = b'"the list that was cut"'
 # What is in front of the first list of images.
 _IMAGES = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{.*?"images"\s*:\s*\[', re.DOTALL)
-_HEAD = 1 << 16
 
 
 class _MalformedError(Exception):
@@ -250,11 +250,7 @@ def begins_as_coco(head: bytes) -> bool:
 
 def is_surely_coco(path: Path) -> bool:
     """Return whether a file begins as COCO json does and json of other tools does not."""
-    try:
-        with path.open("rb") as file:
-            return begins_as_coco(file.read(_HEAD))
-    except OSError:
-        return True
+    return begins_as_coco(head_of(path))
 
 
 def _read_document(

@@ -1,5 +1,6 @@
 """The beginning of a file, from which formats are told."""
 
+from functools import lru_cache
 from pathlib import Path
 
 HEAD = 1 << 16
@@ -9,12 +10,21 @@ ZIP, GZIP = b"PK\x03\x04", b"\x1f\x8b"
 
 
 def head_of(path: Path) -> bytes:
-    """Return the first 64 KiB of a file; nothing where it cannot be read."""
+    """Return the first 64 KiB of a file; nothing where it cannot be read.
+
+    Each format asks for it: it is read once as long as the file stays the same.
+    """
     try:
-        with path.open("rb") as file:
-            return file.read(HEAD)
+        status = path.stat()
+        return _head(str(path), status.st_ino, status.st_size, status.st_mtime_ns)
     except OSError:
         return b""
+
+
+@lru_cache(4)
+def _head(path: str, _inode: int, _size: int, _time: int) -> bytes:
+    with Path(path).open("rb") as file:
+        return file.read(HEAD)
 
 
 def is_archive(head: bytes) -> bool:
