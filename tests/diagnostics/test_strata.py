@@ -109,3 +109,12 @@ def test_no_alpha_where_it_has_no_meaning():
 def test_nothing_drawn(diagnostic):
     matched = matched_units(compared_images(dataset([], n_images=2)), SETTINGS)
     assert len(diagnostic(matched)) == 0
+
+
+def test_similarity_is_that_of_all_pairs_of_a_unit():
+    """Of three boxes of one unit, the first and the last overlap by 18 / 42 only."""
+    rows = [(image, a, 0, (100 + 6 * a, 100, 30, 30)) for image in range(3) for a in range(3)]
+    (row,) = records(agreement_by_size, rows)
+    assert row["mean_similarity"] == pytest.approx((2 * 24 / 36 + 18 / 42) / 3)
+    alone = agree_with(dataset(rows, n_images=3, n_annotators=3), SETTINGS).thresholds[0]
+    assert alone.place.mean_iou == pytest.approx(row["mean_similarity"])

@@ -11,6 +11,7 @@ from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals
 from bboxqa.agreement.uncertainty.ratios import ratio_intervals
 from bboxqa.agreement.uncertainty.sum_table import table_of
 from bboxqa.core.arrays import FloatArray, IndexArray, compact, sum_by
+from bboxqa.diagnostics.annotators.object_cells import pairs_of_units
 from bboxqa.diagnostics.annotators.pair_sums import unit_members
 from bboxqa.diagnostics.disagreement.drawn_objects import DrawnObjects, drawn_objects
 from bboxqa.diagnostics.disagreement.gains import AgreementSums, drawn_sums
@@ -106,8 +107,8 @@ def _by_group(
 ) -> Table:
     """Return agreement on groups of objects, one row for each that occurs.
 
-    Columns: the group; n_objects; f1, class_share, mean_similarity, of pairs that reach the
-    threshold, and alpha, of the units of the group, NaN where it is undefined or has no meaning,
+    Columns: the group; n_objects; f1, class_share, mean_similarity, of matched pairs that overlap
+    at all, and alpha, of the units of the group, NaN where it is undefined or has no meaning,
     each with its 95 % interval over images; and missed_share and badly_placed_share, of the objects
     that not all drew, and of those whose annotations overlap too little to match.
     """
@@ -139,14 +140,14 @@ def _ratios(
     n_groups: int,
 ) -> dict[str, FloatArray]:
     """Return F1, class share and mean similarity of each group, with their intervals."""
-    similarity, category = matched.pairs.similarity, matched.data.annotations.category
+    pairs, category = pairs_of_units(matched), matched.data.annotations.category
     left, right = unit_members(matched)
-    named, placed = objects.of[left], objects.of[matched.pairs.left]
+    named, placed = objects.of[left], objects.of[pairs.left]
     same = (category[left] == category[right]).astype(np.float64)
     figures = (
         (np.arange(len(objects)), sums.matched, sums.possible),
         (named, same, np.ones(len(named))),
-        (placed, similarity, np.ones(len(placed))),
+        (placed, pairs.similarity, np.ones(len(placed))),
     )
     shape = len(figures) * n_groups, len(matched.data.image_names)
     places = [n * n_groups + place[of] for n, (of, _, _) in enumerate(figures)]
