@@ -114,8 +114,9 @@ def agree(
       bboxqa agree export.json                       one file with several annotators
       bboxqa agree ann.json bob.json --out results/  one file per annotator
 
-    FILE is COCO json: one file with several annotators, one file per annotator, or a folder of
-    such files. The output says how annotators were identified.
+    FILE is COCO json, or what another tool wrote (docs/formats.md): one file with several
+    annotators, one file per annotator, or a folder of such files. The output says how annotators
+    were identified.
 
     \b
     Exit code 0: measured. 1: below --min-alpha or --min-f1. 2: could not run. 130: interrupted.

@@ -121,7 +121,8 @@ def validate(
 ) -> int:
     """Find what is wrong with COCO files.
 
-    PATH is a COCO json file, or a folder of them. `bboxqa explain CODE` explains a rule.
+    PATH is a COCO json file, what another tool wrote (docs/formats.md), or a folder of them.
+    `bboxqa explain CODE` explains a rule.
 
     \b
     Exit code 0: fine. 1: something found, see --fail-on. 2: could not run. 130: interrupted.
