@@ -253,11 +253,11 @@ def _alpha_verdict(part: ThresholdResult, lowest: float) -> str:
         return f"alpha is undefined, but all annotators agree, which passes {lowest:g}"
     if part.alpha_has_no_meaning:
         return (
-            f"alpha has no meaning here, which does not reach {lowest:g}; "
+            f"alpha has no meaning here and cannot reach {lowest:g}; "
             "to gate on existence, give --min-f1"
         )
     if isnan(part.alpha):
-        return f"alpha is undefined, which does not reach {lowest:g}"
+        return f"alpha is undefined and cannot reach {lowest:g}"
     verdict = "reaches" if part.reaches(lowest) else "below threshold:"
     return f"alpha {decimal(part.alpha)} {verdict} {lowest:g}"
 
@@ -265,6 +265,6 @@ def _alpha_verdict(part: ThresholdResult, lowest: float) -> str:
 def _f1_verdict(part: ThresholdResult, lowest: float) -> str:
     f1 = part.existence.f1
     if isnan(f1):
-        return f"F1 is undefined, which does not reach {lowest:g}"
+        return f"F1 is undefined and cannot reach {lowest:g}"
     verdict = "reaches" if part.reaches_f1(lowest) else "below threshold:"
     return f"F1 {decimal(f1)} {verdict} {lowest:g}"

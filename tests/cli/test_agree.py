@@ -222,7 +222,7 @@ def test_an_undefined_alpha_does_not_pass_a_gate(tmp_path):
     path = of_one_category(tmp_path / "missed.json", missed=True)
     done = run("agree", path, "--min-alpha", "0.1", "--missing", "ignore")
     assert done.returncode == 1
-    assert "alpha is undefined, which does not reach 0.1" in done.stdout
+    assert "alpha is undefined and cannot reach 0.1" in done.stdout
 
 
 def test_an_alpha_without_meaning_does_not_pass_a_gate_and_f1_does(tmp_path):
@@ -232,7 +232,7 @@ def test_an_alpha_without_meaning_does_not_pass_a_gate_and_f1_does(tmp_path):
     assert done.returncode == 1
     lines = done.stdout.splitlines()
     assert lines[-3] == (
-        "IoU 0.5: alpha has no meaning here, which does not reach -1; to gate on existence, "
+        "IoU 0.5: alpha has no meaning here and cannot reach -1; to gate on existence, "
         "give --min-f1"
     )
     assert lines[-1] == "IoU 0.5: F1 0.8000 reaches 0.5"
