@@ -19,7 +19,7 @@ from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.pipelines.counting import AgreementCounts, compared_images, count_sequentially
-from bboxqa.pipelines.diagnosis.sentences import LEAST_IMAGES, Bounds, above_others, bounds
+from bboxqa.pipelines.diagnosis.sentences import above_others, bounds, judged
 
 EVERYONE = "(all)"
 """The annotator of the row of all annotators together."""
@@ -79,9 +79,8 @@ def repeat_notes(part: ThresholdResult) -> Iterator[str]:
         return
     table = part.repeats.take(np.arange(1, len(part.repeats)))
     f1 = bounds(table, "f1")
-    few = table["n_images"] < LEAST_IMAGES
-    error = Bounds(1 - f1.value, *(np.where(few, nan, 1 - end) for end in (f1.high, f1.low)))
-    worst = above_others(error)[:1].tolist()
+    error = judged(table, f1.of_complement())
+    worst = above_others(error, table["n_images"], n_kinds=1)[:1].tolist()
     if len(table) == 2 and not error.low.max() > error.high.min():
         return
     for place in worst:

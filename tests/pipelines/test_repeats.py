@@ -216,12 +216,12 @@ def test_who_agrees_least_with_themselves_is_noted():
     """Of three annotators, cid draws other objects again in each second image."""
     rows = [
         (image, who, session, 1, FAR if who == "cid" and session == 2 and image % 2 else box)
-        for image in range(1, 13)
+        for image in range(1, 21)
         for who in ("ann", "bob", "cid")
         for session in (1, 2)
         for box in (HERE, THERE)[: 1 + (who != "bob" or image != 1 or session == 1)]
     ]
-    result = measured(rows, n_images=12)
+    result = measured(rows, n_images=20)
     (note,) = [note for note in result.notes if "other sessions" in note]
     table = result.repeats
     low, f1, high = (table[name][3] for name in ("f1_low", "f1", "f1_high"))
@@ -231,4 +231,4 @@ def test_who_agrees_least_with_themselves_is_noted():
     assert found.tables["repeats"].records() == table.records()
     # Without a difference nobody is named.
     same = [row for row in rows if row[1] != "cid"]
-    assert not [note for note in measured(same, n_images=12).notes if "other sessions" in note]
+    assert not [note for note in measured(same, n_images=20).notes if "other sessions" in note]

@@ -5,6 +5,8 @@ import pytest
 from support.datasets import dataset, with_assigned
 
 import bboxqa
+from bboxqa.model.table import Categorical, Table
+from bboxqa.pipelines.diagnosis.about_objects import confusion_sentences
 from bboxqa.pipelines.diagnosis.sentences import Bounds, above_others
 
 _TRIAL = {"p*": "jitter=1", "p03": "miss=0.1 offset=5,0 confuse=cow/sheep:0.2"}
@@ -142,17 +144,20 @@ def test_several_thresholds_are_diagnosed_at_the_first():
 
 
 def test_figures_above_the_median_of_the_others_are_named():
-    # The largest is surely above the others; its interval is widened for three comparisons, by
-    # 2.394 / 1.960 = 1.22, so that the lower end 0.20 of 0.30 becomes 0.178.
+    # The largest is surely above the others; its interval is widened for three annotators and eight
+    # kinds of errors, to the 1 - 0.05 / 48 quantile of Student's t for 101 images, 3.161, and by
+    # sqrt(101 / 100) for draws: by 1.621, so that the lower end 0.20 of 0.30 becomes 0.1379.
     value = np.array([0.10, 0.17, 0.30])
+    n_images = np.full(3, 101)
     low = np.array([0.05, 0.12, 0.20])
     found = Bounds(value, low, value + 0.1)
-    assert above_others(found).tolist() == [2]
-    # The median of the others of 0.30 is now 0.18, just above 0.178.
-    value[:2] = 0.18
-    assert above_others(Bounds(value, np.minimum(low, value), value + 0.1)).tolist() == []
+    assert above_others(found, n_images).tolist() == [2]
+    # The median of the others of 0.30 is now 0.139, just above.
+    value[:2] = 0.139
+    found = Bounds(value, np.minimum(low, value - 0.05), value + 0.1)
+    assert above_others(found, n_images).tolist() == []
     unknown = np.full(3, np.nan)
-    assert above_others(Bounds(value, unknown, unknown)).tolist() == []
+    assert above_others(Bounds(value, unknown, unknown), n_images).tolist() == []
 
 
 @pytest.mark.parametrize(
@@ -332,3 +337,111 @@ def test_the_share_is_of_all_objects_that_settling_would_change():
     assert row["share"] < row["share_any"]
     assert number_before(line, " %") == pytest.approx(100 * row["share_any"], abs=0.06)
     assert f"alpha would be {row['alpha_gain']:.2f} higher" in line
+
+
+@pytest.mark.parametrize(("n_annotators", "n_images"), [(30, 6), (160, 5), (10, 20)])
+def test_of_many_annotators_with_few_images_few_are_named_by_mistake(n_annotators, n_images):
+    rng = np.random.default_rng(0)
+    draws = rng.multinomial(n_images, np.full(n_images, 1 / n_images), size=400).T
+    n_named = 0
+    for _ in range(40):
+        n_drawn = rng.poisson(5, (n_annotators, n_images)) + 1
+        missed = rng.binomial(n_drawn, 0.3)
+        rates = (missed @ draws) / (n_drawn @ draws)
+        value = missed.sum(1) / n_drawn.sum(1)
+        found = Bounds(value, *np.percentile(rates, [2.5, 97.5], axis=1))
+        n_named += len(above_others(found, np.full(n_annotators, n_images))) > 0
+    # 5 % of 40, for all kinds of errors together; with normal quantiles 9 to 40 of 40.
+    assert n_named <= 2
+
+
+def test_what_no_draw_changes_takes_enough_images():
+    # One of three adds all of 8 boxes in 6 images: six alike images of 3 · 8 figures are no proof.
+    value = np.array([1.0, 0.1, 0.1])
+    found = Bounds(value, np.array([1.0, 0.05, 0.05]), np.array([1.0, 0.2, 0.2]))
+    assert above_others(found, np.array([6, 30, 30])).tolist() == []
+    # 2^-10 = 0.00098 is less than 0.05 / 48 = 0.00104, and 2^-9 is not.
+    assert above_others(found, np.array([9, 30, 30])).tolist() == []
+    assert above_others(found, np.array([10, 30, 30])).tolist() == [0]
+
+
+def by_three_of_many(n_images, n_annotators, errors, seed):
+    """Return simulated annotations, three annotators for each image."""
+    made = bboxqa.simulate(
+        images=n_images, annotators=n_annotators, errors=errors, categories=("a", "b"), seed=seed
+    ).document()
+    rng = np.random.default_rng(seed)
+    asked = {}
+    for image in made["images"]:
+        names = [f"p{number + 1:02}" for number in rng.choice(n_annotators, 3, replace=False)]
+        asked[image["id"]] = image["annotators"] = sorted(names)
+    made["annotations"] = [
+        each for each in made["annotations"] if each["annotator"] in asked[each["image_id"]]
+    ]
+    return bboxqa.read_coco(made)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_nobody_is_named_of_many_alike_with_few_images(seed):
+    data = by_three_of_many(60, 30, {"p*": "jitter=5% miss=0.1 extra=0.1 confuse=0.1"}, seed)
+    story = bboxqa.agree(data, bootstrap=200).story().story
+    assert not any(f"p{number:02} " in line for line in story for number in range(1, 31))
+
+
+def test_who_drew_nothing_is_told_so():
+    story = told({"p*": "jitter=1", "p03": "miss=1"}, annotators=3, images=30)
+    line = sentence(story, "p03 drew nothing in 30 images (the others drew ", " objects there)")
+    n_objects = int(line.split("drew ")[2].split()[0])
+    assert n_objects > 30
+    assert not any(_NOBODY in line for line in story.story)
+    # That is all there is to say about p03.
+    assert len(named_in(story, 3)) == 1
+
+
+def test_the_figure_of_the_others_is_the_one_among_themselves():
+    errors = {"p*": "jitter=1", "p03": "confuse=0.3 miss=0.2"}
+    story = told(errors, annotators=3, images=50)
+    others = "between the other two it is"
+    assert sentence(story, "p03 and the others gave", f"; {others} 0.0 %")
+    assert sentence(story, "p03 matches the others least", f"; {others} 1.00")
+
+
+def test_people_beyond_the_third_are_counted():
+    errors = {"p*": "jitter=1", **{f"p{number:02}": "miss=0.4" for number in range(1, 6)}}
+    story = told(errors, annotators=13, images=30)
+    assert len([line for line in story.story if " misses " in line]) == 3
+    assert sentence(story, " misses ", "; 2 more stand out: annotators.csv")
+
+
+def test_a_single_image_has_counts():
+    rows = []
+    for place in range(20):
+        for who in range(3):
+            category = (place + (who == 2 and place < 6)) % 2
+            rows.append((0, who, category, (30 * (place % 5), 30 * (place // 5), 20, 20)))
+    story = bboxqa.agree(dataset(rows), bootstrap=200).story()
+    assert sentence(story, "6 of 20 objects have different categories: settled as most")
+
+
+def test_the_pair_with_most_to_gain_is_told_first():
+    confusions = Table(
+        {
+            "first": Categorical(np.array([0, 1], np.int32), ("horse", "cow")),
+            "second": Categorical(np.array([0, 1], np.int32), ("pig", "sheep")),
+            "n": np.array([90, 20]),
+            **{f"share{end}": np.array([0.1, 0.5]) for end in ("", "_low", "_high")},
+            "gain": np.array([0.01, 0.05]),
+            "gain_low": np.array([-0.01, 0.03]),
+            "gain_high": np.array([0.03, 0.07]),
+        }
+    )
+    tables = {
+        "confusions": confusions,
+        "confusion_matrix": confusions,
+        "decomposition": Table({"n_objects": np.array([500])}),
+    }
+    first, second = sorted(confusion_sentences(tables, named=False), key=lambda each: -each.weight)
+    assert first.text.startswith("cow and sheep are confused in 20 objects")
+    assert first.text.endswith("; as one category, alpha would be 0.05 [0.03, 0.07] higher")
+    assert second.text.startswith("horse and pig are confused in 90 objects")
+    assert "alpha" not in second.text

@@ -43,6 +43,12 @@ class RatioSums:
         self._shape = n_ratios, n_images
         self._tables: list[Any] = []
 
+    @property
+    def tables(self) -> tuple[Any, Any]:
+        """The numerators and denominators of each ratio in each image, (K, I) sparse arrays."""
+        numerator, denominator = self._tables
+        return numerator, denominator
+
     def add(
         self,
         row: NDArray[Any],
@@ -60,8 +66,8 @@ class RatioSums:
 
     def ratios(self, bootstrap: int, seed: int, null: float = 0.0) -> Ratios:
         """Return the ratios, and the p-values of tests against `null`."""
-        numerator, denominator = self._tables
-        totals = [np.asarray(table.sum(1), np.float64).ravel() for table in self._tables]
+        numerator, denominator = self.tables
+        totals = [np.asarray(table.sum(1), np.float64).ravel() for table in self.tables]
         with np.errstate(divide="ignore", invalid="ignore"):
             value = np.where(totals[1] > 0, totals[0] / totals[1], np.nan)
         return Ratios(

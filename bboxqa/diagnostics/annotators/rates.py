@@ -4,8 +4,9 @@ import numpy as np
 
 from bboxqa.agreement.objects.meaning import has_meaning
 from bboxqa.core.arrays import BoolArray, FloatArray
+from bboxqa.core.remembered import remembered
 from bboxqa.diagnostics.annotators.image_f1 import asked_with_others, image_f1
-from bboxqa.diagnostics.annotators.image_ratios import Ratios, RatioSums
+from bboxqa.diagnostics.annotators.image_ratios import RatioSums
 from bboxqa.diagnostics.annotators.independent import independent
 from bboxqa.diagnostics.annotators.object_cells import (
     ObjectCells,
@@ -45,7 +46,7 @@ def annotators(matched: MatchedUnits) -> Table:
     names = matched.data.annotator_names
     n_annotators = len(names)
     judged = independent(matched)
-    found = _rates(judged, object_cells(judged))
+    found = rate_sums(judged).ratios(matched.bootstrap, matched.seed)
     author = matched.data.annotations.annotator
     vital, bounds = _vitality(matched)
     columns: dict[str, Column] = {
@@ -83,8 +84,10 @@ def _vitality(matched: MatchedUnits) -> tuple[FloatArray, FloatArray]:
 _COUNTED = {"miss_rate": "n_missed", "extra_rate": "n_extra"}
 
 
-def _rates(matched: MatchedUnits, cells: ObjectCells) -> Ratios:
-    """Return the ratios of `RATES`, each of all annotators, one after the other."""
+@remembered
+def rate_sums(matched: MatchedUnits) -> RatioSums:
+    """Return the sums of `RATES`, each of all annotators, one after the other."""
+    cells = object_cells(matched)
     n_annotators = len(matched.data.annotator_names)
     sums = RatioSums(len(RATES) * n_annotators, len(matched.data.image_names))
     drawn, expected = cells.drawn, cells.expected
@@ -105,7 +108,7 @@ def _rates(matched: MatchedUnits, cells: ObjectCells) -> Ratios:
     same, others = cells.n_same_category[shared], cells.n_others_drew[shared]
     sums.add((row + 3 * n_annotators)[shared], image[shared], same, others)
     _add_similarity(sums, matched, odd_boxes, 4 * n_annotators)
-    return sums.ratios(matched.bootstrap, matched.seed)
+    return sums
 
 
 def _merged(cells: ObjectCells, found: Disagreements, n_annotators: int) -> BoolArray:

@@ -4,63 +4,86 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from bboxqa.core.text import count
 from bboxqa.diagnostics.annotators.category_use import NO_BOX
+from bboxqa.diagnostics.annotators.image_f1 import asked_with_others
 from bboxqa.model.table import Table
+from bboxqa.model.units import MatchedUnits
 from bboxqa.pipelines.diagnosis.sentences import (
-    KINDS_OF_ERRORS,
+    LEAST_SHARE,
+    Bounds,
     Sentence,
     above_others,
+    between_others,
     bounds,
     is_first,
     judged,
+    most_named,
     share_bounds,
 )
 
-# Smaller shares of objects are not worth a sentence.
-_LEAST_SHARE = 0.01
-# People that are named for one kind of error.
-_NAMED = 3
 # Standard errors that two counts must differ by.
 _SIGN_TEST = 1.96
+# What annotators are found to do, and by which rate.
+_RATES = {"misses": "miss_rate", "adds": "extra_rate", "misnames": "class_share"}
 
 
-def worst_annotator(tables: Mapping[str, Table], alpha: float) -> Iterator[Sentence]:
+def worst_annotator(
+    tables: Mapping[str, Table], differences: Mapping[str, Bounds], pairs: Table, alpha: float
+) -> Iterator[str]:
     """Yield who matches the others least, and what alpha would be without, of three or more."""
     table = tables["annotators"]
     f1 = bounds(table, "f1")
-    found = judged(table, f1.of_complement())
-    for place in above_others(found, KINDS_OF_ERRORS)[:1].tolist():
-        name, others = table["annotator"][place], np.delete(f1.value, place)
-        how = "least" if is_first(found, place) else "less than most do"
+    error = f1.of_complement()
+    # Somebody who drew nothing is told so.
+    named = above_others(error, table["n_images"], differences["f1"])
+    for place in named[table["n"][named] > 0][:1].tolist():
+        name = table["annotator"][place]
+        how = "least" if is_first(error, place) else "less than most do"
         text = (
             f"{name} matches the others {how}: F1 {f1.value[place]:.2f} "
-            f"[{f1.low[place]:.2f}, {f1.high[place]:.2f}], the median of the others is "
-            f"{np.nanmedian(others):.2f}"
+            f"[{f1.low[place]:.2f}, {f1.high[place]:.2f}]"
         )
+        text += between_others(pairs, name, "f1", "{:.2f}".format)
         vital = bounds(table, "vitality")
         if vital.high[place] < 0:
             text += (
                 f"; without {name}, alpha would be {alpha - vital.value[place]:.2f} and not "
                 f"{alpha:.2f} ({-vital.high[place]:.2f} to {-vital.low[place]:.2f} higher)"
             )
-        yield Sentence(1.0, text)
+        yield text
 
 
-def rate_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
+def idle_sentences(matched: MatchedUnits, table: Table) -> Iterator[Sentence]:
+    """Yield who drew nothing where others drew objects."""
+    of, asked = matched.data.annotations, asked_with_others(matched)
+    objects, first = np.unique(matched.objects, return_index=True)
+    n_objects = np.bincount(of.image[first], minlength=len(asked))
+    idle = np.flatnonzero((table["n"] == 0) & (n_objects @ asked > 0)).tolist()
+    for place, more in most_named(idle, "annotators"):
+        n_images, n_there = int(asked[:, place].sum()), int(n_objects @ asked[:, place])
+        yield Sentence(
+            n_there / len(objects),
+            f"{table['annotator'][place]} drew nothing in {count(n_images, 'image')} (the others "
+            f"drew {count(n_there, 'object')} there){more}",
+        )
+
+
+def rate_sentences(
+    tables: Mapping[str, Table], differences: Mapping[str, Bounds], pairs: Table
+) -> Iterator[Sentence]:
     """Yield who surely misses, adds or misnames more objects than the others, of three or more."""
     table = tables["annotators"]
     names, share = table["annotator"], table["n"] / max(int(table["n"].sum()), 1)
     matrix = tables["confusion_matrix"]
-    for what, found in (
-        ("misses", bounds(table, "miss_rate")),
-        ("adds", bounds(table, "extra_rate")),
-        ("misnames", bounds(table, "class_share").of_complement()),
-    ):
-        for place in above_others(judged(table, found), KINDS_OF_ERRORS)[:_NAMED].tolist():
-            if found.value[place] < _LEAST_SHARE:
-                continue
+    for what, rate in _RATES.items():
+        found = bounds(table, rate)
+        found = found.of_complement() if what == "misnames" else found
+        places = above_others(found, table["n_images"], differences[rate])
+        places = places[(found.value[places] >= LEAST_SHARE) & (table["n"][places] > 0)]
+        for place, more in most_named(places.tolist(), "annotators"):
             name, percent = names[place], found.percent(place)
-            others = 100 * float(np.nanmedian(np.delete(found.value, place)))
+            others = f"; the median of the others is {_median_of_others(found, place):.1f} %"
             own = matrix.take(np.flatnonzero(matrix["annotator"] == name))
             if what == "misses":
                 text = f"{name} misses {percent} of the objects that most others drew"
@@ -70,15 +93,24 @@ def rate_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
             else:
                 text = f"{name} and the others gave different categories to {percent} of the "
                 text += f"objects that both drew{_most_often(own, len(names) - 1)}"
-            text += f"; the median of the others is {others:.1f} %"
-            yield Sentence(found.value[place] * share[place], text)
+                others = between_others(pairs, name, "class_share", _percent_of_complement)
+            yield Sentence(found.value[place] * share[place], text + others + more)
+
+
+def _percent_of_complement(share: float) -> str:
+    return f"{100 * (1 - share):.1f} %"
+
+
+def _median_of_others(found: Bounds, place: int) -> float:
+    """Return a median in percent."""
+    return 100 * float(np.nanmedian(np.delete(found.value, place)))
 
 
 def two_annotators(tables: Mapping[str, Table]) -> Iterator[Sentence]:
     """Yield what each of two annotators drew, and the other one did not."""
     table = tables["annotators"]
     found, names = judged(table, bounds(table, "miss_rate")), table["annotator"]
-    if len(table) != 2 or not found.low.max() >= _LEAST_SHARE:
+    if len(table) != 2 or not found.low.max() >= LEAST_SHARE:
         return
     order = np.argsort(-found.value, kind="stable").tolist()
     parts = [
@@ -104,12 +136,11 @@ def shape_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
     share = annotators["n"] / max(int(annotators["n"].sum()), 1)
     for rate, words in _SHAPES:
         found = bounds(table, rate)
-        for place in above_others(judged(annotators, found), KINDS_OF_ERRORS)[:_NAMED].tolist():
-            if found.value[place] < _LEAST_SHARE:
-                continue
-            others = 100 * float(np.nanmedian(np.delete(found.value, place)))
+        places = above_others(found, annotators["n_images"])
+        places = places[found.value[places] >= LEAST_SHARE]
+        for place, more in most_named(places.tolist(), "boxes_per_object"):
             text = words.format(table["annotator"][place], found.percent(place))
-            text += f"; the median of the others is {others:.1f} %"
+            text += f"; the median of the others is {_median_of_others(found, place):.1f} %{more}"
             yield Sentence(found.value[place] * share[place], text)
 
 
@@ -117,12 +148,12 @@ def copy_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
     """Yield which two annotators share boxes."""
     table = tables["copies"]
     found = bounds(table, "identical_share")
-    for place in np.flatnonzero(table["copied"])[:_NAMED].tolist():
+    for place, more in most_named(np.flatnonzero(table["copied"]).tolist(), "copies"):
         first, second = table["annotator_1"][place], table["annotator_2"][place]
         yield Sentence(
             1.0,
             f"{first} and {second} share boxes: {found.percent(place)} of those that both drew are "
-            f"identical; to judge annotators, those of {second} are left out there",
+            f"identical; to judge annotators, those of {second} are left out there{more}",
         )
 
 

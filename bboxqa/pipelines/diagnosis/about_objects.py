@@ -14,6 +14,7 @@ from bboxqa.model.units import MatchedUnits
 from bboxqa.pipelines.diagnosis.sentences import (
     LEAST_DRAWS,
     LEAST_IMAGES,
+    LEAST_SHARE,
     Bounds,
     Sentence,
     above_others,
@@ -22,12 +23,11 @@ from bboxqa.pipelines.diagnosis.sentences import (
     share_bounds,
 )
 
-_LEAST_SHARE = 0.01
 # Gains of alpha that are surely larger are worth a suggestion.
 _LEAST_GAIN = 0.01
 _LEAST_CONFUSED = 5
 _LEAST_DRAWN = 20
-_NAMED = 2
+_MOST_TOLD = 2
 _KIND = dict(
     zip(
         KINDS,
@@ -43,33 +43,43 @@ _KIND = dict(
 )
 
 
-def kind_sentences(tables: Mapping[str, Table], *, has_alpha: bool) -> Iterator[Sentence]:
+def kind_sentences(tables: Mapping[str, Table], *, has_alpha: bool) -> Iterator[str]:
     """Yield the kind of disagreement that costs most, and the next one if it costs half as much."""
     table = tables["decomposition"]
     what, column = ("alpha", "alpha_gain") if has_alpha else ("F1", "f1_gain")
     gain, share = table[column], bounds(table, "share_any")
-    order = np.argsort(-np.nan_to_num(gain), kind="stable")[:_NAMED]
+    order = np.argsort(-np.nan_to_num(gain), kind="stable")[:_MOST_TOLD]
+    n_objects = int(table["n_objects"].sum())
     for rank, place in enumerate(order.tolist()):
         least = 0.005 if rank == 0 else gain[order[0]] / 2
-        if not gain[place] > least or isnan(share.low[place]):
+        if not gain[place] > least:
             continue
+        # Of a single image, there are counts and no intervals.
+        which = f"{share.percent(place)} of the objects"
+        if isnan(share.low[place]):
+            which = f"{int(table['n_any'][place]):,} of {count(n_objects, 'object')}"
         text = (
-            f"{share.percent(place)} of the objects {_KIND[table['kind'][place]]}: settled as most "
+            f"{which} {_KIND[table['kind'][place]]}: settled as most "
             f"annotators drew them, {what} would be {gain[place]:.2f} higher"
         )
         text += ", which overlaps with the gain above" if rank else ""
-        yield Sentence(1.0, text)
+        yield text
 
 
 def confusion_sentences(tables: Mapping[str, Table], *, named: bool) -> Iterator[Sentence]:
-    """Yield the categories that are confused most often; if `named`, by whom above all."""
+    """Yield the categories whose confusion costs most; if `named`, by whom above all.
+
+    First those that surely gain by being one category, by their gain, then the most frequent ones.
+    """
     table, matrix = tables["confusions"], tables["confusion_matrix"]
-    frequent = np.argsort(-table["n"], kind="stable")[:_NAMED]
+    gain, share = bounds(table, "gain"), bounds(table, "share")
+    told = np.flatnonzero((table["n"] >= _LEAST_CONFUSED) & (share.value >= LEAST_SHARE))
+    sure = np.where(gain.low > 0, gain.value, 0)
+    costly = told[np.lexsort([-table["n"][told], -sure[told]])][:_MOST_TOLD]
     n_objects = max(int(tables["decomposition"]["n_objects"].sum()), 1)
-    for place in frequent.tolist():
-        n, share = int(table["n"][place]), bounds(table, "share")
-        if n < _LEAST_CONFUSED or share.value[place] < _LEAST_SHARE:
-            continue
+    weight = np.inf
+    for place in costly.tolist():
+        n = int(table["n"][place])
         first, second = table["first"][place], table["second"][place]
         percent = f"{100 * share.value[place]:.1f} %"
         if not isnan(share.low[place]):
@@ -80,10 +90,11 @@ def confusion_sentences(tables: Mapping[str, Table], *, named: bool) -> Iterator
         )
         who = _confuser(matrix, first, second) if named else ""
         text += f", above all by {who}" if who else ""
-        gain = bounds(table, "gain")
-        if gain.low[place] > _LEAST_GAIN:
+        if gain.low[place] > 0:
             text += f"; as one category, alpha would be {_gain(gain, place)} higher"
-        yield Sentence(n / n_objects, text)
+        # Sorted by weight, the pair that costs less does not come first.
+        weight = min(weight, n / n_objects)
+        yield Sentence(weight, text)
 
 
 def supercategory_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
@@ -118,17 +129,21 @@ def _confuser(matrix: Table, first: str, second: str) -> str:
     # Several others saw one object: they do not count as so many objects.
     n = np.bincount(place, own["n"]) / (len(names) - 1)
     rate = np.bincount(place, own["n"] * differ) / (len(names) - 1) / n
-    found = above_others(share_bounds(rate, n))
+    found = above_others(share_bounds(rate, n), n)
     return str(names[found[0]]) if len(found) else ""
 
 
-def category_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
+def category_sentences(matched: MatchedUnits, tables: Mapping[str, Table]) -> Iterator[Sentence]:
     """Yield the category that is surely found less than the others."""
-    table = tables["difficulty"]
+    table, of = tables["difficulty"], matched.data.annotations
     table = table.take(np.flatnonzero(table["n"] >= _LEAST_DRAWN))
     found = bounds(table, "found_share")
     share = table["n"] / max(int(table["n"].sum()), 1)
-    for place in above_others(found.of_complement())[:1].tolist():
+    names = matched.data.category_names
+    pairs = np.unique(of.category.astype(np.int64) * len(matched.data.image_names) + of.image)
+    in_images = np.bincount(pairs // len(matched.data.image_names), minlength=len(names))
+    n_images = in_images[[names.index(name) for name in table["category"]]]
+    for place in above_others(found.of_complement(), n_images, n_kinds=1)[:1].tolist():
         value, error = found.value[place], found.of_complement()
         least = "least" if is_first(error, place) else "less than most"
         others = 100 * float(np.nanmedian(np.delete(found.value, place)))

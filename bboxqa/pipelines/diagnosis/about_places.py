@@ -8,20 +8,19 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray, FloatArray
 from bboxqa.model.table import Table
 from bboxqa.pipelines.diagnosis.sentences import (
-    KINDS_OF_ERRORS,
+    LEAST_SHARE,
     Bounds,
     Sentence,
     above_others,
+    between_others,
     bounds,
     joined,
     judged,
+    most_named,
 )
 
-# Smaller shares of sides, and smaller offsets in px, are not worth a sentence.
-_LEAST_SHARE = 0.01
+# Smaller offsets in px are not worth a sentence.
 _LEAST_OFFSET = 0.5
-# People that are named for one kind of error.
-_NAMED = 3
 # A smaller difference of the mean IoU is not worth a sentence.
 _LEAST_DIFFERENCE = 0.03
 # Edges that are moved alike differ less than by this factor.
@@ -64,24 +63,30 @@ def offset_sentences(
     """
     names, share = annotators["annotator"], annotators["n"] / max(int(annotators["n"].sum()), 1)
     found = _offsets(table, len(names))
-    said: dict[int, list[str]] = {}
-    weight = np.zeros(len(names))
-    for axis in _AXES:
-        for place in _misplaced(annotators, found, axis):
-            edges = list(axis.edges)
-            size = np.abs(found.percent[place, edges]).max()
-            if size < 100 * _LEAST_SHARE or not found.systematic[place, edges].any():
-                continue
-            said.setdefault(place, []).append(_moved(found, place, axis))
-            weight[place] = max(weight[place], size / 100)
+    moved = _displaced(annotators, found)
     two = len(names) == 2 and others == "the others"
-    for place, parts in said.items():
-        # What one of two does, the other does in the other direction.
-        if two and place == 1 and 0 in said:
-            continue
+    # What one of two does, the other does in the other direction.
+    places = [0] if two and 0 in moved else list(moved)
+    file = "offsets" if others == "the others" else "reference_offsets"
+    largest = np.abs(found.percent).max(1) / 100
+    places.sort(key=lambda place: -largest[place])
+    for place, more in most_named(places, file):
         than = names[1 - place] if two else others
-        text = f"{names[place]} draws boxes {joined(parts)} than {than}"
-        yield Sentence(weight[place] * share[place], text)
+        words = joined([_moved(found, place, axis) for axis in moved[place]])
+        text = f"{names[place]} draws boxes {words} than {than}{more}"
+        yield Sentence(largest[place] * share[place], text)
+
+
+def _displaced(annotators: Table, found: _Offsets) -> dict[int, list[_Axis]]:
+    """Return who surely moves or resizes boxes along which axes."""
+    result: dict[int, list[_Axis]] = {}
+    for axis in _AXES:
+        edges = list(axis.edges)
+        for place in _misplaced(annotators, found, axis):
+            size = np.abs(found.percent[place, edges]).max()
+            if size >= 100 * LEAST_SHARE and found.systematic[place, edges].any():
+                result.setdefault(place, []).append(axis)
+    return result
 
 
 def _offsets(table: Table, n_annotators: int) -> _Offsets:
@@ -106,12 +111,13 @@ def _misplaced(annotators: Table, found: _Offsets, axis: _Axis) -> list[int]:
     )
     places: list[int] = []
     for figures in (shift, size):
-        named = _largest(judged(annotators, figures))[:_NAMED]
+        named = _largest(annotators, figures)
         places += [place for place in named if place not in places]
     return places
 
 
-def _largest(found: Bounds) -> list[int]:
+def _largest(annotators: Table, found: Bounds) -> list[int]:
+    found = judged(annotators, found)
     sign = np.sign(found.value)
     ends = np.stack([sign * found.low, sign * found.high])
     size = Bounds(np.abs(found.value), ends.min(0), ends.max(0))
@@ -119,7 +125,7 @@ def _largest(found: Bounds) -> list[int]:
         return [0] if size.low[0] >= _LEAST_OFFSET else []
     return [
         place
-        for place in above_others(size, KINDS_OF_ERRORS).tolist()
+        for place in above_others(size, annotators["n_images"]).tolist()
         if size.low[place] >= _LEAST_OFFSET
     ]
 
@@ -153,23 +159,25 @@ def _length(figures: Sequence[float] | FloatArray) -> str:
     return f"{abs(value):.1f} px [{ends[0]:.1f}, {ends[1]:.1f}]"
 
 
-def precision_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
+def precision_sentences(
+    tables: Mapping[str, Table], differences: Mapping[str, Bounds], pairs: Table
+) -> Iterator[Sentence]:
     """Yield whose boxes surely overlap those of the others less, if offsets do not explain it."""
     table = tables["annotators"]
     names, share = table["annotator"], table["n"] / max(int(table["n"].sum()), 1)
-    found = bounds(table, "mean_similarity")
-    error = judged(table, found.of_complement())
+    found, difference = bounds(table, "mean_similarity"), differences["mean_similarity"]
+    places = above_others(found.of_complement(), table["n_images"], difference)
+    offsets = _offsets(tables["offsets"], len(names))
+    told = np.isin(np.arange(len(names)), list(_displaced(table, offsets)))
     # Moving an edge by a share of the side takes about as much from the IoU.
-    percent = np.abs(tables["offsets"]["offset_percent"].reshape(len(names), 4)).sum(1) / 100
-    for place in above_others(error, KINDS_OF_ERRORS)[:_NAMED].tolist():
-        others = float(np.nanmedian(np.delete(found.value, place)))
-        difference = others - found.value[place]
-        if difference < _LEAST_DIFFERENCE or percent[place] >= difference / 2:
-            continue
-        yield Sentence(
-            difference * share[place],
+    lost = np.where(told, np.abs(offsets.percent).sum(1) / 100, 0)
+    large = (difference.value >= _LEAST_DIFFERENCE) & (lost < difference.value / 2)
+    for place, more in most_named(places[large[places]].tolist(), "annotators"):
+        text = (
             f"{names[place]} places boxes less precisely: their mean overlap with matched boxes of "
             f"the others is {found.value[place]:.2f} [{found.low[place]:.2f}, "
-            f"{found.high[place]:.2f}], the median of the others is {others:.2f}; no edge is "
-            "moved in one direction by as much",
+            f"{found.high[place]:.2f}]"
         )
+        text += between_others(pairs, names[place], "mean_iou", "{:.2f}".format)
+        text += f"; no edge is surely moved in one direction by as much{more}"
+        yield Sentence(difference.value[place] * share[place], text)

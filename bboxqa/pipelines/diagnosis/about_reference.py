@@ -7,20 +7,17 @@ import numpy as np
 from bboxqa.model.threshold_result import ReferenceAgreement, ThresholdResult
 from bboxqa.pipelines.diagnosis.about_places import offset_sentences
 from bboxqa.pipelines.diagnosis.sentences import (
+    LEAST_SHARE,
     Sentence,
     above_others,
     bounds,
     is_first,
     judged,
+    most_named,
 )
 
-# Smaller shares of objects are not worth a sentence.
-_LEAST_SHARE = 0.01
-# People that are named for one kind of error.
-_NAMED = 3
 
-
-def reference_sentences(part: ThresholdResult) -> Iterator[Sentence]:
+def reference_sentences(part: ThresholdResult) -> Iterator[str]:
     """Yield who surely agrees less with the reference than the others do, if anybody does.
 
     Of two annotators, the intervals must not overlap.
@@ -30,7 +27,7 @@ def reference_sentences(part: ThresholdResult) -> Iterator[Sentence]:
     table = part.reference.annotators
     f1 = bounds(table, "f1")
     error = judged(table, f1.of_complement())
-    worst = above_others(error)[:1].tolist()
+    worst = above_others(error, table["n_images"])[:1].tolist()
     if len(table) == 2 and not error.low.max() > error.high.min():
         worst = []
     for place in worst:
@@ -38,12 +35,11 @@ def reference_sentences(part: ThresholdResult) -> Iterator[Sentence]:
         rest = "that of the other one" if len(table) == 2 else "the median of the others"
         how = "least" if is_first(error, place) else "less than most do"
         precision, recall = bounds(table, "precision"), bounds(table, "recall")
-        yield Sentence(
-            1.0,
+        yield (
             f"{name} agrees {how} with the reference {part.reference.name}: F1 "
             f"{f1.value[place]:.2f} [{f1.low[place]:.2f}, {f1.high[place]:.2f}], {rest} is "
             f"{np.nanmedian(others):.2f}; {recall.percent(place)} of its objects are matched by "
-            f"{name}, and {precision.percent(place)} of what {name} drew match one of them",
+            f"{name}, and {precision.percent(place)} of what {name} drew match one of them"
         )
 
 
@@ -64,11 +60,11 @@ def error_sentences(found: ReferenceAgreement) -> Iterator[Sentence]:
     for name, words in _ERRORS:
         of_class = bounds(table, "class_share").of_complement()
         figures = judged(table, of_class if name == "confusion" else bounds(table, name))
-        above = np.flatnonzero(figures.low >= _LEAST_SHARE)
-        named = above if len(table) < 3 else above_others(figures)
-        for place in named[:_NAMED].tolist():
-            if figures.value[place] < _LEAST_SHARE:
-                continue
+        named = np.flatnonzero(figures.low >= LEAST_SHARE)
+        if len(table) > 2:
+            named = above_others(figures, table["n_images"])
+            named = named[figures.value[named] >= LEAST_SHARE]
+        for place, more in most_named(named.tolist(), "reference"):
             text = words.format(
                 name=table["annotator"][place],
                 percent=figures.percent(place),
@@ -77,5 +73,5 @@ def error_sentences(found: ReferenceAgreement) -> Iterator[Sentence]:
             if len(table) > 1:
                 others = 100 * float(np.nanmedian(np.delete(figures.value, place)))
                 text += f"; the median of the others is {others:.1f} %"
-            yield Sentence(figures.value[place] * share[place], text)
+            yield Sentence(figures.value[place] * share[place], text + more)
     yield from offset_sentences(found.offsets, table, found.name)

@@ -5,7 +5,7 @@ from math import isnan
 
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray
+from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.diagnostics.work.changes import OK
 from bboxqa.model.table import Table
 from bboxqa.pipelines.diagnosis.sentences import Bounds, Sentence, above_others, bounds
@@ -28,7 +28,10 @@ def work_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
     length = {"drift": people["n_sessions"] - 1.0, "fatigue": _hours_of_session(people)}
     for name, unit in _UNITS.items():
         found, everyone = bounds(people, name), bounds(table.head(1), name)
-        named = [*_changing(found, -1), *_changing(found, 1)] if len(people) >= _SEVERAL else []
+        named = []
+        if len(people) >= _SEVERAL:
+            n_images = tables["annotators"]["n_images"]
+            named = [place for sign in (-1, 1) for place in _changing(found, sign, n_images)]
         for place in named:
             others = float(np.nanmedian(np.delete(found.value, place)))
             text = (
@@ -64,11 +67,11 @@ def work_limits(tables: Mapping[str, Table]) -> Iterator[str]:
         yield f"how F1 changes {' and '.join(units)} cannot be told: {reason}"
 
 
-def _changing(found: Bounds, sign: int) -> list[int]:
+def _changing(found: Bounds, sign: int, n_images: IndexArray) -> list[int]:
     """Return whose figures surely rise (1) or fall (-1), and more than those of the others."""
     ends = np.stack([sign * found.low, sign * found.high])
     moved = Bounds(sign * found.value, ends.min(0), ends.max(0))
-    return [place for place in above_others(moved).tolist() if moved.low[place] > 0]
+    return [place for place in above_others(moved, n_images).tolist() if moved.low[place] > 0]
 
 
 def _is_sure(found: Bounds, place: int) -> bool:

@@ -1,10 +1,11 @@
 """What sentences of a diagnosis have in common: numbers, and who differs surely from the others."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from statistics import NormalDist
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.model.table import Table
@@ -19,10 +20,14 @@ LEAST_DRAWS = 200
 """The draws that it takes: the intervals of fewer are too narrow as often as too wide."""
 LEAST_IMAGES = 5
 """The images of an annotator that it takes to be named."""
+LEAST_SHARE = 0.01
+"""Smaller shares of objects are not worth a sentence."""
+MOST_NAMED = 3
+"""People that are named for one kind of error; more are counted."""
 
 
 class Sentence(NamedTuple):
-    """A sentence, and which share of the objects it concerns, about."""
+    """A sentence about people or categories, and which share of the objects it concerns, about."""
 
     weight: float
     text: str
@@ -53,37 +58,88 @@ def bounds(table: Table, name: str) -> Bounds:
     return Bounds(table[name], table[f"{name}_low"], table[f"{name}_high"])
 
 
-def above_others(found: Bounds, n_kinds: int = 1) -> IndexArray:
+def above_others(
+    found: Bounds,
+    n_images: NDArray[Any],
+    difference: Bounds | None = None,
+    n_kinds: int = KINDS_OF_ERRORS,
+) -> IndexArray:
     """Return the figures that surely are above the median of the others, the largest first.
 
-    The intervals are widened as those of Bonferroni are, so that of all K figures one is named by
-    mistake in 5 % of the cases at most; with several kinds of figures, of all of them together.
+    Of all K figures of all kinds one is named by mistake in 5 % of the cases at most if
+    annotators err alike, by Bonferroni's correction. The distance to the lower bound is widened for
+    that by Student's t for the number of images, since draws from few images vary too little [1]_.
+    Figures of fewer than `LEAST_IMAGES` are not judged, nor those that are the same in all draws,
+    where even one sign in all images would not be rare enough.
+
+    Parameters
+    ----------
+    found : Bounds
+        The figures; larger is worse.
+    n_images : (K,) array
+        The images, or independent cases, of each.
+    difference : Bounds, optional
+        To the median of the others, over the same draws. Without it, this median counts as known.
+    n_kinds : int
+        The kinds of figures for which somebody may be named.
+
+    References
+    ----------
+    .. [1] T. C. Hesterberg (2015), What teachers should know about the bootstrap, The American
+           Statistician 69(4), doi:10.1080/00031305.2015.1089789.
 
     Examples
     --------
     >>> low, high = np.array([0.05, 0.06, 0.2]), np.array([0.15, 0.16, 0.4])
-    >>> above_others(Bounds((low + high) / 2, low, high))
+    >>> above_others(Bounds((low + high) / 2, low, high), np.full(3, 50))
     array([2])
+    >>> above_others(Bounds((low + high) / 2, low, high), np.full(3, 6))
+    array([], dtype=int64)
     """
-    value, low = found.value, found.low
-    known = np.flatnonzero(~np.isnan(low))
-    if len(known) < 2:
-        return known[:0]
-    wider = _NORMAL.inv_cdf(1 - (1 - _LEVEL) / (2 * len(known) * n_kinds)) / _NORMAL.inv_cdf(
-        (1 + _LEVEL) / 2
-    )
-    surely = value[known] - wider * (value[known] - low[known])
-    ordered = np.sort(value[known])
-    rank = np.searchsorted(ordered, value[known])
-    # The median of all but one: the place of that one is left out.
-    n = len(known) - 1
+    if difference is None:
+        median = median_of_others(found.value[:, None])[:, 0]
+        difference = Bounds(*(each - median for each in found))
+    length = difference.value - difference.low
+    known = ~np.isnan(length) & (n_images >= LEAST_IMAGES)
+    n_judged = int(known.sum())
+    if n_judged < 2:
+        return np.flatnonzero(known)[:0]
+    level = (1 - _LEVEL) / (2 * n_judged * n_kinds)
+    known &= (length > 0) | (0.5**n_images <= level)
+    surely = np.flatnonzero(known & (difference.value > _wider(level, n_images) * length))
+    return surely[np.argsort(-found.value[surely], kind="stable")]
 
-    def without(place: int) -> FloatArray:
-        return ordered[np.where(place >= rank, place + 1, place)]
 
-    median = (without((n - 1) // 2) + without(n // 2)) / 2
-    named = known[surely > median]
-    return named[np.argsort(-value[named], kind="stable")]
+def _wider(level: float, n_images: NDArray[Any]) -> FloatArray:
+    """Return by how much the distance to the bound of a 95 % interval grows for a smaller level."""
+    from scipy.special import stdtrit
+
+    n = np.maximum(n_images, 2)
+    factor: FloatArray = stdtrit(n - 1.0, 1 - level) * np.sqrt(n / (n - 1))
+    return factor / _NORMAL.inv_cdf((1 + _LEVEL) / 2)
+
+
+def median_of_others(values: FloatArray) -> FloatArray:
+    """Return the median of all other known values of a column, (K, B) both.
+
+    Examples
+    --------
+    >>> median_of_others(np.array([[1.0], [2.0], [np.nan], [6.0]])).ravel()
+    array([4. , 3.5, 2. , 1.5])
+    """
+    known = ~np.isnan(values)
+    order = np.argsort(values, axis=0, kind="stable")
+    rank = np.empty_like(order)
+    np.put_along_axis(rank, order, np.arange(len(values))[:, None], axis=0)
+    # Those without a value come last: the others of such a one are all that are known.
+    n = known.sum(0) - known
+    ordered = np.take_along_axis(values, order, axis=0)
+
+    def without(place: IndexArray) -> FloatArray:
+        moved = np.clip(np.where(place >= rank, place + 1, place), 0, len(values) - 1)
+        return np.take_along_axis(ordered, moved, axis=0)
+
+    return np.where(n > 0, (without((n - 1) // 2) + without(n // 2)) / 2, np.nan)
 
 
 def is_first(found: Bounds, place: int) -> bool:
@@ -108,6 +164,37 @@ def judged(table: Table, found: Bounds) -> Bounds:
     """Return figures without intervals where an annotator has few images."""
     few = table["n_images"] < LEAST_IMAGES
     return Bounds(found.value, *(np.where(few, np.nan, each) for each in (found.low, found.high)))
+
+
+def most_named(places: Sequence[int], table: str) -> Iterator[tuple[int, str]]:
+    """Yield the first few people, the last of them with how many more there are in which table.
+
+    Examples
+    --------
+    >>> list(most_named([4, 2, 7, 1, 3], "offsets"))
+    [(4, ''), (2, ''), (7, '; 2 more stand out: offsets.csv')]
+    """
+    more = len(places) - MOST_NAMED
+    for rank, place in enumerate(places[:MOST_NAMED]):
+        is_last = more > 0 and rank == MOST_NAMED - 1
+        stand = "stands" if more == 1 else "stand"
+        yield place, f"; {more} more {stand} out: {table}.csv" if is_last else ""
+
+
+def between_others(pairs: Table, name: str, column: str, shown: Callable[[float], str]) -> str:
+    """Return the median figure of pairs without an annotator, as words; empty if it is unknown.
+
+    An annotator who errs lowers the agreement of the others with all, and not that with each other.
+    """
+    others = (pairs["annotator_1"] != name) & (pairs["annotator_2"] != name)
+    figures = pairs[column][others]
+    figures = figures[~np.isnan(figures)]
+    if not len(figures):
+        return ""
+    figure = shown(float(np.median(figures)))
+    if len(figures) == 1:
+        return f"; between the other two it is {figure}"
+    return f"; the median between two others is {figure}"
 
 
 def joined(parts: Sequence[str]) -> str:

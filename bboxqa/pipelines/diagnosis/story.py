@@ -1,15 +1,19 @@
 """The story of a diagnosis: a few sentences, the most useful first."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from math import isnan
+
+import numpy as np
 
 from bboxqa.core.text import count
 from bboxqa.diagnostics.annotators.image_f1 import asked_with_others
+from bboxqa.diagnostics.annotators.rates import RATES
 from bboxqa.model.table import Table
 from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.model.units import MatchedUnits
 from bboxqa.pipelines.diagnosis.about_annotators import (
     copy_sentences,
+    idle_sentences,
     rate_sentences,
     shape_sentences,
     two_annotators,
@@ -26,7 +30,8 @@ from bboxqa.pipelines.diagnosis.about_objects import (
 from bboxqa.pipelines.diagnosis.about_places import offset_sentences, precision_sentences
 from bboxqa.pipelines.diagnosis.about_reference import error_sentences, reference_sentences
 from bboxqa.pipelines.diagnosis.about_work import work_limits, work_sentences
-from bboxqa.pipelines.diagnosis.sentences import LEAST_DRAWS, LEAST_IMAGES, Sentence
+from bboxqa.pipelines.diagnosis.paired import differences
+from bboxqa.pipelines.diagnosis.sentences import LEAST_DRAWS, Sentence, bounds, judged
 
 TABLES = (
     "decomposition",
@@ -65,29 +70,29 @@ def story_of(
     last what the data cannot tell.
     """
     named = matched.bootstrap >= LEAST_DRAWS
-    beside = [sentence.text for sentence in reference_sentences(part)] if named else []
+    beside = [*reference_sentences(part)] if named else []
     if not len(matched.data.annotations):
         return (*beside, _NOTHING if part.reference is None else _NO_PAIRS)
     lead = [*kind_sentences(tables, has_alpha=not isnan(part.alpha))]
     last = [*limit_sentences(part, matched, tables)]
-    people: list[Sentence] = []
+    people = [*idle_sentences(matched, tables["annotators"])]
     if named:
-        lead += _worst(part, matched, tables)
-        people += _people(part, matched, tables)
-    n_asked = matched.data.assigned.sum(1)
-    if _are_judged(matched) and named and not people and (n_asked >= 2).sum() >= LEAST_IMAGES:
-        last.insert(0, _NOBODY)
+        worst, erring = _named(part, matched, tables)
+        lead += worst
+        people += erring
+        if not (worst or people or beside) and _are_compared(matched, tables):
+            last.insert(0, _NOBODY)
     if not _are_judged(matched) and _n_drawing(matched) > 2 and part.reference is None:
         last.append(_ONE_AGAINST_ONE)
     found = [
         *people,
         *confusion_sentences(tables, named=named),
         *supercategory_sentences(tables),
-        *category_sentences(tables),
+        *category_sentences(matched, tables),
         *(work_sentences(tables) if named else ()),
     ]
     found.sort(key=lambda sentence: -sentence.weight)
-    first = [*agreement_sentence(part, matched), *(sentence.text for sentence in lead), *beside]
+    first = [*agreement_sentence(part, matched), *lead, *beside]
     middle = [sentence.text for sentence in found]
     room = max(_MOST - len(first) - len(last), 0)
     if len(middle) > room:
@@ -107,28 +112,32 @@ def _are_judged(matched: MatchedUnits) -> bool:
     return int(matched.data.assigned.sum(1).max(initial=0)) > 2
 
 
-def _worst(
-    part: ThresholdResult, matched: MatchedUnits, tables: Mapping[str, Table]
-) -> Iterator[Sentence]:
-    if _are_judged(matched):
-        yield from worst_annotator(tables, part.alpha)
+def _are_compared(matched: MatchedUnits, tables: Mapping[str, Table]) -> bool:
+    """Return whether the rates of several annotators are known from enough images."""
+    table = tables["annotators"]
+    known = [~np.isnan(judged(table, bounds(table, rate)).low) for rate in RATES]
+    return _are_judged(matched) and all(each.sum() >= 2 for each in known)
 
 
-def _people(
+def _named(
     part: ThresholdResult, matched: MatchedUnits, tables: Mapping[str, Table]
-) -> Iterator[Sentence]:
-    """Yield who errs: against the reference, or else against most others."""
-    yield from copy_sentences(tables)
+) -> tuple[list[str], list[Sentence]]:
+    """Return who agrees least, and who errs: against the reference, or else most others."""
+    are_judged = _are_judged(matched)
+    apart = differences(matched) if are_judged else {}
+    worst = [*worst_annotator(tables, apart, part.pairs, part.alpha)] if are_judged else []
+    people = [*copy_sentences(tables)]
     if part.reference is not None:
-        yield from error_sentences(part.reference)
+        people += error_sentences(part.reference)
     elif _n_drawing(matched) <= 2:
-        yield from offset_sentences(tables["offsets"], tables["annotators"])
-        yield from two_annotators(tables)
-    elif _are_judged(matched):
-        yield from offset_sentences(tables["offsets"], tables["annotators"])
-        yield from precision_sentences(tables)
-        yield from rate_sentences(tables)
-        yield from shape_sentences(tables)
+        people += offset_sentences(tables["offsets"], tables["annotators"])
+        people += two_annotators(tables)
+    elif are_judged:
+        people += offset_sentences(tables["offsets"], tables["annotators"])
+        people += precision_sentences(tables, apart, part.pairs)
+        people += rate_sentences(tables, apart, part.pairs)
+        people += shape_sentences(tables)
+    return worst, people
 
 
 def _more(n: int) -> str:

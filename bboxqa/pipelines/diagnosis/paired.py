@@ -1,0 +1,39 @@
+"""How much more each annotator errs than the others do, over the same draws of images."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals
+from bboxqa.core.arrays import FloatArray
+from bboxqa.diagnostics.annotators.independent import independent
+from bboxqa.diagnostics.annotators.rates import RATES, rate_sums
+from bboxqa.model.units import MatchedUnits
+from bboxqa.pipelines.diagnosis.sentences import Bounds, median_of_others
+
+# Rates of which less is worse.
+_AGREEMENT = ("f1", "class_share", "mean_similarity")
+
+
+def differences(matched: MatchedUnits) -> Mapping[str, Bounds]:
+    """Return for each of `RATES` by how much each annotator is worse than the median of the others.
+
+    Images that are hard for all do not widen the intervals, since both sides see the same draws.
+    """
+    judged = independent(matched)
+    tables = rate_sums(judged).tables
+    n_annotators = len(matched.data.annotator_names)
+    shape = len(RATES), n_annotators
+    sign = np.array([-1.0 if rate in _AGREEMENT else 1.0 for rate in RATES])[:, None, None]
+
+    def evaluate(above: FloatArray, below: FloatArray) -> FloatArray:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rates = np.where(below > 0, above / below, np.nan).reshape(*shape, -1)
+        others = np.stack([median_of_others(each) for each in rates])
+        return (sign * (rates - others)).reshape(len(above), -1)
+
+    totals = (np.asarray(table.sum(1), np.float64).reshape(-1, 1) for table in tables)
+    value = evaluate(*totals)[:, 0]
+    ends = drawn_intervals(value, tables, evaluate, matched.bootstrap, matched.seed)
+    found = np.column_stack([value, ends]).reshape(*shape, 3)
+    return {rate: Bounds(*found[place].T) for place, rate in enumerate(RATES)}
