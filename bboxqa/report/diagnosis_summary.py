@@ -91,7 +91,12 @@ def _figure(row: dict[str, Any], name: str) -> dict[str, Any]:
 def _with_intervals(row: dict[str, Any]) -> dict[str, Any]:
     """Return a row of the decomposition, each interval as one list."""
     kept = {name: row[name] for name in row if not name.endswith(("_low", "_high"))}
-    shares = {"interval": "share", "interval_any": "share_any"}
+    shares = {
+        "interval": "share",
+        "interval_any": "share_any",
+        "alpha_gain_interval": "alpha_gain",
+        "f1_gain_interval": "f1_gain",
+    }
     return kept | {name: _figure(row, share)["interval"] for name, share in shares.items()}
 
 

@@ -222,3 +222,26 @@ def test_nothing_drawn():
     assert decomposition(matched)["n_objects"].tolist() == [0] * 6
     assert np.isnan(decomposition(matched)["share"]).all()
     assert len(decomposition_by_category(matched)) == len(decomposition_by_annotator(matched)) == 0
+
+
+def test_intervals_of_gains_are_those_of_drawn_images_measured_alone():
+    rows, n_images = random_objects(3), 6
+    settings = AgreeSettings(iou_threshold=(0.5,), bootstrap=12, matcher="greedy")
+    table = decomposition(matched_of(dataset(rows, n_images=n_images, n_annotators=4), settings))
+    rng, drawn = np.random.default_rng(settings.seed), []
+    for _ in range(12):
+        images = rng.integers(0, n_images, n_images).tolist()
+        copies = [
+            (n, *row[1:]) for n, image in enumerate(images) for row in rows if row[0] == image
+        ]
+        drawn.append(decomposition(matched_of(dataset(copies, n_annotators=4))))
+    # Where as many gave one category as another, the more frequent one of all images is taken, so
+    # that a repair of drawn images alone may differ.
+    for name, tolerance in (("alpha_gain", 0.01), ("f1_gain", 1e-9)):
+        gains = np.array([each[name][1:] for each in drawn])
+        low, high = np.quantile(gains, [0.025, 0.975], axis=0)
+        assert (low < high).sum() >= 3
+        # An interval covers its figure.
+        low, high = np.minimum(low, table[name][1:]), np.maximum(high, table[name][1:])
+        assert table[f"{name}_low"][1:] == pytest.approx(low, abs=tolerance)
+        assert table[f"{name}_high"][1:] == pytest.approx(high, abs=tolerance)

@@ -10,6 +10,7 @@ from bboxqa.agreement.uncertainty.ratios import ratio_intervals
 from bboxqa.agreement.uncertainty.sum_table import table_of
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.diagnostics.disagreement.drawn_objects import DrawnObjects, drawn_objects
+from bboxqa.diagnostics.disagreement.gain_intervals import gain_intervals
 from bboxqa.diagnostics.disagreement.gains import RepairSums, gains, repair_sums, whole_sums
 from bboxqa.diagnostics.disagreement.kinds import (
     ALL_AGREE,
@@ -41,9 +42,9 @@ def decomposition(matched: MatchedUnits) -> Table:
 
     The columns are kind; n_objects and share, of the primary kind, with its 95 % interval over
     images; n_any and share_any, with its interval, of objects that have the kind beside others,
-    too; and alpha_gain and f1_gain, by how much pooled alpha and F1 would rise if only this kind
-    were repaired (see `repairs.repair`), where these have a meaning. Gains overlap, as those of
-    TIDE [1]_ do: they do not add up to what repairing everything would gain.
+    too; and alpha_gain and f1_gain, with their intervals, by how much pooled alpha and F1 would
+    rise if only this kind were repaired (see `repairs.repair`), where these have a meaning. Gains
+    overlap, as those of TIDE [1]_ do: they do not add up to what repairing everything would gain.
 
     References
     ----------
@@ -56,7 +57,8 @@ def decomposition(matched: MatchedUnits) -> Table:
     kinds = (has * np.arange(1, len(_NAMES))).max(1, initial=0)
     primary = np.bincount(kinds, minlength=len(_NAMES))
     n_any = np.append(np.sum(~has.any(1)), has.sum(0))
-    alpha, f1 = np.array([(np.nan, np.nan), *map(parts.gain_of_all, Kind)]).T
+    gain = np.array([*map(parts.gain_of_all, Kind)]).T
+    gain_bounds = gain_intervals(matched, gain)
     n_images = len(matched.data.image_names)
     kind, place = np.nonzero(np.column_stack([~has.any(1), has]).T)
     image = parts.objects.image[counted]
@@ -80,10 +82,16 @@ def decomposition(matched: MatchedUnits) -> Table:
             "share_any": _share(n_any, n_objects),
             "share_any_low": of_any[:, 0],
             "share_any_high": of_any[:, 1],
-            "alpha_gain": alpha,
-            "f1_gain": f1,
+            **_gain_columns("alpha_gain", gain[0], gain_bounds[0]),
+            **_gain_columns("f1_gain", gain[1], gain_bounds[1]),
         }
     )
+
+
+def _gain_columns(name: str, gain: FloatArray, interval: FloatArray) -> dict[str, FloatArray]:
+    """Return columns of what each kind gains; where all agree, there is nothing to gain."""
+    columns = {name: gain, f"{name}_low": interval[:, 0], f"{name}_high": interval[:, 1]}
+    return {key: np.append(np.nan, column) for key, column in columns.items()}
 
 
 def decomposition_by_category(matched: MatchedUnits) -> Table:

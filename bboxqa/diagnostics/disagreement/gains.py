@@ -92,14 +92,21 @@ def whole_sums(matched: MatchedUnits) -> AgreementSums:
 
     sums = drawn_sums(matched)
     whole = sums.of_groups(csr_array(np.ones((1, len(sums.agreeing)))))
-    data = matched.reliability
-    extra = (data.unit >= len(matched.units)) & (data.state == Cell.MISSING)
-    if matched.missing == "ignore" or not extra.any():
+    n = len(empty_units(matched))
+    if n == 0:
         return whole
     n_empty = np.zeros((1, whole.marginal.shape[1]))
-    n_empty[0, -1] = extra.sum()
+    n_empty[0, -1] = n
     marginal = csr_array(whole.marginal + csr_array(n_empty))
-    return AgreementSums(marginal, whole.agreeing + extra.sum(), whole.matched, whole.possible)
+    return AgreementSums(marginal, whole.agreeing + n, whole.matched, whole.possible)
+
+
+def empty_units(matched: MatchedUnits) -> IndexArray:
+    """Return the units of the missing annotations of empty images, one each; none if left out."""
+    data = matched.reliability
+    extra = (data.unit >= len(matched.units)) & (data.state == Cell.MISSING)
+    found: IndexArray = data.unit[extra & (matched.missing == "category")]
+    return found
 
 
 @frozen_arrays
