@@ -3,16 +3,37 @@
 import json
 import os
 from contextlib import suppress
+from fnmatch import fnmatchcase
 from pathlib import Path
 
+from bboxqa.batch.history import FILE as HISTORY
 from bboxqa.batch.history import put_aside
 from bboxqa.batch.projects.store import is_url
+from bboxqa.batch.result_folders import LOCK
 from bboxqa.core.errors import OutputError
-from bboxqa.core.files import write_atomically
+from bboxqa.core.files import unfinished, write_atomically
 from bboxqa.core.text import one_line
 
 FILE = ".root.json"
 """In every folder of a run: the names of its root."""
+
+
+def refuse_foreign(out: Path) -> None:
+    """Refuse a folder with other files than those of a run, which could replace them.
+
+    Raises OutputError if the folder is not empty and no run has begun in it.
+    """
+    try:
+        names = [path.name for path in out.iterdir()] if out.is_dir() else []
+    except OSError as error:
+        raise OutputError(f"{out}: cannot be read: {error.strerror}") from None
+    # A run that was killed at once has left no more than its lock. Earlier versions noted no root.
+    begun = all(name == LOCK or fnmatchcase(name, unfinished(FILE)) for name in names)
+    if not begun and not {FILE, HISTORY} & set(names):
+        raise OutputError(
+            f"{out}: is not empty, and holds no results of bboxqa batch; name another folder with "
+            "--out, or add --force"
+        )
 
 
 def claim(out: Path, root: str | Path, *, force: bool) -> None:

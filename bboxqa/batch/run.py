@@ -14,7 +14,7 @@ from bboxqa.batch.history import Regression, append, last_rows, regressions
 from bboxqa.batch.keys import result_key
 from bboxqa.batch.lost_projects import missing_projects, unusable_projects
 from bboxqa.batch.outputs import write_outputs
-from bboxqa.batch.owner import claim
+from bboxqa.batch.owner import claim, refuse_foreign
 from bboxqa.batch.project import LONG, recorded, worth_two_processes
 from bboxqa.batch.projects.discovery import Discovered, Project, discover
 from bboxqa.batch.projects.store import is_url
@@ -99,7 +99,7 @@ def run_batch(
     fresh, fail_fast : bool
         Run unchanged projects again; stop at the first project that fails or misses a gate.
     force : bool
-        Replace the results of another root.
+        Write to a folder with the results of another root, or with files of others.
     follow_links : bool
         Follow links that lead out of the root.
     project_timeout : float, optional
@@ -112,6 +112,8 @@ def run_batch(
         Called with a `Step` after each project.
     """
     _check_out(out, root)
+    if not force:
+        refuse_foreign(out)
     found = find_projects(root, pattern, skip=out, follow_links=follow_links)
     if not found.projects:
         # A folder that is not mounted must not replace the results.

@@ -62,7 +62,9 @@ _SHOWN = 20
     default=True,
     help="Keep results of projects that are unchanged since the last run (default), or run all.",
 )
-@click.option("--force", is_flag=True, help="Replace the results of another ROOT in --out.")
+@click.option(
+    "--force", is_flag=True, help="Write to --out though it has other files, or another ROOT's."
+)
 @click.option("--follow-symlinks", is_flag=True, help="Follow links that lead out of ROOT.")
 @click.option("--images", is_flag=True, help="Examine the image files in images/ as well.")
 @click.option("--pages", is_flag=True, help="Write pages of each project; index.html links them.")

@@ -91,3 +91,26 @@ def test_stores_are_told_apart():
     claim(OUT, "s3://bucket/a", force=False)
     with pytest.raises(OutputError, match="holds the results of s3://bucket/a;"):
         claim(OUT, "s3://bucket/b", force=False)
+
+
+@pytest.mark.parametrize("name", ["index.html", "notes.txt", "projects/a/record.json"])
+def test_a_folder_with_other_files_is_left_as_it_is(name):
+    (OUT / name).parent.mkdir(parents=True, exist_ok=True)
+    (OUT / name).write_text("mine")
+    before = sorted(OUT.rglob("*"))
+    with pytest.raises(OutputError, match=r"^out: is not empty, .* add --force$"):
+        run("first")
+    assert sorted(OUT.rglob("*")) == before
+    assert (OUT / name).read_text() == "mine"
+    assert run("first", force=True).passed
+    # From then on it is a folder of results.
+    assert run("first").n_reused == 1
+
+
+@pytest.mark.parametrize(
+    "names", [[".lock"], [".lock", "..root.json.0123456789abcdef.part"], ["history.sqlite"]]
+)
+def test_what_a_killed_run_or_an_earlier_version_left_is_used(names):
+    for name in names:
+        (OUT / name).touch()
+    assert run("first").passed
