@@ -3,7 +3,8 @@
     python benchmarks/naming.py                 # prints the table of docs/validity.md
 
 Of three or four simulated annotators one makes an error of one kind. The story of each data set is
-searched for the name of this annotator beside words of this error, and for all other names.
+searched for the name of this annotator beside words of this error, and for all other names. The
+last row has 30 annotators who err alike, three of them for each image.
 """
 
 from __future__ import annotations
@@ -12,8 +13,14 @@ import argparse
 import re
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 import bboxqa
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 KINDS = {
     "duplicate=0.1": ("twice",),
@@ -80,6 +87,27 @@ def told(seed: int, errors: str, n_annotators: int, images: int) -> tuple[bool, 
     return right, wrong, others
 
 
+def named_of_many(seed: int, images: int) -> tuple[bool, bool, bool]:
+    """Return whether anybody is named of 30 who err alike, of whom three draw each image."""
+    made = bboxqa.simulate(
+        images=images,
+        annotators=30,
+        categories=("cow", "sheep", "horse"),
+        errors={"p*": EVERYONE[""]},
+        seed=seed,
+    ).document()
+    rng = np.random.default_rng(seed)
+    asked = {}
+    for image in made["images"]:
+        people = [f"p{number + 1:02}" for number in rng.choice(30, 3, replace=False)]
+        asked[image["id"]] = image["annotators"] = sorted(people)
+    made["annotations"] = [
+        each for each in made["annotations"] if each["annotator"] in asked[each["image_id"]]
+    ]
+    story = bboxqa.agree(bboxqa.read_coco(made), bootstrap=400).story().story
+    return True, False, any(named(line) for line in story)
+
+
 def main() -> None:
     """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -95,12 +123,17 @@ def main() -> None:
         for errors in rows:
             for n in arguments.annotators:
                 one = partial(told, errors=errors, n_annotators=n, images=arguments.images)
-                found = list(pool.map(one, range(arguments.runs)))
-                shares = [sum(column) / len(found) for column in zip(*found, strict=True)]
-                cells = " | ".join(f"{100 * share:.0f} %" for share in shares)
-                print(
-                    f"| {f'`{errors}`' if errors else 'nothing more'} | {n} | {cells} |", flush=True
-                )
+                row = f"| {f'`{errors}`' if errors else 'nothing more'} | {n} |"
+                print(row, _cells(pool.map(one, range(arguments.runs))), flush=True)
+        if arguments.only is None:
+            many = partial(named_of_many, images=arguments.images)
+            print("| nothing more | 30 |", _cells(pool.map(many, range(arguments.runs))))
+
+
+def _cells(found: Iterable[tuple[bool, ...]]) -> str:
+    """Return the share of each column as cells of a table."""
+    columns = zip(*found, strict=True)
+    return " | ".join(f"{100 * sum(each) / len(each):.0f} %" for each in columns) + " |"
 
 
 if __name__ == "__main__":

@@ -6,8 +6,10 @@ from support.datasets import dataset, with_assigned
 
 import bboxqa
 from bboxqa.model.table import Categorical, Table
+from bboxqa.model.threshold_result import ReferenceAgreement
 from bboxqa.pipelines.diagnosis.about_objects import confusion_sentences
-from bboxqa.pipelines.diagnosis.sentences import Bounds, above_others
+from bboxqa.pipelines.diagnosis.about_reference import error_sentences
+from bboxqa.pipelines.diagnosis.sentences import Bounds, above_others, median_of_others
 
 _TRIAL = {"p*": "jitter=1", "p03": "miss=0.1 offset=5,0 confuse=cow/sheep:0.2"}
 _NOBODY = "nobody surely misses"
@@ -445,3 +447,60 @@ def test_the_pair_with_most_to_gain_is_told_first():
     assert first.text.endswith("; as one category, alpha would be 0.05 [0.03, 0.07] higher")
     assert second.text.startswith("horse and pig are confused in 90 objects")
     assert "alpha" not in second.text
+
+
+def test_medians_of_others_are_those_without_each():
+    rng = np.random.default_rng(0)
+    for n in (1, 2, 3, 4, 7):
+        values = rng.integers(0, 4, (n, 30)).astype(float)
+        values[rng.random(values.shape) < 0.3] = np.nan
+        found = median_of_others(values)
+        for column in range(30):
+            for row in range(n):
+                others = np.delete(values[:, column], row)
+                others = others[~np.isnan(others)]
+                expected = np.median(others) if len(others) else np.nan
+                np.testing.assert_equal(found[row, column], expected)
+
+
+@pytest.mark.parametrize(("rate", "named"), [(0.20, []), (0.30, ["p04 misses 30.0 %"])])
+def test_errors_against_a_reference_are_corrected_for_the_kinds_of_errors(rate, named):
+    # For four annotators alone the lower distance is widened by 2.498 / 1.960 = 1.27, and p04 with
+    # 0.2 - 1.27 * 0.065 = 0.117 is above 0.1; for eight kinds and 60 images by 1.70, to 0.090.
+    value = np.array([0.1, 0.1, 0.1, rate])
+    low, high = value - 0.065, value + 0.08
+    zero = np.zeros(4)
+    who = np.arange(4, dtype=np.int32)
+    names = ("p01", "p02", "p03", "p04")
+    annotators = {"annotator": Categorical(who, names), "n": zero + 300, "n_images": zero + 60}
+    for column, figures in (
+        ("miss_rate", (value, low, high)),
+        ("extra_rate", (zero, zero, zero)),
+        ("class_share", (1 + zero, 1 + zero, 1 + zero)),
+    ):
+        annotators |= dict(zip((column, f"{column}_low", f"{column}_high"), figures, strict=True))
+    none = np.zeros(16)
+    columns = ("offset_px", "offset_px_low", "offset_px_high", "offset_percent")
+    offsets = Table(dict.fromkeys(columns, none) | {"systematic": none > 0})
+    found = ReferenceAgreement("truth", 60, 60, 0, 300, Table(annotators), offsets)
+    told = [each.text for each in error_sentences(found)]
+    assert [text[: len(named[0])] for text in told] == named if named else not told
+
+
+def test_who_is_less_precise_on_images_that_are_hard_for_all_is_named():
+    # Boxes of every second image are vague; the third one is less precise on each.
+    rng = np.random.default_rng(3)
+    rows = []
+    for image in range(30):
+        spread = 0.6 + 3.0 * (image % 2)
+        for x in range(0, 500, 100):
+            for who in range(4):
+                own = spread * (1.8 if who == 2 else 1)
+                left, top, right, bottom = np.array([x, 0, x + 50, 50]) + rng.normal(0, own, 4)
+                rows.append((image, who, 0, (left, top, right - left, bottom - top)))
+    result = bboxqa.agree(dataset(rows), bootstrap=200)
+    assert sentence(result.story(), "annotator 0002 places boxes less precisely")
+    table = result.diagnose().tables["annotators"]
+    # Their intervals overlap: most of the width is that of the images.
+    low, high = table["mean_similarity_low"], table["mean_similarity_high"]
+    assert high[2] > np.delete(low, 2).max()
