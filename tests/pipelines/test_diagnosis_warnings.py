@@ -117,6 +117,29 @@ def test_copied_boxes():
     assert f"and not {document.alpha:.2f}" in line
 
 
+def test_several_who_copy_are_named_in_one_warning():
+    errors = {"p*": "jitter=1 miss=0.2", "p02": "copy=p01:0.6", "p03": "copy=p01:0.6"}
+    line = warned(simulated(errors, annotators=4))["copies"]
+    assert line.startswith("p01, p02 and p03 have identical boxes, ")
+    alone = bboxqa.simulate(errors=errors, annotators=4, images=30, categories=("cow", "sheep"))
+    document = alone.document()
+    document["annotations"] = [
+        each for each in document["annotations"] if each["annotator"] in ("p01", "p04")
+    ]
+    for image in document["images"]:
+        image["annotators"] = ["p01", "p04"]
+    expected = bboxqa.agree(bboxqa.read_coco(document), bootstrap=0).alpha
+    (only,) = re.findall(r"with p01 as the only one of them, alpha would be (.*) and", line)
+    assert float(only) == pytest.approx(expected, abs=0.015)
+
+
+def test_where_everybody_copies_alpha_says_nothing():
+    errors = {"p*": "jitter=3 miss=0.2", "p02": "copy=p01:1", "p03": "copy=p01:1"}
+    line = warned(simulated(errors))["copies"]
+    assert line.startswith("p01, p02 and p03 have identical boxes, 100 % of those")
+    assert "alpha 1.00 does not tell" in line
+
+
 def test_objects_drawn_twice():
     line = warned(simulated({"p*": "jitter=1", "p02": "duplicate=0.5"}))["twice"]
     assert line.startswith("p02 drew")

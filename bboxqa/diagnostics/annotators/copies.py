@@ -1,5 +1,7 @@
 """Annotators who have more identical boxes than independent ones: copies."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, frozen_arrays, sum_by
@@ -26,6 +28,8 @@ class PairLikeness:
     """The share of identical boxes of the P pairs."""
     expected: FloatArray
     """(P,) float64. The share if the four edges were equal independently of each other."""
+    near_share: FloatArray
+    """(P,) float64. The share of boxes with exactly three equal edges."""
     similarity: Ratios
     """The mean similarity of the P pairs."""
 
@@ -42,14 +46,17 @@ def copies(matched: MatchedUnits) -> Table:
     two has with others; and copied.
 
     A pair is marked as copied where independent annotators do not come: five identical boxes or
-    more, and a share whose interval is above 5 % and above 3 times both other shares. The
-    similarity marks nobody: two careful annotators are nearer to each other than to careless ones.
+    more, and a share whose interval is above 5 % and above 3 times the expected share, and above 3
+    times the others' share or that of boxes with exactly three equal edges. Where several copy from
+    one source, others share as many boxes; but who draws whole pixels with care, or corrects
+    proposals, has many boxes with three equal edges, and copies have not. The similarity marks
+    nobody: two careful annotators are nearer to each other than to careless ones.
     """
     found = _pair_likeness(matched)
     n_annotators = len(matched.data.annotator_names)
     others = _of_others(found, found.identical, n_annotators)
     low = found.identical.interval[:, 0]
-    usual = np.fmax(found.expected, np.nan_to_num(others))
+    usual = np.fmax(found.expected, np.minimum(np.nan_to_num(others), found.near_share))
     copied = (found.identical.numerator >= _LEAST) & (
         low > np.maximum(_LEAST_SHARE, _FACTOR * usual)
     )
@@ -74,6 +81,25 @@ def copies(matched: MatchedUnits) -> Table:
     ).take(order)
 
 
+def copied_groups(table: Table, names: Sequence[str]) -> list[IndexArray]:
+    """Return annotators who are connected by pairs that are marked as copied, group by group."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    rows = table.take(np.flatnonzero(table["copied"])).records()
+    pairs = [(names.index(row["annotator_1"]), names.index(row["annotator_2"])) for row in rows]
+    first, second = np.array(pairs, np.int64).reshape(-1, 2).T
+    graph = csr_array((np.ones(len(first)), (first, second)), shape=(len(names), len(names)))
+    n_groups, group = connected_components(graph, directed=False)
+    found = (np.flatnonzero(group == each) for each in range(n_groups))
+    return [each for each in found if len(each) > 1]
+
+
+def all_share_boxes(table: Table, names: Sequence[str]) -> bool:
+    """Return whether three or more annotators are one group of copies: nobody is left out."""
+    return len(names) > 2 and any(len(group) == len(names) for group in copied_groups(table, names))
+
+
 def _pair_likeness(matched: MatchedUnits) -> PairLikeness:
     of, pairs = matched.data.annotations, pairs_of_units(matched)
     n_annotators = len(matched.data.annotator_names)
@@ -82,7 +108,8 @@ def _pair_likeness(matched: MatchedUnits) -> PairLikeness:
     n = len(keys)
     edges = edges_of(of.bbox)
     equal: BoolArray = edges[pairs.left] == edges[pairs.right]
-    identical = np.asarray(equal.all(1))
+    n_equal = equal.sum(1)
+    identical = n_equal == 4
     one, image = np.ones(len(row)), of.image[pairs.left]
     sums = RatioSums(2 * n, len(matched.data.image_names))
     sums.add(row, image, identical, one)
@@ -92,7 +119,12 @@ def _pair_likeness(matched: MatchedUnits) -> PairLikeness:
     shares = [sum_by(row, ~identical & column, n) / differ for column in equal.T]
     first, second = np.divmod(keys, max(n_annotators, 1))
     return PairLikeness(
-        first, second, both.part(slice(n)), _expected(np.stack(shares)), both.part(slice(n, None))
+        first=first,
+        second=second,
+        identical=both.part(slice(n)),
+        expected=_expected(np.stack(shares)),
+        near_share=sum_by(row, n_equal == 3, n) / np.bincount(row, minlength=n),
+        similarity=both.part(slice(n, None)),
     )
 
 

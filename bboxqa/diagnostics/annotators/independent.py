@@ -7,7 +7,7 @@ import numpy as np
 from bboxqa.agreement.counts.reliability_rows import from_units
 from bboxqa.core.arrays import BoolArray, IndexArray
 from bboxqa.core.remembered import remembered
-from bboxqa.diagnostics.annotators.copies import copies
+from bboxqa.diagnostics.annotators.copies import all_share_boxes, copies
 from bboxqa.diagnostics.annotators.object_cells import edges_of
 from bboxqa.model.units import CandidatePairs, MatchedUnits, UnitTable
 
@@ -22,7 +22,9 @@ def independent(matched: MatchedUnits) -> MatchedUnits:
 
     Of two annotators who share boxes (see `copies`), the second one's are left out in the images
     where half of their matched boxes are identical: two equal voices would make a majority. Images
-    where fewer than three annotators are left, of three or more, are left out.
+    where fewer than three annotators are left, of three or more, are left out. Where three or more
+    are all connected by shared boxes, nobody is left out: they may have kept the same proposed
+    boxes, and what they did with these can be judged.
     """
     return _without_copies(matched) or matched
 
@@ -31,17 +33,17 @@ def independent(matched: MatchedUnits) -> MatchedUnits:
 def _without_copies(matched: MatchedUnits) -> MatchedUnits | None:
     """Return the annotations without copies; None if there are none."""
     table = copies(matched)
-    table = table.take(np.flatnonzero(table["copied"]))
-    if not len(table):
-        return None
     names = matched.data.annotator_names
+    table = table.take(np.flatnonzero(table["copied"]))
+    if not len(table) or all_share_boxes(table, names):
+        return None
     assigned = matched.data.assigned.copy()
     for row in table.records():
         first, second = names.index(row["annotator_1"]), names.index(row["annotator_2"])
         assigned[_copied_images(matched, first, second), second] = False
     n_before, n_after = matched.data.assigned.sum(1), assigned.sum(1)
     assigned[(n_after < _LEAST) & (n_before > n_after) & (n_before >= _LEAST)] = False
-    return _assigned_to(matched, assigned)
+    return assigned_to(matched, assigned)
 
 
 def _copied_images(matched: MatchedUnits, first: int, second: int) -> BoolArray:
@@ -60,7 +62,7 @@ def _copied_images(matched: MatchedUnits, first: int, second: int) -> BoolArray:
     return copied
 
 
-def _assigned_to(matched: MatchedUnits, assigned: BoolArray) -> MatchedUnits:
+def assigned_to(matched: MatchedUnits, assigned: BoolArray) -> MatchedUnits:
     """Return what those asked drew, where others are asked about each image."""
     of = matched.data.annotations
     kept = np.flatnonzero(assigned[of.image, of.annotator])

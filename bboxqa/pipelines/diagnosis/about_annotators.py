@@ -6,6 +6,7 @@ import numpy as np
 
 from bboxqa.core.text import count
 from bboxqa.diagnostics.annotators.category_use import NO_BOX
+from bboxqa.diagnostics.annotators.copies import all_share_boxes
 from bboxqa.diagnostics.annotators.image_f1 import asked_with_others
 from bboxqa.model.table import Table
 from bboxqa.model.units import MatchedUnits
@@ -148,13 +149,16 @@ def copy_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
     """Yield which two annotators share boxes."""
     table = tables["copies"]
     found = bounds(table, "identical_share")
+    all_share = all_share_boxes(table, tables["annotators"]["annotator"].tolist())
     for place, more in most_named(np.flatnonzero(table["copied"]).tolist(), "copies"):
         first, second = table["annotator_1"][place], table["annotator_2"][place]
-        yield Sentence(
-            1.0,
+        text = (
             f"{first} and {second} share boxes: {found.percent(place)} of those that both drew are "
-            f"identical; to judge annotators, those of {second} are left out there{more}",
+            "identical"
         )
+        if not all_share:
+            text += f"; to judge annotators, those of {second} are left out there"
+        yield Sentence(1.0, text + more)
 
 
 def _above_all(own: Table) -> str:

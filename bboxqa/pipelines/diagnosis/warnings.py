@@ -11,6 +11,8 @@ from bboxqa.agreement.counts.object_counts import ratio
 from bboxqa.agreement.counts.unit_counts import unit_counts
 from bboxqa.agreement.objects.meaning import has_meaning
 from bboxqa.core.arrays import IndexArray
+from bboxqa.diagnostics.annotators.copies import copied_groups
+from bboxqa.diagnostics.annotators.independent import assigned_to
 from bboxqa.diagnostics.annotators.pair_sums import pair_sums
 from bboxqa.diagnostics.disagreement.kinds import KINDS, Kind
 from bboxqa.geometry.candidates import TOLERANCE
@@ -147,25 +149,58 @@ def _groups(matched: MatchedUnits) -> list[IndexArray]:
 def _copies(
     part: ThresholdResult, matched: MatchedUnits, tables: Mapping[str, Table]
 ) -> Iterator[str]:
-    """Yield annotators with many identical boxes, and alpha or F1 without the second of them."""
-    table, annotators = tables["copies"], tables["annotators"]
+    """Yield annotators with many identical boxes, and alpha or F1 with only the first of them."""
+    table, names = tables["copies"], matched.data.annotator_names
     what, value, _ = _leading(part)
-    vitality = dict(zip(annotators["annotator"], annotators["vitality"].tolist(), strict=True))
-    names = matched.data.annotator_names
-    for row in table.take(np.flatnonzero(table["copied"])).records():
-        first, second = row["annotator_1"], row["annotator_2"]
-        text = (
-            f"{first} and {second} have {row['n_identical']:,} identical boxes, "
-            f"{100 * row['identical_share']:.0f} % of those that both drew"
-        )
-        if what == "alpha":
-            without = value - vitality[second]
+    for group in copied_groups(table, names):
+        who = [names[place] for place in group.tolist()]
+        pairs = [
+            row for row in table.records() if {row["annotator_1"], row["annotator_2"]} <= set(who)
+        ]
+        shares = sorted(100 * row["identical_share"] for row in pairs)
+        if len(group) == 2:
+            text = (
+                f"{who[0]} and {who[1]} have {pairs[0]['n_identical']:,} identical boxes, "
+                f"{shares[0]:.0f} % of those that both drew"
+            )
+            reduced = f"without {who[1]}"
         else:
-            others = np.flatnonzero(np.array(names, object) != second)
-            without = _f1_of(matched, others)
+            low, high = f"{shares[0]:.0f}", f"{shares[-1]:.0f}"
+            share = low if low == high else f"{low} to {high}"
+            text = (
+                f"{_listed(who)} have identical boxes, {share} % of those that any two of them "
+                "both drew"
+            )
+            reduced = f"with {who[0]} as the only one of them"
+        without = _without(matched, group[1:], what)
         if not isnan(without):
-            text += f": without {second}, {what} would be {without:.2f} and not {value:.2f}"
+            same = f"{without:.2f}" == f"{value:.2f}"
+            end = "as well" if same else f"and not {value:.2f}"
+            text += f": {reduced}, {what} would be {without:.2f} {end}"
+        elif len(group) == len(names):
+            text += (
+                f": they copied each other or kept the same proposed boxes, and {what} "
+                f"{value:.2f} does not tell how far they would agree on their own"
+            )
         yield text
+
+
+def _listed(names: list[str]) -> str:
+    """Return a few names, or the first one and how many more there are."""
+    if len(names) > _GROUPS_NAMED:
+        return f"{names[0]} and {len(names) - 1} more"
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _without(matched: MatchedUnits, left_out: IndexArray, what: str) -> float:
+    """Return alpha or F1 without some annotators."""
+    if what == "F1":
+        kept = np.delete(np.arange(len(matched.data.annotator_names)), left_out)
+        return _f1_of(matched, kept)
+    assigned = matched.data.assigned.copy()
+    assigned[:, left_out] = False
+    data = assigned_to(matched, assigned).reliability
+    return alpha(unit_counts(data, matched.missing)).value
 
 
 def _drawn_twice(part: ThresholdResult, tables: Mapping[str, Table]) -> Iterator[str]:

@@ -5,7 +5,7 @@ import pytest
 from support.datasets import dataset
 from support.matched import matched, random_data
 
-from bboxqa.diagnostics.annotators.copies import copies
+from bboxqa.diagnostics.annotators.copies import copied_groups, copies
 
 
 def drawn(seed, *, spread, copied=0.0, n_images=40, whole=False):
@@ -47,10 +47,45 @@ def test_good_annotators_are_no_copies(spread, whole):
     assert not any(row["copied"] for row in found.values())
 
 
-def test_who_all_began_from_the_same_boxes_are_no_copies():
+def test_who_all_have_the_same_boxes_are_one_group():
     data = drawn(4, spread=[0, 0, 0, 0])
     found = copied_by_pair(data)
     assert {row["identical_share"] for row in found.values()} == {1}
+    assert all(row["copied"] for row in found.values())
+    assert [group.tolist() for group in groups(data)] == [[0, 1, 2, 3]]
+
+
+def groups(data):
+    return copied_groups(copies(matched(data, bootstrap=200)), data.annotator_names)
+
+
+@pytest.mark.parametrize("n_copying", [2, 3])
+def test_several_who_copy_from_one_are_one_group(n_copying):
+    """Others of the group share as many boxes: that is no reason to mark nobody."""
+    rng, rows = np.random.default_rng(6), []
+    for image in range(40):
+        copying = rng.random(n_copying) < 0.6
+        for x in (20, 120, 220):
+            boxes = [(x + rng.normal(), rng.normal(), 50.0, 50.0) for _ in range(n_copying + 2)]
+            for who in np.flatnonzero(copying) + 1:
+                boxes[who] = boxes[0]
+            rows += [(image, who, 0, box) for who, box in enumerate(boxes)]
+    assert [group.tolist() for group in groups(dataset(rows))] == [[*range(n_copying + 1)]]
+
+
+def test_who_correct_the_same_proposals_are_no_copies():
+    """Edges that are kept are kept one by one, so that many boxes have three equal edges."""
+    rng, rows = np.random.default_rng(7), []
+    for image in range(60):
+        # Half of the objects are easy: 19 of 20 edges are kept. Of others, one of ten is.
+        for n, kept in enumerate((0.95, 0.95, 0.1, 0.1)):
+            for who in range(4):
+                moved = rng.normal(0, 2, 4) * (rng.random(4) > kept)
+                left, top, right, bottom = moved + np.array([100.0 * n, 20, 100 * n + 50, 70])
+                rows.append((image, who, 0, (left, top, right - left, bottom - top)))
+    found = copied_by_pair(dataset(rows))
+    assert min(row["identical_share"] for row in found.values()) > 0.2
+    assert max(row["expected_share"] for row in found.values()) < 0.05
     assert not any(row["copied"] for row in found.values())
 
 

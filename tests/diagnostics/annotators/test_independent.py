@@ -59,3 +59,16 @@ def test_of_three_the_copied_images_are_left_out():
     assert not left.data.assigned[1::2].any()
     assert left.data.assigned[::2].all()
     assert annotators(copying(3))["n_images"].tolist() == [10, 10, 10]
+
+
+def test_who_all_have_the_same_boxes_are_all_judged():
+    # All three have the same boxes, and the last one lacks one of them in every second image.
+    rows = [
+        (image, who, 0, (x + image / 7, 0.0, 50.0, 50.0))
+        for image in range(20)
+        for x in (0, 100)
+        for who in range(2 if x and image % 2 else 3)
+    ]
+    units = matched(dataset(rows), bootstrap=200)
+    assert independent(units) is units
+    assert annotators(units)["miss_rate"].tolist() == [0, 0, 10 / 40]
