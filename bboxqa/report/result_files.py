@@ -15,6 +15,7 @@ import msgspec
 
 from bboxqa.core.errors import OutputError
 from bboxqa.core.files import filled_folder
+from bboxqa.core.text import one_line
 from bboxqa.model.annotations import Source
 from bboxqa.model.diagnosis import Diagnosis
 from bboxqa.model.results import MeasuredAgreement
@@ -160,7 +161,7 @@ def _written(table: Table, raw: bool) -> Iterator[list[list[str]]]:
 # Several tables name the same images.
 @lru_cache(maxsize=4)
 def _cells(texts: tuple[str, ...], raw: bool) -> tuple[str, ...]:
-    return tuple(csv_cell(text, raw=raw) for text in texts)
+    return tuple(csv_cell(one_line(text), raw=raw) for text in texts)
 
 
 def manifest(settings: AgreeSettings, sources: Sequence[Source]) -> dict[str, Any]:

@@ -302,6 +302,27 @@ def test_categories_are_joined_by_name_and_map(tmp_path):
     assert not any("uses categories" in note for note in mapped["notes"])
 
 
+def test_names_that_differ_by_case_are_a_warning_until_they_are_mapped(tmp_path):
+    gold = document(EXPERT, ("1.png", "2.png"))
+    gold["categories"] = [{"id": 1, "name": "COW"}, {"id": 2, "name": "sheep"}]
+    (tmp_path / "all.json").write_text(json.dumps(document(TEAM, asked=OF_TEAM)))
+    (tmp_path / "gold.json").write_text(json.dumps(gold))
+    ask = ("agree", "all.json", "--reference", "gold.json", "--bootstrap", "0")
+    found = run(*ask, cwd=tmp_path).stdout
+    assert re.search(r"^Warning: categories 'cow' and 'COW' differ by case", found, re.MULTILINE)
+    assert "--map COW=cow" in found
+    mapped = run(*ask, "--map", "COW=cow", cwd=tmp_path).stdout
+    assert "differ by case" not in mapped
+    assert "with the reference" in mapped
+
+
+def test_a_reference_without_images_is_refused():
+    team = bboxqa.read_coco(document(TEAM, asked=OF_TEAM))
+    empty = bboxqa.read_coco(document([], ()), min_annotators=1)
+    with pytest.raises(DatasetError, match="document: has no images"):
+        bboxqa.agree(team, reference=empty, bootstrap=0)
+
+
 def test_outlines_are_compared_as_boxes_are():
     whole = document(TEAM + EXPERT, asked=ASKED)
     for each in whole["annotations"]:

@@ -10,6 +10,7 @@ import numpy as np
 from bboxqa.core.arrays import IndexArray, IntArray
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import count, nearest, one_line
+from bboxqa.formats.dataset.category_names import variant_remark
 from bboxqa.formats.dataset.image_names import join_advice
 from bboxqa.model.annotations import Annotations, Dataset, Repeats, Source
 from bboxqa.model.selection import join_outlines, select_annotations
@@ -32,6 +33,8 @@ class Compared:
     sources: tuple[Source, ...]
     """The files of the reference, if it is not one of the annotators."""
     notes: tuple[str, ...]
+    headlines: tuple[str, ...] = ()
+    """What to know before the figures."""
 
 
 def compared(data: Dataset, reference: str | Dataset, memory: int | None) -> Compared:
@@ -56,7 +59,9 @@ def compared(data: Dataset, reference: str | Dataset, memory: int | None) -> Com
     )
     if isinstance(reference, str):
         notes = (f"{one_line(name)} is the reference, and has no part in the other figures", *notes)
-    return Compared(team, both, name, len(own.image_names), sources, notes)
+    # Those of annotators who are the reference are among the headlines of the data.
+    headlines = () if isinstance(reference, str) else _variants(team, own)
+    return Compared(team, both, name, len(own.image_names), sources, notes, headlines)
 
 
 def unknown_reference(data: Dataset, name: str) -> ConfigError:
@@ -210,6 +215,10 @@ def _together(parts: list[Annotations], memory: int | None) -> Annotations:
 
 
 def _nothing_shared(team: Dataset, reference: Dataset, name: str) -> DatasetError:
+    if not reference.image_names:
+        return DatasetError(
+            [f"{name}: has no images"], "Name a file with the images that its author annotated."
+        )
     found = join_advice([set(team.image_names), set(reference.image_names)])
     return DatasetError(
         [f"{name}: no annotator was asked about any of its {len(reference.image_names):,} images"],
@@ -258,10 +267,21 @@ def _asked_notes(team: Dataset) -> Iterator[str]:
         )
 
 
+def _variants(team: Dataset, reference: Dataset) -> tuple[str, ...]:
+    """Return which categories of a reference differ from those of the team by case or blanks."""
+    sides = _used_categories(team), _used_categories(reference)
+    users = {name: {int(name not in sides[0])} for side in sides for name in side}
+    return tuple(filter(None, [variant_remark(users)]))
+
+
+def _used_categories(data: Dataset) -> tuple[str, ...]:
+    used = np.unique(data.annotations.category).tolist()
+    return tuple(dict.fromkeys(data.category_names[each] for each in used))
+
+
 def _category_notes(team: Dataset, reference: Dataset, name: str) -> Iterator[str]:
     """Yield the categories that only the reference has, though it uses them."""
-    used = np.unique(reference.annotations.category).tolist()
-    names = tuple(reference.category_names[each] for each in used)
+    names = _used_categories(reference)
     lacking = [one_line(each) for each in _only(names, team.category_names)]
     if lacking:
         more = f" and {len(lacking) - _NAMED:,} more" if len(lacking) > _NAMED else ""

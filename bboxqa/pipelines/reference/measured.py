@@ -53,14 +53,16 @@ def with_reference(
         )
         for part, matched in zip(result.thresholds, matches, strict=True)
     )
+    headlines = (*result.headlines, *found.headlines)
     return replace(
         result,
         thresholds=thresholds,
+        headlines=headlines,
         sources=(
             *result.sources,
             *(replace(source, role="reference") for source in found.sources),
         ),
-        notes=(*result.notes, *found.notes),
+        notes=(*headlines, *result.notes[len(result.headlines) :], *found.notes),
     )
 
 
