@@ -47,12 +47,12 @@ def kind_sentences(tables: Mapping[str, Table], *, has_alpha: bool) -> Iterator[
     """Yield the kind of disagreement that costs most, and the next one if it costs half as much."""
     table = tables["decomposition"]
     what, column = ("alpha", "alpha_gain") if has_alpha else ("F1", "f1_gain")
-    gain, share = table[column], bounds(table, "share_any")
-    order = np.argsort(-np.nan_to_num(gain), kind="stable")[:_MOST_TOLD]
+    gain, share = bounds(table, column), bounds(table, "share_any")
+    order = np.argsort(-np.nan_to_num(gain.value), kind="stable")[:_MOST_TOLD]
     n_objects = int(table["n_objects"].sum())
     for rank, place in enumerate(order.tolist()):
-        least = 0.005 if rank == 0 else gain[order[0]] / 2
-        if not gain[place] > least:
+        least = 0.005 if rank == 0 else gain.value[order[0]] / 2
+        if not gain.value[place] > least:
             continue
         # Of a single image, there are counts and no intervals.
         which = f"{share.percent(place)} of the objects"
@@ -60,7 +60,7 @@ def kind_sentences(tables: Mapping[str, Table], *, has_alpha: bool) -> Iterator[
             which = f"{int(table['n_any'][place]):,} of {count(n_objects, 'object')}"
         text = (
             f"{which} {_KIND[table['kind'][place]]}: settled as most "
-            f"annotators drew them, {what} would be {gain[place]:.2f} higher"
+            f"annotators drew them, {what} would be {_gain(gain, place)} higher"
         )
         text += ", which overlaps with the gain above" if rank else ""
         yield text
@@ -112,8 +112,11 @@ def supercategory_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
 
 
 def _gain(found: Bounds, place: int) -> str:
-    """Return a gain of alpha with its interval."""
-    return f"{found.value[place]:.2f} [{found.low[place]:.2f}, {found.high[place]:.2f}]"
+    """Return a gain with its interval, if there is one."""
+    text = f"{found.value[place]:.2f}"
+    if isnan(found.low[place]):
+        return text
+    return f"{text} [{found.low[place]:.2f}, {found.high[place]:.2f}]"
 
 
 def _confuser(matrix: Table, first: str, second: str) -> str:
