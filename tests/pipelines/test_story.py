@@ -340,7 +340,9 @@ def test_the_share_is_of_all_objects_that_settling_would_change():
     # Some of the objects also have different categories, which is their primary kind.
     assert row["share"] < row["share_any"]
     assert number_before(line, " %") == pytest.approx(100 * row["share_any"], abs=0.06)
-    assert f"alpha would be {row['alpha_gain']:.2f} higher" in line
+    low, high = row["alpha_gain_low"], row["alpha_gain_high"]
+    told = f"{row['alpha_gain']:.2f} [{low:.2f}, {high:.2f}]"
+    assert f"alpha would be {told} higher" in line
 
 
 @pytest.mark.parametrize(("n_annotators", "n_images"), [(30, 6), (160, 5), (10, 20)])
