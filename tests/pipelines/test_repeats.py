@@ -232,3 +232,23 @@ def test_who_agrees_least_with_themselves_is_noted():
     # Without a difference nobody is named.
     same = [row for row in rows if row[1] != "cid"]
     assert not [note for note in measured(same, n_images=20).notes if "other sessions" in note]
+
+
+def test_sessions_that_are_not_told_apart_are_noted():
+    rows = [(1, "ann", 1, 1, HERE), (1, "ann", 2, 1, HERE), (1, "bob", 1, 1, HERE)]
+    nested = document([rows[0], rows[1]])
+    for each, name in zip(nested["annotations"], ("ann", "bob"), strict=True):
+        each["attributes"] = {"annotator": name}
+        del each["annotator"]
+    notes = [
+        [note for note in bboxqa.read_coco(source, **more).notes if "key 'session'" in note]
+        for source, more in (
+            (document(rows), {}),
+            (document(rows), {"session_key": "session"}),
+            (document(rows[1:]), {}),
+            (nested, {}),
+        )
+    ]
+    assert notes[1:] == [[], [], []]
+    (found,) = notes[0]
+    assert "--session-key session tells repeated images from boxes drawn twice" in found

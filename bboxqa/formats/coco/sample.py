@@ -2,7 +2,7 @@
 
 import json
 import mmap
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +17,18 @@ _PIECE = 1 << 14
 def sample_annotations(path: Path) -> AnnotationColumns:
     """Return annotations from places spread evenly over a file; all of a file up to 500 kB."""
     builder = AnnotationsBuilder()
+    for records in sample_records(path):
+        builder.add(records)
+    return builder.done()
+
+
+def sample_records(path: Path) -> Generator[list[Any]]:
+    """Yield annotations as they stand, from one place after the other."""
     with (
         path.open("rb") as file,
         mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text,
     ):
-        for records in _pieces(text):
-            builder.add(records)
-    return builder.done()
+        yield from _pieces(text)
 
 
 def _pieces(text: Text) -> Iterator[list[Any]]:

@@ -25,6 +25,7 @@ from bboxqa.formats.dataset.predictions import (
 )
 from bboxqa.formats.dataset.sessions import read_sessions
 from bboxqa.formats.dataset.times import read_times, untimed_notes
+from bboxqa.formats.dataset.unused_sessions import session_notes
 from bboxqa.formats.inputs import as_paths, list_files
 from bboxqa.formats.registry import format_of
 from bboxqa.model.annotations import Dataset
@@ -144,6 +145,8 @@ def read_dataset(
     data = join(
         read, files, attributed, memory, min_annotators, asked, sessions=sessions, seconds=seconds
     )
+    if session_key is None and predictions is None:
+        data = replace(data, notes=(*data.notes, *session_notes(files, named)))
     if time_key is not None and seconds is not None:
         data = replace(data, notes=(*data.notes, *untimed_notes(seconds, time_key)))
     if predictions is not None:

@@ -1,0 +1,47 @@
+"""Sessions that annotations name, but that nobody asked to be told apart."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from bboxqa.formats.coco.sample import sample_records
+from bboxqa.formats.coco.strict import COCO
+from bboxqa.formats.registry import format_of
+
+_KEY = "session"
+
+
+def session_notes(paths: Iterable[Path], keys: Sequence[str]) -> Iterator[str]:
+    """Yield how to tell sessions apart, if an annotator annotated an image in several of them.
+
+    A sample of the annotations decides. `keys` may name their annotator.
+    """
+    if any(path.is_file() and format_of(path) is COCO and _has_two(path, keys) for path in paths):
+        yield (
+            f"annotations have a key '{_KEY}', and images were annotated again: --session-key "
+            f"{_KEY} tells repeated images from boxes drawn twice"
+        )
+
+
+def _has_two(path: Path, keys: Sequence[str]) -> bool:
+    """Return whether annotations of one image by one annotator are of two sessions."""
+    first: dict[tuple[str, ...], str] = {}
+    with closing(sample_records(path)) as pieces:
+        for records in pieces:
+            known = [record for record in records if record.get(_KEY) is not None]
+            if not known:
+                return False
+            for record in known:
+                cell = (repr(record["image_id"]), *(_value(record, key) for key in keys))
+                session = repr(record[_KEY])
+                if first.setdefault(cell, session) != session:
+                    return True
+    return False
+
+
+def _value(record: dict[str, Any], key: str) -> str:
+    """Return a value, or for "a.b" the one under b of the object under a, as text."""
+    first, _, rest = key.partition(".")
+    value = record.get(first)
+    return repr(value.get(rest) if rest and isinstance(value, dict) else value)
