@@ -87,6 +87,8 @@ class MatchedUnits:
         The pairs of one annotator in one image that reach the threshold: an object drawn twice.
     n_neighbours : (N,) int64
         How many annotations of the same annotator overlap each loosely.
+    matcher, threshold, category_lenient : str, float, bool
+        How the units were matched.
     missing : {"category", "ignore"}
         Whether a missing annotation is a value of its own.
     bootstrap, seed : int
@@ -101,6 +103,9 @@ class MatchedUnits:
     near: CandidatePairs
     own: CandidatePairs
     n_neighbours: IndexArray
+    matcher: str
+    threshold: float
+    category_lenient: bool
     missing: str
     bootstrap: int
     seed: int

@@ -75,9 +75,7 @@ def _vitality(matched: MatchedUnits) -> tuple[FloatArray, FloatArray]:
     drawn = np.bincount(matched.data.annotations.category).astype(np.float64)
     if matched.missing == "category" and not has_meaning(drawn):
         return np.full(n_annotators, np.nan), np.full((n_annotators, 2), np.nan)
-    found = vitality(
-        matched.reliability, n_annotators, matched.missing, matched.bootstrap, matched.seed
-    )
+    found = vitality(matched)
     return found.value, found.interval
 
 

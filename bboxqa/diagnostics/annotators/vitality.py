@@ -19,6 +19,7 @@ from bboxqa.core.arrays import (
     sum_by,
 )
 from bboxqa.diagnostics.annotators.cell_values import cell_values
+from bboxqa.diagnostics.annotators.rematched import Rematched, rematched
 from bboxqa.model.reliability import Cell, ReliabilityData
 from bboxqa.model.table import Categorical, Table
 from bboxqa.model.units import MatchedUnits
@@ -44,14 +45,41 @@ class LostCoincidences:
     """(E,) each. The parts of these losses: which loss, and in which image."""
 
 
-def lost_coincidences(data: ReliabilityData, n_annotators: int, missing: str) -> LostCoincidences:
+def lost_coincidences(
+    data: ReliabilityData, n_annotators: int, missing: str, again: Rematched
+) -> LostCoincidences:
     """Return what leaves the coincidences with each annotator, who is at most once in a unit.
 
     A unit that nobody else drew leaves with its annotator: for the others there is no such object.
-    So does a unit of two values, of which one alone is not pairable.
+    So does a unit of two values, of which one alone is not pairable. Images that are matched again
+    without the annotator are counted again.
     """
+    who, image, value, lost_marginal, lost_diagonal = _lost(data, n_annotators, missing, again)
     counts = unit_counts(data, missing)
     n_values = counts.n_values
+    key = who * n_values + value
+    keys, place = compact(key, n_annotators * n_values)
+    annotator, value = np.divmod(keys, max(n_values, 1))
+    marginal, diagonal = _sums(counts)
+    return LostCoincidences(
+        marginal=marginal,
+        diagonal=diagonal,
+        annotator=annotator,
+        value=value,
+        lost_marginal=sum_by(place, lost_marginal, len(keys)),
+        lost_diagonal=sum_by(place, lost_diagonal, len(keys)),
+        row=place,
+        image=image,
+        part_marginal=lost_marginal,
+        part_diagonal=lost_diagonal,
+    )
+
+
+def _lost(
+    data: ReliabilityData, n_annotators: int, missing: str, again: Rematched
+) -> tuple[IndexArray, IndexArray, IndexArray, FloatArray, FloatArray]:
+    """Return annotators, images and values, and what marginals and diagonals lose there."""
+    counts = unit_counts(data, missing)
     drawn = data.state == Cell.CATEGORY
     cells = np.flatnonzero((drawn | (missing == "category")) & (counts.size[data.unit] >= 2))
     unit = data.unit[cells]
@@ -67,21 +95,16 @@ def lost_coincidences(data: ReliabilityData, n_annotators: int, missing: str) ->
     gone = leaves[found.cell]
     lost_marginal = np.where(gone, number, number - stays)
     lost_diagonal = np.where(gone, before, before - after)
-    key = data.annotator[found.cell].astype(np.int64) * n_values + value
-    keys, place = compact(key, n_annotators * n_values)
-    annotator, value = np.divmod(keys, max(n_values, 1))
-    marginal, diagonal = _sums(counts)
-    return LostCoincidences(
-        marginal=marginal,
-        diagonal=diagonal,
-        annotator=annotator,
-        value=value,
-        lost_marginal=sum_by(place, lost_marginal, len(keys)),
-        lost_diagonal=sum_by(place, lost_diagonal, len(keys)),
-        row=place,
-        image=data.group[data.unit[found.cell]].astype(np.int64),
-        part_marginal=lost_marginal,
-        part_diagonal=lost_diagonal,
+    who = data.annotator[found.cell].astype(np.int64)
+    image = data.group[data.unit[found.cell]].astype(np.int64)
+    kept = np.flatnonzero(~again.holds(image, who, n_annotators))
+    of, new_value, new_marginal, new_diagonal = again.losses(data, missing)
+    return (
+        np.concatenate([who[kept], again.annotator[of]]),
+        np.concatenate([image[kept], again.image[of]]),
+        np.concatenate([value[kept], new_value]),
+        np.concatenate([lost_marginal[kept], new_marginal]),
+        np.concatenate([lost_diagonal[kept], new_diagonal]),
     )
 
 
@@ -100,7 +123,7 @@ def _sums(counts: UnitCounts) -> tuple[FloatArray, FloatArray]:
 class Vitality:
     """By how much pooled nominal alpha falls without each annotator; NaN where undefined.
 
-    The units stay those of everyone; one that nobody else drew leaves with its annotator.
+    Without an annotator, the others' annotations are matched again.
     """
 
     alpha: float
@@ -111,11 +134,11 @@ class Vitality:
     """(A,) and (A, 2) float64. Their difference, with its 95 % interval over images."""
 
 
-def vitality(
-    data: ReliabilityData, n_annotators: int, missing: str, bootstrap: int = 0, seed: int = 0
-) -> Vitality:
+def vitality(matched: MatchedUnits) -> Vitality:
     """Return the vitality of each annotator."""
-    lost = lost_coincidences(data, n_annotators, missing)
+    data, missing = matched.reliability, matched.missing
+    n_annotators = len(matched.data.annotator_names)
+    lost = lost_coincidences(data, n_annotators, missing, rematched(matched))
 
     def evaluate(*sums: FloatArray) -> FloatArray:
         alphas = _alphas(lost, *sums)
@@ -126,8 +149,8 @@ def vitality(
     sums = lost.marginal, lost.diagonal.sum(keepdims=True), lost.lost_marginal, lost_diagonal
     *without, alpha = _alphas(lost, *(each[:, None] for each in sums))[:, 0]
     value = alpha - np.array(without)
-    tables = _tables(lost, n_annotators, data, missing) if bootstrap else ()
-    interval = drawn_intervals(value, tables, evaluate, bootstrap, seed)
+    tables = _tables(lost, n_annotators, data, missing) if matched.bootstrap else ()
+    interval = drawn_intervals(value, tables, evaluate, matched.bootstrap, matched.seed)
     return Vitality(float(alpha), np.array(without), value, interval)
 
 
@@ -178,7 +201,8 @@ def category_vitality(matched: MatchedUnits) -> Table:
     """
     names, categories = matched.data.annotator_names, matched.data.category_names
     n_annotators = len(names)
-    lost = lost_coincidences(matched.reliability, n_annotators, matched.missing)
+    again = rematched(matched)
+    lost = lost_coincidences(matched.reliability, n_annotators, matched.missing, again)
     total = float(lost.marginal.sum())
     left = total - sum_by(lost.annotator, lost.lost_marginal, n_annotators)
     value, who = lost.value, lost.annotator

@@ -152,6 +152,7 @@ def _copies(
     """Yield annotators with many identical boxes, and alpha or F1 with only the first of them."""
     table, names = tables["copies"], matched.data.annotator_names
     what, value, _ = _leading(part)
+    vitality = tables["annotators"]["vitality"]
     for group in copied_groups(table, names):
         who = [names[place] for place in group.tolist()]
         pairs = [
@@ -164,6 +165,7 @@ def _copies(
                 f"{shares[0]:.0f} % of those that both drew"
             )
             reduced = f"without {who[1]}"
+            without = value - float(vitality[group[1]])
         else:
             low, high = f"{shares[0]:.0f}", f"{shares[-1]:.0f}"
             share = low if low == high else f"{low} to {high}"
@@ -172,7 +174,8 @@ def _copies(
                 "both drew"
             )
             reduced = f"with {who[0]} as the only one of them"
-        without = _without(matched, group[1:], what)
+        if len(group) > 2 or what == "F1":
+            without = _without(matched, group[1:], what)
         if not isnan(without):
             same = f"{without:.2f}" == f"{value:.2f}"
             end = "as well" if same else f"and not {value:.2f}"

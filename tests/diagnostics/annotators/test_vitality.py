@@ -4,35 +4,40 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.datasets import dataset
 from support.matched import matched, random_data
 
 from bboxqa.agreement.alpha.nominal import alpha_per_category, pooled_alpha
 from bboxqa.agreement.counts.coincidences import coincidences
-from bboxqa.agreement.counts.reliability_rows import from_units
 from bboxqa.diagnostics.annotators.rates import annotators
 from bboxqa.diagnostics.annotators.vitality import category_vitality, vitality
-from bboxqa.model.units import UnitTable
+from bboxqa.model.settings import AgreeSettings
+from bboxqa.pipelines.counting import ImagePart
+from bboxqa.pipelines.diagnosis.matched_units import matched_units
 
 
 def counted_again(units, out):
-    """Return the coincidences of the same units without an annotator, as of a new data set."""
+    """Return the coincidences of the data matched from scratch without an annotator."""
     data = units.data
-    kept = np.flatnonzero(data.annotations.annotator != out)
-    annotations = data.annotations.take(kept)
-    names, unit = np.unique(units.units.unit[kept], return_inverse=True)
-    assigned = np.delete(data.assigned, out, axis=1)
+    author = data.annotations.annotator
+    annotations = data.annotations.take(np.flatnonzero(author != out))
     author = annotations.annotator - (annotations.annotator > out)
-    annotations = replace(annotations, annotator=author.astype(np.int32))
-    table = UnitTable(unit, units.units.image[names])
-    n_categories = len(data.category_names)
-    return coincidences(from_units(annotations, table, assigned, n_categories), units.missing)
+    rest = replace(
+        data,
+        annotations=replace(annotations, annotator=author.astype(np.int32)),
+        assigned=np.delete(data.assigned, out, axis=1),
+        annotator_names=tuple(np.delete(np.array(data.annotator_names, object), out)),
+    )
+    part = ImagePart(rest, np.zeros(0, np.int32))
+    again = matched_units(part, AgreeSettings(bootstrap=0, missing=units.missing))
+    return coincidences(again.reliability, units.missing)
 
 
 @pytest.mark.parametrize("missing", ["category", "ignore"])
 @pytest.mark.parametrize(("seed", "n_annotators"), [(1, 2), (2, 3), (3, 3), (4, 5)])
 def test_alpha_without_each_annotator(seed, n_annotators, missing):
     units = matched(random_data(seed, n_annotators=n_annotators), missing=missing)
-    found = vitality(units.reliability, n_annotators, missing)
+    found = vitality(units)
     alpha, without = found.alpha, found.without
     assert alpha == pytest.approx(pooled_alpha(coincidences(units.reliability, missing)).value)
     again = [counted_again(units, out) for out in range(n_annotators)]
@@ -55,12 +60,29 @@ def test_units_that_nobody_else_drew_leave_with_their_annotator():
     # Ann and bob agree on everything; cid invents an object in each image.
     data = random_data(5, everyone=True)
     units = matched(data)
-    without = vitality(units.reliability, 3, "category").without
+    without = vitality(units).without
     rows = units.reliability
     kept = rows.take(np.flatnonzero(rows.annotator != 2))
     # Phantom units, which nobody who is left drew, would raise the agreement on "missing".
     phantom = pooled_alpha(coincidences(kept, "category")).value
     assert without[2] < phantom
+
+
+def test_who_draws_twice_separates_the_others_no_longer():
+    # Ann's two boxes are 12 px apart, and of bob's and cid's each matches another one of them.
+    rows = []
+    for image in range(6):
+        for n in range(3):
+            x = 100.0 * n
+            for who, shift in ((0, 0), (0, 12), (1, 0), (2, 12)):
+                if shift == 0 or who or image % 2:
+                    at = shift if image % 2 else 0
+                    rows.append((image, who, n % 2, (x + at, 0.0, 50.0, 50.0)))
+    units = matched(dataset(rows))
+    assert pooled_alpha(coincidences(units.reliability, "category")).value < 0.8
+    assert vitality(units).without[0] == 1
+    again = [pooled_alpha(counted_again(units, out)).value for out in range(3)]
+    assert vitality(units).without == pytest.approx(np.array(again))
 
 
 def test_the_interval_is_that_of_counting_drawn_images_again():

@@ -1,0 +1,128 @@
+"""Images that are matched again without an annotator who joined or separated what others drew."""
+
+import numpy as np
+
+from bboxqa.agreement.counts.coincidences import coincidences
+from bboxqa.agreement.counts.reliability_rows import from_units
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, frozen_arrays, rows
+from bboxqa.core.remembered import remembered
+from bboxqa.geometry.candidates import TOLERANCE
+from bboxqa.matching.match import match
+from bboxqa.model.annotations import Annotations
+from bboxqa.model.reliability import ReliabilityData
+from bboxqa.model.units import CandidatePairs, MatchedUnits
+
+
+@frozen_arrays
+class Rematched:
+    """V times an image without one annotator.
+
+    `data` has what the others said about its units; its groups are these V.
+    """
+
+    image: IndexArray
+    annotator: IndexArray
+    """(V,) int64. Sorted by image, then annotator."""
+    data: ReliabilityData
+
+    def holds(self, image: IndexArray, annotator: IndexArray, n_annotators: int) -> BoolArray:
+        """Return which combinations of an image and an annotator are among these."""
+        keys = self.image * n_annotators + self.annotator
+        found: BoolArray = np.isin(image * n_annotators + annotator, keys)
+        return found
+
+    def losses(
+        self, data: ReliabilityData, missing: str
+    ) -> tuple[IndexArray, IndexArray, FloatArray, FloatArray]:
+        """Return which of the V loses which value: marginals and diagonals, before less after."""
+        before, after = coincidences(data, missing), coincidences(self.data, missing)
+        start, stop = (
+            np.searchsorted(before.group, self.image, side) for side in ("left", "right")
+        )
+        place, offsets = rows(start, stop)
+        of = np.repeat(np.arange(len(self.image)), np.diff(offsets))
+        return (
+            np.concatenate([of, after.group]).astype(np.int64),
+            np.concatenate([before.value[place], after.value]).astype(np.int64),
+            _both(before.marginal[place], after.marginal),
+            _both(before.diagonal[place], after.diagonal),
+        )
+
+
+def _both(before: FloatArray, after: FloatArray) -> FloatArray:
+    return np.concatenate([before, -after])
+
+
+@remembered
+def rematched(matched: MatchedUnits) -> Rematched:
+    """Return the images whose units another annotator may have joined or separated, without them.
+
+    Elsewhere each box matches all others of its unit and no box outside, and all that remains of
+    the unit without an annotator is one unit still.
+    """
+    of, assigned = matched.data.annotations, matched.data.assigned
+    n_annotators = len(matched.data.annotator_names)
+    pairs = matched.near.take(matched.near.similarity >= matched.threshold - TOLERANCE)
+    open_rows = _in_open_groups(matched, pairs) & (assigned.sum(1) > 2)[of.image]
+    keys = np.unique(of.image[open_rows].astype(np.int64) * n_annotators + of.annotator[open_rows])
+    image, who = np.divmod(keys, max(n_annotators, 1))
+    annotations, kept_pairs = _without(of, pairs, image, who)
+    units = match(
+        annotations,
+        kept_pairs,
+        matched.matcher,
+        matched.threshold,
+        category_lenient=matched.category_lenient,
+    )
+    asked = assigned[image]
+    asked[np.arange(len(image)), who] = False
+    n_categories = len(matched.data.category_names)
+    return Rematched(image, who, from_units(annotations, units, asked, n_categories))
+
+
+def _in_open_groups(matched: MatchedUnits, pairs: CandidatePairs) -> BoolArray:
+    """Return the annotations in groups of matching boxes that are not one unit, (N,)."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    n = len(matched.data.annotations)
+    graph = csr_array((np.ones(len(pairs)), (pairs.left, pairs.right)), shape=(n, n))
+    n_groups, group = connected_components(graph, directed=False)
+    size = np.bincount(group, minlength=n_groups)
+    n_pairs = np.bincount(group[matched.pairs.left], minlength=n_groups)
+    is_open: BoolArray = (2 * n_pairs < size * (size - 1))[group]
+    return is_open
+
+
+def _without(
+    of: Annotations, pairs: CandidatePairs, image: IndexArray, who: IndexArray
+) -> tuple[Annotations, CandidatePairs]:
+    """Return what others drew in each image, which becomes an image of its own, and its pairs."""
+    place, number, start, offsets = _rows_of(of.image, image)
+    kept = of.annotator[place] != who[number]
+    new = np.cumsum(kept) - 1
+    drawn, at = place[kept], number[kept]
+    annotations = Annotations(
+        id=of.id[drawn],
+        image=at.astype(np.int32),
+        annotator=of.annotator[drawn],
+        category=of.category[drawn],
+        bbox=of.bbox[drawn],
+        iscrowd=of.iscrowd[drawn],
+    )
+    pair, number, _, _ = _rows_of(of.image[pairs.left], image)
+    shift = (offsets[:-1] - start)[number]
+    left, right = pairs.left[pair] + shift, pairs.right[pair] + shift
+    both = kept[left] & kept[right]
+    return annotations, CandidatePairs(
+        new[left[both]], new[right[both]], pairs.similarity[pair[both]]
+    )
+
+
+def _rows_of(
+    group: IntArray | IndexArray, wanted: IndexArray
+) -> tuple[IndexArray, IndexArray, IndexArray, IndexArray]:
+    """Return the rows of each wanted group, which one they are of, and where these begin."""
+    start, stop = (np.searchsorted(group, wanted, side) for side in ("left", "right"))
+    place, offsets = rows(start, stop)
+    return place, np.repeat(np.arange(len(wanted)), np.diff(offsets)), start, offsets
