@@ -26,7 +26,7 @@ RATES = ("f1", "miss_rate", "extra_rate", "class_share", "mean_similarity")
 def annotators(matched: MatchedUnits) -> Table:
     """Return how well each annotator agrees with the others, a row for each one.
 
-    Copies are left out (see `independent`), but for n and vitality.
+    Copies are left out (see `independent`), of n_images too, but not of n and vitality.
 
     Columns: annotator; n, the annotations that were compared, and n_images; vitality, by how much
     alpha falls without the annotator, NaN where alpha has no meaning; each of `RATES`; and the 95 %
