@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import bboxqa
+from bboxqa.diagnostics.annotators.rates import annotators
 from bboxqa.diagnostics.work.image_work import ImageWork, image_work
 from bboxqa.diagnostics.work.sessions import sessions_of
 from bboxqa.diagnostics.work.work import work
@@ -80,9 +81,11 @@ def one(seed: int) -> Run:
     """Measure a data set in which p03 tires, and one in which nobody does."""
     units = matched(seed, f"p03: miss={MISS} fatigue={FATIGUE}")
     table, truth = work(units), true_slopes(units)
-    said = " ".join(sentence.text for sentence in work_sentences({"work": table}))
-    still = work(matched(10_000 + seed, "p*: miss=0.1 jitter=1"))
-    last = " ".join(sentence.text for sentence in work_sentences({"work": still}))
+    people = annotators(units)
+    said = " ".join(each.text for each in work_sentences({"work": table, "annotators": people}))
+    alike = matched(10_000 + seed, "p*: miss=0.1 jitter=1")
+    still, people = work(alike), annotators(alike)
+    last = " ".join(each.text for each in work_sentences({"work": still, "annotators": people}))
     return Run(
         truth=truth,
         found={name: float(table[name][3]) for name in CHANGES},
