@@ -146,19 +146,18 @@ def shape_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
 
 
 def copy_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
-    """Yield which two annotators share boxes."""
+    """Yield which two annotators share boxes; of a group of all, a warning tells that."""
     table = tables["copies"]
+    if all_share_boxes(table, tables["annotators"]["annotator"].tolist()):
+        return
     found = bounds(table, "identical_share")
-    all_share = all_share_boxes(table, tables["annotators"]["annotator"].tolist())
     for place, more in most_named(np.flatnonzero(table["copied"]).tolist(), "copies"):
         first, second = table["annotator_1"][place], table["annotator_2"][place]
-        text = (
+        yield Sentence(
+            1.0,
             f"{first} and {second} share boxes: {found.percent(place)} of those that both drew are "
-            "identical"
+            f"identical; to judge annotators, those of {second} are left out there{more}",
         )
-        if not all_share:
-            text += f"; to judge annotators, those of {second} are left out there"
-        yield Sentence(1.0, text + more)
 
 
 def _above_all(own: Table) -> str:
