@@ -236,7 +236,7 @@ def test_failures_of_the_machine_are_tried_again(ran):
 
 def test_file_in_the_place_of_all_projects(root):
     write(root.parent / "out/projects", "in the way")
-    result = run(root)
+    result = run(root, force=True)
     assert {row.message for row in result.rows} == {"File exists"}
 
 
