@@ -68,7 +68,9 @@ def _ordered(one: int, other: int) -> tuple[int, int]:
     return (one, other) if one < other else (other, one)
 
 
-def neighbours(left: IntArray, right: IntArray, weight: IndexArray) -> dict[int, dict[int, int]]:
+def neighbours(
+    left: IntArray, right: IntArray, weight: IndexArray | IntArray
+) -> dict[int, dict[int, int]]:
     """Return the weights of links by both of their units."""
     near: dict[int, dict[int, int]] = {
         unit: {} for unit in np.unique(np.concatenate([left, right])).tolist()

@@ -80,8 +80,9 @@ class _Links:
     left: IntArray
     right: IntArray
     """(L,) int32. Each unit is named by the least of its K nodes; ``left < right``."""
-    weight: IndexArray
-    """(L,) int64. The sum of the weights of their pairs, or the least of them."""
+    weight: IndexArray | IntArray
+    """(L,) int64. The sum of the weights of their pairs, or the least of them. For single linkage,
+    (L,) int32: the greatest place of their pairs."""
     n_pairs: IntArray
     """(L,) int32. How many of their pairs reach the threshold."""
 
@@ -140,27 +141,32 @@ def _linked(
         chosen = np.flatnonzero(hard[pairs.left])
         units = _Units(annotations, nodes)
         left, right = place[pairs.left[chosen]], place[pairs.right[chosen]]
-        weight = weight[chosen]
+        value: IndexArray | IntArray = weight[chosen]
         if combine is _Combine.MOST:
-            weight = _places(units, left, right, weight)
-        links = _Links(left, right, weight, np.ones(len(chosen), np.int32))
-        del chosen, left, right, weight
+            value = _places(units, left, right, value)
+        one_pair = np.broadcast_to(np.int32(1), len(chosen))
+        links = _Links(left, right, value, one_pair)
+        del chosen, left, right, value
         _join_all(units, links, combine)
         first[nodes] = nodes[units.unit]
     return first
 
 
-def _places(units: _Units, left: IntArray, right: IntArray, weight: IndexArray) -> IndexArray:
+def _places(
+    units: _Units, left: IntArray, right: IntArray, weight: IndexArray | IntArray
+) -> IntArray:
     """Return the place of each link by weight, then from the last that is drawn to the first."""
     order = np.argsort(weight)
-    equal = np.diff(weight[order]) == 0
+    ordered = weight[order]
+    equal = ordered[1:] == ordered[:-1]
+    del ordered
     among = np.flatnonzero(np.append(equal, False) | np.append(False, equal))
     tied = order[among]
     ranks = units.rank[left[tied]], units.rank[right[tied]]
     drawn = np.minimum(*ranks) * len(units.rank) + np.maximum(*ranks)
     order[among] = tied[np.lexsort((-drawn, weight[tied]))]
-    places = np.empty(len(order), np.int64)
-    places[order] = np.arange(1, len(order) + 1)
+    places = np.empty(len(order), np.int32)
+    places[order] = np.arange(1, len(order) + 1, dtype=np.int32)
     return places
 
 
@@ -251,11 +257,12 @@ def _after(
 def _best_of_both(units: _Units, links: _Links, combine: _Combine) -> IndexArray:
     """Return the links that are the best ones of both of their units."""
     left, right = links.left, links.right
-    value: FloatArray = links.weight.astype(np.float64)
+    value: IndexArray | IntArray | FloatArray = links.weight
     if combine is _Combine.SUM:
+        value = value.astype(np.float64)
         for part in blocks(len(value)):
             value[part] /= units.size[left[part]] * units.size[right[part]]
-    best = np.zeros(len(units.size))
+    best = np.zeros(len(units.size), value.dtype)
     np.maximum.at(best, left, value)
     np.maximum.at(best, right, value)
     top = np.flatnonzero((value == best[left]) | (value == best[right]))

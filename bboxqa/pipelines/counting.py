@@ -18,6 +18,7 @@ from bboxqa.agreement.counts.object_counts import ObjectCounts, count_objects, j
 from bboxqa.agreement.counts.pair_counts import PairCounts, count_pairs, join_pairs
 from bboxqa.agreement.counts.reliability_rows import from_units
 from bboxqa.core.arrays import IntArray, frozen_arrays
+from bboxqa.core.blocks import blocks
 from bboxqa.core.errors import BboxqaError
 from bboxqa.core.memory import release_pages
 from bboxqa.core.types import Progress
@@ -201,7 +202,9 @@ def _counted(
     data, missing = part.data, settings.missing
     units, reliability = _matched(part, admissible, settings, settings.matcher, threshold)
     with_missing, classes = coincidences_both_ways(reliability)
-    inside = units.unit[admissible.left] == units.unit[admissible.right]
+    inside = np.empty(len(admissible), np.bool_)
+    for block in blocks(len(inside)):
+        inside[block] = units.unit[admissible.left[block]] == units.unit[admissible.right[block]]
     matched = admissible.take(np.flatnonzero(inside))
     similar = settings.similarity
     every = unit_pairs(data, units, matched, similar, all_touched=settings.all_touched)
