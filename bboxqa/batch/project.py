@@ -227,7 +227,7 @@ def _measured_into(
         reread = partial(_read_objects, project.files, memory=settings.memory)
         result = with_map_notes(result, data, reread, reading, memory=settings.memory)
         values = summary(result)
-        diagnosis = diagnosis_of(result, settings)
+        diagnosis, lacking = diagnosis_of(result, settings)
         documents = documents_of(result, values, diagnosis)
         write_folder(result, documents, folder, diagnosis=diagnosis, raw_csv=settings.raw_csv)
         write_agreement_page(documents, project, settings, folder)
@@ -250,7 +250,9 @@ def _measured_into(
         "mean_image_alpha": first["mean_image_alpha"],
         **_object_figures(first),
         "passed": not missed,
-        "message": "; ".join([*result.headlines, *([] if status == "ok" else [status]), *missed]),
+        "message": "; ".join(
+            [*result.headlines, *filter(None, ["" if status == "ok" else status, lacking]), *missed]
+        ),
     }
 
 

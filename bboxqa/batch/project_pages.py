@@ -8,7 +8,7 @@ from typing import Any
 
 from bboxqa.batch.projects.discovery import Project
 from bboxqa.batch.rows import Settings
-from bboxqa.core.errors import BboxqaError
+from bboxqa.core.errors import OutputError
 from bboxqa.model.diagnosis import Diagnosis
 from bboxqa.model.findings import FoundReport
 from bboxqa.report.agreement_result import AgreementResult
@@ -20,14 +20,14 @@ FINDINGS = "findings.html"
 _LISTED = 100
 
 
-def diagnosis_of(result: AgreementResult, settings: Settings) -> Diagnosis | None:
-    """Return what lowers agreement if there are pages; None if that needs too much memory."""
+def diagnosis_of(result: AgreementResult, settings: Settings) -> tuple[Diagnosis | None, str]:
+    """Return what lowers agreement if there are pages, and why it is not there if it is not."""
     if not settings.pages:
-        return None
+        return None, ""
     try:
-        return result.diagnose()
-    except BboxqaError:
-        return None
+        return result.diagnose(), ""
+    except OutputError as error:
+        return None, f"the page does not say what lowers agreement: {error}"
 
 
 def write_agreement_page(

@@ -2,7 +2,7 @@
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bboxqa.core.types import Steps
 from bboxqa.formats.annotations.columns import AnnotationFile
@@ -35,28 +35,10 @@ def translated_format(
     )
 
 
-def _read(
-    translate: "Translate",
-    path: Path,
-    /,
-    *,
-    keys: tuple[str, ...],
-    segmentation: bool,
-    digest: bool,
-    memory: int | None,
-    progress: Steps | None,
-) -> AnnotationFile:
+def _read(translate: "Translate", path: Path, /, **options: Any) -> AnnotationFile:
     from bboxqa.formats.translation.as_file import read_file
 
-    return read_file(
-        translate,
-        path,
-        keys=keys,
-        segmentation=segmentation,
-        digest=digest,
-        memory=memory,
-        progress=progress,
-    )
+    return read_file(translate, path, **options)
 
 
 def _document(
