@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 
 from bboxqa.core.arrays import ByteArray, frozen_arrays
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.libtiff import silent_libtiff
-from bboxqa.rules.facts.image_folder import ImageState, find_files, search_order
-from bboxqa.rules.facts.image_opening import (
+from bboxqa.core.image_opening import (
     MOST_PIXELS,
     MOST_WHOLE,
     RASTERS,
@@ -25,6 +23,8 @@ from bboxqa.rules.facts.image_opening import (
     reason_of,
     turn_of,
 )
+from bboxqa.core.libtiff import silent_libtiff
+from bboxqa.rules.facts.image_folder import ImageState, find_files, search_order
 
 # Darker and brighter values of images of more than 8 bits are shown as black and white.
 _PERCENTILES = (2, 98)

@@ -7,8 +7,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from bboxqa.core.libtiff import silent_libtiff
-from bboxqa.rules.facts.image_opening import (
+from bboxqa.core.image_opening import (
     MOST_PIXELS,
     MOST_WHOLE,
     ORIENTATION,
@@ -20,6 +19,7 @@ from bboxqa.rules.facts.image_opening import (
     reason_of,
     turn_of,
 )
+from bboxqa.core.libtiff import silent_libtiff
 
 _STARTS = {
     b"\xff\xd8\xff": "JPEG", b"\x89PNG\r\n\x1a\n": "PNG", b"GIF87a": "GIF", b"GIF89a": "GIF",
