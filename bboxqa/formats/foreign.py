@@ -105,7 +105,7 @@ _WHAT = {
     "CreateML": ("json of CreateML", "Export COCO json from the tool that wrote it."),
     "Supervisely": (
         "Supervisely's own json",
-        "Export the project from Supervisely as COCO, and name the json file inside.",
+        "`bboxqa agree` measures its boxes.",
     ),
     "Datumaro": (
         "Datumaro's own json",
@@ -124,7 +124,7 @@ _WHAT = {
 _TABLES = {".csv", ".tsv"}
 _TABLE = "Save the table as CSV in utf-8."
 # What to do with these is the same where a table is expected.
-_OWN_ADVICE = {"ELAN", "Label Studio"}
+_OWN_ADVICE = {"ELAN", "Label Studio", "Supervisely"}
 # Archives are tables of office programs here, and lists of numbers are tables.
 _READ_AS_TABLES = {"archive", "office", "table", "Parquet", "binary", "zeros", "YOLO"}
 

@@ -8,6 +8,7 @@ from bboxqa.formats.coco.archive import COCO_ARCHIVE
 from bboxqa.formats.coco.strict import COCO, is_surely_coco
 from bboxqa.formats.format import Format
 from bboxqa.formats.label_studio.studio import LABEL_STUDIO
+from bboxqa.formats.supervisely.project import SUPERVISELY
 
 GROUP = "bboxqa.formats"
 """Entry points of this group are the formats of other packages, by name."""
@@ -16,6 +17,7 @@ FORMATS: dict[str, Format] = {
     "coco": COCO,
     "coco-archive": COCO_ARCHIVE,
     "label-studio": LABEL_STUDIO,
+    "supervisely": SUPERVISELY,
 }
 
 
@@ -25,7 +27,7 @@ def names() -> tuple[str, ...]:
     Examples
     --------
     >>> names()
-    ('coco', 'coco-archive', 'label-studio')
+    ('coco', 'coco-archive', 'label-studio', 'supervisely')
     """
     return tuple(dict.fromkeys((*FORMATS, *plugins(GROUP))))
 

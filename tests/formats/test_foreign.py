@@ -44,11 +44,6 @@ FILES = [
     ),
     (
         "a.json",
-        '{"size": {}, "objects": [{"classTitle": "cat"}]}',
-        "is Supervisely's own json; expected COCO json",
-    ),
-    (
-        "a.json",
         '{"info": {}, "categories": {"label": {}}, "items": [{}]}',
         "is Datumaro's own json; expected COCO json",
     ),

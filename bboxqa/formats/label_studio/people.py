@@ -1,6 +1,6 @@
 """Who made an annotation in Label Studio."""
 
-from typing import Any
+from bboxqa.formats.translation.untrusted import plain_text
 
 
 def person(value: object, known: dict[str, str]) -> str:
@@ -30,18 +30,3 @@ def person(value: object, known: dict[str, str]) -> str:
         return name
     text = plain_text(value)
     return known.get(text, text)
-
-
-def plain_text(value: Any) -> str:
-    """Return a name or number as text; empty for anything else.
-
-    Examples
-    --------
-    >>> plain_text(" ann "), plain_text(7.0), plain_text(None)
-    ('ann', '7', '')
-    """
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if isinstance(value, bool) or not isinstance(value, str | int):
-        return ""
-    return str(value).strip()

@@ -8,9 +8,9 @@ import numpy as np
 
 from bboxqa.core.arrays import FloatArray
 from bboxqa.formats.label_studio.brush import MaskError, brush_mask
-from bboxqa.formats.label_studio.people import plain_text
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.translated import Record
+from bboxqa.formats.translation.untrusted import plain_text
 
 Value = dict[str, Any]
 _SHAPES = {"rectangle", "polygon", "ellipse", "brush", "keypoint"}

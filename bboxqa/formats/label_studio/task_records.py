@@ -11,7 +11,7 @@ from bboxqa.formats.annotations.records import whole_number
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.label_studio.brush import MaskError
 from bboxqa.formats.label_studio.image_paths import image_names
-from bboxqa.formats.label_studio.people import person, plain_text
+from bboxqa.formats.label_studio.people import person
 from bboxqa.formats.label_studio.regions import (
     EmptyMaskError,
     Region,
@@ -33,6 +33,7 @@ from bboxqa.formats.translation.translated import (
     Translated,
     Wanted,
 )
+from bboxqa.formats.translation.untrusted import plain_text
 
 TITLE = "Label Studio JSON"
 UNLABELLED = "(no label)"

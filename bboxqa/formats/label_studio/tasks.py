@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 
 from bboxqa.core.json_values import pointer_to
-from bboxqa.formats.label_studio.people import plain_text
 from bboxqa.formats.label_studio.plain_tasks import PlainResult, PlainTask, plain_task
 from bboxqa.formats.label_studio.task_images import images_of
+from bboxqa.formats.translation.untrusted import plain_text
 
 Value = dict[str, Any]
 _LISTS = ("annotations", "completions", "predictions")

@@ -4,6 +4,11 @@ from collections.abc import Hashable, Sequence
 
 from bboxqa.formats.document.origin import ToolDefect, Where
 from bboxqa.formats.translation.translated import Add, Record, Translated
+from bboxqa.formats.translation.untrusted import (
+    EmptyMaskProblemError,
+    MaskProblemError,
+    ValueProblemError,
+)
 
 _WINDOW = 4096
 
@@ -69,6 +74,15 @@ class Collector:
     def defect(self, code: str, message: str, where: Where, row: int = -1) -> None:
         """Add what is wrong with a record, or with the annotation in a row."""
         self._defects.append(ToolDefect(code, message, where, row))
+
+    def refuse(self, label: str, error: ValueProblemError, where: Where) -> None:
+        """Add why a shape cannot be read; what is left out then is named by `label`."""
+        if isinstance(error, EmptyMaskProblemError):
+            self.defect("T011", f"{label}: {error}", where)
+        elif isinstance(error, MaskProblemError):
+            self.defect("T008", f"{label}: the mask {error}", where)
+        else:
+            self.defect("T001", f"{label}: {error}", where)
 
     def done(self, notes: Sequence[str], named_by: str = "") -> Translated:
         """Hand on the last annotations, and return what belongs to all of them.

@@ -1,0 +1,1 @@
+"""Supervisely's projects of images."""

@@ -1,0 +1,84 @@
+"""The shapes of Supervisely."""
+
+from typing import Any
+
+import numpy as np
+
+from bboxqa.formats.translation import shapes
+from bboxqa.formats.translation.translated import Record
+from bboxqa.formats.translation.untrusted import (
+    EmptyMaskProblemError,
+    MaskProblemError,
+    ValueProblemError,
+    items,
+    mapping,
+    picture_mask,
+    plain_text,
+    points_of,
+)
+
+# Shapes that are kept and not compared, in words.
+_APART = {"point": "key point", "line": "polyline", "polyline": "polyline", "graph": "skeleton"}
+_MASKS = ("bitmap", "alpha_mask")
+
+
+def kind_of(figure: dict[str, Any], classes: dict[str, str]) -> str:
+    """Return the kind of a shape: what it says, else what its class has.
+
+    Old exports say it of classes only.
+    """
+    own = plain_text(figure.get("geometryType")) or plain_text(figure.get("shape"))
+    if own:
+        return own
+    if isinstance(figure.get("bitmap"), dict):
+        return "bitmap"
+    of_class = classes.get(plain_text(figure.get("classTitle")), "")
+    return of_class if of_class != "any" else ""
+
+
+def shape_of(
+    figure: dict[str, Any], kind: str, size: tuple[int, int] | None, *, outlines: bool
+) -> tuple[Record, int]:
+    """Return the keys of an annotation of COCO that say where a shape is, and its number of holes.
+
+    Raises ValueProblemError if its values are not as Supervisely writes them.
+    """
+    points = mapping(figure.get("points"))
+    if kind == "rectangle":
+        corners = points_of(points.get("exterior"), "points.exterior", least=2)
+        return {"bbox": shapes.bounds(corners)}, 0
+    if kind == "polygon":
+        return _polygons([points])
+    if kind == "multipolygon":
+        return _polygons(items(figure.get("parts")))
+    if kind in _MASKS:
+        return _mask(mapping(figure.get(kind) or figure.get("bitmap")), size, outlines), 0
+    if not kind:
+        raise ValueProblemError("has no geometryType, nor has its class one in meta.json")
+    return {"shape": _APART.get(kind, kind.replace("_", " "))}, 0
+
+
+def _polygons(parts: list[Any]) -> tuple[Record, int]:
+    if not parts:
+        raise ValueProblemError("has no parts")
+    rings = [points_of(mapping(part).get("exterior"), "points.exterior") for part in parts]
+    n_holes = sum(len(items(mapping(part).get("interior"))) for part in parts)
+    record: Record = {"bbox": shapes.bounds(np.concatenate(rings))}
+    return {**record, "segmentation": [shapes.ring(each) for each in rings]}, n_holes
+
+
+def _mask(bitmap: dict[str, Any], size: tuple[int, int] | None, outlines: bool) -> Record:
+    if size is None:
+        raise MaskProblemError("is in an image whose size the file does not say")
+    (origin,) = points_of([bitmap.get("origin")], "origin").astype(np.int64).tolist()
+    crop = picture_mask(bitmap.get("data"), size[0] * size[1], packed=True)
+    left, top = origin
+    if left < 0 or top < 0 or left + crop.shape[1] > size[0] or top + crop.shape[0] > size[1]:
+        found = f"{crop.shape[1]} × {crop.shape[0]} pixels at ({left}, {top})"
+        raise MaskProblemError(f"has {found}, beyond the image of {size[0]} × {size[1]}")
+    bbox = shapes.mask_bounds(crop, left, top)
+    if bbox is None:
+        raise EmptyMaskProblemError("the mask has no pixels")
+    if not outlines:
+        return {"bbox": bbox}
+    return {"bbox": bbox, "segmentation": shapes.mask(crop, left, top, *size)}

@@ -1,0 +1,212 @@
+"""From the files of a project of Supervisely to COCO records."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import msgspec
+
+from bboxqa.core.errors import DatasetError
+from bboxqa.core.text import count, one_line
+from bboxqa.formats.document.origin import Where
+from bboxqa.formats.supervisely.figures import kind_of, shape_of
+from bboxqa.formats.supervisely.project import META, looks_right
+from bboxqa.formats.translation.collector import Collector
+from bboxqa.formats.translation.json_files import begins, json_objects
+from bboxqa.formats.translation.members import Member, members_of
+from bboxqa.formats.translation.short_names import short_names
+from bboxqa.formats.translation.translated import Add, Record, Translated, Wanted
+from bboxqa.formats.translation.untrusted import (
+    ValueProblemError,
+    items,
+    mapping,
+    plain_text,
+    size_of,
+)
+
+TITLE = "Supervisely JSON"
+_UNLABELLED = "(no label)"
+_UNNAMED = "(not named)"
+_PERSON = re.compile(rb'"labelerLogin"\s*:\s*("(?:[^"\\]|\\.)*")')
+_TIMES = (("createdAt", "created_at"), ("updatedAt", "updated_at"))
+_SHAPES_WANTED = "Export the images of a project in Supervisely's format: meta.json and ann/*.json."
+
+
+def translate_project(path: Path, add: Add, wanted: Wanted) -> Translated:
+    """Translate a project, a dataset of it, or the annotations of one image.
+
+    Raises DatasetError if it has no annotations of images.
+    """
+    members = members_of(path)
+    files = _annotations_of(members)
+    records = _ProjectRecords(path, members, _people(files), add, wanted)
+    for number, (member, content) in enumerate(json_objects(files, records.into, TITLE), start=1):
+        records.add_image(member, content)
+        if wanted.progress is not None and number % 100 == 0:
+            wanted.progress(number, len(files))
+    return records.done()
+
+
+def _annotations_of(members: Sequence[Member]) -> list[Member]:
+    """Return the files with the annotations of images: those in folders "ann", if there are any."""
+    named = [each for each in members if each.name.endswith(".json") or not each.name]
+    inside = [each for each in named if PurePosixPath(each.name).parent.name == "ann"]
+    if inside and any(each.name != META for each in inside):
+        return [each for each in inside if PurePosixPath(each.name).name != META]
+    return [each for each in named if not each.name or begins(looks_right, each.head())]
+
+
+def _people(files: Sequence[Member]) -> set[str]:
+    """Return who is named in a project, before its objects are read."""
+    found = {text for member in files for text in _PERSON.findall(member.text())}
+    people = set()
+    for text in found:
+        try:
+            people.add(msgspec.json.decode(text, type=str).strip())
+        except msgspec.DecodeError:
+            continue
+    return people - {""}
+
+
+class _ProjectRecords:
+    """Makes COCO records of the files of images, and keeps what belongs to all of them."""
+
+    def __init__(
+        self,
+        path: Path,
+        members: Sequence[Member],
+        people: set[str],
+        add: Add,
+        wanted: Wanted,
+    ) -> None:
+        self.into = Collector(TITLE, add)
+        self._path = path
+        self._people = people
+        self._wanted = wanted
+        self._classes = _classes(members)
+        self._images: list[tuple[Record, str]] = []
+        self._tally: Counter[str] = Counter()
+
+    def add_image(self, member: Member, content: dict[str, Any]) -> None:
+        """Add the objects of an image."""
+        if "figures" in content or "frames" in content:
+            self._tally["other"] += 1
+            return
+        where = Where(member.name, "")
+        image = self.into.image(member.name, where)
+        size = mapping(content.get("size"))
+        pixels = size_of(size.get("width"), size.get("height"))
+        if pixels is not None:
+            image |= {"width": pixels[0], "height": pixels[1]}
+        self._images.append((image, self._name(member.name, content)))
+        if len(self._people) == 1:
+            image["annotators"] = sorted(self._people)
+        else:
+            # Supervisely does not say who was asked about an image.
+            del image["annotators"]
+        for _ in items(content.get("tags")):
+            self.into.annotation({"shape": "image tag"}, Where(member.name, "/tags"))
+        for place, figure in enumerate(items(content.get("objects"))):
+            at = Where(member.name, f"/objects/{place}")
+            label = f"{image_label(member, self._path)}, object {place + 1}"
+            if isinstance(figure, dict):
+                self._add_object(figure, image, pixels, label, at)
+            else:
+                self.into.defect("T001", f"{label}: expected an object of json", at)
+
+    def _name(self, name: str, content: dict[str, Any]) -> str:
+        """Return the name of an image with its datasets, which are folders inside of each other."""
+        if not name:
+            own = self._path.name.removesuffix(".gz").removesuffix(".json")
+            return plain_text(content.get("name")) or own
+        parts = PurePosixPath(name.removesuffix(".json")).parts
+        return "/".join(part for part in parts[:-1] if part not in {"ann", "datasets"}) + (
+            f"/{parts[-1]}"
+        )
+
+    def _add_object(
+        self,
+        figure: dict[str, Any],
+        image: Record,
+        pixels: tuple[int, int] | None,
+        label: str,
+        where: Where,
+    ) -> None:
+        kind = kind_of(figure, self._classes)
+        try:
+            shape, n_holes = shape_of(figure, kind, pixels, outlines=self._wanted.outlines)
+        except ValueProblemError as error:
+            self.into.refuse(label, error, where)
+            return
+        self._tally["holes"] += n_holes > 0
+        record = {**shape, "image_id": image["id"], **self._shared(figure, image, label, where)}
+        if "bbox" not in shape:
+            self.into.annotation(record, where)
+            return
+        name = plain_text(figure.get("classTitle"))
+        record["category_id"] = self.into.category(name or _UNLABELLED, where)
+        row = self.into.annotation(record, where)
+        if not name:
+            self.into.defect("T004", f"{label}: has no classTitle", where, row)
+
+    def _shared(self, figure: dict[str, Any], image: Record, label: str, where: Where) -> Record:
+        """Return who drew an object and when, and its id."""
+        shared: Record = {ours: figure[key] for key, ours in _TIMES if figure.get(key)}
+        shared["own_id"] = plain_text(figure.get("id")) or f"{where.member}{where.at}"
+        person = plain_text(figure.get("labelerLogin"))
+        if not self._people:
+            return shared
+        if not person:
+            person = _UNNAMED
+            self._tally["unnamed"] += 1
+            self.into.defect("T005", f"{label}: has no labelerLogin, as others have", where)
+            if "annotators" in image and person not in image["annotators"]:
+                image["annotators"] = [*image["annotators"], person]
+        return {**shared, "annotator": person}
+
+    def done(self) -> Translated:
+        """Return what belongs to all annotations; raise DatasetError if there are no images."""
+        if not self._images:
+            other = self._tally["other"]
+            held = f"{count(other, 'file')} of videos or point clouds" if other else "no images"
+            raise DatasetError(
+                [f"{self._path}: is a project of Supervisely with {held}; expected images"],
+                _SHAPES_WANTED,
+            )
+        names = short_names(name for _, name in self._images)
+        for image, name in self._images:
+            image["file_name"] = names[name]
+        return self.into.done([*self._notes()], "labelerLogin")
+
+    def _notes(self) -> list[str]:
+        words = (
+            ("other", "file", "of videos or point clouds left out"),
+            ("unnamed", "object", f"without labelerLogin, here by {_UNNAMED!r}"),
+            ("holes", "polygon", "with holes: the outer outlines are compared"),
+        )
+        return [
+            f"{count(self._tally[key], noun)} {rest}"
+            for key, noun, rest in words
+            if self._tally[key]
+        ]
+
+
+def image_label(member: Member, path: Path) -> str:
+    """Return what messages call the file of an image."""
+    return one_line(PurePosixPath(member.name).name or path.name)
+
+
+def _classes(members: Sequence[Member]) -> dict[str, str]:
+    """Return the shape of each class that meta.json lists; nothing without it."""
+    for member in members:
+        if PurePosixPath(member.name).name != META:
+            continue
+        try:
+            content = mapping(msgspec.json.decode(member.text()))
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return {}
+        listed = [mapping(each) for each in items(content.get("classes"))]
+        return {plain_text(each.get("title")): plain_text(each.get("shape")) for each in listed}
+    return {}

@@ -1,0 +1,76 @@
+"""Sources of json with one file for each image: in a folder, in an archive, or by itself."""
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from bboxqa.core.errors import DatasetError
+from bboxqa.formats.document.origin import Where
+from bboxqa.formats.format import Recognises
+from bboxqa.formats.translation.collector import Collector
+from bboxqa.formats.translation.heads import head_of, is_archive
+from bboxqa.formats.translation.members import Member, members_of
+from bboxqa.formats.translation.translated import BrokenTextError
+
+_AGAIN = "Export it again; the file may be cut off."
+# So many files of an archive are looked at.
+_LOOKED_AT = 50
+
+LooksRight = Callable[[bytes], bool]
+"""Returns whether text begins as a format does; blanks and byte order marks are gone."""
+
+
+def recognises_text(looks_right: LooksRight, suffix: str = ".json") -> Recognises:
+    """Return whether a file is of a format, or an archive with such a file."""
+    return partial(_recognises, looks_right, suffix)
+
+
+def _recognises(looks_right: LooksRight, suffix: str, path: Path) -> bool:
+    head = head_of(path)
+    if not is_archive(head):
+        return begins(looks_right, head)
+    try:
+        members = members_of(path)
+    except DatasetError:
+        return False
+    named = (each for each in members if each.name.endswith(suffix) or not each.name)
+    return any(begins(looks_right, each.head()) for each in islice(named, _LOOKED_AT))
+
+
+def begins(looks_right: LooksRight, head: bytes) -> bool:
+    """Return whether the beginning of a file is that of a format."""
+    return looks_right(head.replace(b"\0", b"").lstrip(b"\xef\xbb\xbf\xff\xfe").lstrip())
+
+
+def first_files(folder: Path, pattern: str, most: int = 5) -> Iterator[Path]:
+    """Yield some files of a folder that match a pattern, without sorting all of them."""
+    try:
+        yield from islice((each for each in folder.glob(pattern) if each.is_file()), most)
+    except OSError:
+        return
+
+
+def json_objects(
+    members: Iterable[Member], into: Collector, what: str
+) -> Iterator[tuple[Member, dict[str, Any]]]:
+    """Yield files, and the object in each; one that cannot be read is a defect.
+
+    Raises BrokenTextError if the only file of a source cannot be read.
+    """
+    for member in members:
+        try:
+            content = msgspec.json.decode(member.text())
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            if not member.name:
+                problem = f"{member.shown}: is {what} that cannot be read: {error}"
+                raise BrokenTextError([problem], _AGAIN, files=[Path(member.shown)]) from None
+            into.defect("T001", f"{member.name}: cannot be read: {error}", Where(member.name, ""))
+            continue
+        if isinstance(content, dict):
+            yield member, content
+        else:
+            into.defect("T001", f"{member.name}: expected an object", Where(member.name, ""))

@@ -1,0 +1,156 @@
+"""Values of files that somebody else wrote, checked before they are used."""
+
+import base64
+import binascii
+import io
+import warnings
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from bboxqa.core.arrays import BoolArray, FloatArray
+
+_LARGEST = 1e9
+_SHOWN = 40
+
+
+class ValueProblemError(ValueError):
+    """A value that is not what its tool writes; its text continues "object 7: "."""
+
+
+class MaskProblemError(ValueProblemError):
+    """A mask that cannot be decoded; its text continues "the mask "."""
+
+
+class EmptyMaskProblemError(ValueProblemError):
+    """A mask without pixels."""
+
+
+def plain_text(value: object) -> str:
+    """Return a name or number as text; empty for anything else.
+
+    Examples
+    --------
+    >>> plain_text(" ann "), plain_text(7.0), plain_text(None)
+    ('ann', '7', '')
+    """
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        return ""
+    return str(value).strip()
+
+
+def mapping(value: object) -> dict[str, Any]:
+    """Return an object of json; an empty one for anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def items(value: object) -> list[Any]:
+    """Return a list of json; an empty one for anything else."""
+    return value if isinstance(value, list) else []
+
+
+def number_of(value: object, name: str) -> float:
+    """Return a finite number; raise ValueProblemError for anything else.
+
+    Examples
+    --------
+    >>> number_of(3, "x")
+    3
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < _LARGEST:
+        shown = "missing" if value is None else repr(value)[:_SHOWN]
+        raise ValueProblemError(f"{name} is {shown}; expected a number")
+    return value
+
+
+def numbers_of(values: object, names: Sequence[str]) -> list[float]:
+    """Return the numbers under some keys of an object; raise ValueProblemError without them."""
+    given = mapping(values)
+    return [number_of(given.get(name), name) for name in names]
+
+
+def points_of(values: object, name: str = "points", *, least: int = 1) -> FloatArray:
+    """Return (K, 2) points; raise ValueProblemError for anything else.
+
+    Parameters
+    ----------
+    values : object
+        Expected is a list of ``[x, y]``, or of objects with the keys x and y.
+    name : str
+        What they are, for messages.
+    least : int
+        How many there have to be.
+
+    Examples
+    --------
+    >>> points_of([[1, 2], {"x": 3, "y": 4}]).tolist()
+    [[1.0, 2.0], [3.0, 4.0]]
+    """
+    if not isinstance(values, list) or len(values) < least:
+        found = "missing" if values is None else repr(values)[:_SHOWN]
+        raise ValueProblemError(f"{name} are {found}; expected {least} or more [x, y]")
+    pairs = [[p.get("x"), p.get("y")] if isinstance(p, dict) else p for p in values]
+    for pair, given in zip(pairs, values, strict=True):
+        if not isinstance(pair, list) or len(pair) != 2:
+            raise ValueProblemError(f"a point is {str(given)[:_SHOWN]}; expected [x, y]")
+        for each in pair:
+            number_of(each, "a coordinate")
+    return np.array(pairs, np.float64).reshape(-1, 2)
+
+
+def size_of(width: object, height: object) -> tuple[int, int] | None:
+    """Return the size of an image in pixels; None where a side is missing or is none.
+
+    Examples
+    --------
+    >>> size_of(640, 480.0), size_of(0, 480), size_of(None, None)
+    ((640, 480), None, None)
+    """
+    sides = (width, height)
+    for each in sides:
+        if isinstance(each, bool) or not isinstance(each, int | float) or not 1 <= each < 1 << 31:
+            return None
+    return int(width), int(height)  # type: ignore[call-overload]
+
+
+def picture_mask(text: object, most: int, *, packed: bool) -> BoolArray:
+    """Return the mask of a picture in base64: the pixels that are not transparent, or not black.
+
+    Parameters
+    ----------
+    text : object
+        Expected is base64 of a PNG.
+    most : int
+        It is refused if it has more pixels.
+    packed : bool
+        Whether the PNG is compressed once more, with zlib.
+
+    Raises
+    ------
+    MaskProblemError
+        If it is anything else.
+    """
+    from PIL import Image
+
+    if not isinstance(text, str):
+        raise MaskProblemError("is missing")
+    try:
+        data = base64.b64decode(text, validate=False)
+        if packed:
+            data = zlib.decompressobj().decompress(data, 8 * most + (1 << 16))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            picture = Image.open(io.BytesIO(data), formats=["PNG"])
+            if picture.width * picture.height > most:
+                raise MaskProblemError(f"has {picture.width} × {picture.height} pixels")
+            has_alpha = "A" in picture.getbands() or "transparency" in picture.info
+            flat = picture.convert("RGBA").getchannel("A") if has_alpha else picture.convert("L")
+    except (binascii.Error, zlib.error, OSError, SyntaxError, ValueError) as error:
+        if isinstance(error, MaskProblemError):
+            raise
+        raise MaskProblemError("is no PNG in base64") from None
+    return np.asarray(flat) > 0

@@ -1,0 +1,244 @@
+"""Projects of Supervisely: who drew, shapes, masks, nested datasets, and what is refused."""
+
+import base64
+import io
+import json
+import zipfile
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from support.tool_files import alone, asked, drawn, found, write
+
+from bboxqa import read_coco, validate
+from bboxqa.core.errors import DatasetError
+from bboxqa.formats.registry import format_of
+from bboxqa.model.run_lengths import decode_counts
+
+SHARED = Path(__file__).parents[4] / "shared/data/formats"
+needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of Supervisely here")
+META = {"classes": [{"title": "cat", "shape": "rectangle"}, {"title": "dog", "shape": "any"}]}
+# The example of Supervisely's documentation: the three pixels of the first row, the first of the
+# second, and three of the third.
+MASK = (
+    "eJzrDPBz5+WS4mJgYOD19HAJAtLMIMwIInOeqf8BUmwBPiGuQPr///9Lb86/C2QxlgT5BTM4PLuRBuTwebo4hlTMSa4"
+    "4cOHAB6DqY0yORgq8YkAZBk9XP5d1TglNANAFGzA="
+)
+
+
+def image(*objects, **more):
+    """Return the annotations of an image of 100 × 80 pixels."""
+    size = {"height": 80, "width": 100}
+    return {"description": "", "tags": [], "size": size, "objects": list(objects)} | more
+
+
+def box(who, *corners, label="cat", kind="rectangle", **more):
+    """Return a box by two of its corners."""
+    return {
+        "id": 7,
+        "geometryType": kind,
+        "labelerLogin": who,
+        "createdAt": "2021-05-12T08:53:14.856Z",
+        "classTitle": label,
+        "points": {"exterior": list(corners), "interior": []},
+    } | more
+
+
+def mask(data=MASK, origin=(10, 20), **more):
+    bitmap = {"data": data, "origin": list(origin)}
+    return (
+        {"geometryType": "bitmap", "labelerLogin": "ann", "classTitle": "cat"}
+        | {"bitmap": bitmap}
+        | more
+    )
+
+
+ANN = box("ann", [50, 40], [10, 20])
+BOB = box("bob", [10, 20], [52, 41], label="dog")
+
+
+def test_objects_are_by_those_who_drew_them(tmp_path):
+    files = {"meta.json": META, "ds0/ann/a.png.json": image(ANN, BOB)}
+    data = read_coco(write(tmp_path, **files), time_key="created_at")
+    assert drawn(data) == [
+        ("a.png", "ann", "cat", 10, 20, 40, 20),
+        ("a.png", "bob", "dog", 10, 20, 42, 21),
+    ]
+    assert data.attribution == "labelerLogin"
+    assert data.annotations.times.seconds.min() == 1620809594.856
+
+
+def test_who_was_asked_is_known_of_a_project_by_one_person_only(tmp_path):
+    one = {"meta.json": META, "ds0/ann/a.png.json": image(ANN), "ds0/ann/b.png.json": image()}
+    assert asked(alone(write(tmp_path / "one", **one))) == {"a.png": ["ann"], "b.png": ["ann"]}
+    two = one | {"ds0/ann/b.png.json": image(BOB), "ds0/ann/c.png.json": image()}
+    write(tmp_path / "two", **two)
+    with pytest.raises(DatasetError, match="2 annotators by labelerLogin"):
+        read_coco(tmp_path / "two")
+    assert asked(read_coco(tmp_path / "two", asked="all"))["b.png"] == ["ann", "bob"]
+
+
+def test_projects_of_several_people_are_joined(tmp_path):
+    for who, objects in (("ann", [ANN]), ("bob", [box("bob", [10, 20], [50, 40])])):
+        files = {"meta.json": META, "ds0/ann/a.png.json": image(*objects)}
+        write(tmp_path / who, **files, **{"ds0/ann/b.png.json": image()})
+    assert asked(read_coco(tmp_path)) == {"a.png": ["ann", "bob"], "b.png": ["ann", "bob"]}
+
+
+def test_where_nobody_is_named_a_folder_is_a_person(tmp_path):
+    for who in ("ann", "bob"):
+        write(
+            tmp_path / who,
+            **{"meta.json": META, "ds0/ann/a.png.json": image(box("", [1, 1], [9, 9]))},
+        )
+    data = read_coco(tmp_path)
+    assert data.annotator_names == ("ann", "bob")
+    assert found(tmp_path / "ann", "T005") == []
+
+
+def test_an_object_without_a_name_among_others_is_a_finding(tmp_path):
+    write(
+        tmp_path, **{"meta.json": META, "ds0/ann/a.png.json": image(ANN, box("", [1, 1], [9, 9]))}
+    )
+    assert read_coco(tmp_path).annotator_names == ("(not named)", "ann")
+    ((file, line, pointer, message),) = found(tmp_path, "T005")
+    assert (file, line, pointer) == (f"{tmp_path}/ds0/ann/a.png.json", 1, "/objects/1")
+    assert message == "a.png.json, object 2: has no labelerLogin, as others have"
+
+
+def test_nested_datasets_are_read(tmp_path):
+    files = {
+        "meta.json": META,
+        "ds0/ann/a.png.json": image(ANN),
+        "ds0/datasets/ds1/ann/a.png.json": image(ANN),
+        "ds0/datasets/ds1/ann/b.png.json": image(ANN),
+        "ds0/meta/a.png.json": {"objects": 1},
+        "key_id_map.json": {"objects": {}, "tags": {}},
+    }
+    assert alone(write(tmp_path, **files)).image_names == ("b.png", "ds0/a.png", "ds0/ds1/a.png")
+
+
+def test_polygons_have_parts_and_holes(tmp_path):
+    ring, hole = [[0, 0], [40, 0], [40, 40]], [[20, 10], [30, 10], [30, 20]]
+    part = {"exterior": [[50, 50], [60, 50], [60, 60]], "interior": []}
+    whole = {"exterior": ring, "interior": [hole]}
+    both = box("ann", kind="multipolygon", parts=[whole, part])
+    files = {"a.json": image(box("ann", kind="polygon", points=whole), both)}
+    data = alone(write(tmp_path, **files) / "a.json")
+    assert data.annotations.bbox.tolist() == [[0, 0, 40, 40], [0, 0, 60, 60]]
+    assert [len(data.annotations.segmentation.rings(row)) for row in (0, 1)] == [1, 2]
+    assert "2 polygons with holes: the outer outlines are compared" in data.notes
+
+
+def test_masks_are_read_at_their_origin(tmp_path):
+    data = alone(write(tmp_path, **{"a.json": image(mask())}) / "a.json")
+    assert data.annotations.bbox.tolist() == [[10, 20, 3, 3]]
+    # The whole first column and the rest of the first and third row: seven of nine pixels.
+    outlines = data.annotations.segmentation
+    counts = outlines.counts[outlines.counts_start[0] : outlines.counts_stop[0]].tobytes()
+    runs = decode_counts(counts)
+    pixels = np.repeat(np.arange(len(runs)) % 2 == 1, runs).reshape(100, 80).T
+    assert pixels[20:23, 10:13].tolist() == [[True] * 3, [True, False, False], [True] * 3]
+    assert pixels.sum() == 7
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "words"),
+    [
+        (mask(MASK[:40]), "T008", "the mask is no PNG in base64"),
+        (mask(None), "T008", "the mask is missing"),
+        (mask(origin=(98, 20)), "T008", "the mask has 3 × 3 pixels at (98, 20), beyond the image"),
+        (mask(origin=("x", 2)), "T001", "a coordinate is 'x'; expected a number"),
+        (box("ann", [1, 2]), "T001", "points.exterior are [[1, 2]]; expected 2 or more [x, y]"),
+        (box("ann", [1, 2], [3, None]), "T001", "a coordinate is missing; expected a number"),
+        (box("ann", [1, 2], [9, 9], kind=""), "T001", "has no geometryType, nor has its class"),
+        (box("ann", kind="multipolygon"), "T001", "has no parts"),
+        ("cat", "T001", "expected an object of json"),
+    ],
+)
+def test_what_cannot_be_read_stops_a_measurement(tmp_path, given, code, words):
+    path = write(tmp_path, **{"a.json": image(BOB, given)}) / "a.json"
+    ((_, _, pointer, message),) = found(path, code)
+    assert pointer == "/objects/1"
+    assert message.startswith(f"a.json, object 2: {words}")
+    with pytest.raises(DatasetError, match="object 2"):
+        alone(path)
+
+
+def test_a_mask_with_more_pixels_than_its_image_is_not_unpacked(tmp_path):
+    large = io.BytesIO()
+    Image.new("1", (5000, 5000)).save(large, "PNG")
+    data = base64.b64encode(zlib.compress(large.getvalue())).decode()
+    path = write(tmp_path, **{"a.json": image(mask(data))}) / "a.json"
+    ((_, _, _, message),) = found(path, "T008")
+    assert message == "a.json, object 1: the mask has 5000 × 5000 pixels"
+
+
+def test_an_empty_mask_is_left_out(tmp_path):
+    empty = io.BytesIO()
+    Image.new("1", (3, 3)).save(empty, "PNG")
+    data = base64.b64encode(zlib.compress(empty.getvalue())).decode()
+    path = write(tmp_path, **{"a.json": image(mask(data), BOB)}) / "a.json"
+    assert len(alone(path).annotations) == 1
+    ((_, _, pointer, _),) = found(path, "T011")
+    assert pointer == "/objects/0"
+
+
+def test_other_shapes_are_counted(tmp_path):
+    shapes = [box("ann", [1, 2], kind=kind) for kind in ("point", "line", "graph", "cuboid")]
+    path = write(tmp_path, **{"a.json": image(*shapes, ANN, tags=[{"name": "x"}])}) / "a.json"
+    (note,) = [each for each in alone(path).notes if "compared" in each]
+    assert sorted(note.replace(" and ", ", ").removesuffix(" are not compared").split(", ")) == [
+        "1 cuboid", "1 image tag", "1 key point", "1 polyline", "1 skeleton",
+    ]  # fmt: skip
+
+
+def test_old_exports_say_the_shape_of_classes_only(tmp_path):
+    old = box("ann", [1, 2], [9, 9])
+    del old["geometryType"]
+    files = {"meta.json": META, "ds0/ann/a.json": image(old)}
+    assert drawn(alone(write(tmp_path, **files))) == [("a", "ann", "cat", 1, 2, 8, 7)]
+
+
+def test_a_project_in_a_zip_is_read_in_place(tmp_path):
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("project/meta.json", json.dumps(META))
+        archive.writestr("project/ds0/ann/a.png.json", json.dumps(image(ANN, BOB)))
+    assert read_coco(tmp_path / "a.zip").image_names == ("a.png",)
+    assert format_of(tmp_path / "a.zip").name == "supervisely"
+
+
+def test_a_broken_file_of_a_project_is_named(tmp_path):
+    files = {"meta.json": META, "ds0/ann/a.json": image(ANN), "ds0/ann/b.json": '{"objects": ['}
+    write(tmp_path, **files)
+    ((file, _, _, message),) = found(tmp_path, "T001")
+    assert file == f"{tmp_path}/ds0/ann/b.json"
+    assert message.startswith("ds0/ann/b.json: cannot be read: ")
+
+
+def test_findings_stand_in_the_file_of_the_image(tmp_path):
+    text = json.dumps(image(ANN, box("ann", [90, 10], [140, 30])), indent=1)
+    write(tmp_path, **{"meta.json": META, "ds0/ann/a.png.json": text})
+    ((file, line, pointer, _),) = found(tmp_path, "B003")
+    assert (file, pointer) == (f"{tmp_path}/ds0/ann/a.png.json", "/objects/1")
+    assert text.splitlines()[line - 1] == "  {"
+
+
+def test_other_json_is_not_of_supervisely(tmp_path):
+    files = {
+        "coco.json": {"images": [], "objects": [{"classTitle": 1}], "size": 1},
+        "list.json": [image(ANN)],
+        "other.json": {"objects": [{"name": 1}]},
+    }
+    write(tmp_path, **files)
+    assert {format_of(each).name for each in tmp_path.iterdir()} == {"coco"}
+
+
+@needs_shared
+def test_point_clouds_are_refused():
+    with pytest.raises(DatasetError, match="with 2 files of videos or point clouds"):
+        alone(SHARED / "supervisely/point_clouds")
+    with pytest.raises(DatasetError, match="expected images"):
+        validate(SHARED / "supervisely/point_clouds")
