@@ -12,6 +12,7 @@ from bboxqa.cli.agree_options import (
     min_f1_option,
     reading_options,
 )
+from bboxqa.cli.named_files import named_files_option, source_of
 from bboxqa.cli.options import (
     agree_settings,
     files_argument,
@@ -32,13 +33,7 @@ if TYPE_CHECKING:
 @click.command()
 @files_argument()
 @comparing_options
-@click.option(
-    "--annotator",
-    "named",
-    multiple=True,
-    metavar="NAME=FILE",
-    help="File of one annotator; give one for each annotator.",
-)
+@named_files_option
 @reading_options
 @click.option(
     "--session-key",
@@ -129,7 +124,7 @@ def agree(
     if score is not None and predictions is None:
         raise click.UsageError("--score is for --predictions FILE, which is missing")
     settings = agree_settings(config, options)
-    source = _source(paths, named)
+    source = source_of(paths, named)
     if out is not None:
         from bboxqa.report.result_files import check_folder
 
@@ -234,24 +229,3 @@ def _write(
         write_result(documents, page)
         written.append(page.page)
     return written
-
-
-def _source(paths: tuple[Path, ...], named: tuple[str, ...]) -> Any:
-    """Return the files, or the annotators with their files."""
-    if bool(paths) == bool(named):
-        raise click.UsageError(
-            "name the files either as FILE… or as --annotator NAME=FILE, not both"
-            if paths
-            else "no file given; try: bboxqa agree export.json, or bboxqa example fruits"
-        )
-    if not named:
-        return paths
-    source = {}
-    for pair in named:
-        name, equals, file = pair.partition("=")
-        if not (name and equals and file):
-            raise click.UsageError(f"--annotator is {pair!r}; expected NAME=FILE")
-        if name in source:
-            raise click.UsageError(f"--annotator names {name!r} twice; expected one file each")
-        source[name] = Path(file)
-    return source
