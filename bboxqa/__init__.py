@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from bboxqa.model.settings import AgreeSettings, ValidateSettings
     from bboxqa.pipelines.agree import agree
     from bboxqa.pipelines.compare import compare
+    from bboxqa.pipelines.convert import Conversion, convert
     from bboxqa.pipelines.drawing.draw import draw
     from bboxqa.pipelines.plan import ImagePlan, plan
     from bboxqa.pipelines.read import read_coco
@@ -35,6 +36,7 @@ __all__ = [
     "BboxqaError",
     "ComparisonResult",
     "ConfigError",
+    "Conversion",
     "Dataset",
     "DatasetError",
     "Diagnosis",
@@ -49,6 +51,7 @@ __all__ = [
     "__version__",
     "agree",
     "compare",
+    "convert",
     "draw",
     "plan",
     "read_coco",
@@ -63,6 +66,7 @@ _HOME = {
     "BboxqaError": "bboxqa.core.errors",
     "ComparisonResult": "bboxqa.model.comparison",
     "ConfigError": "bboxqa.core.errors",
+    "Conversion": "bboxqa.pipelines.convert",
     "Dataset": "bboxqa.model.annotations",
     "DatasetError": "bboxqa.core.errors",
     "Diagnosis": "bboxqa.model.diagnosis",
@@ -77,6 +81,7 @@ _HOME = {
     "__version__": "bboxqa.core.version",
     "agree": "bboxqa.pipelines.agree",
     "compare": "bboxqa.pipelines.compare",
+    "convert": "bboxqa.pipelines.convert",
     "draw": "bboxqa.pipelines.drawing.draw",
     "plan": "bboxqa.pipelines.plan",
     "read_coco": "bboxqa.pipelines.read",

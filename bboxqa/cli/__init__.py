@@ -9,6 +9,7 @@ import click
 from bboxqa.cli.agree import agree
 from bboxqa.cli.batch import batch
 from bboxqa.cli.compare import compare
+from bboxqa.cli.convert import convert
 from bboxqa.cli.draw import draw
 from bboxqa.cli.example import example
 from bboxqa.cli.explain import explain
@@ -37,6 +38,8 @@ def cli() -> None:
       bboxqa report results/         a page of a result, with its worst images
       bboxqa compare before.json after.json
                                      what changed between two versions
+      bboxqa convert export.json out.json --to label-studio
+                                     write annotations for another tool
       bboxqa batch projects/         validate and measure many projects
       bboxqa plan export.json --target-width 0.05
                                      how many more images to annotate twice
@@ -52,6 +55,7 @@ def cli() -> None:
 
 cli.add_command(agree)
 cli.add_command(compare)
+cli.add_command(convert)
 cli.add_command(batch)
 cli.add_command(plan)
 cli.add_command(stats)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from bboxqa.core.types import Steps
 from bboxqa.formats.annotations.columns import AnnotationFile
@@ -81,6 +81,9 @@ class Format:
     recognises_folder : callable or None
         Called with the path of a folder; returns whether all of it is one source of this format.
         A folder of such folders, one for each person, is none. None if sources are files.
+    translate : callable or None
+        A `bboxqa.formats.translation.translated.Translate`: translates a source into records of
+        COCO, with all that `read` leaves out. None for COCO itself.
     """
 
     name: str
@@ -89,3 +92,4 @@ class Format:
     read: Reader
     document: DocumentReader | None = None
     recognises_folder: Recognises | None = None
+    translate: Callable[..., Any] | None = None

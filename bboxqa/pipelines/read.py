@@ -12,7 +12,7 @@ from bboxqa.core.errors import DatasetError, OtherKindError
 from bboxqa.core.json_values import document_bytes
 from bboxqa.core.types import AnyPath, Files, Progress
 from bboxqa.formats.dataset.predictions import Predictions
-from bboxqa.formats.dataset.reader import read_dataset
+from bboxqa.formats.dataset.reader import Check, read_dataset
 from bboxqa.formats.inputs import as_paths
 from bboxqa.formats.registry import format_of
 from bboxqa.geometry.similarities.registry import needs_outlines
@@ -159,13 +159,16 @@ def read_for(
     outlines: bool = False,
     predictions: Predictions | None = None,
     progress: Progress | None = None,
+    check: Check | None = None,
 ) -> Dataset:
     """Return the data set of files, checked for what would falsify agreement in it.
 
-    Outlines are read if the similarity needs them, or if they are asked for.
+    Outlines are read if the similarity needs them, or if they are asked for. `check` is called in
+    place of the checks that settings ask for.
     """
     outlines = outlines or needs_outlines(settings.similarity)
-    check = partial(check_files, boxes=not outlines, memory=memory) if settings.checks else None
+    if check is None and settings.checks:
+        check = partial(check_files, boxes=not outlines, memory=memory)
     return _read(
         source,
         memory,

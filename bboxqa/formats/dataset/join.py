@@ -67,7 +67,7 @@ def join(
         In which session and when each annotation was made, if that was read.
     """
     joined = Joined(dict(zip(files, paths, strict=True)))
-    labels = [[_label(image) for image in file.images] for file in files]
+    labels = [[image_label(image) for image in file.images] for file in files]
     renamed = _add_all_tables(joined, files, labels)
     annotator_names = _sort_annotators(attribution.names)
     indexed = [_index(joined, *pair) for pair in zip(files, labels, strict=True)]
@@ -181,7 +181,7 @@ def _add_tables(
         joined.categories.setdefault(clean(category.name), 0)
 
 
-def _label(image: Image) -> str:
+def image_label(image: Image) -> str:
     """Return the name of an image: its file name, or its id where it has none."""
     return clean(image.file_name or f"(id {image.id})")
 

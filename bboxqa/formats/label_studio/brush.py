@@ -1,5 +1,7 @@
 """Label Studio's masks: run lengths of the bytes of an RGBA picture, in a format of bits."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, ByteArray
@@ -87,3 +89,37 @@ def brush_mask(numbers: object, width: int, height: int) -> BoolArray:
             alpha[first:last] = bits.read_bytes(n)[3 - place % 4 :: 4] > 0
         place += n
     return alpha.reshape(height, width)
+
+
+_LENGTH_WIDTHS = (3, 4, 8, 16)
+
+
+def brush_numbers(mask: BoolArray) -> list[int]:
+    """Return the numbers under `rle` of a mask; `brush_mask` reads them.
+
+    Examples
+    --------
+    >>> mask = np.array([[False, True, True], [False, False, True]])
+    >>> bool((brush_mask(brush_numbers(mask), 3, 2) == mask).all())
+    True
+    """
+    flat = mask.ravel()
+    bits = [f"{4 * len(flat):032b}{7:05b}", *(f"{width - 1:04b}" for width in _LENGTH_WIDTHS)]
+    stops = np.append(np.flatnonzero(np.diff(flat)) + 1, len(flat))
+    starts = np.append(0, stops[:-1])
+    longest = 1 << _LENGTH_WIDTHS[-1]
+    for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
+        value = 255 if flat[start] else 0
+        # A run has four equal bytes for each pixel.
+        for n in _parts(4 * (stop - start), longest):
+            place = next(i for i, width in enumerate(_LENGTH_WIDTHS) if n <= 1 << width)
+            bits.append(f"1{place:02b}{n - 1:0{_LENGTH_WIDTHS[place]}b}{value:08b}")
+    text = "".join(bits)
+    text += "0" * (-len(text) % 8)
+    return list(int(text, 2).to_bytes(len(text) // 8, "big"))
+
+
+def _parts(total: int, longest: int) -> Iterator[int]:
+    while total > 0:
+        yield min(total, longest)
+        total -= longest

@@ -116,6 +116,8 @@ class _TaskRecords:
         if "file_name" not in record:
             record["file_name"] = ""
             self._addresses.append((record, key, task.label))
+            if size is None and not key.tag:
+                size = _said_size(task.data)
         if size is not None:
             record.setdefault("width", size[0])
             record.setdefault("height", size[1])
@@ -263,6 +265,14 @@ class _TaskRecords:
             record["file_name"] = f"{label}/{key.tag}" if key.tag else named
         self._tally["tag"] = sum(bool(key.tag) for _, key, _ in self._addresses)
         return self._into.done([*notes_of(self._tally, self._models)], "completed_by")
+
+
+def _said_size(data: dict[str, object]) -> tuple[int, int] | None:
+    """Return the size that the data of a task give, which say it where no region does."""
+    if len(images_of(data)) > 1:
+        return None
+    named = {f"original_{key}": data.get(key) for key in ("width", "height")}
+    return size_of(named)
 
 
 def _sizes_of(task: Task, images: dict[str, list[str]]) -> dict[ImageKey, tuple[int, int]]:

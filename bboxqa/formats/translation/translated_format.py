@@ -32,6 +32,7 @@ def translated_format(
         partial(_read, translate),
         document=partial(_document, translate),
         recognises_folder=recognises_folder,
+        translate=translate,
     )
 
 

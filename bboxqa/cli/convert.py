@@ -1,0 +1,61 @@
+"""`bboxqa convert`: annotations in the format of another tool."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from bboxqa.cli.agree_options import reading_options
+from bboxqa.cli.named_files import named_files_option, source_of
+from bboxqa.cli.options import completed
+
+
+@click.command()
+@click.argument("paths", nargs=-1, metavar="FILE…|DIR OUT", type=click.Path(path_type=Path))
+@click.option(
+    "--to",
+    required=True,
+    metavar="NAME",
+    shell_complete=completed("bboxqa.formats.writing.registry:names"),
+    help="Format of OUT: coco, label-studio, csv or parquet.",
+)
+@click.option(
+    "--lossy", is_flag=True, help="Leave out what the format cannot hold; by default it is refused."
+)
+@click.option("--force", is_flag=True, help="Replace OUT.")
+@click.option(
+    "--as-predictions",
+    is_flag=True,
+    help="For Label Studio: write predictions, each annotator as a model, to be corrected there.",
+)
+@named_files_option
+@reading_options
+def convert(*, paths: tuple[Path, ...], named: tuple[str, ...], to: str, **options: Any) -> int:
+    """Write annotations in the format of another tool.
+
+    \b
+      bboxqa convert export.json out.json --to label-studio
+      bboxqa convert ann.json bob.json all.json --to coco
+
+    FILE is what `bboxqa agree` reads. Who drew what, and who was asked about which image, are kept.
+    What the format cannot hold is listed, and refused without --lossy.
+
+    \b
+    Exit code 0: written. 2: could not write or run. 130: interrupted.
+    """  # noqa: D301 - click reads the sign
+    from bboxqa.cli.console import tracking
+    from bboxqa.pipelines.convert import convert as converted
+
+    if not paths or (len(paths) == 1 and not named):
+        raise click.UsageError("expected FILE and OUT; try: bboxqa convert export.json out.json")
+    *files, out = paths
+    given = {key: value for key, value in options.items() if value is not None}
+    given["pattern"] = given.pop("filter", None)
+    with tracking() as progress:
+        found = converted(source_of(tuple(files), named), out, to=to, progress=progress, **given)
+    for note in found.notes:
+        click.echo(f"note: {note}", err=True)
+    for loss in found.losses:
+        click.echo(f"left out: {loss}", err=True)
+    click.echo(f"Written: {found.path}: {found.in_words()}")
+    return 0

@@ -1,0 +1,1 @@
+"""Writing annotations in the formats of tools."""

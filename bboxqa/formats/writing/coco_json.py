@@ -1,0 +1,32 @@
+"""COCO json with annotators."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+import msgspec
+
+from bboxqa.formats.writing.content import Content
+from bboxqa.formats.writing.losses import Loss
+from bboxqa.formats.writing.outlines import area_of
+from bboxqa.formats.writing.writer import Options, Writer, Written
+
+
+def _losses(content: Content, _options: Options) -> Iterator[Loss]:
+    apart = Counter(each["shape"] for each in content.apart)
+    for shape, n in apart.most_common():
+        yield Loss(n, f"{shape}s", "COCO is written with boxes, polygons and masks only")
+
+
+def _files(content: Content, _options: Options) -> Iterator[Written]:
+    annotations = [{"iscrowd": 0, "area": area_of(each), **each} for each in content.annotations]
+    document = {
+        **content.top,
+        "images": content.images,
+        "categories": content.categories,
+        "annotations": annotations,
+    }
+    yield Written((), msgspec.json.encode(document))
+
+
+COCO_JSON = Writer("COCO", "file", (".json",), _losses, _files)
+"""All that was read, with `annotator` on annotations and `annotators` on images."""

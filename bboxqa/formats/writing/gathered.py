@@ -1,0 +1,215 @@
+"""From files of any format to what is written."""
+
+import json
+from collections.abc import Sequence
+from itertools import count as counting
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from bboxqa.core.memory import gc_paused
+from bboxqa.core.text import clean
+from bboxqa.formats.annotations.columns import AnnotationFile
+from bboxqa.formats.annotations.records import (
+    ANNOTATOR_KEYS,
+    ASKED_KEYS,
+    LISTS,
+    annotator_name,
+    whole_number,
+)
+from bboxqa.formats.coco.strict import COCO
+from bboxqa.formats.dataset.attribution import UNNAMED, Attribution
+from bboxqa.formats.dataset.join import image_label
+from bboxqa.formats.document.content import BYTE_ORDER_MARK
+from bboxqa.formats.document.origin import Where
+from bboxqa.formats.registry import format_of
+from bboxqa.formats.translation.translated import Translate, Wanted
+from bboxqa.formats.writing.content import Content, Record
+from bboxqa.model.annotations import Dataset
+
+_OF_TOOLS = "session"
+
+
+class Gathering:
+    """Keeps what was read of files, to make a `Content` of it and of their records.
+
+    `keep` is a check of `read_dataset`.
+    """
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+        self._paths: Sequence[Path] = ()
+        self._files: Sequence[AnnotationFile] = ()
+        self._authors: Sequence[list[str]] = ()
+        self._is_named = False
+
+    def keep(
+        self, paths: Sequence[Path], files: Sequence[AnnotationFile], attribution: Attribution
+    ) -> tuple[str, ...]:
+        """Keep what was read."""
+        self._paths, self._files = paths, files
+        names = np.array([*attribution.names, ""], object)
+        self._authors = [names[author].tolist() for author in attribution.author]
+        self._is_named = attribution.names != (UNNAMED,)
+        self.notes = [note for file in files for note in file.notes]
+        return ()
+
+    @gc_paused()
+    def content(self, data: Dataset) -> Content:
+        """Return the records of all files, joined as their data set is."""
+        joined = _Joined(data, is_named=self._is_named)
+        for path, file, authors in zip(self._paths, self._files, self._authors, strict=True):
+            joined.add(file, _records_of(path), authors)
+        return joined.done()
+
+
+def _records_of(path: Path) -> Record:
+    """Return the lists of COCO that a source has, or becomes."""
+    found = format_of(path)
+    if found.translate is not None:
+        return _translated(found.translate, path)
+    if found is COCO or found.document is None:
+        content = path.read_bytes()
+    else:
+        content = bytes(found.document(path).text[:])
+    content = content.removeprefix(BYTE_ORDER_MARK)
+    try:
+        records: Record = msgspec.json.decode(content)
+    except msgspec.DecodeError:
+        # Python's own decoder takes NaN, which is in no value that counts.
+        records = json.loads(content)
+    return records
+
+
+def _translated(translate: Translate, path: Path) -> Record:
+    boxed: list[Record] = []
+    apart: list[Record] = []
+
+    def add(records: Sequence[Record], _places: Sequence[Where]) -> None:
+        for record in records:
+            (boxed if "bbox" in record else apart).append(record)
+
+    found = translate(path, add, Wanted())
+    for number, record in enumerate(boxed, start=1):
+        record.setdefault("id", number)
+        record.pop(_OF_TOOLS, None)
+    lists = {"images": found.images, "categories": found.categories, "annotations": boxed}
+    return {**lists, "apart": apart}
+
+
+class _Joined:
+    """The records of all files, while they are added."""
+
+    def __init__(self, data: Dataset, *, is_named: bool) -> None:
+        self._data = data
+        self._is_named = is_named
+        self._places = {name: place for place, name in enumerate(data.image_names)}
+        self._images: dict[str, Record] = {}
+        self._categories: dict[str, Record] = {}
+        self._annotations: list[tuple[Record, str, str]] = []
+        self._apart: list[Record] = []
+        self._tops: list[Record] = []
+
+    def add(self, file: AnnotationFile, records: Record, authors: Sequence[str]) -> None:
+        """Add the records of a file, in the order in which its columns have them."""
+        label_of: dict[int, str] = {}
+        for image, record in zip(file.images, records["images"], strict=True):
+            label = image_label(image)
+            label_of[int(image.id)] = label
+            known = {key: each for key, each in record.items() if each is not None}
+            if image.file_name:
+                known["file_name"] = image.file_name
+            self._images[label] = {**known, **self._images.get(label, {"id": int(image.id)})}
+        category_of: dict[int, str] = {}
+        for category, record in zip(file.categories, records["categories"], strict=True):
+            name = clean(category.name)
+            category_of[int(category.id)] = name
+            self._categories.setdefault(name, {**record, "id": int(category.id), "name": name})
+        columns = file.columns
+        rows = zip(
+            records["annotations"],
+            columns.id.tolist(),
+            columns.image_id.tolist(),
+            columns.category_id.tolist(),
+            columns.bbox.tolist(),
+            authors,
+            strict=True,
+        )
+        for record, own, image_id, category_id, bbox, author in rows:
+            whole = _annotation(record, own, bbox, author if self._is_named else "")
+            self._annotations.append((whole, label_of[image_id], category_of[category_id]))
+        self._apart += records.get("apart", ())
+        self._tops.append({key: each for key, each in records.items() if key not in _KNOWN})
+
+    def done(self) -> Content:
+        """Return all of it, with ids that are unique."""
+        images, asked = self._with_asked()
+        _number(images)
+        categories = list(self._categories.values())
+        _number(categories)
+        image_ids = {name: each["id"] for name, each in self._images.items()}
+        category_ids = {name: each["id"] for name, each in self._categories.items()}
+        annotations = []
+        for record, label, category in self._annotations:
+            record["image_id"], record["category_id"] = image_ids[label], category_ids[category]
+            annotations.append(record)
+        _own_numbers(annotations)
+        _number(annotations)
+        top = self._tops[0] if len(self._tops) == 1 else {}
+        return Content(images, categories, annotations, self._apart, asked, top)
+
+    def _with_asked(self) -> tuple[list[Record], list[list[str]]]:
+        """Return the images, and who was asked about each of them."""
+        data, asked = self._data, []
+        for label, record in self._images.items():
+            for key in (*ASKED_KEYS, "annotator"):
+                record.pop(key, None)
+            place = self._places[label]
+            names = [data.annotator_names[each] for each in np.flatnonzero(data.assigned[place])]
+            is_listed = data.unlisted is None or not data.unlisted[place]
+            asked.append(names if self._is_named else [])
+            if is_listed and self._is_named:
+                record["annotators"] = names
+        return list(self._images.values()), asked
+
+
+_KNOWN = (*LISTS, "apart")
+
+
+def _annotation(record: Record, own: int, bbox: list[float], author: str) -> Record:
+    """Return the record of an annotation with its values as they are understood."""
+    whole = {key: each for key, each in record.items() if each is not None}
+    whole["id"] = own
+    if not all(type(each) in (int, float) for each in whole["bbox"]):
+        whole["bbox"] = bbox
+    if not whole.get("iscrowd"):
+        whole.pop("iscrowd", None)
+    if not author:
+        return whole
+    for key in ANNOTATOR_KEYS:
+        if key in whole and annotator_name(whole[key]) == author:
+            del whole[key]
+    inside = whole.get("attributes")
+    if isinstance(inside, dict) and annotator_name(inside.get("annotator")) == author:
+        whole["attributes"] = {key: each for key, each in inside.items() if key != "annotator"}
+        if not whole["attributes"]:
+            del whole["attributes"]
+    whole["annotator"] = author
+    return whole
+
+
+def _own_numbers(annotations: Sequence[Record]) -> None:
+    """Use the ids that a tool shows where they are whole numbers, and unique."""
+    numbers = [whole_number(each.get("own_id")) for each in annotations]
+    if None not in numbers and len(set(numbers)) == len(numbers):
+        for each, number in zip(annotations, numbers, strict=True):
+            each["id"] = number
+            del each["own_id"]
+
+
+def _number(records: Sequence[Record]) -> None:
+    """Number records anew if two of them have one id."""
+    if len({each["id"] for each in records}) < len(records):
+        for each, number in zip(records, counting(1), strict=False):
+            each["id"] = number

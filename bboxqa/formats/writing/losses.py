@@ -1,0 +1,124 @@
+"""What a format cannot hold."""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from bboxqa.core.text import one_line
+from bboxqa.formats.writing.content import Content, Record, image_name, shown_id
+
+_OF_ANNOTATIONS = {"id", "own_id", "image_id", "category_id", "bbox", "annotator", "area"}
+_OF_IMAGES = {"id", "file_name", "width", "height", "annotators"}
+_OF_CATEGORIES = {"id", "name"}
+# What follows from other keys, or says nothing.
+_DERIVED = {"num_keypoints", "segmentation", "iscrowd"}
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """One kind of what a format cannot hold."""
+
+    n: int
+    what: str
+    """In plural, such as "polygons"."""
+    why: str
+    example: str = ""
+
+    def __str__(self) -> str:
+        noun = self.what if self.n != 1 else singular(self.what)
+        such = "such as " * (self.n > 1)
+        return f"{self.n:,} {noun}{f' ({such}{self.example})' * bool(self.example)}: {self.why}"
+
+
+def singular(what: str) -> str:
+    """Return a plural noun, and what follows it, in singular.
+
+    Examples
+    --------
+    >>> singular("boxes that are turned"), singular("categories"), singular("masks")
+    ('box that is turned', 'category', 'mask')
+    """
+    first, _, rest = what.partition(" ")
+    for plural, single in (("boxes", "box"), ("ies", "y"), ("s", "")):
+        if first.endswith(plural):
+            first = first[: -len(plural)] + single
+            break
+    words = {"are": "is", "have": "has", "differ": "differs"}
+    return " ".join([first, *(words.get(word, word) for word in rest.split())])
+
+
+def losses_of(lost: Sequence[Record], what: str, why: str) -> Iterator[Loss]:
+    """Yield the loss of some annotations, if there are any."""
+    if lost:
+        yield Loss(len(lost), what, why, f"annotation {one_line(shown_id(lost[0]))}")
+
+
+def common_losses(
+    content: Content,
+    title: str,
+    *,
+    annotations: Collection[str] = (),
+    images: Collection[str] = (),
+    categories: Collection[str] = (),
+    crowds: bool = False,
+    unasked: bool = False,
+) -> Iterator[Loss]:
+    """Yield what most formats cannot hold.
+
+    Parameters
+    ----------
+    content : Content
+    title : str
+        The format, as messages name it.
+    annotations, images, categories : collection of str
+        The keys of records that it holds besides those of all formats.
+    crowds : bool
+        Whether it marks groups of objects.
+    unasked : bool
+        Whether it holds images about which nobody was asked.
+    """
+    why = f"{title} has no place for it"
+    apart = Counter(each["shape"] for each in content.apart)
+    for shape, n in apart.most_common():
+        yield Loss(n, f"{shape}s", f"{title} is written with boxes, polygons and masks only")
+    if not crowds:
+        crowd = [each for each in content.annotations if "iscrowd" in each]
+        yield from losses_of(crowd, "crowds", f"{title} has no mark of a group")
+    if not unasked and content.annotators:
+        places = [place for place, names in enumerate(content.asked) if not names]
+        if places:
+            some = "images that are by nobody"
+            first = one_line(image_name(content.images[places[0]]))
+            yield Loss(len(places), some, f"{title} holds images of an annotator", first)
+    known = {*_OF_ANNOTATIONS, *_DERIVED, *annotations}
+    yield from _keys(content.annotations, known, "annotations", why, shown_id)
+    yield from _keys(content.images, {*_OF_IMAGES, *images}, "images", why, image_name)
+    known = {*_OF_CATEGORIES, *categories}
+    yield from _keys(content.categories, known, "categories", why, lambda each: str(each["name"]))
+
+
+def _keys(
+    records: Iterable[Record],
+    known: set[str],
+    noun: str,
+    why: str,
+    name: Callable[[Record], str],
+) -> Iterator[Loss]:
+    """Yield a loss for each key that is not held."""
+    n_of: Counter[str] = Counter()
+    first: dict[str, str] = {}
+    for record in records:
+        for key in record.keys() - known:
+            if _says_something(key, record[key]):
+                n_of[key] += 1
+                first.setdefault(key, name(record))
+    for key in sorted(n_of):
+        example = f"{singular(noun)} {one_line(first[key])}"
+        yield Loss(n_of[key], f"{noun} with {one_line(key)!r}", why, example)
+
+
+def _says_something(key: str, value: object) -> bool:
+    """Return whether a value is more than empty; the angle of a box belongs to its outline."""
+    if key == "attributes" and isinstance(value, dict):
+        return bool(value.keys() - {"rotation"})
+    return value not in ("", [], {})

@@ -1,0 +1,33 @@
+"""Formats to write by name; a new one is a module of this folder and one line here."""
+
+from bboxqa.core.errors import ConfigError
+from bboxqa.core.text import unknown_name
+from bboxqa.formats.writing.box_tables import CSV, PARQUET
+from bboxqa.formats.writing.coco_json import COCO_JSON
+from bboxqa.formats.writing.studio_json import STUDIO_JSON
+from bboxqa.formats.writing.writer import Writer
+
+WRITERS: dict[str, Writer] = {
+    "coco": COCO_JSON,
+    "label-studio": STUDIO_JSON,
+    "csv": CSV,
+    "parquet": PARQUET,
+}
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all formats that are written.
+
+    Examples
+    --------
+    >>> names()
+    ('coco', 'label-studio', 'csv', 'parquet')
+    """
+    return tuple(WRITERS)
+
+
+def writer(name: str) -> Writer:
+    """Return the writer of a name; raise ConfigError if there is none."""
+    if name not in WRITERS:
+        raise ConfigError(f"to {unknown_name(name, names())}")
+    return WRITERS[name]

@@ -1,0 +1,173 @@
+"""Label Studio's json: a task for each image."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+import numpy as np
+
+from bboxqa.core.text import one_line
+from bboxqa.formats.label_studio.brush import brush_numbers
+from bboxqa.formats.label_studio.image_paths import image_names, is_image
+from bboxqa.formats.label_studio.people import person
+from bboxqa.formats.label_studio.studio_notes import GROUND_TRUTH
+from bboxqa.formats.writing.content import Content, Record, image_name, shown_id
+from bboxqa.formats.writing.losses import Loss, common_losses, losses_of
+from bboxqa.formats.writing.outlines import (
+    Kind,
+    kind_of,
+    outline_losses,
+    rings_of,
+    rotated,
+    runs_of,
+)
+from bboxqa.formats.writing.writer import Options, Writer, Written
+
+_TITLE = "Label Studio"
+_HELD: tuple[Kind, ...] = ("rotated", "polygon", "mask")
+_TIMES = ("created_at", "updated_at", "lead_time")
+_BEGUN = "prediction"
+_CONTROLS = {"rectangle": "label", "polygon": "polygon", "brush": "brush"}
+# Signs of an address that need no escape.
+_PLAIN = re.compile(r"[^\w/.~+,@()-]")
+
+
+def _losses(content: Content, options: Options) -> Iterator[Loss]:
+    times = () if options.as_predictions else _TIMES
+    yield from outline_losses(content, _TITLE, _HELD)
+    yield from common_losses(content, _TITLE, annotations=("score", "source", *times), unasked=True)
+    apart = _differing(content, times)
+    why = f"{_TITLE} holds one for all that an annotator drew in an image"
+    yield from losses_of(apart, "times that differ", why)
+    others = [each for each in content.annotations if each.get("source", _BEGUN) != _BEGUN]
+    yield from losses_of(others, "sources", f"{_TITLE} only knows accepted predictions")
+    yield from _name_losses(content, options)
+
+
+def _name_losses(content: Content, options: Options) -> Iterator[Loss]:
+    """Yield names and ids that would be read as others."""
+    names = [image_name(each) for each in content.images]
+    read = image_names(map(_address, names))
+    lost = [name for name in names if read[_address(name)] != name]
+    if lost:
+        why = f"{_TITLE} names images by the path of an address"
+        yield Loss(len(lost), "names of images", why, one_line(lost[0]))
+    lost = [str(each["id"]) for each in content.images if not 0 < each["id"] < 1 << 53]
+    if lost:
+        yield Loss(len(lost), "ids of images", f"{_TITLE} numbers tasks from 1", lost[0])
+    lost = [name for name in content.annotators if _read_person(name, options) != name]
+    if lost:
+        why = f"{_TITLE} would show another name"
+        yield Loss(len(lost), "names of annotators", why, one_line(lost[0]))
+    lost = [name for name in content.category_names.values() if name.strip() != name]
+    if lost:
+        why = f"{_TITLE} strips blanks from labels"
+        yield Loss(len(lost), "names of categories", why, repr(lost[0]))
+
+
+def _read_person(name: str, options: Options) -> str:
+    if options.as_predictions:
+        return f"model {name}" if name.isdecimal() else name.strip()
+    return name if name == GROUND_TRUTH else person(_person(name), {})
+
+
+def _person(name: str) -> object:
+    """Return an annotator as Label Studio writes people: by number, or by e-mail."""
+    return int(name) if name.isdecimal() and str(int(name)) == name else {"email": name}
+
+
+def _address(name: str) -> str:
+    address = _PLAIN.sub(lambda found: quote(found[0]), name)
+    return address if is_image("image", address) else quote(name)
+
+
+def _differing(content: Content, keys: Sequence[str]) -> list[Record]:
+    """Return the annotations with other times than the first by the annotator in the image."""
+    found = []
+    for of_image in content.by_image.values():
+        for drawn in of_image.values():
+            first = [drawn[0].get(key) for key in keys]
+            found += [each for each in drawn if [each.get(key) for key in keys] != first]
+    return found
+
+
+def _files(content: Content, options: Options) -> Iterator[Written]:
+    drawn_in = {each["image_id"] for each in content.annotations}
+    content.check_sizes(_TITLE, drawn_in)
+    encode = msgspec.json.Encoder().encode
+    tasks = (encode(_task(content, place, options)) for place in range(len(content.images)))
+    yield Written((), b"[" + b",\n".join(tasks) + b"]\n")
+
+
+def _task(content: Content, place: int, options: Options) -> Record:
+    image = content.images[place]
+    data = {"image": _address(image_name(image))}
+    data |= {key: image[key] for key in ("width", "height") if key in image}
+    task: Record = {"id": image["id"], "data": data, "annotations": []}
+    works = content.works(place)
+    if options.as_predictions:
+        task["predictions"] = [_prediction(content, image, *work) for work in works]
+    else:
+        task["annotations"] = [_work(content, image, *work) for work in works]
+    return task
+
+
+def _work(content: Content, image: Record, name: str, drawn: Sequence[Record]) -> Record:
+    work: Record = {"was_cancelled": False, "ground_truth": name == GROUND_TRUTH}
+    if name and name != GROUND_TRUTH:
+        work["completed_by"] = _person(name)
+    for key in _TIMES:
+        if drawn and key in drawn[0]:
+            work[key] = drawn[0][key]
+    return work | {"result": [_region(content, image, each) for each in drawn]}
+
+
+def _prediction(content: Content, image: Record, name: str, drawn: Sequence[Record]) -> Record:
+    scores = [each["score"] for each in drawn if isinstance(each.get("score"), int | float)]
+    found: Record = {"model_version": name or "predictions"}
+    if scores:
+        found["score"] = sum(scores) / len(scores)
+    return found | {"result": [_region(content, image, each) for each in drawn]}
+
+
+def _region(content: Content, image: Record, annotation: Record) -> Record:
+    kind, value = _shape(annotation, image["width"], image["height"])
+    name = content.category_names[annotation["category_id"]]
+    region: Record = {
+        "id": shown_id(annotation),
+        "type": f"{kind}labels",
+        "from_name": _CONTROLS[kind],
+        "to_name": "image",
+        "original_width": int(image["width"]),
+        "original_height": int(image["height"]),
+        "image_rotation": 0,
+        "value": {**value, f"{kind}labels": [name]},
+    }
+    if isinstance(annotation.get("score"), int | float):
+        region["score"] = annotation["score"]
+    if annotation.get("source") == _BEGUN:
+        region["origin"] = _BEGUN
+    return region
+
+
+def _shape(annotation: Record, width: float, height: float) -> tuple[str, dict[str, Any]]:
+    """Return the kind of a region, and where it is, in percent of the image."""
+    kind = kind_of(annotation)
+    across, down = 100 / width, 100 / height
+    if kind == "polygon":
+        points = rings_of(annotation)[0] * [across, down]
+        return "polygon", {"points": points.tolist(), "closed": True}
+    if kind == "mask":
+        runs, high, wide = runs_of(annotation)
+        pixels = np.repeat(np.arange(len(runs)) % 2 == 1, runs).reshape(wide, high).T
+        return "brush", {"format": "rle", "rle": brush_numbers(pixels)}
+    turned = rotated(annotation) if kind == "rotated" else None
+    x, y, wide, high, degrees = turned or (*annotation["bbox"], 0)
+    box = {"x": x * across, "y": y * down, "width": wide * across, "height": high * down}
+    return "rectangle", {**box, "rotation": degrees}
+
+
+STUDIO_JSON = Writer(_TITLE, "file", (".json",), _losses, _files)
+"""Tasks with annotations, or with predictions."""

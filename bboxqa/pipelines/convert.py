@@ -1,0 +1,209 @@
+"""From files of one format to those of another."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from bboxqa.core.errors import ConfigError, DatasetError, OutputError
+from bboxqa.core.files import filled_folder, write_atomically
+from bboxqa.core.text import count
+from bboxqa.core.types import AnyPath, Files, Progress
+from bboxqa.formats.writing.content import Content
+from bboxqa.formats.writing.gathered import Gathering
+from bboxqa.formats.writing.losses import Loss
+from bboxqa.formats.writing.registry import writer
+from bboxqa.formats.writing.writer import Options, Writer, Written
+from bboxqa.model.settings import AgreeSettings, Asked, Attribution, JoinBy
+from bboxqa.pipelines.read import read_for
+
+_UNFINISHED = ".unfinished"
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """What was written.
+
+    Attributes
+    ----------
+    path : Path
+        The file or folder.
+    n_files, n_images, n_annotations : int
+    annotators : tuple of str
+        Who is named.
+    losses : tuple of Loss
+        What the format cannot hold, and was left out.
+    notes : tuple of str
+        What was left out when the files were read.
+    """
+
+    path: Path
+    n_files: int
+    n_images: int
+    n_annotations: int
+    annotators: tuple[str, ...]
+    losses: tuple[Loss, ...]
+    notes: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return f"<Conversion: {self.path}: {self.in_words()}>"
+
+    def in_words(self) -> str:
+        """Return what was written, as a part of a sentence."""
+        parts = [count(self.n_images, "image"), count(self.n_annotations, "annotation")]
+        if self.annotators:
+            parts.append(count(len(self.annotators), "annotator"))
+        if self.n_files > 1:
+            parts.append(f"in {self.n_files:,} files")
+        return ", ".join(parts)
+
+
+def convert(
+    source: Files,
+    out: AnyPath,
+    *,
+    to: str,
+    lossy: bool = False,
+    force: bool = False,
+    as_predictions: bool = False,
+    annotator_key: str | None = None,
+    attribution: Attribution | None = None,
+    join: JoinBy = "path",
+    category_map: Mapping[str, str] | None = None,
+    asked: Asked = "authors",
+    pattern: str | None = None,
+    progress: Progress | None = None,
+) -> Conversion:
+    """Write annotations in the format of another tool, with who drew what and who was asked.
+
+    Parameters
+    ----------
+    source : path, sequence of paths, or mapping of annotator to path
+        Files and folders of any format that is read.
+    out : path
+        The file or folder to write. It appears when it is complete.
+    to : str
+        The format, such as "coco" or "label-studio".
+    lossy : bool
+        Whether to write what the format can hold, and leave out the rest. By default annotations
+        are refused of which it cannot hold all.
+    force : bool
+        Whether to replace what is there.
+    as_predictions : bool
+        Whether Label Studio gets predictions, each annotator as a model, in place of annotations.
+    annotator_key, attribution, join, category_map, asked, pattern
+        As for `read_coco`.
+    progress : callable, optional
+        Called as ``progress(stage, done, total)``.
+
+    Returns
+    -------
+    Conversion
+
+    Raises
+    ------
+    ConfigError
+        If the format is not known.
+    DatasetError
+        If the files cannot be read, or the format cannot hold all of them.
+    OutputError
+        If the output exists, or cannot be written.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from bboxqa.examples import example_file
+    >>> with TemporaryDirectory() as folder:
+    ...     found = convert(example_file("fruits"), Path(folder, "fruits.csv"), to="csv")
+    >>> found.n_images, found.n_annotations, found.annotators
+    (1, 9, ('Ann1', 'Ann2', 'Ann3'))
+    """
+    to_format, path = writer(to), Path(out)
+    options = Options(as_predictions=as_predictions)
+    if as_predictions and to != "label-studio":
+        raise ConfigError("predictions are for Label Studio; expected to='label-studio'")
+    _check_output(path, to_format, force=force)
+    settings = AgreeSettings(
+        annotator_key=annotator_key,
+        attribution=attribution,
+        join=join,
+        category_map=dict(category_map or {}),
+        asked=asked,
+        filter=pattern,
+    )
+    content, notes = gather(source, settings, progress)
+    losses = tuple(to_format.losses(content, options))
+    if losses and not lossy:
+        raise DatasetError([str(each) for each in losses], _ADVICE)
+    n_files = _write(path, to_format, to_format.files(content, options))
+    sizes = n_files, len(content.images), len(content.annotations)
+    return Conversion(path, *sizes, tuple(content.annotators), losses, notes)
+
+
+_ADVICE = "Nothing was written. To write the rest: --lossy"
+
+
+def gather(
+    source: Files, settings: AgreeSettings, progress: Progress | None = None
+) -> tuple[Content, tuple[str, ...]]:
+    """Return all that files hold, and notes on what was left out when they were read."""
+    gathering = Gathering()
+    data = read_for(
+        source,
+        settings,
+        digest=False,
+        min_annotators=1,
+        outlines=True,
+        progress=progress,
+        check=gathering.keep,
+    )
+    return gathering.content(data), tuple(gathering.notes)
+
+
+def _check_output(path: Path, to_format: Writer, *, force: bool) -> None:
+    """Refuse an output that exists, before anything is read."""
+    is_file = _is_file(path, to_format)
+    if is_file and path.is_dir():
+        raise OutputError(f"{path}: is a folder; {to_format.title} is one file: name it")
+    if not is_file and path.exists() and not path.is_dir():
+        raise OutputError(f"{path}: is a file; {to_format.title} is a folder: name it")
+    if not path.exists() or (path.is_dir() and not any(path.iterdir())):
+        return
+    if not force:
+        raise OutputError(f"{path}: already exists; name another, or give --force")
+    # A folder is replaced as a whole: files of before would be more annotations.
+    files = () if is_file else (each for each in path.rglob("*") if not each.is_dir())
+    other = next((each for each in files if each.suffix not in to_format.suffixes), None)
+    if other is not None:
+        raise OutputError(f"{path}: has other files, such as {other.name}; name another folder")
+
+
+def _is_file(path: Path, to_format: Writer) -> bool:
+    if to_format.layout == "folder or file":
+        return path.name.lower().endswith(to_format.suffixes[0])
+    return to_format.layout == "file"
+
+
+def _write(path: Path, to_format: Writer, files: Iterator[Written]) -> int:
+    """Write all files, or none; return how many."""
+    if _is_file(path, to_format):
+        every = list(files)
+        if len(every) != 1:
+            raise ConfigError(
+                f"{path}: is the name of one file; {to_format.title} has one for each of "
+                f"{len(every):,} annotators: name a folder"
+            )
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, every[0].data)
+        return 1
+    n_files = 0
+    try:
+        with filled_folder(path, last=_UNFINISHED) as folder:
+            for each in files:
+                place = folder.joinpath(*each.parts)
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_bytes(each.data)
+                n_files += 1
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from None
+    return n_files

@@ -1,0 +1,94 @@
+"""Annotations are the same after they were in another format."""
+
+import json
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.converted import by_annotator, document, there_and_back, written
+
+import bboxqa
+
+DATA = Path(__file__).parents[4] / "shared/data/formats"
+# Formats that are written and read, and the largest error of a coordinate in pixels.
+ROUNDED = {"coco": 0, "label-studio": 1e-9}
+KEEPS_IDS = {"coco", "label-studio"}
+
+NAMES = ["street/a 1.jpg", "b.png", "ö/ü#%20.jpeg"]
+PEOPLE = ["ann", "7", "bob@example.org", "Jörg Ö."]
+
+
+@st.composite
+def documents(draw):
+    """Return a document of boxes by several annotators, some of whom drew nothing."""
+    images, annotations = [], []
+    for place, name in enumerate(NAMES):
+        width, height = draw(st.integers(20, 4000)), draw(st.integers(20, 4000))
+        asked = draw(st.lists(st.sampled_from(PEOPLE), unique=True, max_size=3, min_size=1))
+        images.append((name, width, height, sorted(asked)))
+        for who in asked:
+            for _ in range(draw(st.integers(not annotations, 2))):
+                x, y = draw(st.floats(0, width - 10)), draw(st.integers(0, height - 10))
+                wide = draw(st.floats(1, width - x, exclude_max=True))
+                high = draw(st.integers(1, height - y))
+                category = draw(st.integers(0, 1))
+                annotations.append((place, who, category, [x, y, wide, high]))
+    return document(images, annotations)
+
+
+@pytest.mark.parametrize("to", ROUNDED)
+@settings(max_examples=15, deadline=None)
+@given(content=documents())
+def test_boxes_ids_names_and_annotators_stay(to, content):
+    with tempfile.TemporaryDirectory() as folder:
+        source = written(Path(folder, "source.json"), content)
+        back = there_and_back(source, Path(folder), to)
+    asked, drawn = by_annotator(back)
+    expected_asked, expected = by_annotator(content)
+    assert asked == expected_asked
+    assert drawn.keys() == expected.keys()
+    for key, boxes in expected.items():
+        labels, found = zip(*sorted(drawn[key], key=str), strict=True)
+        expected_labels, wanted = zip(*sorted(boxes, key=str), strict=True)
+        assert sorted(labels) == sorted(expected_labels)
+        order, own = (np.lexsort(np.array(each).T[::-1]) for each in (found, wanted))
+        np.testing.assert_allclose(
+            np.array(found)[order], np.array(wanted)[own], rtol=1e-12, atol=ROUNDED[to]
+        )
+    if to in KEEPS_IDS:
+        for key in ("images", "annotations"):
+            ids = {each["id"] for each in content[key]}
+            assert {each["id"] for each in back[key]} == ids
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="shared data is absent")
+@pytest.mark.parametrize(
+    "name",
+    ["three_annotators/test_bbox", "rotated_boxes/data_obb", "brush_prediction/test_brush_labels"],
+)
+def test_files_of_tools_stay(name, tmp_path):
+    first, second = tmp_path / "1.json", tmp_path / "2.json"
+    bboxqa.convert(DATA / "label_studio" / f"{name}.json", first, to="coco")
+    back = there_and_back(first, tmp_path, "label-studio")
+    bboxqa.convert(first, second, to="coco")
+    content = json.loads(second.read_bytes())
+    assert content == json.loads(first.read_bytes())
+    assert back["images"] == content["images"]
+    pairs = zip(*(sorted(each["annotations"], key=_own) for each in (content, back)), strict=True)
+    for old, new in pairs:
+        assert old.keys() == new.keys()
+        # Where a tool's own ids are no numbers, annotations are numbered in their order.
+        for key in old.keys() - {"id"}:
+            if key in ("bbox", "area"):
+                assert new[key] == pytest.approx(old[key], rel=1e-9)
+            elif key == "segmentation" and isinstance(old[key], list):
+                assert new[key][0] == pytest.approx(old[key][0], rel=1e-9)
+            else:
+                assert new[key] == old[key]
+
+
+def _own(annotation):
+    return annotation["image_id"], annotation["annotator"], annotation["own_id"]

@@ -1,0 +1,58 @@
+"""Small documents to convert, and what has to be the same after there and back."""
+
+import json
+
+import bboxqa
+
+CATEGORIES = ["cat", "traffic light"]
+
+
+def document(images, annotations, categories=CATEGORIES):
+    """Return COCO of images (name, width, height, asked) and annotations (image, who, …, box).
+
+    Each annotation is the place of its image, its annotator, the place of its category, and a box
+    or what else its record holds.
+    """
+    return {
+        "images": [
+            {"id": 10 + place, "file_name": name, "width": width, "height": height}
+            | ({} if asked is None else {"annotators": asked})
+            for place, (name, width, height, asked) in enumerate(images)
+        ],
+        "categories": [{"id": number, "name": name} for number, name in enumerate(categories, 1)],
+        "annotations": [
+            {"id": 100 + place, "image_id": 10 + image, "category_id": 1 + category}
+            | {"annotator": who, "iscrowd": 0}
+            | (more if isinstance(more, dict) else {"bbox": more})
+            for place, (image, who, category, more) in enumerate(annotations)
+        ],
+    }
+
+
+def written(path, content):
+    """Write a document, and return its path."""
+    path.write_text(json.dumps(content), encoding="utf-8")
+    return path
+
+
+def there_and_back(source, folder, to, **options):
+    """Return the COCO document of a source after it was in another format."""
+    out = folder / {"csv": "there.csv", "coco": "there.json", "label-studio": "there.json"}.get(
+        to, "there"
+    )
+    bboxqa.convert(source, out, to=to, **options)
+    bboxqa.convert(out, folder / "back.json", to="coco")
+    return json.loads((folder / "back.json").read_bytes())
+
+
+def by_annotator(content):
+    """Return who was asked, and who drew which box of which category, by image."""
+    names = {each["id"]: each["file_name"] for each in content["images"]}
+    labels = {each["id"]: each["name"] for each in content["categories"]}
+    asked = {each["file_name"]: set(each.get("annotators", ())) for each in content["images"]}
+    drawn = {}
+    for each in content["annotations"]:
+        key = (names[each["image_id"]], each["annotator"])
+        drawn.setdefault(key, []).append((labels[each["category_id"]], each["bbox"]))
+        asked[key[0]].add(each["annotator"])
+    return asked, drawn
