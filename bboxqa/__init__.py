@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from bboxqa import stats
     from bboxqa.core.errors import BboxqaError, ConfigError, DatasetError, OutputError
     from bboxqa.core.version import __version__
+    from bboxqa.formats.translation.choices import reading
     from bboxqa.model.annotations import Dataset
     from bboxqa.model.comparison import ComparisonResult
     from bboxqa.model.diagnosis import Diagnosis, Story
@@ -55,6 +56,7 @@ __all__ = [
     "draw",
     "plan",
     "read_coco",
+    "reading",
     "simulate",
     "stats",
     "validate",
@@ -85,6 +87,7 @@ _HOME = {
     "draw": "bboxqa.pipelines.drawing.draw",
     "plan": "bboxqa.pipelines.plan",
     "read_coco": "bboxqa.pipelines.read",
+    "reading": "bboxqa.formats.translation.choices",
     "simulate": "bboxqa.pipelines.simulation.simulate",
     "validate": "bboxqa.pipelines.validate",
 }

@@ -15,6 +15,7 @@ from bboxqa.cli.options import (
     raw_csv_option,
     threshold_options,
 )
+from bboxqa.cli.source_options import source_options
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -167,7 +168,7 @@ def comparing_options(command: _Command) -> _Command:
 
 def reading_options(command: _Command) -> _Command:
     """Add the options of `agree` that say what is read, and how it is joined."""
-    return _with(_READING, command)
+    return _with(_READING, source_options(command))
 
 
 def measuring_options(command: _Command) -> _Command:

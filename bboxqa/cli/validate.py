@@ -21,6 +21,7 @@ from bboxqa.cli.options import (
     split_option,
     written_option,
 )
+from bboxqa.cli.source_options import source_options
 from bboxqa.cli.validate_settings import validate_settings
 from bboxqa.report.registry import FINDING_VIEWS, view
 
@@ -106,6 +107,7 @@ _LISTED = {"text": 10, "html": 100}
     help="List at most N findings for each rule and file, 0 for all; default 10 as text, 100 as "
     "html, otherwise all.",
 )
+@source_options
 @memory_option()
 @click.option(
     "--config",

@@ -118,7 +118,7 @@ _WHAT = {
     ),
     "YOLO": (
         "labels of YOLO",
-        f"Export COCO json from the tool that wrote them, {_CONVERT.format('yolo')}",
+        "Name the folder that has them and data.yaml or classes.txt, one for each annotator.",
     ),
 }
 _TABLES = {".csv", ".tsv"}

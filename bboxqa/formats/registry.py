@@ -1,6 +1,7 @@
 """Formats by name; a new one is a module of its own and one line here."""
 
 from collections.abc import Iterator
+from itertools import chain, islice
 from pathlib import Path
 
 from bboxqa.core.plugins import plugins
@@ -9,6 +10,7 @@ from bboxqa.formats.coco.strict import COCO, is_surely_coco
 from bboxqa.formats.format import Format
 from bboxqa.formats.label_studio.studio import LABEL_STUDIO
 from bboxqa.formats.supervisely.project import SUPERVISELY
+from bboxqa.formats.yolo.yolo import YOLO
 
 GROUP = "bboxqa.formats"
 """Entry points of this group are the formats of other packages, by name."""
@@ -18,7 +20,10 @@ FORMATS: dict[str, Format] = {
     "coco-archive": COCO_ARCHIVE,
     "label-studio": LABEL_STUDIO,
     "supervisely": SUPERVISELY,
+    "yolo": YOLO,
 }
+
+_LOOKED_AT = 50
 
 
 def names() -> tuple[str, ...]:
@@ -27,7 +32,7 @@ def names() -> tuple[str, ...]:
     Examples
     --------
     >>> names()
-    ('coco', 'coco-archive', 'label-studio', 'supervisely')
+    ('coco', 'coco-archive', 'label-studio', 'supervisely', 'yolo')
     """
     return tuple(dict.fromkeys((*FORMATS, *plugins(GROUP))))
 
@@ -40,7 +45,8 @@ def format_of(path: Path) -> Format:
     has the name of a built-in one.
     """
     if path.is_dir():
-        return next((each for each in _all() if _is_source(each, path)), COCO)
+        found = next((each for each in _all() if _is_source(each, path)), COCO)
+        return COCO if found is not COCO and _has_coco(path) else found
     if not path.is_file() or is_surely_coco(path):
         return COCO
     # COCO takes all other json.
@@ -58,10 +64,18 @@ def sources_below(folder: Path) -> list[Path]:
     """
     if format_of(folder) is not COCO:
         return [folder]
-    if not any(each.recognises_folder for each in _all()):
+    if _has_coco(folder) or not any(each.recognises_folder for each in _all()):
         return []
     inside = sorted(each for each in folder.iterdir() if each.is_dir() and each.name[0] != ".")
-    return [each for each in inside if format_of(each) is not COCO]
+    found = [each for each in inside if format_of(each) is not COCO]
+    labels = folder / "labels"
+    return found if found or not labels.is_dir() else sources_below(labels)
+
+
+def _has_coco(folder: Path) -> bool:
+    """Return whether a folder has COCO json, beside which labels for training may lie."""
+    files = chain(folder.glob("*.json"), (folder / "annotations").glob("*.json"))
+    return any(is_surely_coco(file) for file in islice(files, _LOOKED_AT))
 
 
 def _is_source(found: Format, folder: Path) -> bool:

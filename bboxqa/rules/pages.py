@@ -12,7 +12,7 @@ from typing import Any
 
 from bboxqa.core.text import clean
 from bboxqa.rules.base.example_files import records
-from bboxqa.rules.base.rule import ABSENT, Example, Rule
+from bboxqa.rules.base.rule import ABSENT, Example, Files, Rule
 from bboxqa.rules.registry import RULES, known_rules
 
 _WIDTH = 80
@@ -96,6 +96,11 @@ def example_lines(example: Example) -> Iterator[str]:
     """
     if isinstance(example, str):
         yield from _raw(example)
+        return
+    if isinstance(example, Files):
+        for name, text in example.items():
+            yield f"{name}:" if text else f"{name}: empty"
+            yield from (f"  {line}" for line in _raw(text.rstrip()) if text)
         return
     if not example:
         yield "a file without any defect"

@@ -2,14 +2,14 @@
 
 import json
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, mkdtemp
 
 from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.document.tolerant import read_bytes
 from bboxqa.formats.registry import format_of
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.example_files import records
-from bboxqa.rules.base.rule import ABSENT
+from bboxqa.rules.base.rule import ABSENT, Files
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.runner import validate_documents
 
@@ -33,6 +33,12 @@ def whole_file(example):
 
 def document_of(content, name="export.json", disk=None):
     """Return a document of bytes, of text, or of an example of a rule."""
+    if isinstance(content, Files):
+        path = Path(mkdtemp(dir=_FOLDER.name), name)
+        for below, text in content.items():
+            (path / below).parent.mkdir(parents=True, exist_ok=True)
+            (path / below).write_text(text)
+        return Document(format_of(path).document(path), disk)
     if isinstance(content, dict):
         content = whole_file(content)
     if isinstance(content, str):

@@ -15,6 +15,7 @@ from bboxqa.formats.annotations.records import Category
 from bboxqa.formats.document.origin import STOPPING, Where
 from bboxqa.formats.translation.boxed import OWN_ID, Boxed
 from bboxqa.formats.translation.members import members_of
+from bboxqa.formats.translation.picture_sizes import is_picture
 from bboxqa.formats.translation.translated import Record, Translate, Wanted
 from bboxqa.model.annotations import Source
 
@@ -83,6 +84,10 @@ def _size_and_digest(path: Path, *, digest: bool) -> tuple[int, str | None]:
         return path.stat().st_size, content
     size, whole = 0, hashlib.blake2b()
     for member in members_of(path):
+        if is_picture(member.name):
+            # Pictures are no annotations, and large.
+            whole.update(f"{member.name}\0".encode("utf-8", "surrogateescape"))
+            continue
         with member.open() as stream:
             if not digest:
                 size += stream.seek(0, 2)

@@ -92,10 +92,11 @@ def members_of(path: Path) -> list[Member]:
     size = path.stat().st_size
     if head.startswith(GZIP):
         return [Member("", str(path), _most(size), partial(_unzipped, path))]
-    return [Member("", str(path), size, partial(_opened, path))]
+    return [Member("", str(path), size, partial(opened_file, path))]
 
 
-def _opened(path: Path) -> IO[bytes]:
+def opened_file(path: Path) -> IO[bytes]:
+    """Return a file that is open for reading."""
     return path.open("rb")
 
 
@@ -116,7 +117,7 @@ def _of_folder(path: Path) -> list[Member]:
             if not name.startswith("."):
                 file = Path(folder, name)
                 below = file.relative_to(path).as_posix()
-                found.append(Member(below, str(file), MAX_SIZE, partial(_opened, file)))
+                found.append(Member(below, str(file), MAX_SIZE, partial(opened_file, file)))
         if len(found) > MAX_MEMBERS:
             raise DatasetError([f"{path}: has more than {count(MAX_MEMBERS, 'file')}"])
     return sorted(found, key=lambda member: member.name)

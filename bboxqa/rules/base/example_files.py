@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from bboxqa.rules.base.rule import ABSENT, Example
+from bboxqa.rules.base.rule import ABSENT, Example, Files
 
 _DEFAULT: dict[str, dict[str, Any]] = {
     "images": {"id": 1, "file_name": "a.jpg", "width": 100, "height": 80},
@@ -26,7 +26,7 @@ def records(example: Example) -> dict[str, Any]:
     >>> records({"categories": [{"name": "dog"}]})
     {'categories': [{'id': 1, 'name': 'dog', 'supercategory': 'animal'}]}
     """
-    if isinstance(example, str):
+    if isinstance(example, str | Files):
         return {}
     return {key: _completed(key, value) for key, value in example.items() if value is not ABSENT}
 

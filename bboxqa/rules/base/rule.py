@@ -16,8 +16,14 @@ Fix = Literal["safe", "unsafe"]
 ABSENT: Any = object()
 """Value of a key that an example leaves out."""
 
-Example = str | Mapping[str, Any]
-"""A whole file as text, or lists of records with the keys that matter; others get defaults."""
+
+class Files(dict[str, str]):
+    """A folder: the text of each file by its path below it."""
+
+
+Example = str | Files | Mapping[str, Any]
+"""A whole file as text, a folder, or lists of records with the keys that matter; others get
+defaults."""
 
 
 class LazyEdits(Sequence[Edit]):

@@ -55,7 +55,9 @@ RULES = (
         explanation="""Label Studio writes coordinates in percent, and the size of the image as
             original_width and original_height of each region. Other programs leave these out, for
             example in predictions that they import. Open and submit the task in the tool, which
-            adds the size, or add it to the regions.""",
+            adds the size, or add it to the regions. YOLO writes shares of the image, whose size is
+            that of the picture: put the folder of pictures beside the labels, or say the size with
+            `--image-size 1920x1080`.""",
         bad=_task(_region(size="")),
         good=_task(_region()),
         check=found_defects("T002"),

@@ -1,0 +1,66 @@
+"""Options that say what the files of annotation tools do not say."""
+
+import re
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+_SIZE = re.compile(r"([1-9]\d{0,6})\s*[x×X]\s*([1-9]\d{0,6})")
+
+
+def _say(context: click.Context, parameter: click.Parameter, value: Any) -> None:
+    """Say it for all that the command reads."""
+    if value is None:
+        return
+    from bboxqa.formats.translation.choices import reading
+
+    context.with_resource(reading(**{str(parameter.name): value}))
+
+
+def _say_size(context: click.Context, parameter: click.Parameter, text: str | None) -> None:
+    if text is None:
+        return
+    found = _SIZE.fullmatch(text.strip())
+    if found is None:
+        raise click.UsageError(f"--image-size is {text!r}; expected such as 1920x1080")
+    _say(context, parameter, (int(found[1]), int(found[2])))
+
+
+def _say_number(context: click.Context, parameter: click.Parameter, text: str | None) -> None:
+    _say(context, parameter, None if text is None else int(text))
+
+
+_OPTIONS = (
+    click.option(
+        "--image-size",
+        metavar="WIDTHxHEIGHT",
+        expose_value=False,
+        callback=_say_size,
+        help="YOLO: the size of images without a picture beside their labels, such as 1920x1080.",
+    ),
+    click.option(
+        "--missing-txt",
+        type=click.Choice(["asked", "not-asked"]),
+        expose_value=False,
+        callback=_say,
+        help="YOLO: whether an image without a label file was annotated, and nothing found in it "
+        "(asked), or not annotated (not-asked, default).",
+    ),
+    click.option(
+        "--voc-base",
+        type=click.Choice(["0", "1"]),
+        expose_value=False,
+        callback=_say_number,
+        help="Pascal VOC: the number of the first pixel; by default told from the values.",
+    ),
+)
+
+
+def source_options(command: _Command) -> _Command:
+    """Add the options that say what the files of annotation tools do not say."""
+    # Options are shown in the reverse order.
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command

@@ -1,0 +1,90 @@
+"""What the user says about files that do not say it themselves."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+from bboxqa.core.errors import ConfigError
+
+MissingTxt = Literal["asked", "not-asked"]
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What the user says about files.
+
+    Attributes
+    ----------
+    image_size : tuple of int or None
+        Width and height in pixels of images whose size is not known otherwise.
+    missing_txt : {"asked", "not-asked"} or None
+        Whether annotators were asked about images without a label file of YOLO.
+    voc_base : {0, 1} or None
+        The number of the first pixel in Pascal VOC files.
+    """
+
+    image_size: tuple[int, int] | None = None
+    missing_txt: MissingTxt | None = None
+    voc_base: int | None = None
+
+
+_NOTHING = Choices()
+_CHOSEN: ContextVar[Choices] = ContextVar("chosen", default=_NOTHING)
+
+
+def choices() -> Choices:
+    """Return what the user says about files."""
+    return _CHOSEN.get()
+
+
+@contextmanager
+def reading(
+    *,
+    image_size: tuple[int, int] | None = None,
+    missing_txt: MissingTxt | None = None,
+    voc_base: int | None = None,
+) -> Iterator[None]:
+    """Say what the files of annotation tools do not say, for all that is read inside.
+
+    Raises ConfigError if a value is none of those below.
+
+    Parameters
+    ----------
+    image_size : tuple of int, optional
+        Width and height in pixels of images whose size is not known otherwise. YOLO writes shares
+        of the image.
+    missing_txt : {"asked", "not-asked"}, optional
+        Whether annotators were asked about images without a label file of YOLO; by default they
+        were not.
+    voc_base : {0, 1}, optional
+        The number of the first pixel in Pascal VOC files; by default it is told from their values.
+
+    Examples
+    --------
+    >>> import bboxqa
+    >>> with bboxqa.reading(image_size=(1920, 1080)):
+    ...     pass  # data = bboxqa.read_coco(["ann", "bob"])
+    """
+    if image_size is not None and not _is_size(image_size):
+        raise ConfigError(f"image_size is {image_size!r}; expected width and height in pixels")
+    if missing_txt is not None and missing_txt not in get_args(MissingTxt):
+        raise ConfigError(f"missing_txt is {missing_txt!r}; expected 'asked' or 'not-asked'")
+    if voc_base is not None and voc_base not in (0, 1):
+        raise ConfigError(f"voc_base is {voc_base!r}; expected 0 or 1")
+    given = {"image_size": image_size, "missing_txt": missing_txt, "voc_base": voc_base}
+    new = {name: value for name, value in given.items() if value is not None}
+    token = _CHOSEN.set(replace(choices(), **new))  # type: ignore[arg-type]
+    try:
+        yield
+    finally:
+        _CHOSEN.reset(token)
+
+
+def _is_size(size: object) -> bool:
+    return (
+        isinstance(size, tuple)
+        and len(size) == 2
+        and all(type(side) is int and 0 < side < 1 << 31 for side in size)
+    )

@@ -1,0 +1,1 @@
+"""YOLO's label files: a line per object, in shares of the image."""

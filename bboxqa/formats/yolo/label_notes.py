@@ -1,0 +1,53 @@
+"""What is to be known of labels of YOLO besides the labels themselves."""
+
+from collections.abc import Iterator, Mapping
+
+from bboxqa.core.text import count, one_line
+from bboxqa.formats.translation.choices import Choices
+from bboxqa.formats.yolo.label_files import LabelFiles
+
+
+def notes_of(tally: Mapping[str, int], files: LabelFiles, chosen: Choices) -> Iterator[str]:
+    """Yield a sentence for each thing that was counted, guessed or left out."""
+    if tally.get("unnamed"):
+        yield "no data.yaml or classes.txt: categories are the numbers of classes"
+    elif files.n_names > 1 and files.names is not None:
+        several = f"{count(files.n_names, 'file')} with names of classes"
+        yield f"{several}: those of {one_line(files.names.name)} are used"
+    if number := tally.get("given"):
+        width, height = chosen.image_size or (0, 0)
+        yield f"{count(number, 'image')} without a picture: {width} × {height} pixels, as given"
+    if number := tally.get("nameless"):
+        some = count(number, "image")
+        yield f"{some} without a picture: named as the label file, without suffix"
+    if number := tally.get("missing"):
+        some = f"{count(number, 'image')} without a label file"
+        if chosen.missing_txt is None:
+            yield (
+                f"{some}: taken as not asked for; if nothing was found there: --missing-txt asked"
+            )
+        else:
+            asked = "asked for" if chosen.missing_txt == "asked" else "not asked for"
+            yield f"{some}: {asked}, as given"
+    yield from _of_shapes(tally)
+
+
+def _of_shapes(tally: Mapping[str, int]) -> Iterator[str]:
+    if number := tally.get("oriented"):
+        some = f"{count(number, 'outline')} of four points"
+        yield f"{some} {_is(number)} rectangular: taken as oriented {_boxes(number)}"
+    if tally.get("box") and tally.get("outline"):
+        yield f"{_boxes(tally['box'], tally['box'])} and {count(tally['outline'], 'polygon')} mixed"
+    if number := tally.get("pose"):
+        yield f"{count(number, 'label')} with key points, which are not compared"
+    if number := tally.get("score"):
+        yield f"{count(number, 'label')} with one more number, taken as the confidence of a model"
+
+
+def _is(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
+def _boxes(number: int, shown: int | None = None) -> str:
+    noun = "box" if number == 1 else "boxes"
+    return noun if shown is None else f"{shown:,} {noun}"

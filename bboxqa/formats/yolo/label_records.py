@@ -1,0 +1,171 @@
+"""From label files of YOLO to COCO records."""
+
+from collections import Counter
+from pathlib import Path, PurePosixPath
+
+from bboxqa.core.errors import DatasetError
+from bboxqa.core.text import one_line
+from bboxqa.formats.document.origin import Where
+from bboxqa.formats.translation.choices import choices
+from bboxqa.formats.translation.collector import Collector
+from bboxqa.formats.translation.members import Member
+from bboxqa.formats.translation.picture_sizes import size_of_picture
+from bboxqa.formats.translation.translated import Add, Record, Translated, Wanted
+from bboxqa.formats.yolo.class_names import ClassNames, names_of_lines, names_of_yaml
+from bboxqa.formats.yolo.label_files import LabelFiles, label_files_of
+from bboxqa.formats.yolo.label_lines import Label, LineError, beyond, label_of, shape_of
+from bboxqa.formats.yolo.label_notes import notes_of
+
+TITLE = "YOLO labels"
+
+
+def translate_labels(path: Path, add: Add, wanted: Wanted) -> Translated:
+    """Translate a folder or archive of label files.
+
+    Raises DatasetError if it has none.
+    """
+    files = label_files_of(path)
+    if not files.labels and not files.pictures:
+        raise DatasetError([f"{path}: has no label files of YOLO"])
+    records = _LabelRecords(files, add, wanted)
+    records.add_classes()
+    n_files = len(files.labels)
+    for number, (place, member) in enumerate(files.labels.items()):
+        records.add_file(place, member)
+        if wanted.progress is not None and number % 100 == 0:
+            wanted.progress(number, n_files)
+    return records.done()
+
+
+class _LabelRecords:
+    """Makes COCO records of label files, and keeps what belongs to all of them."""
+
+    def __init__(self, files: LabelFiles, add: Add, wanted: Wanted) -> None:
+        self._files = files
+        self._wanted = wanted
+        self._into = Collector(TITLE, add)
+        self._classes = ClassNames()
+        self._ids: dict[int, int] = {}
+        self._tally: Counter[str] = Counter()
+
+    def add_classes(self) -> None:
+        """Add the categories that the file with their names has, in its order."""
+        member = self._files.names
+        if member is None:
+            self._tally["unnamed"] = 1
+            return
+        text = member.text().decode("utf-8", "replace")
+        is_yaml = member.name.lower().endswith((".yaml", ".yml"))
+        found = (names_of_yaml(text) or ClassNames()) if is_yaml else names_of_lines(text)
+        self._classes = found
+        seen: dict[str, int] = {}
+        for number, name in sorted(found.names.items()):
+            where = self._names_where(found.lines[number])
+            if name in seen:
+                problem = f"classes {seen[name]} and {number} are both named {one_line(name)!r}"
+                self._into.defect("T024", problem, where)
+            seen.setdefault(name, number)
+            self._ids[number] = self._into.category(name, where)
+        if found.n_classes is not None and found.n_classes != len(found.names):
+            problem = f"nc is {found.n_classes}, but there are {len(found.names)} names"
+            self._into.defect("T021", problem, self._names_where(found.nc_line))
+
+    def _names_where(self, line: int) -> Where:
+        member = self._files.names
+        inside = member is not None and self._files.names_inside
+        return Where(member.name if inside and member else "", line)
+
+    def add_file(self, place: str, member: Member) -> None:
+        """Add the labels of an image."""
+        try:
+            text = member.text().decode()
+        except UnicodeDecodeError:
+            problem = f"{member.name}: is not text in UTF-8"
+            self._into.defect("T001", problem, Where(member.name, 1))
+            text = ""
+        image = self._image(place, Where(member.name, 1))
+        if place not in self._files.pictures and self._files.pictures:
+            problem = f"{member.name}: no picture has this name"
+            self._into.defect("T022", problem, Where(member.name, 1))
+        size = (image["width"], image["height"]) if "width" in image else None
+        lines = enumerate(text.splitlines(), start=1)
+        filled = [(number, line) for number, line in lines if line.strip()]
+        if filled and size is None:
+            self._refuse_size(member, Where(member.name, filled[0][0]))
+            return
+        for number, line in filled:
+            where = Where(member.name, number)
+            try:
+                label = label_of(line, self._classes.keypoints)
+            except LineError as error:
+                self._into.defect("T001", f"{member.name}: line {number}: {error}", where)
+                continue
+            if size is not None:
+                self._add_label(label, image["id"], size, where)
+
+    def _refuse_size(self, member: Member, where: Where) -> None:
+        has_picture = bool(self._files.pictures)
+        reason = "no picture has its name" if has_picture else "there is no picture beside it"
+        advice = "--image-size WIDTHxHEIGHT says it for images without a picture"
+        problem = f"{member.name}: the size of its image is not known: {reason}; {advice}"
+        self._into.defect("T002", problem, where)
+
+    def _image(self, place: str, where: Where) -> Record:
+        """Return the record of an image, with its size if that is known."""
+        image = self._into.image(place, where)
+        picture = self._files.pictures.get(place)
+        if picture is not None:
+            name = place + PurePosixPath(picture.name).suffix
+        else:
+            name = self._files.listed.get(place, place)
+            self._tally["nameless"] += place not in self._files.listed
+        image["file_name"] = name
+        size = size_of_picture(picture) if picture is not None else None
+        if picture is not None and size is None:
+            self._tally["broken"] += 1
+        if size is None and choices().image_size is not None:
+            size = choices().image_size
+            self._tally["given"] += 1
+        if size is not None:
+            image["width"], image["height"] = size
+        return image
+
+    def _add_label(self, label: Label, image: int, size: tuple[int, int], where: Where) -> None:
+        keypoints, outlines = self._classes.keypoints, self._wanted.outlines
+        record = shape_of(label, size, keypoints, outlines=outlines)
+        record["image_id"], record["category_id"] = image, self._category(label.number, where)
+        if label.score is not None:
+            record["score"] = label.score
+            self._tally["score"] += 1
+        kind = label.kind
+        if kind == "quadrangle":
+            kind = "oriented" if "attributes" in record else "outline"
+        self._tally[kind] += 1
+        row = self._into.annotation(record, where)
+        if label.number not in self._classes.names and self._files.names is not None:
+            last = max(self._classes.names, default=-1)
+            problem = f"class {label.number} has no name; the last that has one is {last}"
+            self._into.defect("T020", problem, where, row)
+        if (share := beyond(label)) is not None:
+            problem = f"a coordinate is {share:g}; expected a share of the image from 0 to 1"
+            pixels = ", as if it were in pixels" if abs(share) > 2 else ""
+            self._into.defect("T003", problem + pixels, where, row)
+
+    def _category(self, number: int, where: Where) -> int:
+        if number not in self._ids:
+            self._ids[number] = self._into.category(f"class {number}", where)
+        return self._ids[number]
+
+    def done(self) -> Translated:
+        """Return what belongs to all annotations."""
+        known = {*self._files.pictures, *self._files.listed}
+        for place in sorted(known - {*self._files.labels}):
+            picture = self._files.pictures.get(place)
+            where = Where(picture.name if picture is not None else "", 1)
+            self._tally["missing"] += 1
+            if choices().missing_txt == "asked":
+                self._image(place, where)
+            else:
+                problem = f"{one_line(place)}: has no label file"
+                self._into.defect("T023", problem, Where("", 1))
+        return self._into.done([*notes_of(self._tally, self._files, choices())])

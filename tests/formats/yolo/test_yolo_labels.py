@@ -1,0 +1,289 @@
+"""Label files of YOLO: a folder for each annotator."""
+
+import json
+import shutil
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.cli import run
+
+import bboxqa
+from bboxqa import agree, read_coco, validate
+from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.formats.registry import format_of, sources_below
+from bboxqa.formats.translation.translated import Wanted
+from bboxqa.formats.yolo.yolo import translate
+
+SHARED = Path(__file__).parents[4] / "shared/data/formats"
+needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of YOLO here")
+
+BOX = "0 0.5 0.5 0.2 0.25\n"
+PICTURE = "P6\n100 80\n255\n"
+
+
+def made(folder, **files):
+    """Write files, named with __ for / and _ for a dot; return the folder."""
+    for name, text in files.items():
+        path = folder / name.replace("__", "/").replace("_", ".")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+def translated(folder, **choices):
+    """Return the translation of a folder, and its annotations."""
+    records = []
+    with bboxqa.reading(**choices):
+        found = translate(folder, lambda new, _places: records.extend(new), Wanted())
+    return found, records
+
+
+def of_line(tmp_path, line, names="names: [cat, dog]\n"):
+    """Return the annotation that a line of an image of 100 × 80 pixels gives, and the notes."""
+    folder = made(tmp_path, data_yaml=names, labels__a_txt=line, images__a_ppm=PICTURE)
+    found, records = translated(folder)
+    return *records, found.notes
+
+
+def two(folder, ann=BOX, bob=BOX, **more):
+    """Write a folder with one of labels for each of two people, and shared pictures."""
+    return made(folder, ann__a_txt=ann, bob__a_txt=bob, images__a_ppm=PICTURE, **more)
+
+
+def test_shares_of_the_image_become_pixels(tmp_path):
+    record, notes = of_line(tmp_path, "1 0.5 0.5 0.2 0.25\n")
+    # The centre is at 50, 40; a fifth of 100 and a quarter of 80 are 20 and 20.
+    assert np.allclose(record["bbox"], [40, 30, 20, 20])
+    assert record["category_id"] == 2
+    assert notes == []
+
+
+def test_a_picture_that_exif_turns_has_its_sides_exchanged(tmp_path):
+    from PIL import Image
+
+    folder = made(tmp_path, data_yaml="names: [cat]", labels__a_txt=BOX)
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    (folder / "images").mkdir()
+    Image.new("L", (100, 80)).save(folder / "images/a.jpg", exif=exif)
+    found, records = translated(folder)
+    assert (found.images[0]["width"], found.images[0]["height"]) == (80, 100)
+    # A fifth of 80 and a quarter of 100.
+    assert np.allclose(records[0]["bbox"][2:], [16, 25])
+
+
+@pytest.mark.parametrize(
+    ("line", "box", "n_points", "rotation"),
+    [
+        # Corners (50, 20), (60, 30), (50, 40), (40, 30): a square on its corner.
+        ("0 .5 .25 .6 .375 .5 .5 .4 .375", [40, 20, 20, 20], 4, 45),
+        # Corners (40, 20), (60, 20), (60, 40), (40, 40): an upright rectangle.
+        ("0 .4 .25 .6 .25 .6 .5 .4 .5", [40, 20, 20, 20], 4, 0),
+        # No rectangle, though of four points.
+        ("0 .1 .25 .6 .25 .9 .5 .4 .5", [10, 20, 80, 20], 4, None),
+        ("0 .1 .25 .6 .25 .4 .5", [10, 20, 50, 20], 3, None),
+    ],
+)
+def test_outlines_have_points_and_rectangles_of_four_a_rotation(
+    tmp_path, line, box, n_points, rotation
+):
+    record, notes = of_line(tmp_path, line)
+    assert np.allclose(record["bbox"], box)
+    assert len(record["segmentation"][0]) == 2 * n_points
+    assert record.get("attributes", {}).get("rotation") == rotation
+    assert ("1 outline of four points is rectangular: taken as oriented box" in notes) == (
+        rotation is not None
+    )
+
+
+@pytest.mark.parametrize(
+    ("shape", "line", "points"),
+    [
+        ("[2, 3]", "0 .5 .5 .2 .25 .5 .5 2 .6 .25 0", [50, 40, 2, 0, 0, 0]),
+        ("[2, 2]", "0 .5 .5 .2 .25 .5 .5 0 0", [50, 40, 2, 0, 0, 0]),
+        # Without kpt_shape three values for each, of which the last is a visibility.
+        (None, "0 .5 .5 .2 .25 .5 .5 2 .6 .25 1", [50, 40, 2, 60, 20, 1]),
+    ],
+)
+def test_key_points_are_kept(tmp_path, shape, line, points):
+    names = "names: [cat]\n" + (f"kpt_shape: {shape}\n" if shape else "")
+    record, notes = of_line(tmp_path, line, names)
+    assert np.allclose(record["bbox"], [40, 30, 20, 20])
+    assert np.allclose(record["keypoints"], points)
+    assert notes == ["1 label with key points, which are not compared"]
+
+
+def test_a_number_behind_the_box_is_a_confidence(tmp_path):
+    record, notes = of_line(tmp_path, "0 .5 .5 .2 .25 0.75")
+    assert record["score"] == 0.75
+    assert notes == ["1 label with one more number, taken as the confidence of a model"]
+
+
+def test_each_folder_is_by_one_person_and_pictures_are_shared(tmp_path):
+    two(tmp_path, bob="0 0.5 0.5 0.2 0.25\n1 0.2 0.2 0.1 0.1", classes_txt="cat\ndog\n")
+    data = read_coco(tmp_path)
+    assert data.annotator_names == ("ann", "bob")
+    assert data.image_names == ("a.ppm",)
+    assert data.image_size.tolist() == [[100, 80]]
+    assert data.category_names == ("cat", "dog")
+    # Two of three boxes match, and the third is bob's alone.
+    assert agree(data, bootstrap=0).existence.f1 == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize(
+    "place", ["{}__labels", "labels__{}", "{}__labels__train", "{}__obj_train_data"]
+)
+def test_where_tools_put_the_labels_of_a_person(tmp_path, place):
+    files = {
+        f"{place.format(name)}__a_txt".replace("obj_train_data", "data"): BOX
+        for name in ("ann", "bob")
+    }
+    made(tmp_path, data_yaml="names: [cat]", images__a_ppm=PICTURE, **files)
+    with bboxqa.reading(image_size=(100, 80)):
+        data = read_coco(tmp_path, join="stem")
+    assert data.annotator_names == ("ann", "bob")
+    assert len(data.image_names) == 1
+
+
+def test_a_person_who_found_nothing_anywhere_counts(tmp_path):
+    data = read_coco(two(tmp_path, bob="", classes_txt="cat"))
+    assert data.annotator_names == ("ann", "bob")
+    assert data.assigned.all()
+
+
+@pytest.mark.parametrize(("missing", "n_asked"), [(None, 1), ("not-asked", 1), ("asked", 2)])
+def test_a_picture_without_labels_is_asked_for_or_not(tmp_path, missing, n_asked):
+    two(tmp_path, ann__b_txt=BOX, images__b_ppm=PICTURE, classes_txt="cat")
+    with bboxqa.reading(missing_txt=missing):
+        data = read_coco(tmp_path)
+    assert data.assigned.sum(0).tolist() == [2, n_asked]
+    (note,) = (each for each in data.notes if "without a label file" in each)
+    assert ("--missing-txt asked" in note) == (missing is None)
+
+
+def test_images_without_a_picture_have_the_size_given(tmp_path):
+    made(tmp_path, ann__a_txt=BOX, bob__a_txt=BOX, classes_txt="cat")
+    with pytest.raises(DatasetError, match="--image-size") as caught:
+        read_coco(tmp_path)
+    assert f"{tmp_path}/ann/a.txt:1:1: T002 error" in caught.value.problems[0]
+    with bboxqa.reading(image_size=(1000, 800)):
+        data = read_coco(tmp_path)
+    assert np.allclose(data.annotations.bbox[0], [400, 300, 200, 200])
+    assert "1000 × 800 pixels, as given" in str(data.notes)
+
+
+@pytest.mark.parametrize("choice", [{"image_size": (0, 4)}, {"missing_txt": "no"}, {"voc_base": 2}])
+def test_what_is_said_of_files_is_checked(choice):
+    with pytest.raises(ConfigError), bboxqa.reading(**choice):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "words"),
+    [
+        ("2 .5 .5 .2 .2", "T020", "class 2 has no name; the last that has one is 1"),
+        ("0 .5 .5 .2", "T001", "has 3 numbers behind the class"),
+        ("0 .5 .5 .2 x", "T001", "are not numbers only"),
+        ("0.5 .5 .5 .2 .2", "T001", "the class is 0.5"),
+        ("-1 .5 .5 .2 .2", "T001", "the class is -1"),
+        ("0 .5 .5 .2 nan", "T001", "are not finite numbers only"),
+        ("0 320 .5 .2 .2", "T003", "a coordinate is 320; expected a share of the image"),
+        ("0 .1 .1 .2 .2 1.2 .3", "T003", "a coordinate is 1.2;"),
+    ],
+)
+def test_a_broken_line_is_found_where_it_stands(tmp_path, line, code, words):
+    made(
+        tmp_path,
+        data_yaml="names: [cat, dog]",
+        labels__a_txt=f"{BOX}\n{line}\n",
+        images__a_ppm=PICTURE,
+    )
+    (finding,) = validate(tmp_path, select=["T"]).findings
+    assert finding.code == code
+    assert words in finding.message
+    assert finding.file == f"{tmp_path}/labels/a.txt"
+    assert (finding.spot.line, finding.excerpt) == (3, line)
+
+
+def test_an_archive_is_read_in_place(tmp_path):
+    made(
+        tmp_path / "ann",
+        data_yaml="names: [cat]",
+        train__labels__a_txt=BOX,
+        train__images__a_ppm=PICTURE,
+    )
+    packed = Path(shutil.make_archive(str(tmp_path / "ann"), "zip", tmp_path / "ann"))
+    assert format_of(packed).name == "yolo"
+    found, records = translated(packed)
+    assert [image["file_name"] for image in found.images] == ["train/a.ppm"]
+    assert len(records) == 1
+
+
+@pytest.mark.parametrize("name", ["../a.txt", "/a.txt", "C:\\a.txt"])
+def test_an_archive_with_names_that_lead_out_is_none(tmp_path, name):
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("data.yaml", "names: [cat]")
+        archive.writestr(name, BOX)
+    assert format_of(tmp_path / "a.zip").name == "coco"
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"a_txt": "a list of words\n", "b_txt": "another"},
+        {"a_json": "[]", "b_txt": ""},
+        {"labels_csv": "0 0.5 0.5 0.5 0.5"},
+        {"instances_json": '{"images": [{}], "annotations": []}', "labels__a_txt": BOX},
+        {"data_yaml": "names: [cat]"},
+    ],
+)
+def test_other_folders_are_none(tmp_path, files):
+    assert sources_below(made(tmp_path, **files)) == []
+
+
+def test_commands_take_folders_and_what_is_said_of_them(tmp_path):
+    made(tmp_path, ann__a_txt=BOX, bob__a_txt=BOX, classes_txt="cat")
+    for command in ("agree", "validate"):
+        done = run(command, "ann", "bob", "--image-size", "100x80", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    done = run("agree", "ann", "bob", "--image-size", "100", cwd=tmp_path)
+    assert "expected such as 1920x1080" in done.stderr
+    done = run(
+        "draw", ".", "--image-size", "100x80", "--image", "a", "--out", "a.png", cwd=tmp_path
+    )
+    assert (tmp_path / "a.png").is_file(), done.stderr
+
+
+@needs_shared
+def test_one_annotation_as_coco_and_as_yolo_agrees(tmp_path):
+    """CVAT wrote both; COCO has outlines besides."""
+    coco = json.loads((SHARED / "coco/cvat_export/annotations/instances_default.json").read_text())
+    coco["annotations"] = [each for each in coco["annotations"] if not each["segmentation"]]
+    (tmp_path / "coco.json").write_text(json.dumps(coco))
+    yolo = shutil.copytree(SHARED / "yolo/cvat_export", tmp_path / "yolo")
+    for image in coco["images"]:
+        picture = f"P6\n{image['width']} {image['height']}\n255\n"
+        (yolo / "obj_train_data" / image["file_name"]).write_text(picture)
+    result = agree(read_coco([tmp_path / "coco.json", yolo]), bootstrap=0)
+    assert result.n_images == 4
+    assert result.existence.f1 == 1
+    assert result.place.mean_iou == pytest.approx(1, abs=1e-3)
+
+
+@needs_shared
+@pytest.mark.parametrize(
+    ("name", "n_images", "n_boxes", "codes"),
+    [
+        ("classes_txt", 4, 25, set()),
+        ("cvat_export", 4, 18, set()),
+        ("detect_roboflow", 20, 20, set()),
+        ("detect_segment_mixed", 20, 22, {"T003", "T020"}),
+        ("rebar", 21, 1030, set()),
+    ],
+)
+def test_real_files_are_read_whole(name, n_images, n_boxes, codes):
+    found, records = translated(SHARED / "yolo" / name, image_size=(640, 640))
+    assert (len(found.images), len(records)) == (n_images, n_boxes)
+    assert {defect.code for defect in found.defects} == codes
