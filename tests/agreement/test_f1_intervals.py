@@ -4,7 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from scipy.stats import t
+from scipy.special import stdtrit
 from support.matched import matched, random_data
 
 from bboxqa.agreement.counts import object_counts
@@ -20,7 +20,7 @@ def expected(matched_pairs, possible):
     f1, n = m.sum() / p.sum(), len(m)
     error = np.sqrt(((m - f1 * p) ** 2).sum() * n / (n - 1)) / p.sum()
     # Symmetric on the scale of Fisher's z.
-    reach = t.ppf(0.975, n - 1) * error / (1 - f1**2)
+    reach = stdtrit(n - 1, 0.975) * error / (1 - f1**2)
     return tuple(np.tanh(np.arctanh(f1) + reach * side) for side in (-1, 1))
 
 

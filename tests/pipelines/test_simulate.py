@@ -5,7 +5,6 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from scipy.stats import binom, poisson
 from support.reference import data_file
 
 import bboxqa
@@ -28,6 +27,9 @@ def without(annotations, *keys):
 
 def likely(n_errors, n, rate):
     """Return whether so many errors are between the 0.05 % points of the binomial distribution."""
+    # Here, since each process that collects tests would import it.
+    from scipy.stats import binom
+
     low, high = binom.interval(0.999, n, rate)
     return low <= n_errors <= high
 
@@ -55,6 +57,8 @@ def test_missed_objects_are_not_drawn():
 
 
 def test_extras_are_boxes_of_nothing():
+    from scipy.stats import poisson
+
     perfect, found = simulate({}), simulate({"p02": "extra=0.2"})
     extras = [each for each in drawn(found, "p02") if "true_id" not in each]
     low, high = poisson.interval(0.999, 0.2 * len(same_truth(found)))
@@ -150,6 +154,8 @@ def test_split_objects_are_two_parts_of_the_box():
 
 
 def test_merged_objects_are_one_box():
+    from scipy.stats import binom
+
     found = simulate({"p02": "merge=0.2"}, objects=8)
     true = {each["id"]: each for each in same_truth(found)}
     merged = [each for each in drawn(found, "p02") if "merged_id" in each]

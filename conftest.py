@@ -1,0 +1,18 @@
+"""Doctests are looked for only in modules that have some."""
+
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+from _pytest.doctest import DoctestModule  # it has no public name
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(
+    file_path: Path,
+) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """Leave out modules without an example, since looking for one imports them."""
+    found = yield
+    if file_path.suffix != ".py" or b">>>" in file_path.read_bytes():
+        return found
+    return [each for each in found if not isinstance(each, DoctestModule)]
