@@ -158,7 +158,11 @@ def _is_finite(value: Any) -> bool:
     if type(value) is float:
         return math.isfinite(value)
     if type(value) is list:
-        return all(map(_is_finite, value))
+        try:
+            # Most lists hold numbers alone.
+            return all(map(math.isfinite, value))
+        except (TypeError, OverflowError):
+            return all(map(_is_finite, value))
     return type(value) is not dict or all(map(_is_finite, value.values()))
 
 
