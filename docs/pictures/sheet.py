@@ -142,7 +142,9 @@ class Sheet:
         """Return the sheet as an image."""
         content = BytesIO()
         with page_style():
-            self._figure.savefig(content, format="png", dpi=_DPI)
+            # Of no use but here: not compressed much.
+            options = {"compress_level": 1}
+            self._figure.savefig(content, format="png", dpi=_DPI, pil_kwargs=options)
         return Image.open(content).convert("RGB")
 
     def _next(self) -> int:

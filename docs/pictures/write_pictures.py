@@ -19,8 +19,9 @@ from scenes import draw_scene
 
 from bboxqa.core.files import write_atomically
 from bboxqa.examples import SCENES
+from bboxqa.report.charts.figures import page_style
 
-__all__ = ["png", "write_pictures"]
+__all__ = ["drawings", "png", "write_pictures"]
 
 _SCENE_SCALES = {"fruits": 1.5, "smiling_fruits": 1.5, "landscape": 10}
 
@@ -29,23 +30,26 @@ def write_pictures(folder: Path) -> list[Path]:
     """Write every example picture as PNG into a folder, which is made if it does not exist."""
     folder.mkdir(parents=True, exist_ok=True)
     written = []
-    for name, draw in _drawings().items():
-        written.append(folder / f"{name}.png")
-        write_atomically(written[-1], png(draw()))
+    # Once for all: to set the style takes longer than to write a word.
+    with page_style():
+        for name, draw in drawings().items():
+            written.append(folder / f"{name}.png")
+            write_atomically(written[-1], png(draw()))
     return written
 
 
-def _drawings() -> dict[str, Callable[[], Image.Image]]:
-    drawings: dict[str, Callable[[], Image.Image]] = {}
+def drawings() -> dict[str, Callable[[], Image.Image]]:
+    """Return the function that draws each picture, by its name."""
+    found: dict[str, Callable[[], Image.Image]] = {}
     for scene in SCENES:
-        drawings[scene] = partial(draw_scene, scene, _SCENE_SCALES[scene])
-        drawings[f"{scene}_annotators"] = partial(annotated_scene, scene)
-        drawings[f"{scene}_overlay"] = partial(overlay_scene, scene)
-    drawings["fruits_drawn"] = partial(drawn_scene, "fruits")
-    drawings["matching_hungarian"] = draw_hungarian
-    drawings["matching_recursive"] = draw_recursive
-    drawings["iou"] = iou_schematic
-    return drawings
+        found[scene] = partial(draw_scene, scene, _SCENE_SCALES[scene])
+        found[f"{scene}_annotators"] = partial(annotated_scene, scene)
+        found[f"{scene}_overlay"] = partial(overlay_scene, scene)
+    found["fruits_drawn"] = partial(drawn_scene, "fruits")
+    found["matching_hungarian"] = draw_hungarian
+    found["matching_recursive"] = draw_recursive
+    found["iou"] = iou_schematic
+    return found
 
 
 def png(image: Image.Image) -> bytes:
