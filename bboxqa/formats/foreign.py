@@ -101,7 +101,7 @@ _WHAT = {
         "json of LabelMe",
         "Convert its folder to one COCO file, such as with the package labelme2coco.",
     ),
-    "VIA": ("json of VIA", "In VIA: Annotation, Export Annotations (COCO format); give that file."),
+    "VIA": ("json of VIA", "`bboxqa agree` measures its boxes."),
     "CreateML": ("json of CreateML", "Export COCO json from the tool that wrote it."),
     "Supervisely": (
         "Supervisely's own json",
@@ -124,7 +124,7 @@ _WHAT = {
 _TABLES = {".csv", ".tsv"}
 _TABLE = "Save the table as CSV in utf-8."
 # What to do with these is the same where a table is expected.
-_OWN_ADVICE = {"ELAN", "Label Studio", "Supervisely"}
+_OWN_ADVICE = {"ELAN", "Label Studio", "Supervisely", "VIA"}
 # Archives are tables of office programs here, and lists of numbers are tables.
 _READ_AS_TABLES = {"archive", "office", "table", "Parquet", "binary", "zeros", "YOLO"}
 

@@ -10,6 +10,7 @@ from bboxqa.formats.coco.strict import COCO, is_surely_coco
 from bboxqa.formats.format import Format
 from bboxqa.formats.label_studio.studio import LABEL_STUDIO
 from bboxqa.formats.supervisely.project import SUPERVISELY
+from bboxqa.formats.via.via import VIA
 from bboxqa.formats.yolo.yolo import YOLO
 
 GROUP = "bboxqa.formats"
@@ -21,6 +22,7 @@ FORMATS: dict[str, Format] = {
     "label-studio": LABEL_STUDIO,
     "supervisely": SUPERVISELY,
     "yolo": YOLO,
+    "via": VIA,
 }
 
 _LOOKED_AT = 50
@@ -32,7 +34,7 @@ def names() -> tuple[str, ...]:
     Examples
     --------
     >>> names()
-    ('coco', 'coco-archive', 'label-studio', 'supervisely', 'yolo')
+    ('coco', 'coco-archive', 'label-studio', 'supervisely', 'yolo', 'via')
     """
     return tuple(dict.fromkeys((*FORMATS, *plugins(GROUP))))
 

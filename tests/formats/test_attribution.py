@@ -5,7 +5,7 @@ import pytest
 from support.datasets import annotation, document, image, two_annotators, write
 
 from bboxqa.core.errors import ConfigError, DatasetError
-from bboxqa.formats.dataset.reader import read_dataset
+from bboxqa.formats.dataset.reader import _names_of, read_dataset
 from bboxqa.formats.inputs import list_files
 
 
@@ -273,12 +273,12 @@ def test_folders_named_by_annotator(tmp_path):
 def test_a_pattern_chooses_files_of_a_folder(tmp_path):
     files(tmp_path, ann_v1=ONE, ann_v2=ONE, bob_v2=ONE)
     assert read_dataset(tmp_path, pattern="*_v2.json").annotator_names == ("ann_v2", "bob_v2")
-    with pytest.raises(DatasetError, match=r"no json file that matches '\*_v3.json' in this fo"):
+    with pytest.raises(DatasetError, match=r"no json.* file that matches '\*_v3.json' in this fo"):
         read_dataset(tmp_path, pattern="*_v3.json")
 
 
 def test_an_empty_folder(tmp_path):
-    with pytest.raises(DatasetError, match="no json file in this folder"):
+    with pytest.raises(DatasetError, match=r"no json.* file in this folder is of a known format"):
         list_files([tmp_path])
 
 
@@ -442,3 +442,9 @@ def test_two_annotators_of_one_image_in_two_files_are_read(tmp_path):
     images = [image(1, annotators=["ann", "bob"])]
     pages = {name: document([annotation(1, rater=name)], images) for name in ("ann", "bob")}
     assert asked(read_dataset(files(tmp_path, **pages))) == {"1.jpg": ["ann", "bob"]}
+
+
+def test_files_of_one_name_in_several_formats_are_several_annotators(tmp_path):
+    paths = [tmp_path / "a.csv", tmp_path / "a.json"]
+    assert _names_of(paths) == ["a.csv", "a.json"]
+    assert _names_of([tmp_path / "a.json", tmp_path / "b.json"]) == ["a", "b"]

@@ -33,12 +33,6 @@ FILES = [
     ("a.json", '{"version": "5.2", "flags": {}, "shapes": []}', "is json of LabelMe; expected"),
     (
         "a.json",
-        '{"1.jpg9": {"filename": "1.jpg", "regions": [{"shape_attributes": {}}]}}',
-        "is json of VIA; expected COCO json",
-    ),
-    ("a.json", '{"_via_settings": {}, "_via_img_metadata": {}}', "is json of VIA; expected"),
-    (
-        "a.json",
         '[{"image": "1.jpg", "annotations": [{"coordinates": {"x": 1}}]}]',
         "is json of CreateML; expected COCO json",
     ),

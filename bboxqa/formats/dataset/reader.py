@@ -37,8 +37,14 @@ Check = Callable[[Sequence[Path], Sequence[AnnotationFile], Attribution], tuple[
 def _names_of(files: Sequence[Path]) -> list[str]:
     """Return a name per file: its stem, with as many folders as make it unique."""
     depth = 1
+    # Files of one name in several formats stand in one folder.
+    is_stem_enough = len({file.with_suffix("") for file in files}) == len(set(files))
+    ends = [file.stem if is_stem_enough else file.name for file in files]
     while True:
-        names = ["/".join((*file.parent.parts, file.stem)[-depth:]) for file in files]
+        names = [
+            "/".join((*file.parent.parts, end)[-depth:])
+            for file, end in zip(files, ends, strict=True)
+        ]
         if len(set(names)) == len(names) or depth > max(len(file.parts) for file in files):
             break
         depth += 1

@@ -24,12 +24,12 @@ LooksRight = Callable[[bytes], bool]
 """Returns whether text begins as a format does; blanks and byte order marks are gone."""
 
 
-def recognises_text(looks_right: LooksRight, suffix: str = ".json") -> Recognises:
+def recognises_text(looks_right: LooksRight, suffixes: tuple[str, ...] = (".json",)) -> Recognises:
     """Return whether a file is of a format, or an archive with such a file."""
-    return partial(_recognises, looks_right, suffix)
+    return partial(_recognises, looks_right, suffixes)
 
 
-def _recognises(looks_right: LooksRight, suffix: str, path: Path) -> bool:
+def _recognises(looks_right: LooksRight, suffixes: tuple[str, ...], path: Path) -> bool:
     head = head_of(path)
     if not is_archive(head):
         return begins(looks_right, head)
@@ -37,7 +37,7 @@ def _recognises(looks_right: LooksRight, suffix: str, path: Path) -> bool:
         members = members_of(path)
     except DatasetError:
         return False
-    named = (each for each in members if each.name.endswith(suffix) or not each.name)
+    named = (each for each in members if each.name.endswith(suffixes) or not each.name)
     return any(begins(looks_right, each.head()) for each in islice(named, _LOOKED_AT))
 
 

@@ -1,0 +1,1 @@
+"""VGG Image Annotator."""

@@ -1,0 +1,94 @@
+"""From images and regions of VIA to COCO records."""
+
+from collections import Counter
+from pathlib import Path
+
+from bboxqa.core.errors import DatasetError
+from bboxqa.core.text import count, one_line
+from bboxqa.formats.document.origin import Where
+from bboxqa.formats.translation.collector import Collector
+from bboxqa.formats.translation.json_files import begins
+from bboxqa.formats.translation.members import Member, members_of
+from bboxqa.formats.translation.translated import Add, Record, Translated, Wanted
+from bboxqa.formats.translation.untrusted import ValueProblemError
+from bboxqa.formats.via.via import looks_right
+from bboxqa.formats.via.via_entries import Entry, Region, entries_of, refuse_empty
+from bboxqa.formats.via.via_labels import Labels, labels_of
+from bboxqa.formats.via.via_shapes import shape_of
+
+_UNLABELLED = "(no label)"
+
+
+def translate_via(path: Path, add: Add, _wanted: Wanted) -> Translated:
+    """Translate a file of VIA; raise DatasetError if it has no images."""
+    found = [each for each in members_of(path) if not each.name or begins(looks_right, each.head())]
+    if len(found) != 1:
+        names = ", ".join(each.name for each in found[:3])
+        raise DatasetError(
+            [f"{path}: has {count(len(found), 'file')} of VIA: {names}; expected one"],
+            "Unpack it, and name the files that belong together.",
+        )
+    (member,) = found
+    entries = [*entries_of(member)]
+    if not entries:
+        refuse_empty(member)
+    labels = labels_of([region.said for entry in entries for region in entry.regions])
+    records = _ViaRecords(member, labels, add)
+    for entry in entries:
+        records.add_entry(entry)
+    return records.done()
+
+
+class _ViaRecords:
+    """Makes COCO records of regions."""
+
+    def __init__(self, member: Member, labels: Labels, add: Add) -> None:
+        is_table = member.head()[:64].lstrip(b"\xef\xbb\xbf \r\n\t")[:1] != b"{"
+        self._into = Collector("VIA csv" if is_table else "VIA json", add)
+        self._member = member.name
+        self._labels = labels
+        self._tally: Counter[str] = Counter()
+
+    def add_entry(self, entry: Entry) -> None:
+        """Add the regions of an image."""
+        image = self._into.image(entry.name, Where(self._member, entry.at))
+        self._tally["again"] += "file_name" in image
+        image["file_name"] = entry.name
+        # VIA does not know who was asked.
+        image.pop("annotators", None)
+        for number, region in enumerate(entry.regions, start=1):
+            where = Where(self._member, region.at)
+            label = f"{one_line(entry.name)}, region {number}"
+            try:
+                shape = shape_of(region.shape)
+            except ValueProblemError as error:
+                self._into.refuse(label, error, where)
+                continue
+            said = {**entry.said, **region.said}
+            # A word for a rotation that was measured here.
+            said.pop("rotation", None)
+            record: Record = {**shape, "image_id": image["id"], "attributes": said}
+            self._add_labels(label, region, record, where)
+
+    def _add_labels(self, label: str, region: Region, record: Record, where: Where) -> None:
+        if "bbox" not in record:
+            self._into.annotation(record, where)
+            return
+        labels = self._labels.of(region.said)
+        self._tally["several"] += len(labels) > 1
+        for name in labels or [_UNLABELLED]:
+            category = self._into.category(name, where)
+            row = self._into.annotation({**record, "category_id": category}, where)
+            if not labels and (self._labels.attribute or self._labels.by_name):
+                wanted = f" {self._labels.attribute!r}" if self._labels.attribute else ""
+                self._into.defect("T004", f"{label}: has no label{wanted}", where, row)
+
+    def done(self) -> Translated:
+        """Return what belongs to all annotations."""
+        notes = [self._labels.note] if self._labels.note else []
+        if again := self._tally["again"]:
+            notes.append(f"{count(again, 'image')} with several entries, which are taken together")
+        if several := self._tally["several"]:
+            some = count(several, "region")
+            notes.append(f"{some} with several labels: one annotation for each label")
+        return self._into.done(notes)
