@@ -10,6 +10,7 @@ from scipy.special import stdtr
 from support.datasets import dataset
 from support.matched import matched, objects_of, random_data
 
+from bboxqa.agreement.uncertainty.resampling import drawn_weights
 from bboxqa.diagnostics.annotators import edge_differences
 from bboxqa.diagnostics.annotators.edge_differences import confirmed
 from bboxqa.diagnostics.annotators.image_ratios import RatioSums, holm
@@ -104,6 +105,22 @@ def test_a_shift_is_found_and_leaves_the_others_where_they_are(n_annotators):
             assert row["systematic"]
         covered.append(row["offset_px_low"] <= 5 * shifted <= row["offset_px_high"])
     assert np.mean(covered) > 0.85
+
+
+def test_intervals_reflect_the_draws():
+    units = matched(shifted_data(2, 5.0, 4), bootstrap=100)
+    of = units.data.annotations
+    place = of.image.astype(np.int64) * 4 + of.annotator
+    left = (np.bincount(place, of.bbox[:, 0]) / 3).reshape(40, 4)
+    (weights,) = drawn_weights(40, 100, units.seed)
+    rows = [row for row in offsets(units).records() if row["edge"] == "left"]
+    for who, row in enumerate(rows):
+        # Of three others, the median difference.
+        apart = left[:, [who]] - np.delete(left, who, axis=1)
+        assert row["offset_px"] == pytest.approx(np.median(apart.mean(0)))
+        drawn = np.median(weights.T @ apart / 40, axis=1)
+        low, high = 2 * row["offset_px"] - np.quantile(drawn, [0.975, 0.025])
+        assert (row["offset_px_low"], row["offset_px_high"]) == pytest.approx((low, high))
 
 
 @pytest.mark.parametrize("n_annotators", [3, 4])
