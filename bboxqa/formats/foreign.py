@@ -85,7 +85,7 @@ _WHAT = {
         "Look at it with the tool that wrote it, and export COCO json from there.",
     ),
     "image": ("an image", "Name the json file that holds its annotations."),
-    "CVAT": ("XML of CVAT", "Export the task from CVAT as COCO 1.0, and name the json file."),
+    "CVAT": ("XML of CVAT", "`bboxqa agree` measures its boxes."),
     "VOC": (
         "XML of Pascal VOC",
         f"Export COCO json from the tool that wrote it, {_CONVERT.format('voc')}",
@@ -124,7 +124,7 @@ _WHAT = {
 _TABLES = {".csv", ".tsv"}
 _TABLE = "Save the table as CSV in utf-8."
 # What to do with these is the same where a table is expected.
-_OWN_ADVICE = {"ELAN", "Label Studio", "Supervisely", "VIA"}
+_OWN_ADVICE = {"CVAT", "ELAN", "Label Studio", "Supervisely", "VIA"}
 # Archives are tables of office programs here, and lists of numbers are tables.
 _READ_AS_TABLES = {"archive", "office", "table", "Parquet", "binary", "zeros", "YOLO"}
 

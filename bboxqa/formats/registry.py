@@ -7,6 +7,7 @@ from pathlib import Path
 from bboxqa.core.plugins import plugins
 from bboxqa.formats.coco.archive import COCO_ARCHIVE
 from bboxqa.formats.coco.strict import COCO, is_surely_coco
+from bboxqa.formats.cvat.cvat import CVAT
 from bboxqa.formats.format import Format
 from bboxqa.formats.label_studio.studio import LABEL_STUDIO
 from bboxqa.formats.supervisely.project import SUPERVISELY
@@ -20,6 +21,7 @@ FORMATS: dict[str, Format] = {
     "coco": COCO,
     "coco-archive": COCO_ARCHIVE,
     "label-studio": LABEL_STUDIO,
+    "cvat": CVAT,
     "supervisely": SUPERVISELY,
     "yolo": YOLO,
     "via": VIA,
@@ -34,7 +36,7 @@ def names() -> tuple[str, ...]:
     Examples
     --------
     >>> names()
-    ('coco', 'coco-archive', 'label-studio', 'supervisely', 'yolo', 'via')
+    ('coco', 'coco-archive', 'label-studio', 'cvat', 'supervisely', 'yolo', 'via')
     """
     return tuple(dict.fromkeys((*FORMATS, *plugins(GROUP))))
 

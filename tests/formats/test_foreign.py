@@ -11,7 +11,6 @@ ELAN = '<?xml version="1.0"?>\n<ANNOTATION_DOCUMENT AUTHOR="">'
 STUDIO = '[{"id": 1, "annotations": [{"result": []}], "data": {"image": "1.jpg"}}]'
 FILES = [
     ("a.xml", VOC, "is XML of Pascal VOC; expected COCO json"),
-    ("a.xml", CVAT, "is XML of CVAT; expected COCO json"),
     ("a.eaf", ELAN, "is ELAN's own file; expected COCO json"),
     ("a.xml", "<x/>", "is XML; expected COCO json"),
     ("a.zip", b"PK\x03\x04....", "is a compressed archive; expected COCO json"),
@@ -67,9 +66,10 @@ def test_it_is_named_with_what_to_do(tmp_path, command, name, content, words):
 
 
 @pytest.mark.parametrize("command", ["stats", "segments"])
-@pytest.mark.parametrize("name", ["a.xml", "a.png", "a.json", "studio.json"])
+@pytest.mark.parametrize("name", ["a.xml", "a.png", "a.json", "studio.json", "cvat.xml"])
 def test_it_is_no_table_either(tmp_path, command, name):
-    content = next((content for each, content, _ in FILES if each == name), STUDIO)
+    others = {"studio.json": STUDIO, "cvat.xml": CVAT}
+    content = next((content for each, content, _ in FILES if each == name), others.get(name))
     written(tmp_path / name, content)
     done = run(command, name, cwd=tmp_path)
     assert done.returncode == 2

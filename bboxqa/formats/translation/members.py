@@ -23,6 +23,7 @@ MAX_RATIO = 200
 """How many times larger than its archive a file of more than `_SMALL` bytes may be."""
 
 _SMALL = 16 << 20
+_CHUNK = 1 << 20
 _IMAGES = {".bmp", ".gif", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp"}
 _ZIP_END = struct.Struct("<4s4H2LH")
 _ZIP_ERRORS = (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, zlib.error, OSError)
@@ -60,17 +61,36 @@ class Member:
             return data.decode("utf-16", "replace").encode()
         return data
 
+    def chunks(self) -> Iterator[bytes]:
+        """Yield the content in parts. Raises DatasetError as `read` does."""
+        done = 0
+        try:
+            with self.open() as stream:
+                while chunk := stream.read(_CHUNK):
+                    done += len(chunk)
+                    if done > self.most:
+                        raise self._too_large()
+                    yield chunk
+        except _ZIP_ERRORS as error:
+            raise self._unreadable(error) from None
+
     def read(self) -> bytes:
         """Return the content. Raises DatasetError if it cannot be read, or is too large."""
         try:
             with self.open() as stream:
                 data = stream.read(self.most + 1)
         except _ZIP_ERRORS as error:
-            reason = one_line(str(error) or type(error).__name__)
-            raise DatasetError([f"{self.shown}: cannot be read: {reason}"], _AGAIN) from None
+            raise self._unreadable(error) from None
         if len(data) > self.most:
-            raise DatasetError([f"{self.shown}: has more than {self.most:,} bytes"], _UNPACK)
+            raise self._too_large()
         return data
+
+    def _unreadable(self, error: Exception) -> DatasetError:
+        reason = one_line(str(error) or type(error).__name__)
+        return DatasetError([f"{self.shown}: cannot be read: {reason}"], _AGAIN)
+
+    def _too_large(self) -> DatasetError:
+        return DatasetError([f"{self.shown}: has more than {self.most:,} bytes"], _UNPACK)
 
 
 _AGAIN = "Export or download it again."

@@ -1,0 +1,1 @@
+"""CVAT's XML: what it says, and its translation into COCO records."""

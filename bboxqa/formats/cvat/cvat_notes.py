@@ -1,0 +1,55 @@
+"""What is to be known of annotations of CVAT besides the annotations themselves."""
+
+from collections.abc import Iterator, Mapping
+
+from bboxqa.core.text import count
+
+# What is counted, and the words for it.
+_WORDS = (
+    (
+        "again",
+        "image",
+        (
+            "annotated again by the same person, left out; --session-key session measures how far "
+            "they agree with themselves"
+        ),
+    ),
+    ("empty", "mask", "left out: no pixels"),
+    (
+        "unknown frames",
+        "video",
+        "of which only frames with shapes are known: those without count as not asked about",
+    ),
+)
+
+
+def notes_of(tally: Mapping[str, int]) -> Iterator[str]:
+    """Yield a sentence for each thing that was counted.
+
+    Examples
+    --------
+    >>> list(notes_of({"empty": 1, "owner": 1}))
+    ['1 mask left out: no pixels']
+    """
+    for key, noun, words in _WORDS:
+        if number := tally.get(key, 0):
+            yield f"{count(number, noun)} {words}"
+    if tally.get("unnamed frames"):
+        yield (
+            "images are named by their frame, such as frame_000007; the export "
+            "'CVAT for images 1.1' has their names"
+        )
+
+
+def named_by(tally: Mapping[str, int]) -> str:
+    """Return how annotators are named, in words that continue "annotators by ".
+
+    Examples
+    --------
+    >>> named_by({"assignee": 2}), named_by({"owner": 1})
+    ('the assignee', 'the owner, as no assignee is named')
+    """
+    if tally.get("owner"):
+        no_other = "the owner, as no assignee is named"
+        return "the assignee, else the owner" if tally.get("assignee") else no_other
+    return "the assignee"

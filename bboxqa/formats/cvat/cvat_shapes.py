@@ -1,0 +1,210 @@
+"""From the shapes of CVAT to keys of COCO annotations."""
+
+from collections.abc import Callable
+from itertools import chain
+
+import numpy as np
+
+from bboxqa.formats.cvat.xml_elements import Element
+from bboxqa.formats.translation import shapes
+from bboxqa.formats.translation.translated import Record
+
+Size = tuple[int, int]
+_CUBOID = [
+    f"{axis}{corner}{side}"
+    for side in "12"
+    for corner in ("tl", "bl", "tr", "br")
+    for axis in "xy"
+]  # fmt: skip
+
+
+class ShapeError(ValueError):
+    """A shape that cannot be read; its text continues "box: "."""
+
+
+class MaskError(ShapeError):
+    """A mask that cannot be decoded."""
+
+
+class EmptyMaskError(ShapeError):
+    """A mask without pixels."""
+
+
+class UnknownSizeError(ShapeError):
+    """A mask in an image of unknown size."""
+
+
+def shape_of(element: Element, size: Size | None, *, outlines: bool) -> Record:
+    """Return the keys of an annotation that say where a shape is.
+
+    What has no box has the key `shape`, which says what it is.
+
+    Raises ShapeError if its values are not as CVAT writes them.
+    """
+    if element.name == "mask":
+        return _mask(element, size, outlines=outlines)
+    read = _SHAPES.get(element.name)
+    return {"shape": element.name} if read is None else read(element)
+
+
+def number(values: dict[str, str], name: str) -> float:
+    """Return a coordinate. Raises ShapeError if it is none."""
+    text = values.get(name)
+    if text is None:
+        raise ShapeError(f"has no {name}; expected a number")
+    return _number(text, name)
+
+
+def _number(text: str, name: str) -> float:
+    try:
+        found = float(text)
+    except ValueError:
+        found = np.nan
+    if not abs(found) < 1e9:
+        raise ShapeError(f"{name} is {text[:40]!r}; expected a number")
+    return found
+
+
+def _points(element: Element) -> list[float]:
+    """Return x and y of points by turns."""
+    text = element.values.get("points", "").strip(" ;")
+    pairs = [pair.split(",") for pair in text.split(";")]
+    if not text or any(len(pair) != 2 for pair in pairs):
+        raise ShapeError(f"points are {text[:40]!r}; expected x,y;x,y")
+    return [_number(each, "a coordinate") for each in chain.from_iterable(pairs)]
+
+
+def _box(element: Element) -> Record:
+    values = element.values
+    x, y = number(values, "xtl"), number(values, "ytl")
+    # Differences of decimal fractions have more digits than the file.
+    width, height = round(number(values, "xbr") - x, 6), round(number(values, "ybr") - y, 6)
+    degrees = _degrees(values)
+    if not degrees:
+        return {"bbox": [x, y, width, height]}
+    corners = shapes.corners(x, y, width, height)
+    turned = shapes.rotated(corners, (x + width / 2, y + height / 2), degrees)
+    return _rotated(turned.round(6).ravel().tolist(), degrees)
+
+
+def _degrees(values: dict[str, str]) -> float:
+    return number(values, "rotation") % 360 if "rotation" in values else 0.0
+
+
+def _rotated(ring: list[float], degrees: float) -> Record:
+    record = _outlined(ring)
+    if degrees:
+        record["attributes"] = {"rotation": degrees}
+    return record
+
+
+def _outlined(ring: list[float]) -> Record:
+    x, y = ring[::2], ring[1::2]
+    left, top = min(x), min(y)
+    bbox = [left, top, round(max(x) - left, 6), round(max(y) - top, 6)]
+    return {"bbox": bbox, "segmentation": [ring]}
+
+
+def _polygon(element: Element) -> Record:
+    return _outlined(_points(element))
+
+
+def _ellipse(element: Element) -> Record:
+    values = element.values
+    centre = number(values, "cx"), number(values, "cy")
+    radii = number(values, "rx"), number(values, "ry")
+    degrees = _degrees(values)
+    found = shapes.ellipse(centre, radii, degrees).round(6)
+    return _rotated(found.ravel().tolist(), degrees)
+
+
+def _point_set(element: Element) -> Record:
+    points = _points(element)
+    pairs = zip(points[::2], points[1::2], strict=True)
+    keypoints = [value for x, y in pairs for value in (x, y, 2)]
+    return {"shape": "point set", "keypoints": keypoints, "num_keypoints": len(points) // 2}
+
+
+def _polyline(element: Element) -> Record:
+    return {"shape": "polyline", "points": _points(element)}
+
+
+def _cuboid(element: Element) -> Record:
+    return {"shape": "cuboid", "points": [number(element.values, name) for name in _CUBOID]}
+
+
+def _skeleton(element: Element) -> Record:
+    """Return points with visibility: 0 for outside, 1 for occluded, else 2."""
+    keypoints: list[float] = []
+    for part in element.inside:
+        if part.name != "points":
+            continue
+        x, y, *_ = _points(part)
+        is_outside = part.values.get("outside") == "1"
+        visibility = 0 if is_outside else 1 if part.values.get("occluded") == "1" else 2
+        keypoints += [x, y, visibility]
+    seen = sum(visibility > 0 for visibility in keypoints[2::3])
+    return {"shape": "skeleton", "keypoints": keypoints, "num_keypoints": seen}
+
+
+def _tag(_element: Element) -> Record:
+    return {"shape": "image label"}
+
+
+def _mask(element: Element, size: Size | None, *, outlines: bool) -> Record:
+    values = element.values
+    left, top, width, height = (_whole(values, key) for key in ("left", "top", "width", "height"))
+    counts = _run_lengths(values.get("rle", ""))
+    if min(width, height) < 1 or counts.sum() != width * height:
+        raise MaskError(
+            f"has run lengths of {counts.sum()} pixels; expected {width} × {height}, "
+            f"which is {width * height}"
+        )
+    if size is not None and (
+        min(left, top) < 0 or left + width > size[0] or top + height > size[1]
+    ):
+        raise MaskError(
+            f"is {width} × {height} from {left}, {top} on, beyond the image of "
+            f"{size[0]} × {size[1]}"
+        )
+    filled = np.arange(len(counts)) % 2 == 1
+    crop = np.repeat(filled, counts).reshape(height, width)
+    bbox = shapes.mask_bounds(crop, left, top)
+    if bbox is None:
+        raise EmptyMaskError("has no pixels")
+    if not outlines:
+        return {"bbox": bbox}
+    if size is None:
+        raise UnknownSizeError("the size of its image is not known")
+    return {"bbox": bbox, "segmentation": shapes.mask(crop, left, top, *size)}
+
+
+def _whole(values: dict[str, str], name: str) -> int:
+    found = number(values, name)
+    if not found.is_integer():
+        raise MaskError(f"has a {name} of {values[name][:40]}; expected a whole number")
+    return int(found)
+
+
+def _run_lengths(text: str) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Return run lengths, of pixels outside and inside by turns."""
+    try:
+        counts = np.array(text.split(","), np.int64)
+    except (ValueError, OverflowError):
+        raise MaskError(f"has run lengths {text[:40]!r}; expected whole numbers") from None
+    # A mask is no larger than an image.
+    if counts.min() < 0 or counts.max() >= 1 << 31 or counts.sum() >= 1 << 31:
+        raise MaskError("has run lengths below zero, or of more pixels than an image has")
+    return counts
+
+
+_SHAPES: dict[str, Callable[[Element], Record]] = {
+    "box": _box,
+    "polygon": _polygon,
+    "ellipse": _ellipse,
+    "points": _point_set,
+    "polyline": _polyline,
+    "cuboid": _cuboid,
+    "skeleton": _skeleton,
+    "tag": _tag,
+}

@@ -1,0 +1,128 @@
+"""Who worked on what, as the head of a file of CVAT says."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from bboxqa.core.text import one_line
+from bboxqa.formats.annotations.records import whole_number
+from bboxqa.formats.cvat.xml_elements import Element
+
+_KINDS = ("task", "job")
+_MOST_FRAMES = 10_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A task, or a job of one."""
+
+    kind: str
+    id: str
+    name: str
+    subset: str
+    assignee: str
+    owner: str
+    line: int
+    size: tuple[int, int] | None = None
+    """Width and height of the frames of a video."""
+    source: str = ""
+    """The file of a video."""
+    is_video: bool = False
+    frames: range | None = None
+    """Those that were to be annotated; None if the file does not say so."""
+
+    @property
+    def label(self) -> str:
+        """Such as "task 7"."""
+        return f"{self.kind} {self.id}" if self.id else f"the {self.kind}"
+
+    @property
+    def person(self) -> str:
+        """The annotator: the assignee, else the owner; empty if neither is named."""
+        return self.assignee or self.owner
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What the head of a file says."""
+
+    jobs: tuple[Job, ...] = ()
+    labels: tuple[tuple[str, int], ...] = ()
+    """Names and lines, without those of the points of skeletons."""
+    line: int = 1
+
+    def job_of(self, values: dict[str, str]) -> Job | None:
+        """Return the job of an image or track; None if the file does not say so."""
+        if len(self.jobs) <= 1:
+            return self.jobs[0] if self.jobs else None
+        own = [each for each in self.jobs if each.id == values.get("task_id")]
+        own = own or [each for each in self.jobs if each.subset == values.get("subset")]
+        return own[0] if len(own) == 1 else None
+
+
+def head_of_file(meta: Element) -> Head:
+    """Return what the element `meta` says."""
+    project = meta.find("project")
+    if project is not None:
+        listed = project.find("tasks")
+        tasks = () if listed is None else (e for e in listed.inside if e.name == "task")
+        jobs = tuple(_job(task, project, meta) for task in tasks)
+        return Head(jobs or (_job(project, project, meta),), (*_labels(project),), meta.line)
+    for kind in _KINDS:
+        found = meta.find(kind)
+        if found is not None:
+            return Head((_job(found, found, meta),), (*_labels(found),), meta.line)
+    return Head(line=meta.line)
+
+
+def _job(work: Element, around: Element, meta: Element) -> Job:
+    size = work.find("original_size") or meta.find("original_size")
+    return Job(
+        work.name,
+        one_line(work.said("id")),
+        one_line(work.said("name")),
+        work.said("subset"),
+        _person(work, "assignee") or _person(around, "assignee"),
+        _person(work, "owner") or _person(around, "owner"),
+        work.line,
+        None if size is None else size_of(size.said("width"), size.said("height")),
+        PurePosixPath(one_line(work.said("source"))).name,
+        work.said("mode") == "interpolation",
+        _frames(work),
+    )
+
+
+def _person(work: Element, role: str) -> str:
+    """Return the user name in a role, else the e-mail; empty if nobody is named."""
+    found = work.find(role)
+    if found is None:
+        return ""
+    return one_line(found.said("username") or found.said("email") or found.text.strip())
+
+
+def size_of(width: object, height: object) -> tuple[int, int] | None:
+    """Return the width and height of an image as numbers; None where they are none."""
+    wide, high = whole_number(width) or 0, whole_number(height) or 0
+    return (wide, high) if min(wide, high) > 0 and max(wide, high) < 1 << 31 else None
+
+
+def _frames(work: Element) -> range | None:
+    """Return the frames of a job, if its numbers agree with each other."""
+    n_frames = whole_number(work.said("size"))
+    if n_frames is None or not 0 < n_frames <= _MOST_FRAMES:
+        return None
+    first = whole_number(work.said("start_frame") or 0)
+    last = whole_number(work.said("stop_frame") or n_frames - 1)
+    step = whole_number(work.said("frame_filter").partition("step=")[2] or 1)
+    if first is None or last is None or step is None or step < 1 or first < 0:
+        return None
+    found = range(first, last + 1, step)
+    return found if len(found) == n_frames else None
+
+
+def _labels(work: Element) -> Iterator[tuple[str, int]]:
+    listed = work.find("labels")
+    for label in () if listed is None else listed.inside:
+        name = label.said("name")
+        if name and not label.said("parent"):
+            yield name, label.line

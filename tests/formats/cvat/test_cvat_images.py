@@ -1,0 +1,290 @@
+"""Images of CVAT: who drew what, shapes, and what is wrong with them."""
+
+import json
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.cvat_xml import box, document, head, image, project, shape, written
+
+from bboxqa import agree, read_coco, validate
+from bboxqa.core.errors import DatasetError
+from bboxqa.formats.registry import format_of
+from bboxqa.model.run_lengths import compress_counts
+
+SHARED = Path(__file__).parents[4] / "shared/data/formats"
+needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of CVAT here")
+
+
+def read(path, **more):
+    return read_coco(path, min_annotators=1, **more)
+
+
+def boxes(data):
+    return data.annotations.bbox.tolist()
+
+
+def asked(data):
+    """Return who was asked about each image."""
+    names = np.array(data.annotator_names, object)
+    return {
+        image: names[row].tolist()
+        for image, row in zip(data.image_names, data.assigned, strict=True)
+    }
+
+
+def records(path):
+    """Return the annotations as COCO records, also those without a box."""
+    from bboxqa.formats.cvat.cvat import translate
+    from bboxqa.formats.translation.translated import Wanted
+
+    found = []
+    translate(path, lambda added, _: found.extend(added), Wanted())
+    return found
+
+
+def test_the_assignee_of_each_file_is_its_annotator(tmp_path):
+    ann = written(tmp_path / "1.xml", head("ann"), image("a.jpg", box()), image("b.jpg", number=1))
+    bob = written(tmp_path / "2.xml", head("bob", kind="job"), image("a.jpg", box(label="dog")))
+    data = read_coco([ann, bob])
+    assert asked(data) == {"a.jpg": ["ann", "bob"], "b.jpg": ["ann"]}
+    assert boxes(data) == [[10, 10, 20, 30], [10, 10, 20, 30]]
+    assert data.category_names == ("cat", "dog")
+    assert data.attribution == "the assignee"
+
+
+def test_replicas_without_assignee_are_one_annotator_for_each_file(tmp_path):
+    parts = head(), image("a.jpg", box())
+    files = [written(tmp_path / f"{name}.xml", *parts) for name in ("ann", "bob")]
+    data = read_coco(files)
+    assert data.annotator_names == ("ann", "bob")
+    assert data.attribution == "one file per annotator"
+
+
+@pytest.mark.parametrize(
+    ("meta", "name", "attribution"),
+    [
+        (head("bob@x.org"), "bob@x.org", "the assignee"),
+        (head("", owner="Ann"), "Ann", "the owner, as no assignee is named"),
+        (
+            head("").replace("<username>admin</username>", ""),
+            "admin@x.org",
+            "the owner, as no assignee is named",
+        ),
+        ("", "(not named)", ""),
+        (head(kind=""), "(not named)", ""),
+    ],
+)
+def test_annotators_of_a_task_or_none(tmp_path, meta, name, attribution):
+    data = read(written(tmp_path / "a.xml", meta, image("a.jpg", box())))
+    assert data.annotator_names == (name,)
+    assert data.attribution == attribution
+
+
+def test_tasks_of_a_project_have_annotators_of_their_own(tmp_path):
+    meta = project((1, "ann", ""), (2, "bob", ""), (3, "", ""))
+    parts = [image("a.jpg", box(), task_id=n, subset="Train") for n in (1, 2)]
+    path = written(tmp_path / "a.xml", meta, *parts, image("b.jpg", task_id=3, subset="Train"))
+    data = read_coco(path)
+    assert asked(data) == {"a.jpg": ["ann", "bob"], "b.jpg": ["admin"]}
+    assert data.attribution == "the assignee, else the owner"
+
+
+def test_images_of_one_name_in_several_subsets_are_several(tmp_path):
+    parts = [image(n, box(), subset=s) for n, s in [("a", "Train"), ("a", "Test"), ("b", "Test")]]
+    data = read(written(tmp_path / "a.xml", head("ann"), *parts))
+    assert data.image_names == ("Test/a", "Train/a", "b")
+
+
+def test_an_image_that_one_person_annotated_twice_counts_once(tmp_path):
+    meta = project((1, "ann", ""), (2, "ann", ""))
+    parts = [image("a.jpg", box(right=30 + n), task_id=n) for n in (1, 2)]
+    path = written(tmp_path / "a.xml", meta, *parts)
+    data = read(path)
+    assert boxes(data) == [[10, 10, 21, 30]]
+    assert "annotated again by the same person" in data.notes[0]
+    repeats = read(path, session_key="session").repeats
+    assert repeats is not None
+    assert len(repeats.sessions.annotations) == 2
+    assert "T007" in {each.code for each in validate(path).findings}
+
+
+def test_a_rotated_box_keeps_its_corners(tmp_path):
+    # 20 × 10 about its centre (20, 15), turned by a right angle: 10 × 20.
+    part = box(10, 10, 30, 20, rotation="90.00")
+    (record,) = records(written(tmp_path / "a.xml", head("ann"), image("a.jpg", part)))
+    assert record["bbox"] == [15, 5, 10, 20]
+    # The corner at the top left, (10, 10), goes to the top right.
+    assert record["segmentation"] == [[25, 5, 25, 25, 15, 25, 15, 5]]
+    assert record["attributes"] == {"rotation": 90}
+
+
+def test_polygons_and_ellipses_are_outlines(tmp_path):
+    parts = (
+        shape("polygon", points="10.10,20.00;30.30,20.00;20.00,40.70"),
+        shape("ellipse", cx="50.00", cy="40.00", rx="20.00", ry="10.00", rotation="90.00"),
+    )
+    polygon, ellipse = records(written(tmp_path / "a.xml", head("ann"), image("a.jpg", *parts)))
+    assert polygon["bbox"] == [10.1, 20, 20.2, 20.7]
+    assert polygon["segmentation"] == [[10.1, 20, 30.3, 20, 20, 40.7]]
+    assert ellipse["bbox"] == [40, 20, 20, 40]
+
+
+def test_a_mask_is_relative_to_its_crop(tmp_path):
+    # In a crop of 3 × 2: row 0 is "xx.", row 1 is ".x.".
+    part = shape("mask", rle="0, 2, 2, 1, 1", left=5, top=7, width=3, height=2)
+    (record,) = records(written(tmp_path / "a.xml", head("ann"), image("a.jpg", part)))
+    assert record["bbox"] == [5, 7, 2, 2]
+    # Column by column, of 80 rows: 5 · 80 + 7 = 407 outside, row 7 of column 5, 79 outside,
+    # rows 7 and 8 of column 6, and the rest.
+    runs = compress_counts(np.array([407, 1, 79, 2, 8000 - 489]), 80, 100)
+    assert record["segmentation"] == {"size": [80, 100], "counts": runs.decode()}
+
+
+def test_what_has_no_box_is_kept_and_counted(tmp_path):
+    joints = shape("points", "nose", points="1,2", outside=0, occluded=1)
+    joints += shape("points", "tail", points="3,4", outside=1, occluded=0)
+    corners = {f"{axis}{c}{n}": 5 for n in "12" for c in ("tl", "bl", "tr", "br") for axis in "xy"}
+    parts = (
+        shape("points", points="1,2;3.5,4"),
+        shape("polyline", points="1,2;3,4"),
+        shape("skeleton", inside=joints),
+        shape("cuboid", **corners),
+        shape("tag"),
+    )
+    path = written(tmp_path / "a.xml", head("ann"), image("a.jpg", box(label="dog"), *parts))
+    found = records(path)
+    assert [each.get("keypoints") for each in found[1:]] == [
+        [1, 2, 2, 3.5, 4, 2],
+        None,
+        [1, 2, 1, 3, 4, 0],
+        None,
+        None,
+    ]
+    data = read(path)
+    assert data.notes[0] == (
+        "1 point set, 1 polyline, 1 skeleton, 1 cuboid and 1 image label are not compared"
+    )
+    assert {each.code for each in validate(path).findings} == {"Q001"}
+
+
+def test_what_is_said_of_a_shape_is_kept(tmp_path):
+    said = '<attribute name="colour">light\nred</attribute>'
+    part = box(inside=said, group_id=4).replace('occluded="0"', 'occluded="1"')
+    auto = box().replace("manual", "auto")
+    first, second = records(written(tmp_path / "a.xml", head("ann"), image("a.jpg", part, auto)))
+    assert first["attributes"] == {"occluded": "1", "group_id": "4", "colour": "light\nred"}
+    assert "attributes" not in second
+    assert second["source"] == "auto"
+    assert first["own_id"] == "line 14"
+
+
+def test_line_ends_names_and_other_encodings(tmp_path):
+    text = document(head("Zoë"), image("ä &amp; b.jpg", box())).replace("\n", "\r\n")
+    for encoding in ("utf-8", "utf-8-sig", "utf-16"):
+        path = tmp_path / f"{encoding}.xml"
+        path.write_bytes(text.replace("utf-8", encoding.removesuffix("-sig")).encode(encoding))
+        data = read(path)
+        assert (data.image_names, data.annotator_names) == (("ä & b.jpg",), ("Zoë",))
+
+
+def test_findings_stand_in_the_file(tmp_path):
+    parts = box(), box(1, 1, 130, 40), box(label="bird", x=50, right=60), box(5, 50, 9, 60, None)
+    path = written(tmp_path / "a.xml", head(), image("a.jpg", *parts))
+    found = {each.code: each for each in validate(path).findings}
+    lines = {code: (each.spot.line, each.spot.column) for code, each in found.items()}
+    assert lines["T040"] == (5, 1)
+    assert lines["B003"] == (16, 1)
+    assert lines["T041"] == (18, 1)
+    assert lines["T004"] == (20, 1)
+    assert found["T041"].ids["annotation"] == "line 18"
+    assert found["B003"].excerpt.startswith('<box label="cat"')
+    assert found["T040"].message == (
+        "task 7: has no assignee; its owner admin counts as its annotator"
+    )
+
+
+@pytest.mark.parametrize(
+    ("part", "code", "words"),
+    [
+        (box().replace("10.00", "left", 1), "T001", "box: xtl is 'left'; expected a number"),
+        (box().replace("10.00", "nan", 1), "T001", "box: xtl is 'nan'; expected a number"),
+        (box().replace("ytl", "top"), "T001", "box: has no ytl; expected a number"),
+        (shape("polygon", points="1,2;3"), "T001", "points are '1,2;3'; expected x,y;x,y"),
+        (shape("mask", rle="1,2", left=1, top=1, width=2, height=2), "T008", "of 3 pixels"),
+        (shape("mask", rle="0,4", left=99, top=1, width=2, height=2), "T008", "beyond the image"),
+        (shape("mask", rle="-1,5", left=1, top=1, width=2, height=2), "T008", "below zero"),
+        (shape("mask", rle="a", left=1, top=1, width=2, height=2), "T008", "whole numbers"),
+    ],
+)
+def test_a_broken_shape_is_refused_with_its_place(tmp_path, part, code, words):
+    path = written(tmp_path / "a.xml", head("ann"), image("a.jpg", box(), part))
+    with pytest.raises(DatasetError) as caught:
+        read(path)
+    (problem,) = caught.value.problems
+    assert problem.startswith(f"{path}:16:1: {code} error ")
+    assert words in problem
+
+
+def test_an_empty_mask_is_left_out(tmp_path):
+    part = shape("mask", rle="4", left=1, top=1, width=2, height=2)
+    path = written(tmp_path / "a.xml", head("ann"), image("a.jpg", box(), part))
+    assert "1 mask left out: no pixels" in read(path).notes
+    assert "T011" in {each.code for each in validate(path).findings}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('<!DOCTYPE a [<!ENTITY e SYSTEM "x">]><annotations><meta/></annotations>', "DOCTYPE"),
+        (document(head("ann"), image("a.jpg", box()))[:-30], r"a\.xml:1[0-9]:\d+: is XML of CVAT"),
+        (document(head("ann")), "has no image"),
+        ("<annotations><meta>" + "<a>" * 200, "100 deep"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_by_name(tmp_path, text, words):
+    path = tmp_path / "a.xml"
+    path.write_text(text)
+    for use in (read, validate):
+        with pytest.raises(DatasetError, match=words):
+            use(path)
+
+
+def test_an_archive_is_read_in_place(tmp_path):
+    path = tmp_path / "task.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("images/a.jpg", b"\xff\xd8\xff")
+        archive.writestr("annotations.xml", document(head(), image("a.jpg", box(1, 1, 130, 9))))
+    assert format_of(path).name == "cvat"
+    assert read(path).image_names == ("a.jpg",)
+    found = next(each for each in validate(path).findings if each.code == "B003")
+    assert (found.file, found.spot.line) == (f"{path}/annotations.xml", 14)
+
+
+@needs_shared
+def test_exports_of_one_task_as_cvat_and_coco_agree(tmp_path):
+    coco = json.loads((SHARED / "coco/cvat_export/annotations/instances_default.json").read_text())
+    for record in coco["annotations"]:
+        # CVAT writes ellipses as masks, which it marks as crowds.
+        record["iscrowd"] = 0
+    twin = tmp_path / "coco.json"
+    twin.write_text(json.dumps(coco))
+    files = {"cvat": SHARED / "cvat/shapes_task/annotations.xml", "coco": twin}
+    assert agree(read_coco(files), bootstrap=0).alpha == 1
+
+
+@needs_shared
+@pytest.mark.parametrize(
+    ("name", "counts"),
+    [
+        ("cat_boxes_job", (14, 24)),
+        ("rebar_task", (48, 1030)),
+        ("project_export", (6, 6)),
+        ("points_job", (19, 0)),
+        ("polygon_job", (5, 1)),
+    ],
+)
+def test_real_exports_have_all_images_and_boxes(name, counts):
+    data = read(SHARED / f"cvat/{name}/annotations.xml")
+    assert (len(data.image_names), len(data.annotations)) == counts

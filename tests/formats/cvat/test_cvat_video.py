@@ -1,0 +1,119 @@
+"""Videos of CVAT: tracks by frame."""
+
+from pathlib import Path
+
+import pytest
+from support.cvat_xml import box, head, image, project, shape, track, written
+
+from bboxqa import read_coco, validate
+from bboxqa.core.errors import DatasetError
+
+SHARED = Path(__file__).parents[4] / "shared/data/formats/cvat"
+needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of CVAT here")
+
+
+def video(first=0, last=3, size=4, more=""):
+    return (
+        f"<size>{size}</size><mode>interpolation</mode><start_frame>{first}</start_frame>"
+        f"<stop_frame>{last}</stop_frame>{more}"
+        "<original_size><width>100</width><height>80</height></original_size>"
+    ).replace("<mode>annotation</mode>", "")
+
+
+def frame(number, *args, outside=0, keyframe=1, **more):
+    part = box(*args, **more, frame=number, outside=outside, keyframe=keyframe, label=None)
+    return part.replace(' source="manual"', "")
+
+
+def read(path, **more):
+    return read_coco(path, min_annotators=1, **more)
+
+
+def written_video(path, who, *tracks, **more):
+    meta = head(who, more=video(**more)).replace("<mode>annotation</mode>", "")
+    return written(path, meta, *tracks)
+
+
+def test_tracks_are_boxes_in_frames_and_all_frames_were_asked_about(tmp_path):
+    frames = frame(0), frame(1, 12, 10, 32, 40, keyframe=0), frame(2, outside=1)
+    path = written_video(tmp_path / "a.xml", "ann", track(5, *frames, label="dog"))
+    data = read(path)
+    assert data.image_names == tuple(f"frame_00000{n}" for n in range(4))
+    assert data.annotations.bbox.tolist() == [[10, 10, 20, 30], [12, 10, 20, 30]]
+    assert data.annotations.shown_ids([0, 1]) == ["track 5, frame 0", "track 5, frame 1"]
+    assert data.assigned.all()
+    assert data.image_size.tolist() == [[100, 80]] * 4
+
+
+def test_people_who_drew_in_different_frames_are_compared_in_all(tmp_path):
+    ann = written_video(tmp_path / "1.xml", "ann", track(0, frame(0)))
+    bob = written_video(tmp_path / "2.xml", "bob", track(0, frame(3)))
+    assert read_coco([ann, bob]).assigned.all()
+
+
+def test_frames_begin_and_step_as_the_job_says(tmp_path):
+    filtered = "<frame_filter>step=5</frame_filter>"
+    path = written_video(
+        tmp_path / "a.xml", "ann", track(0, frame(15)), first=10, last=22, size=3, more=filtered
+    )
+    assert read(path).image_names == ("frame_000010", "frame_000015", "frame_000020")
+
+
+def test_frames_without_shapes_are_unknown_where_numbers_contradict_each_other(tmp_path):
+    path = written_video(tmp_path / "a.xml", "ann", track(0, frame(2)), size=9)
+    data = read(path)
+    assert data.image_names == ("frame_000002",)
+    assert "only frames with shapes are known" in data.notes[0]
+
+
+def test_a_video_without_tracks_was_asked_about(tmp_path):
+    assert len(read(written_video(tmp_path / "a.xml", "ann")).image_names) == 4
+
+
+def test_videos_of_a_project_have_frames_of_their_own(tmp_path):
+    one, two = (video(more=f"<source>{name}.mp4</source>") for name in "ab")
+    meta = project((1, "ann", one), (2, "bob", two))
+    tracks = [track(n, frame(1), task_id=n) for n in (1, 2)]
+    data = read(written(tmp_path / "a.xml", meta, *tracks))
+    assert len(data.image_names) == 8
+    row = data.image_names.index("b.mp4/frame_000001")
+    assert data.assigned[row].tolist() == [False, True]
+
+
+def test_images_of_a_video_are_not_doubled_by_frames(tmp_path):
+    meta = head("ann", more=video()).replace("<mode>annotation</mode>", "")
+    path = written(tmp_path / "a.xml", meta, image("frame_000000", box()))
+    assert read(path).image_names == ("frame_000000",)
+
+
+def test_tracks_of_images_have_no_names_of_images(tmp_path):
+    path = written(tmp_path / "a.xml", head("ann", more="<size>2</size>"), track(0, frame(1)))
+    data = read(path)
+    assert data.image_names == ("frame_000000", "frame_000001")
+    assert "'CVAT for images 1.1' has their names" in data.notes[0]
+
+
+def test_a_mask_in_a_video_of_unknown_size_is_refused(tmp_path):
+    mask = shape("mask", None, frame=0, rle="0,4", left=1, top=1, width=2, height=2)
+    path = written(tmp_path / "a.xml", head("ann"), track(0, mask))
+    with pytest.raises(DatasetError, match="T002 error mask: the size of its image is not known"):
+        read(path)
+    assert read(path, segmentation=False).annotations.bbox.tolist() == [[1, 1, 2, 2]]
+
+
+def test_a_frame_that_is_no_number_is_refused(tmp_path):
+    path = written_video(tmp_path / "a.xml", "ann", track(3, frame("one")))
+    with pytest.raises(DatasetError, match="track 3: a box has the frame 'one'"):
+        read(path)
+
+
+def test_findings_name_track_and_frame(tmp_path):
+    path = written_video(tmp_path / "a.xml", "ann", track(3, frame(0), frame(1, 90, 1, 120, 9)))
+    found = next(each for each in validate(path).findings if each.code == "B003")
+    assert found.ids["annotation"] == "track 3, frame 1"
+
+
+@needs_shared
+def test_a_real_export_of_a_video_has_all_frames_and_the_boxes_inside():
+    data = read(SHARED / "video_job/usa-hitting.xml")
+    assert (len(data.image_names), len(data.annotations)) == (910, 498)
