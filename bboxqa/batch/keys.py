@@ -2,10 +2,13 @@
 
 from contextlib import suppress
 from hashlib import blake2b
+from itertools import chain
+from pathlib import Path
 
 import msgspec
 
 from bboxqa.batch.projects.discovery import Project
+from bboxqa.batch.projects.source_files import files_of, is_image
 from bboxqa.batch.projects.store import Stored, contents_to_fetch
 from bboxqa.batch.rows import Settings, settings_of
 from bboxqa.core.version import __version__
@@ -42,8 +45,11 @@ def local_key(project: Project, settings: Settings) -> str:
 
     add(__version__.encode())
     add(msgspec.json.encode([agree, validate, settings.images, *_tables(settings)]))
-    for file in project.files:
+    for file in chain.from_iterable(map(files_of, project.files)):
         add(file.relative_to(project.folder).as_posix().encode("utf-8", "surrogateescape"))
+        if is_image(file):
+            add(_stamp(file))
+            continue
         content = blake2b(digest_size=16)
         with file.open("rb") as stream:
             while block := stream.read(_BLOCK):
@@ -52,11 +58,16 @@ def local_key(project: Project, settings: Settings) -> str:
     if settings.images and project.images is not None:
         for image in sorted(project.images.rglob("*")):
             add(image.relative_to(project.images).as_posix().encode("utf-8", "surrogateescape"))
-            with suppress(OSError):
-                # A link that leads nowhere is a finding, not an error.
-                status = image.stat()
-                add(f"{status.st_size} {status.st_mtime_ns}".encode())
+            add(_stamp(image))
     return digest.hexdigest()
+
+
+def _stamp(image: Path) -> bytes:
+    """Return size and time of an image; empty for a link that leads nowhere, a finding."""
+    with suppress(OSError):
+        status = image.stat()
+        return f"{status.st_size} {status.st_mtime_ns}".encode()
+    return b""
 
 
 def _tables(settings: Settings) -> list[str]:

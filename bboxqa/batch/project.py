@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import asdict, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import msgspec
 from bboxqa.batch.keys import local_key
 from bboxqa.batch.project_pages import FINDINGS, diagnosis_of, write_agreement_page
 from bboxqa.batch.projects.discovery import SPLITS, Project
+from bboxqa.batch.projects.source_files import files_of, is_image
 from bboxqa.batch.result_folders import FAILURE, RECORD, filled, folder_of, note_failure
 from bboxqa.batch.rows import (
     FAILED,
@@ -119,9 +121,11 @@ def run_project(
     return row
 
 
-def _stamps(project: Project) -> list[tuple[int, int]]:
-    """Return size and time of each file, which tell whether it has changed."""
-    return [(stat.st_size, stat.st_mtime_ns) for stat in (f.stat() for f in project.files)]
+def _stamps(project: Project) -> dict[Path, tuple[int, int]]:
+    """Return size and time of each file of annotations, which tell whether it has changed."""
+    files = chain.from_iterable(map(files_of, project.files))
+    stats = {file: file.stat() for file in files if not is_image(file)}
+    return {file: (stat.st_size, stat.st_mtime_ns) for file, stat in stats.items()}
 
 
 def _check_key(project: Project, settings: Settings, key: str) -> None:
@@ -130,11 +134,12 @@ def _check_key(project: Project, settings: Settings, key: str) -> None:
         raise OutputError(f"{project.folder}: changed after the run had begun; run the same again")
 
 
-def _check_unchanged(project: Project, begun: list[tuple[int, int]]) -> None:
-    """Refuse files that changed while they were read."""
-    for file, now, before in zip(project.files, _stamps(project), begun, strict=True):
-        if now != before:
-            raise OutputError(f"{file}: changed while it was read; run the same again")
+def _check_unchanged(project: Project, begun: dict[Path, tuple[int, int]]) -> None:
+    """Refuse files that changed, came or went while they were read."""
+    changed = _stamps(project).items() ^ begun.items()
+    if changed:
+        file = min(file for file, _ in changed)
+        raise OutputError(f"{file}: changed while it was read; run the same again")
 
 
 def _run(
@@ -194,7 +199,7 @@ def worth_two_processes(size: int, memory: int | None) -> bool:
 
 def _splits(project: Project) -> bool:
     """Return whether files are splits of one data set rather than files of annotators."""
-    folders = {file.parent.name.lower() for file in project.files}
+    folders = {(file if file.is_dir() else file.parent).name.lower() for file in project.files}
     return len(folders) > 1 and folders <= SPLITS
 
 

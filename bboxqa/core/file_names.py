@@ -3,6 +3,12 @@
 import re
 import unicodedata
 
+IMAGE_SUFFIXES = frozenset({
+    ".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".jp2",
+    ".avif", ".heic", ".heif", ".ppm", ".pgm", ".tga",
+})  # fmt: skip
+"""Ends of the names of images, in small letters."""
+
 _DRIVE = re.compile(r"[a-z]:", re.IGNORECASE)
 _URL = re.compile(r"(?:[a-z][a-z0-9+.-]*:/|data:)", re.IGNORECASE)
 

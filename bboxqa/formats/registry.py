@@ -83,7 +83,11 @@ def _has_coco(folder: Path) -> bool:
 
 
 def _is_source(found: Format, folder: Path) -> bool:
-    return found.recognises_folder is not None and found.recognises_folder(folder)
+    try:
+        return found.recognises_folder is not None and found.recognises_folder(folder)
+    except OSError:
+        # What cannot be read is told where its files are read.
+        return False
 
 
 def _all() -> Iterator[Format]:

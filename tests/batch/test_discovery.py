@@ -311,6 +311,39 @@ def test_many_files(tmp_path):
     assert len(found.left_alone) == 5000
 
 
+def labelled(folder):
+    """Make a folder that is one source."""
+    write(folder / "data.yaml", "names: [cat]\n")
+    write(folder / "labels/1.txt", "0 0.5 0.5 0.1 0.1\n")
+
+
+def test_a_folder_that_is_one_source_is_a_project_and_deeper_ones_are_its_annotators(tmp_path):
+    for name in ("one", "many/ann", "many/bob", "a/b/c/ann"):
+        labelled(tmp_path / name)
+    made(tmp_path, "many/old/x.json")
+    assert shown(discover(tmp_path)) == {
+        "one": ["."],
+        "many": ["ann", "bob"],
+        "many/old": ["x.json"],
+        "a/b/c": ["ann"],
+    }
+
+
+def test_a_root_that_is_one_source_is_one_project(tmp_path):
+    labelled(tmp_path)
+    assert shown(discover(tmp_path)) == {".": ["."]}
+
+
+def test_the_size_of_a_folder_is_that_of_its_annotations(tmp_path):
+    labelled(tmp_path / "a")
+    (size,) = (project.size for project in discover(tmp_path).projects)
+    write(tmp_path / "a/images/1.jpg", "x" * 1000)
+    write(tmp_path / "a/.hidden/1.txt", "x" * 1000)
+    assert [project.size for project in discover(tmp_path).projects] == [size]
+    write(tmp_path / "a/labels/2.txt", "0 0.5 0.5 0.1 0.1\n")
+    assert [project.size for project in discover(tmp_path).projects] == [size + 18]
+
+
 @pytest.mark.parametrize(
     ("name", "told"), [("gone", "no such folder"), ("file.json", "is a file; expected a folder")]
 )

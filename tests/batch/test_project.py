@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from PIL import Image
 from support.datasets import annotation, document, image, two_annotators, write
 
 from bboxqa.batch import keys, project
@@ -427,6 +428,54 @@ class TestMachine:
         names = {path.name for path in (tmp_path / "out/projects/p").iterdir()}
         assert names == {"findings.jsonl", "log.txt", "record.json"}
         assert recorded(tmp_path / "out", "p")[1] == row
+
+
+class TestFolders:
+    """Label files of YOLO in a folder for each annotator."""
+
+    @pytest.fixture
+    def folders(self, tmp_path):
+        root = tmp_path / "root"
+        for who in ("ann", "bob"):
+            write(root / "p" / who / "data.yaml", "names: [cat, dog]\n")
+            for number in range(4):
+                pixels = root / "p" / who / f"images/{number}.png"
+                pixels.parent.mkdir(parents=True, exist_ok=True)
+                Image.new("L", (200, 100)).save(pixels)
+                boxes = "".join(f"{k} {0.2 + 0.5 * k} 0.5 0.2 0.4\n" for k in range(2))
+                write(root / "p" / who / f"labels/{number}.txt", boxes)
+        return only(root)
+
+    def test_they_are_measured(self, folders, tmp_path):
+        key = local_key(folders, PLAIN)
+        row = run_project(folders, PLAIN, tmp_path / "out", key, check_key=True)
+        assert (row.status, row.n_files, row.n_annotators) == ("measured", 2, 2)
+        assert (row.n_images, row.n_annotations, row.f1) == (4, 16, 1.0)
+
+    def test_the_key_goes_with_labels_and_with_sizes_and_times_of_images(self, folders, tmp_path):
+        keys = [local_key(folders, PLAIN)]
+        write(tmp_path / "root/p/ann/.DS_Store", "hidden")
+        assert local_key(folders, PLAIN) == keys[0]
+        label = tmp_path / "root/p/bob/labels/3.txt"
+        label.write_text(label.read_text().replace("0.2 0.4", "0.2 0.5"))
+        keys.append(local_key(folders, PLAIN))
+        os.utime(tmp_path / "root/p/ann/images/0.png", ns=(1, 1))
+        keys.append(local_key(folders, PLAIN))
+        label.unlink()
+        keys.append(local_key(folders, PLAIN))
+        assert len(set(keys)) == 4
+
+    def test_a_label_that_comes_while_they_are_read_is_told(self, folders, tmp_path, monkeypatch):
+        new = tmp_path / "root/p/ann/labels/9.txt"
+        real = project.validate_project
+        monkeypatch.setattr(
+            project, "validate_project", lambda *given: (real(*given), write(new, ""))[0]
+        )
+        row = run_project(folders, PLAIN, tmp_path / "out", "key")
+        assert (row.status, row.message) == (
+            "failed",
+            f"{new}: changed while it was read; run the same again",
+        )
 
 
 def test_rows_can_be_written_as_json():

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+from bboxqa.batch.projects.source_files import files_of, is_image
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import clean
 from bboxqa.formats.coco.strict import COCO
@@ -42,19 +43,19 @@ _RESULTS = {"history.sqlite", "projects"}
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """One folder with COCO files."""
+    """One folder with annotations."""
 
     name: str
     """Path below the root, with ``/``; ``.`` for the root itself."""
     folder: Path
     files: tuple[Path, ...]
-    """COCO files, sorted."""
+    """Files of annotations, and folders that are one source each; sorted."""
     images: Path | None
     """Folder of the images, if it exists."""
     settings: Path | None
     """Settings of the project, if they exist."""
     size: int
-    """Bytes of the COCO files."""
+    """Bytes of the files, but for images."""
 
 
 class Unreadable(NamedTuple):
@@ -86,7 +87,9 @@ def discover(
     """Find every project below a folder.
 
     A project is a folder that holds COCO files, or has them in ``annotations/`` or in the splits
-    ``train/``, ``valid/``, ``val/`` and ``test/``. Hidden files and folders, the folder `skip`
+    ``train/``, ``valid/``, ``val/`` and ``test/``. A folder that is one source, as YOLO has it, is
+    a project if it lies directly below the root; deeper ones are the annotators of the project
+    that they lie in. Hidden files and folders, the folder `skip`
     and results of ``bboxqa`` are left out, as are files whose names do not match the glob
     `pattern`. A folder to which several links lead is read once. Links that lead out of the root
     are unreadable, unless `follow_links`.
@@ -105,11 +108,11 @@ def discover(
         return follow_links or leads_to is path or leads_to.is_relative_to(real)
 
     files = (
-        (_below(root, file), file, found)
-        for file in _files(root, skip, unreadable, is_followed)
+        (_below(root, file) + "/" * file.is_dir(), file, found)
+        for file in _sources(root, skip, unreadable, is_followed)
         if pattern is None or file.match(pattern)
         # Of other files than json, those of no known format are not even named.
-        if (found := _is_read(file)) or file.name.lower().endswith(".json")
+        if (found := file.is_dir() or _is_read(file)) or file.name.lower().endswith(".json")
     )
     return sort_files(files, unreadable, partial(_project, root, is_followed))
 
@@ -128,11 +131,11 @@ def sort_files(
     unreadable: list[Unreadable],
     project: Callable[[Path, list[_File]], Project],
 ) -> Discovered:
-    """Return json files by project.
+    """Return sources by project.
 
     `files` yields a path below the root, the file, and whether it is COCO or why it cannot be
-    read; it may append to `unreadable`. `project` is called as project(folder, files), with a
-    folder below the root.
+    read; it may append to `unreadable`. The path of a folder that is one source ends with ``/``.
+    `project` is called as project(folder, files), with a folder below the root.
     """
     found: dict[Path, list[_File]] = {}
     left_alone = []
@@ -140,7 +143,7 @@ def sort_files(
         if isinstance(coco, str):
             unreadable.append(Unreadable(path, coco))
         elif coco:
-            found.setdefault(home_of(Path(path)), []).append(file)
+            found.setdefault(_home_of_source(path), []).append(file)
         else:
             left_alone.append(path)
     projects = []
@@ -163,13 +166,13 @@ def sort_files(
     )
 
 
-def _files(
+def _sources(
     root: Path,
     skip: Path | None,
     unreadable: list[Unreadable],
     is_followed: Callable[[Path], bool],
 ) -> Iterator[Path]:
-    """Yield files below a folder that have the suffix of a format.
+    """Yield files below a folder that have the suffix of a format, and folders that are a source.
 
     A folder with links to it is read once, by its own name.
     """
@@ -191,12 +194,14 @@ def _files(
             if folder != root and names >= _RESULTS:
                 continue
             written = WRITTEN_FILES if names >= RESULT_FILES else frozenset()
+            inside = [each for each in inside if each.name[0] != "." and each.name not in written]
+            if format_of(folder) is not COCO:
+                yield folder
+                continue
         except OSError as error:
             unreadable.append(Unreadable(_below(root, folder), str(error.strerror)))
             continue
         for entry in inside:
-            if entry.name.startswith(".") or entry.name in written:
-                continue
             try:
                 is_folder, is_read = entry.is_dir(), entry.name.lower().endswith(ends)
                 if (is_folder or is_read) and not is_followed(Path(entry.path)):
@@ -256,6 +261,19 @@ def home_of(file: Path) -> Path:
     return folder
 
 
+def _home_of_source(path: str) -> Path:
+    """Return the folder of the project of a source, whose path ends with ``/`` if it is a folder.
+
+    Examples
+    --------
+    >>> [_home_of_source(path).as_posix() for path in ("a/", "a/ann/", "a/train/", "a/x.json")]
+    ['a', 'a', 'a', 'a']
+    """
+    below = Path(path)
+    is_project = path.endswith("/") and len(below.parts) <= 1 and below.name.lower() not in _PARTS
+    return below if is_project else home_of(below)
+
+
 def _project(
     root: Path, is_followed: Callable[[Path], bool], below: Path, files: list[Path]
 ) -> Project:
@@ -267,7 +285,12 @@ def _project(
         files=tuple(sorted(files)),
         images=images if images.is_dir() and is_followed(images) else None,
         settings=settings if settings.is_file() else None,
-        size=sum(file.stat().st_size for file in files),
+        size=sum(
+            file.stat().st_size
+            for source in files
+            for file in files_of(source)
+            if not is_image(file)
+        ),
     )
 
 

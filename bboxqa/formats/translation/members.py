@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, cast
 
 from bboxqa.core.errors import DatasetError
+from bboxqa.core.file_names import IMAGE_SUFFIXES
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.translation.heads import GZIP, HEAD, ZIP
 
@@ -24,7 +25,6 @@ MAX_RATIO = 200
 
 _SMALL = 16 << 20
 _CHUNK = 1 << 20
-_IMAGES = {".bmp", ".gif", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp"}
 _ZIP_END = struct.Struct("<4s4H2LH")
 _ZIP_ERRORS = (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, zlib.error, OSError)
 
@@ -192,7 +192,9 @@ def _safe_name(path: Path, name: str) -> str:
 
 def _check_sizes(path: Path, infos: list[zipfile.ZipInfo]) -> None:
     """Refuse an archive with more content than annotations have, as zip bombs do."""
-    texts = [each for each in infos if PurePosixPath(each.filename).suffix.lower() not in _IMAGES]
+    texts = [
+        each for each in infos if PurePosixPath(each.filename).suffix.lower() not in IMAGE_SUFFIXES
+    ]
     total = sum(each.file_size for each in texts)
     if total > MAX_SIZE:
         raise DatasetError([f"{path}: has {total:,} bytes of content besides images"], _UNPACK)

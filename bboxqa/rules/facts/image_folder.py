@@ -13,15 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bboxqa.core.arrays import BoolArray, ByteArray, IndexArray, frozen_arrays
-from bboxqa.core.file_names import is_foreign, normalised_name
+from bboxqa.core.file_names import IMAGE_SUFFIXES, is_foreign, normalised_name
 from bboxqa.core.parallel import threads
 from bboxqa.core.types import Steps
 from bboxqa.rules.facts.image_content import ImageContent, read_picture
 
-_SUFFIXES = {
-    ".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".jp2",
-    ".avif", ".heic", ".heif", ".ppm", ".pgm", ".tga",
-}  # fmt: skip
 _MAX_WORKERS = 8
 _MAX_SUGGESTIONS = 3
 
@@ -262,7 +258,7 @@ def _image_files(root: Path) -> list[str]:
         found += [
             path.relative_to(root).as_posix()
             for path in paths
-            if path.suffix.lower() in _SUFFIXES and not path.is_symlink()
+            if path.suffix.lower() in IMAGE_SUFFIXES and not path.is_symlink()
         ]
     return found
 
