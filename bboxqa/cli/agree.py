@@ -116,7 +116,7 @@ def agree(
     \b
     Exit code 0: measured. 1: below --min-alpha or --min-f1. 2: could not run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
-    from bboxqa.cli.console import show, tracking
+    from bboxqa.cli.console import show, show_notes, tracking
     from bboxqa.pipelines.agree_files import agree_files
 
     if quiet and output_format != "text":
@@ -150,8 +150,9 @@ def agree(
         shown = {"story": told, "diagnose": diagnose or failure is not None}
     elif diagnose and output_format == "json":
         shown = {"diagnosis": diagnosis}
-    written = _write(result, diagnosis, out, page, raw_csv=raw_csv)
+    written, notes = _write(result, diagnosis, out, page, raw_csv=raw_csv)
     show(AGREEMENT_VIEWS, result, output_format, written, quiet=quiet, **shown)
+    show_notes(notes)
     if failure is not None:
         click.echo("The figures are whole, but what lowers agreement was not found:", err=True)
         if wanted:
@@ -211,21 +212,27 @@ def _write(
     page: "PageTarget | None",
     *,
     raw_csv: bool,
-) -> list[Path]:
-    """Write the folder and the page that were asked for, and return what was written."""
+) -> tuple[list[Path], tuple[str, ...]]:
+    """Write the folder and the page that were asked for.
+
+    Returns what was written, and notes on the page.
+    """
     if out is None and page is None:
-        return []
+        return [], ()
     from bboxqa.report.agreement_summary import summary
     from bboxqa.report.result_files import documents_of, write_folder
 
     documents = documents_of(result, summary(result), diagnosis)
-    written = []
+    written: list[Path] = []
+    notes: tuple[str, ...] = ()
     if out is not None:
         write_folder(result, documents, out, diagnosis=diagnosis, raw_csv=raw_csv)
         written.append(out)
     if page is not None:
+        from bboxqa.cli.console import tracking
         from bboxqa.pipelines.result_pages import write_result
 
-        write_result(documents, page)
+        with tracking() as progress:
+            notes = write_result(documents, page, progress)
         written.append(page.page)
-    return written
+    return written, notes

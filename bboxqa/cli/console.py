@@ -1,7 +1,7 @@
 """Results on standard output, and progress on standard error."""
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from shutil import get_terminal_size
@@ -47,6 +47,12 @@ def tracking(*, counted: bool = False) -> Iterator[Progress | None]:
             bar.update(task, completed=done, total=total, rate=f"{done / seconds:.1f}/s")
 
         yield show_progress
+
+
+def show_notes(notes: Iterable[str]) -> None:
+    """Print notes on what was written on standard error."""
+    for note in notes:
+        click.echo(f"Note: {note}", err=True)
 
 
 def show(

@@ -69,7 +69,7 @@ def draw(
     \b
     Exit code 0: drawn. 2: could not draw or run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
-    from bboxqa.cli.console import tracking
+    from bboxqa.cli.console import show_notes, tracking
     from bboxqa.pipelines.drawing.draw import draw_with
     from bboxqa.report.drawing.drawing import check_target
 
@@ -89,7 +89,6 @@ def draw(
             progress=progress,
         )
     path = drawing.save(out or drawing.default_path(), force=force)
-    for note in drawing.notes:
-        click.echo(f"Note: {note}", err=True)
+    show_notes(drawing.notes)
     click.echo(f"Written: {path}")
     return 0

@@ -38,6 +38,7 @@ def report(
     The page is one file that opens offline: the verdict, where agreement is lost, the annotators,
     the categories, and the images that cost most agreement with the boxes of each annotator.
     """  # noqa: D301 - click reads the sign
+    from bboxqa.cli.console import show_notes, tracking
     from bboxqa.pipelines.result_pages import write_saved
     from bboxqa.report.pages.page_file import PageTarget
 
@@ -45,6 +46,8 @@ def report(
     target = PageTarget(path, images, split, top)
     if out is not None or run.is_dir():
         target.check(force=force)
-    write_saved(run, target)
+    with tracking() as progress:
+        notes = write_saved(run, target, progress)
+    show_notes(notes)
     click.echo(f"Written: {target.page}")
     return 0

@@ -140,9 +140,12 @@ def validate(
     page = _page(paths, options)
     report = _report(paths, settings, options)
     if page is not None:
+        from bboxqa.cli.console import show_notes, tracking
         from bboxqa.pipelines.result_pages import write_report
 
-        write_report(report, page)
+        with tracking() as progress:
+            notes = write_report(report, page, progress)
+        show_notes(notes)
         click.echo(f"Written: {page.page}", err=True)
     if options["write_baseline"]:
         _check_examined(report)

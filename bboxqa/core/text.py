@@ -11,6 +11,8 @@ _LONG = 40
 _CONTROL = re.compile(
     "[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
 )
+# What `clean` writes for one of them.
+_ESCAPE = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4}))")
 _LINE_ENDS = {ord("\n"): "\\n", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 
 
@@ -48,6 +50,19 @@ def one_line(text: str) -> str:
     two\nlines
     """
     return clean(text).translate(_LINE_ENDS)
+
+
+def as_written(shown: str) -> str:
+    r"""Return the text that `clean` shows so, with escaped characters as they were.
+
+    Examples
+    --------
+    >>> as_written(clean("red \x1b[31m")) == "red \x1b[31m"
+    True
+    >>> print(as_written(r"photos\x41.png"))
+    photos\x41.png
+    """
+    return _ESCAPE.sub(_unescaped, shown)
 
 
 def names_in_words(names: Sequence[str]) -> tuple[str, ...]:
@@ -119,6 +134,23 @@ def unknown_name(name: object, names: Sequence[str]) -> str:
     """
     hint = nearest(name, names) if isinstance(name, str) else ""
     return f"is {name!r}; expected one of {', '.join(names)}{hint}"
+
+
+def quoted(name: str) -> str:
+    """Return a name as a message quotes it: a long one is shortened.
+
+    Examples
+    --------
+    >>> print(quoted("a.png"), quoted("a" * 99))
+    'a.png' 'aaaaaaaaaaaaaaaaaaaa…aaaaaaaaaaaaaaaaaaaa'
+    """
+    return _in_words(name) if len(name) > _LONG else repr(name)
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    """Return the character of an escape, or the escape if `clean` does not write it."""
+    sign = chr(int(match[1] or match[2], 16))
+    return sign if clean(sign) == match[0] else match[0]
 
 
 def _escaped(match: re.Match[str]) -> str:

@@ -24,7 +24,9 @@ from bboxqa.core.image_opening import (
     turn_of,
 )
 from bboxqa.core.libtiff import silent_libtiff
-from bboxqa.rules.facts.image_folder import ImageState, find_files, search_order
+from bboxqa.core.text import as_written, quoted
+from bboxqa.core.types import Progress
+from bboxqa.rules.facts.image_folder import ImageState, Place, find_files, search_order
 
 # Darker and brighter values of images of more than 8 bits are shown as black and white.
 _PERCENTILES = (2, 98)
@@ -54,6 +56,7 @@ def pictures(
     *,
     sizes: Sequence[tuple[int, int]] | None = None,
     beside: Path | None = None,
+    progress: Progress | None = None,
 ) -> Iterator[Picture]:
     """Yield the picture of each file name, one at a time.
 
@@ -71,25 +74,63 @@ def pictures(
     beside : Path, optional
         The folder of the annotations. If it is below one of the folders, images are looked for
         there first.
+    progress : callable, optional
+        Called as progress("images", done, total) after each.
     """
     if absent := [folder for folder in folders if not folder.is_dir()]:
         raise DatasetError([f"{folder}: no such folder of images" for folder in absent])
     roots = search_order([folder.resolve() for folder in folders], beside)
-    places = find_files(names, roots)
-    for name, place, size in zip(names, places, sizes or [(0, 0)] * len(names), strict=True):
+    known = sizes or [(0, 0)] * len(names)
+    places = _places(names, roots)
+    for done, (name, place, size) in enumerate(zip(names, places, known, strict=True), 1):
         if place.state == ImageState.FOUND:
             found = read_pixels(Path(place.file), side, size)
-            problem = f"{name!r}: {found.problem}" if found.problem else ""
+            problem = f"{quoted(name)}: {found.problem}" if found.problem else ""
             yield replace(found, problem=problem)
-        elif place.state == ImageState.OUTSIDE:
-            where = "leads out of the folder of images; it was not opened"
-            yield Picture(_NO_PIXELS, (0, 0), f"{name!r} {where}")
         else:
-            where = ", ".join(str(folder) for folder in folders)
-            missing = f"there is no file {name!r} in {where}"
-            yield Picture(
-                _NO_PIXELS, (0, 0), f"{name!r}: {place.problem}" if place.problem else missing
-            )
+            yield Picture(_NO_PIXELS, (0, 0), _not_found(name, place, folders))
+        if progress is not None:
+            progress("images", done, len(names))
+
+
+def other_size(found: tuple[int, int], said: tuple[int, int], drawn_as: str = "latter") -> str:
+    """Return a note where the data say another size of an image than its file has; else "".
+
+    Examples
+    --------
+    >>> print(other_size((500, 400), (1000, 400)))
+    the file has 500 × 400 pixels, the data say 1,000 × 400: drawn as the latter
+    >>> other_size((500, 400), (0, 0))
+    ''
+    """
+    if 0 in said or found == said:
+        return ""
+    in_file, in_data = (f"{width:,} × {height:,}" for width, height in (found, said))
+    return f"the file has {in_file} pixels, the data say {in_data}: drawn as the {drawn_as}"
+
+
+def _places(names: Sequence[str], roots: Sequence[Path]) -> list[Place]:
+    """Return where the file of each name is; names may have escapes for control characters."""
+    places = find_files(names, roots)
+    raw = {
+        number: written
+        for number, (name, place) in enumerate(zip(names, places, strict=True))
+        if place.state != ImageState.FOUND and (written := as_written(name)) != name
+    }
+    for number, place in zip(raw, find_files([*raw.values()], roots), strict=True):
+        places[number] = place
+    return places
+
+
+def _not_found(name: str, place: Place, folders: Sequence[Path]) -> str:
+    """Return why the file of a name is not opened."""
+    if place.state == ImageState.OUTSIDE:
+        return f"{quoted(name)} leads out of the folder of images; it was not opened"
+    if place.problem:
+        return f"{quoted(name)}: {place.problem}"
+    if name.startswith("(id "):
+        return "the data name no file for this image"
+    return f"there is no file {quoted(name)} in {', '.join(str(folder) for folder in folders)}"
 
 
 def read_pixels(path: Path, side: int, size: tuple[int, int] = (0, 0)) -> Picture:

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from bboxqa.core.errors import DatasetError
+from bboxqa.core.text import count, quoted
+from bboxqa.core.types import Progress
 from bboxqa.formats.saved_results import read_saved
 from bboxqa.model.findings import FoundReport
-from bboxqa.pipelines.pictures import pictures, thumbnail
+from bboxqa.pipelines.pictures import other_size, pictures, thumbnail
 from bboxqa.report.pages.agreement_page import agreement_page, agreement_pages
 from bboxqa.report.pages.findings_page import findings_page, pictured_images
 from bboxqa.report.pages.image_pages import INDEX
@@ -18,46 +20,63 @@ from bboxqa.report.pages.pictures import Pixels
 
 # Pixels of the longer side of an image in a page.
 _SIDE = 640
+_WITHOUT = "drawn on a blank canvas: "
 
 
-def write_saved(folder: Path, target: PageTarget) -> None:
+def write_saved(
+    folder: Path, target: PageTarget, progress: Progress | None = None
+) -> tuple[str, ...]:
     """Write the page of a result that ``bboxqa agree --out`` saved to a folder.
 
-    Raises DatasetError if the folder holds no such result, or there is no folder of images, and
-    OutputError if the page cannot be written.
+    Returns notes, as `write_result` does. Raises DatasetError if the folder holds no such result,
+    or there is no folder of images, and OutputError if the page cannot be written.
     """
     documents = read_saved(folder)
     with _fitting(folder):
-        write_result(documents, target)
+        return write_result(documents, target, progress)
 
 
-def write_result(documents: Mapping[str, Mapping[str, Any]], target: PageTarget) -> None:
-    """Write the page of the json documents of a result; see `agreement_page`."""
+def write_result(
+    documents: Mapping[str, Mapping[str, Any]],
+    target: PageTarget,
+    progress: Progress | None = None,
+) -> tuple[str, ...]:
+    """Write the page of the json documents of a result, and return notes on its images.
+
+    See `agreement_page` for the documents. `progress` is called as progress("images", done, total)
+    after each image.
+    """
     worst = documents.get("worst_images")
     shown = [] if worst is None else worst["images"][: target.top]
     sizes = {each["file_name"]: (each["width"] or 0, each["height"] or 0) for each in shown}
     if not target.split:
-        pixels = _pixels(sizes, target.images, _inline)
+        pixels = _pixels(sizes, target.images, _inline, "latter", progress)
         write_page(target.path, agreement_page(documents, pixels, top=target.top))
-        return
-    with page_folder(target.path) as folder:
-        pixels = _pixels(sizes, target.images, _file_of(folder))
-        write_pages(folder, agreement_pages(documents, pixels, top=target.top))
+    else:
+        with page_folder(target.path) as folder:
+            pixels = _pixels(sizes, target.images, _file_of(folder), "latter", progress)
+            write_pages(folder, agreement_pages(documents, pixels, top=target.top))
+    return _notes(pixels)
 
 
-def write_report(report: FoundReport, target: PageTarget) -> None:
-    """Write the page of what `validate` found."""
+def write_report(
+    report: FoundReport, target: PageTarget, progress: Progress | None = None
+) -> tuple[str, ...]:
+    """Write the page of what `validate` found, and return notes as `write_result` does."""
+    sizes = pictured_images(report)
     if not target.split:
-        write_page(target.path, report_page(report, target.images))
-        return
-    with page_folder(target.path) as folder:
-        pixels = _pixels(pictured_images(report), target.images, _file_of(folder))
-        write_pages(folder, [(INDEX, findings_page(report, pixels, linked=True))])
+        pixels = _pixels(sizes, target.images, _inline, "former", progress)
+        write_page(target.path, findings_page(report, pixels))
+    else:
+        with page_folder(target.path) as folder:
+            pixels = _pixels(sizes, target.images, _file_of(folder), "former", progress)
+            write_pages(folder, [(INDEX, findings_page(report, pixels, linked=True))])
+    return _notes(pixels)
 
 
 def report_page(report: FoundReport, images: Sequence[Path] = ()) -> str:
     """Return the page, of one file, of what `validate` found."""
-    return findings_page(report, _pixels(pictured_images(report), images, _inline))
+    return findings_page(report, _pixels(pictured_images(report), images, _inline, "former"))
 
 
 @contextmanager
@@ -80,20 +99,41 @@ def _pixels(
     sizes: Mapping[str, tuple[int, int]],
     folders: Sequence[Path],
     address_of: Callable[[int, bytes], str],
+    drawn_as: str,
+    progress: Progress | None = None,
 ) -> dict[str, Pixels]:
-    """Return the pixels of each image that can be shown.
+    """Return the pixels of each image, or why it has none.
 
     `sizes` are width and height by file name, 0 for unknown; `address_of` returns where the page
-    finds the n-th image, from its WebP.
+    finds the n-th image, from its WebP. `drawn_as` is "former" if images have the size of the file
+    in the page, and "latter" if they have that of the data.
     """
     if not folders or not sizes:
         return {}
     found = {}
-    shown = pictures([*sizes], folders, _SIDE, sizes=[*sizes.values()])
+    shown = pictures([*sizes], folders, _SIDE, sizes=[*sizes.values()], progress=progress)
     for number, (name, picture) in enumerate(zip(sizes, shown, strict=True), 1):
-        if not picture.problem:
-            found[name] = Pixels(address_of(number, thumbnail(picture)), *picture.size)
+        if picture.problem:
+            found[name] = Pixels("", *picture.size, f"{_WITHOUT}{picture.problem}")
+        else:
+            note = other_size(picture.size, sizes[name], drawn_as)
+            found[name] = Pixels(address_of(number, thumbnail(picture)), *picture.size, note)
     return found
+
+
+def _notes(found: Mapping[str, Pixels]) -> tuple[str, ...]:
+    """Return how many images have no pixels or another size, each with the first reason."""
+    lacking = [each.note.removeprefix(_WITHOUT) for each in found.values() if not each.address]
+    other = [
+        f"{quoted(name)}: {each.note}" for name, each in found.items() if each.address and each.note
+    ]
+    told = {"without pixels": lacking, "of another size than the data say": other}
+    return tuple(
+        f"{len(reasons):,} of {count(len(found), 'image')} {what}, see the page; "
+        f"the first: {reasons[0]}"
+        for what, reasons in told.items()
+        if reasons
+    )
 
 
 def _inline(_number: int, content: bytes) -> str:

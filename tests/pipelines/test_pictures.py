@@ -141,3 +141,16 @@ def test_nothing_outside_of_the_folder_is_opened(tmp_path):
     assert found[1].problem.startswith("'empty.png': it is not an image")
     with pytest.raises(DatasetError, match="no such folder of images"):
         next(pictures(["a.png"], [tmp_path / "none"], 10))
+
+
+def test_a_name_is_looked_for_as_it_was_written(tmp_path):
+    """Names in data have escapes for what cannot be shown; a file may be named like an escape."""
+    for name in ("a\u202egnp.exe", "\x1b[31m.png", "photos\\x07.png"):
+        halves(tmp_path / name, format="PNG")
+    shown = ["a\\u202egnp.exe", "\\x1b[31m.png", "photos\\x07.png"]
+    assert [each.problem for each in pictures(shown, [tmp_path], 10)] == ["", "", ""]
+
+
+def test_names_in_problems_are_short(tmp_path):
+    (found,) = pictures(["x" * 200 + ".png"], [tmp_path], 10)
+    assert found.problem == f"there is no file '{'x' * 20}…{'x' * 16}.png' in {tmp_path}"

@@ -21,7 +21,7 @@ from bboxqa.pipelines.agree import settings_of_keywords
 from bboxqa.pipelines.drawing.chosen_image import chosen_image
 from bboxqa.pipelines.drawing.data_scene import data_scene
 from bboxqa.pipelines.drawing.finding_scene import finding_scene
-from bboxqa.pipelines.pictures import pictures
+from bboxqa.pipelines.pictures import other_size, pictures
 from bboxqa.pipelines.read import read_coco, read_for
 from bboxqa.report.charts.figures import page_style
 from bboxqa.report.charts.fonts import fonts_for, missing_note
@@ -207,20 +207,14 @@ def _with_pixels(scene: Scene, images: Folders, beside: Path | None) -> tuple[Sc
     """Return a scene with the pixels of its image, and why it has none, or others than expected."""
     if images is None:
         return scene, []
-    if scene.name.startswith("(id "):
-        return scene, ["drawn on a blank canvas: the data name no file for this image"]
     folders = [Path(each) for each in as_paths(images)]
     size = (int(scene.width), int(scene.height))
     picture = next(pictures([scene.name], folders, _SIDE, sizes=[size], beside=beside))
     if picture.problem:
         return scene, [f"drawn on a blank canvas: {picture.problem}"]
-    notes = []
-    if 0 in size:
-        size = picture.size
-    elif size != picture.size:
-        in_file, in_data = (f"{width:,} × {height:,}" for width, height in (picture.size, size))
-        notes.append(f"the file has {in_file} pixels, the data say {in_data}: drawn as the latter")
-    return replace(scene, width=size[0], height=size[1], pixels=picture.pixels), notes
+    note = other_size(picture.size, size)
+    width, height = picture.size if 0 in size else size
+    return replace(scene, width=width, height=height, pixels=picture.pixels), [note] * bool(note)
 
 
 def _with_size(scene: Scene) -> tuple[Scene, list[str]]:

@@ -32,6 +32,8 @@ class FoundPicture:
     width: float
     height: float
     pixels: Pixels | None
+    note: str
+    """Why there are no pixels, or what is wrong with them; may be empty."""
     paths: Sequence[str]
 
 
@@ -127,8 +129,9 @@ def _pictures(listed: Iterable[Finding], pixels: Mapping[str, Pixels]) -> Iterab
             yield _picture(caption or finding.pointer, boxes, pixels.get(name))
 
 
-def _picture(caption: str, boxes: Sequence[FoundBox], pixels: Pixels | None) -> FoundPicture:
+def _picture(caption: str, boxes: Sequence[FoundBox], found: Pixels | None) -> FoundPicture:
     width, height = boxes[0].width, boxes[0].height
+    pixels = found if found is not None and found.address else None
     if pixels is not None:
         # A wrong size in the file must not distort the image.
         width, height = float(pixels.width), float(pixels.height)
@@ -147,6 +150,7 @@ def _picture(caption: str, boxes: Sequence[FoundBox], pixels: Pixels | None) -> 
         width=width,
         height=height,
         pixels=pixels,
+        note="" if found is None else found.note,
         paths=[
             f"M{x:.7g} {y:.7g}h{w:.7g}v{h:.7g}H{x:.7g}z" for x, y, w, h in (b.bbox for b in boxes)
         ],

@@ -17,9 +17,11 @@ class Pixels:
     """The pixels of an image: where the page finds them, and the size of the whole image."""
 
     address: str
-    """A data address, or a path relative to the page."""
+    """A data address, or a path relative to the page; "" where they cannot be shown."""
     width: int
     height: int
+    note: str = ""
+    """Why they cannot be shown, or what is wrong with them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,8 @@ class Picture:
     width: float
     height: float
     pixels: Pixels | None
+    note: str
+    """Why there are no pixels, or what is wrong with them; may be empty."""
     alpha: float | None
     f1: float | None
     cost: float | None
@@ -100,9 +104,9 @@ class ShownImages:
     measure: str
 
     @property
-    def has_pixels(self) -> bool:
-        """Whether the pixels of any are known."""
-        return any(each.pixels for each in self.pictures)
+    def looked_for(self) -> bool:
+        """Whether the pixels of any were looked for."""
+        return any(each.pixels or each.note for each in self.pictures)
 
 
 def line_style(place: int) -> str:
@@ -165,8 +169,9 @@ def shown_images(
     )
 
 
-def _picture(number: int, image: Mapping[str, Any], of: Legend, pixels: Pixels | None) -> Picture:
+def _picture(number: int, image: Mapping[str, Any], of: Legend, found: Pixels | None) -> Picture:
     people = _people(image)
+    pixels = found if found is not None and found.address else None
     shapes = [_drawn(shape, of, people) for shape in image["shapes"]]
     width, height = _size(image, pixels)
     letter = round(max(width, height) * _LETTER, 2)
@@ -177,6 +182,7 @@ def _picture(number: int, image: Mapping[str, Any], of: Legend, pixels: Pixels |
         width=width,
         height=height,
         pixels=pixels,
+        note="" if found is None else found.note,
         alpha=image["alpha"],
         f1=image["f1"],
         cost=image["cost"],

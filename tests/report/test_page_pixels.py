@@ -1,0 +1,92 @@
+"""What pages and commands say of images that cannot be shown, or are of another size."""
+
+import re
+from html import unescape
+
+import pytest
+from PIL import Image
+from support.cli import run
+from support.datasets import annotation, document, write
+
+import bboxqa
+from bboxqa.pipelines.pictures import other_size
+from bboxqa.pipelines.result_pages import write_report, write_result
+from bboxqa.report.agreement_summary import summary
+from bboxqa.report.pages.page_file import PageTarget
+from bboxqa.report.result_files import documents_of
+
+NAMES = ("whole.png", "other.png", "cut.jpg", "text.png", "empty.png", "../out.png", "none.png")
+LACKING = NAMES[2:]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A file of annotations, and beside it images of which two can be shown."""
+    place = tmp_path_factory.mktemp("pixels")
+    images = place / "images"
+    images.mkdir()
+    Image.new("RGB", (30, 20)).save(images / "whole.png")
+    Image.new("RGB", (15, 20)).save(images / "other.png")
+    Image.new("RGB", (30, 20)).save(images / "cut.jpg")
+    Image.new("RGB", (30, 20)).save(place / "out.png")
+    whole = (images / "cut.jpg").read_bytes()
+    (images / "cut.jpg").write_bytes(whole[: len(whole) // 2])
+    (images / "text.png").write_text("not an image")
+    (images / "empty.png").touch()
+    records = [
+        {"id": n, "file_name": name, "width": 30, "height": 20} for n, name in enumerate(NAMES, 1)
+    ]
+    boxes = [
+        annotation(10 * n + a, n, bbox=[2 + a, 3, 9, 8], annotator=f"p{a}")
+        for n in range(1, len(NAMES) + 1) for a in range(2)
+    ]  # fmt: skip
+    write(place / "a.json", document(boxes, records))
+    return place
+
+
+@pytest.fixture(scope="module")
+def found(folder):
+    result = bboxqa.agree(bboxqa.read_coco(folder / "a.json"), bootstrap=0)
+    every = documents_of(result, summary(result), result.diagnose())
+    return {name: every[name] for name in ("summary", "manifest", "worst_images")}
+
+
+def captions(page):
+    return [unescape(each) for each in re.findall(r'class="lacking">([^<]*)<', page)]
+
+
+@pytest.mark.parametrize("split", [False, True], ids=["file", "folder"])
+def test_each_image_without_pixels_says_why(folder, found, split, tmp_path):
+    target = PageTarget(tmp_path / "page", (folder / "images",), split=split)
+    steps = []
+    notes = write_result(found, target, lambda *step: steps.append(step))
+    pages = [*tmp_path.glob("page/*.html")] if split else [tmp_path / "page"]
+    for page in pages:
+        said = captions(page.read_text("utf-8"))
+        assert len(said) == len(LACKING) + 1
+        for name in LACKING:
+            assert any(name in each and "on a blank canvas" in each for each in said)
+        assert other_size((15, 20), (30, 20)) in said
+        assert "--images FOLDER" not in page.read_text("utf-8")
+    assert [note.partition(",")[0] for note in notes] == [
+        "5 of 7 images without pixels", "1 of 7 images of another size than the data say",
+    ]  # fmt: skip
+    assert "'other.png': the file has 15 × 20 pixels, the data say 30 × 20" in notes[1]
+    assert steps == [("images", done, 7) for done in range(1, 8)]
+
+
+def test_agree_says_which_images_have_no_pixels(folder, tmp_path):
+    options = ("--images", folder / "images", "--report", tmp_path / "a.html")
+    made = run("agree", folder / "a.json", "-q", "--bootstrap", 0, *options)
+    assert "Note: 5 of 7 images without pixels, see the page; the first: " in made.stderr
+
+
+def test_findings_on_an_image_of_another_size_say_so(tmp_path):
+    records = [annotation(n, bbox=(5 * n, 3, 9, 8 * (n % 2))) for n in range(1, 7)]
+    images = [{"id": 1, "file_name": "a.png", "width": 50, "height": 20}]
+    file = write(tmp_path / "a.json", document(records, images))
+    Image.new("RGB", (60, 20)).save(tmp_path / "a.png")
+    report = bboxqa.validate(file)
+    (note,) = write_report(report, PageTarget(tmp_path / "a.html", (tmp_path,)))
+    assert note.startswith("1 of 1 image of another size than the data say, see the page")
+    assert other_size((60, 20), (50, 20), "former") in captions((tmp_path / "a.html").read_text())
