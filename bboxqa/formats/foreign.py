@@ -107,11 +107,8 @@ _WHAT = {
         "Supervisely's own json",
         "`bboxqa agree` measures its boxes.",
     ),
-    "Datumaro": (
-        "Datumaro's own json",
-        f"Convert its folder, such as with {_DATUM.format('datumaro')}",
-    ),
-    "Darwin": ("json of V7 Darwin", "Export the dataset from V7 as COCO; give that file."),
+    "Datumaro": ("Datumaro's own json", "`bboxqa agree` measures its boxes."),
+    "Darwin": ("json of V7 Darwin", "`bboxqa agree` measures its boxes."),
     "GeoJSON": (
         "GeoJSON",
         "Its coordinates are on the earth: export COCO json, in pixels, from its tool.",
@@ -124,7 +121,7 @@ _WHAT = {
 _TABLES = {".csv", ".tsv"}
 _TABLE = "Save the table as CSV in utf-8."
 # What to do with these is the same where a table is expected.
-_OWN_ADVICE = {"CVAT", "ELAN", "Label Studio", "Supervisely", "VIA"}
+_OWN_ADVICE = {"CVAT", "Darwin", "Datumaro", "ELAN", "Label Studio", "Supervisely", "VIA"}
 # Archives are tables of office programs here, and lists of numbers are tables.
 _READ_AS_TABLES = {"archive", "office", "table", "Parquet", "binary", "zeros", "YOLO"}
 

@@ -51,7 +51,7 @@ from bboxqa.rules.structure import (
     json_text,
     top_level,
 )
-from bboxqa.rules.tools import cvat_jobs, label_files, tool_records
+from bboxqa.rules.tools import cvat_jobs, label_files, label_lists, tool_records
 
 _MODULES = (
     json_text, top_level, annotation_fields, image_fields, dates, captions,
@@ -63,7 +63,7 @@ _MODULES = (
     category_maps, category_names, category_use,
     attendance, habits, naming,
     duplicates, statistics,
-    segments, png_files, scores, tool_records, cvat_jobs, label_files,
+    segments, png_files, scores, tool_records, cvat_jobs, label_files, label_lists,
 )  # fmt: skip
 _LETTERS = "FSIMBPRKCADQGET"
 _GROUP = "bboxqa.rules"

@@ -35,16 +35,6 @@ FILES = [
         '[{"image": "1.jpg", "annotations": [{"coordinates": {"x": 1}}]}]',
         "is json of CreateML; expected COCO json",
     ),
-    (
-        "a.json",
-        '{"info": {}, "categories": {"label": {}}, "items": [{}]}',
-        "is Datumaro's own json; expected COCO json",
-    ),
-    (
-        "a.json",
-        '{"version": "2.0", "item": {"slots": []}, "annotations": []}',
-        "is json of V7 Darwin; expected COCO json",
-    ),
     ("a.json", '{"type": "FeatureCollection"}', "is GeoJSON; expected COCO json"),
 ]
 

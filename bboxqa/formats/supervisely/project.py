@@ -33,12 +33,11 @@ def _recognises(path: Path) -> bool:
 
 def _is_folder(folder: Path) -> bool:
     """Return whether a folder is a project, a dataset of one, or the annotations of a dataset."""
-    from bboxqa.formats.translation.json_files import begins, first_files
+    from bboxqa.formats.translation.json_files import all_begin
 
     if _META.match(head_of(folder / META).lstrip(b"\xef\xbb\xbf").lstrip()):
         return True
-    files = (*first_files(folder, "ann/*.json"), *first_files(folder, "*.json"))
-    return any(begins(looks_right, head_of(file)) for file in files if file.name != META)
+    return any(all_begin(looks_right, folder, pattern) for pattern in ("ann/*.json", "*.json"))
 
 
 def translate(path: Path, add: "Add", wanted: "Wanted") -> "Translated":

@@ -150,6 +150,9 @@ class _ProjectRecords:
         row = self.into.annotation(record, where)
         if not name:
             self.into.defect("T004", f"{label}: has no classTitle", where, row)
+        elif self._classes and name not in self._classes:
+            problem = f"{label}: {one_line(name)!r} is no class of {META}"
+            self.into.defect("T050", problem, where, row)
 
     def _shared(self, figure: dict[str, Any], image: Record, label: str, where: Where) -> Record:
         """Return who drew an object and when, and its id."""

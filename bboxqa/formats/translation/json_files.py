@@ -74,3 +74,9 @@ def json_objects(
             yield member, content
         else:
             into.defect("T001", f"{member.name}: expected an object", Where(member.name, ""))
+
+
+def all_begin(looks_right: LooksRight, folder: Path, pattern: str) -> bool:
+    """Return whether files of a folder match a pattern, and the first of them are of a format."""
+    files = [*first_files(folder, pattern)]
+    return bool(files) and all(begins(looks_right, head_of(file)) for file in files)

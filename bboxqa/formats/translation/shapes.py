@@ -1,5 +1,6 @@
 """Shapes of annotation tools as boxes, polygons and masks of COCO."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -104,3 +105,30 @@ def mask_bounds(crop: BoolArray, left: int = 0, top: int = 0) -> list[float] | N
         return None
     width, height = columns[-1] - columns[0] + 1, rows[-1] - rows[0] + 1
     return [float(left + columns[0]), float(top + rows[0]), float(width), float(height)]
+
+
+def outer_rings(rings: Sequence[FloatArray]) -> list[FloatArray]:
+    """Return the (K, 2) rings that are no holes: those inside of an even number of others.
+
+    Rings of tools that fill them by turns do not say which are holes; COCO fills all rings.
+
+    Examples
+    --------
+    >>> square, hole = corners(0, 0, 9, 9), corners(2, 2, 3, 3)
+    >>> len(outer_rings([square, hole])), len(outer_rings([square, hole + 20]))
+    (1, 2)
+    """
+    return [
+        ring
+        for place, ring in enumerate(rings)
+        if sum(_is_inside(ring[0], each) for each in [*rings[:place], *rings[place + 1 :]]) % 2 == 0
+    ]
+
+
+def _is_inside(point: FloatArray, ring: FloatArray) -> bool:
+    """Return whether a ray from a point to the right crosses a ring an odd number of times."""
+    begin, end = ring, np.roll(ring, -1, axis=0)
+    crosses = (begin[:, 1] > point[1]) != (end[:, 1] > point[1])
+    begin, end = begin[crosses], end[crosses]
+    share = (point[1] - begin[:, 1]) / (end[:, 1] - begin[:, 1])
+    return bool((begin[:, 0] + share * (end[:, 0] - begin[:, 0]) > point[0]).sum() % 2)

@@ -242,3 +242,13 @@ def test_point_clouds_are_refused():
         alone(SHARED / "supervisely/point_clouds")
     with pytest.raises(DatasetError, match="expected images"):
         validate(SHARED / "supervisely/point_clouds")
+
+
+def test_a_class_that_the_project_does_not_list_is_a_finding(tmp_path):
+    files = {
+        "meta.json": META,
+        "ds0/ann/a.json": image(ANN, box("ann", [1, 1], [9, 9], label="cow")),
+    }
+    ((_, _, pointer, message),) = found(write(tmp_path, **files), "T050")
+    assert pointer == "/objects/1"
+    assert message == "a.json, object 2: 'cow' is no class of meta.json"

@@ -1,0 +1,1 @@
+"""V7 Darwin JSON 2.0."""

@@ -1,0 +1,187 @@
+"""From files of Darwin to COCO records."""
+
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from bboxqa.core.errors import DatasetError
+from bboxqa.core.text import count, one_line
+from bboxqa.formats.darwin.darwin import looks_right
+from bboxqa.formats.darwin.darwin_shapes import Raster, shape_of
+from bboxqa.formats.document.origin import Where
+from bboxqa.formats.translation.collector import Collector
+from bboxqa.formats.translation.json_files import begins, json_objects
+from bboxqa.formats.translation.members import Member, members_of
+from bboxqa.formats.translation.short_names import short_names
+from bboxqa.formats.translation.translated import Add, Record, Translated, Wanted
+from bboxqa.formats.translation.untrusted import (
+    MaskProblemError,
+    ValueProblemError,
+    items,
+    mapping,
+    plain_text,
+    size_of,
+)
+
+TITLE = "Darwin JSON"
+_UNLABELLED = "(no label)"
+_UNNAMED = "(not named)"
+_LAYER = "raster_layer"
+# Darwin leaves people out where a release is made without them.
+_NAMED = re.compile(rb'"annotators"\s*:\s*\[\s*\{')
+
+
+def translate_darwin(path: Path, add: Add, wanted: Wanted) -> Translated:
+    """Translate files of Darwin; raise DatasetError if none is about an image."""
+    named = [each for each in members_of(path) if each.name.endswith(".json") or not each.name]
+    files = [each for each in named if not each.name or begins(looks_right, each.head())]
+    is_named = any(_NAMED.search(each.text()) for each in files)
+    records = _DarwinRecords(add, wanted, is_named=is_named)
+    for number, (member, content) in enumerate(json_objects(files, records.into, TITLE), start=1):
+        records.add_file(member, content)
+        if wanted.progress is not None and number % 100 == 0:
+            wanted.progress(number, len(files))
+    found = records.done(len(named) - len(files))
+    if not found.images:
+        raise DatasetError(
+            [f"{path}: has {count(len(files), 'file')} of V7 Darwin, none of an image"],
+            "Shapes in images are compared, not those in videos. Export images as Darwin JSON 2.0.",
+        )
+    return found
+
+
+class _DarwinRecords:
+    """Makes COCO records of files, and keeps what belongs to all of them."""
+
+    def __init__(self, add: Add, wanted: Wanted, *, is_named: bool) -> None:
+        self.into = Collector(TITLE, add)
+        self._wanted = wanted
+        self._is_named = is_named
+        self._images: list[tuple[Record, str]] = []
+        self._people: set[str] = set()
+        self._tally: Counter[str] = Counter()
+
+    def add_file(self, member: Member, content: dict[str, Any]) -> None:
+        """Add the annotations of an item, which has an image in each of its slots."""
+        item = mapping(content.get("item"))
+        listed = items(item.get("slots"))
+        slots = {
+            plain_text(mapping(each).get("slot_name")): mapping(each)
+            for each in listed
+            if plain_text(mapping(each).get("type")) in {"", "image"}
+        }
+        self._tally["other"] += not slots
+        if not slots:
+            return
+        images = {
+            name: self._image(member, item, slot, name if len(listed) > 1 else "")
+            for name, slot in slots.items()
+        }
+        annotations = [mapping(each) for each in items(content.get("annotations"))]
+        layers = _Layers(annotations, images)
+        for place, annotation in enumerate(annotations):
+            if _LAYER in annotation:
+                continue
+            where = Where(member.name, f"/annotations/{place}")
+            slot = plain_text(next(iter(items(annotation.get("slot_names"))), ""))
+            image = images.get(slot) or (images[next(iter(images))] if not slot else None)
+            # The rest is about other slots, such as videos.
+            if image is not None:
+                label = f"{one_line(plain_text(item.get('name')))}, annotation {place + 1}"
+                self._add(annotation, image, layers, label, where)
+
+    def _image(
+        self, member: Member, item: dict[str, Any], slot: dict[str, Any], slot_name: str
+    ) -> Record:
+        image = self.into.image((member.name, slot_name), Where(member.name, ""))
+        size = size_of(slot.get("width"), slot.get("height"))
+        if size is not None:
+            image |= {"width": size[0], "height": size[1]}
+        # Darwin does not say who was asked about an image.
+        del image["annotators"]
+        folder, name = plain_text(item.get("path")).strip("/"), plain_text(item.get("name"))
+        parts = [folder, name or member.name or "(no name)", slot_name]
+        self._images.append((image, "/".join(part for part in parts if part)))
+        return image
+
+    def _add(
+        self, given: dict[str, Any], image: Record, layers: "_Layers", label: str, where: Where
+    ) -> None:
+        own_id = plain_text(given.get("id"))
+        try:
+            if "mask" in given:
+                shape, n_holes = layers.shape_of(own_id, outlines=self._wanted.outlines), 0
+            else:
+                shape, n_holes = shape_of(given)
+        except ValueProblemError as error:
+            self.into.refuse(label, error, where)
+            return
+        record: Record = {**shape, "image_id": image["id"], "own_id": own_id or where.at}
+        if "bbox" not in shape:
+            self.into.annotation(record, where)
+            return
+        self._tally["holes"] += n_holes > 0
+        if self._is_named:
+            person = self._person(given)
+            record["annotator"] = person or _UNNAMED
+            self._people.add(record["annotator"])
+            if not person:
+                self._tally["unnamed"] += 1
+                problem = f"{label}: has no annotators, as others have"
+                self.into.defect("T005", problem, where)
+        name = plain_text(given.get("name"))
+        record["category_id"] = self.into.category(name or _UNLABELLED, where)
+        row = self.into.annotation(record, where)
+        if not name:
+            self.into.defect("T004", f"{label}: has no name", where, row)
+
+    def _person(self, given: dict[str, Any]) -> str:
+        """Return who drew an annotation: the first of those who worked on it."""
+        people = [mapping(each) for each in items(given.get("annotators"))]
+        self._tally["several"] += len(people) > 1
+        if not people:
+            return ""
+        return plain_text(people[0].get("email")) or plain_text(people[0].get("full_name"))
+
+    def done(self, n_left: int) -> Translated:
+        """Return what belongs to all annotations; `n_left` is the number of other json files."""
+        names = short_names(name for _, name in self._images)
+        for image, name in self._images:
+            image["file_name"] = names[name]
+            if len(self._people) == 1:
+                image["annotators"] = sorted(self._people)
+        words = (
+            (self._tally["other"], "file", "of videos or documents left out"),
+            (n_left, "json file", "left out that are not of Darwin"),
+            (self._tally["unnamed"], "annotation", f"without annotators, here by {_UNNAMED!r}"),
+            (self._tally["several"], "annotation", "by several people, here by the first"),
+            (self._tally["holes"], "polygon", "with holes: the outer outlines are compared"),
+        )
+        notes = [f"{count(number, noun)} {rest}" for number, noun, rest in words if number]
+        return self.into.done(notes, "annotators of Darwin")
+
+
+class _Layers:
+    """The masks of an item, which stand in pictures of all masks of a slot."""
+
+    def __init__(self, annotations: list[dict[str, Any]], images: dict[str, Record]) -> None:
+        self._annotations = [each for each in annotations if _LAYER in each]
+        self._images = images
+        self._rasters: list[Raster] | None = None
+
+    def shape_of(self, own_id: str, *, outlines: bool) -> Record:
+        """Return the keys of a mask; raise MaskProblemError if no layer has it."""
+        if self._rasters is None:
+            self._rasters = [*map(self._raster, self._annotations)]
+        for raster in self._rasters:
+            shape = raster.shape_of(own_id, outlines=outlines)
+            if shape is not None:
+                return shape
+        raise MaskProblemError("is in no raster_layer of the file")
+
+    def _raster(self, annotation: dict[str, Any]) -> Raster:
+        slot = plain_text(next(iter(items(annotation.get("slot_names"))), ""))
+        image = self._images.get(slot) or next(iter(self._images.values()))
+        size = (image["width"], image["height"]) if "width" in image else None
+        return Raster(mapping(annotation[_LAYER]), size)

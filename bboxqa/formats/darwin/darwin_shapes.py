@@ -1,0 +1,108 @@
+"""The shapes of Darwin JSON."""
+
+from typing import Any
+
+import numpy as np
+
+from bboxqa.core.arrays import IntArray
+from bboxqa.formats.translation import shapes
+from bboxqa.formats.translation.translated import Record
+from bboxqa.formats.translation.untrusted import (
+    EmptyMaskProblemError,
+    MaskProblemError,
+    ValueProblemError,
+    items,
+    mapping,
+    number_of,
+    numbers_of,
+    points_of,
+)
+from bboxqa.model.run_lengths import MAX_MASK_PIXELS
+
+# Shapes that are kept and not compared, in words; the first that an annotation has.
+_APART = {
+    "keypoint": "key point", "line": "polyline", "skeleton": "skeleton", "tag": "image tag",
+    "cuboid": "cuboid", "eye": "eye", "string": "string", "table": "table", "graph": "graph",
+    "link": "link", "simple_table": "table",
+}  # fmt: skip
+
+
+def shape_of(annotation: dict[str, Any]) -> tuple[Record, int]:
+    """Return the keys of an annotation of COCO that say where a shape is, and its number of holes.
+
+    A polygon has its bounding box, too. Raises ValueProblemError if its values are not as Darwin
+    writes them.
+    """
+    if "polygon" in annotation or "complex_polygon" in annotation:
+        return _polygon(mapping(annotation.get("polygon") or annotation.get("complex_polygon")))
+    if "bounding_box" in annotation:
+        return {"bbox": numbers_of(annotation["bounding_box"], ("x", "y", "w", "h"))}, 0
+    if "ellipse" in annotation:
+        return _ellipse(mapping(annotation["ellipse"])), 0
+    for key, name in _APART.items():
+        if key in annotation:
+            return {"shape": name}, 0
+    raise ValueProblemError(f"has no shape among {', '.join(sorted(annotation))[:80]}")
+
+
+def _polygon(polygon: dict[str, Any]) -> tuple[Record, int]:
+    paths = items(polygon.get("paths") or polygon.get("path"))
+    if paths and isinstance(paths[0], dict):
+        paths = [paths, *items(polygon.get("additional_paths"))]
+    if not paths:
+        raise ValueProblemError("polygon.paths are missing; expected lists of points")
+    rings = [points_of(path, "polygon.paths") for path in paths]
+    outer = shapes.outer_rings(rings)
+    record: Record = {"bbox": shapes.bounds(np.concatenate(rings))}
+    record["segmentation"] = [shapes.ring(each) for each in outer]
+    return record, len(rings) - len(outer)
+
+
+def _ellipse(ellipse: dict[str, Any]) -> Record:
+    x, y = numbers_of(ellipse.get("center"), ("x", "y"))
+    wide, high = numbers_of(ellipse.get("radius"), ("x", "y"))
+    angle = ellipse.get("angle")
+    degrees = float(np.rad2deg(number_of(angle, "angle"))) if angle else 0.0
+    points = shapes.ellipse((x, y), (wide, high), degrees)
+    return {"bbox": shapes.bounds(points), "segmentation": [shapes.ring(points)]}
+
+
+class Raster:
+    """A picture whose pixels have the numbers of masks.
+
+    Raises MaskProblemError if its values are not as Darwin writes them.
+    """
+
+    def __init__(self, layer: dict[str, Any], size: tuple[int, int] | None) -> None:
+        if size is None or size[0] * size[1] >= MAX_MASK_PIXELS:
+            raise MaskProblemError("is in an image whose size the file does not say")
+        self._size = size
+        self._numbers = mapping(layer.get("mask_annotation_ids_mapping"))
+        self._pixels = _pixels(layer.get("dense_rle"), *size)
+
+    def shape_of(self, own_id: str, *, outlines: bool) -> Record | None:
+        """Return the keys of a mask; None if it is not in this layer."""
+        number = self._numbers.get(own_id)
+        if number is None:
+            return None
+        mask = self._pixels == number
+        bbox = shapes.mask_bounds(mask)
+        if bbox is None:
+            raise EmptyMaskProblemError("the mask has no pixels")
+        if not outlines:
+            return {"bbox": bbox}
+        left, top, width, height = map(int, bbox)
+        crop = mask[top : top + height, left : left + width]
+        return {"bbox": bbox, "segmentation": shapes.mask(crop, left, top, *self._size)}
+
+
+def _pixels(rle: object, width: int, height: int) -> IntArray:
+    """Return (height, width) numbers from values and run lengths by turns, row by row."""
+    flat = items(rle)
+    if len(flat) % 2 or not all(type(each) is int and 0 <= each < MAX_MASK_PIXELS for each in flat):
+        raise MaskProblemError("has a dense_rle that is no list of values and run lengths")
+    values, runs = np.array(flat[::2], np.int32), np.array(flat[1::2], np.int64)
+    if runs.sum() != width * height:
+        found = f"has run lengths of {runs.sum():,} pixels"
+        raise MaskProblemError(f"{found}; its image has {width} × {height}")
+    return np.repeat(values, runs).reshape(height, width)

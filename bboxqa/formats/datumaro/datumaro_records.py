@@ -1,0 +1,120 @@
+"""From items of Datumaro to COCO records."""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from bboxqa.core.errors import DatasetError
+from bboxqa.core.text import count, one_line
+from bboxqa.formats.datumaro.datumaro import looks_right
+from bboxqa.formats.datumaro.datumaro_shapes import shape_of
+from bboxqa.formats.document.origin import Where
+from bboxqa.formats.translation.collector import Collector
+from bboxqa.formats.translation.json_files import begins, json_objects
+from bboxqa.formats.translation.members import members_of
+from bboxqa.formats.translation.short_names import short_names
+from bboxqa.formats.translation.translated import Add, Record, Translated, Wanted
+from bboxqa.formats.translation.untrusted import (
+    ValueProblemError,
+    items,
+    mapping,
+    plain_text,
+    size_of,
+)
+
+TITLE = "Datumaro JSON"
+_UNLABELLED = "(no label)"
+
+
+def translate_datumaro(path: Path, add: Add, wanted: Wanted) -> Translated:
+    """Translate the subsets of a data set; raise DatasetError if they have no images."""
+    named = [each for each in members_of(path) if each.name.endswith(".json") or not each.name]
+    files = [each for each in named if not each.name or begins(looks_right, each.head())]
+    records = _DatumaroRecords(add)
+    for number, (member, content) in enumerate(json_objects(files, records.into, TITLE), start=1):
+        records.add_subset(member.name, content)
+        if wanted.progress is not None:
+            wanted.progress(number, len(files))
+    found = records.done()
+    if not found.images:
+        raise DatasetError(
+            [f"{path}: has {count(len(files), 'file')} of Datumaro without items"],
+            "Export the data set again, with its annotations.",
+        )
+    return found
+
+
+class _DatumaroRecords:
+    """Makes COCO records of items."""
+
+    def __init__(self, add: Add) -> None:
+        self.into = Collector(TITLE, add)
+        self._images: list[tuple[Record, str]] = []
+        self._tally: Counter[str] = Counter()
+
+    def add_subset(self, member: str, content: dict[str, Any]) -> None:
+        """Add the items of a file."""
+        listed = mapping(mapping(content.get("categories")).get("label")).get("labels")
+        names = [plain_text(mapping(each).get("name")) for each in items(listed)]
+        for place, given in enumerate(items(content.get("items"))):
+            item, where = mapping(given), Where(member, f"/items/{place}")
+            own = plain_text(item.get("id")) or f"item {place + 1}"
+            image = self.into.image((member, place), where)
+            # Datumaro knows neither who drew a shape nor who was asked.
+            del image["annotators"]
+            picture = {**mapping(item.get("media")), **mapping(item.get("image"))}
+            self._images.append((image, plain_text(picture.get("path")) or own))
+            sides = items(picture.get("size"))
+            size = size_of(sides[1], sides[0]) if len(sides) == 2 else None
+            if size is not None:
+                image |= {"width": size[0], "height": size[1]}
+            for number, annotation in enumerate(items(item.get("annotations"))):
+                label = f"item {one_line(own)}, annotation {number + 1}"
+                at = Where(member, f"{where.at}/annotations/{number}")
+                self._add(mapping(annotation), image, names, label, at)
+
+    def _add(
+        self,
+        given: dict[str, Any],
+        image: Record,
+        names: Sequence[str],
+        label: str,
+        where: Where,
+    ) -> None:
+        try:
+            shape = shape_of(given)
+        except ValueProblemError as error:
+            self.into.refuse(label, error, where)
+            return
+        if "bbox" not in shape:
+            self.into.annotation(shape, where)
+            return
+        said = {
+            name: value
+            for name, value in mapping(given.get("attributes")).items()
+            if isinstance(value, str | int | float) and name != "rotation"
+        }
+        record: Record = {**shape, "image_id": image["id"]}
+        record["attributes"] = said | shape.get("attributes", {})
+        record["iscrowd"] = int(said.get("is_crowd") is True)
+        if isinstance(said.get("score"), int | float):
+            record["score"] = said["score"]
+        number = given.get("label_id")
+        is_known = type(number) is int and 0 <= number < len(names)
+        name = names[number] if is_known else _UNLABELLED  # type: ignore[index]
+        record["category_id"] = self.into.category(name or _UNLABELLED, where)
+        row = self.into.annotation(record, where)
+        if number is None:
+            self.into.defect("T004", f"{label}: has no label_id", where, row)
+        elif not is_known:
+            some = count(len(names), "label")
+            problem = f"{label}: label_id is {str(number)[:40]}; the file lists {some}, from 0 on"
+            self.into.defect("T050", problem, where, row)
+
+    def done(self) -> Translated:
+        """Return what belongs to all annotations."""
+        names = short_names(name for _, name in self._images)
+        for image, name in self._images:
+            image["file_name"] = names[name]
+        return self.into.done([])

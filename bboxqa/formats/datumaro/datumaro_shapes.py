@@ -1,0 +1,101 @@
+"""The shapes of Datumaro."""
+
+from typing import Any
+
+import numpy as np
+
+from bboxqa.core.arrays import FloatArray
+from bboxqa.formats.translation import shapes
+from bboxqa.formats.translation.translated import Record
+from bboxqa.formats.translation.untrusted import (
+    EmptyMaskProblemError,
+    MaskProblemError,
+    ValueProblemError,
+    items,
+    mapping,
+    number_of,
+    plain_text,
+    size_of,
+)
+from bboxqa.model.run_lengths import MAX_MASK_PIXELS, decode_counts, run_bounds
+
+# Shapes that are kept and not compared, in words.
+_APART = {
+    "label": "image label", "points": "key point", "polyline": "polyline", "caption": "caption",
+    "skeleton": "skeleton", "cuboid_3d": "cuboid", "cuboid_2d": "cuboid",
+}  # fmt: skip
+
+
+def shape_of(annotation: dict[str, Any]) -> Record:
+    """Return the keys of an annotation of COCO that say where a shape is.
+
+    Raises ValueProblemError if its values are not as Datumaro writes them.
+    """
+    kind = plain_text(annotation.get("type"))
+    if kind == "bbox":
+        return _box(_flat(annotation.get("bbox"), "bbox", 4), mapping(annotation.get("attributes")))
+    if kind == "rotated_bbox":
+        x, y, width, height, degrees = _flat(annotation.get("points"), "points", 5)
+        return _box([x - width / 2, y - height / 2, width, height], {"rotation": degrees})
+    if kind == "polygon":
+        points = _pairs(annotation.get("points"))
+        return {"bbox": shapes.bounds(points), "segmentation": [shapes.ring(points)]}
+    if kind == "ellipse":
+        left, top, right, bottom = _flat(annotation.get("points"), "points", 4)
+        centre, radii = ((left + right) / 2, (top + bottom) / 2), (right - left, bottom - top)
+        points = shapes.ellipse(centre, (radii[0] / 2, radii[1] / 2))
+        return {"bbox": shapes.bounds(points), "segmentation": [shapes.ring(points)]}
+    if kind == "mask":
+        return _mask(mapping(annotation.get("rle")))
+    if not kind:
+        raise ValueProblemError("has no type")
+    return {"shape": _APART.get(kind, kind.replace("_", " "))}
+
+
+def _box(box: list[float], attributes: dict[str, Any]) -> Record:
+    """Return a box; CVAT writes by how many degrees it is turned about its centre."""
+    given = attributes.get("rotation")
+    degrees = number_of(given, "rotation") % 360 if given else 0.0
+    if not degrees:
+        return {"bbox": box}
+    x, y, width, height = box
+    centre = (x + width / 2, y + height / 2)
+    points = shapes.rotated(shapes.corners(x, y, width, height), centre, degrees)
+    record: Record = {"bbox": shapes.bounds(points), "segmentation": [shapes.ring(points)]}
+    return {**record, "attributes": {"rotation": degrees}}
+
+
+def _flat(values: object, name: str, length: int) -> list[float]:
+    if not isinstance(values, list) or len(values) != length:
+        found = "missing" if values is None else repr(values)[:40]
+        raise ValueProblemError(f"{name} is {found}; expected {length} numbers")
+    return [number_of(each, name) for each in values]
+
+
+def _pairs(values: object) -> FloatArray:
+    flat = items(values)
+    if not flat or len(flat) % 2:
+        found = "missing" if values is None else repr(values)[:40]
+        raise ValueProblemError(f"points are {found}; expected x and y by turns")
+    return np.array([number_of(each, "a coordinate") for each in flat], np.float64).reshape(-1, 2)
+
+
+def _mask(rle: dict[str, Any]) -> Record:
+    sides = items(rle.get("size"))
+    size = size_of(sides[1], sides[0]) if len(sides) == 2 else None
+    if size is None or size[0] * size[1] >= MAX_MASK_PIXELS:
+        raise MaskProblemError("does not say its height and width")
+    width, height = size
+    try:
+        runs = decode_counts(plain_text(rle.get("counts")).encode())
+    except ValueError as error:
+        raise MaskProblemError(f"has counts with {error}") from None
+    if runs.sum() != width * height:
+        found = f"has {runs.sum():,} pixels"
+        raise MaskProblemError(f"{found}; its size is {width} × {height}")
+    left, top, right, bottom = run_bounds(runs, height)
+    if np.isnan(left):
+        raise EmptyMaskProblemError("the mask has no pixels")
+    bbox = [float(left), float(top), float(right - left), float(bottom - top)]
+    counts = plain_text(rle.get("counts"))
+    return {"bbox": bbox, "segmentation": {"size": [height, width], "counts": counts}}

@@ -1,0 +1,183 @@
+"""Darwin JSON of V7: who drew, shapes, holes, masks in layers, slots."""
+
+import json
+from pathlib import Path
+
+import pytest
+from support.tool_files import alone, asked, drawn, found, write
+
+from bboxqa import read_coco
+from bboxqa.core.errors import DatasetError
+from bboxqa.formats.registry import format_of
+
+SHARED = Path(__file__).parents[4] / "shared/data/formats/darwin/all_shapes"
+needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of Darwin here")
+
+
+def item(*annotations, name="a.jpg", slots=("0",), kind="image", path="/"):
+    """Return the file of an item with images of 10 × 8 pixels."""
+    size = {"width": 10, "height": 8}
+    listed = [{"type": kind, "slot_name": slot, **size} for slot in slots]
+    return {
+        "version": "2.0",
+        "item": {"name": name, "path": path, "slots": listed},
+        "annotations": list(annotations),
+    }
+
+
+def shape(who=None, name="cat", slot="0", **shape):
+    """Return an annotation."""
+    people = {} if who is None else {"annotators": [{"email": who, "full_name": who.title()}]}
+    return {"id": f"i{name}", "name": name, "slot_names": [slot], **people, **shape}
+
+
+def box(x, y, w, h):
+    return {"bounding_box": {"x": x, "y": y, "w": w, "h": h}}
+
+
+def points(*pairs):
+    return [{"x": x, "y": y} for x, y in pairs]
+
+
+ANN = shape("ann@x.org", **box(1, 2, 3, 4))
+BOB = shape("bob@x.org", "dog", **box(1, 2, 3, 5))
+
+
+def test_annotations_are_by_those_who_drew_them(tmp_path):
+    two = shape("ann@x.org", **box(5, 1, 2, 2))
+    two["annotators"].append({"email": "bob@x.org"})
+    data = read_coco(write(tmp_path, **{"a.json": item(ANN, BOB, two)}))
+    assert drawn(data) == [
+        ("a.jpg", "ann@x.org", "cat", 1, 2, 3, 4),
+        ("a.jpg", "ann@x.org", "cat", 5, 1, 2, 2),
+        ("a.jpg", "bob@x.org", "dog", 1, 2, 3, 5),
+    ]
+    assert data.attribution == "annotators of Darwin"
+    assert data.notes == ("1 annotation by several people, here by the first",)
+
+
+def test_folders_of_people_without_names_are_joined(tmp_path):
+    for who in ("ann", "bob"):
+        files = {"a.json": item(shape(**box(1, 2, 3, 4))), "b.json": item(name="b.jpg")}
+        write(tmp_path / who, **files)
+    data = read_coco(tmp_path)
+    assert asked(data) == {"a.jpg": ["ann", "bob"], "b.jpg": ["ann", "bob"]}
+
+
+def test_one_person_was_asked_about_all_images(tmp_path):
+    write(tmp_path, **{"a.json": item(ANN), "b.json": item(name="b.jpg")})
+    assert asked(alone(tmp_path)) == {"a.jpg": ["ann@x.org"], "b.jpg": ["ann@x.org"]}
+
+
+def test_an_annotation_without_a_name_among_others_is_a_finding(tmp_path):
+    write(tmp_path, **{"a.json": item(ANN, shape(**box(1, 2, 3, 4)))})
+    assert read_coco(tmp_path).annotator_names == ("(not named)", "ann@x.org")
+    ((file, _, pointer, message),) = found(tmp_path, "T005")
+    assert (file, pointer) == (f"{tmp_path}/a.json", "/annotations/1")
+    assert message == "a.jpg, annotation 2: has no annotators, as others have"
+
+
+def test_paths_inside_of_others_are_holes(tmp_path):
+    paths = [
+        points((0, 0), (6, 0), (6, 6), (0, 6)),
+        points((2, 2), (4, 2), (4, 4)),
+        points((7, 7), (9, 7), (9, 8)),
+    ]
+    data = alone(write(tmp_path, **{"a.json": item(shape(polygon={"paths": paths}))}))
+    assert data.annotations.bbox.tolist() == [[0, 0, 9, 8]]
+    rings = data.annotations.segmentation.rings(0)
+    assert [len(ring) for ring in rings] == [4, 3]
+    assert rings[1][0].tolist() == [7, 7]
+    assert data.notes == ("1 polygon with holes: the outer outlines are compared",)
+
+
+def test_ellipses_are_turned_in_radians(tmp_path):
+    ellipse = {"center": {"x": 5, "y": 4}, "radius": {"x": 3, "y": 1}, "angle": 1.5707963267948966}
+    data = alone(write(tmp_path, **{"a.json": item(shape(ellipse=ellipse))}))
+    assert data.annotations.bbox.round(6).tolist() == [[4, 1, 2, 6]]
+
+
+def layer(rle, **numbers):
+    return {"dense_rle": rle, "mask_annotation_ids_mapping": numbers, "total_pixels": 80}
+
+
+def test_masks_stand_in_layers(tmp_path):
+    # Row 1: three pixels of the first mask from x = 2 on; row 2: two of the second from x = 1.
+    rle = [0, 12, 1, 3, 0, 6, 2, 2, 0, 57]
+    masks = [shape(name="cat", mask={}), shape(name="dog", mask={})]
+    layers = shape(name="__raster_layer__", raster_layer=layer(rle, icat=1, idog=2))
+    data = alone(write(tmp_path, **{"a.json": item(*masks, layers)}))
+    assert drawn(data) == [
+        ("a.jpg", "(not named)", "cat", 2, 1, 3, 1),
+        ("a.jpg", "(not named)", "dog", 1, 2, 2, 1),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "words"),
+    [
+        (layer([0, 79], icat=1), "T008", "the mask has run lengths of 79 pixels; its image has 10"),
+        (layer([0, 80, 1], icat=1), "T008", "the mask has a dense_rle that is no list of values"),
+        (layer([0, -80, 1, 160], icat=1), "T008", "the mask has a dense_rle that is no list"),
+        (layer([0, 80], other=1), "T008", "the mask is in no raster_layer of the file"),
+        (layer([0, 80], icat=1), "T011", "the mask has no pixels"),
+    ],
+)
+def test_masks_that_cannot_be_read(tmp_path, given, code, words):
+    path = write(tmp_path, **{"a.json": item(shape(mask={}), shape(raster_layer=given))}) / "a.json"
+    ((_, _, pointer, message),) = found(path, code)
+    assert pointer == "/annotations/0"
+    assert message.startswith(f"a.jpg, annotation 1: {words}")
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (shape(bounding_box={"x": 1, "y": 2, "w": 3}), "h is missing; expected a number"),
+        (shape(polygon={"paths": []}), "polygon.paths are missing; expected lists of points"),
+        (shape(polygon={"paths": [[1]]}), "a point is 1; expected [x, y]"),
+        (shape(ellipse={"center": {"x": 1}}), "y is missing; expected a number"),
+        (shape(), "has no shape among id, name, slot_names"),
+    ],
+)
+def test_what_cannot_be_read_stops_a_measurement(tmp_path, given, words):
+    path = write(tmp_path, **{"a.json": item(ANN, given)}) / "a.json"
+    with pytest.raises(DatasetError) as caught:
+        alone(path)
+    (problem,) = caught.value.problems
+    assert problem.endswith(f"T001 error a.jpg, annotation 2: {words}")
+
+
+def test_items_with_several_slots_have_several_images(tmp_path):
+    given = item(ANN, shape("ann@x.org", slot="left", **box(0, 0, 1, 1)), slots=("0", "left"))
+    data = alone(write(tmp_path, **{"a.json": given}))
+    assert data.image_names == ("0", "left")
+
+
+def test_videos_are_left_out(tmp_path):
+    write(tmp_path, **{"a.json": item(ANN), "v.json": item(ANN, name="v.mp4", kind="video")})
+    assert alone(tmp_path).notes == ("1 file of videos or documents left out",)
+    with pytest.raises(DatasetError, match="has 1 file of V7 Darwin, none of an image"):
+        alone(tmp_path / "v.json")
+
+
+def test_keys_in_any_order_are_darwin(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(item(ANN), sort_keys=True))
+    assert format_of(path).name == "darwin"
+
+
+@needs_shared
+def test_a_real_export_of_all_shapes():
+    data = alone(SHARED)
+    # In each image a box, an ellipse, a polygon and a mask.
+    assert data.image_names == tuple(f"image_{n}.jpg" for n in range(1, 9))
+    assert len(data.annotations) == 32
+    (note,) = [each for each in data.notes if "compared" in each]
+    assert note == "8 key points, 8 polylines, 8 skeletons and 8 image tags are not compared"
+    assert found(SHARED, "T001") == []
+    content = json.loads((SHARED / "image_1.json").read_text())
+    (polygon,) = [each for each in content["annotations"] if "polygon" in each]
+    given = polygon["bounding_box"]
+    boxes = data.annotations.bbox.round(4).tolist()
+    assert [round(given[key], 4) for key in "xywh"] in boxes
