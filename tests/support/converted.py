@@ -1,6 +1,8 @@
 """Small documents to convert, and what has to be the same after there and back."""
 
 import json
+import struct
+import zlib
 
 import bboxqa
 
@@ -41,8 +43,24 @@ def there_and_back(source, folder, to, **options):
         to, "there"
     )
     bboxqa.convert(source, out, to=to, **options)
+    if to.startswith("yolo"):
+        add_pictures(json.loads(source.read_bytes()), out)
     bboxqa.convert(out, folder / "back.json", to="coco")
     return json.loads((folder / "back.json").read_bytes())
+
+
+def add_pictures(content, folder):
+    """Put pictures beside the labels of annotators: the size of an image stands in no label."""
+    for person in folder.iterdir():
+        for image in content["images"]:
+            path = person / "images" / image["file_name"]
+            path.parent.mkdir(parents=True, exist_ok=True)
+            size = struct.pack(">IIBBBBB", image["width"], image["height"], 8, 2, 0, 0, 0)
+            path.write_bytes(b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", size) + _chunk(b"IDAT", b""))
+
+
+def _chunk(kind, data):
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
 
 def by_annotator(content):

@@ -98,7 +98,7 @@ def attribute(
             found += _by_key(files, annotator_key, chosen=way is not None)
         elif candidate == "image-records":
             found += _by_records(files, session_key, chosen=way is not None)
-        elif len(files) > 1:
+        elif len(files) > 1 or (way == "files" and min_annotators == 1):
             found += _by_file(files, file_names)
     for attribution in found:
         if len(attribution.names) >= 2:

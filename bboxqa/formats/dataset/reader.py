@@ -39,7 +39,8 @@ def _names_of(files: Sequence[Path]) -> list[str]:
     depth = 1
     # Files of one name in several formats stand in one folder.
     is_stem_enough = len({file.with_suffix("") for file in files}) == len(set(files))
-    ends = [file.stem if is_stem_enough else file.name for file in files]
+    # The name of a folder has no suffix: bob@example.org is a person.
+    ends = [file.stem if is_stem_enough and not file.is_dir() else file.name for file in files]
     while True:
         names = [
             "/".join((*file.parent.parts, end)[-depth:])
@@ -52,6 +53,23 @@ def _names_of(files: Sequence[Path]) -> list[str]:
     if depth > 1 and len({file.stem for file in files}) == 1:
         names = [name.rpartition("/")[0] for name in names]
     return names
+
+
+def _sources(
+    source: Files, pattern: str | None, attribution: str | None, min_annotators: int
+) -> tuple[list[Path], list[str], str | None]:
+    """Return the files, a name for each, and how it is to be found who annotated what."""
+    if isinstance(source, Mapping):
+        if attribution not in (None, "files"):
+            raise ConfigError(f"named files are one annotator each, not {attribution!r}")
+        return [Path(path) for path in source.values()], list(source), "files"
+    given = as_paths(source)
+    files = list_files(given, pattern)
+    # The only source inside of a folder is that of an annotator if it is a folder itself.
+    is_person = len(files) == 1 and files[0].is_dir() and files[0] not in map(Path, given)
+    if is_person and min_annotators == 1:
+        attribution = attribution or "files"
+    return files, _names_of(files), attribution
 
 
 # Reading leaves millions of objects, which the garbage collector would visit while joining.
@@ -85,14 +103,7 @@ def read_dataset(
     check_limit(memory)
     if predictions is not None and session_key is not None:
         raise ConfigError("a model has no sessions: give either a session key or predictions")
-    if isinstance(source, Mapping):
-        if attribution not in (None, "files"):
-            raise ConfigError(f"named files are one annotator each, not {attribution!r}")
-        attribution = "files"
-        files, names = [Path(path) for path in source.values()], list(source)
-    else:
-        files = list_files(as_paths(source), pattern)
-        names = _names_of(files)
+    files, names, attribution = _sources(source, pattern, attribution, min_annotators)
     if not files:
         raise DatasetError(["no file given"])
     # Path.resolve stops at a link that leads to itself.

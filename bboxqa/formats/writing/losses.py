@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from bboxqa.core.text import one_line
 from bboxqa.formats.writing.content import Content, Record, image_name, shown_id
+from bboxqa.formats.writing.safe_names import people_paths
 
 _OF_ANNOTATIONS = {"id", "own_id", "image_id", "category_id", "bbox", "annotator", "area"}
 _OF_IMAGES = {"id", "file_name", "width", "height", "annotators"}
@@ -95,6 +96,15 @@ def common_losses(
     yield from _keys(content.images, {*_OF_IMAGES, *images}, "images", why, image_name)
     known = {*_OF_CATEGORIES, *categories}
     yield from _keys(content.categories, known, "categories", why, lambda each: str(each["name"]))
+
+
+def folder_losses(content: Content, title: str) -> Iterator[Loss]:
+    """Yield the names of annotators that cannot be those of their folders."""
+    paths = people_paths(content.annotators)
+    lost = [name for name in content.annotators if paths[name] != (name,)]
+    if lost:
+        why = f"{title} names annotators by folders, which cannot have these names"
+        yield Loss(len(lost), "names of annotators", why, repr(one_line(lost[0])))
 
 
 def _keys(

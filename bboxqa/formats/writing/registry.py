@@ -4,14 +4,19 @@ from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import unknown_name
 from bboxqa.formats.writing.box_tables import CSV, PARQUET
 from bboxqa.formats.writing.coco_json import COCO_JSON
+from bboxqa.formats.writing.cvat_xml import CVAT_XML
 from bboxqa.formats.writing.studio_json import STUDIO_JSON
 from bboxqa.formats.writing.writer import Writer
+from bboxqa.formats.writing.yolo_folders import YOLO, YOLO_SEGMENT
 
 WRITERS: dict[str, Writer] = {
     "coco": COCO_JSON,
     "label-studio": STUDIO_JSON,
     "csv": CSV,
     "parquet": PARQUET,
+    "cvat": CVAT_XML,
+    "yolo": YOLO,
+    "yolo-segment": YOLO_SEGMENT,
 }
 
 
@@ -21,7 +26,7 @@ def names() -> tuple[str, ...]:
     Examples
     --------
     >>> names()
-    ('coco', 'label-studio', 'csv', 'parquet')
+    ('coco', 'label-studio', 'csv', 'parquet', 'cvat', 'yolo', 'yolo-segment')
     """
     return tuple(WRITERS)
 

@@ -14,11 +14,11 @@ import bboxqa
 
 DATA = Path(__file__).parents[4] / "shared/data/formats"
 # Formats that are written and read, and the largest error of a coordinate in pixels.
-ROUNDED = {"coco": 0, "label-studio": 1e-9}
+ROUNDED = {"coco": 0, "label-studio": 1e-9, "yolo": 1e-5, "yolo-segment": 1e-5}
 KEEPS_IDS = {"coco", "label-studio"}
 
 NAMES = ["street/a 1.jpg", "b.png", "ö/ü#%20.jpeg"]
-PEOPLE = ["ann", "7", "bob@example.org", "Jörg Ö."]
+PEOPLE = ["ann", "7", "bob@example.org", "Jörg Ö"]
 
 
 @st.composite
@@ -40,7 +40,7 @@ def documents(draw):
 
 
 @pytest.mark.parametrize("to", ROUNDED)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(content=documents())
 def test_boxes_ids_names_and_annotators_stay(to, content):
     with tempfile.TemporaryDirectory() as folder:

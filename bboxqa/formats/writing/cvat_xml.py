@@ -1,0 +1,197 @@
+"""CVAT's XML 1.1 for images: a task for each annotator."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+from xml.sax.saxutils import escape, quoteattr
+
+import numpy as np
+
+from bboxqa.core.text import one_line
+from bboxqa.formats.writing.content import Content, Record, image_name
+from bboxqa.formats.writing.losses import Loss, common_losses, losses_of
+from bboxqa.formats.writing.outlines import (
+    Kind,
+    kind_of,
+    outline_losses,
+    rings_of,
+    rotated,
+    runs_of,
+)
+from bboxqa.formats.writing.safe_names import people_paths
+from bboxqa.formats.writing.writer import Options, Writer, Written
+
+_TITLE = "CVAT"
+_HELD: tuple[Kind, ...] = ("rotated", "polygon", "mask")
+# Attributes of shapes that CVAT itself has, and what they are where nothing is said.
+_OWN = {"occluded": "0", "z_order": "0", "group_id": ""}
+_NO_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
+
+
+def _losses(content: Content, _options: Options) -> Iterator[Loss]:
+    yield from outline_losses(content, _TITLE, _HELD)
+    yield from common_losses(content, _TITLE, annotations=("attributes", "source"))
+    nested = [each for each in content.annotations if not _is_flat(each.get("attributes"))]
+    yield from losses_of(nested, "attributes of several values", f"{_TITLE} has one value for each")
+    names = [image_name(each) for each in content.images]
+    names += [*content.annotators, *content.category_names.values()]
+    lost = [name for name in names if _NO_XML.search(name) or name.strip() != name]
+    if lost:
+        why = "XML has no control characters, and CVAT no blanks around names"
+        yield Loss(len(lost), "names", why, repr(one_line(lost[0])))
+
+
+def _is_flat(attributes: object) -> bool:
+    if not isinstance(attributes, dict):
+        return attributes is None
+    return all(isinstance(each, str | int | float | None) for each in attributes.values())
+
+
+def _files(content: Content, _options: Options) -> Iterator[Written]:
+    content.check_sizes(_TITLE)
+    places: dict[str, list[int]] = {name: [] for name in content.annotators or [""]}
+    for place in range(len(content.images)):
+        for name, _ in content.works(place):
+            places[name].append(place)
+    folders = people_paths(places)
+    for name, own in places.items():
+        parts = folders[name] or ("annotations",)
+        text = "".join(_lines(content, name, own))
+        yield Written((f"{parts[0]}.xml",), text.encode())
+
+
+def _lines(content: Content, name: str, places: Sequence[int]) -> Iterator[str]:
+    """Yield the file of an annotator, by places of images."""
+    yield '<?xml version="1.0" encoding="utf-8"?>\n<annotations>\n  <version>1.1</version>\n'
+    yield f"  <meta>\n    <task>\n      <name>{_text(name or 'annotations')}</name>\n"
+    yield f"      <size>{len(places)}</size>\n      <mode>annotation</mode>\n      <labels>\n"
+    yield from _labels(content)
+    yield "      </labels>\n"
+    if name:
+        yield f"      <assignee>\n        <username>{_text(name)}</username>\n"
+        yield "        <email></email>\n      </assignee>\n"
+    yield "    </task>\n  </meta>\n"
+    for frame, place in enumerate(places):
+        image = content.images[place]
+        values = {"id": frame, "name": image_name(image)}
+        values |= {"width": int(image["width"]), "height": int(image["height"])}
+        yield f"  <image{_attributes(values)}>\n"
+        for each in dict(content.works(place))[name]:
+            yield from _shape(content, each)
+        yield "  </image>\n"
+    yield "</annotations>\n"
+
+
+def _labels(content: Content) -> Iterator[str]:
+    """Yield the labels with their attributes, which CVAT knows before it sees shapes."""
+    of_label: dict[int, dict[str, None]] = {each["id"]: {} for each in content.categories}
+    for each in content.annotations:
+        of_label[each["category_id"]] |= dict.fromkeys(_said(each))
+    for number, name in content.category_names.items():
+        yield f"        <label>\n          <name>{_text(name)}</name>\n          <type>any</type>\n"
+        yield "          <attributes>\n"
+        for attribute in of_label[number]:
+            yield f"            <attribute>\n              <name>{_text(attribute)}</name>\n"
+            yield "              <mutable>False</mutable>\n"
+            yield "              <input_type>text</input_type>\n"
+            yield "              <default_value></default_value>\n"
+            yield "              <values></values>\n            </attribute>\n"
+        yield "          </attributes>\n        </label>\n"
+
+
+def _said(annotation: Record) -> dict[str, str]:
+    """Return the attributes that are no keys of CVAT's own."""
+    given = annotation.get("attributes")
+    return {
+        str(key): _value(each)
+        for key, each in (given.items() if isinstance(given, dict) else ())
+        if key not in {*_OWN, "rotation"} and isinstance(each, str | int | float)
+    }
+
+
+def _value(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _shape(content: Content, annotation: Record) -> Iterator[str]:
+    kind, where = _where(annotation)
+    given = annotation.get("attributes")
+    own = given if isinstance(given, dict) else {}
+    values = {
+        "label": content.category_names[annotation["category_id"]],
+        "source": annotation.get("source", "manual"),
+        "occluded": _flag(own.get("occluded", "0")),
+        **where,
+        "z_order": own.get("z_order", "0"),
+    }
+    if "group_id" in own:
+        values["group_id"] = own["group_id"]
+    yield f"    <{kind}{_attributes(values)}>\n"
+    for key, each in _said(annotation).items():
+        yield f"      <attribute name={_quoted(key)}>{_text(each)}</attribute>\n"
+    yield f"    </{kind}>\n"
+
+
+def _flag(value: object) -> str:
+    return str(int(value)) if isinstance(value, bool) else str(value)
+
+
+def _where(annotation: Record) -> tuple[str, dict[str, Any]]:
+    """Return the element of a shape, and its attributes that say where it is."""
+    kind = kind_of(annotation)
+    if kind == "polygon":
+        pairs = rings_of(annotation)[0].tolist()
+        return "polygon", {"points": ";".join(f"{_number(x)},{_number(y)}" for x, y in pairs)}
+    if kind == "mask":
+        return "mask", _crop(annotation)
+    turned = rotated(annotation) if kind == "rotated" else None
+    x, y, width, height = annotation["bbox"]
+    more = {}
+    if turned is not None:
+        # A box of CVAT is turned about its centre.
+        centre = rings_of(annotation)[0].mean(0)
+        width, height = turned.width, turned.height
+        x, y = centre[0] - width / 2, centre[1] - height / 2
+        more = {"rotation": _number(turned.degrees)}
+    edges = {"xtl": x, "ytl": y, "xbr": x + width, "ybr": y + height}
+    return "box", {key: _number(each) for key, each in edges.items()} | more
+
+
+def _crop(annotation: Record) -> dict[str, Any]:
+    """Return the bounds of a mask, and the run lengths inside of them, row by row."""
+    runs, height, width = runs_of(annotation)
+    pixels = np.repeat(np.arange(len(runs)) % 2 == 1, runs).reshape(width, height).T
+    rows, columns = np.flatnonzero(pixels.any(1)), np.flatnonzero(pixels.any(0))
+    if not len(rows):
+        rows = columns = np.zeros(1, np.int64)
+    crop = pixels[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1].ravel()
+    edges = np.flatnonzero(np.diff(crop, prepend=False))
+    lengths = np.diff(edges, prepend=0, append=len(crop))
+    return {
+        "rle": ", ".join(map(str, lengths.tolist())),
+        "left": columns[0],
+        "top": rows[0],
+        "width": columns[-1] - columns[0] + 1,
+        "height": rows[-1] - rows[0] + 1,
+    }
+
+
+def _number(value: float) -> str:
+    """Return a coordinate with up to six decimals."""
+    return f"{value:.6f}".rstrip("0").rstrip(".")
+
+
+def _attributes(values: dict[str, Any]) -> str:
+    return "".join(f" {key}={_quoted(str(each))}" for key, each in values.items())
+
+
+def _quoted(text: str) -> str:
+    return quoteattr(_NO_XML.sub("\ufffd", text))
+
+
+def _text(text: str) -> str:
+    return escape(_NO_XML.sub("\ufffd", text))
+
+
+CVAT_XML = Writer(_TITLE, "folder or file", (".xml",), _losses, _files)
+"""A file for each annotator, who is the assignee of its task."""

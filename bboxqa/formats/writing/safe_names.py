@@ -1,0 +1,80 @@
+"""Names of files that are made of names in files."""
+
+import re
+from collections.abc import Iterable
+from hashlib import blake2b
+from urllib.parse import quote
+
+from bboxqa.core.file_names import normalised_name
+
+# What some system refuses in the name of a file.
+_REFUSED = re.compile(r'[\x00-\x1f\x7f<>:"|?*\\\ud800-\udfff]')
+_DEVICES = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)
+# Names of files have at most 255 bytes; an ending is added.
+_LONGEST = 200
+
+
+def safe_part(name: str) -> str:
+    r"""Return a name as one part of a path: with escapes where it would be another place.
+
+    Examples
+    --------
+    >>> safe_part("ann@example.org"), safe_part(".."), safe_part("a/b"), safe_part("")
+    ('ann@example.org', '%2E%2E', 'a%2Fb', '%00')
+    """
+    text = _REFUSED.sub(lambda each: quote(each[0].encode("utf-8", "surrogatepass")), name)
+    text = text.replace("/", "%2F")
+    # Hidden files are not read, and some systems drop blanks and dots at the end.
+    if text[:1] == ".":
+        text = "%2E" + text[1:]
+    if text[-1:] in (".", " "):
+        text = text[:-1] + quote(text[-1:]).replace(".", "%2E")
+    if _DEVICES.fullmatch(text):
+        text = f"%{ord(text[0]):02X}{text[1:]}"
+    if len(text.encode()) > _LONGEST:
+        digest = blake2b(name.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+        text = text.encode()[: _LONGEST - 13].decode("utf-8", "ignore") + "-" + digest
+    return text or "%00"
+
+
+def safe_paths(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Return a path below the output for each name, without its ending; no two are the same.
+
+    Examples
+    --------
+    >>> found = safe_paths(["street/a.jpg", "a.png", "A.jpg", "../../etc/b.jpg", "/c.jpg"])
+    >>> ["/".join(parts) for parts in found.values()]
+    ['street/a', 'a', 'A (2)', '%2E%2E/%2E%2E/etc/b', '%00/c']
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    taken: set[str] = set()
+    for name in names:
+        *folders, last = map(safe_part, without_ending(name).split("/"))
+        parts, number = (*folders, last), 1
+        while normalised_name("/".join(parts)) in taken:
+            number += 1
+            parts = (*folders, f"{last} ({number})")
+        taken.add(normalised_name("/".join(parts)))
+        found[name] = parts
+    return found
+
+
+_ENDING = re.compile(r"(?<=[^/])\.(?:avif|bmp|gif|jfif|jp2|jpe?g|png|tiff?|webp)\Z", re.IGNORECASE)
+
+
+def without_ending(name: str) -> str:
+    """Return the name of an image without that of its kind.
+
+    Examples
+    --------
+    >>> without_ending("a/b.JPG"), without_ending("v1.2"), without_ending(".png")
+    ('a/b', 'v1.2', '.png')
+    """
+    return _ENDING.sub("", name)
+
+
+def people_paths(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Return a path of one part for each annotator; none where nobody is named."""
+    parts = {name: safe_part(name) for name in names if name}
+    unique = safe_paths(parts.values())
+    return {"": ()} | {name: (unique[part][0],) for name, part in parts.items()}
