@@ -1,6 +1,5 @@
 """CVAT's XML 1.1 for images: a task for each annotator."""
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
@@ -12,20 +11,19 @@ from bboxqa.formats.writing.content import Content, Record, image_name
 from bboxqa.formats.writing.losses import Loss, common_losses, losses_of
 from bboxqa.formats.writing.outlines import (
     Kind,
+    crop_of,
     kind_of,
     outline_losses,
     rings_of,
     rotated,
-    runs_of,
 )
-from bboxqa.formats.writing.safe_names import people_paths
+from bboxqa.formats.writing.safe_names import people_paths, plain_xml
 from bboxqa.formats.writing.writer import Options, Writer, Written
 
 _TITLE = "CVAT"
 _HELD: tuple[Kind, ...] = ("rotated", "polygon", "mask")
 # Attributes of shapes that CVAT itself has, and what they are where nothing is said.
 _OWN = {"occluded": "0", "z_order": "0", "group_id": ""}
-_NO_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 
 
 def _losses(content: Content, _options: Options) -> Iterator[Loss]:
@@ -35,7 +33,7 @@ def _losses(content: Content, _options: Options) -> Iterator[Loss]:
     yield from losses_of(nested, "attributes of several values", f"{_TITLE} has one value for each")
     names = [image_name(each) for each in content.images]
     names += [*content.annotators, *content.category_names.values()]
-    lost = [name for name in names if _NO_XML.search(name) or name.strip() != name]
+    lost = [name for name in names if plain_xml(name) != name or name.strip() != name]
     if lost:
         why = "XML has no control characters, and CVAT no blanks around names"
         yield Loss(len(lost), "names", why, repr(one_line(lost[0])))
@@ -159,20 +157,16 @@ def _where(annotation: Record) -> tuple[str, dict[str, Any]]:
 
 def _crop(annotation: Record) -> dict[str, Any]:
     """Return the bounds of a mask, and the run lengths inside of them, row by row."""
-    runs, height, width = runs_of(annotation)
-    pixels = np.repeat(np.arange(len(runs)) % 2 == 1, runs).reshape(width, height).T
-    rows, columns = np.flatnonzero(pixels.any(1)), np.flatnonzero(pixels.any(0))
-    if not len(rows):
-        rows = columns = np.zeros(1, np.int64)
-    crop = pixels[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1].ravel()
+    pixels, left, top = crop_of(annotation)
+    crop = pixels.ravel()
     edges = np.flatnonzero(np.diff(crop, prepend=False))
     lengths = np.diff(edges, prepend=0, append=len(crop))
     return {
         "rle": ", ".join(map(str, lengths.tolist())),
-        "left": columns[0],
-        "top": rows[0],
-        "width": columns[-1] - columns[0] + 1,
-        "height": rows[-1] - rows[0] + 1,
+        "left": left,
+        "top": top,
+        "width": pixels.shape[1],
+        "height": pixels.shape[0],
     }
 
 
@@ -186,11 +180,11 @@ def _attributes(values: dict[str, Any]) -> str:
 
 
 def _quoted(text: str) -> str:
-    return quoteattr(_NO_XML.sub("\ufffd", text))
+    return quoteattr(plain_xml(text))
 
 
 def _text(text: str) -> str:
-    return escape(_NO_XML.sub("\ufffd", text))
+    return escape(plain_xml(text))
 
 
 CVAT_XML = Writer(_TITLE, "folder or file", (".xml",), _losses, _files)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from bboxqa.core.text import one_line
 from bboxqa.formats.writing.content import Content, Record, image_name, shown_id
-from bboxqa.formats.writing.safe_names import people_paths
+from bboxqa.formats.writing.safe_names import people_paths, safe_paths, without_ending
 
 _OF_ANNOTATIONS = {"id", "own_id", "image_id", "category_id", "bbox", "annotator", "area"}
 _OF_IMAGES = {"id", "file_name", "width", "height", "annotators"}
@@ -99,7 +99,13 @@ def common_losses(
 
 
 def folder_losses(content: Content, title: str) -> Iterator[Loss]:
-    """Yield the names of annotators that cannot be those of their folders."""
+    """Yield the names of images that cannot be paths, and of annotators that cannot be folders."""
+    names = [image_name(each) for each in content.images]
+    files = safe_paths(names)
+    lost = [name for name in names if "/".join(files[name]) != without_ending(name)]
+    if lost:
+        why = f"{title} names files as images, and these are no paths of their own"
+        yield Loss(len(lost), "names of images", why, repr(one_line(lost[0])))
     paths = people_paths(content.annotators)
     lost = [name for name in content.annotators if paths[name] != (name,)]
     if lost:

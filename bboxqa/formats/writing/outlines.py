@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray, IndexArray
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.formats.writing.content import Content, Record
 from bboxqa.formats.writing.losses import Loss, losses_of
 from bboxqa.model.run_lengths import decode_counts, run_bounds
@@ -48,6 +48,24 @@ def runs_of(annotation: Record) -> tuple[IndexArray, int, int]:
     counts = given["counts"]
     runs = decode_counts(counts.encode()) if isinstance(counts, str) else np.array(counts, np.int64)
     return runs, height, width
+
+
+def pixels_of(annotation: Record) -> BoolArray:
+    """Return the pixels of a mask, (H, W)."""
+    runs, height, width = runs_of(annotation)
+    pixels: BoolArray = np.repeat(np.arange(len(runs)) % 2 == 1, runs).reshape(width, height).T
+    return pixels
+
+
+def crop_of(annotation: Record) -> tuple[BoolArray, int, int]:
+    """Return the pixels of a mask inside of its bounds, and where these begin: left and top."""
+    pixels = pixels_of(annotation)
+    rows, columns = np.flatnonzero(pixels.any(1)), np.flatnonzero(pixels.any(0))
+    if not len(rows):
+        return pixels[:1, :1], 0, 0
+    top, left = int(rows[0]), int(columns[0])
+    crop = pixels[top : rows[-1] + 1, left : columns[-1] + 1]
+    return np.ascontiguousarray(crop), left, top
 
 
 def kind_of(annotation: Record) -> Kind:

@@ -5,6 +5,7 @@ from bboxqa.core.text import unknown_name
 from bboxqa.formats.writing.box_tables import CSV, PARQUET
 from bboxqa.formats.writing.coco_json import COCO_JSON
 from bboxqa.formats.writing.cvat_xml import CVAT_XML
+from bboxqa.formats.writing.labelme_folders import LABELME
 from bboxqa.formats.writing.studio_json import STUDIO_JSON
 from bboxqa.formats.writing.writer import Writer
 from bboxqa.formats.writing.yolo_folders import YOLO, YOLO_SEGMENT
@@ -17,6 +18,7 @@ WRITERS: dict[str, Writer] = {
     "cvat": CVAT_XML,
     "yolo": YOLO,
     "yolo-segment": YOLO_SEGMENT,
+    "labelme": LABELME,
 }
 
 
@@ -26,7 +28,7 @@ def names() -> tuple[str, ...]:
     Examples
     --------
     >>> names()
-    ('coco', 'label-studio', 'csv', 'parquet', 'cvat', 'yolo', 'yolo-segment')
+    ('coco', 'label-studio', 'csv', 'parquet', 'cvat', 'yolo', 'yolo-segment', 'labelme')
     """
     return tuple(WRITERS)
 

@@ -10,6 +10,7 @@ from bboxqa.core.file_names import normalised_name
 # What some system refuses in the name of a file.
 _REFUSED = re.compile(r'[\x00-\x1f\x7f<>:"|?*\\\ud800-\udfff]')
 _DEVICES = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)
+_NO_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 # Names of files have at most 255 bytes; an ending is added.
 _LONGEST = 200
 
@@ -78,3 +79,14 @@ def people_paths(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
     parts = {name: safe_part(name) for name in names if name}
     unique = safe_paths(parts.values())
     return {"": ()} | {name: (unique[part][0],) for name, part in parts.items()}
+
+
+def plain_xml(text: str) -> str:
+    r"""Return text with a mark in place of each character that XML cannot have.
+
+    Examples
+    --------
+    >>> plain_xml("a\x1bb")
+    'a\ufffdb'
+    """
+    return _NO_XML.sub("\ufffd", text)

@@ -6,7 +6,6 @@ from typing import Any
 from urllib.parse import quote
 
 import msgspec
-import numpy as np
 
 from bboxqa.core.text import one_line
 from bboxqa.formats.label_studio.brush import brush_numbers
@@ -19,9 +18,9 @@ from bboxqa.formats.writing.outlines import (
     Kind,
     kind_of,
     outline_losses,
+    pixels_of,
     rings_of,
     rotated,
-    runs_of,
 )
 from bboxqa.formats.writing.writer import Options, Writer, Written
 
@@ -160,9 +159,7 @@ def _shape(annotation: Record, width: float, height: float) -> tuple[str, dict[s
         points = rings_of(annotation)[0] * [across, down]
         return "polygon", {"points": points.tolist(), "closed": True}
     if kind == "mask":
-        runs, high, wide = runs_of(annotation)
-        pixels = np.repeat(np.arange(len(runs)) % 2 == 1, runs).reshape(wide, high).T
-        return "brush", {"format": "rle", "rle": brush_numbers(pixels)}
+        return "brush", {"format": "rle", "rle": brush_numbers(pixels_of(annotation))}
     turned = rotated(annotation) if kind == "rotated" else None
     x, y, wide, high, degrees = turned or (*annotation["bbox"], 0)
     box = {"x": x * across, "y": y * down, "width": wide * across, "height": high * down}

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator, Sequence
 
-from bboxqa.core.text import one_line
 from bboxqa.formats.writing.content import Content, Record, image_name
 from bboxqa.formats.writing.losses import Loss, common_losses, folder_losses
 from bboxqa.formats.writing.outlines import Kind, kind_of, outline_losses, rings_of
@@ -23,12 +22,6 @@ def _losses(content: Content, title: str, held: Sequence[Kind]) -> Iterator[Loss
     yield from outline_losses(content, title, held)
     yield from common_losses(content, title)
     yield from folder_losses(content, title)
-    names = [image_name(each) for each in content.images]
-    paths = safe_paths(names)
-    lost = [name for name in names if "/".join(paths[name]) != without_ending(name)]
-    if lost:
-        why = "label files are named as the image, and these names are no paths of their own"
-        yield Loss(len(lost), "names of images", why, one_line(lost[0]))
 
 
 def _boxes(content: Content, _options: Options) -> Iterator[Written]:

@@ -14,7 +14,13 @@ import bboxqa
 
 DATA = Path(__file__).parents[4] / "shared/data/formats"
 # Formats that are written and read, and the largest error of a coordinate in pixels.
-ROUNDED = {"coco": 0, "label-studio": 1e-9, "yolo": 1e-5, "yolo-segment": 1e-5}
+ROUNDED = {
+    "coco": 0,
+    "label-studio": 1e-9,
+    "cvat": 2e-6,
+    "yolo": 1e-5,
+    "yolo-segment": 1e-5,
+}
 KEEPS_IDS = {"coco", "label-studio"}
 
 NAMES = ["street/a 1.jpg", "b.png", "ö/ü#%20.jpeg"]
@@ -92,3 +98,24 @@ def test_files_of_tools_stay(name, tmp_path):
 
 def _own(annotation):
     return annotation["image_id"], annotation["annotator"], annotation["own_id"]
+
+
+def test_cvat_keeps_outlines_angles_and_attributes(tmp_path):
+    ring = [20, 0, 40, 20, 20, 40, 0, 20]
+    shapes = [
+        {"bbox": [0, 0, 40, 40], "segmentation": [ring], "attributes": {"rotation": 45.0}},
+        {"bbox": [0, 0, 40, 40], "segmentation": [ring[:6]], "attributes": {"side": "left"}},
+        {"bbox": [2, 5, 2, 3], "segmentation": {"size": [90, 90], "counts": [185, 3, 87, 2, 7823]}},
+        {"bbox": [2, 5, 2, 3], "attributes": {"occluded": "1", "group_id": "4"}, "source": "auto"},
+    ]
+    drawn = [(0, "ann", 0, shape) for shape in shapes]
+    source = written(tmp_path / "source.json", document([("a.jpg", 90, 90, ["ann"])], drawn))
+    back = there_and_back(source, tmp_path, "cvat")
+    turned, polygon, mask, box = back["annotations"]
+    assert turned["segmentation"][0] == pytest.approx(ring, abs=2e-6)
+    assert turned["attributes"] == {"rotation": 45.0}
+    assert polygon["segmentation"] == [ring[:6]]
+    assert polygon["attributes"] == {"side": "left"}
+    assert mask["bbox"] == [2, 5, 2, 3]
+    assert mask["area"] == 5
+    assert (box["attributes"], box["source"]) == (shapes[3]["attributes"], "auto")

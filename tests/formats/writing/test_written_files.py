@@ -1,14 +1,19 @@
 """What formats hold is written as their tools document it; what they cannot hold is refused."""
 
+import base64
 import csv
+import io
 import json
+from xml.etree import ElementTree as ET
 
+import numpy as np
 import pytest
+from PIL import Image
 from support.cli import run
 from support.converted import document, written
 
 import bboxqa
-from bboxqa import DatasetError, OutputError
+from bboxqa import ConfigError, DatasetError, OutputError
 
 IMAGES = [("a.jpg", 200, 100, ["ann", "7"]), ("b.jpg", 50, 50, None)]
 BOX = [20, 10, 60.5, 40]
@@ -82,6 +87,119 @@ def test_parquet_has_the_same_table_with_types(tmp_path):
     bboxqa.convert(_source(tmp_path), tmp_path / "out.parquet", to="parquet")
     row = parquet.read_table(tmp_path / "out.parquet").to_pylist()[1]
     assert (row["image"], row["id"], row["width"]) == ("a.jpg", 100, 60.5)
+
+
+def test_cvat_has_a_task_for_each_annotator(tmp_path):
+    turned = {
+        "bbox": [0, 0, 40, 40],
+        "segmentation": [[20, 0, 40, 20, 20, 40, 0, 20]],
+        "attributes": {"rotation": 45, "occluded": 1, "side": "left"},
+    }
+    mask = {"size": [100, 200], "counts": [2 * 100 + 5, 3, 97, 2, 100 * 196 + 93]}
+    masked = {"bbox": [2, 5, 2, 3], "segmentation": mask}
+    drawn = [(0, "ann", 0, BOX), (0, "ann", 1, turned), (0, "ann", 0, masked)]
+    source = _source(tmp_path, drawn, IMAGES[:1])
+    bboxqa.convert(source, tmp_path / "out", to="cvat")
+    assert sorted(each.name for each in (tmp_path / "out").iterdir()) == ["7.xml", "ann.xml"]
+    root, empty = (ET.fromstring((tmp_path / f"out/{who}.xml").read_text()) for who in ("ann", "7"))  # noqa: S314
+    assert [each.tag for each in root] == ["version", "meta", "image"]
+    assert root.findtext("meta/task/assignee/username") == "ann"
+    assert [each.text for each in root.iterfind("meta/task/labels/label/name")] == [
+        "cat",
+        "traffic light",
+    ]
+    assert root.findtext("meta/task/labels/label[2]/attributes/attribute/name") == "side"
+    image = root.find("image")
+    assert image.attrib == {"id": "0", "name": "a.jpg", "width": "200", "height": "100"}
+    box, rotated, pixels = image
+    assert box.attrib == {
+        "label": "cat", "source": "manual", "occluded": "0", "z_order": "0",
+        "xtl": "20", "ytl": "10", "xbr": "80.5", "ybr": "50",
+    }  # fmt: skip
+    # The diamond is a square with sides of 28.28 about (20, 20): half of it is 14.142136.
+    assert (rotated.get("rotation"), rotated.get("occluded")) == ("45", "1")
+    assert (rotated.get("xtl"), rotated.get("xbr")) == ("5.857864", "34.142136")
+    assert rotated.find("attribute[@name='side']").text == "left"
+    # The first column is filled in rows 5 to 7, the second one in 5 and 6.
+    assert pixels.tag == "mask"
+    assert [pixels.get(key) for key in ("left", "top", "width", "height")] == ["2", "5", "2", "3"]
+    assert pixels.get("rle") == "0, 5, 1"
+    assert len(empty.find("image")) == 0
+
+
+def test_cvat_of_one_annotator_may_be_a_file(tmp_path):
+    images = [("a.jpg", 200, 100, ["ann"])]
+    bboxqa.convert(_source(tmp_path, images=images), tmp_path / "out.xml", to="cvat")
+    assert (tmp_path / "out.xml").is_file()
+    source = _source(tmp_path, images=[("a.jpg", 200, 100, ["ann", "bob"])])
+    with pytest.raises(ConfigError, match="one for each of 2 annotators: name a folder"):
+        bboxqa.convert(source, tmp_path / "both.xml", to="cvat")
+
+
+def test_yolo_has_a_folder_for_each_annotator(tmp_path):
+    drawn = [(0, "ann", 1, BOX), (0, "ann", 0, {"bbox": [0, 0, 40, 30], "segmentation": SKEW})]
+    source = _source(tmp_path, drawn, [("street/a.jpg", 200, 100, ["ann", "7"])])
+    bboxqa.convert(source, tmp_path / "boxes", to="yolo", lossy=True)
+    ann = tmp_path / "boxes/ann"
+    # The centre is (20 + 60.5 / 2, 10 + 40 / 2) of 200 × 100.
+    assert (ann / "labels/street/a.txt").read_text() == (
+        "1 0.25125 0.3 0.3025 0.4\n0 0.1 0.15 0.2 0.3\n"
+    )
+    assert (ann / "data.yaml").read_text() == (
+        'train: train.txt\nval: train.txt\nnames:\n  0: "cat"\n  1: "traffic light"\n'
+    )
+    assert (ann / "train.txt").read_text() == "./images/street/a.jpg\n"
+    assert (tmp_path / "boxes/7/labels/street/a.txt").read_text() == ""
+    bboxqa.convert(source, tmp_path / "outlines", to="yolo-segment")
+    second, first = (tmp_path / "outlines/ann/labels/street/a.txt").read_text().splitlines()
+    assert first == "0 0 0 0.2 0 0.2 0.3 0.05 0.3"
+    assert second.startswith("1 0.1 0.1 0.4025 0.1 ")
+
+
+def test_labelme_has_a_folder_for_each_annotator(tmp_path):
+    mask = {"bbox": [2, 5, 1, 3], "segmentation": {"size": [100, 200], "counts": [205, 3, 19792]}}
+    skewed = {"bbox": [0, 0, 40, 30], "segmentation": SKEW}
+    source = _source(
+        tmp_path,
+        [(0, "ann", 0, BOX), (0, "ann", 1, skewed), (0, "ann", 0, mask)],
+        [("street/a.jpg", 200, 100, ["ann"])],
+    )
+    bboxqa.convert(source, tmp_path / "out", to="labelme")
+    found = json.loads((tmp_path / "out/ann/street/a.json").read_bytes())
+    assert (found["imagePath"], found["imageWidth"], found["imageHeight"]) == ("a.jpg", 200, 100)
+    by_type = {each["shape_type"]: each for each in found["shapes"]}
+    assert by_type["rectangle"]["points"] == [[20, 10], [80.5, 50]]
+    assert by_type["polygon"]["points"] == [[0, 0], [40, 0], [40, 30], [10, 30]]
+    assert by_type["mask"]["points"] == [[2, 5], [2, 7]]
+    with Image.open(io.BytesIO(base64.b64decode(by_type["mask"]["mask"]))) as picture:
+        assert np.asarray(picture).tolist() == [[True]] * 3
+
+
+def test_names_do_not_lead_out_of_the_output(tmp_path):
+    images = [("../../../a.jpg", 200, 100, ["../b"])]
+    source = _source(tmp_path, [(0, "../b", 0, BOX)], images)
+    with pytest.raises(DatasetError, match="1 name of annotators"):
+        bboxqa.convert(source, tmp_path / "in/out", to="yolo")
+    bboxqa.convert(source, tmp_path / "in/out", to="yolo", lossy=True)
+    written_files = {
+        each.relative_to(tmp_path).as_posix() for each in tmp_path.rglob("*") if each.is_file()
+    }
+    place = "in/out/%2E.%2Fb"
+    assert written_files == {
+        "source.json", f"{place}/data.yaml", f"{place}/train.txt",
+        f"{place}/labels/%2E%2E/%2E%2E/%2E%2E/a.txt",
+    }  # fmt: skip
+
+
+def test_a_folder_is_replaced_only_if_it_holds_nothing_else(tmp_path):
+    source, out = _source(tmp_path, images=IMAGES[:1]), tmp_path / "out"
+    bboxqa.convert(source, out, to="yolo")
+    (out / "ann/labels/old.txt").write_text("0 0.5 0.5 0.1 0.1\n")
+    bboxqa.convert(source, out, to="yolo", force=True)
+    assert not (out / "ann/labels/old.txt").exists()
+    (out / "photo.jpg").write_text("mine")
+    with pytest.raises(OutputError, match=r"has other files, such as photo\.jpg"):
+        bboxqa.convert(source, out, to="yolo", force=True)
 
 
 def test_coco_names_annotators_and_who_was_asked(tmp_path):

@@ -1,0 +1,86 @@
+"""LabelMe's json: a folder for each annotator, a file for each image."""
+
+import base64
+import io
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from bboxqa.formats.writing.content import Content, Record, image_name
+from bboxqa.formats.writing.losses import Loss, common_losses, folder_losses
+from bboxqa.formats.writing.outlines import Kind, crop_of, kind_of, outline_losses, rings_of
+from bboxqa.formats.writing.safe_names import people_paths, safe_paths
+from bboxqa.formats.writing.writer import Options, Writer, Written
+
+_TITLE = "LabelMe"
+_VERSION = "5.4.1"
+# The angle of a rotated box is that of its polygon.
+_HELD: tuple[Kind, ...] = ("rotated", "polygon", "mask")
+
+
+def _losses(content: Content, _options: Options) -> Iterator[Loss]:
+    yield from outline_losses(content, _TITLE, _HELD)
+    yield from common_losses(content, _TITLE)
+    yield from folder_losses(content, _TITLE)
+
+
+def _files(content: Content, _options: Options) -> Iterator[Written]:
+    content.check_sizes(_TITLE)
+    paths = safe_paths(image_name(each) for each in content.images)
+    people = people_paths(content.annotators)
+    encode = msgspec.json.Encoder().encode
+    for place, image in enumerate(content.images):
+        *folders, last = paths[image_name(image)]
+        for name, drawn in content.works(place):
+            document = {
+                "version": _VERSION,
+                "flags": {},
+                "shapes": [_shape(content, each) for each in drawn],
+                "imagePath": image_name(image).rpartition("/")[2],
+                "imageData": None,
+                "imageHeight": int(image["height"]),
+                "imageWidth": int(image["width"]),
+            }
+            text = msgspec.json.format(encode(document), indent=2)
+            yield Written((*people[name], *folders, f"{last}.json"), text)
+
+
+def _shape(content: Content, annotation: Record) -> Record:
+    kind, points, more = _where(annotation)
+    return {
+        "label": content.category_names[annotation["category_id"]],
+        "points": points,
+        "group_id": None,
+        "description": "",
+        "shape_type": kind,
+        "flags": {},
+        **more,
+    }
+
+
+def _where(annotation: Record) -> tuple[str, list[list[float]], dict[str, Any]]:
+    """Return the type of a shape, its points, and its mask if it has one."""
+    kind = kind_of(annotation)
+    if kind in ("polygon", "rotated"):
+        return "polygon", rings_of(annotation)[0].tolist(), {}
+    if kind == "mask":
+        return _mask(annotation)
+    x, y, width, height = annotation["bbox"]
+    return "rectangle", [[x, y], [x + width, y + height]], {}
+
+
+def _mask(annotation: Record) -> tuple[str, list[list[float]], dict[str, Any]]:
+    """Return a mask as a picture of the pixels from its first to its last corner."""
+    from PIL import Image
+
+    pixels, left, top = crop_of(annotation)
+    height, width = pixels.shape
+    picture = io.BytesIO()
+    Image.fromarray(pixels).save(picture, "PNG")
+    text = base64.b64encode(picture.getvalue()).decode()
+    return "mask", [[left, top], [left + width - 1, top + height - 1]], {"mask": text}
+
+
+LABELME = Writer(_TITLE, "folder", (".json",), _losses, _files)
+"""Rectangles, polygons and masks."""
