@@ -52,7 +52,9 @@ class Gathering:
         names = np.array([*attribution.names, ""], object)
         self._authors = [names[author].tolist() for author in attribution.author]
         self._is_named = attribution.names != (UNNAMED,)
-        self.notes = [note for file in files for note in file.notes]
+        # What has no box is among the losses.
+        notes = (note for file in files for note in file.notes)
+        self.notes = [note for note in notes if not note.endswith("not compared")]
         return ()
 
     @gc_paused()

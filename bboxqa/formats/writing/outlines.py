@@ -172,7 +172,7 @@ def outline_losses(content: Content, title: str, held: Collection[Kind]) -> Iter
             yield from losses_of(of_kind[kind], what, words)
     apart = [each for kind in held for each in of_kind[kind] if _differs(each)]
     why = f"{title} holds the outline, whose bounds are the box"
-    yield from losses_of(apart, "boxes that differ from the bounds of their outlines", why)
+    yield from losses_of(apart, "boxes that differ from the bounds of the outline", why)
 
 
 def _differs(annotation: Record) -> bool:

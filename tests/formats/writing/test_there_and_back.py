@@ -104,7 +104,7 @@ def test_cvat_keeps_outlines_angles_and_attributes(tmp_path):
     ring = [20, 0, 40, 20, 20, 40, 0, 20]
     shapes = [
         {"bbox": [0, 0, 40, 40], "segmentation": [ring], "attributes": {"rotation": 45.0}},
-        {"bbox": [0, 0, 40, 40], "segmentation": [ring[:6]], "attributes": {"side": "left"}},
+        {"bbox": [20, 0, 20, 40], "segmentation": [ring[:6]], "attributes": {"side": "left"}},
         {"bbox": [2, 5, 2, 3], "segmentation": {"size": [90, 90], "counts": [185, 3, 87, 2, 7823]}},
         {"bbox": [2, 5, 2, 3], "attributes": {"occluded": "1", "group_id": "4"}, "source": "auto"},
     ]
