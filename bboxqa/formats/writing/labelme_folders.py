@@ -33,7 +33,7 @@ def _files(content: Content, _options: Options) -> Iterator[Written]:
     for place, image in enumerate(content.images):
         *folders, last = paths[image_name(image)]
         for name, drawn in content.works(place):
-            document = {
+            document: Record = {
                 "version": _VERSION,
                 "flags": {},
                 "shapes": [_shape(content, each) for each in drawn],
