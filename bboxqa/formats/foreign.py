@@ -61,7 +61,6 @@ _JSON = tuple(
 _YOLO = re.compile(rb"\d+(?: (?:0?\.\d+(?:e-\d+)?|[01](?:\.0*)?)){4,} *\r?(?:\n|\Z)", re.IGNORECASE)
 
 _DATUM = "datum convert -if {0} -i FOLDER -f coco -o OUT"
-_CONVERT = f"or convert its folder, such as with {_DATUM}"
 _WHAT = {
     "archive": ("a compressed archive", "Unpack it, and name the json file inside."),
     "office": (
@@ -86,10 +85,7 @@ _WHAT = {
     ),
     "image": ("an image", "Name the json file that holds its annotations."),
     "CVAT": ("XML of CVAT", "`bboxqa agree` measures its boxes."),
-    "VOC": (
-        "XML of Pascal VOC",
-        f"Export COCO json from the tool that wrote it, {_CONVERT.format('voc')}",
-    ),
+    "VOC": ("XML of Pascal VOC", "`bboxqa agree` measures its boxes: name its folder."),
     "ELAN": ("ELAN's own file", "In ELAN: File, Export As, Tab-delimited Text; give that file."),
     "HTML": (
         "a web page",
@@ -121,7 +117,7 @@ _WHAT = {
 _TABLES = {".csv", ".tsv"}
 _TABLE = "Save the table as CSV in utf-8."
 # What to do with these is the same where a table is expected.
-_OWN_ADVICE = {"CVAT", "Darwin", "Datumaro", "ELAN", "Label Studio", "Supervisely", "VIA"}
+_OWN_ADVICE = {"CVAT", "Darwin", "Datumaro", "ELAN", "Label Studio", "Supervisely", "VIA", "VOC"}
 # Archives are tables of office programs here, and lists of numbers are tables.
 _READ_AS_TABLES = {"archive", "office", "table", "Parquet", "binary", "zeros", "YOLO"}
 

@@ -14,6 +14,7 @@ from bboxqa.formats.format import Format
 from bboxqa.formats.label_studio.studio import LABEL_STUDIO
 from bboxqa.formats.supervisely.project import SUPERVISELY
 from bboxqa.formats.via.via import VIA
+from bboxqa.formats.voc.voc import VOC
 from bboxqa.formats.yolo.yolo import YOLO
 
 GROUP = "bboxqa.formats"
@@ -29,9 +30,11 @@ FORMATS: dict[str, Format] = {
     "via": VIA,
     "darwin": DARWIN,
     "datumaro": DATUMARO,
+    "voc": VOC,
 }
 
 _LOOKED_AT = 50
+_OF_LABELS = ("labels", "Annotations", "annotations")
 
 
 def names() -> tuple[str, ...]:
@@ -39,8 +42,7 @@ def names() -> tuple[str, ...]:
 
     Examples
     --------
-    >>> names()[:3]
-    ('coco', 'coco-archive', 'label-studio')
+    ('coco', 'coco-archive', 'label-studio', 'cvat', 'supervisely', 'yolo', 'via', 'voc')
     """
     return tuple(dict.fromkeys((*FORMATS, *plugins(GROUP))))
 
@@ -76,8 +78,10 @@ def sources_below(folder: Path) -> list[Path]:
         return []
     inside = sorted(each for each in folder.iterdir() if each.is_dir() and each.name[0] != ".")
     found = [each for each in inside if format_of(each) is not COCO]
-    labels = folder / "labels"
-    return found if found or not labels.is_dir() else sources_below(labels)
+    if found:
+        return found
+    # Labels of all annotators may be in a folder beside that of the images.
+    return [each for below in inside if below.name in _OF_LABELS for each in sources_below(below)]
 
 
 def _has_coco(folder: Path) -> bool:

@@ -51,7 +51,7 @@ from bboxqa.rules.structure import (
     json_text,
     top_level,
 )
-from bboxqa.rules.tools import cvat_jobs, label_files, label_lists, tool_records
+from bboxqa.rules.tools import cvat_jobs, label_files, label_lists, tool_records, voc_files
 
 _MODULES = (
     json_text, top_level, annotation_fields, image_fields, dates, captions,
@@ -64,6 +64,7 @@ _MODULES = (
     attendance, habits, naming,
     duplicates, statistics,
     segments, png_files, scores, tool_records, cvat_jobs, label_files, label_lists,
+    voc_files,
 )  # fmt: skip
 _LETTERS = "FSIMBPRKCADQGET"
 _GROUP = "bboxqa.rules"

@@ -5,12 +5,10 @@ from support.cli import run
 
 from bboxqa.formats.foreign import content_words, foreign_kind
 
-VOC = "<annotation>\n<folder>x</folder><filename>1.jpg</filename><object/></annotation>"
 CVAT = '<?xml version="1.0"?>\n<annotations><version>1.1</version><image/></annotations>'
 ELAN = '<?xml version="1.0"?>\n<ANNOTATION_DOCUMENT AUTHOR="">'
 STUDIO = '[{"id": 1, "annotations": [{"result": []}], "data": {"image": "1.jpg"}}]'
 FILES = [
-    ("a.xml", VOC, "is XML of Pascal VOC; expected COCO json"),
     ("a.eaf", ELAN, "is ELAN's own file; expected COCO json"),
     ("a.xml", "<x/>", "is XML; expected COCO json"),
     ("a.zip", b"PK\x03\x04....", "is a compressed archive; expected COCO json"),

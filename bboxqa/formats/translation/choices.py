@@ -20,7 +20,7 @@ class Choices:
     image_size : tuple of int or None
         Width and height in pixels of images whose size is not known otherwise.
     missing_txt : {"asked", "not-asked"} or None
-        Whether annotators were asked about images without a label file of YOLO.
+        Whether annotators were asked about images without a label file.
     voc_base : {0, 1} or None
         The number of the first pixel in Pascal VOC files.
     """
@@ -56,7 +56,7 @@ def reading(
         Width and height in pixels of images whose size is not known otherwise. YOLO writes shares
         of the image.
     missing_txt : {"asked", "not-asked"}, optional
-        Whether annotators were asked about images without a label file of YOLO; by default they
+        Whether annotators were asked about images without a label file; by default they
         were not.
     voc_base : {0, 1}, optional
         The number of the first pixel in Pascal VOC files; by default it is told from their values.

@@ -120,6 +120,15 @@ def opened_file(path: Path) -> IO[bytes]:
     return path.open("rb")
 
 
+def files_in(folder: Path) -> list[Member]:
+    """Return the files directly in a folder, sorted by name; none where it cannot be read."""
+    try:
+        files = sorted(each for each in folder.iterdir() if each.is_file() and each.name[0] != ".")
+    except OSError:
+        return []
+    return [Member(each.name, str(each), MAX_SIZE, partial(opened_file, each)) for each in files]
+
+
 def _unzipped(path: Path) -> IO[bytes]:
     return cast("IO[bytes]", gzip.GzipFile(path))
 

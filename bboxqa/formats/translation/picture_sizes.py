@@ -1,6 +1,5 @@
 """Sizes of the pictures beside annotations."""
 
-from collections.abc import Sequence
 from pathlib import PurePosixPath
 
 from bboxqa.core.image_opening import SIDEWAYS, opened, turn_of
@@ -39,12 +38,3 @@ def size_of_picture(member: Member) -> tuple[int, int] | None:
     except Exception:  # noqa: BLE001
         return None
     return (height, width) if sideways else (width, height)
-
-
-def pictures_by_place(members: Sequence[Member]) -> dict[str, Member]:
-    """Return the pictures among the files of a source, by their names without suffix."""
-    return {
-        member.name.removesuffix(PurePosixPath(member.name).suffix): member
-        for member in members
-        if is_picture(member.name)
-    }

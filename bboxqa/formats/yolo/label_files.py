@@ -1,19 +1,19 @@
 """The files of a YOLO data set: labels, pictures, lists of images, and names of classes."""
 
-import re
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path, PurePosixPath
 
-from bboxqa.formats.translation.members import Member, members_of, opened_file
+from bboxqa.formats.translation.label_images import (
+    by_place,
+    pictures_of,
+    place_of,
+    shared_folders,
+)
+from bboxqa.formats.translation.members import Member, files_in, members_of
 from bboxqa.formats.translation.picture_sizes import is_picture
 from bboxqa.formats.yolo.label_heads import LISTS, is_label_name, is_names_file, is_names_head
 
-_PLACES = re.compile(r"labels|images|data|obj_[^/]*_data", re.IGNORECASE)
-"""Folders that say nothing of an image."""
-_SPLITS = re.compile(r"train|valid?|test", re.IGNORECASE)
 _ORDER = ("data.yaml", "data.yml", "dataset.yaml", "obj.names", "classes.txt")
 
 
@@ -40,14 +40,8 @@ def label_files_of(path: Path) -> LabelFiles:
     found = LabelFiles()
     names = [member for member in members if is_names_file(member.name) and _has_names(member)]
     found.names_inside, found.n_names = bool(names), len(names)
-    pictures = [member for member in members if is_picture(member.name)]
-    for folder in _shared_folders(path) if path.is_dir() else ():
-        if not names:
-            names = [each for each in _directly_in(folder) if _has_names(each)]
-        if not pictures and (folder / "images").is_dir():
-            pictures = [each for each in members_of(folder / "images") if is_picture(each.name)]
-        if not pictures:
-            pictures = [each for each in _directly_in(folder) if is_picture(each.name)]
+    for folder in shared_folders(path):
+        names = names or [each for each in files_in(folder) if _has_names(each)]
     found.names = min(names, key=_rank, default=None)
     for each in members:
         if LISTS.fullmatch(PurePosixPath(each.name).name):
@@ -56,8 +50,8 @@ def label_files_of(path: Path) -> LabelFiles:
     if any("labels" in _folders(each.name) for each in labels):
         # Other texts are about the data set.
         labels = [each for each in labels if "labels" in _folders(each.name)]
-    found.labels = _by_place(labels)
-    found.pictures = _by_place(pictures)
+    found.labels = by_place(labels)
+    found.pictures = by_place(pictures_of(path, members, ("images",)))
     return found
 
 
@@ -71,63 +65,8 @@ def _rank(member: Member) -> tuple[int, int, str]:
     return member.name.count("/"), known, member.name
 
 
-def _shared_folders(path: Path) -> list[Path]:
-    """Return the folders above a source that may have names and pictures of all annotators."""
-    above = path.resolve().parent
-    return [above, above.parent] if above.name.lower() == "labels" else [above]
-
-
-def _directly_in(folder: Path) -> list[Member]:
-    try:
-        files = sorted(each for each in folder.iterdir() if each.is_file() and each.name[0] != ".")
-    except OSError:
-        return []
-    return [
-        Member(each.name, str(each), each.stat().st_size, partial(opened_file, each))
-        for each in files
-        if is_picture(each.name) or is_names_file(each.name)
-    ]
-
-
 def _folders(name: str) -> tuple[str, ...]:
     return tuple(part.lower() for part in name.split("/")[:-1])
-
-
-def _by_place(members: Sequence[Member]) -> dict[str, Member]:
-    """Return files by the places of their images; by their whole paths where that is not unique."""
-    places = [place_of(member.name) for member in members]
-    known = Counter(places)
-    return {
-        place if known[place] == 1 else _without_suffix(member.name): member
-        for place, member in zip(places, members, strict=True)
-    }
-
-
-def place_of(name: str) -> str:
-    r"""Return the place of an image by the path of its label file, its picture, or a list.
-
-    Of folders that say what is inside, only those of splits are kept.
-
-    Examples
-    --------
-    >>> place_of("data/set/labels/train/a/b.txt"), place_of("train/images/b.jpg")
-    ('train/a/b', 'train/b')
-    >>> place_of("data/obj_train_data/b.c.jpg"), place_of("C:\\x\\images\\b.jpg"), place_of("b.png")
-    ('b.c', 'b', 'b')
-    """
-    *folders, last = _without_suffix(name.replace("\\", "/")).split("/")
-    known = [place for place, each in enumerate(folders) if _PLACES.fullmatch(each)]
-    if known:
-        before, behind = folders[: known[-1]], folders[known[-1] + 1 :]
-        split = [each for each in before[-1:] if _SPLITS.fullmatch(each)]
-        folders = [*split, *behind]
-    elif folders and (folders[0] == "" or ":" in folders[0]):
-        folders = []
-    return "/".join([*(each for each in folders if each not in ("", ".", "..")), last])
-
-
-def _without_suffix(name: str) -> str:
-    return name.removesuffix(PurePosixPath(name).suffix)
 
 
 def _listed(member: Member) -> dict[str, str]:

@@ -1,12 +1,10 @@
 """How label files of YOLO and their folders are recognised."""
 
-import os
 import re
-from collections.abc import Iterator, Sequence
-from itertools import islice
 from pathlib import Path, PurePosixPath
 
 from bboxqa.formats.translation.heads import head_of
+from bboxqa.formats.translation.label_folders import LabelFolders
 
 _NUMBER = rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _LINE = re.compile(rb"\s*\d+(?:\.0*)?(?:[ \t]+" + _NUMBER + rb"){4,}[ \t]*\r?(?:\n|\Z)")
@@ -17,8 +15,6 @@ _NO_LABELS = re.compile(
 )
 LISTS = re.compile(r"(?:train|valid?|test|trainval|default)(?:20\d\d)?\.txt", re.IGNORECASE)
 """Names of files that list images."""
-_INSIDE = re.compile(r"labels|images|data|obj_[^/]*_data|train|valid?|test", re.IGNORECASE)
-_LOOKED_AT, _DEPTH, _SAMPLE = 5000, 6, 8
 
 
 def is_label_name(name: str) -> bool:
@@ -54,80 +50,16 @@ def is_label_head(head: bytes, *, strict: bool = False) -> bool:
     return (_SHARES if strict else _LINE).match(head) is not None and _LINE.match(head) is not None
 
 
+_FOLDERS = LabelFolders(
+    is_label_name, lambda head, strict: is_label_head(head, strict=strict), may_be_empty=True
+)
+
+
 def is_yolo_folder(folder: Path) -> bool:
     """Return whether a folder is one data set of YOLO; one of several such folders is none."""
     try:
-        inside = [each for each in islice(os.scandir(folder), _LOOKED_AT) if each.name[0] != "."]
+        names = [each.name for each in folder.iterdir() if is_names_file(each.name)]
     except OSError:
         return False
-    files = [each.name for each in inside if not each.is_dir()]
-    folders = [each.name for each in inside if each.is_dir()]
-    others = [folder / each for each in folders if not _INSIDE.fullmatch(each)]
-    has_names = any(_is_names(folder / each) for each in files if is_names_file(each))
-    if _has_labels(folder, [each for each in files if is_label_name(each)], strict=not has_names):
-        return True
-    known = [folder / each for each in folders if _INSIDE.fullmatch(each)]
-    if any(_holds_labels(each, strict=not has_names) for each in known):
-        return True
-    return (
-        has_names
-        and not _are_annotators(others)
-        and any(_holds_labels(each, strict=False) for each in others)
-    )
-
-
-def _are_annotators(folders: Sequence[Path]) -> bool:
-    """Return whether several folders have labels of the same images."""
-    seen: set[str] = set()
-    for folder in folders:
-        names = {each for _, found in _label_names(folder) for each in found}
-        if names & seen:
-            return True
-        seen |= names
-    return False
-
-
-def _is_names(path: Path) -> bool:
-    return is_names_head(path.name, head_of(path))
-
-
-def _holds_labels(folder: Path, *, strict: bool) -> bool:
-    """Return whether a folder has label files, in folders that belong to it."""
-    return any(_has_labels(path, names, strict=strict) for path, names in _label_names(folder))
-
-
-def _label_names(folder: Path) -> Iterator[tuple[Path, list[str]]]:
-    """Yield the folders of a data set, and the names of their label files."""
-    left = _LOOKED_AT
-    for path, inside, files in os.walk(folder):
-        here = Path(path)
-        inside[:] = sorted(each for each in inside if each[0] != ".")
-        if "labels" in inside:
-            inside[:] = ["labels"]
-        deeper = [here / each for each in inside if not _INSIDE.fullmatch(each)]
-        if len(here.relative_to(folder).parts) >= _DEPTH:
-            inside[:] = []
-        elif here.name.lower() == "labels" and len(deeper) > 1 and _are_annotators(deeper):
-            inside[:] = [each for each in inside if _INSIDE.fullmatch(each)]
-        yield here, [each for each in files[:left] if is_label_name(each)]
-        left -= len(files)
-        if left <= 0:
-            return
-
-
-def _has_labels(folder: Path, names: list[str], *, strict: bool) -> bool:
-    """Return whether the text files of a folder are labels: those that are not empty.
-
-    Where all are empty they are labels if there is nothing else but pictures.
-    """
-    heads = (head_of(folder / each) for each in sorted(names))
-    filled = list(islice((head for head in heads if head.strip()), _SAMPLE))
-    if filled:
-        right = sum(is_label_head(head, strict=strict) for head in filled)
-        return 2 * right > len(filled)
-    return bool(names) and _only_images_beside(folder)
-
-
-def _only_images_beside(folder: Path) -> bool:
-    ends = {PurePosixPath(each.name).suffix.lower() for each in os.scandir(folder)}
-    return not ends & {".json", ".csv", ".xml", ".parquet", ".zip", ".gz", ".py", ".md"}
+    has_names = any(is_names_head(each, head_of(folder / each)) for each in names)
+    return _FOLDERS.is_one_source(folder, is_marked=has_names)

@@ -20,15 +20,6 @@ def notes_of(tally: Mapping[str, int], files: LabelFiles, chosen: Choices) -> It
     if number := tally.get("nameless"):
         some = count(number, "image")
         yield f"{some} without a picture: named as the label file, without suffix"
-    if number := tally.get("missing"):
-        some = f"{count(number, 'image')} without a label file"
-        if chosen.missing_txt is None:
-            yield (
-                f"{some}: taken as not asked for; if nothing was found there: --missing-txt asked"
-            )
-        else:
-            asked = "asked for" if chosen.missing_txt == "asked" else "not asked for"
-            yield f"{some}: {asked}, as given"
     yield from _of_shapes(tally)
 
 

@@ -8,6 +8,7 @@ from bboxqa.core.text import one_line
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.translation.collector import Collector
+from bboxqa.formats.translation.label_images import add_unlabelled
 from bboxqa.formats.translation.members import Member
 from bboxqa.formats.translation.picture_sizes import size_of_picture
 from bboxqa.formats.translation.translated import Add, Record, Translated, Wanted
@@ -158,14 +159,7 @@ class _LabelRecords:
 
     def done(self) -> Translated:
         """Return what belongs to all annotations."""
-        known = {*self._files.pictures, *self._files.listed}
-        for place in sorted(known - {*self._files.labels}):
-            picture = self._files.pictures.get(place)
-            where = Where(picture.name if picture is not None else "", 1)
-            self._tally["missing"] += 1
-            if choices().missing_txt == "asked":
-                self._image(place, where)
-            else:
-                problem = f"{one_line(place)}: has no label file"
-                self._into.defect("T023", problem, Where("", 1))
-        return self._into.done([*notes_of(self._tally, self._files, choices())])
+        known = sorted({*self._files.pictures, *self._files.listed} - {*self._files.labels})
+        unlabelled = {place: self._files.pictures.get(place) for place in known}
+        notes = [*add_unlabelled(self._into, unlabelled, self._image)]
+        return self._into.done([*notes_of(self._tally, self._files, choices()), *notes])

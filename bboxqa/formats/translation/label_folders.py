@@ -1,0 +1,104 @@
+"""Formats with a file of labels for each image: which folders are one data set."""
+
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path, PurePosixPath
+
+from bboxqa.formats.translation.heads import head_of
+
+_INSIDE = re.compile(
+    r"labels|annotations?|xmls?|jsons?|images|jpegimages|data|obj_[^/]*_data|train|valid?|test",
+    re.IGNORECASE,
+)
+"""Names of folders that belong to the data set of the folder above."""
+_OF_LABELS = re.compile(r"labels|annotations?|xmls?|jsons?", re.IGNORECASE)
+_OF_OTHERS = {".csv", ".gz", ".json", ".md", ".parquet", ".py", ".xml", ".zip"}
+_LOOKED_AT, _DEPTH, _SAMPLE = 5000, 6, 8
+
+
+@dataclass(frozen=True, slots=True)
+class LabelFolders:
+    """How the folders of a format are recognised."""
+
+    is_name: Callable[[str], bool]
+    """Returns whether the name of a file may be that of labels."""
+    is_label: Callable[[bytes, bool], bool]
+    """Takes the beginning of a file, and whether nothing else speaks for the format."""
+    may_be_empty: bool = False
+    """Whether a file without labels is empty."""
+
+    def is_one_source(self, folder: Path, *, is_marked: bool = False) -> bool:
+        """Return whether a folder is one data set; one of several such folders is none.
+
+        `is_marked` is whether another file shows its format.
+        """
+        try:
+            inside = [
+                each for each in islice(os.scandir(folder), _LOOKED_AT) if each.name[0] != "."
+            ]
+        except OSError:
+            return False
+        names = [each.name for each in inside if not each.is_dir() and self.is_name(each.name)]
+        if self._has_labels(folder, names, strict=not is_marked):
+            return True
+        folders = [folder / each.name for each in inside if each.is_dir()]
+        known = [each for each in folders if _INSIDE.fullmatch(each.name)]
+        if any(self._holds_labels(each, strict=not is_marked) for each in known):
+            return True
+        others = [each for each in folders if each not in known]
+        return (
+            is_marked
+            and not self._are_annotators(others)
+            and any(self._holds_labels(each, strict=False) for each in others)
+        )
+
+    def _are_annotators(self, folders: Sequence[Path]) -> bool:
+        """Return whether several folders have labels of the same images."""
+        seen: set[str] = set()
+        for folder in folders:
+            names = {each for _, found in self._label_names(folder) for each in found}
+            if names & seen:
+                return True
+            seen |= names
+        return False
+
+    def _holds_labels(self, folder: Path, *, strict: bool) -> bool:
+        """Return whether a folder has labels, also in folders that belong to it."""
+        found = self._label_names(folder)
+        return any(self._has_labels(path, names, strict=strict) for path, names in found)
+
+    def _label_names(self, folder: Path) -> Iterator[tuple[Path, list[str]]]:
+        """Yield the folders of a data set, and the names of their files of labels."""
+        left = _LOOKED_AT
+        for path, inside, files in os.walk(folder):
+            here = Path(path)
+            inside[:] = sorted(each for each in inside if each[0] != ".")
+            if "labels" in inside:
+                inside[:] = ["labels"]
+            deeper = [here / each for each in inside if not _INSIDE.fullmatch(each)]
+            if len(here.relative_to(folder).parts) >= _DEPTH:
+                inside[:] = []
+            elif _OF_LABELS.fullmatch(here.name) and self._are_annotators(deeper):
+                inside[:] = [each for each in inside if _INSIDE.fullmatch(each)]
+            yield here, [each for each in files[:left] if self.is_name(each)]
+            left -= len(files)
+            if left <= 0:
+                return
+
+    def _has_labels(self, folder: Path, names: list[str], *, strict: bool) -> bool:
+        """Return whether most of some files that are not empty are labels.
+
+        Where all are empty they may be labels if there is nothing else but pictures.
+        """
+        heads = (head_of(folder / each) for each in sorted(names))
+        filled = list(islice((head for head in heads if head.strip()), _SAMPLE))
+        if filled:
+            return 2 * sum(self.is_label(head, strict) for head in filled) > len(filled)
+        return self.may_be_empty and bool(names) and _has_images_only(folder)
+
+
+def _has_images_only(folder: Path) -> bool:
+    return not {PurePosixPath(each.name).suffix.lower() for each in os.scandir(folder)} & _OF_OTHERS

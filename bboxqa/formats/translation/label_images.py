@@ -1,0 +1,109 @@
+"""The images of formats with a file of labels for each."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+
+from bboxqa.core.text import count, one_line
+from bboxqa.formats.document.origin import Where
+from bboxqa.formats.translation.choices import choices
+from bboxqa.formats.translation.collector import Collector
+from bboxqa.formats.translation.members import Member, files_in, members_of
+from bboxqa.formats.translation.picture_sizes import is_picture
+
+_PLACES = re.compile(
+    r"labels|annotations?|xmls?|jsons?|images|jpegimages|data|obj_[^/]*_data", re.IGNORECASE
+)
+"""Folders that say nothing of an image."""
+_SPLITS = re.compile(r"train|valid?|test", re.IGNORECASE)
+
+
+def pictures_of(path: Path, members: list[Member], folders: tuple[str, ...]) -> list[Member]:
+    """Return the pictures of a source, or those that the annotators of several have together.
+
+    `folders` are the names of folders for them beside the source.
+    """
+    pictures = [member for member in members if is_picture(member.name)]
+    for folder in shared_folders(path):
+        for name in folders:
+            if not pictures and (folder / name).is_dir():
+                pictures = [each for each in members_of(folder / name) if is_picture(each.name)]
+        if not pictures:
+            pictures = [each for each in files_in(folder) if is_picture(each.name)]
+    return pictures
+
+
+def shared_folders(path: Path) -> list[Path]:
+    """Return the folders above a source that may have files of all annotators."""
+    if not path.is_dir():
+        return []
+    above = path.resolve().parent
+    is_of_labels = above.name.lower() in ("labels", "annotations")
+    return [above, above.parent] if is_of_labels else [above]
+
+
+def add_unlabelled(
+    into: Collector, unlabelled: Mapping[str, Member | None], add: Callable[[str, Where], object]
+) -> Iterator[str]:
+    """Add the images without a file of labels, if annotators were asked about them; yield notes.
+
+    Parameters
+    ----------
+    into : Collector
+    unlabelled : mapping of str to Member or None
+        Pictures by the places of images; None for images that only a list names.
+    add : callable
+        Adds an image with a place, as that of its picture.
+    """
+    asked = choices().missing_txt
+    for place, picture in unlabelled.items():
+        if asked == "asked":
+            add(place, Where(picture.name if picture is not None else "", 1))
+        else:
+            into.defect("T023", f"{one_line(place)}: has no label file", Where("", 1))
+    if not unlabelled:
+        return
+    some = f"{count(len(unlabelled), 'image')} without a label file"
+    if asked is None:
+        yield f"{some}: taken as not asked for; if nothing was found there: --missing-txt asked"
+    else:
+        yield f"{some}: {'asked' if asked == 'asked' else 'not asked'} for, as given"
+
+
+def without_suffix(name: str) -> str:
+    """Return a path without the suffix of its last part."""
+    return name.removesuffix(PurePosixPath(name).suffix)
+
+
+def by_place(members: Sequence[Member]) -> dict[str, Member]:
+    """Return files by the places of their images; by their whole paths where that is not unique."""
+    places = [place_of(member.name) for member in members]
+    known = Counter(places)
+    return {
+        place if known[place] == 1 else without_suffix(member.name): member
+        for place, member in zip(places, members, strict=True)
+    }
+
+
+def place_of(name: str) -> str:
+    r"""Return the place of an image by the path of its label file, its picture, or a list.
+
+    Of folders that say what is inside, only those of splits are kept.
+
+    Examples
+    --------
+    >>> place_of("data/set/labels/train/a/b.txt"), place_of("train/images/b.jpg")
+    ('train/a/b', 'train/b')
+    >>> place_of("data/obj_train_data/b.c.jpg"), place_of("C:\\x\\images\\b.jpg"), place_of("b.png")
+    ('b.c', 'b', 'b')
+    """
+    *folders, last = without_suffix(name.replace("\\", "/")).split("/")
+    known = [place for place, each in enumerate(folders) if _PLACES.fullmatch(each)]
+    if known:
+        before, behind = folders[: known[-1]], folders[known[-1] + 1 :]
+        split = [each for each in before[-1:] if _SPLITS.fullmatch(each)]
+        folders = [*split, *behind]
+    elif folders and (folders[0] == "" or ":" in folders[0]):
+        folders = []
+    return "/".join([*(each for each in folders if each not in ("", ".", "..")), last])

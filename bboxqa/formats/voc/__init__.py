@@ -1,0 +1,1 @@
+"""Pascal VOC's XML: a file for each image."""

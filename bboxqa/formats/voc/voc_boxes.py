@@ -1,0 +1,142 @@
+"""The corners in Pascal VOC's XML, and which number the first pixel has in them."""
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from bboxqa.formats.translation import shapes
+from bboxqa.formats.translation.translated import Record
+from bboxqa.formats.voc.xml_tree import Element
+
+_CORNER = re.compile(rb"<([xy])m(?:in|ax)>\s*([-+\d.eE]+)\s*<")
+_FEW_FRACTIONS = 0.05
+"""A smaller share of fractions is that of single files that were changed later."""
+_SIDES = ("xmin", "ymin", "xmax", "ymax")
+_LARGEST = 1e9
+
+
+class CornerError(ValueError):
+    """Corners that cannot be read; its text continues "object 7: "."""
+
+
+@dataclass(slots=True)
+class CornerTally:
+    """What tells the number of the first pixel."""
+
+    n: int = 0
+    n_fractions: int = 0
+    n_zeros: int = 0
+    n_ones: int = 0
+
+    def add(self, text: bytes) -> None:
+        """Count the coordinates of a file."""
+        for _, number in _CORNER.findall(text):
+            try:
+                value = float(number)
+            except ValueError:
+                continue
+            self.n += 1
+            self.n_fractions += not value.is_integer()
+            self.n_zeros += value == 0
+            self.n_ones += value == 1
+
+    def base(self) -> tuple[int, str]:
+        """Return the number of the first pixel, and what tells it.
+
+        Examples
+        --------
+        >>> tally = CornerTally()
+        >>> tally.add(b"<xmin>0</xmin><xmax>7</xmax>")
+        >>> tally.base()
+        (0, 'since some are 0')
+        """
+        if self.n_fractions > _FEW_FRACTIONS * self.n:
+            return 0, "since they have fractions"
+        if self.n_zeros:
+            return 0, "since some are 0"
+        if self.n_ones:
+            return 1, "since some are 1 and none is 0"
+        return 1, "as Pascal VOC defines, since no value tells"
+
+
+def base_note(base: int, reason: str, *, given: bool) -> str:
+    """Return what is to be known of how corners are read."""
+    how = "inclusive pixels from 1 on" if base else "edges from 0 on"
+    other = "--voc-base 0" if base else "--voc-base 1"
+    if given:
+        return f"corners are {how}, as given"
+    return f"corners are taken as {how}, {reason}; if that is wrong: {other}"
+
+
+def box_of(element: Element, base: int) -> tuple[Record, bool]:
+    """Return the keys of an annotation that say where a `bndbox` is, and whether it was turned.
+
+    Its corners are put in order where xmin is greater than xmax, or ymin than ymax.
+
+    Raises CornerError if it has no numbers.
+    """
+    left, top, right, bottom = (_number(element, side) for side in _SIDES)
+    is_turned = left > right or top > bottom
+    left, right = sorted((left, right))
+    top, bottom = sorted((top, bottom))
+    # A pixel more on each side, as both corners are inside.
+    width, height = right - left + base, bottom - top + base
+    return {"bbox": [left - base, top - base, width, height]}, is_turned
+
+
+def rotated_box(element: Element, base: int) -> Record:
+    """Return the keys of an annotation that say where a `robndbox` of roLabelImg is."""
+    x, y, width, height, angle = (
+        _number(element, each) for each in ("cx", "cy", "w", "h", "angle")
+    )
+    return turned((x - width / 2 - base, y - height / 2 - base, width, height), math.degrees(angle))
+
+
+def turned(box: Iterable[float], degrees: float) -> Record:
+    """Return the keys of an annotation of a box that is turned clockwise about its centre."""
+    x, y, width, height = box
+    centre = (x + width / 2, y + height / 2)
+    points = shapes.rotated(shapes.corners(x, y, width, height), centre, degrees)
+    return {
+        "bbox": shapes.bounds(points),
+        "segmentation": [shapes.ring(points)],
+        "attributes": {"rotation": degrees},
+    }
+
+
+def outline_of(element: Element, base: int) -> Record | None:
+    """Return the keys of an annotation of a `polygon` with x1, y1, x2, …; None without any.
+
+    Raises CornerError if it has anything but numbers.
+    """
+    numbers = []
+    for each in element.inside:
+        if re.fullmatch(r"[xy]\d*", each.name):
+            numbers.append(_value(each))
+        elif each.name in ("pt", "point"):
+            numbers += [_number(each, "x"), _number(each, "y")]
+    if len(numbers) < 6 or len(numbers) % 2:
+        return None
+    points = np.array(numbers).reshape(-1, 2) - base
+    return {"bbox": shapes.bounds(points), "segmentation": [shapes.ring(points)]}
+
+
+def _number(element: Element, name: str) -> float:
+    found = element.find(name)
+    if found is None:
+        raise CornerError(f"{element.name} has no {name}")
+    return _value(found)
+
+
+def _value(element: Element) -> float:
+    text = element.text.strip()
+    try:
+        value = float(text)
+    except ValueError:
+        raise CornerError(f"{element.name} is {text[:40]!r}; expected a number") from None
+    if not abs(value) < _LARGEST:
+        raise CornerError(f"{element.name} is {text[:40]}; expected a coordinate")
+    return value

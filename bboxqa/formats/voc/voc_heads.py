@@ -1,0 +1,30 @@
+"""How files of Pascal VOC, and their folders, are recognised."""
+
+import re
+
+from bboxqa.formats.translation.label_folders import LabelFolders
+
+_ROOT = re.compile(
+    rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!DOCTYPE[^>\[]*(?:\[.*?\]\s*)?>\s*)?(?:<!--.*?-->\s*)*"
+    rb"<annotation(?:\s[^>]*)?>(?=.*<(?:filename|object|size|folder)\b)",
+    re.DOTALL,
+)
+
+
+def is_voc_head(head: bytes) -> bool:
+    """Return whether a file begins as one of Pascal VOC.
+
+    Examples
+    --------
+    >>> is_voc_head(b"<annotation><filename>a.jpg"), is_voc_head(b"<annotations><image>")
+    (True, False)
+    """
+    return _ROOT.match(head.replace(b"\0", b"").lstrip(b"\xef\xbb\xbf\xff\xfe")) is not None
+
+
+def _is_label(head: bytes, _strict: bool) -> bool:
+    return is_voc_head(head)
+
+
+VOC_FOLDERS = LabelFolders(lambda name: name.lower().endswith(".xml"), _is_label)
+"""Folders with XML directly inside, in Annotations, or in folders of splits."""

@@ -1,0 +1,250 @@
+"""From files of Pascal VOC to COCO records."""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath, PureWindowsPath
+
+from bboxqa.core.errors import DatasetError
+from bboxqa.core.text import count, one_line
+from bboxqa.formats.document.origin import Where
+from bboxqa.formats.translation.choices import choices
+from bboxqa.formats.translation.collector import Collector
+from bboxqa.formats.translation.label_images import (
+    add_unlabelled,
+    by_place,
+    pictures_of,
+    place_of,
+    without_suffix,
+)
+from bboxqa.formats.translation.members import Member, members_of
+from bboxqa.formats.translation.picture_sizes import is_picture, size_of_picture
+from bboxqa.formats.translation.translated import Add, Record, Translated, Wanted
+from bboxqa.formats.translation.untrusted import size_of
+from bboxqa.formats.voc.voc_boxes import (
+    CornerError,
+    CornerTally,
+    base_note,
+    box_of,
+    outline_of,
+    rotated_box,
+    turned,
+)
+from bboxqa.formats.voc.voc_heads import is_voc_head
+from bboxqa.formats.voc.xml_tree import Element, XmlError, tree_of
+
+TITLE = "Pascal VOC XML"
+UNLABELLED = "(no label)"
+_MARKS = ("difficult", "truncated", "occluded")
+_LISTS = "ImageSets/Main/"
+
+
+def translate_voc(path: Path, add: Add, wanted: Wanted) -> Translated:
+    """Translate the files of a folder or archive, or one file.
+
+    Raises DatasetError if there are none.
+    """
+    members = members_of(path)
+    files = {
+        place: member
+        for place, member in by_place(
+            [each for each in members if each.name.lower().endswith(".xml") or not each.name]
+        ).items()
+        if is_voc_head(member.head())
+    }
+    if not files:
+        raise DatasetError([f"{path}: has no XML of Pascal VOC"])
+    tally = CornerTally()
+    for member in files.values():
+        tally.add(member.read())
+    chosen = choices().voc_base
+    base, reason = tally.base() if chosen is None else (chosen, "")
+    records = _VocRecords(path, members, base, add, wanted)
+    for number, (place, member) in enumerate(files.items()):
+        records.add_file(place, member)
+        if wanted.progress is not None and number % 100 == 0:
+            wanted.progress(number, len(files))
+    note = base_note(base, reason, given=chosen is not None)
+    return records.done([note] if tally.n else [])
+
+
+class _VocRecords:
+    """Makes COCO records of files, and keeps what belongs to all of them."""
+
+    def __init__(
+        self, path: Path, members: list[Member], base: int, add: Add, wanted: Wanted
+    ) -> None:
+        self._pictures = by_place(pictures_of(path, members, ("JPEGImages", "images")))
+        self._lists = [each for each in members if _LISTS in each.name]
+        self._base = base
+        self._wanted = wanted
+        self._into = Collector(TITLE, add)
+        self._names: dict[str, str] = {}
+        self._places: set[str] = set()
+        self._tally: Counter[str] = Counter()
+
+    def add_file(self, place: str, member: Member) -> None:
+        """Add the objects of an image."""
+        try:
+            root = tree_of(member.read())
+        except XmlError as error:
+            where = Where(member.name, error.line)
+            self._into.defect("T001", f"{member.name or 'the file'}: {error}", where)
+            return
+        image = self._image(place, member, root)
+        for number, found in enumerate(root.all("object"), start=1):
+            where = Where(member.name, found.line)
+            try:
+                self._add_object(found, image, where)
+            except CornerError as error:
+                self._into.defect("T001", f"object {number}: {error}", where)
+
+    def _image(self, place: str, member: Member, root: Element) -> Record:
+        where = Where(member.name, root.line)
+        self._places.add(place)
+        name = self._name(place, member, root)
+        image = self._into.image(place, where)
+        image["file_name"] = name
+        element = root.find("size") or Element("size", 0)
+        size = size_of(_whole(element.said("width")), _whole(element.said("height")))
+        picture = self._pictures.get(place) or self._pictures.get(without_suffix(name))
+        if picture is not None:
+            self._places.add(place_of(picture.name))
+        elif self._pictures:
+            problem = f"{member.name}: no picture has this name"
+            self._into.defect("T022", problem, Where(member.name, 1))
+        if size is None:
+            size = size_of_picture(picture) if picture is not None else None
+            size = size or choices().image_size
+            self._tally["unsized"] += size is None
+        if size is not None:
+            image["width"], image["height"] = size
+        return image
+
+    def _name(self, place: str, member: Member, root: Element) -> str:
+        """Return the name of an image: as the file says, unless another one says the same."""
+        said = root.said("filename")
+        inner = _below(said)
+        last = PurePosixPath(inner).name
+        folder = place.rpartition("/")[0]
+        name = inner if "/" in inner or not folder else f"{folder}/{inner}"
+        if not last:
+            self._tally["unnamed"] += 1
+            return place or member.shown
+        if not is_picture(last) and "." not in last:
+            # Some tools leave out the suffix; that of the picture is known.
+            picture = self._pictures.get(place)
+            name += PurePosixPath(picture.name).suffix if picture is not None else ""
+        other = self._names.setdefault(name, member.name)
+        if other != member.name:
+            problem = f"{member.name}: its image is {one_line(name)}, as that of {other}"
+            self._into.defect("T031", problem, Where(member.name, root.line))
+            return place + PurePosixPath(last).suffix
+        return name
+
+    def _add_object(self, found: Element, image: Record, where: Where) -> None:
+        shape, is_turned = self._shape(found)
+        label = found.said("name")
+        record = {**shape, "image_id": image["id"]}
+        record["category_id"] = self._into.category(label or UNLABELLED, where)
+        attributes = dict(record.get("attributes", {}))
+        for mark in _MARKS:
+            if found.said(mark) in ("1", "true", "True"):
+                attributes[mark] = 1
+                self._tally[mark] += 1
+        if attributes:
+            record["attributes"] = attributes
+        if not self._wanted.outlines:
+            record.pop("segmentation", None)
+        self._tally["part"] += len(found.all("part"))
+        row = self._into.annotation(record, where)
+        if is_turned:
+            problem = "xmin is greater than xmax, or ymin than ymax; they are exchanged"
+            self._into.defect("T030", problem, where, row)
+        if not label:
+            self._into.defect("T004", "an object has no name", where, row)
+
+    def _shape(self, found: Element) -> tuple[Record, bool]:
+        """Return where an object is, and whether its corners were exchanged."""
+        rotated, box = found.find("robndbox"), found.find("bndbox")
+        if rotated is not None:
+            return rotated_box(rotated, self._base), False
+        outline = found.find("polygon")
+        inside = outline_of(outline, self._base) if outline is not None else None
+        if box is None:
+            if inside is None:
+                raise CornerError("has no bndbox")
+            return inside, False
+        shape, is_turned = box_of(box, self._base)
+        degrees = _rotation(found)
+        if degrees:
+            return turned(shape["bbox"], degrees), is_turned
+        if inside is not None:
+            shape["segmentation"] = inside["segmentation"]
+        return shape, is_turned
+
+    def done(self, notes: list[str]) -> Translated:
+        """Return what belongs to all annotations."""
+        listed = {place for each in self._lists for place in _listed(each)}
+        known = sorted({*self._pictures, *listed} - self._places)
+        unlabelled = {place: self._pictures.get(place) for place in known}
+        notes += add_unlabelled(self._into, unlabelled, self._add_empty)
+        return self._into.done([*notes, *_notes_of(self._tally)])
+
+    def _add_empty(self, place: str, where: Where) -> None:
+        picture = self._pictures.get(place)
+        image = self._into.image(place, where)
+        image["file_name"] = place + (PurePosixPath(picture.name).suffix if picture else "")
+        size = size_of_picture(picture) if picture is not None else choices().image_size
+        if size is not None:
+            image["width"], image["height"] = size
+
+
+def _notes_of(tally: Counter[str]) -> Iterator[str]:
+    for mark in _MARKS:
+        if number := tally[mark]:
+            yield f"{count(number, 'object')} marked {mark}: compared like the others"
+    if number := tally["part"]:
+        yield f"{count(number, 'part')} of objects left out"
+    if number := tally["unsized"]:
+        yield f"{count(number, 'image')} without a size"
+    if number := tally["unnamed"]:
+        yield f"{count(number, 'image')} without filename: named as the XML file"
+
+
+def _below(name: str) -> str:
+    r"""Return the part of a path that is the same on other computers.
+
+    Examples
+    --------
+    >>> _below("C:\\users\\me\\a.jpg"), _below("/home/me/a.jpg"), _below("day/a.jpg")
+    ('a.jpg', 'a.jpg', 'day/a.jpg')
+    """
+    if PureWindowsPath(name).drive or name.startswith(("/", "\\")):
+        return PureWindowsPath(name).name
+    parts = name.replace("\\", "/").split("/")
+    return PureWindowsPath(name).name if ".." in parts else "/".join(parts)
+
+
+def _whole(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _rotation(found: Element) -> float:
+    """Return the degrees that CVAT writes for a rotated box, whose corners are those before."""
+    attributes = found.find("attributes") or Element("attributes", 0)
+    for each in attributes.all("attribute"):
+        if each.said("name") == "rotation":
+            degrees = _whole(each.said("value"))
+            return degrees % 360 if degrees is not None and abs(degrees) < 1e6 else 0
+    return 0
+
+
+def _listed(member: Member) -> Iterator[str]:
+    """Yield the images of a list; others say for each whether it has a category."""
+    for line in member.text().decode("utf-8", "replace").splitlines():
+        words = line.split()
+        if len(words) == 1:
+            yield words[0]

@@ -1,0 +1,44 @@
+"""Rules about XML of Pascal VOC."""
+
+from bboxqa.model.findings import Severity
+from bboxqa.rules.base.rule import Files, Rule
+from bboxqa.rules.tools.defects import found_defects
+
+
+def _xml(name: str = "a.jpg", xmin: int = 10, xmax: int = 30) -> str:
+    return (
+        f"<annotation>\n  <filename>{name}</filename>\n"
+        "  <size><width>100</width><height>80</height></size>\n"
+        "  <object>\n    <name>cat</name>\n"
+        f"    <bndbox><xmin>{xmin}</xmin><ymin>10</ymin>"
+        f"<xmax>{xmax}</xmax><ymax>40</ymax></bndbox>\n"
+        "  </object>\n</annotation>\n"
+    )
+
+
+RULES = (
+    Rule(
+        code="T030",
+        title="corners of a box are exchanged",
+        severity=Severity.WARNING,
+        breaks="Training stops at a box of negative width, or leaves it out.",
+        explanation="""xmin is greater than xmax, or ymin than ymax, as converters write it that
+            take the corner where drawing began as the first. Here they are put in order. Exchange
+            them in the file.""",
+        bad=Files({"a.xml": _xml(xmin=30, xmax=10)}),
+        good=Files({"a.xml": _xml()}),
+        check=found_defects("T030"),
+    ),
+    Rule(
+        code="T031",
+        title="several files name one image",
+        severity=Severity.WARNING,
+        breaks="Annotations of different images would become those of one.",
+        explanation="""The files were copied or renamed, and what they say of their image was not
+            changed. Each but the first is read as of an image that is named as the file itself.
+            Correct the name in the file.""",
+        bad=Files({"a.xml": _xml(), "b.xml": _xml()}),
+        good=Files({"a.xml": _xml(), "b.xml": _xml("b.jpg")}),
+        check=found_defects("T031"),
+    ),
+)

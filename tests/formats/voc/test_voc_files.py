@@ -1,0 +1,228 @@
+"""XML of Pascal VOC: a file for each image, a folder for each annotator."""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bboxqa
+from bboxqa import agree, read_coco, validate
+from bboxqa.core.errors import DatasetError
+from bboxqa.formats.registry import format_of, sources_below
+from bboxqa.formats.translation.translated import Wanted
+from bboxqa.formats.voc.voc import translate
+
+SHARED = Path(__file__).parents[4] / "shared/data/formats"
+needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of VOC here")
+
+
+def thing(*corners, name="cat", more=""):
+    """Return an object with xmin, ymin, xmax and ymax."""
+    sides = zip(("xmin", "ymin", "xmax", "ymax"), corners, strict=True)
+    box = "".join(f"<{side}>{value}</{side}>" for side, value in sides)
+    return f"<object><name>{name}</name>{more}<bndbox>{box}</bndbox></object>\n"
+
+
+def xml(*objects, name="a.jpg", size="<width>100</width><height>80</height>"):
+    """Return a file, whose first object stands in line 4."""
+    head = f"<annotation>\n<filename>{name}</filename>\n<size>{size}</size>\n"
+    return f"{head}{''.join(objects)}</annotation>"
+
+
+def written(folder, **files):
+    """Write files, named with __ for / and without suffix; return the folder."""
+    for name, text in files.items():
+        path = folder / f"{name.replace('__', '/')}.xml"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+def translated(folder, **choices):
+    """Return the translation of a source, and its annotations."""
+    records = []
+    with bboxqa.reading(**choices):
+        found = translate(folder, lambda new, _places: records.extend(new), Wanted())
+    return found, records
+
+
+@pytest.mark.parametrize(
+    ("corners", "chosen", "box", "words"),
+    [
+        # Columns 11 to 30 of 1, 2, … are 20 columns, the first at 10.
+        ((11, 1, 30, 40), None, [10, 0, 20, 40], "from 1 on, since some are 1"),
+        ((11, 5, 30, 40), None, [10, 4, 20, 36], "from 1 on, as Pascal VOC defines"),
+        ((11, 0, 30, 40), None, [11, 0, 19, 40], "edges from 0 on, since some are 0"),
+        ((10.5, 1, 30.25, 40), None, [10.5, 1, 19.75, 39], "since they have fractions"),
+        ((11, 0, 30, 40), 1, [10, -1, 20, 41], "from 1 on, as given"),
+        ((11, 1, 30, 40), 0, [11, 1, 19, 39], "edges from 0 on, as given"),
+    ],
+)
+def test_the_number_of_the_first_pixel_is_told_and_said(tmp_path, corners, chosen, box, words):
+    found, records = translated(written(tmp_path, a=xml(thing(*corners))), voc_base=chosen)
+    assert records[0]["bbox"] == box
+    assert words in found.notes[0]
+    assert ("--voc-base" in found.notes[0]) == (chosen is None)
+
+
+def test_all_files_of_a_folder_tell_the_number(tmp_path):
+    written(tmp_path, a=xml(thing(5, 5, 9, 9)), b=xml(thing(0, 5, 9, 9), name="b.jpg"))
+    assert [each["bbox"] for each in translated(tmp_path)[1]] == [[5, 5, 4, 4], [0, 5, 9, 4]]
+
+
+@pytest.mark.parametrize(
+    ("said", "name"),
+    [
+        ("a.jpg", "a.jpg"),
+        ("day/a.jpg", "day/a.jpg"),
+        ("C:\\users\\me\\a.jpg", "a.jpg"),
+        ("/home/me/a.jpg", "a.jpg"),
+        ("../../a.jpg", "a.jpg"),
+        ("", "x"),
+    ],
+)
+def test_the_path_on_the_computer_of_the_annotator_is_left_out(tmp_path, said, name):
+    found, _ = translated(written(tmp_path, x=xml(name=said)))
+    assert found.images[0]["file_name"] == name
+
+
+def test_marks_are_kept_and_said(tmp_path):
+    more = "<difficult>1</difficult><truncated>0</truncated>"
+    found, records = translated(written(tmp_path, a=xml(thing(1, 1, 9, 9, more=more))))
+    assert records[0]["attributes"] == {"difficult": 1}
+    assert "1 object marked difficult: compared like the others" in found.notes
+
+
+def test_rotated_boxes_have_an_outline(tmp_path):
+    rotation = (
+        "<attributes><attribute><name>rotation</name><value>90</value></attribute></attributes>"
+    )
+    robot = (
+        "<object><name>cat</name><robndbox><cx>50</cx><cy>40</cy><w>20</w><h>10</h>"
+        "<angle>1.5707963267948966</angle></robndbox></object>"
+    )
+    written(tmp_path, a=xml(thing(40, 35, 60, 45, more=rotation), robot))
+    _, records = translated(tmp_path, voc_base=0)
+    # A box of 20 × 10 about 50, 40, on its side.
+    for record in records:
+        assert np.allclose(record["bbox"], [45, 30, 10, 20])
+        assert record["attributes"]["rotation"] == pytest.approx(90)
+
+
+def test_polygons_are_outlines(tmp_path):
+    polygon = "<polygon><x1>1.5</x1><y1>2</y1><x2>9</x2><y2>2</y2><x3>9</x3><y3>7</y3></polygon>"
+    written(tmp_path, a=xml(f"<object><name>cat</name>{polygon}</object>"))
+    _, (record,) = translated(tmp_path, voc_base=0)
+    assert record["bbox"] == [1.5, 2, 7.5, 5]
+    assert record["segmentation"] == [[1.5, 2, 9, 2, 9, 7]]
+
+
+def test_each_folder_is_by_one_person(tmp_path):
+    box = thing(1, 1, 30, 40)
+    written(tmp_path, ann__a=xml(box), bob__a=xml(box), bob__b=xml(name="b.jpg"))
+    data = read_coco(tmp_path)
+    assert data.annotator_names == ("ann", "bob")
+    assert data.assigned.tolist() == [[True, True], [False, True]]
+    assert agree(data, bootstrap=0).existence.f1 == 1
+
+
+@pytest.mark.parametrize("place", ["Annotations__{}__a", "{}__Annotations__a", "{}__train__a"])
+def test_where_tools_put_the_files_of_a_person(tmp_path, place):
+    box = thing(1, 1, 30, 40)
+    written(tmp_path, **{place.format(name): xml(box) for name in ("ann", "bob")})
+    assert read_coco(tmp_path).annotator_names == ("ann", "bob")
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "line", "words"),
+    [
+        (xml(thing(30, 1, 10, 9)), "T030", 4, "xmin is greater than xmax"),
+        (xml(thing("x", 1, 10, 9)), "T001", 4, "xmin is 'x'; expected a number"),
+        (xml(thing("inf", 1, 10, 9)), "T001", 4, "xmin is inf; expected a coordinate"),
+        (xml("<object><name>cat</name></object>"), "T001", 4, "has no bndbox"),
+        (xml(thing(1, 1, 9, 9, name="")), "T004", 4, "an object has no name"),
+        (xml(thing(1, 1, 9, 9)).replace("</size>", ""), "T001", 5, "mismatched tag"),
+    ],
+)
+def test_a_defect_is_found_where_it_stands(tmp_path, text, code, line, words):
+    (finding,) = validate(written(tmp_path, a=text), select=["T"]).findings
+    assert (finding.code, finding.spot.line) == (code, line)
+    assert words in finding.message
+    assert finding.file == f"{tmp_path}/a.xml"
+
+
+def test_a_file_with_a_document_type_is_refused(tmp_path):
+    bomb = '<!DOCTYPE a [<!ENTITY b "bbbbbbbb"><!ENTITY c "&b;&b;">]>\n'
+    written(tmp_path, a=bomb + xml(thing(1, 1, 9, 9), name="&c;"))
+    with pytest.raises(DatasetError, match="declares a document type"):
+        read_coco(tmp_path, min_annotators=1)
+
+
+def test_two_files_of_one_image_stay_apart(tmp_path):
+    written(tmp_path, a=xml(), b=xml())
+    found, _ = translated(tmp_path)
+    assert [image["file_name"] for image in found.images] == ["a.jpg", "b.jpg"]
+    assert [defect.code for defect in found.defects] == ["T031"]
+
+
+def test_sizes_that_are_missing_are_those_of_the_pictures_or_given(tmp_path):
+    written(tmp_path, a=xml(size=""), b=xml(name="b.jpg", size="<width>0</width>"))
+    (tmp_path / "a.jpg").write_text("P6\n70 50\n255\n")
+    found, _ = translated(tmp_path, image_size=(30, 20))
+    sizes = [(image["width"], image["height"]) for image in found.images]
+    assert sizes == [(70, 50), (30, 20)]
+
+
+@pytest.mark.parametrize(("missing", "n_images"), [(None, 1), ("asked", 2)])
+def test_a_picture_without_a_file_is_asked_for_or_not(tmp_path, missing, n_images):
+    written(tmp_path, Annotations__a=xml())
+    (tmp_path / "JPEGImages").mkdir()
+    for name in "ab":
+        (tmp_path / f"JPEGImages/{name}.jpg").write_text("P6\n70 50\n255\n")
+    found, _ = translated(tmp_path, missing_txt=missing)
+    assert len(found.images) == n_images
+    assert [defect.code for defect in found.defects] == ["T023"] * (2 - n_images)
+
+
+def test_an_archive_and_a_single_file_are_read(tmp_path):
+    written(tmp_path / "ann", Annotations__a=xml(thing(1, 1, 9, 9)))
+    packed = Path(shutil.make_archive(str(tmp_path / "ann"), "zip", tmp_path / "ann"))
+    for path in (packed, tmp_path / "ann/Annotations/a.xml"):
+        assert format_of(path).name == "voc"
+        assert len(translated(path)[1]) == 1
+
+
+@pytest.mark.parametrize("text", ["<annotations><image/></annotations>", "<kml></kml>", "x"])
+def test_other_xml_is_none(tmp_path, text):
+    assert sources_below(written(tmp_path, a=text)) == []
+
+
+@needs_shared
+@pytest.mark.parametrize(
+    ("name", "n_images", "n_boxes", "base"),
+    [
+        ("blood_cells", 15, 271, 1),
+        ("cvat_export", 4, 18, 0),
+        ("labelimg_shapes", 4, 25, 1),
+        ("raccoon", 15, 15, 1),
+    ],
+)
+def test_real_files_are_read_whole(name, n_images, n_boxes, base):
+    found, records = translated(SHARED / "voc" / name)
+    assert (len(found.images), len(records)) == (n_images, n_boxes)
+    assert ("inclusive pixels from 1 on" in found.notes[0]) == base
+    assert not found.defects
+
+
+@needs_shared
+def test_one_annotation_as_coco_and_as_voc_agrees(tmp_path):
+    """CVAT wrote both; COCO has outlines besides."""
+    coco = json.loads((SHARED / "coco/cvat_export/annotations/instances_default.json").read_text())
+    coco["annotations"] = [each for each in coco["annotations"] if not each["segmentation"]]
+    (tmp_path / "coco.json").write_text(json.dumps(coco))
+    result = agree(read_coco([tmp_path / "coco.json", SHARED / "voc/cvat_export"]), bootstrap=0)
+    assert result.n_images == 4
+    assert result.existence.f1 == 1
+    assert result.place.mean_iou == pytest.approx(1, abs=1e-6)
