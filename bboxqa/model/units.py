@@ -80,7 +80,8 @@ class MatchedUnits:
     objects : (N,) int64
         The object of each annotation. Units that overlap loosely, and that no annotator shares,
         show one object: one of them is badly placed. So do units that share one annotator who drew
-        the object twice: the second box is then an object of its own, with one annotation.
+        the object twice: the second box is then an object of its own, with one annotation. So are
+        second boxes and halves of two annotators that match each other.
     near : CandidatePairs
         The pairs of two annotators that overlap loosely at least, inside units and between them.
     own : CandidatePairs

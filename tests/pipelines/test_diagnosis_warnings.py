@@ -13,7 +13,7 @@ _KINDS = {
     "image": "of the units",
     "groups": "share no image",
     "copies": "identical boxes",
-    "twice": "objects twice",
+    "twice": "twice: drawn once",
     "threshold": "depends on the threshold",
     "matcher": "the matcher matters",
 }
@@ -142,10 +142,20 @@ def test_where_everybody_copies_alpha_says_nothing():
 
 def test_objects_drawn_twice():
     line = warned(simulated({"p*": "jitter=1", "p02": "duplicate=0.5"}))["twice"]
-    assert line.startswith("p02 drew")
+    assert re.match(r"p02 drew \d+ of \d+ objects twice: ", line)
     after, before = figures(line)
     once = bboxqa.agree(simulated({"p*": "jitter=1"}), bootstrap=0).alpha
     assert before < after == pytest.approx(once, abs=0.03)
+
+
+def test_objects_drawn_twice_are_counted_as_in_the_table_of_boxes():
+    """Where another annotator copies them, both count what was drawn independently."""
+    errors = {"p*": "jitter=1 miss=0.1", "p01": "duplicate=0.5", "p02": "copy=p01:0.5"}
+    found = bboxqa.agree(simulated(errors, annotators=4), bootstrap=100).diagnose()
+    line = next(line for line in found.warnings if "twice" in line)
+    first, second, *_ = found.tables["boxes_per_object"].records()
+    assert second["n_twice"] == 0
+    assert line.startswith(f"p01 drew {first['n_twice']} of {first['n']} objects twice: ")
 
 
 def test_alpha_that_moves_with_the_threshold():

@@ -41,7 +41,10 @@ class BruteObjects:
         self.merged, self.joined, self.odd = defaultdict(set), defaultdict(set), set()
         self.concerned = {kind: set() for kind in KINDS}
         self.again = self.find_again()
-        self.find_parts()
+        # Which boxes are known as parts, or as around several objects, when one looks again.
+        self.known = set()
+        self.enter_parts(self.find_parts())
+        self.tie_second_boxes()
         self.find_rest()
 
     @cache  # noqa: B019
@@ -80,6 +83,7 @@ class BruteObjects:
                 who.add((pair[1], int(of.annotator[left])))
         for n, home in enumerate(self.home):
             rest = {self.home[m] for m, unit in enumerate(units) if unit == units[n]} - {home}
+            rest = {each for each in rest if len(self.objects[each]) > 1}
             if rest and len(self.objects[home]) == 1:
                 (again[home],) = rest
                 self.tied[home] = again[home]
@@ -87,13 +91,18 @@ class BruteObjects:
         return again
 
     def mean(self, home, without=None):
-        boxes = [box for who, (*_, box) in self.objects[home].items() if who != without]
+        drawn = {who: box for who, (*_, box) in self.objects[home].items() if who != without}
+        boxes = [box for who, box in drawn.items() if (home, who) not in self.known]
+        boxes = boxes or list(drawn.values())
         return np.mean([corners(box) for box in boxes], axis=0) if boxes else None
 
     def find_parts(self):
-        """Look at what each annotator drew beside each object that is odd."""
+        """Look at what each annotator drew beside each object that is odd, and then again."""
         found = []
+        images = {self.image[home] for home, _ in self.known}
         for part, drawn in self.objects.items():
+            if self.known and self.image[part] not in images:
+                continue
             n, asked = 2 * len(drawn), len(self.asked[part])
             for who in self.asked[part]:
                 if who in drawn and n <= asked:
@@ -129,7 +138,24 @@ class BruteObjects:
                 continue
             row = -gain, home, other is not None
             best[part, who, is_merge] = min(best.get((part, who, is_merge), row), row)
-        self.enter_parts(best)
+        if not best or self.known:
+            return best
+        self.known = {(home, who) for (_, who, _), (_, home, _) in best.items()}
+        self.known |= {(part, who) for part, who, is_merge in best if not is_merge}
+        return self.find_parts()
+
+    def tie_second_boxes(self):
+        """Tie second boxes and parts in one unit to the object that one of them belongs to."""
+        units = defaultdict(set)
+        for n, unit in enumerate(self.matched.units.unit.tolist()):
+            units[unit].add(self.home[n])
+        for homes in units.values():
+            alone = {each for each in homes if len(self.objects[each]) == 1} - set(self.tied)
+            wholes = {self.counted(each) for each in alone if len(homes) > 1}
+            wholes = {each for each in wholes if len(self.objects[each]) > 1}
+            for each in alone if wholes else ():
+                if self.counted(each) in {each, max(wholes)}:
+                    self.tied[each] = max(wholes)
 
     def enter_parts(self, best):
         whose = self.concerned["split or merged"]

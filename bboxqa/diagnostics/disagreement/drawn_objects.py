@@ -106,6 +106,25 @@ def mean_boxes(bbox: FloatArray, group: IndexArray, n_groups: int) -> FloatArray
     return np.column_stack([sum_by(group, side, n_groups) for side in bbox.T]) / size[:, None]
 
 
+@remembered
+def object_ranks(matched: MatchedUnits) -> IndexArray:
+    """Return the rank of the objects that may be a part or a repetition of another one, (O,).
+
+    Those that most drew come first, then by what they drew; -1 for other objects.
+    """
+    objects = drawn_objects(matched)
+    near, own = matched.near, matched.own
+    one = objects.of[np.concatenate([near.left, own.left])]
+    other = objects.of[np.concatenate([near.right, own.right])]
+    apart = one != other
+    found = np.unique(np.concatenate([one[apart], other[apart]]))
+    boxes = mean_boxes(matched.data.annotations.bbox, objects.of, len(objects))[found]
+    order = np.lexsort((objects.category[found], *boxes.T, -objects.n_drawn[found]))
+    rank = np.full(len(objects), -1)
+    rank[found[order]] = np.arange(len(found))
+    return rank
+
+
 def _categories(
     of: IndexArray, category: IndexArray, n_objects: int
 ) -> tuple[IndexArray, IndexArray, BoolArray]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, IndexArray, frozen_arrays, rows
 from bboxqa.core.remembered import remembered
-from bboxqa.diagnostics.disagreement.drawn_objects import DrawnObjects, drawn_objects, mean_boxes
+from bboxqa.diagnostics.disagreement.drawn_objects import DrawnObjects, drawn_objects, object_ranks
 from bboxqa.diagnostics.disagreement.joined_parts import joined_parts
 from bboxqa.diagnostics.disagreement.parts import Parts, parts
 from bboxqa.model.units import MatchedUnits
@@ -48,7 +48,8 @@ class Disagreements:
     root: IndexArray
     """(O,) int64. The object that an object is a part or a repetition of; else itself."""
     tied: IndexArray
-    """(O,) int64. The object that a repetition shares a unit with; else itself."""
+    """(O,) int64. The object that a repetition shares a unit with, or that one of several second
+    boxes and parts in a unit belongs to; else itself."""
     rank: IndexArray
     """(O,) int64. Of objects that overlap others of the same annotator, the place by how many drew
     them, most first, then by what they drew; names and ids have no part in it. -1 for others."""
@@ -78,10 +79,11 @@ def disagreements(matched: MatchedUnits) -> Disagreements:
     """Return how annotators disagree about each object of `drawn_objects`."""
     objects, drawn = drawn_objects(matched), parts(matched)
     n, n_annotators = len(objects), max(len(matched.data.annotator_names), 1)
-    rank = _ranks(matched, objects)
+    rank = object_ranks(matched)
     root, tied, again = _repetitions(matched, objects, rank)
     is_again = root != np.arange(n)
     of_parts = joined_parts(objects, drawn, root, n_annotators)
+    _tie_second_boxes(matched, objects, resolved(root), tied)
     badly_placed, stray = _stray_units(matched, objects, drawn, is_again)
     dissenting = _dissenting(matched, objects, drawn.odd_boxes)
     has = np.zeros((n, len(Kind)), np.bool_)
@@ -114,20 +116,6 @@ def disagreements(matched: MatchedUnits) -> Disagreements:
         object=concerned_object,
         annotator=annotator,
     )
-
-
-def _ranks(matched: MatchedUnits, objects: DrawnObjects) -> IndexArray:
-    """Return the rank of the objects that may be a part or a repetition of another one, (O,)."""
-    near, own = matched.near, matched.own
-    one = objects.of[np.concatenate([near.left, own.left])]
-    other = objects.of[np.concatenate([near.right, own.right])]
-    apart = one != other
-    found = np.unique(np.concatenate([one[apart], other[apart]]))
-    boxes = mean_boxes(matched.data.annotations.bbox, objects.of, len(objects))[found]
-    order = np.lexsort((objects.category[found], *boxes.T, -objects.n_drawn[found]))
-    rank = np.full(len(objects), -1)
-    rank[found[order]] = np.arange(len(found))
-    return rank
 
 
 def _repetitions(
@@ -166,6 +154,22 @@ def _tied(matched: MatchedUnits, objects: DrawnObjects) -> IndexArray:
         places = np.flatnonzero(second & (shown[unit] >= 0))
         tied[of[places]] = shown[unit[places]]
     return tied
+
+
+def _tie_second_boxes(
+    matched: MatchedUnits, objects: DrawnObjects, home: IndexArray, tied: IndexArray
+) -> None:
+    """Tie second boxes and parts that share a unit to what one of them belongs to, in place."""
+    of, unit = objects.of, matched.units.unit
+    size = np.bincount(unit, minlength=len(matched.units))[unit]
+    alone = np.flatnonzero((objects.n_drawn[of] == 1) & (size > 1) & (tied[of] == of))
+    of, unit = of[alone], unit[alone]
+    shown = np.full(len(matched.units), -1)
+    known = objects.n_drawn[home[of]] > 1
+    np.maximum.at(shown, unit[known], home[of[known]])
+    whole = shown[unit]
+    belongs = (whole >= 0) & ((home[of] == of) | (home[of] == whole))
+    tied[of[belongs]] = whole[belongs]
 
 
 def _n_common(

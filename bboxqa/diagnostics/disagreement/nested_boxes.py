@@ -50,21 +50,21 @@ class NestedPairs:
 
 
 def nested_pairs(
-    odd: OddBoxes,
-    few: IndexArray,
-    places: IndexArray,
-    edges: FloatArray,
-    sums: FloatArray,
-    n_drawn: IndexArray,
+    odd: OddBoxes, few: IndexArray, places: IndexArray, own: FloatArray, others: FloatArray
 ) -> NestedPairs:
     """Return which odd boxes lie in a larger one, beside what else lies in it.
 
-    The large box is the annotator's own for a merge, and the mean of the others' for a split.
+    The large box is the annotator's own for a merge, and that of the others for a split.
+
+    Parameters
+    ----------
+    few, places : (P,) int64
+        Odd boxes, and annotations of the same annotators that they are compared with.
+    own, others : (P, 4) float64
+        The edges of these, and of what the others drew of the same object; NaN for nothing.
     """
-    is_merge, own, small = odd.is_merge[few], edges[places], odd.edges[few]
+    is_merge, small = odd.is_merge[few], odd.edges[few]
     with np.errstate(invalid="ignore"):
-        others = np.where(n_drawn > 1, 1.0, np.nan)[:, None] * (sums - own)
-        others /= np.maximum(n_drawn - 1, 1)[:, None]
         large = np.where(is_merge[:, None], own, others)
         other = np.where(is_merge[:, None], others, own)
         kept = np.flatnonzero((_areas(small) < _areas(large)) & (_inside(small, large) >= _INSIDE))

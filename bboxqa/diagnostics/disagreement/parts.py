@@ -49,27 +49,84 @@ class Parts:
     """(N,) bool. The annotations that show parts, or several objects."""
 
 
+@frozen_arrays
+class _Shown:
+    """What annotators drew of O objects, without odd boxes where there are others."""
+
+    edges: FloatArray
+    """(N, 4) float64. Of all annotations."""
+    of: IndexArray
+    n_all: IndexArray
+    sum_all: FloatArray
+    is_counted: BoolArray
+    """(N,) bool. Which annotations say how large their object is."""
+    n: IndexArray
+    sum: FloatArray
+    """(O,) and (O, 4). Number and sums of edges of all annotations, and of those counted."""
+
+    def means(self, of: IndexArray) -> FloatArray:
+        """Return the mean edges of objects."""
+        means: FloatArray = self.sum[of] / self.n[of][:, None]
+        return means
+
+    def by_others(self, places: IndexArray) -> FloatArray:
+        """Return the mean edges of what others drew of the objects of annotations, or NaN."""
+        of, own, counted = self.of[places], self.edges[places], self.is_counted[places]
+        n = self.n[of] - counted
+        others = np.where(
+            (n > 0)[:, None],
+            self.sum[of] - own * counted[:, None],
+            self.sum_all[of] - own,
+        )
+        n = np.where(n > 0, n, self.n_all[of] - 1)
+        means: FloatArray = np.where(n > 0, 1.0, np.nan)[:, None] * others
+        return means / np.maximum(n, 1)[:, None]
+
+
+def _shown(matched: MatchedUnits, odd: BoolArray) -> _Shown:
+    """Return what annotators drew, without odd boxes."""
+    edges, of = edges_of(matched.data.annotations.bbox), matched.objects
+    n_all = np.bincount(of)
+    is_counted = ~odd | (np.bincount(of, ~odd) == 0)[of]
+    sum_all = _sums(of, edges, len(n_all))
+    if is_counted.all():
+        return _Shown(edges, of, n_all, sum_all, is_counted, n_all, sum_all)
+    n = np.bincount(of[is_counted], minlength=len(n_all))
+    counted = _sums(of[is_counted], edges[is_counted], len(n_all))
+    return _Shown(edges, of, n_all, sum_all, is_counted, n, counted)
+
+
+def _sums(of: IndexArray, edges: FloatArray, n_objects: int) -> FloatArray:
+    return np.column_stack([sum_by(of, edge, n_objects) for edge in edges.T])
+
+
 @remembered
 def parts(matched: MatchedUnits) -> Parts:
-    """Return which objects were split or merged, and by whom."""
-    of = matched.objects
-    edges = edges_of(matched.data.annotations.bbox)
-    n_drawn = np.bincount(of)
-    sums = np.column_stack([sum_by(of, edge, len(n_drawn)) for edge in edges.T])
-    odd = _odd_boxes(matched, sums / n_drawn[:, None])
+    """Return which objects were split or merged, and by whom.
+
+    A second look leaves parts, and boxes around several objects, out of what the others drew.
+    """
+    found = _parts(matched, np.zeros(len(matched.objects), np.bool_))
+    return _parts(matched, found.odd_boxes) if len(found.part) else found
+
+
+def _parts(matched: MatchedUnits, known: BoolArray) -> Parts:
+    """Return parts in the images of boxes that are known as odd, or in all if there are none."""
+    shown = _shown(matched, known)
+    odd = _odd_boxes(matched, shown, known)
     found = [
-        nested_pairs(odd, few, places, edges, sums[of[places]], n_drawn[of[places]])
+        nested_pairs(odd, few, places, shown.edges[places], shown.by_others(places))
         for few, places in _compared(matched, odd)
     ]
     pairs = joined_pairs([*found, no_pairs()])
     pairs = pairs.take(accepted_pairs(pairs, odd.is_merge))
     is_merge = odd.is_merge[pairs.odd]
-    odd_boxes = np.zeros(len(of), np.bool_)
+    odd_boxes = np.zeros(len(known), np.bool_)
     odd_boxes[pairs.box] = True
     odd_boxes[odd.annotation[pairs.odd[~is_merge]]] = True
     return Parts(
         part=odd.object[pairs.odd],
-        whole=np.where(np.isnan(pairs.other[:, 0]), -1, of[pairs.box]),
+        whole=np.where(np.isnan(pairs.other[:, 0]), -1, matched.objects[pairs.box]),
         annotator=odd.annotator[pairs.odd],
         box=pairs.box,
         is_merge=is_merge,
@@ -77,21 +134,23 @@ def parts(matched: MatchedUnits) -> Parts:
     )
 
 
-def _odd_boxes(matched: MatchedUnits, means: FloatArray) -> OddBoxes:
+def _odd_boxes(matched: MatchedUnits, shown: _Shown, known: BoolArray) -> OddBoxes:
     """Return boxes that few drew, and the mean boxes of objects that somebody did not draw."""
     cells = object_cells(matched)
     drawn, n_asked = cells.drawn, cells.n_others + 1
     n_drawn = cells.n_others_drew + drawn
-    missed = np.flatnonzero(~drawn & (2 * n_drawn >= n_asked))
-    extra = np.flatnonzero(drawn & (2 * n_drawn <= n_asked))
-    edges = edges_of(matched.data.annotations.bbox)
+    has_parts = np.zeros(len(matched.data.image_names), np.bool_)
+    has_parts[matched.data.annotations.image[known]] = True
+    looked_at = has_parts[cells.image] | ~known.any()
+    missed = np.flatnonzero(looked_at & ~drawn & (2 * n_drawn >= n_asked))
+    extra = np.flatnonzero(looked_at & drawn & (2 * n_drawn <= n_asked))
     both = np.concatenate([missed, extra])
     return OddBoxes(
         cells.object[both],
         cells.image[both].astype(np.int64),
         cells.annotator[both].astype(np.int64),
         cells.annotation[both],
-        np.concatenate([means[cells.object[missed]], edges[cells.annotation[extra]]]),
+        np.concatenate([shown.means(cells.object[missed]), shown.edges[cells.annotation[extra]]]),
     )
 
 

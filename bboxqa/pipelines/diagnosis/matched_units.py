@@ -7,6 +7,7 @@ import numpy as np
 from bboxqa.core.arrays import IntArray, run_starts
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.types import Progress
+from bboxqa.diagnostics.disagreement.second_boxes import with_second_boxes_apart
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
 from bboxqa.matching.match import match
 from bboxqa.matching.objects import loose_objects
@@ -54,7 +55,7 @@ def matched_units(
     units = match(annotations, pairs, settings.matcher, threshold, category_lenient=lenient)
     twice = own.take(own.similarity >= threshold - TOLERANCE)
     home = loose_objects(annotations, units, near)[units.unit]
-    return MatchedUnits(
+    found = MatchedUnits(
         data=part.data,
         units=units,
         reliability=reliability_of(part, units, settings),
@@ -70,6 +71,7 @@ def matched_units(
         bootstrap=settings.bootstrap,
         seed=settings.seed,
     )
+    return with_second_boxes_apart(found)
 
 
 def _compared(

@@ -11,6 +11,7 @@ from bboxqa.agreement.counts.object_counts import ratio
 from bboxqa.agreement.counts.unit_counts import unit_counts
 from bboxqa.agreement.objects.meaning import has_meaning
 from bboxqa.core.arrays import IndexArray
+from bboxqa.core.text import count
 from bboxqa.diagnostics.annotators.copies import copied_groups
 from bboxqa.diagnostics.annotators.independent import assigned_to
 from bboxqa.diagnostics.annotators.pair_sums import pair_sums
@@ -212,11 +213,16 @@ def _drawn_twice(part: ThresholdResult, tables: Mapping[str, Table]) -> Iterator
     what, value, _ = _leading(part)
     gain = table["f1_gain" if what == "F1" else "alpha_gain"]
     twice = (table["kind"] == KINDS[Kind.TWICE]) & (gain >= _LEAST_GAIN)
+    # Where annotators copied each other, only what they drew on their own is counted.
+    boxes = {row["annotator"]: row for row in tables["boxes_per_object"].records()}
     for place in np.flatnonzero(twice).tolist():
-        yield (
-            f"{table['annotator'][place]} drew {int(table['n_objects'][place]):,} objects twice: "
-            f"drawn once, {what} would be {value + gain[place]:.2f} and not {value:.2f}"
-        )
+        name = table["annotator"][place]
+        n_twice, n = boxes[name]["n_twice"], boxes[name]["n"]
+        if n_twice:
+            yield (
+                f"{name} drew {n_twice:,} of {count(n, 'object')} twice: drawn once, {what} would "
+                f"be {value + gain[place]:.2f} and not {value:.2f}"
+            )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

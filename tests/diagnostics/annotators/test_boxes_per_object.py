@@ -1,5 +1,7 @@
 """Who draws objects twice, splits or merges them; and nobody misses anything because of it."""
 
+from collections import Counter
+
 import pytest
 from support.datasets import dataset
 
@@ -90,3 +92,67 @@ def test_a_box_around_two_distant_objects_is_one_of_both():
     split = decomposition(matched).records()[4]
     # Repaired, the third draws both: five boxes with 2 matched pairs become six with all six.
     assert (split["n_any"], split["f1_gain"]) == (2, pytest.approx(1 - 2 * 2 / (2 * 5)))
+
+
+def n_true(document, name, error):
+    """How many objects an annotator drew in several boxes, or in a box with another one."""
+    own = [each for each in document["annotations"] if each["annotator"] == name]
+    if error.startswith("merge"):
+        return 2 * sum("merged_id" in each for each in own)
+    return sum(n > 1 for n in Counter(each["true_id"] for each in own).values())
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "n_annotators"),
+    [
+        ("duplicate=0.2", "split=0.2", 3),
+        ("duplicate=0.2", "split=0.2", 4),
+        ("split=0.2", "merge=0.2", 3),
+        ("merge=0.2", "duplicate=0.2", 4),
+        # Of three annotators, two who agree are most.
+        ("split=0.2", "split=0.2", 4),
+        ("duplicate=0.2", "duplicate=0.2", 4),
+    ],
+)
+def test_errors_of_two_are_no_misses_of_others(first, second, n_annotators):
+    errors = {"p*": "jitter=3%", "p01": first, "p02": second}
+    document = simulate(images=30, annotators=n_annotators, errors=errors, seed=2).document()
+    matched = matched_of(read_coco(document))
+    columns = {"duplicate": "n_twice", "split": "n_split", "merge": "n_merged"}
+    found = boxes_per_object(matched).records()
+    for row in found:
+        error = {"p01": first, "p02": second}.get(row["annotator"], "")
+        for kind, column in columns.items():
+            expected = n_true(document, row["annotator"], kind) if kind in error else 0
+            assert row[column] == expected, (row["annotator"], column)
+    rates = annotators(matched).records()
+    assert [(row["n_missed"], row["n_extra"]) for row in rates] == [(0, 0)] * n_annotators
+    twice = {
+        row["annotator"]: row["n_objects"]
+        for row in decomposition_by_annotator(matched).records()
+        if row["kind"] == KINDS[Kind.TWICE]
+    }
+    assert twice == {row["annotator"]: row["n_twice"] for row in found if row["n_twice"]}
+
+
+def test_a_second_box_that_matches_a_half_is_nothing_that_others_missed():
+    """The first drew 40 × 10 twice, the second its left 24 and its right 16 px, the third once.
+
+    The second box, 38 px wide, matches the left half best: IoU 24 / 38 = 0.63.
+    """
+    rows = [(0, 0, 0, (0, 0, 40, 10)), (0, 0, 0, (0, 0, 38, 10)), (0, 1, 0, (0, 0, 24, 10)),
+            (0, 1, 0, (24, 0, 16, 10)), (0, 2, 0, (0, 0, 40, 10))]  # fmt: skip
+    matched = matched_of(dataset(rows))
+    assert matched.units.unit.tolist() == [0, 1, 1, 2, 0]
+    found = boxes_per_object(matched)
+    assert found["n_twice"].tolist() == [1, 0, 0]
+    assert found["n_split"].tolist() == [0, 1, 0]
+    assert annotators(matched)["n_missed"].tolist() == [0, 0, 0]
+    table = decomposition(matched)
+    assert table["n_any"].tolist() == [0, 0, 0, 0, 1, 1]
+    # Two pairs match among five boxes. Without halves, all three of the whole do, and the second
+    # box is left; without the second box, one pair of four boxes matches.
+    before = 2 * 2 / (2 * 5)
+    assert table["f1_gain"][4:].tolist() == pytest.approx(
+        [2 * 3 / (2 * 4) - before, 2 * 1 / (2 * 4) - before]
+    )

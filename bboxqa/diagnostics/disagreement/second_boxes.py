@@ -1,0 +1,171 @@
+"""Objects that are second boxes and parts of another one, drawn for different reasons."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from bboxqa.core.arrays import BoolArray, IndexArray, frozen_arrays, rows, sum_by
+from bboxqa.diagnostics.annotators.object_cells import edges_of
+from bboxqa.diagnostics.disagreement.drawn_objects import (
+    DrawnObjects,
+    drawn_objects,
+    object_ranks,
+)
+from bboxqa.diagnostics.disagreement.nested_boxes import OddBoxes, accepted_pairs, nested_pairs
+from bboxqa.diagnostics.disagreement.parts import parts
+from bboxqa.model.units import MatchedUnits
+
+
+@frozen_arrays
+class _Beside:
+    """P pairs of objects that overlap, both of several annotators, and the B boxes of the first."""
+
+    small: IndexArray
+    large: IndexArray
+    """(P,) int64. The object that fewer drew, and the other one."""
+    pair: IndexArray
+    box: IndexArray
+    """(B,) int64. The pair and the annotation of each box of a small object."""
+    other: IndexArray
+    """(B,) int64. What its annotator drew of the large object; -1 for nothing."""
+
+    def count(self, which: BoolArray) -> IndexArray:
+        """Return how many boxes of each pair are some, (P,)."""
+        return np.bincount(self.pair[which], minlength=len(self.small))
+
+
+def with_second_boxes_apart(matched: MatchedUnits) -> MatchedUnits:
+    """Return units where second boxes and parts that match by chance are no object together.
+
+    One annotator may draw an object twice, and another one in halves, so that the second box
+    matches a half. It takes more than half of the annotators, for one and the same reason, to make
+    such boxes an object that the others miss. Otherwise each of them becomes an object of its own,
+    which `kinds.disagreements` counts with the one that it lies in, and single boxes of others that
+    match them become part of that one.
+    """
+    objects = drawn_objects(matched)
+    beside = _beside(matched, objects)
+    shared = beside.other >= 0
+    twice, part = shared & _are_twice(matched, beside), shared & _are_parts(matched, beside)
+    part &= ~twice
+    known = beside.count(twice | part)
+    around = _are_around(matched, beside, ~shared & (known > 0)[beside.pair])
+    single = ~shared & ~around
+    apart = (known > 0) & (beside.count(shared & ~twice & ~part) == 0)
+    for reason in (twice, part, around):
+        apart &= 2 * beside.count(reason) <= objects.n_asked[beside.small]
+    apart &= beside.count(single & ~_overlap(matched, beside, single)) == 0
+    taken = _taken(matched, beside, apart, single)
+    if not taken.any():
+        return matched
+    of = objects.of.copy()
+    moved, own = (np.flatnonzero(taken[beside.pair] & which) for which in (single, ~single))
+    of[beside.box[moved]] = beside.large[beside.pair[moved]]
+    of[beside.box[own]] = len(objects) + np.arange(len(own))
+    numbers = np.unique(of, return_inverse=True)[1]
+    return replace(matched, objects=numbers.astype(np.int64, copy=False))
+
+
+def _taken(
+    matched: MatchedUnits, beside: _Beside, apart: BoolArray, single: BoolArray
+) -> BoolArray:
+    """Return which pairs are resolved, (P,): one of each small object, none of others' large ones.
+
+    Of several, the one whose large object most drew. An annotator may not appear twice in it.
+    """
+    rank = object_ranks(matched)
+    chosen = np.flatnonzero(apart & ~np.isin(beside.large, beside.small[apart]))
+    chosen = chosen[np.lexsort((rank[beside.large[chosen]], beside.small[chosen]))]
+    chosen = chosen[np.unique(beside.small[chosen], return_index=True)[1]]
+    moves = beside.count(single)[chosen] > 0
+    movers = chosen[moves][np.argsort(rank[beside.small[chosen[moves]]])]
+    movers = movers[np.unique(beside.large[movers], return_index=True)[1]]
+    taken = np.zeros(len(apart), np.bool_)
+    taken[chosen[~moves]] = True
+    taken[movers] = True
+    return taken
+
+
+def _beside(matched: MatchedUnits, objects: DrawnObjects) -> _Beside:
+    """Return objects of several annotators that overlap, loosely at least."""
+    rank, (left, right) = object_ranks(matched), _overlapping(matched)
+    one, other = objects.of[left], objects.of[right]
+    several = np.flatnonzero((objects.n_drawn[one] > 1) & (objects.n_drawn[other] > 1))
+    one, other = one[several], other[several]
+    swap = rank[one] < rank[other]
+    key = np.where(swap, other, one) * len(objects) + np.where(swap, one, other)
+    small, large = np.divmod(np.unique(key), max(len(objects), 1))
+    starts = np.cumsum(objects.n_drawn) - objects.n_drawn
+    place, offsets = rows(starts[small], starts[small] + objects.n_drawn[small])
+    pair = np.repeat(np.arange(len(small)), np.diff(offsets))
+    n_annotators = len(matched.data.annotator_names)
+    author = objects.key[place] - small[pair] * n_annotators
+    other = objects.annotation(large[pair] * n_annotators + author)
+    return _Beside(small, large, pair, objects.by_key[place], other)
+
+
+def _overlapping(matched: MatchedUnits) -> tuple[IndexArray, IndexArray]:
+    """Return the annotations of each pair of two objects."""
+    pairs = matched.near, matched.own
+    left, right = (
+        np.concatenate([getattr(each, side) for each in pairs]) for side in ("left", "right")
+    )
+    apart = np.flatnonzero(matched.objects[left] != matched.objects[right])
+    return left[apart], right[apart]
+
+
+def _are_twice(matched: MatchedUnits, beside: _Beside) -> BoolArray:
+    """Return which boxes match what their annotators drew of the large object, (B,)."""
+    low, high = np.minimum(beside.box, beside.other), np.maximum(beside.box, beside.other)
+    n = len(matched.objects)
+    result: BoolArray = np.isin(low * n + high, matched.own.left * n + matched.own.right)
+    return result
+
+
+def _are_parts(matched: MatchedUnits, beside: _Beside) -> BoolArray:
+    """Return which boxes are parts of the large object, beside those that it has, (B,).
+
+    Its size is the mean of those who drew one box of both objects, or matching ones.
+    """
+    edges, of = edges_of(matched.data.annotations.bbox), matched.objects
+    is_part = (beside.other >= 0) & ~_are_twice(matched, beside)
+    n_drawn = np.bincount(of)
+    left_out = beside.other[is_part]
+    n = n_drawn[beside.large] - beside.count(is_part)
+    wholes = []
+    for edge in edges.T:
+        total = sum_by(of, edge, len(n_drawn))[beside.large]
+        total -= np.bincount(beside.pair[is_part], edge[left_out], len(n))
+        wholes.append(np.where(n > 0, total, np.nan) / np.maximum(n, 1))
+    whole = np.column_stack(wholes)[beside.pair[is_part]]
+    box, result = beside.box[is_part], np.zeros(len(is_part), np.bool_)
+    annotations = matched.data.annotations
+    odd = OddBoxes(
+        of[box],
+        annotations.image[box].astype(np.int64),
+        annotations.annotator[box].astype(np.int64),
+        box,
+        edges[box],
+    )
+    pairs = nested_pairs(odd, np.arange(len(box)), left_out, edges[left_out], whole)
+    result[np.flatnonzero(is_part)[pairs.odd[accepted_pairs(pairs, odd.is_merge)]]] = True
+    return result
+
+
+def _are_around(matched: MatchedUnits, beside: _Beside, possible: BoolArray) -> BoolArray:
+    """Return which boxes are around several objects, (B,)."""
+    result = np.zeros(len(possible), np.bool_)
+    if possible.any():
+        found = parts(matched)
+        result[possible] = np.isin(beside.box[possible], found.box[found.is_merge])
+    return result
+
+
+def _overlap(matched: MatchedUnits, beside: _Beside, single: BoolArray) -> BoolArray:
+    """Return which boxes overlap what others drew of the large object, (B,)."""
+    left, right = _overlapping(matched)
+    of, n = matched.objects, int(matched.objects.max(initial=0)) + 1
+    wanted = np.where(single, beside.box * n + beside.large[beside.pair], -1)
+    known = np.concatenate([left * n + of[right], right * n + of[left]])
+    result: BoolArray = np.isin(wanted, known)
+    return result
