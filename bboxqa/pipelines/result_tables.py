@@ -12,6 +12,7 @@ from bboxqa.model.annotations import Dataset
 from bboxqa.model.reliability import Cell, Coincidences, ReliabilityData
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Categorical, Column, Table
+from bboxqa.model.threshold_result import Interval
 from bboxqa.model.units import UnitTable
 
 _NO_MEANING = "no meaning: more than 90 % of the annotations are of one category"
@@ -60,11 +61,13 @@ def category_table(
     counted: Coincidences,
     interval: FloatArray,
     objects: ObjectSums,
+    of_all: Interval,
     missing: str,
 ) -> Table:
     """Return alpha of each category that occurs, against the rest.
 
     `counted` and `interval`, (K + 1, 2) float64, are of the K categories and of what is missing.
+    `of_all` is the interval of F1 of all annotations, which is that of the only category.
     """
     n_categories = len(data.category_names)
     alpha, marginal = alpha_per_category(counted)
@@ -73,6 +76,8 @@ def category_table(
     drawn = np.bincount(data.annotations.category, minlength=n_categories)
     shown = np.flatnonzero(drawn)
     of_f1 = category_f1_intervals(data.annotations, units, data.assigned, n_categories)
+    if len(shown) == 1:
+        of_f1[shown] = of_all
     return Table(
         {
             "category": Categorical(shown.astype(np.int32), data.category_names),
@@ -88,14 +93,24 @@ def category_table(
 
 
 def pair_table(
-    data: Dataset, units: UnitTable, counts: PairCounts, objects: ObjectCounts, missing: str
+    data: Dataset,
+    units: UnitTable,
+    counts: PairCounts,
+    objects: ObjectCounts,
+    of_all: Interval,
+    missing: str,
 ) -> Table:
-    """Return alpha of each pair of annotators who share an image."""
+    """Return alpha of each pair of annotators who share an image.
+
+    `of_all` is the interval of F1 of all annotators, which is that of the only pair.
+    """
     names = data.annotator_names
     first, second, alpha, n_units = alpha_per_pair(counts)
     alpha, status = _with_meaning(alpha, pairs_with_meaning(counts) | (missing == "ignore"))
     rows = np.searchsorted(objects.pair, counts.unit_pair)
     of_f1 = pair_f1_intervals(data.annotations, units, data.assigned, objects.pair)
+    if len(rows) == 1:
+        of_f1[rows] = of_all
     return Table(
         {
             "annotator_1": Categorical(first, names),

@@ -273,6 +273,7 @@ def _tables(
     costs = alpha_costs(found) if has_meaning else f1_costs(objects.images)
     unknown = np.full((found.n_values, 2), nan)
     of_categories = intervals.get("categories", unknown)[:, :2]
+    of_all = _interval(intervals, "f1")
     return {
         "images": image_table(
             data,
@@ -284,7 +285,7 @@ def _tables(
             has_meaning=sums.has_meaning & has_meaning,
         ),
         "categories": category_table(
-            data, units, found, of_categories, objects.categories, settings.missing
+            data, units, found, of_categories, objects.categories, of_all, settings.missing
         ),
-        "pairs": pair_table(data, units, counted.pairs[index], objects, settings.missing),
+        "pairs": pair_table(data, units, counted.pairs[index], objects, of_all, settings.missing),
     }

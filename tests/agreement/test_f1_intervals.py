@@ -1,12 +1,15 @@
 """Intervals of the F1 of categories and pairs, against sums over images one by one."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 import pytest
 from scipy.special import stdtrit
+from support.datasets import dataset
 from support.matched import matched, random_data
 
+import bboxqa
 from bboxqa.agreement.counts import object_counts
 from bboxqa.agreement.objects.f1_intervals import category_f1_intervals, pair_f1_intervals
 
@@ -19,9 +22,9 @@ def expected(matched_pairs, possible):
     m, p = matched_pairs[kept], possible[kept]
     f1, n = m.sum() / p.sum(), len(m)
     error = np.sqrt(((m - f1 * p) ** 2).sum() * n / (n - 1)) / p.sum()
-    # Symmetric on the scale of Fisher's z.
-    reach = stdtrit(n - 1, 0.975) * error / (1 - f1**2)
-    return tuple(np.tanh(np.arctanh(f1) + reach * side) for side in (-1, 1))
+    # Symmetric on the scale of log odds.
+    reach = stdtrit(n - 1, 0.975) * error / (f1 * (1 - f1))
+    return tuple(1 / (1 + np.exp(-np.log(f1 / (1 - f1)) - reach * side)) for side in (-1, 1))
 
 
 def units_of_images():
@@ -69,3 +72,24 @@ def test_none_with_few_images_and_where_all_agree():
     data = matched(random_data(6, n_annotators=2, n_images=6, everyone=True))
     found = pair_f1_intervals(data.data.annotations, data.units, data.data.assigned, np.array([1]))
     assert np.isnan(found).all()
+
+
+def test_a_low_f1_has_an_interval_of_shares():
+    """1 of 12 objects, one in an image, was drawn by the other one, too."""
+    rows = [(image, 0, 0, (10, 10, 20, 20)) for image in range(12)]
+    units = matched(dataset([*rows, (0, 1, 0, (10, 10, 20, 20))], n_annotators=2))
+    annotations, assigned = units.data.annotations, units.data.assigned
+    for found in (
+        category_f1_intervals(annotations, units.units, assigned, 1),
+        pair_f1_intervals(annotations, units.units, assigned, np.array([1])),
+    ):
+        low, high = found[0]
+        assert 0 < low < 1 / 6.5 < high < 1
+
+
+def test_the_only_pair_and_category_have_the_interval_of_existence():
+    data = random_data(3, n_annotators=2, n_images=30)
+    one = replace(data.annotations, category=np.zeros(len(data.annotations), np.int32))
+    part = bboxqa.agree(replace(data, annotations=one), bootstrap=100).thresholds[0]
+    for table in (part.pairs, part.categories):
+        assert (table["f1_low"][0], table["f1_high"][0]) == part.existence.interval

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from bboxqa.agreement.counts.object_counts import image_chunks, ratio
-from bboxqa.agreement.uncertainty.linear import FEWEST, fisher_interval
+from bboxqa.agreement.uncertainty.linear import FEWEST, NO_ERROR
+from bboxqa.agreement.uncertainty.resampling import LEVEL
 from bboxqa.core.arrays import (
     BoolArray,
     FloatArray,
@@ -46,7 +47,22 @@ class _ImageSquares:
         # Rounding leaves a residue where all images have the same F1.
         residual[residual < 1e-12 * matched_2] = 0
         error = np.sqrt(ratio(residual * n_images, n_images - 1.0)) / possible
-        return fisher_interval(f1, error, n_images - 1)
+        return _share_interval(f1, error, n_images - 1)
+
+
+def _share_interval(share: FloatArray, error: FloatArray, freedom: FloatArray) -> FloatArray:
+    """Return 95 % intervals of shares from standard errors, (N, 2), within 0 and 1.
+
+    They are symmetric on the scale of log odds: logit θ ± t · error / (θ (1 − θ)).
+    """
+    from scipy.special import expit, logit, stdtrit
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        reach = stdtrit(freedom, (1 + LEVEL) / 2) * error / (share * (1 - share))
+        bounds: FloatArray = expit(np.stack([logit(share) - reach, logit(share) + reach], axis=1))
+    known = (error > NO_ERROR) & (share > 0) & (share < 1) & (freedom > FEWEST - 1.5)
+    bounds[~known] = np.nan
+    return bounds
 
 
 def category_f1_intervals(
