@@ -33,17 +33,18 @@ def close(found, expected):
     return found == expected
 
 
-@pytest.mark.parametrize("unsafe", [False, True])
 @pytest.mark.parametrize("name", DEFECTS)
-def test_a_fix_restores_what_was_right_and_changes_nothing_else(name, unsafe):
+def test_a_fix_restores_what_was_right_and_changes_nothing_else(name):
     defect = DEFECTS[name]
     right, wrong = (ORIGINALS[defect.original]() for _ in range(2))
     defect.change(wrong)
-    mended = fixed(wrong, unsafe=unsafe)
-    for part in LISTS:
-        for before, now, truth in zip(wrong[part], mended[part], right[part], strict=True):
-            changed = {key for key in now if now[key] != before.get(key)}
-            assert all(close(now[key], truth[key]) for key in changed)
+    read = document_of(json.dumps(wrong))
+    for unsafe in (False, True):
+        mended = fixed(read, unsafe=unsafe)
+        for part in LISTS:
+            for before, now, truth in zip(wrong[part], mended[part], right[part], strict=True):
+                changed = {key for key in now if now[key] != before.get(key)}
+                assert all(close(now[key], truth[key]) for key in changed)
 
 
 @pytest.mark.parametrize("areas", ["of the boxes as written", "missing"])
@@ -102,10 +103,16 @@ def test_areas_stay_where_outlines_and_boxes_are_not_those_of_the_image(change, 
     assert fixed(document) == document
 
 
-@pytest.mark.parametrize("name", COMMITTED + REAL)
-def test_no_record_is_lost_and_safe_fixes_keep_masks_that_were_right(name):
-    document = marked(json.loads(data_file(name).read_bytes()))
-    mended = fixed(document)
+@pytest.fixture(scope="module", params=COMMITTED + REAL)
+def export(request):
+    """Return an export whose records are marked, and what `document_of` reads of it."""
+    document = marked(json.loads(data_file(request.param).read_bytes()))
+    return document, document_of(json.dumps(document))
+
+
+def test_no_record_is_lost_and_safe_fixes_keep_masks_that_were_right(export):
+    document, read = export
+    mended = fixed(read)
     # The only record that a safe fix removes is no class: the root of a Roboflow export.
     assert [part for part, record in lost(document, mended) if record.get("id") != 0] == []
     images = {str(image["id"]): image for image in document["images"]}
@@ -120,12 +127,11 @@ def test_no_record_is_lost_and_safe_fixes_keep_masks_that_were_right(name):
             assert after["area"] == pytest.approx(true, rel=0.03, abs=2)
 
 
-@pytest.mark.parametrize("name", COMMITTED + REAL)
-def test_unsafe_fixes_change_only_records_with_findings(name):
-    document = marked(json.loads(data_file(name).read_bytes()))
-    mended = fixed(document, unsafe=True)
+def test_unsafe_fixes_change_only_records_with_findings(export):
+    document, read = export
+    mended = fixed(read, unsafe=True)
     now = {record[MARK]: record for record in records(mended, "annotations")}
-    named = rows_of_fixable_findings(document)
+    named = rows_of_fixable_findings(read)
     for row, before in enumerate(records(document, "annotations")):
         if row not in named:
             kept = now[before[MARK]]
@@ -136,7 +142,7 @@ def test_unsafe_fixes_change_only_records_with_findings(name):
 def rows_of_fixable_findings(document):
     """Return the annotations that rules with a fix find something in."""
     result = set()
-    for rule, hits in apply(document_of(json.dumps(document)), ValidateSettings()):
+    for rule, hits in apply(document, ValidateSettings()):
         if rule.fix and hits.name == "annotations":
             result.update(hits.rows.tolist())
         for place in range(len(hits) if rule.fix else 0):
@@ -166,13 +172,11 @@ def normalised_outline(annotation, image):
 def test_boxes_are_not_fitted_to_outlines_that_leave_the_image(change, step):
     document = ORIGINALS["polygons"]()
     of_some(change, step)(document)
-    (found,) = [
-        finding for finding in report_of(json.dumps(document)).findings
-        if finding.code in ("B005", "B013")
-    ]  # fmt: skip
+    read = document_of(json.dumps(document))
+    (found,) = [finding for finding in report_of(read).findings if finding.code in ("B005", "B013")]
     assert ", unless their outlines are wrong: " in found.message
     boxes = [annotation["bbox"] for annotation in document["annotations"]]
-    mended = fixed(document, unsafe=True)["annotations"]
+    mended = fixed(read, unsafe=True)["annotations"]
     assert [annotation["bbox"] for annotation in mended] == boxes
 
 
@@ -217,10 +221,11 @@ def areas_of_boxes_times_4(annotation, _image):
 def test_areas_that_differ_by_one_factor_are_kept(original, change, words, step):
     document = ORIGINALS[original]()
     of_some(change, step)(document)
-    found = report_of(json.dumps(document), select=("B011",)).findings
+    read = document_of(json.dumps(document))
+    found = report_of(read, select=("B011",)).findings
     assert [words in finding.message for finding in found] == [True]
     areas = [annotation["area"] for annotation in document["annotations"]]
-    assert [annotation["area"] for annotation in fixed(document)["annotations"]] == areas
+    assert [annotation["area"] for annotation in fixed(read)["annotations"]] == areas
 
 
 def test_areas_of_an_image_that_differ_by_one_factor_are_kept():
@@ -256,10 +261,11 @@ def test_boxes_inside_their_images_are_not_fitted_to_smaller_outlines_or_areas(
 ):
     document = ORIGINALS[original]()
     of_some(change, step)(document)
-    (found,) = report_of(json.dumps(document)).findings
+    read = document_of(json.dumps(document))
+    (found,) = report_of(read).findings
     assert found.code == "B013"
     assert f", unless their {beside} are wrong, as boxes lie inside their images: " in found.message
-    assert fixed(document, unsafe=True) == document
+    assert fixed(read, unsafe=True) == document
 
 
 @pytest.mark.parametrize("step", [EVERY, FOURTH])

@@ -56,17 +56,18 @@ def test_each_defect_is_found_with_its_code(code):
 @pytest.mark.parametrize("code", [code for code in MUTATIONS if RULES[code].fix])
 def test_fixes_of_mutants_leave_no_new_finding_and_end(code):
     for seed in seeds(code)[:3]:
-        broken = mutant(code, seed)
-        done = [fix(document_of(broken), ValidateSettings(), unsafe=each) for each in (False, True)]
+        broken = document_of(mutant(code, seed))
+        done = [fix(broken, ValidateSettings(), unsafe=each) for each in (False, True)]
         # Many a safe fix is the unsafe one as well.
         different = {bytes(once.text): (once, unsafe) for unsafe, once in enumerate(done)}
         for mended, (once, unsafe) in different.items():
-            after = report_of(mended)
+            read = document_of(mended)
+            after = report_of(read)
             loud = {found for found in after.counts if RULES[found].severity != "info"}
             new = loud - codes_of_mutant(code, seed)
             assert not new, (seed, [change.pointer for change in once.changes])
             assert not [finding for finding in after.findings if finding.fix == "safe"], seed
-            assert not fix(document_of(mended), ValidateSettings(), unsafe=bool(unsafe)).changes
+            assert not fix(read, ValidateSettings(), unsafe=bool(unsafe)).changes
 
 
 @pytest.mark.parametrize("seed", range(10 * SEEDS))
@@ -87,9 +88,9 @@ def test_bytes_at_random_never_stop_it(seed):
         else:
             other = int(rng.integers(len(raw)))
             raw[place:place] = raw[other : other + 40]
-    report = report_of(bytes(raw))
-    assert report.files
-    fix(document_of(bytes(raw)), ValidateSettings(), unsafe=True)
+    read = document_of(bytes(raw))
+    assert report_of(read).files
+    fix(read, ValidateSettings(), unsafe=True)
 
 
 # About numbers as ids.

@@ -15,8 +15,9 @@ LISTS = ("images", "categories", "annotations")
 
 
 def fixed(document, *, unsafe=False):
-    """Return a document after all its fixes."""
-    text = fix(document_of(json.dumps(document)), ValidateSettings(), unsafe=unsafe).text
+    """Return a document after all its fixes, as it is or read by `document_of`."""
+    content = json.dumps(document) if isinstance(document, dict) else document
+    text = fix(document_of(content), ValidateSettings(), unsafe=unsafe).text
     return json.loads(bytes(text))
 
 

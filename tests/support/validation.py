@@ -32,7 +32,9 @@ def whole_file(example):
 
 
 def document_of(content, name="export.json", disk=None):
-    """Return a document of bytes, of text, or of an example of a rule."""
+    """Return a document of bytes, of text, or of an example of a rule; a document as it is."""
+    if isinstance(content, Document):
+        return content
     if isinstance(content, Files):
         path = Path(mkdtemp(dir=_FOLDER.name), name)
         for below, text in content.items():

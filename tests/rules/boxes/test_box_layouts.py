@@ -24,6 +24,12 @@ NEED_AREAS_IN_PART = {"thousandths of the image (0 to 1000)", "x, y, width, heig
 NEED_OUTLINES_IN_PART = {"centre-x, centre-y, width, height"}
 
 
+def written(*args, **more):
+    """Return the document of a layout, read once for all that looks at it, and the true boxes."""
+    content, truth = document(*args, **more)
+    return document_of(content), truth
+
+
 def the_layout(content):
     """Return the only finding about layouts, and the codes of all others."""
     report = report_of(content)
@@ -44,7 +50,7 @@ PARTS = {"all": slice(None), "a block": slice(20, 32), "scattered": slice(0, 60,
 @pytest.mark.parametrize("layout", WRITTEN)
 def test_outlines_tell_every_layout_in_any_part_of_the_images(layout, part):
     code, write = WRITTEN[layout]
-    content, truth = document(write, part=PARTS[part])
+    content, truth = written(write, part=PARTS[part])
     found, others = the_layout(content)
     where = "" if part == "all" else " in 12 of 60 images"
     assert (found.code, found.severity) == (code, "error")
@@ -57,7 +63,7 @@ def test_outlines_tell_every_layout_in_any_part_of_the_images(layout, part):
 @pytest.mark.parametrize("layout", sorted(WRITTEN.keys() - NEED_OUTLINES - NEED_OUTLINES_IN_PART))
 def test_areas_tell_layouts_where_there_are_no_outlines(layout, part):
     code, write = WRITTEN[layout]
-    content, truth = document(write, outlines=False, part=PARTS[part])
+    content, truth = written(write, outlines=False, part=PARTS[part])
     found, others = the_layout(content)
     assert found.code == code
     assert f"look like {layout}: " in found.message
@@ -73,7 +79,7 @@ SIX, FOUR = slice(2, 3), slice(0, 1)
 @pytest.mark.parametrize("outlines", [True, False])
 @pytest.mark.parametrize("layout", CORNERS)
 def test_corners_in_a_single_image_are_found(layout, outlines):
-    content, truth = document(WRITTEN[layout][1], outlines=outlines, part=SIX)
+    content, truth = written(WRITTEN[layout][1], outlines=outlines, part=SIX)
     found, others = the_layout(content)
     assert found.message.startswith(f"boxes in 1 of 60 images look like {layout}: ")
     assert SYMPTOMS.isdisjoint(others)
@@ -94,7 +100,7 @@ def test_corners_in_a_single_image_are_found_only_in_five_boxes_that_all_fit(out
 @pytest.mark.parametrize("layout", sorted(WRITTEN.keys() - NEED_OUTLINES - NEED_AREAS))
 def test_images_tell_layouts_where_areas_follow_the_boxes(layout):
     code, write = WRITTEN[layout]
-    content, truth = document(write, outlines=False, areas=False)
+    content, truth = written(write, outlines=False, areas=False)
     found, others = the_layout(content)
     assert found.code == code
     assert f"look like {layout}: " in found.message
@@ -160,13 +166,14 @@ def test_boxes_that_extend_beyond_their_images_have_no_other_layout(seed):
 def test_the_layout_of_one_annotator_is_found_in_shared_images(layout, code, outlines):
     _, write = WRITTEN[layout]
     content = by_annotators(write, outlines=outlines)
-    found, others = the_layout(json.dumps(content))
+    read = document_of(json.dumps(content))
+    found, others = the_layout(read)
     assert found.code == code
     assert found.message.startswith(f'boxes by annotator "bob" look like {layout}: ')
     assert SYMPTOMS.isdisjoint(others)
     n_boxes = len(content["annotations"]) // 3
     assert found.count == n_boxes
-    changed = boxes_after(json.dumps(content))
+    changed = boxes_after(read)
     assert np.allclose(changed[n_boxes : 2 * n_boxes], changed[:n_boxes], atol=0.2)
 
 
