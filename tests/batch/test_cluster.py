@@ -139,6 +139,8 @@ def ports():
         **stores.variables(found),
         "PYTHONPATH": str(TESTS),
         "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "1",
+        # Workers that are replaced need not import all of Dask again.
+        "DASK_DISTRIBUTED__WORKER__MULTIPROCESSING_METHOD": "forkserver",
     }
     before = dict(os.environ)
     os.environ.update(values)
