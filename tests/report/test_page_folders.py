@@ -212,17 +212,19 @@ def test_report_of_a_saved_run_is_the_folder_of_agree(tmp_path):
     )  # fmt: skip
     assert done.returncode == 0
     assert f"Written: {tmp_path / 'one/index.html'}" in done.stdout
-    assert run("report", tmp_path / "run", "--split").returncode == 0
+    shutil.copytree(tmp_path / "one", tmp_path / "run/report")
+    with (tmp_path / "run/report/index.html").open("a") as earlier:
+        earlier.write("<!-- of an earlier run -->")
+    done = run("report", tmp_path / "run", "--split")
+    assert done.returncode == 2
+    assert "holds a page" in done.stderr
+    assert run("report", tmp_path / "run", "--split", "--force").returncode == 0
     files = names(tmp_path / "one")
     assert names(tmp_path / "run/report") == files
     for name in files:
         if (tmp_path / "one" / name).is_file():
             other = (tmp_path / "run/report" / name).read_bytes()
             assert other == (tmp_path / "one" / name).read_bytes()
-    done = run("report", tmp_path / "run", "--split")
-    assert done.returncode == 2
-    assert "holds a page" in done.stderr
-    assert run("report", tmp_path / "run", "--split", "--force").returncode == 0
 
 
 def test_findings_as_a_folder(tmp_path):
