@@ -47,11 +47,16 @@ def count_marks(records: Sequence[Annotation]) -> Counter[str]:
     return Counter(found)
 
 
+def is_machine(source: str) -> bool:
+    """Return whether the word under `source` says that a machine began an annotation."""
+    return source.lower() in _MACHINES
+
+
 def _mark(values: tuple[object, object, object]) -> str:
     """Return the key that says that a machine began an annotation; empty if none does."""
     machine, source, model = values
     if machine is True or machine == 1 or (isinstance(machine, str) and machine.lower() == "true"):
         return "machine"
-    if isinstance(source, str) and source.lower() in _MACHINES:
+    if isinstance(source, str) and is_machine(source):
         return "source"
     return "model" if isinstance(model, str) and model else ""

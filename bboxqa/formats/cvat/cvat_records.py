@@ -1,32 +1,19 @@
-"""From the elements of CVAT to COCO records."""
+"""From files of CVAT to COCO records."""
 
 from collections import Counter
 from collections.abc import Sequence
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.text import one_line
-from bboxqa.formats.annotations.records import whole_number
 from bboxqa.formats.cvat.cvat_notes import named_by, notes_of
-from bboxqa.formats.cvat.cvat_shapes import (
-    EmptyMaskError,
-    MaskError,
-    ShapeError,
-    UnknownSizeError,
-    shape_of,
-)
-from bboxqa.formats.cvat.jobs import Head, Job, head_of_file, size_of
-from bboxqa.formats.cvat.xml_elements import Element, elements_of
-from bboxqa.formats.document.origin import Where
+from bboxqa.formats.cvat.file_records import FileRecords
+from bboxqa.formats.cvat.plain_runs import PlainRun
+from bboxqa.formats.cvat.run_records import add_run
+from bboxqa.formats.cvat.xml_elements import elements_of
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.members import Member
 from bboxqa.formats.translation.translated import Add, Record, Translated, Wanted
 
 TITLE = "CVAT XML"
-UNLABELLED = "(no label)"
-"""The category of shapes without a label."""
-_UNNAMED = "(not named)"
-# Attributes of elements that say something more of a shape, where they are not 0.
-_MORE = ("occluded", "group_id", "z_order")
 
 
 def translate_members(members: Sequence[Member], add: Add, wanted: Wanted) -> Translated:
@@ -38,9 +25,13 @@ def translate_members(members: Sequence[Member], add: Add, wanted: Wanted) -> Tr
     tally: Counter[str] = Counter()
     images: dict[tuple[str, str], Record] = {}
     for member in members:
-        records = _Records(member, into, tally, images, wanted)
-        for element in elements_of(member, wanted.progress):
-            records.add(element)
+        records = FileRecords(member, into, tally, images, wanted)
+        as_columns = wanted.add_boxes
+        for found in elements_of(member, wanted.progress, runs=as_columns is not None):
+            if not isinstance(found, PlainRun):
+                records.add(found)
+            elif as_columns is not None:
+                add_run(records, found, as_columns)
         records.end()
     if not images:
         raise DatasetError(
@@ -56,207 +47,3 @@ def _name_images(images: dict[tuple[str, str], Record]) -> None:
     times = Counter(name for _, name in images)
     for (subset, name), record in images.items():
         record["file_name"] = f"{subset}/{name}" if times[name] > 1 and subset else name
-
-
-class _Records:
-    """Makes COCO records of one file."""
-
-    def __init__(
-        self,
-        member: Member,
-        into: Collector,
-        tally: Counter[str],
-        images: dict[tuple[str, str], Record],
-        wanted: Wanted,
-    ) -> None:
-        self._member = member.name
-        self._into = into
-        self._tally = tally
-        self._images = images
-        self._wanted = wanted
-        self._head = Head()
-        self._labels: set[str] = set()
-        self._apart: set[str] = set()
-        self._names_people = False
-        self._image: Record | None = None
-        self._shared: Record = {}
-        self._track: Element | None = None
-        self._job: Job | None = None
-        self._times: Counter[tuple[int, str]] = Counter()
-        self._n_images = 0
-        self._n_tracks = 0
-
-    def add(self, element: Element) -> None:
-        """Add what an element says."""
-        name = element.name
-        if name == "image":
-            self._begin_image(element)
-        elif name == "track":
-            self._begin_track(element)
-        elif name == "meta":
-            self._begin_file(element)
-        elif element.parent is not None and element.parent.name == "image":
-            if self._image is not None:
-                self._add_shape(element, element.values.get("label"), self._image, self._shared)
-        elif element.parent is not None and element.parent.name == "track":
-            self._add_frame(element)
-
-    def _where(self, element: Element | Job) -> Where:
-        return Where(self._member, element.line)
-
-    def _begin_file(self, meta: Element) -> None:
-        self._head = head_of_file(meta)
-        self._labels = {name for name, _ in self._head.labels}
-        self._names_people = any(job.person for job in self._head.jobs)
-        for job in self._head.jobs:
-            self._tally["assignee" if job.assignee else "owner" if job.owner else "nobody"] += 1
-            if not job.assignee:
-                owner = f"its owner {job.owner} counts as its annotator"
-                problem = owner if job.owner else "it has no owner either"
-                message = f"{job.label}: has no assignee; {problem}"
-                self._into.defect("T040", message, self._where(job))
-
-    def _annotator(self) -> str:
-        person = "" if self._job is None else self._job.person
-        return person or (_UNNAMED if self._names_people else "")
-
-    def _image_record(self, subset: str, name: str, where: Where) -> Record:
-        record = self._into.image((subset, name), where)
-        self._images[subset, name] = record
-        return record
-
-    def _begin_image(self, element: Element) -> None:
-        values = element.values
-        self._n_images += 1
-        self._job = self._head.job_of(values)
-        name = values.get("name") or f"(id {values.get('id', '')})"
-        where = self._where(element)
-        image = self._image_record(values.get("subset", ""), name, where)
-        size = size_of(values.get("width"), values.get("height"))
-        if size is not None:
-            known = (image.setdefault("width", size[0]), image.setdefault("height", size[1]))
-            if known != size:
-                problem = f"image {one_line(name)}: is {size[0]} × {size[1]}"
-                other = f"another element says {known[0]} × {known[1]}"
-                self._into.defect("T010", f"{problem}; {other}", where)
-        annotator = self._annotator()
-        self._times[image["id"], annotator] += 1
-        number = self._times[image["id"], annotator]
-        if number > 1 and not self._wanted.sessions:
-            self._tally["again"] += 1
-            who = one_line(annotator) or "the annotator"
-            problem = f"image {one_line(name)}: {who} annotated it {number} times"
-            self._into.defect("T007", f"{problem}; the first counts", where)
-            self._image = None
-            return
-        self._image = image
-        self._shared = self._asked(image, annotator, number)
-
-    def _asked(self, image: Record, annotator: str, number: int = 1) -> Record:
-        """Note that an annotator was asked about an image; return keys of their annotations."""
-        shared = {"image_id": image["id"]}
-        if annotator:
-            shared["annotator"] = annotator
-            if annotator not in image["annotators"]:
-                image["annotators"].append(annotator)
-        if self._wanted.sessions:
-            shared["session"] = str(number)
-        return shared
-
-    def _begin_track(self, element: Element) -> None:
-        self._n_tracks += 1
-        self._track = element
-        self._job = self._head.job_of(element.values)
-
-    def _add_frame(self, element: Element) -> None:
-        """Add the shape of a track in a frame, if it is there."""
-        track = self._track
-        if track is None or element.values.get("outside") == "1":
-            return
-        where = self._where(element)
-        frame = whole_number(element.values.get("frame"))
-        if frame is None or frame < 0:
-            shown = element.values.get("frame", "")[:40]
-            problem = f"track {one_line(track.values.get('id', ''))}: a {element.name} has the "
-            self._into.defect("T001", f"{problem}frame {shown!r}; expected a whole number", where)
-            return
-        image, shared = self._frame(frame, where)
-        element.values = {**track.values, **element.values}
-        self._add_shape(element, track.values.get("label"), image, shared, frame)
-
-    def _frame(self, frame: int, where: Where) -> tuple[Record, Record]:
-        """Return the image of a frame, and the keys of its annotations."""
-        job = self._job
-        video = ""
-        if job is not None:
-            video = job.source or (job.name if len(self._head.jobs) > 1 else "")
-        name = f"frame_{frame:06d}"
-        image = self._image_record("", f"{video}/{name}" if video else name, where)
-        if job is not None and job.size is not None:
-            image["width"], image["height"] = job.size
-        return image, self._asked(image, self._annotator())
-
-    def _add_shape(
-        self, element: Element, label: str | None, image: Record, shared: Record, frame: int = -1
-    ) -> None:
-        where = self._where(element)
-        known = "width" in image and "height" in image
-        size = (image["width"], image["height"]) if known else None
-        own_id = f"line {element.line}"
-        if frame >= 0:
-            own_id = f"track {element.values.get('id', '')}, frame {frame}"
-        try:
-            shape = shape_of(element, size, outlines=self._wanted.outlines)
-        except ShapeError as error:
-            self._refuse(element.name, error, where)
-            return
-        record = {**shared, **shape, "own_id": own_id, **self._said_more(element, shape, frame)}
-        name = (label or "").strip() or UNLABELLED
-        if "bbox" not in record:
-            self._into.annotation({**record, "label": name}, where)
-            self._apart.add(name)
-            return
-        record["category_id"] = self._into.category(name, where)
-        row = self._into.annotation(record, where)
-        if name == UNLABELLED:
-            self._into.defect("T004", f"{element.name}: has no label", where, row)
-        elif self._labels and name not in self._labels:
-            problem = f"label {one_line(name)!r} is not among the labels at the beginning"
-            self._into.defect("T041", f"{problem} of the file", where, row)
-
-    def _said_more(self, element: Element, shape: Record, frame: int) -> Record:
-        """Return the keys of an annotation that do not say where it is."""
-        values = element.values
-        more = {key: values[key] for key in _MORE if values.get(key, "0") != "0"}
-        attributes = {**shape.get("attributes", {}), **more}
-        if frame >= 0:
-            attributes["track_id"] = values.get("id", "")
-            attributes["keyframe"] = values.get("keyframe") == "1"
-        for part in element.inside:
-            if part.name == "attribute":
-                attributes[part.values.get("name", "")] = part.text
-        found: Record = {"attributes": attributes} if attributes else {}
-        if values.get("source", "manual") != "manual":
-            found["source"] = values["source"]
-        return found
-
-    def _refuse(self, what: str, error: ShapeError, where: Where) -> None:
-        codes = {EmptyMaskError: "T011", MaskError: "T008", UnknownSizeError: "T002"}
-        self._tally["empty"] += isinstance(error, EmptyMaskError)
-        self._into.defect(codes.get(type(error), "T001"), f"{what}: {error}", where)
-
-    def end(self) -> None:
-        """Add labels that nobody used, and the frames of a video in which nobody drew anything."""
-        for name, line in self._head.labels:
-            # Labels of points and lines have no boxes, which is no defect.
-            if name not in self._apart:
-                self._into.category(name, Where(self._member, line))
-        jobs = [job for job in self._head.jobs if job.frames is not None]
-        if self._n_images or not (self._n_tracks or any(job.is_video for job in jobs)):
-            return
-        self._tally["unnamed frames"] += any(not job.is_video for job in self._head.jobs)
-        for self._job in jobs:
-            for frame in self._job.frames or ():
-                self._frame(frame, self._where(self._job))
-        n_unknown = len(self._head.jobs) - len(jobs) if self._head.jobs else 1
-        self._tally["unknown frames"] += n_unknown

@@ -10,6 +10,7 @@ from bboxqa.formats.cvat.xml_elements import Element
 
 _KINDS = ("task", "job")
 _MOST_FRAMES = 10_000_000
+_DIGITS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +101,12 @@ def _person(work: Element, role: str) -> str:
     return one_line(found.said("username") or found.said("email") or found.text.strip())
 
 
-def size_of(width: object, height: object) -> tuple[int, int] | None:
+def size_of(width: str | None, height: str | None) -> tuple[int, int] | None:
     """Return the width and height of an image as numbers; None where they are none."""
-    wide, high = whole_number(width) or 0, whole_number(height) or 0
-    return (wide, high) if min(wide, high) > 0 and max(wide, high) < 1 << 31 else None
+    if not (width and height and width.isdecimal() and height.isdecimal()):
+        return None
+    size = int(width[:_DIGITS]), int(height[:_DIGITS])
+    return size if min(size) > 0 and max(size) < 1 << 31 else None
 
 
 def _frames(work: Element) -> range | None:

@@ -6,6 +6,7 @@ from xml.parsers import expat
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.types import Steps
+from bboxqa.formats.cvat.plain_runs import PlainRun, PlainRuns
 from bboxqa.formats.translation.members import Member
 from bboxqa.formats.translation.translated import BrokenTextError
 
@@ -35,20 +36,25 @@ class Element:
         return "" if found is None else found.text.strip()
 
 
-def elements_of(member: Member, progress: Steps | None = None) -> Iterator[Element]:
+def elements_of(
+    member: Member, progress: Steps | None = None, *, runs: bool = False
+) -> Iterator[Element | PlainRun]:
     """Yield images and tracks when they begin, and what is in them, or in the file, when it ends.
+
+    With `runs`, those with nothing but plain boxes are runs.
 
     Raises BrokenTextError if the file is no XML, and DatasetError if it declares a document type,
     by which XML could take any amount of memory, or read other files.
     """
-    reading = _Reading(member)
+    reading, plain = _Reading(member), PlainRuns()
     done = 0
     for chunk in member.chunks():
-        yield from reading.parsed(chunk)
+        for part in plain.parts(chunk) if runs else (chunk,):
+            yield from (part,) if isinstance(part, PlainRun) else reading.parsed(part)
         done += len(chunk)
         if progress is not None:
             progress(done, max(done, member.most))
-    yield from reading.parsed(b"", last=True)
+    yield from reading.parsed(plain.last(), last=True)
 
 
 class _Reading:

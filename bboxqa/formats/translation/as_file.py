@@ -11,12 +11,13 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.memory import gc_paused
 from bboxqa.core.types import Steps
 from bboxqa.formats.annotations.columns import AnnotationFile, ColumnsBuilder
-from bboxqa.formats.annotations.records import Category
+from bboxqa.formats.annotations.records import ANNOTATOR_KEYS, Category
 from bboxqa.formats.document.origin import STOPPING, Where
+from bboxqa.formats.translation.box_columns import columns_of
 from bboxqa.formats.translation.boxed import OWN_ID, Boxed
 from bboxqa.formats.translation.members import members_of
 from bboxqa.formats.translation.picture_sizes import is_picture
-from bboxqa.formats.translation.translated import Record, Translate, Wanted
+from bboxqa.formats.translation.translated import Boxes, Record, Translate, Wanted
 from bboxqa.model.annotations import Source
 
 _CHUNK = 1 << 20
@@ -53,7 +54,18 @@ def read_file(
         own_ids.extend(str(record.get(OWN_ID, ""))[:_LONGEST] for record in kept)
         builder.add(msgspec.convert(kept, list[builder.type]))  # type: ignore[name-defined]
 
-    wanted = Wanted(outlines=segmentation, sessions="session" in keys, progress=progress)
+    def add_boxes(boxes: Boxes) -> None:
+        builder.absorb(columns_of(boxes, boxed.n + 1, keys, outlines=segmentation), ())
+        own_ids.extend(boxes.own_ids)
+        boxed.n += len(boxes)
+
+    wanted = Wanted(
+        outlines=segmentation,
+        sessions="session" in keys,
+        progress=progress,
+        # Columns have no other keys.
+        add_boxes=add_boxes if {*keys} <= {*ANNOTATOR_KEYS} else None,
+    )
     found = translate(path, add, wanted)
     problems = [f"{path}: {each.message}" for each in found.defects if each.code in STOPPING]
     problems += [*builder.problems, *builder.author_problems()]

@@ -1,9 +1,9 @@
 """Collects what a translation finds: images, categories, annotations and defects."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 from bboxqa.formats.document.origin import ToolDefect, Where
-from bboxqa.formats.translation.translated import Add, Record, Translated
+from bboxqa.formats.translation.translated import Add, Boxes, Record, Translated
 from bboxqa.formats.translation.untrusted import (
     EmptyMaskProblemError,
     MaskProblemError,
@@ -70,6 +70,12 @@ class Collector:
         if len(self._records) >= _WINDOW:
             self._flush()
         return row
+
+    def boxes(self, found: Boxes, add: Callable[[Boxes], None]) -> None:
+        """Hand on boxes as columns, after the annotations before them."""
+        self._flush()
+        self._n_boxed += len(found)
+        add(found)
 
     def defect(self, code: str, message: str, where: Where, row: int = -1) -> None:
         """Add what is wrong with a record, or with the annotation in a row."""

@@ -8,11 +8,12 @@ given if all have one, whole and unique; else annotations are numbered in their 
 `annotators`: who was asked about it, also those who drew nothing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.types import Steps
 from bboxqa.formats.document.origin import ToolDefect, Where
@@ -24,6 +25,25 @@ class BrokenTextError(DatasetError):
     """A file that is cut off, or is not the text that it seems to be."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Boxes:
+    """Upright boxes of which nothing else is to be said, as columns."""
+
+    image_id: IndexArray
+    category_id: IndexArray
+    """(N,) int64."""
+    bbox: FloatArray
+    """(N, 4) float64."""
+    annotator: str
+    """Of all of them; "" where nobody is named."""
+    own_ids: list[str]
+    n_machine: int = 0
+    """How many a machine began."""
+
+    def __len__(self) -> int:
+        return len(self.image_id)
+
+
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """What is wanted of a translation besides boxes."""
@@ -32,6 +52,8 @@ class Wanted:
     sessions: bool = False
     """Whether to keep several annotations of an image by one annotator, by the key `session`."""
     progress: Steps | None = None
+    add_boxes: Callable[[Boxes], None] | None = None
+    """Takes boxes as columns, much faster; None where all records are wanted in full."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,51 @@
+"""Boxes of a translation as columns of annotations."""
+
+from collections import Counter
+from collections.abc import Iterable
+
+import numpy as np
+
+from bboxqa.core.arrays import FloatArray
+from bboxqa.formats.annotations.columns import Authors, Columns
+from bboxqa.formats.annotations.records import ANNOTATOR_KEYS
+from bboxqa.formats.translation.translated import Boxes
+from bboxqa.model.outlines import SegmentationKind, Segmentations
+
+
+def columns_of(boxes: Boxes, first: int, keys: Iterable[str], *, outlines: bool) -> Columns:
+    """Return the columns of boxes, which are numbered from `first` on."""
+    n = len(boxes)
+    nobody = Authors(np.full(n, -1, np.int32), ())
+    authors = dict.fromkeys(keys, nobody)
+    if boxes.annotator:
+        authors[ANNOTATOR_KEYS[0]] = Authors(np.zeros(n, np.int32), (boxes.annotator,))
+    return Columns(
+        np.arange(first, first + n),
+        boxes.image_id,
+        boxes.category_id,
+        boxes.bbox,
+        np.zeros(n, np.bool_),
+        authors,
+        _rings(boxes.bbox) if outlines else None,
+        Counter({"source": boxes.n_machine} if boxes.n_machine else {}),
+    )
+
+
+def _rings(bbox: FloatArray) -> Segmentations:
+    """Return boxes as polygons of four corners."""
+    n = len(bbox)
+    x, y, width, height = bbox.T
+    right, bottom = x + width, y + height
+    rings = np.stack([x, y, right, y, right, bottom, x, bottom], 1)
+    nothing = np.zeros(n, np.int64)
+    return Segmentations(
+        kind=np.full(n, SegmentationKind.POLYGON, np.uint8),
+        xy=rings.reshape(-1, 2),
+        ring_offsets=4 * np.arange(n + 1),
+        part_start=np.arange(n),
+        part_stop=np.arange(1, n + 1),
+        counts=np.zeros(0, np.uint8),
+        counts_start=nothing,
+        counts_stop=nothing,
+        size=np.zeros((n, 2), np.int32),
+    )
