@@ -63,11 +63,12 @@ def test_records_of_one_file_are_those_of_the_file(tmp_path):
         document(own, [image(7, "a.jpg", width=640, height=480, date="1.1.")], categories),
     )
     data = bboxqa.read_coco(path, annotator_key="user")
-    found = bboxqa.agree(data, bootstrap=0).diagnose().review_document
+    told = bboxqa.agree(data, bootstrap=0).diagnose()
+    found = told.review_document
+    why = {"reason": "cat by ann, dog by bob", "gain": told.review["alpha_gain"][0]}
     # The objects that were named alike are not to be reviewed.
-    reason = "cat by ann, dog by bob"
     assert found["annotations"] == [
-        {"iscrowd": 0, **record, "annotator": record["user"], "reason": reason}
+        {"iscrowd": 0, **record, "annotator": record["user"], **why}
         for record in own[:2]
     ]
     assert found["categories"] == categories

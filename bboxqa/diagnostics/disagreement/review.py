@@ -34,12 +34,15 @@ class ReviewQueue:
         The annotations of the objects, in the order of the data.
     reasons : tuple of str
         Of each of these annotations.
+    gains : (R,) float64
+        What settling the object of each of them would gain.
     """
 
     objects: Table
     images: Table
     annotations: IndexArray
     reasons: tuple[str, ...]
+    gains: FloatArray
 
 
 def review_queue(matched: MatchedUnits, most: int = _MOST) -> ReviewQueue:
@@ -74,7 +77,7 @@ def review_queue(matched: MatchedUnits, most: int = _MOST) -> ReviewQueue:
     of_images = _grouped_words(objects.image[place[in_images]], in_images, of_object)
     place, kind, gain = place[order], kind[order], gain[order]
     names = matched.data.image_names
-    annotations, reasons = _annotations(words)
+    annotations, reasons, gains_of = _annotations(words, gain)
     columns: dict[str, Column] = {
         "image": Categorical(images.astype(np.int32), names),
         best.column: of_image[images],
@@ -92,16 +95,20 @@ def review_queue(matched: MatchedUnits, most: int = _MOST) -> ReviewQueue:
         images=Table(columns | _image_texts(images, n_objects, of_images)),
         annotations=annotations,
         reasons=reasons,
+        gains=gains_of,
     )
 
 
-def _annotations(words: list[Described]) -> tuple[IndexArray, tuple[str, ...]]:
-    """Return the annotations of objects, in the order of the data, and the reason of each."""
+def _annotations(
+    words: list[Described], gain: FloatArray
+) -> tuple[IndexArray, tuple[str, ...], FloatArray]:
+    """Return the annotations of objects, in the order of the data, with reason and gain of each."""
     annotations, first = np.unique(
         np.concatenate([np.zeros(0, np.int64), *(row.rows for row in words)]), return_index=True
     )
     reasons = [row.reason for row in words for _ in row.rows]
-    return annotations, tuple(reasons[each] for each in first.tolist())
+    gains = np.repeat(gain, [len(row.rows) for row in words])
+    return annotations, tuple(reasons[each] for each in first.tolist()), gains[first]
 
 
 def _first_of(image: IndexArray, wanted: IndexArray) -> IndexArray:

@@ -23,12 +23,14 @@ from bboxqa.formats.writing.writer import Options, Writer, Written
 _TITLE = "CVAT"
 _HELD: tuple[Kind, ...] = ("rotated", "polygon", "mask")
 # Attributes of shapes that CVAT itself has, and what they are where nothing is said.
+# Keys of review.json, which a reviewer sees as attributes.
+_OF_REVIEW = ("reason", "gain")
 _OWN = {"occluded": "0", "z_order": "0", "group_id": ""}
 
 
 def _losses(content: Content, _options: Options) -> Iterator[Loss]:
     yield from outline_losses(content, _TITLE, _HELD)
-    yield from common_losses(content, _TITLE, annotations=("attributes", "source"))
+    yield from common_losses(content, _TITLE, annotations=("attributes", "source", *_OF_REVIEW))
     nested = [each for each in content.annotations if not _is_flat(each.get("attributes"))]
     yield from losses_of(nested, "attributes of several values", f"{_TITLE} has one value for each")
     names = [image_name(each) for each in content.images]
@@ -100,9 +102,11 @@ def _labels(content: Content) -> Iterator[str]:
 def _said(annotation: Record) -> dict[str, str]:
     """Return the attributes that are no keys of CVAT's own."""
     given = annotation.get("attributes")
+    said = {key: annotation[key] for key in _OF_REVIEW if key in annotation}
+    said |= given if isinstance(given, dict) else {}
     return {
         str(key): _value(each)
-        for key, each in (given.items() if isinstance(given, dict) else ())
+        for key, each in said.items()
         if key not in {*_OWN, "rotation"} and isinstance(each, str | int | float)
     }
 

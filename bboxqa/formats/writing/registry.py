@@ -7,6 +7,7 @@ from bboxqa.formats.writing.coco_json import COCO_JSON
 from bboxqa.formats.writing.cvat_xml import CVAT_XML
 from bboxqa.formats.writing.labelme_folders import LABELME
 from bboxqa.formats.writing.studio_json import STUDIO_JSON
+from bboxqa.formats.writing.voc_folders import VOC
 from bboxqa.formats.writing.writer import Writer
 from bboxqa.formats.writing.yolo_folders import YOLO, YOLO_SEGMENT
 
@@ -18,6 +19,7 @@ WRITERS: dict[str, Writer] = {
     "cvat": CVAT_XML,
     "yolo": YOLO,
     "yolo-segment": YOLO_SEGMENT,
+    "voc": VOC,
     "labelme": LABELME,
 }
 
@@ -28,7 +30,7 @@ def names() -> tuple[str, ...]:
     Examples
     --------
     >>> names()
-    ('coco', 'label-studio', 'csv', 'parquet', 'cvat', 'yolo', 'yolo-segment', 'labelme')
+    ('coco', 'label-studio', 'csv', 'parquet', 'cvat', 'yolo', 'yolo-segment', 'voc', 'labelme')
     """
     return tuple(WRITERS)
 

@@ -36,7 +36,9 @@ _PLAIN = re.compile(r"[^\w/.~+,@()-]")
 def _losses(content: Content, options: Options) -> Iterator[Loss]:
     times = () if options.as_predictions else _TIMES
     yield from outline_losses(content, _TITLE, _HELD)
-    yield from common_losses(content, _TITLE, annotations=("score", "source", *times), unasked=True)
+    yield from common_losses(
+        content, _TITLE, annotations=("score", "source", "reason", "gain", *times), unasked=True
+    )
     apart = _differing(content, times)
     why = f"{_TITLE} holds one for all that an annotator drew in an image"
     yield from losses_of(apart, "times that differ", why)
@@ -102,8 +104,10 @@ def _files(content: Content, options: Options) -> Iterator[Written]:
 
 def _task(content: Content, place: int, options: Options) -> Record:
     image = content.images[place]
-    data = {"image": _address(image_name(image))}
+    data: Record = {"image": _address(image_name(image))}
     data |= {key: image[key] for key in ("width", "height") if key in image}
+    gain = _gain([each for _, drawn in content.works(place) for each in drawn])
+    data |= {} if gain is None else {"gain": gain}
     task: Record = {"id": image["id"], "data": data, "annotations": []}
     works = content.works(place)
     if options.as_predictions:
@@ -128,7 +132,17 @@ def _prediction(content: Content, image: Record, name: str, drawn: Sequence[Reco
     found: Record = {"model_version": name or "predictions"}
     if scores:
         found["score"] = sum(scores) / len(scores)
+    elif (gain := _gain(drawn)) is not None:
+        found["score"] = gain
     return found | {"result": [_region(content, image, each) for each in drawn]}
+
+
+def _gain(drawn: Sequence[Record]) -> float | None:
+    """Return what agreement would gain by a review, as review.json says of annotations."""
+    # Annotations of one object share its reason and gain.
+    said = {(each.get("reason"), each.get("gain")) for each in drawn}
+    gains = [gain for _, gain in said if isinstance(gain, int | float)]
+    return sum(gains) if gains else None
 
 
 def _region(content: Content, image: Record, annotation: Record) -> Record:
@@ -148,6 +162,8 @@ def _region(content: Content, image: Record, annotation: Record) -> Record:
         region["score"] = annotation["score"]
     if annotation.get("source") == _BEGUN:
         region["origin"] = _BEGUN
+    if "reason" in annotation:
+        region["meta"] = {"text": [str(annotation["reason"])]}
     return region
 
 

@@ -99,7 +99,7 @@ class ImageDiagnoser:
                 "review_images": queue.images,
             },
             review=queue.objects,
-            review_document=review_document(self.images.data, queue.annotations, queue.reasons),
+            review_document=review_document(self.images.data, queue),
             worst_images=worst_images(result.thresholds[0], matched),
         )
 

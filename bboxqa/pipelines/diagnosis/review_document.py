@@ -5,21 +5,22 @@ from typing import Any
 import numpy as np
 
 from bboxqa.core.arrays import IndexArray
+from bboxqa.diagnostics.disagreement.review import ReviewQueue
 from bboxqa.formats.annotations.records import ANNOTATOR_KEYS, ASKED_KEYS, annotator_name
 from bboxqa.model.annotations import Dataset
 from bboxqa.pipelines.diagnosis.source_records import Record, SourceRecord, source_records
 
 
-def review_document(
-    data: Dataset, annotations: IndexArray, reasons: tuple[str, ...]
-) -> dict[str, Any]:
-    """Return a COCO document of some annotations and their images, each with why it is reviewed.
+def review_document(data: Dataset, queue: ReviewQueue) -> dict[str, Any]:
+    """Return a COCO document of the annotations to review and their images.
 
-    Records have all keys that they have in the files; "reason" is added, and "annotator", "area"
+    Records have all keys that they have in the files; "reason" and "gain" are added, what agreement
+    would gain if their object were settled, and "annotator", "area"
     and "iscrowd" where they are missing. Those of a single file keep their ids; of several files,
     images and categories are numbered anew, as annotations are if their ids repeat. Where the files
     cannot be read again, there are only boxes.
     """
+    annotations = queue.annotations
     of = data.annotations.take(annotations)
     records, categories = source_records(data, annotations) or (_of_boxes(data, annotations), [])
     keeps_ids = len(data.sources) == 1 and bool(categories)
@@ -39,7 +40,8 @@ def review_document(
     if len({*map(str, ids)}) < len(ids):
         ids = [*range(1, len(ids) + 1)]
     authors = np.array(data.annotator_names, object)[of.annotator].tolist()
-    rows = zip(records, ids, places, of.category.tolist(), authors, reasons, strict=True)
+    why = zip(queue.reasons, queue.gains.tolist(), strict=True)
+    rows = zip(records, ids, places, of.category.tolist(), authors, why, strict=True)
     return {
         "images": [*images.values()],
         "categories": categories,
@@ -50,8 +52,9 @@ def review_document(
                 "image_id": images[place]["id"],
                 "category_id": record.annotation["category_id"] if keeps_ids else category + 1,
                 "reason": reason,
+                "gain": gain,
             }
-            for record, id_, place, category, author, reason in rows
+            for record, id_, place, category, author, (reason, gain) in rows
         ],
     }
 

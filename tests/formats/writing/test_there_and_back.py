@@ -20,6 +20,7 @@ ROUNDED = {
     "cvat": 2e-6,
     "yolo": 1e-5,
     "yolo-segment": 1e-5,
+    "voc": 1e-6,
 }
 KEEPS_IDS = {"coco", "label-studio"}
 

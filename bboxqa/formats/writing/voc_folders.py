@@ -1,0 +1,106 @@
+"""Pascal VOC's XML: a folder for each annotator, a file for each image."""
+
+from collections.abc import Iterator, Sequence
+from xml.sax.saxutils import escape
+
+import numpy as np
+
+from bboxqa.core.arrays import FloatArray
+from bboxqa.formats.voc.voc_boxes import CornerTally
+from bboxqa.formats.writing.content import Content, Record, image_name
+from bboxqa.formats.writing.losses import Loss, common_losses, folder_losses, losses_of
+from bboxqa.formats.writing.outlines import outline_losses
+from bboxqa.formats.writing.safe_names import people_paths, plain_xml, safe_paths
+from bboxqa.formats.writing.writer import Options, Writer, Written
+
+_TITLE = "Pascal VOC"
+_MARKS = ("truncated", "difficult", "occluded")
+
+
+def _losses(content: Content, _options: Options) -> Iterator[Loss]:
+    yield from outline_losses(content, _TITLE, ())
+    yield from common_losses(content, _TITLE, annotations=("attributes",))
+    yield from folder_losses(content, _TITLE)
+    other = [each for each in content.annotations if not _is_marks(each.get("attributes", {}))]
+    why = f"{_TITLE} has the marks {', '.join(_MARKS)} only"
+    yield from losses_of(other, "other attributes", why)
+    unclear = [drawn for drawn in _by_annotator(content).values() if _base(drawn) is None]
+    why = f"{_TITLE} does not say whether the first pixel is 0 or 1: read with --voc-base 0"
+    yield from losses_of([each for drawn in unclear for each in drawn], "unclear boxes", why)
+
+
+def _is_marks(attributes: object) -> bool:
+    if not isinstance(attributes, dict):
+        return False
+    return all(
+        key == "rotation" or (key in _MARKS and each in (0, 1)) for key, each in attributes.items()
+    )
+
+
+def _by_annotator(content: Content) -> dict[str, list[Record]]:
+    found: dict[str, list[Record]] = {name: [] for name in content.annotators or [""]}
+    for each in content.annotations:
+        found[each.get("annotator", "")].append(each)
+    return found
+
+
+def _base(drawn: Sequence[Record]) -> int | None:
+    """Return the number of the first pixel with which boxes are read as they are.
+
+    It is 1 where that is clear, as the format defines it; None where no number is clear.
+    """
+    for base in (1, 0):
+        corners = _corners(drawn, base).ravel()
+        fractions, zeros, ones = corners % 1 != 0, corners == 0, corners == 1
+        sums = (int(each.sum()) for each in (fractions, zeros, ones))
+        if CornerTally(len(corners), *sums).base()[0] == base:
+            return base
+    return None
+
+
+def _corners(drawn: Sequence[Record], base: int) -> FloatArray:
+    """Return xmin, ymin, xmax and ymax of annotations; the last pixel is inside from 1 on."""
+    boxes = np.array([each["bbox"] for each in drawn], np.float64).reshape(-1, 4)
+    low = boxes[:, :2] + base
+    return np.hstack([low, low + boxes[:, 2:] - base])
+
+
+def _files(content: Content, _options: Options) -> Iterator[Written]:
+    content.check_sizes(_TITLE)
+    paths = safe_paths(image_name(each) for each in content.images)
+    people = people_paths(content.annotators)
+    bases = {name: _base(drawn) or 0 for name, drawn in _by_annotator(content).items()}
+    for place, image in enumerate(content.images):
+        *folders, last = paths[image_name(image)]
+        for name, drawn in content.works(place):
+            text = "".join(_lines(content, image, drawn, bases[name]))
+            parts = (*people[name], "Annotations", *folders, f"{last}.xml")
+            yield Written(parts, text.encode())
+
+
+def _lines(content: Content, image: Record, drawn: Sequence[Record], base: int) -> Iterator[str]:
+    yield f"<annotation>\n  <folder></folder>\n  <filename>{_text(image_name(image))}</filename>\n"
+    yield "  <source>\n    <database>Unknown</database>\n  </source>\n"
+    yield f"  <size>\n    <width>{int(image['width'])}</width>\n"
+    yield f"    <height>{int(image['height'])}</height>\n    <depth>3</depth>\n  </size>\n"
+    yield "  <segmented>0</segmented>\n"
+    corners = _corners(drawn, base).tolist()
+    for each, (left, top, right, bottom) in zip(drawn, corners, strict=True):
+        marks = each.get("attributes") or {}
+        yield f"  <object>\n    <name>{_text(content.category_names[each['category_id']])}</name>\n"
+        yield "    <pose>Unspecified</pose>\n"
+        for mark in _MARKS:
+            if mark != "occluded" or marks.get(mark):
+                yield f"    <{mark}>{int(bool(marks.get(mark)))}</{mark}>\n"
+        yield f"    <bndbox>\n      <xmin>{left:.10g}</xmin>\n      <ymin>{top:.10g}</ymin>\n"
+        yield f"      <xmax>{right:.10g}</xmax>\n      <ymax>{bottom:.10g}</ymax>\n"
+        yield "    </bndbox>\n  </object>\n"
+    yield "</annotation>\n"
+
+
+def _text(text: str) -> str:
+    return escape(plain_xml(text))
+
+
+VOC = Writer(_TITLE, "folder", (".xml",), _losses, _files)
+"""Boxes, with inclusive corners from 1 on where they are whole numbers, else edges from 0 on."""
