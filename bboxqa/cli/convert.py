@@ -17,7 +17,8 @@ from bboxqa.cli.options import completed
     required=True,
     metavar="NAME",
     shell_complete=completed("bboxqa.formats.writing.registry:names"),
-    help="Format of OUT: coco, label-studio, cvat, yolo, yolo-segment, voc, labelme, csv or parquet.",
+    help="Format of OUT: coco, label-studio, cvat, yolo, yolo-segment, voc, labelme, csv or "
+    "parquet.",
 )
 @click.option(
     "--lossy", is_flag=True, help="Leave out what the format cannot hold; by default it is refused."

@@ -68,8 +68,7 @@ def test_records_of_one_file_are_those_of_the_file(tmp_path):
     why = {"reason": "cat by ann, dog by bob", "gain": told.review["alpha_gain"][0]}
     # The objects that were named alike are not to be reviewed.
     assert found["annotations"] == [
-        {"iscrowd": 0, **record, "annotator": record["user"], **why}
-        for record in own[:2]
+        {"iscrowd": 0, **record, "annotator": record["user"], **why} for record in own[:2]
     ]
     assert found["categories"] == categories
     (picture,) = found["images"]

@@ -220,5 +220,7 @@ class AnnotationFile:
     """What was left out, and what is to be known of the rest."""
     named_by: str = ""
     """How its format names annotators, such as "completed_by"; "" for COCO."""
+    numbers_categories: bool = False
+    """Whether its format names categories, and their ids were given here."""
     own_ids: TextArray | None = None
     """(N,) str. The ids that the tool shows; None where these are the ids of the columns."""

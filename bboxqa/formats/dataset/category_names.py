@@ -59,12 +59,12 @@ def supercategories(files: Sequence[AnnotationFile], names: Iterable[str]) -> tu
 def renamed_categories(
     files: Sequence[AnnotationFile],
 ) -> Iterator[tuple[AnnotationFile, dict[str, str], list[str]]]:
-    """Yield files with ids whose names differ in another file, where neither has both names.
+    """Yield files with own ids whose names differ in another file, where neither has both names.
 
     With each come the other name of each such name, and the problems in words.
     """
     tables: list[tuple[str, dict[int | str, str]]] = []
-    for file in files:
+    for file in (each for each in files if not each.numbers_categories):
         table = {category.id: clean(category.name) for category in file.categories}
         for name, before in tables:
             names, names_before = set(table.values()), set(before.values())

@@ -79,7 +79,8 @@ def read_file(
         builder.done(),
         (*found.notes, *boxed.notes(outlines=segmentation)),
         found.named_by,
-        np.array(own_ids, np.str_) if all(own_ids) else None,
+        numbers_categories=True,
+        own_ids=np.array(own_ids, np.str_) if all(own_ids) else None,
     )
 
 

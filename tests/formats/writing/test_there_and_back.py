@@ -71,6 +71,14 @@ def test_boxes_ids_names_and_annotators_stay(to, content):
             assert {each["id"] for each in back[key]} == ids
 
 
+def test_annotators_who_use_other_categories_may_have_folders(tmp_path):
+    # Each folder would call its only category number 1.
+    drawn = [(0, "ann", 0, [1, 1, 9, 9]), (0, "bob", 1, [1, 1, 9, 9])]
+    content = document([("a.jpg", 90, 90, ["ann", "bob"])], drawn)
+    back = there_and_back(written(tmp_path / "source.json", content), tmp_path, "voc")
+    assert by_annotator(back) == by_annotator(content)
+
+
 @pytest.mark.skipif(not DATA.is_dir(), reason="shared data is absent")
 @pytest.mark.parametrize(
     "name",

@@ -70,18 +70,21 @@ def test_label_studio_gets_predictions_with_their_mean_score(tmp_path):
 
 
 def test_what_is_to_be_reviewed_says_why(tmp_path):
-    why = {"reason": "not drawn by 7", "gain": 0.25}
+    why = {"reason": "not drawn by cid", "gain": 0.25}
     drawn = [(0, "ann", 0, {"bbox": BOX, **why}), (0, "bob", 0, {"bbox": BOX, **why})]
-    source = _source(tmp_path, drawn, [("a.jpg", 200, 100, ["ann", "bob", "7"])])
+    source = _source(tmp_path, drawn, [("a.jpg", 200, 100, ["ann", "bob", "cid"])])
     bboxqa.convert(source, tmp_path / "out.json", to="label-studio", as_predictions=True)
     (task,) = json.loads((tmp_path / "out.json").read_bytes())
     # One object that two drew.
     assert task["data"]["gain"] == 0.25
-    assert [each.get("score") for each in task["predictions"]] == [None, 0.25, 0.25]
-    assert task["predictions"][1]["result"][0]["meta"] == {"text": ["not drawn by 7"]}
+    assert [each.get("score") for each in task["predictions"]] == [0.25, 0.25, None]
+    assert task["predictions"][0]["result"][0]["meta"] == {"text": ["not drawn by cid"]}
     bboxqa.convert(source, tmp_path / "out", to="cvat")
     root = ET.fromstring((tmp_path / "out/ann.xml").read_text())  # noqa: S314
-    assert [each.text for each in root.iterfind("image/box/attribute")] == ["not drawn by 7", "0.25"]
+    assert [each.text for each in root.iterfind("image/box/attribute")] == [
+        "not drawn by cid",
+        "0.25",
+    ]
 
 
 def test_a_table_has_a_row_for_each_box_and_for_each_who_drew_nothing(tmp_path):
