@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.cli import run
+from support.datasets import dataset
 
 import bboxqa
 from bboxqa.core.errors import DatasetError
@@ -291,9 +292,10 @@ def test_the_next_step_is_about_what_would_gain_most():
         {"kind": "class conflict", "alpha_gain": 0.05, "f1_gain": 0.0},
         {"kind": "all agree", "alpha_gain": None, "f1_gain": None},
     ]
-    told = verdict(part(), GATES, {"decomposition": rows})
+    tables = {"copies": {"columns": [], "rows": []}}
+    told = verdict(part(), GATES, {"decomposition": rows, "tables": tables})
     assert told.next_step.startswith("Clarify the categories")
-    assert verdict(part(), GATES, {"decomposition": rows[2:]}).next_step == ""
+    assert verdict(part(), GATES, {"decomposition": rows[2:], "tables": tables}).next_step == ""
 
 
 def test_numbers_of_a_page():
@@ -509,3 +511,19 @@ def test_a_long_table_is_cut_and_says_so(found):
     table = re.search(r'<table data-name="Confused pairs">(.*?)</table>', page, re.DOTALL)[1]
     assert table.count("<tr>") == 1 + 2000
     assert page.count("The first 2,000 of 2,500 rows") == 1
+
+
+def test_what_is_left_out_as_a_copy_is_said_to_be():
+    """Two annotators share all boxes, of which bob lacks some: nothing is left to compare."""
+    boxes = [(n, a, n % 2, (20 * n, 10 + 30 * i, 9, 20)) for n in range(6) for a in range(2)
+             for i in range(2) if a == 0 or i or n % 3]  # fmt: skip
+    data = dataset(boxes, size=(200, 200))
+    found = documents(data)
+    assert not [row for row in found["diagnosis"]["annotators"] if row["extra_rate"]["interval"]]
+    page = texts(agreement_page(found))
+    who = "annotator 0000 and annotator 0001"
+    # The offsets of two annotators, on several lines, and the confusion of categories.
+    assert page.count("left out, since") == 3
+    assert f"left out, since {who} share boxes" in page
+    assert "by others, too" not in page
+    assert "What to do next:  Ask " + who + " why 100.0 % of the boxes" in page

@@ -58,7 +58,8 @@ def edge(name, percent, px=None, low=None, high=None, *, systematic=False):
 
 def kind(name, n, share, low=None, high=None, gain=None):
     return {
-        "kind": name, "n_objects": n, "share": share, "share_low": low, "share_high": high,
+        "kind": name, "n_objects": 6, "n_any": n,
+        "share_any": share, "share_any_low": low, "share_any_high": high,
         "alpha_gain": gain, "f1_gain": 0.125,
     }  # fmt: skip
 
@@ -251,7 +252,8 @@ def test_kinds_are_bars_of_per_cent_with_intervals():
     ax = decomposition([kind("all agree", 6, 0.75, 0.5, 0.875), kind("missed", 2, 0.25, gain=0.1)])
     assert [bar.get_width() for bar in ax.patches] == [75, 25]
     assert spans(ax) == [(50, 87.5, 0)]
-    assert texts(ax) == ["6 objects", "2 objects; alpha +0.100 if settled"]
+    assert texts(ax) == ["6 objects", "2 objects; alpha +0.100 if settled",
+                         "an object may have several kinds"]  # fmt: skip
 
 
 def test_costs_are_bars_and_those_unknown_are_left_out():

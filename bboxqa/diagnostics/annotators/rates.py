@@ -99,7 +99,10 @@ def rate_sums(matched: MatchedUnits) -> RatioSums:
     missed = expected & ~drawn & ~_merged(cells, found, n_annotators)
     sums.add((row + n_annotators)[expected], image[expected], missed[expected], expected[expected])
     extra = single & (2 * cells.n_others_drew < cells.n_others)
-    sums.add((row + 2 * n_annotators)[drawn], image[drawn], extra[drawn], drawn[drawn])
+    compared = drawn & (cells.n_others > 0)
+    sums.add(
+        (row + 2 * n_annotators)[compared], image[compared], extra[compared], compared[compared]
+    )
     shared = drawn & (cells.n_others_drew > 0)
     odd_boxes = parts(matched).odd_boxes
     shared &= ~np.isin(cells.object, matched.objects[odd_boxes])

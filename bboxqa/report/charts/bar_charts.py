@@ -17,35 +17,36 @@ _SEVERITY_COLORS = {"error": SERIES[1], "warning": SERIES[4], "info": SERIES[5]}
 
 @page_style()
 def decomposition(rows: Sequence[Mapping[str, Any]], *, axes: AxesMaker = new_axes) -> "Axes":
-    """Draw the share of objects of each kind of disagreement, with its 95 % interval.
+    """Draw the share of objects that have each kind of disagreement, with its 95 % interval.
 
-    `rows` are those of the table "decomposition". Behind each bar stands the number of objects, and
-    by how much alpha would rise if annotators settled them; F1 where there is no alpha.
+    `rows` are those of the table "decomposition". Objects may have several kinds. Behind each bar
+    stands the number of objects, and by how much alpha would rise if annotators settled them; F1
+    where there is no alpha.
     """
     title = "Objects by kind of disagreement"
     if not rows or not any(row["n_objects"] for row in rows):
         return draw_nothing(axes(6.4, 1.2), title, "there are no objects")
     gain = "f1_gain" if all(row["alpha_gain"] is None for row in rows) else "alpha_gain"
     ax = axes(6.4, 0.9 + 0.3 * len(rows))
-    shares = [100 * (row["share"] or 0) for row in rows]
+    shares = [100 * (row["share_any"] or 0) for row in rows]
     colors = [SERIES[2], *[SERIES[0]] * (len(rows) - 1)]
     ax.barh(range(len(rows)), shares, 0.62, color=colors, alpha=0.75)
     for place, row in enumerate(rows):
         end = shares[place]
-        if row["share_low"] is not None and row["share_high"] is not None:
-            low, high = 100 * row["share_low"], 100 * row["share_high"]
+        if row["share_any_low"] is not None and row["share_any_high"] is not None:
+            low, high = 100 * row["share_any_low"], 100 * row["share_any_high"]
             ax.hlines(place, low, high, color=TEXT, linewidth=1.2)
             end = high
         _write_behind(ax, place, end, _gain_text(row, gain))
     _set_rows(ax, [row["kind"] for row in rows])
     ax.set_xlim(0)
-    set_title(ax, title)
+    set_title(ax, title, "an object may have several kinds")
     ax.set_xlabel("per cent of objects")
     return ax
 
 
 def _gain_text(row: Mapping[str, Any], gain: str) -> str:
-    text = count(row["n_objects"], "object")
+    text = count(row["n_any"], "object")
     if row[gain] is None or abs(row[gain]) < 0.0005:
         return text
     return f"{text}; {'F1' if gain == 'f1_gain' else 'alpha'} {_signed(row[gain])} if settled"

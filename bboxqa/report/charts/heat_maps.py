@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray
+from bboxqa.report.charts.copied import reason_left_out
 from bboxqa.report.charts.figures import AxesMaker, new_axes, page_style
 from bboxqa.report.charts.labels import draw_nothing, number, part_of, set_title, short_name
 from bboxqa.report.charts.palette import BACK, DIM
@@ -97,12 +98,14 @@ def confusion_matrix(
     rows: Sequence[Mapping[str, Any]],
     annotator: str | None = None,
     *,
+    copies: Sequence[Mapping[str, Any]] = (),
     axes: AxesMaker = new_axes,
 ) -> "Axes":
     """Draw what annotators drew, and what the others drew of the same objects, in per cent.
 
-    `rows` are those of the table "confusion_matrix"; with `annotator`, only theirs. Of more than 20
-    categories, those that were confused most are drawn, with the others together as a column.
+    `rows` are those of the table "confusion_matrix", `copies` those of "copies"; with `annotator`,
+    only theirs. Of more than 20 categories, those that were confused most are drawn, with the
+    others together as a column.
     """
     counts: Counter[tuple[str, str]] = Counter()
     for row in rows:
@@ -112,7 +115,8 @@ def confusion_matrix(
     title = "Confusion of categories"
     names, total = _most_confused(rows, counts)
     if not counts:
-        return draw_nothing(axes(6.4, 1.2), title, "no object has several annotators")
+        reason = reason_left_out(copies, "no object has several annotators", annotator)
+        return draw_nothing(axes(6.4, 1.2), title, reason)
     columns = [*names, NO_BOX] if len(names) == total else [*names, _OTHER, NO_BOX]
     n = _count_table(counts, [*names, NO_BOX], columns)
     sums = n.sum(1)

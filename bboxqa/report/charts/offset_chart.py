@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from bboxqa.report.charts.copied import reason_left_out
 from bboxqa.report.charts.figures import AxesMaker, new_axes, page_style
 from bboxqa.report.charts.labels import draw_nothing, set_title, short_name
 from bboxqa.report.charts.palette import DIM, SERIES, TEXT
@@ -26,19 +27,25 @@ _TEXTS = {
 
 @page_style()
 def offsets(
-    edges: Sequence[Mapping[str, Any]], *, title: str | None = None, axes: AxesMaker = new_axes
+    edges: Sequence[Mapping[str, Any]],
+    *,
+    title: str | None = None,
+    copies: Sequence[Mapping[str, Any]] = (),
+    axes: AxesMaker = new_axes,
 ) -> "Axes":
     """Draw a box with its four edges where an annotator draws them on average.
 
     `edges` are the rows of one annotator of the table "offsets". Arrows go from the edges of the
     others to those of the annotator, so much longer as the chart says; the numbers are pixels with
     their 95 % intervals. Arrows of systematic offsets are coloured. The title is the name of the
-    annotator unless there is another one.
+    annotator unless there is another one. `copies` are the rows of the table of this name.
     """
     known = [row for row in edges if row["offset_percent"] is not None]
     name = (short_name(edges[0]["annotator"]) if edges else "") if title is None else title
     if not known:
-        return draw_nothing(axes(2.9, 1.2), name, "no object was drawn by others, too")
+        who = edges[0]["annotator"] if edges else None
+        reason = reason_left_out(copies, "no object was drawn by others, too", who)
+        return draw_nothing(axes(2.9, 1.2), name, reason)
     factor = _exaggeration(max(abs(row["offset_percent"]) for row in known) / 100)
     ax = axes(2.9, 2.5)
     drawn = {row["edge"]: factor * row["offset_percent"] / 100 for row in known}

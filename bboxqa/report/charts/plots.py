@@ -147,7 +147,9 @@ class Plots:
         if annotator is not None:
             self._check_annotator(annotator)
         rows = self._rows("confusion_matrix")
-        return heat_maps.confusion_matrix(rows, annotator, axes=_maker(ax))
+        return heat_maps.confusion_matrix(
+            rows, annotator, copies=self._rows("copies"), axes=_maker(ax)
+        )
 
     def offsets(self, annotator: str, ax: "Axes | None" = None) -> "Axes":
         """Draw a box with its edges where an annotator draws them on average.
@@ -182,7 +184,7 @@ did you mean 'Ann3'?
         """
         self._check_annotator(annotator)
         rows = [row for row in self._rows("offsets") if row["annotator"] == annotator]
-        return offset_chart.offsets(rows, axes=_maker(ax))
+        return offset_chart.offsets(rows, copies=self._rows("copies"), axes=_maker(ax))
 
     def decomposition(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the share of objects of each kind of disagreement, with its 95 % interval.

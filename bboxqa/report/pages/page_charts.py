@@ -56,7 +56,9 @@ def page_charts(
             "Agreement by category",
         ),
         "confusion_matrix": (
-            confusion_matrix(table_rows(tables["confusion_matrix"])),
+            confusion_matrix(
+                table_rows(tables["confusion_matrix"]), copies=table_rows(tables["copies"])
+            ),
             "Confusion of categories",
         ),
     }
@@ -93,13 +95,16 @@ def drawn_sections(sections: Sequence[Section]) -> list[dict[str, Any]]:
 def offset_charts(diagnosis: Mapping[str, Any], names: Collection[str]) -> dict[str, Markup]:
     """Return a drawing of the offsets of each of some annotators, by name."""
     rows = table_rows(diagnosis["tables"]["offsets"])
+    copies = table_rows(diagnosis["tables"]["copies"])
     every = [rows[start : start + _EDGES] for start in range(0, len(rows), _EDGES)]
     own = [edges for edges in every if edges[0]["annotator"] in names]
     if len(own) > _MOST_DRAWN:
         own = [edges for edges in own if any(row["systematic"] for row in edges)]
     return {
         edges[0]["annotator"]: _svg(
-            offsets(edges, title=""), f"offsets-{place}", f"Offsets of {edges[0]['annotator']}"
+            offsets(edges, title="", copies=copies),
+            f"offsets-{place}",
+            f"Offsets of {edges[0]['annotator']}",
         )
         for place, edges in enumerate(own)
     }

@@ -4,7 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bboxqa.core.text import count, names_in_words
 from bboxqa.report.pages.html_document import number, percent
+from bboxqa.report.pages.sections.section import table_rows
 
 # Krippendorff (2018), Content Analysis, 4th edition, chapter 12: from 0.8 on data are reliable, and
 # between 0.667 and 0.8 they allow tentative conclusions only.
@@ -175,8 +177,30 @@ def _least_right(part: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def _next_step(diagnosis: Mapping[str, Any] | None) -> str:
+    """Return what to do about copies, and about the kind of disagreement that costs most."""
+    if diagnosis is None:
+        return ""
+    return " ".join(filter(None, (_about_copies(diagnosis), _about_kinds(diagnosis))))
+
+
+def _about_copies(diagnosis: Mapping[str, Any]) -> str:
+    """Return what to do where annotators share boxes; empty where none do."""
+    copied = [row for row in table_rows(diagnosis["tables"]["copies"]) if row["copied"]]
+    if not copied:
+        return ""
+    row, more = copied[0], len(copied) - 1
+    first, second = names_in_words((row["annotator_1"], row["annotator_2"]))
+    others = f" (and {count(more, 'more pair')})" if more else ""
+    return (
+        f"Ask {first} and {second}{others} why {percent(row['identical_share'])} of the boxes that "
+        "both drew are identical: figures of copies, or of proposed boxes that both kept, do not "
+        "tell how far they agree on their own."
+    )
+
+
+def _about_kinds(diagnosis: Mapping[str, Any]) -> str:
     """Return what to do about the kind of disagreement that costs most."""
-    rows = [] if diagnosis is None else diagnosis["decomposition"]
+    rows = diagnosis["decomposition"]
     gains = {
         row["kind"]: max(row["alpha_gain"] or 0.0, row["f1_gain"] or 0.0)
         for row in rows
