@@ -93,6 +93,11 @@ class ReferenceAgreement:
     intervals."""
     offsets: Table
     """A row for each annotator and edge of the box: how far it is from that of the reference."""
+    confusions: Table
+    """A row for each two categories of which annotators give one where the reference has the
+    other."""
+    confusion_matrix: Table
+    """A row for each annotator, category and category of the reference that occur together."""
 
     def __repr__(self) -> str:
         return (

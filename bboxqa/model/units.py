@@ -125,6 +125,11 @@ class ReferenceMatches:
         Pairs of an annotation, left, and its object of the reference, right.
     placed : (P, 2) int64
         The same with those that overlap too little to match, but loosely: badly placed boxes.
+    beside : CandidatePairs
+        Other annotations, left, that overlap loosely an object, right, which their annotator drew
+        with another box: the object was drawn twice, or in parts. Each annotation once.
+    is_twice : (Q,) bool
+        Which of `beside` match the object.
     bootstrap, seed : int
         How many times images are drawn for intervals, 0 for none, and the seed of the draws.
     """
@@ -132,5 +137,7 @@ class ReferenceMatches:
     data: Dataset
     matched: CandidatePairs
     placed: IndexArray
+    beside: CandidatePairs
+    is_twice: BoolArray
     bootstrap: int
     seed: int

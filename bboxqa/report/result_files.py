@@ -28,6 +28,12 @@ from bboxqa.report.json_text import json_text
 MANIFEST = "manifest"
 _TABLES = ("images", "units", "pairs", "categories")
 _LIBRARIES = ("bboxqa", "msgspec", "numpy", "pycocotools", "rasterio", "pillow", "scipy", "shapely")
+_OF_REFERENCE = {
+    "reference": "annotators",
+    "reference_offsets": "offsets",
+    "reference_confusions": "confusions",
+    "reference_confusion_matrix": "confusion_matrix",
+}
 
 
 def check_folder(folder: Path, *, force: bool) -> None:
@@ -76,8 +82,10 @@ def write_folder(
         tables["repeats"] = [(p.iou_threshold, p.repeats) for p in parts if p.repeats is not None]
     beside = [(p.iou_threshold, p.reference) for p in parts if p.reference is not None]
     if beside:
-        tables["reference"] = [(threshold, each.annotators) for threshold, each in beside]
-        tables["reference_offsets"] = [(threshold, each.offsets) for threshold, each in beside]
+        tables |= {
+            name: [(threshold, getattr(each, column)) for threshold, each in beside]
+            for name, column in _OF_REFERENCE.items()
+        }
     if diagnosis is not None:
         found = {**diagnosis.tables, "review": diagnosis.review}
         # Those of all thresholds stay.

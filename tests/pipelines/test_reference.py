@@ -72,14 +72,69 @@ def test_figures_by_hand():
         "precision": 0.5, "recall": 0.5, "f1": 0.5, "class_share": 0.5,
         "mean_similarity": pytest.approx((1 + 2 / 3) / 2),
         # A third box overlaps its object too little to match: neither a miss nor an extra.
-        "miss_rate": 1 / 4, "extra_rate": 1 / 4,
+        "miss_rate": 1 / 4, "extra_rate": 1 / 4, "twice_rate": 0,
     }  # fmt: skip
     # bob was asked about image 2 and drew nothing there; image 3 is not in the reference.
     assert bob == {
         "annotator": "bob", "n_images": 1, "n": 0, "n_reference": 1, "n_matched": 0,
         "precision": None, "recall": 0, "f1": 0, "class_share": None, "mean_similarity": None,
-        "miss_rate": 1, "extra_rate": None,
+        "miss_rate": 1, "extra_rate": None, "twice_rate": None,
     }  # fmt: skip
+
+
+def test_second_boxes_and_halves_are_on_an_object_of_the_reference():
+    """ann draws HERE twice, 2 px apart: IoU 18 / 22; THERE in two halves: 1 / 2 each; and NEW."""
+    halves = [60, 60, 20, 10], [60, 70, 20, 10]
+    boxes = [HERE, [12, 10, 20, 20], *halves, NEW]
+    team = document([*((1, "ann", 1, box) for box in boxes), (1, "bob", 1, HERE)], ("1.png",))
+    expert = document([(1, "eve", 1, HERE), (1, "eve", 1, THERE)], ("1.png",))
+    found = bboxqa.agree(
+        bboxqa.read_coco(team),
+        reference=bboxqa.read_coco(expert, min_annotators=1),
+        iou_threshold=0.55,
+        bootstrap=0,
+    ).reference
+    ann = figures(found.annotators)[0]
+    # Only NEW is on nothing; of the two objects that ann drew, one is drawn twice.
+    assert (ann["n"], ann["n_matched"]) == (5, 1)
+    assert (ann["extra_rate"], ann["twice_rate"], ann["miss_rate"]) == (1 / 5, 1 / 2, 0)
+
+
+def test_duplicates_are_named_as_such_against_a_reference():
+    errors = {"p*": "jitter=3%", "p03": "duplicate=0.2"}
+    made = bboxqa.simulate(images=40, errors=errors, categories=2)
+    truth = bboxqa.read_coco(made.truth(), min_annotators=1)
+    result = bboxqa.agree(bboxqa.read_coco(made.document()), reference=truth, bootstrap=200)
+    (line,) = [line for line in result.story().story if "twice" in line and "p03" in line]
+    assert line.startswith("p03 draws objects twice: ")
+    assert not any("has no object in" in line for line in result.story().story)
+
+
+def test_confused_categories_are_those_of_the_reference():
+    """Two of three call cows sheep: the third one agrees with the reference, and not with them."""
+    errors = {"p*": "jitter=3%", "p0[12]": "confuse=cow/sheep:0.4", "p03": ""}
+    made = bboxqa.simulate(images=40, errors=errors, categories="cow,sheep,horse")
+    truth = bboxqa.read_coco(made.truth(), min_annotators=1)
+    data = bboxqa.read_coco(made.document())
+    result = bboxqa.agree(data, reference=truth, bootstrap=200)
+    found = result.reference
+    true = {each["id"]: each["category_id"] for each in made.truth()["annotations"]}
+    drawn = [
+        (each["category_id"], true[each["true_id"]]) for each in made.document()["annotations"]
+    ]
+    n = sum(own != expected for own, expected in drawn)
+    (row,) = figures(found.confusions)
+    either = sum(bool({own, expected} & {1, 2}) for own, expected in drawn)
+    assert (row["first"], row["second"], row["n"]) == ("cow", "sheep", n)
+    assert row["share"] == pytest.approx(n / either)
+    (line,) = [line for line in result.story().story if "confused" in line]
+    assert f"cow and sheep are confused in {n} of the boxes that match objects of" in line
+    wrong = {
+        cell["annotator"]
+        for cell in found.confusion_matrix.records()
+        if cell["category"] != cell["reference"]
+    }
+    assert wrong == {"p01", "p02"}
 
 
 def test_offsets_by_hand_include_boxes_that_do_not_match():

@@ -480,13 +480,17 @@ def test_errors_against_a_reference_are_corrected_for_the_kinds_of_errors(rate, 
     for column, figures in (
         ("miss_rate", (value, low, high)),
         ("extra_rate", (zero, zero, zero)),
+        ("twice_rate", (zero, zero, zero)),
         ("class_share", (1 + zero, 1 + zero, 1 + zero)),
     ):
         annotators |= dict(zip((column, f"{column}_low", f"{column}_high"), figures, strict=True))
     none = np.zeros(16)
     columns = ("offset_px", "offset_px_low", "offset_px_high", "offset_percent")
     offsets = Table(dict.fromkeys(columns, none) | {"systematic": none > 0})
-    found = ReferenceAgreement("truth", 60, 60, 0, 300, Table(annotators), offsets)
+    nothing = Table({})
+    found = ReferenceAgreement(
+        "truth", 60, 60, 0, 300, Table(annotators), offsets, nothing, nothing
+    )
     told = [each.text for each in error_sentences(found)]
     assert [text[: len(named[0])] for text in told] == named if named else not told
 

@@ -9,7 +9,16 @@ from bboxqa.diagnostics.annotators.offsets import EDGES
 from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.model.units import ReferenceMatches
 
-FIGURES = ("precision", "recall", "f1", "class_share", "mean_similarity", "miss_rate", "extra_rate")
+FIGURES = (
+    "precision",
+    "recall",
+    "f1",
+    "class_share",
+    "mean_similarity",
+    "miss_rate",
+    "extra_rate",
+    "twice_rate",
+)
 """Columns of the table, each with a ``_low`` and a ``_high``."""
 
 # An offset is systematic where the probability of one such false alarm in the table is below this.
@@ -26,6 +35,8 @@ def against_reference(found: ReferenceMatches) -> Table:
     - precision: n_matched / n. Recall: n_matched / n_reference. F1: 2 · n_matched / their sum.
     - miss_rate: of the objects of the reference, the share that the annotator did not even draw in
       another place. Extra_rate: of what the annotator drew, the share beside all its objects.
+    - twice_rate: of the objects of the reference that the annotator drew, the share that two boxes
+      match. Second boxes and parts of objects lower the precision, but are no extras.
     - class_share: of the matched annotations, those with the category of the reference.
     - mean_similarity: of the matched annotations with the reference.
     """
@@ -76,7 +87,10 @@ def _add_existence(sums: RatioSums, found: ReferenceMatches, n_annotators: int) 
 
 
 def _add_errors(sums: RatioSums, found: ReferenceMatches, n_annotators: int) -> None:
-    """Add misses and extras: objects without a box of the annotator, and the other way around."""
+    """Add misses, extras and repetitions.
+
+    Misses are objects without a box of the annotator; extras are boxes that overlap no object.
+    """
     of = found.data.annotations
     is_reference = of.annotator == n_annotators
     placed = _authors(found, found.placed[:, 0])
@@ -90,6 +104,15 @@ def _add_errors(sums: RatioSums, found: ReferenceMatches, n_annotators: int) -> 
     first += n_annotators
     sums.add(drawn[0] + first, drawn[1], np.ones(len(drawn[0])), np.ones(len(drawn[0])))
     sums.add(placed[0] + first, placed[1], none - 1, none)
+    beside = _authors(found, found.beside.left)
+    none_beside = np.zeros(len(beside[0]))
+    sums.add(beside[0] + first, beside[1], none_beside - 1, none_beside)
+    first += n_annotators
+    sums.add(placed[0] + first, placed[1], none, none + 1)
+    again = found.beside.right[found.is_twice] * n_annotators + beside[0][found.is_twice]
+    twice, who = np.divmod(np.unique(again), max(n_annotators, 1))
+    none = np.zeros(len(twice))
+    sums.add(who + first, of.image[twice].astype(np.int64), none + 1, none)
 
 
 def _authors(found: ReferenceMatches, rows: IndexArray) -> tuple[IndexArray, IndexArray]:

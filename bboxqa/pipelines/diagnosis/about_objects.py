@@ -12,6 +12,7 @@ from bboxqa.model.table import Table
 from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.model.units import MatchedUnits
 from bboxqa.pipelines.diagnosis.sentences import (
+    LEAST_CONFUSED,
     LEAST_DRAWS,
     LEAST_IMAGES,
     LEAST_SHARE,
@@ -19,13 +20,12 @@ from bboxqa.pipelines.diagnosis.sentences import (
     Sentence,
     above_others,
     bounds,
+    confuser,
     is_first,
-    share_bounds,
 )
 
 # Gains of alpha that are surely larger are worth a suggestion.
 _LEAST_GAIN = 0.01
-_LEAST_CONFUSED = 5
 _LEAST_DRAWN = 20
 _MOST_TOLD = 2
 _KIND = dict(
@@ -73,7 +73,7 @@ def confusion_sentences(tables: Mapping[str, Table], *, named: bool) -> Iterator
     """
     table, matrix = tables["confusions"], tables["confusion_matrix"]
     gain, share = bounds(table, "gain"), bounds(table, "share")
-    told = np.flatnonzero((table["n"] >= _LEAST_CONFUSED) & (share.value >= LEAST_SHARE))
+    told = np.flatnonzero((table["n"] >= LEAST_CONFUSED) & (share.value >= LEAST_SHARE))
     sure = np.where(gain.low > 0, gain.value, 0)
     costly = told[np.lexsort([-table["n"][told], -sure[told]])][:_MOST_TOLD]
     n_objects = max(int(tables["decomposition"]["n_objects"].sum()), 1)
@@ -125,15 +125,9 @@ def _confuser(matrix: Table, first: str, second: str) -> str:
     own = matrix.take(
         np.flatnonzero(np.isin(matrix["category"], both) & np.isin(matrix["others"], both))
     )
-    names, place = np.unique(own["annotator"].astype(str), return_inverse=True)
-    if len(names) < 3:
-        return ""
-    differ = own["category"] != own["others"]
     # Several others saw one object: they do not count as so many objects.
-    n = np.bincount(place, own["n"]) / (len(names) - 1)
-    rate = np.bincount(place, own["n"] * differ) / (len(names) - 1) / n
-    found = above_others(share_bounds(rate, n), n)
-    return str(names[found[0]]) if len(found) else ""
+    n_others = len(np.unique(own["annotator"].astype(str))) - 1
+    return confuser(own, own["category"] != own["others"], n_others)
 
 
 def category_sentences(matched: MatchedUnits, tables: Mapping[str, Table]) -> Iterator[Sentence]:

@@ -7,14 +7,18 @@ import numpy as np
 from bboxqa.model.threshold_result import ReferenceAgreement, ThresholdResult
 from bboxqa.pipelines.diagnosis.about_places import offset_sentences
 from bboxqa.pipelines.diagnosis.sentences import (
+    LEAST_CONFUSED,
     LEAST_SHARE,
     Sentence,
     above_others,
     bounds,
+    confuser,
     is_first,
     judged,
     most_named,
 )
+
+_MOST_TOLD = 2
 
 
 def reference_sentences(part: ThresholdResult) -> Iterator[str]:
@@ -43,9 +47,32 @@ def reference_sentences(part: ThresholdResult) -> Iterator[str]:
         )
 
 
+def reference_confusion_sentences(found: ReferenceAgreement) -> Iterator[Sentence]:
+    """Yield the categories that are most often confused with those of the reference, and by whom.
+
+    What annotators give differently among each other is no measure then.
+    """
+    table, matrix = found.confusions, found.confusion_matrix
+    share, n_matched = bounds(table, "share"), max(int(matrix["n"].sum()), 1)
+    told = np.flatnonzero((table["n"] >= LEAST_CONFUSED) & (share.value >= LEAST_SHARE))
+    for place in told[:_MOST_TOLD].tolist():
+        both = table["first"][place], table["second"][place]
+        n = int(table["n"][place])
+        text = (
+            f"{both[0]} and {both[1]} are confused in {n:,} of the boxes that match objects of "
+            f"{found.name}, {share.percent(place)} of those with either"
+        )
+        own = matrix.take(
+            np.flatnonzero(np.isin(matrix["category"], both) & np.isin(matrix["reference"], both))
+        )
+        who = confuser(own, own["category"] != own["reference"])
+        yield Sentence(n / n_matched, f"{text}, above all by {who}" if who else text)
+
+
 _ERRORS = (
     ("miss_rate", "{name} misses {percent} of the objects of {reference}"),
     ("extra_rate", "{reference} has no object in {percent} of the boxes of {name}"),
+    ("twice_rate", "{name} draws objects twice: {percent} of those of {reference} that they drew"),
     ("confusion", "{name} gives another category than {reference} to {percent} of its objects"),
 )
 

@@ -26,6 +26,7 @@ def named_in_words(
             name=names_in_words([reference.name])[0],
             annotators=_renamed(reference.annotators, words),
             offsets=_renamed(reference.offsets, words),
+            confusion_matrix=_renamed(reference.confusion_matrix, words),
         )
     data = replace(matched.data, annotator_names=tuple(words.values()))
     return (

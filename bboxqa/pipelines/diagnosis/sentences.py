@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bboxqa.core.arrays import FloatArray, IndexArray
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.model.table import Table
 
 _NORMAL = NormalDist()
@@ -16,6 +16,8 @@ _LEVEL = 0.95
 
 KINDS_OF_ERRORS = 8
 """Errors that annotators are named for, and that each may be named for by mistake."""
+LEAST_CONFUSED = 5
+"""Objects in which two categories must be confused to be worth a sentence."""
 LEAST_DRAWS = 200
 """The draws that it takes: the intervals of fewer are too narrow as often as too wide."""
 LEAST_IMAGES = 5
@@ -227,3 +229,22 @@ def share_bounds(share: FloatArray, n: FloatArray, n_shares: int = 1) -> Bounds:
     middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
     return Bounds(share, middle - half, middle + half)
+
+
+def confuser(cells: Table, differ: BoolArray, n_others: int = 1) -> str:
+    """Return who of three or more surely confuses two categories most; empty if nobody.
+
+    Parameters
+    ----------
+    cells : Table
+        Annotators, and how often they gave one of the two where a side of `n_others` gave one.
+    differ : (C,) bool
+        In which rows both sides differ.
+    """
+    names, place = np.unique(cells["annotator"].astype(str), return_inverse=True)
+    if len(names) < 3:
+        return ""
+    n = np.bincount(place, cells["n"]) / n_others
+    rate = np.bincount(place, cells["n"] * differ) / n_others / n
+    found = above_others(share_bounds(rate, n), n)
+    return str(names[found[0]]) if len(found) else ""

@@ -1,6 +1,6 @@
 """The story of a diagnosis: a few sentences, the most useful first."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from math import isnan
 
 import numpy as np
@@ -28,7 +28,11 @@ from bboxqa.pipelines.diagnosis.about_objects import (
     supercategory_sentences,
 )
 from bboxqa.pipelines.diagnosis.about_places import offset_sentences, precision_sentences
-from bboxqa.pipelines.diagnosis.about_reference import error_sentences, reference_sentences
+from bboxqa.pipelines.diagnosis.about_reference import (
+    error_sentences,
+    reference_confusion_sentences,
+    reference_sentences,
+)
 from bboxqa.pipelines.diagnosis.about_work import work_limits, work_sentences
 from bboxqa.pipelines.diagnosis.paired import differences
 from bboxqa.pipelines.diagnosis.sentences import LEAST_DRAWS, Sentence, bounds, judged
@@ -86,7 +90,7 @@ def story_of(
         last.append(_ONE_AGAINST_ONE)
     found = [
         *people,
-        *confusion_sentences(tables, named=named),
+        *_confused(part, tables, named=named),
         *supercategory_sentences(tables),
         *category_sentences(matched, tables),
         *(work_sentences(tables) if named else ()),
@@ -138,6 +142,16 @@ def _named(
         people += rate_sentences(tables, apart, part.pairs)
         people += shape_sentences(tables)
     return worst, people
+
+
+def _confused(
+    part: ThresholdResult, tables: Mapping[str, Table], *, named: bool
+) -> Iterator[Sentence]:
+    """Yield which categories are confused: with those of the reference, or by annotators."""
+    if part.reference is None:
+        yield from confusion_sentences(tables, named=named)
+    elif named:
+        yield from reference_confusion_sentences(part.reference)
 
 
 def _more(n: int) -> str:

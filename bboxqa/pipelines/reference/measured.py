@@ -2,12 +2,17 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
-from bboxqa.core.arrays import IndexArray, IntArray, pairs_within, rows
+from bboxqa.core.arrays import BoolArray, IndexArray, IntArray, pairs_within, rows, run_starts
 from bboxqa.core.types import Progress
 from bboxqa.diagnostics.annotators.against_reference import against_reference, reference_offsets
+from bboxqa.diagnostics.annotators.reference_confusions import (
+    reference_confusion_matrix,
+    reference_confusions,
+)
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
 from bboxqa.matching.match import match
 from bboxqa.matching.objects import loose_objects
@@ -27,8 +32,16 @@ _MATCHER = "hungarian"
 # Annotations, with those of the reference once for each annotator, that are compared at a time.
 _AT_ONCE = 200_000
 
-# Matched pairs, and pairs of annotations that are placed alike or badly, (P, 2).
-_Pairs = tuple[CandidatePairs, IndexArray]
+
+class _Pairs(NamedTuple):
+    """Pairs of an annotation and an object of the reference at one threshold."""
+
+    matched: CandidatePairs
+    placed: IndexArray
+    """(P, 2) int64. Those that are placed alike or badly."""
+    beside: CandidatePairs
+    is_twice: BoolArray
+    """(Q,). Further annotations of objects, and which of them match."""
 
 
 def with_reference(
@@ -49,6 +62,8 @@ def with_reference(
                 n_annotations=int(drawn.sum()),
                 annotators=against_reference(matched),
                 offsets=reference_offsets(matched),
+                confusions=reference_confusions(matched),
+                confusion_matrix=reference_confusion_matrix(matched),
             ),
         )
         for part, matched in zip(result.thresholds, matches, strict=True)
@@ -91,8 +106,10 @@ def reference_matches(
     return tuple(
         ReferenceMatches(
             data=both,
-            matched=_joined([matched for matched, _ in found]),
-            placed=np.concatenate([placed for _, placed in found]),
+            matched=_joined([each.matched for each in found]),
+            placed=np.concatenate([each.placed for each in found]),
+            beside=_joined([each.beside for each in found]),
+            is_twice=np.concatenate([each.is_twice for each in found]),
             bootstrap=settings.bootstrap,
             seed=settings.seed,
         )
@@ -165,9 +182,25 @@ def _pairs_of(
         matched = pairs.take(units.unit[pairs.left] == units.unit[pairs.right])
         loose = near.take(near.similarity >= lower_threshold(threshold) - TOLERANCE)
         objects = loose_objects(of, units, loose)[units.unit]
-        left, right = origin[matched.left], origin[matched.right]
-        found = CandidatePairs(left, right, matched.similarity)
-        yield found, origin[_both_drew(of, objects)]
+        placed = _both_drew(of, objects)
+        beside = _beside(loose, placed)
+        yield _Pairs(
+            _moved(matched, origin),
+            origin[placed],
+            _moved(beside, origin),
+            beside.similarity >= threshold - TOLERANCE,
+        )
+
+
+def _moved(pairs: CandidatePairs, origin: IndexArray) -> CandidatePairs:
+    return CandidatePairs(origin[pairs.left], origin[pairs.right], pairs.similarity)
+
+
+def _beside(loose: CandidatePairs, placed: IndexArray) -> CandidatePairs:
+    """Return the annotations that overlap an object drawn by another one, each with the nearest."""
+    rest = loose.take(np.flatnonzero(~np.isin(loose.left, placed[:, 0])))
+    rest = rest.take(np.lexsort((rest.right, -rest.similarity, rest.left)))
+    return rest.take(run_starts(rest.left))
 
 
 def _both_drew(of: Annotations, objects: IndexArray) -> IndexArray:
