@@ -32,6 +32,16 @@ def _say_number(context: click.Context, parameter: click.Parameter, text: str | 
     _say(context, parameter, None if text is None else int(text))
 
 
+def _say_columns(context: click.Context, parameter: click.Parameter, text: str | None) -> None:
+    if text is None:
+        return
+    pairs = [each.partition("=") for each in text.split(",")]
+    wrong = next((f"{key}{sign}{name}" for key, sign, name in pairs if not key or not name), None)
+    if wrong is not None:
+        raise click.UsageError(f"--columns: {wrong!r}; expected such as image=file,x=left")
+    _say(context, parameter, {key.strip(): name.strip() for key, _, name in pairs})
+
+
 _OPTIONS = (
     click.option(
         "--image-size",
@@ -54,6 +64,22 @@ _OPTIONS = (
         expose_value=False,
         callback=_say_number,
         help="Pascal VOC: the number of the first pixel; by default told from the values.",
+    ),
+    click.option(
+        "--columns",
+        metavar="WHAT=NAME,…",
+        expose_value=False,
+        callback=_say_columns,
+        help="Tables: what columns hold, such as image=file,annotator=who,x=left; by default told "
+        "from their names (docs/formats.md).",
+    ),
+    click.option(
+        "--box-format",
+        type=click.Choice(["xywh", "xyxy", "cxcywh"]),
+        expose_value=False,
+        callback=_say,
+        help="Tables: whether a box is left, top, width and height, two corners, or centre, width "
+        "and height; by default told from names and numbers.",
     ),
 )
 

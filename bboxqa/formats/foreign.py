@@ -69,11 +69,11 @@ _WHAT = {
     ),
     "table": (
         "a table",
-        "Name the json file with the annotations; `bboxqa stats` measures tables of labels.",
+        "Say what its columns hold: --columns image=NAME,x=NAME,…; `bboxqa stats` measures labels.",
     ),
     "Parquet": (
         "a Parquet table",
-        "Name the json file with the annotations; `bboxqa stats` measures tables of labels.",
+        "Say what its columns hold: --columns image=NAME,x=NAME,…; `bboxqa stats` measures labels.",
     ),
     "SQLite": ("an SQLite database", "Export COCO json from the tool that wrote it."),
     "PDF": ("a PDF", "Name the json file that holds the annotations."),

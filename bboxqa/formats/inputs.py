@@ -91,8 +91,9 @@ def _is_result(file: Path) -> bool:
     """Return whether a file was written by `agree` or `compare --out`, or by `validate --fix`."""
     if file.name.endswith(".fixed.json"):
         return file.with_name(file.name.removesuffix(".fixed.json") + ".json").is_file()
-    if file.name not in WRITTEN_FILES or not all(
-        file.with_name(name).is_file() for name in RESULT_FILES
-    ):
+    is_json = file.name.endswith(".json")
+    if is_json and file.name not in WRITTEN_FILES:
+        return False
+    if not all(file.with_name(name).is_file() for name in RESULT_FILES):
         return False
     return any(file.with_name(table).is_file() for table in ("units.csv", "changes.csv"))

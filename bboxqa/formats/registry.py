@@ -5,6 +5,7 @@ from itertools import chain, islice
 from pathlib import Path
 
 from bboxqa.core.plugins import plugins
+from bboxqa.formats.box_tables.box_table import BOX_TABLE
 from bboxqa.formats.coco.archive import COCO_ARCHIVE
 from bboxqa.formats.coco.strict import COCO, is_surely_coco
 from bboxqa.formats.cvat.cvat import CVAT
@@ -30,6 +31,7 @@ FORMATS: dict[str, Format] = {
     "via": VIA,
     "darwin": DARWIN,
     "datumaro": DATUMARO,
+    "table": BOX_TABLE,
     "voc": VOC,
 }
 

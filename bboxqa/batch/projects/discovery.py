@@ -221,6 +221,8 @@ def _sources(
 
 def _is_read(file: Path) -> bool | str:
     """Return whether a file is COCO json or in another format that is read, or why it cannot be."""
+    if not file.name.lower().endswith(".json"):
+        return format_of(file) is not COCO
     try:
         with file.open("rb") as stream:
             size = stream.seek(0, os.SEEK_END)

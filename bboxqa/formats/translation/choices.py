@@ -1,14 +1,20 @@
 """What the user says about files that do not say it themselves."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 from bboxqa.core.errors import ConfigError
 
 MissingTxt = Literal["asked", "not-asked"]
+BoxFormat = Literal["xywh", "xyxy", "cxcywh"]
+COLUMNS = (
+    "image", "annotator", "category", "x", "y", "width", "height", "x1", "y1", "x2", "y2", "cx",
+    "cy", "bbox", "objects", "image_width", "image_height", "id", "score", "iscrowd", "created_at",
+)  # fmt: skip
+"""What columns of tables may hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +29,17 @@ class Choices:
         Whether annotators were asked about images without a label file.
     voc_base : {0, 1} or None
         The number of the first pixel in Pascal VOC files.
+    columns : mapping of str to str
+        The columns of tables by what they hold, such as ``{"image": "file"}``.
+    box_format : {"xywh", "xyxy", "cxcywh"} or None
+        The form of boxes in tables.
     """
 
     image_size: tuple[int, int] | None = None
     missing_txt: MissingTxt | None = None
     voc_base: int | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
+    box_format: BoxFormat | None = None
 
 
 _NOTHING = Choices()
@@ -45,6 +57,8 @@ def reading(
     image_size: tuple[int, int] | None = None,
     missing_txt: MissingTxt | None = None,
     voc_base: int | None = None,
+    columns: Mapping[str, str] | None = None,
+    box_format: BoxFormat | None = None,
 ) -> Iterator[None]:
     """Say what the files of annotation tools do not say, for all that is read inside.
 
@@ -60,6 +74,14 @@ def reading(
         were not.
     voc_base : {0, 1}, optional
         The number of the first pixel in Pascal VOC files; by default it is told from their values.
+    columns : mapping of str to str, optional
+        The columns of tables by what they hold: any of image, annotator, category, id, score,
+        image_width, image_height, created_at, iscrowd; and of a box x, y, width and height, or
+        x1, y1, x2 and y2, or cx, cy, width and height, or bbox, or the objects of an image. Others
+        are told from their names.
+    box_format : {"xywh", "xyxy", "cxcywh"}, optional
+        The form of boxes in tables: left top corner and size, two corners, or centre and size; by
+        default it is told from the names of the columns, else from the numbers.
 
     Examples
     --------
@@ -73,7 +95,18 @@ def reading(
         raise ConfigError(f"missing_txt is {missing_txt!r}; expected 'asked' or 'not-asked'")
     if voc_base is not None and voc_base not in (0, 1):
         raise ConfigError(f"voc_base is {voc_base!r}; expected 0 or 1")
-    given = {"image_size": image_size, "missing_txt": missing_txt, "voc_base": voc_base}
+    unknown = [key for key in columns or {} if key not in COLUMNS]
+    if unknown:
+        raise ConfigError(f"columns: {unknown[0]!r} is none of {', '.join(COLUMNS)}")
+    if box_format is not None and box_format not in get_args(BoxFormat):
+        raise ConfigError(f"box_format is {box_format!r}; expected 'xywh', 'xyxy' or 'cxcywh'")
+    given = {
+        "image_size": image_size,
+        "missing_txt": missing_txt,
+        "voc_base": voc_base,
+        "columns": columns,
+        "box_format": box_format,
+    }
     new = {name: value for name, value in given.items() if value is not None}
     token = _CHOSEN.set(replace(choices(), **new))  # type: ignore[arg-type]
     try:

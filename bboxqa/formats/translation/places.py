@@ -13,6 +13,8 @@ from bboxqa.formats.translation.members import members_of
 from bboxqa.model.findings import Spot
 
 _EXCERPT = 160
+# Parquet has neither lines nor text.
+_BINARY = b"PAR1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,9 @@ class Places:
                 text = members[name].text()
             except (DatasetError, KeyError):
                 # It was removed since it was read.
+                continue
+            if text.startswith(_BINARY):
+                found |= {row: OwnPlace(members[name].shown, "", Spot(1, 1, 0), "") for row in rows}
                 continue
             spans = _spans(text, [wheres[row].at for row in rows])  # type: ignore[union-attr]
             order = sorted(range(len(rows)), key=lambda place: spans[place])

@@ -1,0 +1,1 @@
+"""Tables of boxes: csv, json lines, Parquet."""

@@ -1,0 +1,81 @@
+"""Tables of boxes as a format: csv, json lines, Parquet; among them those of Open Images."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bboxqa.core.errors import DatasetError
+from bboxqa.formats.translation.heads import head_of, is_archive
+from bboxqa.formats.translation.translated_format import translated_format
+
+if TYPE_CHECKING:
+    from bboxqa.formats.translation.members import Member
+    from bboxqa.formats.translation.translated import Add, Translated, Wanted
+
+_SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".pq")
+
+
+def _recognises(path: Path) -> bool:
+    head = head_of(path)
+    if is_archive(head):
+        return _member(path) is not None
+    return path.name.lower().endswith(_SUFFIXES) and _is_table(path, head)
+
+
+def _is_table(path: Path, head: bytes) -> bool:
+    """Return whether the columns hold boxes; of any table, where the user names its columns."""
+    from bboxqa.formats.box_tables.table_columns import columns_of
+    from bboxqa.formats.box_tables.table_rows import PARQUET, header_of
+    from bboxqa.formats.translation.choices import choices
+
+    chosen = choices().columns
+    header = _parquet_header(path) if head.startswith(PARQUET) else header_of(head)
+    return bool(header) and (bool(chosen) or not columns_of(header, {}).problem)
+
+
+def _parquet_header(path: Path) -> Sequence[str]:
+    try:
+        from pyarrow import parquet
+
+        found: Sequence[str] = parquet.read_schema(path).names
+    except ImportError:
+        # Reading says what to install.
+        return ["image", "bbox"]
+    # Whatever is wrong with a file, it is not of this format.
+    except Exception:  # noqa: BLE001
+        return []
+    return found
+
+
+def _member(path: Path) -> "Member | None":
+    """Return the only table of boxes of an archive."""
+    from bboxqa.formats.box_tables.table_columns import columns_of
+    from bboxqa.formats.box_tables.table_rows import header_of
+    from bboxqa.formats.translation.members import members_of
+
+    try:
+        members = members_of(path)
+    except DatasetError:
+        return None
+    named = [(each.name or path.stem).lower().endswith(_SUFFIXES) for each in members]
+    found = [
+        each
+        for each, is_named in zip(members, named, strict=True)
+        if is_named and not columns_of(header_of(each.head()), {}).problem
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def translate(path: Path, add: "Add", wanted: "Wanted") -> "Translated":
+    """Translate a table; see `bboxqa.formats.translation.translated.Translate`."""
+    from bboxqa.formats.box_tables.table_records import translate_table
+    from bboxqa.formats.translation.members import members_of
+
+    member = _member(path) if is_archive(head_of(path)) else members_of(path)[0]
+    if member is None:
+        raise DatasetError([f"{path}: has no table of boxes inside"])
+    return translate_table(path, member, add, wanted)
+
+
+BOX_TABLE = translated_format("table", _SUFFIXES, _recognises, translate)
+"""Tables with a row for each box, or for each image."""

@@ -1,0 +1,140 @@
+"""From the cells of a table to boxes, and what their numbers tell of the form of boxes."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from bboxqa.core.arrays import FloatArray
+from bboxqa.formats.box_tables.table_columns import FORMS, Columns
+from bboxqa.formats.translation.untrusted import ValueProblemError, items, mapping, number_of
+
+Cells = dict[str, Any]
+"""The cells of one box, by what they hold."""
+
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+_NOTHING = (None, "", "nan", "NaN", "None", "null")
+
+
+def boxes_in(row: Mapping[str, Any], columns: Columns) -> Iterator[Cells]:
+    """Yield the cells of each box in a row; those of an image without objects have no box."""
+    cells = {key: row.get(name) for key, name in columns.of.items()}
+    if "objects" not in cells:
+        yield cells
+        return
+    objects = cells.pop("objects")
+    listed = objects if isinstance(objects, list) else _by_rows(mapping(objects))
+    yield from ({**cells, **_known(mapping(each))} for each in listed)
+    if not listed:
+        yield cells
+
+
+def _by_rows(objects: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return objects that stand in lists side by side."""
+    n = max((len(items(each)) for each in objects.values()), default=0)
+    whole = {key: each for key, each in objects.items() if len(items(each)) == n}
+    return [{key: each[place] for key, each in whole.items()} for place in range(n)]
+
+
+def _known(given: dict[str, Any]) -> Cells:
+    """Return what is known of an object, under the keys of columns."""
+    names = {"bbox": ("bbox", "box"), "category": ("category", "label", "category_id", "label_id")}
+    names |= {"annotator": ("annotator", "annotator_id"), "id": ("id", "bbox_id")}
+    found = {}
+    for key, usual in names.items():
+        name = next((each for each in usual if given.get(each) is not None), None)
+        if name is not None:
+            found[key] = given[name]
+    return found
+
+
+def numbers_of_box(cells: Cells, form: str) -> list[float] | None:
+    """Return the four numbers of a box; None where all are empty.
+
+    Raises ValueProblemError if they are no numbers.
+    """
+    if form:
+        values = [cells.get(key) for key in FORMS[form]]
+        if all(_is_empty(each) for each in values):
+            return None
+        return [_number(each, key) for each, key in zip(values, FORMS[form], strict=True)]
+    given = cells.get("bbox")
+    if _is_empty(given) or given == []:
+        return None
+    values = _NUMBER.findall(given) if isinstance(given, str) else items(given)
+    if len(values) != 4:
+        raise ValueProblemError(f"bbox is {str(given)[:40]}; expected four numbers")
+    return [_number(each, "bbox") for each in values]
+
+
+def _is_empty(value: object) -> bool:
+    if isinstance(value, str):
+        return value.strip() in _NOTHING
+    return value is None or (isinstance(value, float) and bool(np.isnan(value)))
+
+
+def _number(value: object, name: str) -> float:
+    if isinstance(value, str):
+        try:
+            return number_of(float(value), name)
+        except ValueError:
+            raise ValueProblemError(f"{name} is {value[:40]!r}; expected a number") from None
+    return number_of(value, name)
+
+
+def side_of(value: object) -> int | None:
+    """Return a side of an image in pixels; None where it is none."""
+    try:
+        side = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return None
+    return int(side) if 1 <= side < 1 << 31 else None
+
+
+def form_of(boxes: FloatArray, sizes: FloatArray) -> str:
+    """Return the form of boxes that their numbers allow alone; "" where several are possible.
+
+    Parameters
+    ----------
+    boxes : (N, 4) float64
+    sizes : (N, 2) float64
+        Width and height of the images; NaN where they are not known.
+
+    Examples
+    --------
+    >>> sizes = np.array([[100.0, 100.0]])
+    >>> form_of(np.array([[60.0, 50.0, 90.0, 80.0]]), sizes)
+    'xyxy'
+    >>> form_of(np.array([[60.0, 50.0, 20.0, 30.0]]), sizes)
+    'xywh'
+    >>> form_of(np.array([[10.0, 10.0, 20.0, 30.0]]), sizes)
+    ''
+    """
+    if (boxes[:, 2:] < boxes[:, :2]).any():
+        return "xywh"
+    # One pixel is left to rounding.
+    with np.errstate(invalid="ignore"):
+        is_beyond = (boxes[:, :2] + boxes[:, 2:] > sizes + 1).any()
+    return "xyxy" if is_beyond else ""
+
+
+def are_shares(boxes: FloatArray) -> bool:
+    """Return whether numbers are shares of the width and height of images."""
+    return bool(len(boxes) and (np.abs(boxes) <= 1).all() and (boxes != np.round(boxes)).any())
+
+
+def as_corner_and_size(box: list[float], form: str) -> list[float]:
+    """Return a box as left, top, width and height.
+
+    Examples
+    --------
+    >>> as_corner_and_size([1, 2, 4, 6], "xyxy"), as_corner_and_size([5, 5, 4, 2], "cxcywh")
+    ([1, 2, 3, 4], [3.0, 4.0, 4, 2])
+    """
+    x, y, right, bottom = box
+    if form == "xyxy":
+        return [x, y, right - x, bottom - y]
+    if form == "cxcywh":
+        return [x - right / 2, y - bottom / 2, right, bottom]
+    return box

@@ -1,0 +1,126 @@
+"""Which columns of a table hold images, annotators, categories and boxes."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from bboxqa.core.text import one_line
+
+# What a column may hold, and its usual names without signs and capitals, the best first.
+NAMES: dict[str, tuple[str, ...]] = {
+    "image": (
+        "image", "filename", "imagename", "imagefilename", "imagepath", "filepath", "file", "path",
+        "imageid", "img", "imgname", "imgid", "picture", "frame",
+    ),
+    "annotator": (
+        "annotator", "annotatorid", "annotatorname", "rater", "raterid", "worker", "workerid",
+        "labeler", "labeller", "labelerlogin", "completedby", "createdby", "user", "username",
+    ),
+    "category": (
+        "category", "categoryname", "label", "labelname", "class", "classname", "labels",
+        "classid", "categoryid", "labelid",
+    ),
+    "x1": ("x1", "xmin", "minx", "boxxmin", "bboxx1", "bboxxmin"),
+    "y1": ("y1", "ymin", "miny", "boxymin", "bboxy1", "bboxymin"),
+    "x2": ("x2", "xmax", "maxx", "boxxmax", "bboxx2", "bboxxmax", "right"),
+    "y2": ("y2", "ymax", "maxy", "boxymax", "bboxy2", "bboxymax", "bottom"),
+    "cx": ("cx", "xcenter", "centerx", "xcentre"),
+    "cy": ("cy", "ycenter", "centery", "ycentre"),
+    "x": ("x", "left", "bboxx", "boxx"),
+    "y": ("y", "top", "bboxy", "boxy"),
+    "width": ("width", "w", "bboxwidth", "bboxw", "boxwidth", "boxw"),
+    "height": ("height", "h", "bboxheight", "bboxh", "boxheight", "boxh"),
+    "bbox": ("bbox", "box", "boundingbox"),
+    "objects": ("objects",),
+    "image_width": ("imagewidth", "imgwidth", "originalwidth"),
+    "image_height": ("imageheight", "imgheight", "originalheight"),
+    "id": ("id", "annotationid", "boxid"),
+    "score": ("score",),
+    "iscrowd": ("iscrowd", "isgroupof"),
+    "created_at": ("createdat",),
+}  # fmt: skip
+FORMS: dict[str, tuple[str, ...]] = {
+    "xyxy": ("x1", "y1", "x2", "y2"),
+    "cxcywh": ("cx", "cy", "width", "height"),
+    "xywh": ("x", "y", "width", "height"),
+}
+"""The columns of each form of boxes: two corners, centre and size, left top corner and size."""
+FORM_WORDS = {
+    "xyxy": "two corners",
+    "cxcywh": "centre, width and height",
+    "xywh": "left, top, width and height",
+}
+_SIGNS = re.compile(r"[\W_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The names of columns, by what they hold: the keys of `NAMES`."""
+
+    of: Mapping[str, str]
+    form: str = ""
+    """A key of `FORMS`; "" where a box, or all objects of an image, stand in one column."""
+    problem: str = ""
+    """Why boxes cannot be read of them; "" where they can."""
+    is_open_images: bool = False
+
+    def described(self) -> str:
+        """Return what holds what, in the form of the option."""
+        return ",".join(f"{key}={one_line(name)}" for key, name in self.of.items())
+
+
+def columns_of(header: Sequence[str], chosen: Mapping[str, str]) -> Columns:
+    """Return what the columns of a table hold: as it was said, the others by their names.
+
+    Examples
+    --------
+    >>> found = columns_of(["filename", "width", "class", "xmin", "ymin", "xmax", "ymax"], {})
+    >>> found.form, found.of["image_width"]
+    ('xyxy', 'width')
+    >>> columns_of(["unit", "ann", "bob"], {}).problem
+    'no column of images'
+    """
+    missing = [name for name in chosen.values() if name not in header]
+    if missing:
+        some = ", ".join(repr(one_line(name)) for name in missing)
+        listed = ", ".join(one_line(name) for name in header[:20])
+        return Columns({}, problem=f"no column {some}; the columns are {listed}")
+    plain: dict[str, str] = {}
+    for name in header:
+        plain.setdefault(_SIGNS.sub("", name).lower(), name)
+    taken = set(chosen.values())
+    found = dict(chosen)
+    for key, names in NAMES.items():
+        usual = [plain[name] for name in names if name in plain and plain[name] not in taken]
+        if key not in found and usual:
+            found[key] = usual[0]
+    return _whole(found, chosen, is_open_images={"imageid", "xmin", "labelname"} <= plain.keys())
+
+
+def _whole(found: dict[str, str], chosen: Mapping[str, str], *, is_open_images: bool) -> Columns:
+    """Return columns with the form of boxes, and without those that it does not need."""
+    # left and top are the first corner where right and bottom are the second.
+    for corner, side in (("x1", "x"), ("y1", "y")):
+        if corner not in found and side in found and {"x2", "y2"} <= found.keys():
+            found[corner] = found[side]
+    named = [
+        form for form, keys in FORMS.items() if chosen.keys() & set(keys) - {"width", "height"}
+    ]
+    complete = [form for form, keys in FORMS.items() if set(keys) <= found.keys()]
+    form = next((each for each in complete if each in named), complete[0] if complete else "")
+    if "bbox" in chosen or "objects" in chosen:
+        form = ""
+    used = set(FORMS.get(form, ()))
+    # Beside a box without them, width and height are those of the image.
+    for side in ("width", "height"):
+        if side not in used and side in found and side not in chosen:
+            found.setdefault(f"image_{side}", found[side])
+    parts = {"x", "y", "x1", "y1", "x2", "y2", "cx", "cy", "width", "height"}
+    whole = {"bbox", "objects"} if form else set()
+    kept = {key: name for key, name in found.items() if key not in (parts | whole) - used}
+    problem = ""
+    if "image" not in kept:
+        problem = "no column of images"
+    elif not form and not kept.keys() & {"bbox", "objects"}:
+        problem = "no columns of boxes"
+    return Columns(kept, form, problem, is_open_images)

@@ -1,0 +1,219 @@
+"""From the rows of a table to COCO records."""
+
+import csv
+from array import array
+from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass
+from math import nan
+from pathlib import Path
+
+import numpy as np
+
+from bboxqa.core.errors import DatasetError
+from bboxqa.core.text import count, one_line
+from bboxqa.formats.box_tables.box_values import (
+    Cells,
+    are_shares,
+    as_corner_and_size,
+    boxes_in,
+    form_of,
+    numbers_of_box,
+    side_of,
+)
+from bboxqa.formats.box_tables.table_columns import FORM_WORDS, NAMES, Columns, columns_of
+from bboxqa.formats.box_tables.table_rows import rows_of
+from bboxqa.formats.document.origin import Where
+from bboxqa.formats.translation.choices import choices
+from bboxqa.formats.translation.collector import Collector
+from bboxqa.formats.translation.members import Member
+from bboxqa.formats.translation.translated import Add, Record, Translated, Wanted
+from bboxqa.formats.translation.untrusted import ValueProblemError, mapping, plain_text
+
+_UNLABELLED = "(no label)"
+_UNNAMED = "(not named)"
+_SAY = f"Say what the columns hold: --columns image=NAME,bbox=NAME,… ({', '.join(NAMES)})"
+_FORM = "Say which it is: --box-format xywh, xyxy or cxcywh"
+
+
+@dataclass(frozen=True, slots=True)
+class Boxes:
+    """What the boxes of a table are."""
+
+    form: str
+    is_share: bool
+    has_empty: bool
+    """Whether some rows have no box: their annotators were asked, and drew nothing."""
+
+
+def translate_table(path: Path, member: Member, add: Add, _wanted: Wanted) -> Translated:
+    """Translate a table; raise DatasetError if it has no boxes, or they can be of several forms."""
+    header = next((list(row) for _, row in rows_of(member) if "" not in row), None)
+    if header is None:
+        raise DatasetError([f"{member.shown}: has no rows"], "Export it again.")
+    columns = columns_of(header, choices().columns)
+    if columns.problem:
+        raise DatasetError([f"{member.shown}: has {columns.problem}"], _SAY)
+    records = _TableRecords(path, member, columns, _boxes(member, columns), add)
+    for at, row in rows_of(member):
+        records.add_row(at, row)
+    return records.done()
+
+
+def _boxes(member: Member, columns: Columns) -> Boxes:
+    """Return what boxes are, from all numbers of a table."""
+    found, sizes = array("d"), array("d")
+    n_empty = 0
+    whole = (row for _, row in rows_of(member) if "" not in row)
+    for cells in (each for row in whole for each in boxes_in(row, columns)):
+        try:
+            box = numbers_of_box(cells, columns.form)
+        except ValueProblemError:
+            continue
+        n_empty += box is None
+        if box is not None:
+            found.extend(box)
+            sides = (side_of(cells.get(f"image_{side}")) for side in ("width", "height"))
+            sizes.extend(nan if side is None else side for side in sides)
+    boxes, known = np.array(found).reshape(-1, 4), np.array(sizes).reshape(-1, 2)
+    is_share = are_shares(boxes)
+    form = choices().box_format or columns.form
+    if not form and len(boxes):
+        form = form_of(boxes, np.ones_like(known) if is_share else known)
+        if not form:
+            name = one_line(columns.of.get("bbox") or columns.of["objects"])
+            both = f"{name!r} may hold left, top, width and height, or two corners"
+            raise DatasetError([f"{member.shown}: {both}: all numbers fit both"], _FORM)
+    return Boxes(form or "xywh", is_share, n_empty > 0)
+
+
+class _TableRecords:
+    """Makes COCO records of rows."""
+
+    def __init__(
+        self, path: Path, member: Member, columns: Columns, boxes: Boxes, add: Add
+    ) -> None:
+        self._into = Collector("Open Images csv" if columns.is_open_images else "table", add)
+        self._member = member
+        self._columns = columns
+        self._boxes = boxes
+        self._names = _display_names(path) if columns.is_open_images else {}
+        self._word = "row" if member.head().startswith(b"PAR1") else "line"
+        self._tally: Counter[str] = Counter()
+
+    def add_row(self, at: int, row: dict[str, object]) -> None:
+        """Add the boxes of a row."""
+        where, label = Where(self._member.name, at), f"{self._word} {at}"
+        if "" in row:
+            problem = f"{label}: has {row['']} cells, another number than the first line"
+            self._into.defect("T001", problem, where)
+            return
+        for cells in boxes_in(row, self._columns):
+            try:
+                numbers = numbers_of_box(cells, self._columns.form)
+            except ValueProblemError as error:
+                self._into.refuse(label, error, where)
+                continue
+            self._add(cells, numbers, label, where)
+
+    def _add(self, cells: Cells, numbers: list[float] | None, label: str, where: Where) -> None:
+        given = cells.get("image")
+        name = plain_text(mapping(given).get("path")) if isinstance(given, dict) else given
+        name = plain_text(name)
+        if not name:
+            self._into.defect("T001", f"{label}: does not name its image", where)
+            return
+        image = self._image(name, cells, where)
+        annotator = self._annotator(cells, numbers, label, where)
+        if annotator and annotator not in image["annotators"]:
+            image["annotators"].append(annotator)
+        if numbers is None:
+            return
+        bbox = as_corner_and_size(numbers, self._boxes.form)
+        if self._boxes.is_share:
+            if "width" not in image:
+                self._tally["sizeless"] += 1
+                return
+            sides = (image["width"], image["height"]) * 2
+            bbox = [number * side for number, side in zip(bbox, sides, strict=True)]
+        record: Record = {"image_id": image["id"], "bbox": bbox, **self._shared(cells, label)}
+        if annotator:
+            record["annotator"] = annotator
+        category = plain_text(cells.get("category"))
+        number = self._into.category(self._names.get(category, category) or _UNLABELLED, where)
+        row = self._into.annotation({**record, "category_id": number}, where)
+        if not category and "category" in self._columns.of:
+            self._into.defect("T004", f"{label}: has no category", where, row)
+
+    def _image(self, name: str, cells: Cells, where: Where) -> Record:
+        image = self._into.image(name, where)
+        if "file_name" not in image:
+            image["file_name"] = name
+            sides = [side_of(cells.get(f"image_{side}")) for side in ("width", "height")]
+            size = sides if None not in sides else choices().image_size
+            if size is not None:
+                image |= {"width": size[0], "height": size[1]}
+        return image
+
+    def _annotator(
+        self, cells: Cells, numbers: list[float] | None, label: str, where: Where
+    ) -> str:
+        named = plain_text(cells.get("annotator"))
+        if named or ("annotator" not in self._columns.of and "annotator" not in cells):
+            return named
+        if numbers is None:
+            # An image about which nobody was asked.
+            return ""
+        self._tally["unnamed"] += 1
+        self._into.defect("T005", f"{label}: does not name its annotator", where)
+        return _UNNAMED
+
+    def _shared(self, cells: Cells, label: str) -> Record:
+        shared: Record = {"own_id": plain_text(cells.get("id")) or label}
+        if (
+            plain_text(cells.get("iscrowd")).lower() in {"1", "true"}
+            or cells.get("iscrowd") is True
+        ):
+            shared["iscrowd"] = 1
+        if made := plain_text(cells.get("created_at")):
+            shared["created_at"] = made
+        with suppress(KeyError, TypeError, ValueError):
+            shared["score"] = float(cells["score"])
+        return shared
+
+    def done(self) -> Translated:
+        """Return what belongs to all annotations."""
+        if sizeless := self._tally["sizeless"]:
+            some = "1 box" if sizeless == 1 else f"{sizeless:,} boxes"
+            problem = f"{some} in shares of images whose size is not known: --image-size says it"
+            also = ", or columns do: --columns image_width=NAME,image_height=NAME"
+            self._into.defect("T002", problem + also, Where(self._member.name, 1))
+        column = self._columns.of.get("annotator")
+        named_by = "" if column is None else f"the column {one_line(column)!r}"
+        found = self._into.done(self._notes(), named_by)
+        has_people = "annotator" in self._columns.of or any(e["annotators"] for e in found.images)
+        for image in found.images:
+            # Who drew nothing is listed in tables with rows without a box only.
+            if not has_people or not self._boxes.has_empty:
+                del image["annotators"]
+        return found
+
+    def _notes(self) -> list[str]:
+        unit = "shares of the image" if self._boxes.is_share else "pixels"
+        said = f"boxes are {FORM_WORDS[self._boxes.form]} in {unit}"
+        notes = [f"{said}; columns: {self._columns.described()}"]
+        if unnamed := self._tally["unnamed"]:
+            some = count(unnamed, "box").replace("boxs", "boxes")
+            notes.append(f"{some} without an annotator, here by {_UNNAMED!r}")
+        if "category" not in self._columns.of and "objects" not in self._columns.of:
+            notes.append("no column of categories: all boxes are of one")
+        return notes
+
+
+def _display_names(path: Path) -> dict[str, str]:
+    """Return the names of classes that stand beside a table of Open Images, by their codes."""
+    names: dict[str, str] = {}
+    for file in sorted(path.parent.glob("*class-descriptions*.csv")):
+        with file.open(encoding="utf-8", errors="replace", newline="") as text:
+            names |= {row[0]: one_line(row[1]) for row in csv.reader(text) if len(row) == 2}
+    return names

@@ -1,0 +1,135 @@
+"""The rows of a table, whichever of its forms the file has."""
+
+import csv
+import io
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from bboxqa.core.errors import DatasetError
+from bboxqa.core.text import clean
+from bboxqa.formats.opening import decoded
+from bboxqa.formats.translation.members import Member
+from bboxqa.formats.translation.translated import BrokenTextError
+
+PARQUET = b"PAR1"
+SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".pq")
+_BATCH = 4096
+_LINES = "Write one json object on each line."
+_QUOTES = (
+    "A quote that is not closed is the usual cause; one within a quoted cell is written twice."
+)
+
+Row = tuple[int, dict[str, Any]]
+"""A line, or the number of a row of Parquet, and the cells by the names of their columns."""
+
+
+def header_of(head: bytes) -> list[str]:
+    r"""Return the names of the columns that the beginning of a text shows; none if it is no table.
+
+    Examples
+    --------
+    >>> header_of(b"image;x\na.jpg;1\n"), header_of(b'{"image": "a.jpg", "x": 1}\n{"')
+    (['image', 'x'], ['image', 'x'])
+    """
+    try:
+        lines = decoded("", head).splitlines()
+    except DatasetError:
+        # A character may be cut in two at the end.
+        lines = head[:-4].decode("utf-8", "replace").splitlines()
+    first = next((line for line in lines if line.strip()), "")
+    if first.lstrip().startswith("{"):
+        try:
+            return list(msgspec.json.decode(first, type=dict[str, Any]))
+        except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+            return []
+    try:
+        return [cell.strip() for cell in next(csv.reader([first], delimiter=_delimiter(first)), [])]
+    except csv.Error:
+        return []
+
+
+def rows_of(member: Member) -> Iterator[Row]:
+    """Yield the rows of a table.
+
+    Raises BrokenTextError if it cannot be read. A row of another length than the header has the key
+    "", with its length.
+    """
+    data = member.read()
+    if data.startswith(PARQUET):
+        return _of_parquet(member, data)
+    text = decoded(member.shown, data)
+    if text.lstrip()[:1] == "{":
+        return _of_lines(member, text)
+    return _of_cells(member, text)
+
+
+def _delimiter(first: str) -> str:
+    """Return the most frequent delimiter of a line."""
+    return max(",\t;", key=first.count)
+
+
+def _of_cells(member: Member, text: str) -> Iterator[Row]:
+    first = text.lstrip("\r\n").partition("\n")[0]
+    reader = csv.reader(
+        io.StringIO(text, newline=""),
+        delimiter=_delimiter(first),
+        strict=True,
+        skipinitialspace=True,
+    )
+    header: list[str] = []
+    line = 0
+    try:
+        for cells in reader:
+            # A cell may have several lines.
+            start, line = line + 1, reader.line_num
+            if not cells:
+                continue
+            if not header:
+                header = [cell.strip() for cell in cells]
+            elif len(cells) == len(header):
+                yield start, dict(zip(header, cells, strict=True))
+            else:
+                yield start, {"": len(cells)}
+    except csv.Error as error:
+        problem = f"{member.shown}: line {line + 1}: cannot be split into cells: {error}"
+        raise BrokenTextError([problem], _QUOTES) from None
+
+
+def _of_lines(member: Member, text: str) -> Iterator[Row]:
+    decode = msgspec.json.Decoder(dict[str, Any]).decode
+    for number, line in enumerate(io.StringIO(text, newline=""), start=1):
+        if line.isspace():
+            continue
+        try:
+            yield number, decode(line)
+        except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
+            problem = f"{member.shown}: line {number}: is no json object: {error}"
+            raise BrokenTextError([problem], _LINES) from None
+
+
+def _of_parquet(member: Member, data: bytes) -> Iterator[Row]:
+    file = parquet_file(member.shown, data)
+    number = 0
+    for batch in file.iter_batches(_BATCH):
+        for row in batch.to_pylist():
+            number += 1
+            yield number, row
+
+
+def parquet_file(name: str, data: bytes) -> Any:
+    """Return an opened Parquet file; raise DatasetError if it cannot be read."""
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError:
+        raise DatasetError(
+            [f"{name}: is Parquet, for which pyarrow is needed"],
+            'Install it: pip install "bboxqa[parquet]"; or save the table as CSV.',
+        ) from None
+    try:
+        return parquet.ParquetFile(pa.BufferReader(data))
+    except (pa.ArrowException, OSError) as error:
+        problem = f"{name}: is not Parquet that can be read: {clean(str(error).strip())}"
+        raise DatasetError([problem], "Export it again.") from None

@@ -1,0 +1,244 @@
+"""Tables of boxes: columns, forms of boxes, shares of the image, rows without a box."""
+
+import json
+from pathlib import Path
+
+import pytest
+from support.tool_files import alone, asked, drawn, found, write
+
+import bboxqa
+from bboxqa import read_coco
+from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.formats.box_tables.table_columns import NAMES, columns_of
+from bboxqa.formats.registry import format_of
+from bboxqa.formats.translation.choices import COLUMNS
+
+SHARED = Path(__file__).parents[4] / "shared/data/formats/open_images/v6/annotations"
+needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of Open Images here")
+NOTE = "columns: image="
+
+
+def table(tmp_path, *rows, name="a.csv"):
+    """Write a table, a header and rows; return its path."""
+    return write(tmp_path, **{name: "\n".join(rows) + "\n"}) / name
+
+
+@pytest.mark.parametrize(
+    ("header", "row"),
+    [
+        ("image,annotator,category,x,y,width,height", "a.jpg,ann,cat,10,20,30,40"),
+        ("filename,rater,class,xmin,ymin,xmax,ymax", "a.jpg,ann,cat,10,20,40,60"),
+        (
+            "filename,width,height,class,xmin,ymin,xmax,ymax,rater",
+            "a.jpg,99,80,cat,10,20,40,60,ann",
+        ),
+        ("file\tworker\tlabel\tleft\ttop\tright\tbottom", "a.jpg\tann\tcat\t10\t20\t40\t60"),
+        ("img;user;label;x_center;y_center;w;h", "a.jpg;ann;cat;25;40;30;40"),
+        ("Image Id,Labeler,Category Name,X,Y,W,H", "a.jpg,ann,cat,10,20,30,40"),
+    ],
+)
+def test_forms_of_boxes_are_told_from_the_names_of_columns(tmp_path, header, row):
+    data = alone(table(tmp_path, header, row))
+    assert drawn(data) == [("a.jpg", "ann", "cat", 10, 20, 30, 40)]
+    assert [each for each in data.notes if NOTE in each]
+
+
+def test_names_beside_corners_are_the_size_of_the_image():
+    header = ["filename", "width", "height", "class", "xmin", "ymin", "xmax", "ymax"]
+    found = columns_of(header, {})
+    assert (found.form, found.of["image_width"]) == ("xyxy", "width")
+    assert found.described() == (
+        "image=filename,category=class,x1=xmin,y1=ymin,x2=xmax,y2=ymax,"
+        "image_width=width,image_height=height"
+    )
+
+
+def test_columns_of_other_names_are_said(tmp_path):
+    path = table(tmp_path, "where,by,what,a,b,c,d", "a.jpg,ann,cat,10,20,30,40")
+    assert format_of(path).name == "coco"
+    chosen = {"image": "where", "annotator": "by", "category": "what"}
+    with bboxqa.reading(columns=chosen | {"x": "a", "y": "b", "width": "c", "height": "d"}):
+        assert drawn(alone(path)) == [("a.jpg", "ann", "cat", 10, 20, 30, 40)]
+    with bboxqa.reading(columns=chosen | {"x1": "a", "y1": "b", "x2": "c", "y2": "d"}):
+        assert drawn(alone(path)) == [("a.jpg", "ann", "cat", 10, 20, 20, 20)]
+    with (
+        bboxqa.reading(columns=chosen | {"x": "z"}),
+        pytest.raises(DatasetError, match="has no column 'z'; the columns are where, by, what"),
+    ):
+        alone(path)
+    with bboxqa.reading(columns=chosen), pytest.raises(DatasetError, match="no columns of boxes"):
+        alone(path)
+    with (
+        pytest.raises(ConfigError, match="'picture' is none of image"),
+        bboxqa.reading(columns={"picture": "where"}),
+    ):
+        pass
+
+
+def test_what_columns_may_hold_is_one_list():
+    assert set(COLUMNS) == set(NAMES)
+
+
+HEADER = "image,size,image_width,image_height,bbox,label"
+
+
+@pytest.mark.parametrize(
+    ("boxes", "box"),
+    [
+        # The second box ends left of where it begins, so that it has a size.
+        ((("a", "[10, 20, 30, 40]"), ("b", "[60, 20, 30, 40]")), [10, 20, 30, 40]),
+        # 60 + 90 is beyond the width of 100.
+        ((("a", "[10, 20, 30, 40]"), ("b", "60 20 90 40")), [10, 20, 20, 20]),
+    ],
+)
+def test_a_column_of_boxes_is_told_from_the_numbers(tmp_path, boxes, box):
+    rows = [f'{name}.jpg,9,100,80,"{text}",cat' for name, text in boxes]
+    data = alone(table(tmp_path, HEADER, *rows))
+    assert data.annotations.bbox[0].tolist() == box
+
+
+def test_a_column_of_boxes_that_may_be_either_is_not_guessed(tmp_path):
+    path = table(tmp_path, HEADER, 'a.jpg,9,100,80,"[10, 20, 30, 40]",cat')
+    with pytest.raises(DatasetError, match="all numbers fit both") as caught:
+        alone(path)
+    assert caught.value.advice == "Say which it is: --box-format xywh, xyxy or cxcywh"
+    for form, box in (("xywh", [10, 20, 30, 40]), ("xyxy", [10, 20, 20, 20])):
+        with bboxqa.reading(box_format=form):
+            assert alone(path).annotations.bbox.tolist() == [box]
+
+
+def test_shares_need_the_size_of_the_image(tmp_path):
+    header, row = "image,label,xmin,ymin,xmax,ymax", "a.jpg,cat,0.1,0.25,0.5,1"
+    sized = table(tmp_path, f"{header},image_width,image_height", f"{row},200,100", name="b.csv")
+    data = alone(sized)
+    assert data.annotations.bbox.tolist() == [[20, 25, 80, 75]]
+    assert data.notes[0].startswith("boxes are two corners in shares of the image; ")
+    path = table(tmp_path, header, row)
+    with pytest.raises(DatasetError, match="1 box in shares of images whose size is not known"):
+        alone(path)
+    with bboxqa.reading(image_size=(200, 100)):
+        assert alone(path).annotations.bbox.tolist() == [[20, 25, 80, 75]]
+
+
+def test_rows_without_a_box_are_of_annotators_who_drew_nothing(tmp_path):
+    rows = ["a.jpg,ann,cat,1,2,3,4", "a.jpg,bob,,,,,", "b.jpg,ann,,,,,", "c.jpg,,,,,,"]
+    path = table(tmp_path, "image,annotator,category,x,y,width,height", *rows)
+    assert asked(read_coco(path)) == {"a.jpg": ["ann", "bob"], "b.jpg": ["ann"], "c.jpg": []}
+    assert read_coco(path).attribution == "the column 'annotator'"
+    path = table(tmp_path, "image,annotator,category,x,y,width,height", rows[0])
+    assert asked(alone(path)) == {"a.jpg": ["ann"]}
+
+
+def test_a_table_without_annotators_is_by_one_person(tmp_path):
+    for who in ("ann", "bob"):
+        rows = ["a.jpg,cat,1,2,3,4", "b.jpg,,,,,"]
+        table(tmp_path, "image,category,x,y,width,height", *rows, name=f"{who}.csv")
+    data = read_coco(tmp_path)
+    assert asked(data) == {"a.jpg": ["ann", "bob"], "b.jpg": ["ann", "bob"]}
+
+
+@pytest.mark.parametrize(
+    ("row", "code", "words"),
+    [
+        ("a.jpg,ann,cat,1,2,3,wide", "T001", "line 4: height is 'wide'; expected a number"),
+        ("a.jpg,ann,cat,1,2,3", "T001", "line 4: has 6 cells, another number than the first line"),
+        (",ann,cat,1,2,3,4", "T001", "line 4: does not name its image"),
+        ("a.jpg,ann,,1,2,3,4", "T004", "line 4: has no category"),
+        ("a.jpg,,cat,1,2,3,4", "T005", "line 4: does not name its annotator"),
+        ("a.jpg,ann,cat,1,2,inf,4", "T001", "line 4: width is 'inf'; expected a number"),
+    ],
+)
+def test_findings_name_the_line(tmp_path, row, code, words):
+    header = "image,annotator,category,x,y,width,height"
+    # A cell of two lines stands before it.
+    path = table(tmp_path, header, 'a.jpg,ann,"c\nat",1,2,3,4', row)
+    ((file, line, pointer, message),) = found(path, code)
+    assert (file, line, pointer, message) == (str(path), 4, "", words)
+
+
+def test_json_lines_and_objects_of_an_image(tmp_path):
+    rows = [
+        {
+            "image": "a.jpg",
+            "objects": {"bbox": [[60, 20, 30, 40], [1, 2, 3, 4]], "category": [3, 4]},
+        },
+        {"image": {"path": "b.jpg"}, "objects": [{"box": [1, 2, 3, 4], "label": "cat"}]},
+        {"image": "c.jpg", "objects": {"bbox": [], "category": []}},
+    ]
+    data = alone(table(tmp_path, *map(json.dumps, rows), name="a.jsonl"))
+    assert drawn(data) == [
+        ("a.jpg", "(not named)", "3", 60, 20, 30, 40),
+        ("a.jpg", "(not named)", "4", 1, 2, 3, 4),
+        ("b.jpg", "(not named)", "cat", 1, 2, 3, 4),
+    ]
+    assert data.image_names == ("a.jpg", "b.jpg", "c.jpg")
+
+
+def test_parquet_is_read(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "a.parquet"
+    columns = {"image": ["a.jpg"] * 2, "rater": ["ann", "bob"], "label": ["cat", "cat"]}
+    columns |= {"bbox": [[60.0, 20.0, 30.0, 40.0], [60.0, 20.0, 0.0, 40.0]]}
+    parquet.write_table(pa.table(columns), path)
+    data = read_coco(path)
+    assert drawn(data)[0] == ("a.jpg", "ann", "cat", 60, 20, 30, 40)
+    (empty,) = [each for each in bboxqa.validate(path).findings if each.code == "B001"]
+    assert (empty.file, empty.ids["annotation"]) == (str(path), "row 2")
+    assert empty.excerpt == ""
+    labels = tmp_path / "labels.parquet"
+    parquet.write_table(pa.table({"unit": ["a"], "ann": ["x"]}), labels)
+    assert format_of(labels).name == "coco"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('image,x,y,width,height\na.jpg,1,2,3,"4', "cannot be split into cells"),
+        ("image,x,y,width,height\n", "has no rows"),
+        ('{"image": "a", "bbox": [1, 2, 3, 4]}\n{"image"', "line 2: is no json object"),
+    ],
+)
+def test_tables_that_cannot_be_read_are_refused(tmp_path, text, words):
+    path = write(tmp_path, **{"a.jsonl" if text[0] == "{" else "a.csv": text})
+    with pytest.raises(DatasetError, match=words):
+        alone(next(path.iterdir()))
+
+
+def test_tables_of_results_and_of_labels_are_none_of_boxes(tmp_path):
+    header = "image,annotator,category,x,y,width,height"
+    table(tmp_path, header, "a.jpg,ann,cat,1,2,3,4", name="review.csv")
+    for name in ("manifest.json", "summary.json"):
+        (tmp_path / name).write_text("{}")
+    (tmp_path / "units.csv").write_text("unit\n")
+    with pytest.raises(DatasetError, match="in this folder"):
+        read_coco(tmp_path)
+    labels = table(tmp_path, "unit,annotator,value", "1,ann,2", name="labels.csv")
+    assert format_of(labels).name == "coco"
+
+
+OPEN = "ImageID,Source,LabelName,Confidence,XMin,XMax,YMin,YMax,IsOccluded,IsGroupOf"
+
+
+def test_open_images_has_shares_and_names_beside_it(tmp_path):
+    path = table(tmp_path, OPEN, "a,xclick,/m/1,1,0.1,0.5,0.25,1,0,1")
+    table(tmp_path, "LabelName,DisplayName", "/m/1,Cat", name="x-class-descriptions-boxable.csv")
+    with bboxqa.reading(image_size=(200, 100)):
+        data = alone(path)
+    assert drawn(data) == [("a", "(not named)", "Cat", 20, 25, 80, 75)]
+
+
+def test_heads_of_open_images_over_pixels(tmp_path):
+    data = alone(table(tmp_path, OPEN, "a,xclick,/m/1,1,10,50,25,100,0,0"))
+    assert data.annotations.bbox.tolist() == [[10, 25, 40, 75]]
+    assert data.notes[0].startswith("boxes are two corners in pixels; columns: image=ImageID")
+
+
+@needs_shared
+def test_a_real_file_of_open_images():
+    path = SHARED / "oidv6-train-annotations-bbox.csv"
+    with bboxqa.reading(image_size=(8, 2)):
+        data = alone(path)
+    assert drawn(data) == [("b", "(not named)", "Generic label #0", 1.6, 0.6, 6.4, 0.4)]
+    with pytest.raises(DatasetError, match="size is not known: --image-size says it"):
+        alone(path)
