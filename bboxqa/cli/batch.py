@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.agree_options import map_option, min_alpha_option, min_f1_option
 from bboxqa.cli.failures import signal_of, signal_words
-from bboxqa.cli.options import (
+from bboxqa.cli.options.agree_options import map_option, min_alpha_option, min_f1_option
+from bboxqa.cli.options.shared_options import (
     RenamedOption,
     choice_option,
     memory_option,

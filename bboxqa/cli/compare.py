@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.agree_options import (
+from bboxqa.cli.options.agree_options import (
     comparing_options,
     measuring_options,
     min_alpha_option,
     min_f1_option,
     reading_options,
 )
-from bboxqa.cli.options import agree_settings, format_option, quiet_option
+from bboxqa.cli.options.shared_options import agree_settings, format_option, quiet_option
 from bboxqa.report.registry import COMPARISON_VIEWS
 
 if TYPE_CHECKING:

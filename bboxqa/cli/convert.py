@@ -5,9 +5,9 @@ from typing import Any
 
 import click
 
-from bboxqa.cli.agree_options import reading_options
 from bboxqa.cli.named_files import named_files_option, source_of
-from bboxqa.cli.options import completed
+from bboxqa.cli.options.agree_options import reading_options
+from bboxqa.cli.options.shared_options import completed
 
 
 @click.command()

@@ -5,8 +5,8 @@ from typing import Any
 
 import click
 
-from bboxqa.cli.agree_options import reading_options, similarity_option
-from bboxqa.cli.options import (
+from bboxqa.cli.options.agree_options import reading_options, similarity_option
+from bboxqa.cli.options.shared_options import (
     agree_settings,
     choice_option,
     files_argument,

@@ -2,7 +2,7 @@
 
 import click
 
-from bboxqa.cli.options import completed
+from bboxqa.cli.options.shared_options import completed
 
 
 @click.command()

@@ -5,9 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.agree_options import missing_option, reading_options, seed_option, similarity_option
 from bboxqa.cli.failures import print_or_write, refuse_input_as_output
-from bboxqa.cli.options import (
+from bboxqa.cli.options.agree_options import (
+    missing_option,
+    reading_options,
+    seed_option,
+    similarity_option,
+)
+from bboxqa.cli.options.shared_options import (
     agree_settings,
     checks_option,
     files_argument,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from bboxqa.cli.options import page_options, path_option
+from bboxqa.cli.options.shared_options import page_options, path_option
 
 
 @click.command()

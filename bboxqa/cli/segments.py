@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bboxqa.cli.failures import print_or_write, refuse_input_as_output
-from bboxqa.cli.options import (
+from bboxqa.cli.options.shared_options import (
     check_bootstrap,
     choice_option,
     files_argument,

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from bboxqa.cli.options import path_option
+from bboxqa.cli.options.shared_options import path_option
 
 _NOT_WITH_TRUTH = ("images", "objects", "categories", "overlap")
 

@@ -10,7 +10,7 @@ import click
 
 from bboxqa.cli.failures import refuse_input_as_output, write_output
 from bboxqa.cli.fixing import show_changes, write_fixed_files
-from bboxqa.cli.options import (
+from bboxqa.cli.options.shared_options import (
     choice_option,
     completed,
     files_argument,
@@ -21,8 +21,8 @@ from bboxqa.cli.options import (
     split_option,
     written_option,
 )
-from bboxqa.cli.source_options import source_options
-from bboxqa.cli.validate_settings import validate_settings
+from bboxqa.cli.options.source_options import source_options
+from bboxqa.cli.options.validate_settings import validate_settings
 from bboxqa.report.registry import FINDING_VIEWS, view
 
 if TYPE_CHECKING:

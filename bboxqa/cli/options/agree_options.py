@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 import click
 
-from bboxqa.cli.options import (
+from bboxqa.cli.options.shared_options import (
     RenamedOption,
     checks_option,
     choice_option,
@@ -15,7 +15,7 @@ from bboxqa.cli.options import (
     raw_csv_option,
     threshold_options,
 )
-from bboxqa.cli.source_options import source_options
+from bboxqa.cli.options.source_options import source_options
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
