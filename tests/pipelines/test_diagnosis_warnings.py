@@ -158,6 +158,47 @@ def test_objects_drawn_twice_are_counted_as_in_the_table_of_boxes():
     assert line.startswith(f"p01 drew {first['n_twice']} of {first['n']} objects twice: ")
 
 
+def two_labels(n_images=6):
+    """Return rows of boxes of 30 px, and of two categories on one place by all of three.
+
+    Their jitter of 1 px decides with which of both boxes of another annotator each one overlaps
+    more, and has nothing to do with categories.
+    """
+    rng = np.random.default_rng(0)
+    rows = rows_of(range(n_images), {0: 0, 1: 0, 2: 0})
+    for image in range(n_images):
+        rows += [
+            (image, who, category, (*(200 + rng.normal(0, 1, 2)), 40.0, 40.0))
+            for who in range(3)
+            for category in (2, 3)
+        ]
+    return rows
+
+
+def test_an_object_with_two_labels_is_no_confusion():
+    result = bboxqa.agree(dataset(two_labels()), bootstrap=200)
+    found = result.diagnose()
+    (line,) = [line for line in found.warnings if "--category-lenient" in line]
+    lenient = bboxqa.agree(dataset(two_labels()), bootstrap=0, category_lenient=True).alpha
+    assert line.startswith(
+        "6 places have boxes of two categories by the same annotators, category 0002 and category "
+        "0003: "
+    )
+    assert f"gives {lenient:.2f} and not {result.alpha:.2f}" in line
+    assert lenient == 1 > result.alpha
+    assert not len(found.tables["confusions"])
+    kinds = found.tables["decomposition"]
+    assert kinds["n_any"].tolist() == [36, 0, 0, 0, 0, 0]
+    assert found.tables["annotators"]["class_share"].tolist() == [1, 1, 1]
+
+
+def test_one_annotator_with_two_labels_is_told_no_such_thing():
+    """Nobody else drew both: the others gave it another category, and missed one."""
+    rows = [row for row in two_labels() if row[2] < 2 or row[1] == 0 or row[2] == 3]
+    found = bboxqa.agree(dataset(rows), bootstrap=0).diagnose()
+    assert not any("--category-lenient" in line for line in found.warnings)
+
+
 def test_alpha_that_moves_with_the_threshold():
     # Boxes of 30 moved by 10: an IoU of 20 / 40 = 0.5.
     data = dataset(rows_of(range(6), {0: 0, 1: 1}))

@@ -17,6 +17,7 @@ from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.units import CandidatePairs, MatchedUnits
 from bboxqa.pipelines.counting import ImagePart, reliability_of
+from bboxqa.pipelines.diagnosis.two_labels import with_labels_matched
 
 # Two boxes that overlap less show different objects.
 _LOOSE = 0.1
@@ -54,6 +55,7 @@ def matched_units(
     lenient = settings.category_lenient
     units = match(annotations, pairs, settings.matcher, threshold, category_lenient=lenient)
     twice = own.take(own.similarity >= threshold - TOLERANCE)
+    units = with_labels_matched(annotations, units, pairs, twice, settings)
     home = loose_objects(annotations, units, near)[units.unit]
     found = MatchedUnits(
         data=part.data,

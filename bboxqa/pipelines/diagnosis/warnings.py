@@ -24,6 +24,7 @@ from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.model.units import MatchedUnits
 from bboxqa.pipelines.counting import ImagePart, reliability_of
 from bboxqa.pipelines.diagnosis.matched_units import lower_threshold
+from bboxqa.pipelines.diagnosis.two_labels import label_warnings
 
 # An image with a larger share of the units decides alpha.
 _LARGE_IMAGE = 0.25
@@ -51,6 +52,7 @@ def warnings_of(
         *_separate_groups(part, matched),
         *_copies(part, matched, tables),
         *_drawn_twice(part, tables),
+        *label_warnings(images, matched, settings, part.alpha),
         *_moving_threshold(found),
         *_matcher(found),
     )
