@@ -2,12 +2,25 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
+from typing import Any, Protocol
 
 AnyPath = str | PathLike[str]
 """A path as text or as an object."""
 
 Files = AnyPath | Sequence[AnyPath] | Mapping[str, AnyPath]
 """A file or folder, several of them, or the file of each annotator by name."""
+
+
+class Frame(Protocol):
+    """A frame of pandas or polars, a table of pyarrow, or a data set of Hugging Face."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of rows and of columns."""
+
+
+Rows = Sequence[Mapping[str, Any]] | Frame
+"""A table in memory."""
 
 Progress = Callable[[str, int, int], None]
 """Called as ``progress(stage, done, total)``."""

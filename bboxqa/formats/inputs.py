@@ -24,8 +24,8 @@ def as_paths(source: object) -> list[AnyPath]:
     wrong = next((each for each in paths if not isinstance(each, str | PathLike)), "")
     if wrong != "":
         raise TypeError(
-            f"source is of type {type(wrong).__name__}; expected a path, several, or a COCO "
-            "document as a dictionary"
+            f"source is of type {type(wrong).__name__}; expected a path, several, a COCO "
+            "document as a dictionary, or a table"
         )
     return paths
 

@@ -4,13 +4,14 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
+from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from bboxqa.core.errors import DatasetError, OtherKindError
 from bboxqa.core.json_values import document_bytes
-from bboxqa.core.types import AnyPath, Files, Progress
+from bboxqa.core.types import AnyPath, Files, Progress, Rows
 from bboxqa.formats.dataset.predictions import Predictions
 from bboxqa.formats.dataset.reader import Check, read_dataset
 from bboxqa.formats.inputs import as_paths
@@ -30,7 +31,7 @@ _FILES_NAMED = 3
 
 
 def read_coco(
-    source: Files | Mapping[str, Any],
+    source: Files | Mapping[str, Any] | Rows,
     *,
     annotator_key: str | None = None,
     attribution: str | None = None,
@@ -52,8 +53,9 @@ def read_coco(
 
     Parameters
     ----------
-    source : path, sequence of paths, mapping of annotator to path, or COCO document
-        COCO json files, or folders of them; or the content of one such file.
+    source : path, sequence of paths, mapping of annotator to path, COCO document, or table
+        Files of a format that is read, or folders of them; the content of a COCO file; or a frame
+        of pandas or polars, a table of pyarrow or a list of dicts with columns as in files.
     annotator_key : str, optional
         The key of annotations that names the annotator; ``"a.b"`` means b inside of a.
     attribution : {"annotator-key", "image-records", "files"}, optional
@@ -112,6 +114,9 @@ def read_coco(
     >>> data = read_coco(example_file("fruits"))
     >>> data.annotator_names, len(data.annotations)
     (('Ann1', 'Ann2', 'Ann3'), 9)
+    >>> rows = [{"image": "a.jpg", "annotator": who, "bbox": "8 1 5 5"} for who in ("ann", "bob")]
+    >>> read_coco(rows).annotator_names
+    ('ann', 'bob')
     """
     options: dict[str, Any] = {
         "annotator_key": annotator_key,
@@ -131,22 +136,31 @@ def read_coco(
     if isinstance(source, Mapping) and not source:
         raise DatasetError(["the dictionary is empty; expected a COCO document, or files by name"])
     if isinstance(source, Mapping) and isinstance(source.get("annotations"), list | tuple):
-        return _read_document(source, memory, **options)
-    return _read(source, memory, **options)
+        return _read_bytes(document_bytes(source), "document.json", memory, **options)
+    if not isinstance(source, str | PathLike | Mapping):
+        from bboxqa.formats.box_tables.in_memory import rows_in, table_bytes
+
+        rows = rows_in(source)
+        if rows is not None:
+            return _read_bytes(table_bytes(rows), "table.jsonl", memory, **options)
+    return _read(cast("Files", source), memory, **options)
 
 
-def _read_document(document: Mapping[str, Any], memory: int | None, **options: Any) -> Dataset:
-    """Return the data set of a COCO document, which messages call "document"."""
+def _read_bytes(content: bytes, file: str, memory: int | None, **options: Any) -> Dataset:
+    """Return the data set of a file in memory, which messages call as its stem."""
+    name = Path(file).stem
     with TemporaryDirectory() as folder:
-        path = Path(folder, "document.json")
-        path.write_bytes(document_bytes(document))
+        path = Path(folder, file)
+        path.write_bytes(content)
         try:
             data = _read(path, memory, **options)
         except DatasetError as error:
-            problems = [problem.replace(str(path), "document") for problem in error.problems]
-            advice = "For all findings: bboxqa.validate(document)" if error.advice else ""
+            problems = [problem.replace(str(path), name) for problem in error.problems]
+            # Tables in memory are not validated.
+            again = f"For all findings: bboxqa.validate({name})" if name == "document" else ""
+            advice = again if str(folder) in error.advice else error.advice
             raise DatasetError(problems, advice, total=error.total) from None
-    return replace(data, sources=tuple(replace(each, name="document") for each in data.sources))
+    return replace(data, sources=tuple(replace(each, name=name) for each in data.sources))
 
 
 def read_for(

@@ -5,6 +5,7 @@ from array import array
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from math import nan
 from pathlib import Path
 
@@ -31,8 +32,10 @@ from bboxqa.formats.translation.translated import Add, Record, Translated, Wante
 from bboxqa.formats.translation.untrusted import ValueProblemError, mapping, plain_text
 
 _UNLABELLED = "(no label)"
+_LOOKED_AT = 1000
 _UNNAMED = "(not named)"
-_SAY = f"Say what the columns hold: --columns image=NAME,bbox=NAME,… ({', '.join(NAMES)})"
+SAY = f"Say what the columns hold: --columns image=NAME,bbox=NAME,… ({', '.join(NAMES)})"
+"""What to do where no columns of boxes are found."""
 _FORM = "Say which it is: --box-format xywh, xyxy or cxcywh"
 
 
@@ -48,12 +51,14 @@ class Boxes:
 
 def translate_table(path: Path, member: Member, add: Add, _wanted: Wanted) -> Translated:
     """Translate a table; raise DatasetError if it has no boxes, or they can be of several forms."""
-    header = next((list(row) for _, row in rows_of(member) if "" not in row), None)
-    if header is None:
+    # Json lines may leave out what is empty.
+    first = (row for _, row in islice(rows_of(member), _LOOKED_AT) if "" not in row)
+    header = list(dict.fromkeys(name for row in first for name in row))
+    if not header:
         raise DatasetError([f"{member.shown}: has no rows"], "Export it again.")
     columns = columns_of(header, choices().columns)
     if columns.problem:
-        raise DatasetError([f"{member.shown}: has {columns.problem}"], _SAY)
+        raise DatasetError([f"{member.shown}: has {columns.problem}"], SAY)
     records = _TableRecords(path, member, columns, _boxes(member, columns), add)
     for at, row in rows_of(member):
         records.add_row(at, row)

@@ -40,13 +40,18 @@ def header_of(head: bytes) -> list[str]:
         lines = head[:-4].decode("utf-8", "replace").splitlines()
     first = next((line for line in lines if line.strip()), "")
     if first.lstrip().startswith("{"):
-        try:
-            return list(msgspec.json.decode(first, type=dict[str, Any]))
-        except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-            return []
+        return list(dict.fromkeys(name for line in lines for name in _keys(line)))
     try:
         return [cell.strip() for cell in next(csv.reader([first], delimiter=_delimiter(first)), [])]
     except csv.Error:
+        return []
+
+
+def _keys(line: str) -> list[str]:
+    try:
+        return list(msgspec.json.decode(line, type=dict[str, Any]))
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        # The last line may be cut off.
         return []
 
 

@@ -1,0 +1,55 @@
+"""Tables that are in memory: frames of pandas and polars, tables of pyarrow, lists of dicts."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from bboxqa.core.errors import DatasetError
+from bboxqa.formats.box_tables.table_columns import columns_of
+from bboxqa.formats.box_tables.table_records import SAY
+from bboxqa.formats.translation.choices import choices
+
+
+def rows_in(source: object) -> list[dict[str, Any]] | None:
+    """Return the rows of a table; None if a value is none.
+
+    Examples
+    --------
+    >>> rows_in([{"image": "a.jpg", "x": 1}]), rows_in(["a.json"]), rows_in("a.json")
+    ([{'image': 'a.jpg', 'x': 1}], None, None)
+    """
+    if isinstance(source, list | tuple):
+        is_table = bool(source) and all(isinstance(each, Mapping) for each in source)
+        return [dict(each) for each in source] if is_table else None
+    # Of polars, pyarrow, Hugging Face and pandas; none of them has to be installed.
+    named = (("to_dicts", ()), ("to_pylist", ()), ("to_list", ()), ("to_dict", ("records",)))
+    for name, arguments in named:
+        if hasattr(source, "shape") and hasattr(source, name):
+            found: list[dict[str, Any]] = getattr(source, name)(*arguments)
+            return found
+    return None
+
+
+def table_bytes(rows: list[dict[str, Any]]) -> bytes:
+    """Return rows as json lines; raise DatasetError if no columns hold boxes."""
+    header = list(dict.fromkeys(str(name) for row in rows for name in row))
+    problem = columns_of(header, choices().columns).problem if rows else "no rows"
+    if problem:
+        raise DatasetError([f"the table has {problem}"], SAY)
+    encoder = msgspec.json.Encoder(enc_hook=_plain)
+    # The first row has all columns.
+    empty = dict.fromkeys(header)
+    lines = (encoder.encode({**empty, **{str(k): v for k, v in row.items()}}) for row in rows)
+    return b"\n".join(lines) + b"\n"
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of numpy or pandas as one of json."""
+    if type(value).__name__ in {"NAType", "NaTType"}:
+        return None
+    for name in ("tolist", "item", "isoformat"):
+        if hasattr(value, name):
+            return getattr(value, name)()
+    # A picture knows its file; a number of decimal is text.
+    return getattr(value, "filename", None) or str(value)
