@@ -1,7 +1,7 @@
 """From the elements of a file of CVAT to COCO records."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from bboxqa.core.text import one_line
 from bboxqa.formats.annotations.records import whole_number
@@ -48,9 +48,9 @@ class FileRecords:
         self._names_people = False
         self.image: Record | None = None
         self.shared: Record = {}
-        self._track: Element | None = None
+        self._track: Mapping[str, str] | None = None
         self._job: Job | None = None
-        self._times: Counter[tuple[int, str]] = Counter()
+        self._times: dict[tuple[int, str], int] = {}
         self._frames: dict[Job | None, dict[int, int]] = {}
         self._n_images = 0
         self._n_tracks = 0
@@ -59,9 +59,9 @@ class FileRecords:
         """Add what an element says."""
         name = element.name
         if name == "image":
-            self.begin_image(element)
+            self.begin_image(element.values, element.line)
         elif name == "track":
-            self.begin_track(element)
+            self.begin_track(element.values)
         elif name == "meta":
             self._begin_file(element)
         elif element.parent is not None and element.parent.name == "image":
@@ -95,13 +95,12 @@ class FileRecords:
         self._images[subset, name] = record
         return record
 
-    def begin_image(self, element: Element) -> None:
-        """Make an image the one that shapes are in; None if it was annotated before."""
-        values = element.values
+    def begin_image(self, values: Mapping[str, str], line: int) -> Record | None:
+        """Make an image the one that shapes are in; return None if they do not count."""
         self._n_images += 1
         self._job = self._head.job_of(values)
         name = values.get("name") or f"(id {values.get('id', '')})"
-        where = self._where(element)
+        where = Where(self.member, line)
         image = self._image_record(values.get("subset", ""), name, where)
         size = size_of(values.get("width"), values.get("height"))
         if size is not None:
@@ -111,34 +110,35 @@ class FileRecords:
                 other = f"another element says {known[0]} × {known[1]}"
                 self.into.defect("T010", f"{problem}; {other}", where)
         annotator = self.annotator()
-        self._times[image["id"], annotator] += 1
-        number = self._times[image["id"], annotator]
+        times = image["id"], annotator
+        self._times[times] = number = self._times.get(times, 0) + 1
         if number > 1 and not self.wanted.sessions:
             self._tally["again"] += 1
             who = one_line(annotator) or "the annotator"
             problem = f"image {one_line(name)}: {who} annotated it {number} times"
             self.into.defect("T007", f"{problem}; the first counts", where)
             self.image = None
-            return
+            return None
         self.image = image
         self.shared = self._asked(image, annotator, number)
+        return image
 
     def _asked(self, image: Record, annotator: str, number: int = 1) -> Record:
         """Note that an annotator was asked about an image; return keys of their annotations."""
-        shared = {"image_id": image["id"]}
-        if annotator:
-            shared["annotator"] = annotator
-            if annotator not in image["annotators"]:
-                image["annotators"].append(annotator)
+        shared = {"image_id": image["id"], "annotator": annotator}
+        if not annotator:
+            del shared["annotator"]
+        elif annotator not in image["annotators"]:
+            image["annotators"].append(annotator)
         if self.wanted.sessions:
             shared["session"] = str(number)
         return shared
 
-    def begin_track(self, element: Element) -> None:
+    def begin_track(self, values: Mapping[str, str]) -> None:
         """Make a track the one that shapes are of."""
         self._n_tracks += 1
-        self._track = element
-        self._job = self._head.job_of(element.values)
+        self._track = values
+        self._job = self._head.job_of(values)
 
     def _add_frame(self, element: Element) -> None:
         """Add the shape of a track in a frame, if it is there."""
@@ -149,12 +149,12 @@ class FileRecords:
         frame = whole_number(element.values.get("frame"))
         if frame is None or frame < 0:
             shown = element.values.get("frame", "")[:40]
-            problem = f"track {one_line(track.values.get('id', ''))}: a {element.name} has the "
+            problem = f"track {one_line(track.get('id', ''))}: a {element.name} has the "
             self.into.defect("T001", f"{problem}frame {shown!r}; expected a whole number", where)
             return
         image, shared = self._frame(frame, where)
-        element.values = {**track.values, **element.values}
-        self._add_shape(element, track.values.get("label"), image, shared, frame)
+        element.values = {**track, **element.values}
+        self._add_shape(element, track.get("label"), image, shared, frame)
 
     def ids_of_frames(
         self, frames: Sequence[int], is_inside: Sequence[bool], lines: Sequence[int]

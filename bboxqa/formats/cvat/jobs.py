@@ -1,7 +1,8 @@
 """Who worked on what, as the head of a file of CVAT says."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 from bboxqa.core.text import one_line
@@ -52,7 +53,7 @@ class Head:
     """Names and lines, without those of the points of skeletons."""
     line: int = 1
 
-    def job_of(self, values: dict[str, str]) -> Job | None:
+    def job_of(self, values: Mapping[str, str]) -> Job | None:
         """Return the job of an image or track; None if the file does not say so."""
         if len(self.jobs) <= 1:
             return self.jobs[0] if self.jobs else None
@@ -101,6 +102,7 @@ def _person(work: Element, role: str) -> str:
     return one_line(found.said("username") or found.said("email") or found.text.strip())
 
 
+@lru_cache(1 << 10)
 def size_of(width: str | None, height: str | None) -> tuple[int, int] | None:
     """Return the width and height of an image as numbers; None where they are none."""
     if not (width and height and width.isdecimal() and height.isdecimal()):

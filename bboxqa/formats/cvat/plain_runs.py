@@ -7,23 +7,24 @@ takes ten times as long.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray
+from bboxqa.core.arrays import FloatArray, IndexArray
+from bboxqa.formats.cvat.plain_lines import Lines, lines_of
 
-_BOXES = rb"((?:\r?\n[ \t]*<box [^<>&]*>\r?\n[ \t]*</box>)*+)"
-_HOLDER = re.compile(rb"<(image|track) ([^<>&]*)>" + _BOXES + rb"\r?\n[ \t]*</\1>")
-_ATTRIBUTE = re.compile('([A-Za-z_]+)="([^"]*)" *')
-_ATTRIBUTES = re.compile('(?:[A-Za-z_]+="[^"]*" *)+')
-_FIRST = re.compile(rb"[>\s]*(?:</box>\s*)?<box ([a-z_]+)=")
-_NEXT = re.compile(rb" ([a-z_]+)=")
+_NAMES = re.compile("[a-z_]+=(?: +[a-z_]+=)* *")
+_NAME = re.compile(b"(?: *<box)? ([a-z_]+)=")
 _DECLARATION = re.compile(
     rb"""(?:\xef\xbb\xbf)?<\?xml\b[^>]*?(?:\bencoding\s*=\s*["']([^"']+)["']\s*)?\?>"""
 )
 _SIDES = ("xtl", "ytl", "xbr", "ybr")
 _PLAIN = {*_SIDES, "label", "source", "occluded", "z_order", "frame", "keyframe", "outside"}
+_WANTED = {"label", "source", "outside", "frame"}
+_LEAST_QUOTES = 8
 _FARTHEST = 1e9
 # Fewer bytes are not worth columns of their own; more are not kept for the rest of an image.
 _LEAST, _MOST = 1 << 15, 1 << 24
@@ -49,17 +50,6 @@ class PlainRun:
     """The other attributes of the boxes by name. Box i of a holder is 1 + 2 * i lines below it."""
     frames: list[int]
     """Of the boxes of tracks; empty for images."""
-
-
-class _Match(NamedTuple):
-    found: re.Match[bytes]
-    """Its groups are the name of the element, its attributes, and the boxes."""
-    line: int
-    n_boxes: int
-
-    @property
-    def size(self) -> int:
-        return self.found.end() - self.found.start()
 
 
 class PlainRuns:
@@ -91,24 +81,16 @@ class PlainRuns:
             self._is_plain = encoding.lower() in (b"utf-8", b"utf8")
             yield self._at(text[:begin], 1)
             self._line = self._line_of_parser
-        run: list[_Match] = []
-        for match in _HOLDER.finditer(text, begin):
-            gap = text[begin : match.start()]
-            if gap.strip():
-                yield from self._taken(run)
+        if self._is_plain:
+            lines = lines_of(text, begin)
+            for start, stop in _runs(lines):
+                gap = text[begin : lines.begin[lines.first[start]]]
                 yield self._passed(gap)
-                run = []
                 if not self._is_plain:
-                    begin = match.start()
+                    begin += len(gap)
                     break
-            else:
-                self._line += gap.count(b"\n")
-            # A box has two lines, and the end of the element another.
-            n_boxes = text.count(b"\n", *match.span(3)) // 2
-            run.append(_Match(match, self._line, n_boxes))
-            self._line += 2 * n_boxes + 1
-            begin = match.end()
-        yield from self._taken(run)
+                yield from self._taken(lines, start, stop)
+                begin = int(lines.end[lines.last[stop - 1]])
         end = self._safe_end(text, begin)
         yield self._passed(text[begin:end])
         self._rest = text[end:]
@@ -139,70 +121,109 @@ class PlainRuns:
             end = text.rfind(b"<", begin)
         return len(text) if end < 0 else end
 
-    def _taken(self, run: Sequence[_Match]) -> Iterator[bytes | PlainRun]:
+    def _taken(self, lines: Lines, start: int, stop: int) -> Iterator[bytes | PlainRun]:
         """Yield a run, or parts of it, and what the parser needs instead."""
-        if not run:
-            return
-        size = sum(each.size for each in run)
-        found = None if size < _LEAST else _run_of(run)
-        if found is not None:
-            yield found
-        elif len(run) == 1 or size < _LEAST:
-            for each in run:
-                yield self._at(each.found[0], each.line)
+        first, last = lines.first[start], lines.last[stop - 1]
+        begin, end = int(lines.begin[first]), int(lines.end[last])
+        run = None if end - begin < _LEAST else _run_of(lines, start, stop, self._line)
+        if run is not None:
+            yield run
+            self._line += int(last - first)
+        elif stop - start == 1 or end - begin < _LEAST:
+            yield self._passed(lines.text[begin:end])
         else:
-            half = len(run) // 2
-            yield from self._taken(run[:half])
-            yield from self._taken(run[half:])
+            half = (start + stop) // 2
+            yield from self._taken(lines, start, half)
+            between = lines.text[lines.end[lines.last[half - 1]] : lines.begin[lines.first[half]]]
+            yield self._passed(between)
+            yield from self._taken(lines, half, stop)
 
 
-def _run_of(run: Sequence[_Match]) -> PlainRun | None:
+def _runs(lines: Lines) -> Iterator[tuple[int, int]]:
+    """Yield which images and tracks follow each other, the first and the one behind the last."""
+    kinds = lines.kind[lines.first]
+    breaks = (lines.first[1:] != lines.last[:-1] + 1) | (kinds[1:] != kinds[:-1])
+    edges = [0, *(np.flatnonzero(breaks) + 1).tolist(), len(kinds)]
+    for start, stop in pairwise(edges):
+        if start < stop:
+            size = lines.end[lines.last[stop - 1]] - lines.begin[lines.first[start]]
+            if size >= _LEAST:
+                yield start, stop
+
+
+def _run_of(lines: Lines, start: int, stop: int, line: int) -> PlainRun | None:
     """Return a run, if all of its boxes have the same attributes, and none but plain ones."""
-    boxes = b"".join([each.found[3] for each in run])
-    columns = _columns_of(boxes)
-    kinds = {each.found[1] for each in run}
-    if columns is None or len(kinds) > 1:
+    rows = lines.boxes_of(start, stop)
+    is_plain = len(rows) > 0 and lines.has_only_tags(start, stop)
+    columns = _columns_of(lines, rows) if is_plain else None
+    if columns is None:
         return None
+    is_tracks = lines.is_tracks(start)
     try:
-        boxes.decode()
-        holders = [Holder(_values(each.found[2]), each.line, each.n_boxes) for each in run]
-        x, y, right, bottom = (_numbers(columns.pop(side)) for side in _SIDES)
-        frames = [int(number) for number in columns.get("frame", ())]
+        holders = _holders(lines, start, stop, line)
+        x, y, right, bottom = (lines.numbers(*columns.pop(side)) for side in _SIDES)
+        texts = {name: lines.texts(*columns[name]) for name in columns.keys() & _WANTED}
+        b"".join(texts.get("label", ())).decode()
+        frames = [int(number) for number in texts.pop("frame", ())]
     except ValueError:
         return None
     bbox = np.stack([x, y, (right - x).round(6), (bottom - y).round(6)], 1)
-    is_tracks = kinds == {b"track"}
     wrong = not (np.abs(bbox) < _FARTHEST).all() or min(frames, default=0) < 0
     wrong = wrong or len(frames) != (len(bbox) if is_tracks else 0)
-    return None if wrong else PlainRun(is_tracks, holders, bbox, columns, frames)
+    return None if wrong else PlainRun(is_tracks, holders, bbox, texts, frames)
 
 
-def _values(attributes: bytes) -> dict[str, str]:
-    """Return attributes by name. Raises ValueError where a parser has to look at them."""
-    text = attributes.decode()
-    if _ATTRIBUTES.fullmatch(text) is None:
+def _holders(lines: Lines, start: int, stop: int, line: int) -> list[Holder]:
+    """Return images or tracks. Raises ValueError where a parser has to look at them."""
+    first, last = lines.first[start:stop], lines.last[start:stop]
+    counts = ((last - first - 1) // 2).tolist()
+    numbers = (first - first[0] + line).tolist()
+    begins, ends = (lines.begin[first] + len("  <image ")).tolist(), (lines.end[first] - 1).tolist()
+    texts = [lines.text[begin:end] for begin, end in zip(begins, ends, strict=True)]
+    parts = b'"'.join(texts).decode().split('"')
+    n_parts = texts[0].count(b'"') + 1
+    if any(len({*parts[place::n_parts]}) > 1 for place in range(0, n_parts, 2)):
         raise ValueError
-    return dict(_ATTRIBUTE.findall(text))
+    names = _names("".join(parts[:n_parts:2]))
+    values = zip(*(parts[place::n_parts] for place in range(1, n_parts, 2)), strict=True)
+    return [
+        Holder(dict(zip(names, each, strict=True)), number, count)
+        for each, number, count in zip(values, numbers, counts, strict=True)
+    ]
 
 
-def _numbers(texts: list[bytes]) -> FloatArray:
-    return np.fromiter(map(float, texts), np.float64, len(texts))
+@lru_cache(1 << 10)
+def _names(text: str) -> list[str]:
+    """Return the names of attributes from the text between their values."""
+    if _NAMES.fullmatch(text) is None:
+        raise ValueError
+    names = text.replace("=", " ").split()
+    if len(set(names)) < len(names):
+        raise ValueError
+    return names
 
 
-def _columns_of(boxes: bytes) -> dict[str, list[bytes]] | None:
-    """Return the attributes of boxes by name; None if they differ in anything but values."""
-    parts = boxes.split(b'"')
-    n_parts = boxes.partition(b"</box>")[0].count(b'"')
-    if n_parts < 8 or n_parts % 2 or (len(parts) - 1) % n_parts or parts[-1][:1] != b">":
+def _columns_of(lines: Lines, rows: IndexArray) -> dict[str, tuple[IndexArray, IndexArray]] | None:
+    """Return where the attributes of boxes begin and end, by name.
+
+    None if boxes differ in anything but their values.
+    """
+    begin, end = lines.begin[rows], lines.end[rows]
+    text = np.frombuffer(lines.text, np.uint8)[begin[0] : end[-1]]
+    quotes = np.flatnonzero(text == ord('"')) + begin[0]
+    before = np.searchsorted(quotes, begin)
+    counts = np.searchsorted(quotes, end) - before
+    if counts[0] % 2 or counts[0] < _LEAST_QUOTES or (counts != counts[0]).any():
         return None
-    columns: dict[str, list[bytes]] = {}
-    for place in range(0, n_parts, 2):
-        before = set(parts[place : len(parts) - 1 : n_parts])
-        matches = map((_NEXT if place else _FIRST).fullmatch, before)
-        found = {None if match is None else match[1] for match in matches}
-        name = found.pop()
-        if name is None or found:
+    place = np.ascontiguousarray(quotes[before[:, None] + np.arange(counts[0])].T)
+    columns = {}
+    behind = begin
+    for start, stop in zip(place[::2], place[1::2], strict=True):
+        length = int(start[0] - behind[0])
+        name = _NAME.fullmatch(lines.text[behind[0] : start[0]])
+        if name is None or (start - behind != length).any() or not lines.same(behind, length):
             return None
-        columns[name.decode()] = parts[place + 1 :: n_parts]
-    right = len(columns) * 2 == n_parts and columns.keys() <= _PLAIN
-    return columns if right and columns.keys() >= {*_SIDES} else None
+        columns[name[1].decode()] = (start + 1, stop)
+        behind = stop + 1
+    is_whole = (end - behind == 1).all() and len(columns) * 2 == counts[0]
+    return columns if is_whole and {*_SIDES} <= columns.keys() <= _PLAIN else None

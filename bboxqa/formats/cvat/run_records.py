@@ -10,7 +10,6 @@ from bboxqa.core.arrays import BoolArray, IndexArray
 from bboxqa.formats.annotations.machine_marks import is_machine
 from bboxqa.formats.cvat.file_records import UNLABELLED, FileRecords
 from bboxqa.formats.cvat.plain_runs import Holder, PlainRun
-from bboxqa.formats.cvat.xml_elements import Element
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.translated import Boxes
 
@@ -35,27 +34,29 @@ def add_run(records: FileRecords, run: PlainRun, add: Callable[[Boxes], None]) -
     """Add the boxes of images or tracks, in the order of the file."""
     rows = (_of_tracks if run.is_tracks else _of_images)(records, run)
     where = Where(records.member, run.holders[0].line)
-    names = dict.fromkeys(
-        rows.labels if rows.is_kept.all() else compress(rows.labels, rows.is_kept)
-    )
+    is_whole = bool(rows.is_kept.all())
+    names = dict.fromkeys(rows.labels if is_whole else compress(rows.labels, rows.is_kept))
     ids = {
         name: records.into.category(name.decode().strip() or UNLABELLED, where) for name in names
     }
-    category_id = np.array([ids.get(name, 0) for name in rows.labels], np.int64)
-    counts = [holder.n_boxes for holder in run.holders]
-    number = {name: place for place, name in enumerate(dict.fromkeys(rows.person))}
-    person = np.repeat([number[name] for name in rows.person], counts)
-    machines = {name for name in {*rows.sources} if is_machine(name.decode())}
-    for name, place in number.items():
-        chosen = np.flatnonzero(rows.is_kept & (person == place))
-        listed = chosen.tolist()
+    if not is_whole:
+        ids = dict.fromkeys(rows.labels, 0) | ids
+    category_id = np.fromiter(map(ids.__getitem__, rows.labels), np.int64, len(rows.labels))
+    people = [*dict.fromkeys(rows.person)]
+    number = {name: place for place, name in enumerate(people)}
+    person = np.repeat(
+        [number[name] for name in rows.person], [holder.n_boxes for holder in run.holders]
+    )
+    machines = [name for name in {*rows.sources} if is_machine(name.decode())]
+    for place, name in enumerate(people):
+        chosen = rows.is_kept & (person == place)
         boxes = Boxes(
             rows.image_id[chosen],
             category_id[chosen],
             run.bbox[chosen],
             name,
-            [rows.own_ids[row] for row in listed],
-            sum(rows.sources[row] in machines for row in listed) if machines else 0,
+            rows.own_ids if chosen.all() else [*compress(rows.own_ids, chosen)],
+            sum(source in machines for source in compress(rows.sources, chosen)) if machines else 0,
         )
         records.into.boxes(boxes, add)
 
@@ -63,9 +64,9 @@ def add_run(records: FileRecords, run: PlainRun, add: Callable[[Boxes], None]) -
 def _of_images(records: FileRecords, run: PlainRun) -> _Rows:
     image_ids, person, is_kept, own_ids = [], [], [], []
     for holder in run.holders:
-        records.begin_image(_element("image", holder))
-        is_kept.append(records.image is not None)
-        image_ids.append(0 if records.image is None else records.image["id"])
+        image = records.begin_image(holder.values, holder.line)
+        is_kept.append(image is not None)
+        image_ids.append(0 if image is None else image["id"])
         person.append(records.annotator())
         own_ids += [f"line {line}" for line in _lines(holder)]
     counts = [holder.n_boxes for holder in run.holders]
@@ -90,7 +91,7 @@ def _of_tracks(records: FileRecords, run: PlainRun) -> _Rows:
     for holder in run.holders:
         begin, n = len(own_ids), holder.n_boxes
         frames = run.frames[begin : begin + n]
-        records.begin_track(_element("track", holder))
+        records.begin_track(holder.values)
         kept = is_kept[begin : begin + n].tolist()
         image_ids += records.ids_of_frames(frames, kept, _lines(holder))
         person.append(records.annotator())
@@ -99,10 +100,6 @@ def _of_tracks(records: FileRecords, run: PlainRun) -> _Rows:
         labels += [holder.values.get("label", "").encode()] * n
         sources += [holder.values.get("source", "").encode()] * n
     return _Rows(np.array(image_ids, np.int64), person, is_kept, own_ids, labels, sources)
-
-
-def _element(name: str, holder: Holder) -> Element:
-    return Element(name, holder.values, holder.line, None)
 
 
 def _lines(holder: Holder) -> Sequence[int]:

@@ -1,0 +1,152 @@
+"""Lines of a file of CVAT, as arrays of where they begin and end, and what they are."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bboxqa.core.arrays import FloatArray, IndexArray
+
+_OTHER, _IMAGE, _TRACK, _BOX, _END_BOX, _END_IMAGE, _END_TRACK = range(7)
+# As CVAT writes them: the first eight bytes, the rest of the beginning, and the kind.
+_KINDS = (
+    (b"  <image", b" ", _IMAGE),
+    (b"  <track", b" ", _TRACK),
+    (b"    <box", b" ", _BOX),
+    (b"    </bo", b"x>", _END_BOX),
+    (b"  </imag", b"e>", _END_IMAGE),
+    (b"  </trac", b"k>", _END_TRACK),
+)
+_FOLLOWING = {
+    (_IMAGE, _BOX), (_IMAGE, _END_IMAGE), (_TRACK, _BOX), (_TRACK, _END_TRACK), (_BOX, _END_BOX),
+    (_END_BOX, _BOX), (_END_BOX, _END_IMAGE), (_END_BOX, _END_TRACK),
+}  # fmt: skip
+_FOLLOWS = np.array([[(a, b) in _FOLLOWING for b in range(7)] for a in range(7)])
+_WORD = 8
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lines:
+    """The whole lines of a text.
+
+    Attributes
+    ----------
+    text : bytes
+    words : (N,) uint64
+        Eight bytes from each place of the text on, the first of them lowest.
+    begin, end : (L,) int64
+        Where the content of each line begins and ends.
+    kind : (L,) uint8
+    first, last : (H,) int64
+        The lines of images and tracks with nothing but boxes: the first and the last of each.
+    """
+
+    text: bytes
+    words: np.ndarray[tuple[int], np.dtype[np.uint64]]
+    begin: IndexArray
+    end: IndexArray
+    kind: np.ndarray[tuple[int], np.dtype[np.uint8]]
+    first: IndexArray
+    last: IndexArray
+
+    def is_tracks(self, holder: int) -> bool:
+        """Return whether an element is a track."""
+        return bool(self.kind[self.first[holder]] == _TRACK)
+
+    def has_only_tags(self, start: int, stop: int) -> bool:
+        """Return whether each line of elements, which follow each other, is one tag."""
+        first, last = self.first[start], self.last[stop - 1]
+        place = int(self.begin[first]), int(self.end[last])
+        n_lines = last - first + 1
+        # Each line begins and ends as a tag.
+        counts = [self.text.count(sign, *place) for sign in (b"<", b">", b"&")]
+        return counts == [n_lines, n_lines, 0]
+
+    def boxes_of(self, start: int, stop: int) -> IndexArray:
+        """Return the lines of the boxes of elements, which follow each other."""
+        lines = np.arange(self.first[start], self.last[stop - 1] + 1)
+        found: IndexArray = lines[self.kind[lines] == _BOX]
+        return found
+
+    def same(self, begin: IndexArray, length: int) -> bool:
+        """Return whether the same bytes stand at all places."""
+        for offset in range(0, length, _WORD):
+            found = self.words[begin + offset]
+            rest = length - offset
+            if rest < _WORD:
+                found = found & np.uint64((1 << 8 * rest) - 1)
+            if (found != found[0]).any():
+                return False
+        return True
+
+    def texts(self, begin: IndexArray, end: IndexArray) -> list[bytes]:
+        """Return what stands between places; equal texts are one object where all are equal."""
+        lengths = end - begin
+        if (lengths == lengths[0]).all() and self.same(begin, int(lengths[0])):
+            return [self.text[begin[0] : end[0]]] * len(begin)
+        places = zip(begin.tolist(), end.tolist(), strict=True)
+        return [self.text[start:stop] for start, stop in places]
+
+    def numbers(self, begin: IndexArray, end: IndexArray) -> FloatArray:
+        """Return the numbers between places. Raises ValueError if one is none."""
+        found = self._hundredths(begin, end)
+        if found is not None:
+            return found / 100
+        texts = self.texts(begin, end)
+        return np.fromiter(map(float, texts), np.float64, len(texts))
+
+    def _hundredths(self, begin: IndexArray, end: IndexArray) -> FloatArray | None:
+        """Return numbers with two decimals times 100; None if some are written in another way."""
+        length = end - begin
+        if length.min() < 4 or length.max() > _WORD:
+            return None
+        word = self.words[end - _WORD]
+        total, weight = np.zeros(len(end)), 1
+        for place in range(int(length.max())):
+            sign = (word >> np.uint64(8 * (_WORD - 1 - place))).astype(np.uint8)
+            if place == 2:
+                if (sign != ord(".")).any():
+                    return None
+                continue
+            digit = sign - np.uint8(ord("0"))
+            digit[length <= place] = 0
+            if (digit > 9).any():
+                return None
+            total += digit * float(weight)
+            weight *= 10
+        return total
+
+
+def lines_of(text: bytes, begin: int) -> Lines:
+    """Return the lines from a place on. The last one is left out if its end is not there."""
+    padded = text + bytes(2 * _WORD)
+    signs = np.frombuffer(padded, np.uint8)
+    words = np.ndarray((len(padded) - _WORD + 1,), "<u8", padded, strides=(1,))
+    stops = np.flatnonzero(signs[begin : len(text)] == ord("\n")) + begin
+    starts = np.concatenate([[begin], stops[:-1] + 1])[: len(stops)]
+    ends = stops - (signs[stops - 1] == ord("\r"))
+    is_whole = signs[ends - 1] == ord(">")
+    kind = np.zeros(len(starts), np.uint8)
+    word = words[starts]
+    for head, rest, code in _KINDS:
+        chosen = is_whole & (word == np.frombuffer(head, "<u8")[0])
+        for place, sign in enumerate(rest, start=_WORD):
+            chosen &= signs[starts + place] == sign
+        if rest != b" ":
+            chosen &= ends - starts == _WORD + len(rest)
+        kind[chosen] = code
+    first, last = _holders(kind)
+    return Lines(text, words, starts, ends, kind, first, last)
+
+
+def _holders(kind: np.ndarray[tuple[int], np.dtype[np.uint8]]) -> tuple[IndexArray, IndexArray]:
+    """Return the first and last lines of images and tracks with nothing but boxes inside."""
+    first = np.flatnonzero((kind == _IMAGE) | (kind == _TRACK))
+    ends = np.flatnonzero((kind == _END_IMAGE) | (kind == _END_TRACK))
+    which = np.searchsorted(ends, first)
+    first = first[which < len(ends)]
+    last = ends[which[which < len(ends)]]
+    wrong = np.concatenate([[0], np.cumsum(~_FOLLOWS[kind[:-1], kind[1:]])])
+    # The kinds of ends are those of beginnings, and larger by the same number.
+    alike = kind[last] - kind[first] == _END_IMAGE - _IMAGE
+    chosen = alike & (wrong[last] == wrong[first])
+    return first[chosen], last[chosen]
