@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.named_files import named_files_option, source_of
 from bboxqa.cli.options.agree_options import (
     comparing_options,
     measuring_options,
     min_alpha_option,
     min_f1_option,
+    named_files_option,
     reading_options,
+    source_of,
 )
 from bboxqa.cli.options.shared_options import (
     agree_settings,

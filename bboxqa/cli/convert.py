@@ -5,8 +5,7 @@ from typing import Any
 
 import click
 
-from bboxqa.cli.named_files import named_files_option, source_of
-from bboxqa.cli.options.agree_options import reading_options
+from bboxqa.cli.options.agree_options import named_files_option, reading_options, source_of
 from bboxqa.cli.options.shared_options import completed
 
 

@@ -1,6 +1,7 @@
 """The options of `bboxqa agree`, which other commands that measure agreement share."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -181,3 +182,40 @@ def _with(options: Sequence[Callable[[_Command], _Command]], command: _Command) 
     for option in reversed(options):
         command = option(command)
     return command
+
+
+named_files_option = click.option(
+    "--annotator",
+    "named",
+    multiple=True,
+    metavar="NAME=FILE",
+    help="File of one annotator; give one for each annotator.",
+)
+
+
+def source_of(
+    paths: tuple[Path, ...],
+    named: tuple[str, ...],
+    example: str = "no file given; try: bboxqa agree export.json, or bboxqa example fruits",
+) -> Any:
+    """Return the files, or the annotators with their files.
+
+    `example` is what is said where there are none.
+    """
+    if bool(paths) == bool(named):
+        raise click.UsageError(
+            "name the files either as FILE… or as --annotator NAME=FILE, not both"
+            if paths
+            else example
+        )
+    if not named:
+        return paths
+    source = {}
+    for pair in named:
+        name, equals, file = pair.partition("=")
+        if not (name and equals and file):
+            raise click.UsageError(f"--annotator is {pair!r}; expected NAME=FILE")
+        if name in source:
+            raise click.UsageError(f"--annotator names {name!r} twice; expected one file each")
+        source[name] = Path(file)
+    return source
