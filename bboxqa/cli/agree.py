@@ -26,7 +26,9 @@ from bboxqa.core.errors import BboxqaError
 from bboxqa.report.registry import AGREEMENT_VIEWS
 
 if TYPE_CHECKING:
+    from bboxqa.model.comparison import SinceRun
     from bboxqa.model.diagnosis import Diagnosis, Story
+    from bboxqa.model.settings import AgreeSettings
     from bboxqa.report.agreement_result import AgreementResult
     from bboxqa.report.pages.page_file import PageTarget
 
@@ -65,6 +67,12 @@ if TYPE_CHECKING:
     metavar="NUMBER",
     help="Lowest score of the predictions that count; default 0.5.",
 )
+@path_option(
+    "--since",
+    "Result of `bboxqa agree --out`: show what has changed since, such as by a review. Settings "
+    "are those of the result.",
+    "DIR",
+)
 @min_alpha_option("Mark images with a lower alpha; exit with 1 if the pooled alpha is lower.")
 @min_f1_option(
     "Mark images with a lower F1; exit with 1 if F1 of all pairs of annotators, whether they drew "
@@ -91,6 +99,7 @@ def agree(
     reference: str | None,
     predictions: Path | None,
     score: float | None,
+    since: Path | None,
     memory: int | None,
     out: Path | None,
     force: bool,
@@ -124,7 +133,9 @@ def agree(
         raise click.UsageError("--quiet is about text; leave out --format")
     if score is not None and predictions is None:
         raise click.UsageError("--score is for --predictions FILE, which is missing")
-    settings = agree_settings(config, options)
+    if since is not None and (config or output_format != "text"):
+        raise click.UsageError("--since goes with neither --config nor --format")
+    settings = agree_settings(config, options, _settings_of(since))
     source = source_of(paths, named)
     if out is not None:
         from bboxqa.report.result_files import check_folder
@@ -145,6 +156,7 @@ def agree(
         wanted = diagnose or page is not None
         in_text = output_format == "text" and not quiet
         told, failure = _told(result, wanted=wanted, written=out is not None, in_text=in_text)
+        changed = None if since is None else _changed(since, source, settings, result, memory)
     diagnosis = _whole(told)
     shown: dict[str, Any] = {}
     if in_text:
@@ -154,12 +166,38 @@ def agree(
     written, notes = _write(result, diagnosis, out, page, raw_csv=raw_csv)
     show(AGREEMENT_VIEWS, result, output_format, written, quiet=quiet, **shown)
     show_notes(notes)
+    if changed is not None:
+        from bboxqa.report.since_text import since_lines
+
+        click.echo("\n".join(since_lines(changed)))
     if failure is not None:
         click.echo("The figures are whole, but what lowers agreement was not found:", err=True)
         if wanted:
             raise failure
         click.echo(failure, err=True)
     return 0 if all(part.passes(settings) for part in result.thresholds) else 1
+
+
+def _settings_of(since: Path | None) -> dict[str, Any]:
+    """Return the settings of a saved result, if there is one."""
+    if since is None:
+        return {}
+    from bboxqa.pipelines.versions.since import saved_settings
+
+    return saved_settings(since)
+
+
+def _changed(
+    since: Path,
+    source: Any,
+    settings: "AgreeSettings",
+    result: "AgreementResult",
+    memory: int | None,
+) -> "SinceRun":
+    """Return what has changed since a saved result."""
+    from bboxqa.pipelines.versions.since import changed_since
+
+    return changed_since(since, source, settings, result, memory=memory)
 
 
 def _told(

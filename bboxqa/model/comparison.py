@@ -1,7 +1,7 @@
 """The result of comparing two versions of a data set."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from bboxqa.core.text import count
 from bboxqa.model.annotations import Source
@@ -178,3 +178,32 @@ class ComparisonResult:
             for part in self.thresholds
         ]
         return "\n".join(lines) + ">"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SinceRun:
+    """What has changed since a result was saved.
+
+    Attributes
+    ----------
+    folder : str
+        Of the saved result.
+    figures : tuple of (str, float or None, float)
+        Names of figures with their threshold, as they were saved, and as they are.
+    comparison : ComparisonResult or None
+        None where the files that were measured are gone.
+    counts : mapping of str to int
+        Then, how many annotations were renamed, removed, added or none of these, by their ids;
+        empty where ids do not tell them apart.
+    n_annotations : tuple of int
+        How many there were, and are.
+    reason : str
+        Why there is no comparison.
+    """
+
+    folder: str
+    figures: tuple[tuple[str, float | None, float], ...]
+    comparison: ComparisonResult | None = None
+    counts: Mapping[str, int] = field(default_factory=dict)
+    n_annotations: tuple[int, int] = (0, 0)
+    reason: str = ""

@@ -28,8 +28,8 @@ def text_lines(
     warnings = [f"Warning: {line}" for line in result.headlines]
     if quiet:
         yield from warnings
-        yield from _changes(result)
-        yield from _agreement(result)
+        yield from change_lines(result)
+        yield from agreement_lines(result)
         return
     yield from _compared(result)
     yield from warnings
@@ -37,10 +37,10 @@ def text_lines(
     for noun in ("image", "category", "annotator"):
         yield _things(getattr(result, _PLURALS[noun]), noun)
     yield ""
-    yield from _changes(result)
+    yield from change_lines(result)
     if result.thresholds:
         yield ""
-    yield from _agreement(result)
+    yield from agreement_lines(result)
     for note in result.notes[len(result.headlines) :]:
         yield f" Note: {note}"
     yield from _tables(result, width)
@@ -97,7 +97,7 @@ def _named(table: Table, noun: str, number: int) -> str:
     return f"{', '.join(map(one_line, names))}{more}"
 
 
-def _changes(result: ComparisonResult) -> Iterator[str]:
+def change_lines(result: ComparisonResult) -> Iterator[str]:
     """Yield how many annotations there are of each kind, with their share of a version."""
     rows = []
     for name, number in result.counts.items():
@@ -121,7 +121,7 @@ def _movement(result: ComparisonResult) -> str:
     )
 
 
-def _agreement(result: ComparisonResult) -> Iterator[str]:
+def agreement_lines(result: ComparisonResult) -> Iterator[str]:
     """Yield alpha and F1 before and after, if both versions have them."""
     if not result.thresholds:
         return

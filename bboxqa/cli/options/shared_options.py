@@ -1,7 +1,7 @@
 """Options that several commands have, and settings made of options."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
@@ -212,8 +212,10 @@ def memory_option(more: str = "") -> Callable[[_Command], _Command]:
     return click.option("--memory", type=Size(), metavar="SIZE", help=text)
 
 
-def agree_settings(config: str | None, options: dict[str, Any]) -> "AgreeSettings":
-    """Return the settings of a file, replaced by those of the options that were given.
+def agree_settings(
+    config: str | None, options: dict[str, Any], saved: Mapping[str, Any] | None = None
+) -> "AgreeSettings":
+    """Return the settings of a file, or saved ones, replaced by those of the options given.
 
     Error messages name a wrong option as it is typed.
     """
@@ -228,7 +230,7 @@ def agree_settings(config: str | None, options: dict[str, Any]) -> "AgreeSetting
         if name in given:
             given["iou_threshold"], names["iou_threshold"] = given.pop(name), names[name]
     return agree_settings_from(
-        {**(read_agree_settings(config) if config else {}), **given},
+        {**(saved or {}), **(read_agree_settings(config) if config else {}), **given},
         names={key: names[key] for key in given},
     )
 

@@ -1,0 +1,196 @@
+"""What has changed since a result was saved, such as by a review."""
+
+import csv
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from bboxqa.core.errors import BboxqaError, ConfigError
+from bboxqa.core.text import one_line
+from bboxqa.core.types import Files, Progress
+from bboxqa.formats.saved_results import read_saved
+from bboxqa.model.annotations import Dataset, Source
+from bboxqa.model.comparison import SinceRun
+from bboxqa.model.results import MeasuredAgreement
+from bboxqa.model.settings import AgreeSettings
+from bboxqa.model.threshold_result import ThresholdResult
+from bboxqa.pipelines.compare import compare_with
+from bboxqa.pipelines.read import read_for
+from bboxqa.pipelines.threshold_results import measure_name
+
+# What decides the figures of a result, but for intervals and what is shown.
+_COMPARED = (
+    "similarity", "iou_threshold", "matcher", "category_lenient", "missing", "empty_images",
+    "all_touched",
+)  # fmt: skip
+_MOVED = "Whether boxes moved is told while the former files are kept beside the new ones."
+_Keys = dict[tuple[str, str, str], str]
+
+
+def saved_settings(folder: Path) -> dict[str, Any]:
+    """Return the settings of a saved result, as those of a file; raise DatasetError if it is none.
+
+    Those that have no value are left out.
+    """
+    settings = read_saved(folder)["manifest"]["settings"]
+    return {key: value for key, value in settings.items() if value is not None}
+
+
+def changed_since(
+    folder: Path,
+    source: Files,
+    settings: AgreeSettings,
+    result: MeasuredAgreement,
+    *,
+    memory: int | None = None,
+    progress: Progress | None = None,
+) -> SinceRun:
+    """Return what has changed since a result was saved in a folder.
+
+    Where the files that were measured are still there, the versions are compared as by `compare`.
+    Else annotations are told apart by their ids, where these are those of the tool.
+
+    Parameters
+    ----------
+    folder : Path
+        What `agree --out` wrote.
+    source, settings, result
+        The present files, how they were measured, and the result.
+
+    Raises
+    ------
+    DatasetError
+        If the folder holds no result.
+    ConfigError
+        If its figures were measured otherwise.
+    """
+    saved = read_saved(folder)
+    _check_settings(saved["manifest"]["settings"], settings)
+    reading: dict[str, Any] = {"memory": memory, "min_annotators": 1, "progress": progress}
+    present = read_for(source, settings, digest=False, **reading)
+    figures = _figures(saved["summary"]["thresholds"], result)
+    before, reason = _former(saved["manifest"], settings, reading)
+    if before is not None:
+        compared = compare_with(before, present, settings, memory=memory, progress=progress)
+        return SinceRun(str(folder), figures, comparison=compared)
+    numbers = saved["summary"]["n_annotations"], len(present.annotations)
+    if present.annotations.own_id is not None:
+        reason += "; the ids of annotations are numbers by place, which do not tell them apart"
+        return SinceRun(str(folder), figures, n_annotations=numbers, reason=reason)
+    counts = _by_id(_saved_units(folder), _units(result.thresholds[0]))
+    return SinceRun(
+        str(folder), figures, counts=counts, n_annotations=numbers, reason=f"{reason}. {_MOVED}"
+    )
+
+
+def _check_settings(saved: Mapping[str, Any], settings: AgreeSettings) -> None:
+    """Refuse settings other than those of the saved result, with the first that differs."""
+    own = msgspec.json.decode(msgspec.json.encode(settings))
+    for key in _COMPARED:
+        if key in saved and own[key] != saved[key]:
+            name = "iou" if key == "iou_threshold" else key.replace("_", "-")
+            raise ConfigError(
+                f"--{name} is {_value(own[key])}, but {_value(saved[key])} in the result to "
+                "compare with; leave it out"
+            )
+
+
+def _value(setting: object) -> str:
+    return ", ".join(map(str, setting)) if isinstance(setting, list) else str(setting)
+
+
+def _figures(
+    saved: list[dict[str, Any]], result: MeasuredAgreement
+) -> tuple[tuple[str, float | None, float], ...]:
+    """Return figures with their names, as they were saved and as they are."""
+    found = []
+    for old, new in zip(saved, result.thresholds, strict=True):
+        label = f"{measure_name(result.settings.similarity)} {new.iou_threshold:g}"
+        found.append((f"alpha, pooled, {label}", old["alpha"], new.alpha))
+        found.append(
+            (f"alpha, mean over images, {label}", old["mean_image_alpha"], new.mean_image_alpha)
+        )
+        found.append((f"existence, F1, {label}", old["existence"]["f1"], new.existence.f1))
+    return tuple(found)
+
+
+def _former(
+    manifest: Mapping[str, Any], settings: AgreeSettings, reading: dict[str, Any]
+) -> tuple[Dataset | None, str]:
+    """Return the data that were measured, or None, and why they cannot be read again."""
+    inputs = msgspec.convert(manifest["inputs"], list[Source])
+    sources = [each for each in inputs if each.role == "annotations"]
+    if any(each.role == "predictions" for each in inputs):
+        return None, "the result has predictions of a model"
+    missing = next((each for each in sources if not Path(each.name).exists()), None)
+    if missing is not None:
+        return None, f"{one_line(missing.name)}, which was measured, is not there"
+    files: Files = [each.name for each in sources]
+    if all(each.annotator is not None for each in sources):
+        files = {str(each.annotator): each.name for each in sources}
+    try:
+        data = read_for(files, settings, digest=True, **reading)
+    except BboxqaError:
+        return None, "the files that were measured cannot be read any more"
+    for old, new in zip(sources, data.sources, strict=True):
+        if old.blake2b != new.blake2b:
+            return None, f"{one_line(old.name)} is not what was measured any more"
+    return data, ""
+
+
+def _saved_units(folder: Path) -> _Keys:
+    """Return the category of each annotation of a saved result, by image, annotator and id."""
+    with (folder / "units.csv").open(encoding="utf-8", newline="") as file:
+        rows = csv.DictReader(file)
+        first = None
+        found: _Keys = {}
+        for row in rows:
+            first = first or row["iou_threshold"]
+            if row["iou_threshold"] == first and row["annotation"]:
+                # An apostrophe keeps spreadsheets from running a name as a formula.
+                image, who, category = (
+                    row[key].removeprefix("'") for key in ("image", "annotator", "category")
+                )
+                found[image, who, row["annotation"]] = category
+    return found
+
+
+def _units(result: ThresholdResult) -> _Keys:
+    """Return the same of a result."""
+    units = result.units
+    ids = np.ma.asarray(units["annotation"])
+    columns = (units[key].tolist() for key in ("image", "annotator", "category"))
+    rows = zip(*columns, ids.tolist(), strict=True)
+    return {
+        (_shown(image), _shown(who), str(number)): _shown(category)
+        for image, who, category, number in rows
+        if number is not None
+    }
+
+
+def _shown(name: str) -> str:
+    return one_line(name).removeprefix("'")
+
+
+def _by_id(before: _Keys, after: _Keys) -> dict[str, int]:
+    both = before.keys() & after.keys()
+    pairs = Counter((before[key], after[key]) for key in both)
+    old, new = {*before.values()}, {*after.values()}
+    totals = Counter(before[key] for key in both)
+    # A category that has another name now is not renamed annotation by annotation.
+    same = {
+        (left, right)
+        for (left, right), number in pairs.items()
+        if left == right or (left not in new and right not in old and 2 * number > totals[left])
+    }
+    renamed = sum(number for pair, number in pairs.items() if pair not in same)
+    return {
+        "unchanged or moved": len(both) - renamed,
+        "renamed": renamed,
+        "removed": len(before.keys() - after.keys()),
+        "added": len(after.keys() - before.keys()),
+    }
