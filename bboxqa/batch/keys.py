@@ -11,6 +11,7 @@ from bboxqa.batch.projects.discovery import Project
 from bboxqa.batch.projects.source_files import files_of, is_image
 from bboxqa.batch.projects.store import Stored, contents_to_fetch
 from bboxqa.batch.rows import Settings, settings_of
+from bboxqa.core.errors import OutputError
 from bboxqa.core.version import __version__
 
 _BLOCK = 1 << 20
@@ -60,6 +61,27 @@ def local_key(project: Project, settings: Settings) -> str:
             add(image.relative_to(project.images).as_posix().encode("utf-8", "surrogateescape"))
             add(_stamp(image))
     return digest.hexdigest()
+
+
+def stamps(project: Project) -> dict[Path, tuple[int, int]]:
+    """Return size and time of each file of annotations, which tell whether it has changed."""
+    files = chain.from_iterable(map(files_of, project.files))
+    stats = {file: file.stat() for file in files if not is_image(file)}
+    return {file: (stat.st_size, stat.st_mtime_ns) for file, stat in stats.items()}
+
+
+def refuse_other_key(project: Project, settings: Settings, key: str) -> None:
+    """Refuse a project that changed since its key was computed."""
+    if local_key(project, settings) != key:
+        raise OutputError(f"{project.folder}: changed after the run had begun; run the same again")
+
+
+def check_unchanged(project: Project, begun: dict[Path, tuple[int, int]]) -> None:
+    """Refuse files that changed, came or went while they were read."""
+    changed = stamps(project).items() ^ begun.items()
+    if changed:
+        file = min(file for file, _ in changed)
+        raise OutputError(f"{file}: changed while it was read; run the same again")
 
 
 def _stamp(image: Path) -> bytes:

@@ -7,16 +7,14 @@ from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import asdict, replace
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from bboxqa.batch.keys import local_key
+from bboxqa.batch.keys import check_unchanged, refuse_other_key, stamps
 from bboxqa.batch.project_pages import FINDINGS, diagnosis_of, write_agreement_page
 from bboxqa.batch.projects.discovery import SPLITS, Project
-from bboxqa.batch.projects.source_files import files_of, is_image
 from bboxqa.batch.result_folders import FAILURE, RECORD, filled, folder_of, note_failure
 from bboxqa.batch.rows import (
     FAILED,
@@ -101,12 +99,12 @@ def run_project(
         half = None if settings.memory is None else settings.memory // 2
         settings = replace(settings, memory=half)
     try:
-        begun = _stamps(project)
+        begun = stamps(project)
         if check_key:
-            _check_key(project, given, key)
+            refuse_other_key(project, given, key)
         with filled(folder_of(out, project.name)) as scratch:
             row, keep, log = _run(project, settings, scratch, count_all, validate_elsewhere)
-            _check_unchanged(project, begun)
+            check_unchanged(project, begun)
             name = "log.txt" if keep else FAILURE
             (scratch / name).write_text(log, "utf-8", "backslashreplace")
             if keep:
@@ -119,27 +117,6 @@ def run_project(
         note_failure(out, project.name, traceback.format_exc())
         return failed_row(project, error)
     return row
-
-
-def _stamps(project: Project) -> dict[Path, tuple[int, int]]:
-    """Return size and time of each file of annotations, which tell whether it has changed."""
-    files = chain.from_iterable(map(files_of, project.files))
-    stats = {file: file.stat() for file in files if not is_image(file)}
-    return {file: (stat.st_size, stat.st_mtime_ns) for file, stat in stats.items()}
-
-
-def _check_key(project: Project, settings: Settings, key: str) -> None:
-    """Refuse a project that changed since its key was computed."""
-    if local_key(project, settings) != key:
-        raise OutputError(f"{project.folder}: changed after the run had begun; run the same again")
-
-
-def _check_unchanged(project: Project, begun: dict[Path, tuple[int, int]]) -> None:
-    """Refuse files that changed, came or went while they were read."""
-    changed = _stamps(project).items() ^ begun.items()
-    if changed:
-        file = min(file for file, _ in changed)
-        raise OutputError(f"{file}: changed while it was read; run the same again")
 
 
 def _run(
