@@ -25,6 +25,7 @@ _TITLES = (
     "Project", "Status", "Alpha", "95 % interval", "F1", "Class alpha", "Mean IoU", "Images",
     "Errors", "Warnings", "Note",
 )  # fmt: skip
+_MOST_LEFT_OUT = 20
 _NUMBERS = _TITLES[2:-1]
 _LINKS = (
     (REPORT, "page of agreement"),
@@ -48,7 +49,7 @@ def write_outputs(
 
     `started` is when the run began, in UTC and ISO 8601.
     """
-    page = _page(out, rows, worse, gates(settings), started)
+    page = _page(out, found, rows, worse, gates(settings), started)
     texts = (_table(rows, settings.raw_csv), _summary(found, rows, worse), page)
     for name, text in zip(WRITTEN, texts, strict=True):
         write_atomically(out / name, text.encode("utf-8", "surrogateescape"))
@@ -79,13 +80,24 @@ def _summary(found: Discovered, rows: Sequence[Row], worse: Sequence[Regression]
 
 
 def _page(
-    out: Path, rows: Sequence[Row], worse: Sequence[Regression], gates: str, started: str
+    out: Path,
+    found: Discovered,
+    rows: Sequence[Row],
+    worse: Sequence[Regression],
+    gates: str,
+    started: str,
 ) -> str:
     """Return a page with a row for each project, the most urgent first, and links to its files."""
     ordered = sorted(rows, key=_urgency)
     n_bad = sum(not row.passed for row in rows)
     n_projects = count(len(rows), "project")
-    verdict = f"{n_bad:,} did not pass" if n_bad else "all passed"
+    n_measured = sum(row.status == MEASURED for row in rows)
+    state, verdict = "passed", "all passed"
+    if n_bad:
+        state, verdict = "failed", f"{n_bad:,} did not pass"
+    elif n_measured < len(rows):
+        state = "open"
+        verdict = f"{n_measured:,} measured, {len(rows) - n_measured:,} not measured"
     statuses = ", ".join(
         f"{sum(row.status == status for row in rows):,} {status}"
         for status in (MEASURED, NOT_MEASURED, FAILED)
@@ -94,11 +106,16 @@ def _page(
         "batch",
         title="bboxqa batch",
         headline=f"{n_projects}: {verdict}",
-        passed=not n_bad,
+        state=state,
         statuses=statuses,
         gates=gates,
         moment=f"{started[:16].replace('T', ' ')} UTC",
         worse=worse,
+        left_out={
+            "Cannot be read": [str(each) for each in found.unreadable],
+            "Ignored: not COCO, or no valid json": found.left_alone,
+        },
+        most_left_out=_MOST_LEFT_OUT,
         titles=_TITLES,
         numbers=_NUMBERS,
         rows=[_row(out, row) for row in ordered],

@@ -209,10 +209,10 @@ def _measured_into(
         reread = partial(_read_objects, project.files, memory=settings.memory)
         result = with_map_notes(result, data, reread, reading, memory=settings.memory)
         values = summary(result)
-        diagnosis, lacking = diagnosis_of(result, settings)
+        diagnosis, warnings = diagnosis_of(result, settings)
         documents = documents_of(result, values, diagnosis)
         write_folder(result, documents, folder, diagnosis=diagnosis, raw_csv=settings.raw_csv)
-        write_agreement_page(documents, project, settings, folder)
+        warnings += write_agreement_page(documents, project, settings, folder)
     except BboxqaError as error:
         # The frames of a traceback would keep the annotations in memory.
         return error.with_traceback(None)
@@ -233,7 +233,7 @@ def _measured_into(
         **_object_figures(first),
         "passed": not missed,
         "message": "; ".join(
-            [*result.headlines, *filter(None, ["" if status == "ok" else status, lacking]), *missed]
+            [*result.headlines, *([] if status == "ok" else [status]), *warnings, *missed]
         ),
     }
 

@@ -18,29 +18,37 @@ FINDINGS = "findings.html"
 
 # As `validate --report` lists of each rule.
 _LISTED = 100
+# From the folder of a project.
+_RUN = "../../index.html"
 
 
-def diagnosis_of(result: AgreementResult, settings: Settings) -> tuple[Diagnosis | None, str]:
-    """Return what lowers agreement if there are pages, and why it is not there if it is not."""
+def diagnosis_of(
+    result: AgreementResult, settings: Settings
+) -> tuple[Diagnosis | None, tuple[str, ...]]:
+    """Return what lowers agreement if there are pages, and its warnings or why it is not there."""
     if not settings.pages:
-        return None, ""
+        return None, ()
     try:
-        return result.diagnose(), ""
+        found = result.diagnose()
     except OutputError as error:
-        return None, f"the page does not say what lowers agreement: {error}"
+        return None, (f"the page does not say what lowers agreement: {error}",)
+    return found, tuple(text for text in found.warnings if text not in result.headlines)
 
 
 def write_agreement_page(
     documents: Mapping[str, Mapping[str, Any]], project: Project, settings: Settings, folder: Path
-) -> None:
-    """Write the page of the documents of a result into a folder, if there are pages."""
+) -> tuple[str, ...]:
+    """Write the page of the documents of a result into a folder, if there are pages.
+
+    Returns notes on the images that it shows.
+    """
     if not settings.pages:
-        return
+        return ()
     from bboxqa.pipelines.result_pages import write_result
     from bboxqa.report.pages.page_file import PageTarget
 
     images = (project.images,) if settings.images and project.images is not None else ()
-    write_result(documents, PageTarget(folder / REPORT, images))
+    return write_result(documents, PageTarget(folder / REPORT, images, above=_RUN))
 
 
 def findings_page_of(report: FoundReport, images: Path | None) -> bytes:
@@ -53,5 +61,6 @@ def findings_page_of(report: FoundReport, images: Path | None) -> bytes:
         seen[finding.file, finding.code] += 1
         if seen[finding.file, finding.code] <= _LISTED:
             listed.append(finding)
-    page = report_page(replace(report, findings=tuple(listed)), () if images is None else (images,))
+    folders = () if images is None else (images,)
+    page = report_page(replace(report, findings=tuple(listed)), folders, above=_RUN)
     return page.encode("utf-8", "backslashreplace")

@@ -294,5 +294,6 @@ def _show(result: "BatchResult", out: Path, *, quiet: bool) -> None:
     _show_some((f"{part.project}: {part.what}" for part in result.worse), "  worse: ")
     if result.found.left_alone:
         n_files = count(len(result.found.left_alone), "json file")
-        click.echo(f"  not COCO: {n_files} ignored, listed in {out / 'summary.json'}")
+        click.echo(f"  not COCO: {n_files} ignored, listed in {out / 'index.html'}:")
+        _show_some(result.found.left_alone, "    ")
     click.echo(f"Written: {out / 'index.html'}")

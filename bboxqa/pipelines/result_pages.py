@@ -49,13 +49,14 @@ def write_result(
     worst = documents.get("worst_images")
     shown = [] if worst is None else worst["images"][: target.top]
     sizes = {each["file_name"]: (each["width"] or 0, each["height"] or 0) for each in shown}
+    shown_as: Any = {"top": target.top, "above": target.above}
     if not target.split:
         pixels = _pixels(sizes, target.images, _inline, "latter", progress)
-        write_page(target.path, agreement_page(documents, pixels, top=target.top))
+        write_page(target.path, agreement_page(documents, pixels, **shown_as))
     else:
         with page_folder(target.path) as folder:
             pixels = _pixels(sizes, target.images, _file_of(folder), "latter", progress)
-            write_pages(folder, agreement_pages(documents, pixels, top=target.top))
+            write_pages(folder, agreement_pages(documents, pixels, **shown_as))
     return _notes(pixels)
 
 
@@ -74,9 +75,10 @@ def write_report(
     return _notes(pixels)
 
 
-def report_page(report: FoundReport, images: Sequence[Path] = ()) -> str:
-    """Return the page, of one file, of what `validate` found."""
-    return findings_page(report, _pixels(pictured_images(report), images, _inline, "former"))
+def report_page(report: FoundReport, images: Sequence[Path] = (), *, above: str = "") -> str:
+    """Return the page, of one file, of what `validate` found; `above` as in `PageTarget`."""
+    pixels = _pixels(pictured_images(report), images, _inline, "former")
+    return findings_page(report, pixels, above=above)
 
 
 @contextmanager

@@ -202,6 +202,20 @@ def test_what_has_to_be_looked_at_comes_first(tmp_path):
     assert {len(line) for line in cells} == {11}
 
 
+def test_the_page_says_how_many_were_measured_and_what_was_ignored(tmp_path):
+    found = Discovered((), tuple(f"{n}.json" for n in range(22)), ())
+    written(tmp_path, ROWS[:2], found)
+    text = (tmp_path / "index.html").read_text("utf-8")
+    assert "<h1>2 projects: 1 measured, 1 not measured</h1>" in text
+    assert 'class="verdict open"' in text
+    assert "<h2>Ignored: not COCO, or no valid json</h2>" in text
+    assert "<li>19.json</li>" in text
+    assert "<li>20.json</li>" not in text
+    assert "… and 2 more, in" in text
+    written(tmp_path, ROWS[:1])
+    assert "<h1>1 project: all passed</h1>" in (tmp_path / "index.html").read_text("utf-8")
+
+
 def test_the_page_says_when_and_with_which_gates_it_was_made(tmp_path):
     written(tmp_path)
     text = (tmp_path / "index.html").read_text("utf-8")

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from PIL import Image
 from support.cli import run
-from support.datasets import annotation, document, image, two_annotators, write
+from support.datasets import annotation, dataset, document, image, two_annotators, write
 
+import bboxqa
 from bboxqa.batch.project import run_project
-from bboxqa.batch.project_pages import findings_page_of
+from bboxqa.batch.project_pages import diagnosis_of, findings_page_of
 from bboxqa.batch.projects.discovery import discover
 from bboxqa.batch.rows import Settings
 from bboxqa.batch.run import run_batch
@@ -61,7 +62,19 @@ def test_a_page_has_a_diagnosis_and_is_that_of_its_folder(top):
     page = (folder / "report.html").read_bytes()
     assert b'id="annotators"' in page
     assert run("report", folder, "--out", top / "again.html").returncode == 0
-    assert (top / "again.html").read_bytes() == page
+    back = b'<p class="kicker"><a href="../../index.html">All projects</a></p>\n'
+    assert page.count(back) == 1
+    assert (folder / "findings.html").read_bytes().count(back) == 1
+    assert (folder / "../../index.html").is_file()
+    assert (top / "again.html").read_bytes() == page.replace(back, b"")
+
+
+def test_a_row_has_the_warnings_of_its_page():
+    boxes = [(n, a, n % 2, (20 * n + a * (n > 7), 10, 9, 20)) for n in range(12) for a in range(2)]
+    boxes += [(n, 0, 1 - n % 2, (5, 70, 30, 30)) for n in range(4)]
+    diagnosis, warnings = diagnosis_of(bboxqa.agree(dataset(boxes), bootstrap=50), PAGES)
+    assert set(warnings) <= set(diagnosis.warnings)
+    assert "have 8 identical boxes" in " ".join(warnings)
 
 
 def test_only_what_changed_gets_a_new_page(top):

@@ -138,7 +138,8 @@ def test_what_is_not_coco_is_told(run, root):
     write(root / "other.json", "{}")
     code, out, _err = run("root")
     assert code == 0
-    assert "  not COCO: 1 json file ignored, listed in bboxqa-batch/summary.json" in out
+    assert "  not COCO: 1 json file ignored, listed in bboxqa-batch/index.html:" in out
+    assert "    other.json" in out
 
 
 def test_not_measured_misses_a_gate(run, tmp_path):

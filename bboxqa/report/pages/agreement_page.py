@@ -29,6 +29,7 @@ def agreement_page(
     pixels: Mapping[str, Pixels] | None = None,
     *,
     top: int = TOP,
+    above: str = "",
 ) -> str:
     """Return the page of a result of `agree`.
 
@@ -43,8 +44,10 @@ def agreement_page(
         The pixels of images by file name; others are blank.
     top : int
         How many of the worst images are shown.
+    above : str
+        The address of a page that this one leads back to; empty for none.
     """
-    return _page(documents, _shown(documents, pixels or {}, top))
+    return _page(documents, _shown(documents, pixels or {}, top), above)
 
 
 def agreement_pages(
@@ -52,6 +55,7 @@ def agreement_pages(
     pixels: Mapping[str, Pixels] | None = None,
     *,
     top: int,
+    above: str = "",
 ) -> Iterator[tuple[str, str]]:
     """Yield the pages of a result of `agree` in a folder, each with its name.
 
@@ -59,7 +63,7 @@ def agreement_pages(
     those of `image_pages`. Style, script and pixels are files beside them.
     """
     images = _shown(documents, pixels or {}, top)
-    yield INDEX, _page(documents, images, linked=True)
+    yield INDEX, _page(documents, images, above, linked=True)
     yield from image_pages(images)
 
 
@@ -71,7 +75,11 @@ def _shown(
 
 
 def _page(
-    documents: Mapping[str, Mapping[str, Any]], images: ShownImages, *, linked: bool = False
+    documents: Mapping[str, Mapping[str, Any]],
+    images: ShownImages,
+    above: str,
+    *,
+    linked: bool = False,
 ) -> str:
     summary, manifest = documents["summary"], documents["manifest"]
     diagnosis = documents.get("diagnosis")
@@ -81,6 +89,7 @@ def _page(
     return render(
         "agreement",
         linked=linked,
+        above=above,
         title=_title(summary, part),
         kicker=f"{_title(summary, part)}{_on(summary)}",
         summary=summary,

@@ -38,7 +38,11 @@ class FoundPicture:
 
 
 def findings_page(
-    report: FoundReport, pixels: Mapping[str, Pixels] | None = None, *, linked: bool = False
+    report: FoundReport,
+    pixels: Mapping[str, Pixels] | None = None,
+    *,
+    linked: bool = False,
+    above: str = "",
 ) -> str:
     """Return the page of a report: its files, what each rule found, and where.
 
@@ -49,11 +53,14 @@ def findings_page(
         The pixels of images by file name; others are blank.
     linked : bool
         Whether style and script are files beside the page.
+    above : str
+        The address of a page that this one leads back to; empty for none.
     """
     found = groups(report)
     return render(
         "findings",
         linked=linked,
+        above=above,
         title="Findings of bboxqa validate",
         report=report,
         counts=severity_counts(report),

@@ -33,6 +33,8 @@ class PageTarget:
     split: bool = False
     """Whether it is a folder, with style, script and images as files, rather than one file."""
     n_images: int | None = None
+    above: str = ""
+    """The address of a page that this one leads back to."""
 
     @property
     def top(self) -> int:
