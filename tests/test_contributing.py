@@ -99,9 +99,9 @@ def install_package(folder):
     }
     links = (folder / "bboxqa/rules/links/image_links.py").read_text("utf-8")
     overlap = (folder / "bboxqa/geometry/similarities/overlap.py").read_text("utf-8")
-    table = (folder / "bboxqa/formats/box_table.py").read_text("utf-8")
+    circles = (folder / "bboxqa/formats/circles.py").read_text("utf-8")
     modules = {
-        "bboxqa_yard/box_table": table.replace("width,height", "width,height,hour"),
+        "bboxqa_yard/circles": circles.replace(',radius"', ',radius,hour"'),
         "bboxqa_yard/links": links.replace("L001", "Y001"),
         "bboxqa_yard/overlap": overlap,
     }
@@ -140,9 +140,13 @@ def test_recipes_return_what_is_shown(block, changed):
 )
 def test_the_format_decodes_as_others_do(encoding, code, shown, changed, monkeypatch):
     path = changed / "work" / "café.csv"
-    path.write_text(dict(blocks(TEXT, "csv"))["boxes.csv"].replace(",cat,", ",é,"), encoding)
+    path.write_text(dict(blocks(TEXT, "csv"))["circles.csv"].replace(",cat,", ",é,"), encoding)
     monkeypatch.setenv("PYTHONPATH", str(changed))
     found = forked("agree", path.name, cwd=path.parent)
     assert found.returncode == code, found.stderr
     assert shown in found.stdout + found.stderr
     assert "internal error" not in found.stderr
+
+
+def test_the_format_is_not_built_in(changed):
+    assert forked("agree", "circles.csv", cwd=changed / "work").returncode == 2
