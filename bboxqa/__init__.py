@@ -7,6 +7,7 @@
 0.0222
 """
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -101,7 +102,9 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return import_module(f"bboxqa.{name}")
     if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        message = f"module {__name__!r} has no attribute {name!r}"
+        # With both, Python asks "Did you mean …?"
+        raise AttributeError(message, name=name, obj=sys.modules[__name__])
     value = getattr(import_module(_HOME[name]), name)
     globals()[name] = value
     return value

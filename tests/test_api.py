@@ -130,6 +130,12 @@ def test_a_document_that_cannot_be_read_says_what_is_wrong_with_it():
         bboxqa.read_coco({"annotations": [object()]})
 
 
+def test_python_can_suggest_the_name_that_was_meant():
+    with pytest.raises(AttributeError, match="'bboxqa' has no attribute 'agreee'") as caught:
+        bboxqa.agreee  # noqa: B018
+    assert (caught.value.name, caught.value.obj) == ("agreee", bboxqa)
+
+
 def test_findings_are_rows_of_a_data_frame():
     pytest.importorskip("pandas")
     document = {"images": [], "annotations": [{"id": 3, "bbox": [1, 2]}], "categories": []}

@@ -124,8 +124,8 @@ def select(select: Iterable[str], ignore: Iterable[str]) -> tuple[Rule, ...]:
     selected, ignored = tuple(select), tuple(ignore)
     for prefix in prefixes((*selected, *ignored)):
         if prefix and not any(code.startswith(prefix) for code in rules):
+            near = nearest(prefix, rules) or ";"
             raise ConfigError(
-                f"no rule begins with {prefix!r}{nearest(prefix, rules)}; "
-                "`bboxqa explain` lists them"
+                f"no rule begins with {prefix!r}{near} `bboxqa explain` lists all rules"
             )
     return tuple(rule for code, rule in rules.items() if is_selected(code, selected, ignored))

@@ -109,7 +109,7 @@ def test_select_ignore_and_ignores_of_files(export):
         ([], "no file given; try: bboxqa validate export.json"),
         (["no.json"], "no.json: no such file"),
         (["{}", "--select", "X9"], "--select: no rule begins with 'X9'; `bboxqa explain` lists"),
-        (["{}", "--select", "B0011"], "no rule begins with 'B0011'; did you mean 'B011'?"),
+        (["{}", "--select", "B0011"], "with 'B0011'; did you mean 'B011'? `bboxqa explain` lists"),
         (["{}", "--per-file-ignores", "a"], "expected GLOB:CODES"),
         (["{}", "--per-file-ignores", "*:X9"], "--per-file-ignores: no rule begins with 'X9'"),
         (["{}", "--unsafe-fixes"], "--unsafe-fixes goes with --fix or --diff"),
