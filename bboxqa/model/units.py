@@ -88,6 +88,8 @@ class MatchedUnits:
         The pairs of one annotator in one image that reach the threshold: an object drawn twice.
     n_neighbours : (N,) int64
         How many annotations of the same annotator overlap each loosely.
+    is_model : (A,) bool
+        Which annotators are models: they have no vote on what annotators miss or add.
     matcher, threshold, category_lenient : str, float, bool
         How the units were matched.
     missing : {"category", "ignore"}
@@ -104,6 +106,7 @@ class MatchedUnits:
     near: CandidatePairs
     own: CandidatePairs
     n_neighbours: IndexArray
+    is_model: BoolArray
     matcher: str
     threshold: float
     category_lenient: bool

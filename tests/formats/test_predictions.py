@@ -184,3 +184,30 @@ def test_contradictions_are_refused(folder):
         )
     done = run("agree", "export.json", "--score", "0.5", cwd=folder)
     assert "--score is for --predictions FILE, which is missing" in done.stderr
+
+
+def test_a_model_has_no_vote_on_what_annotators_miss_or_add(tmp_path):
+    """Of what one annotator drew and two missed, a model that finds it too makes no majority."""
+    errors = {"p*": "jitter=3% miss=0.15 extra=0.15", "p04": "miss=0.4 extra=0.4"}
+    made = bboxqa.simulate(images=20, annotators=4, errors=errors, seed=1).document()
+    by_model = [each for each in made["annotations"] if each["annotator"] == "p04"]
+    results = [
+        {key: each[key] for key in ("image_id", "category_id", "bbox")} | {"score": 0.9}
+        for each in by_model
+    ]
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps(results))
+    team = [each for each in made["annotations"] if each["annotator"] != "p04"]
+    images = [image | {"annotators": ["p01", "p02", "p03"]} for image in made["images"]]
+    made |= {"annotations": team, "images": images}
+
+    def rates(**more):
+        data = bboxqa.read_coco(made, **more)
+        rows = bboxqa.agree(data, bootstrap=0).diagnose().tables["annotators"].records()
+        return {row["annotator"]: (row["n_missed"], row["n_extra"]) for row in rows}
+
+    alone, beside = rates(), rates(predictions=path, score=0.5)
+    of_model = beside.pop("model")
+    assert beside == alone
+    assert min(of_model) > max(map(max, alone.values()))
+    assert min(map(min, alone.values())) > 0

@@ -25,6 +25,9 @@ class ObjectCells:
     n_others: IndexArray
     n_others_drew: IndexArray
     """(C,) int64. How many other annotators were asked, and how many of them drew the object."""
+    n_voters: IndexArray
+    n_voters_drew: IndexArray
+    """(C,) int64. The same without models."""
     n_same_category: IndexArray
     """(C,) int64. How many others drew it with the category of the annotator; 0 where the annotator
     drew nothing."""
@@ -37,8 +40,14 @@ class ObjectCells:
 
     @property
     def expected(self) -> BoolArray:
-        """Where more than half of the others drew the object, (C,)."""
-        result: BoolArray = 2 * self.n_others_drew > self.n_others
+        """Where more than half of the others, without models, drew the object, (C,)."""
+        result: BoolArray = 2 * self.n_voters_drew > self.n_voters
+        return result
+
+    @property
+    def unexpected(self) -> BoolArray:
+        """Where fewer than half of the others, without models, drew the object, (C,)."""
+        result: BoolArray = 2 * self.n_voters_drew < self.n_voters
         return result
 
 
@@ -66,6 +75,9 @@ def object_cells(matched: MatchedUnits) -> ObjectCells:
     said = cells.unit[drawn] * cells.n_values + cells.value[drawn]
     keys, place = compact(said, len(cells.group) * cells.n_values)
     n_same[drawn] = np.bincount(place, minlength=len(keys))[place] - 1
+    votes = ~matched.is_model[cells.annotator]
+    n_voters = np.bincount(cells.unit, votes, len(cells.group)).astype(np.int64)
+    n_voters_drew = np.bincount(cells.unit, votes & drawn, len(cells.group)).astype(np.int64)
     return ObjectCells(
         object=cells.unit,
         image=cells.group[cells.unit],
@@ -73,6 +85,8 @@ def object_cells(matched: MatchedUnits) -> ObjectCells:
         annotation=annotation,
         n_others=n_asked[cells.unit] - 1,
         n_others_drew=n_drew[cells.unit] - drawn,
+        n_voters=n_voters[cells.unit] - votes,
+        n_voters_drew=n_voters_drew[cells.unit] - (votes & drawn),
         n_same_category=n_same,
     )
 

@@ -34,7 +34,8 @@ def annotators(matched: MatchedUnits) -> Table:
 
     - f1: 2 · matched / (drawn by the annotator + drawn by the others), over each other annotator
       and image that both were asked about, in units of the threshold.
-    - miss_rate: of the objects that more than half of the others drew, the share that the annotator
+    - miss_rate: of the objects that more than half of the others drew (the model of `predictions`
+      has no vote), the share that the annotator
       did not; n_missed is their number. Extra_rate: of the annotator's annotations, the share that
       fewer than half of the others drew; n_extra. What exactly half of them drew is neither. Both
       count objects, so that a badly placed box is neither a miss nor an extra; nor are objects that
@@ -98,8 +99,8 @@ def rate_sums(matched: MatchedUnits) -> RatioSums:
     expected = expected & single
     missed = expected & ~drawn & ~_merged(cells, found, n_annotators)
     sums.add((row + n_annotators)[expected], image[expected], missed[expected], expected[expected])
-    extra = single & (2 * cells.n_others_drew < cells.n_others)
-    compared = drawn & (cells.n_others > 0)
+    extra = single & cells.unexpected
+    compared = drawn & (cells.n_voters > 0)
     sums.add(
         (row + 2 * n_annotators)[compared], image[compared], extra[compared], compared[compared]
     )

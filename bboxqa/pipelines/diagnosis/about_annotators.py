@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from bboxqa.core.arrays import BoolArray
 from bboxqa.core.text import count
 from bboxqa.diagnostics.annotators.category_use import NO_BOX
 from bboxqa.diagnostics.annotators.copies import all_share_boxes
@@ -71,9 +72,15 @@ def idle_sentences(matched: MatchedUnits, table: Table) -> Iterator[Sentence]:
 
 
 def rate_sentences(
-    tables: Mapping[str, Table], differences: Mapping[str, Bounds], pairs: Table
+    tables: Mapping[str, Table],
+    differences: Mapping[str, Bounds],
+    pairs: Table,
+    have_judges: BoolArray,
 ) -> Iterator[Sentence]:
-    """Yield who surely misses, adds or misnames more objects than the others, of three or more."""
+    """Yield who surely misses, adds or misnames more objects than the others, of three or more.
+
+    `have_judges` says for whom there are two others who can tell what is missed or added, (A,).
+    """
     table = tables["annotators"]
     names, share = table["annotator"], table["n"] / max(int(table["n"].sum()), 1)
     matrix = tables["confusion_matrix"]
@@ -82,6 +89,8 @@ def rate_sentences(
         found = found.of_complement() if what == "misnames" else found
         places = above_others(found, table["n_images"], differences[rate])
         places = places[(found.value[places] >= LEAST_SHARE) & (table["n"][places] > 0)]
+        if what != "misnames":
+            places = places[have_judges[places]]
         for place, more in most_named(places.tolist(), "annotators"):
             name, percent = names[place], found.percent(place)
             others = f"; the median of the others is {_median_of_others(found, place):.1f} %"

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from bboxqa.core.arrays import IntArray, run_starts
+from bboxqa.core.arrays import BoolArray, IntArray, run_starts
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.types import Progress
 from bboxqa.diagnostics.disagreement.second_boxes import with_second_boxes_apart
@@ -66,6 +66,7 @@ def matched_units(
         near=near,
         own=twice,
         n_neighbours=np.bincount(np.append(own.left, own.right), minlength=len(annotations)),
+        is_model=_are_models(part.data),
         matcher=settings.matcher,
         threshold=threshold,
         category_lenient=lenient,
@@ -74,6 +75,12 @@ def matched_units(
         seed=settings.seed,
     )
     return with_second_boxes_apart(found)
+
+
+def _are_models(data: Dataset) -> BoolArray:
+    """Return which annotators are the results of a model, (A,)."""
+    models = [source.annotator for source in data.sources if source.role == "predictions"]
+    return np.array([name in models for name in data.annotator_names], np.bool_)
 
 
 def _compared(

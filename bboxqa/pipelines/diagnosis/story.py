@@ -5,6 +5,7 @@ from math import isnan
 
 import numpy as np
 
+from bboxqa.core.arrays import BoolArray
 from bboxqa.core.text import count
 from bboxqa.diagnostics.annotators.image_f1 import asked_with_others
 from bboxqa.diagnostics.annotators.rates import RATES
@@ -116,6 +117,15 @@ def _are_judged(matched: MatchedUnits) -> bool:
     return int(matched.data.assigned.sum(1).max(initial=0)) > 2
 
 
+def _have_judges(matched: MatchedUnits) -> BoolArray:
+    """Return for whom an image has two other annotators who are no models, (A,)."""
+    assigned = matched.data.assigned
+    votes = assigned & ~matched.is_model
+    others = votes.sum(1)[:, None] - votes
+    found: BoolArray = (assigned & (others > 1)).any(0)
+    return found
+
+
 def _are_compared(matched: MatchedUnits, tables: Mapping[str, Table]) -> bool:
     """Return whether the rates of several annotators are known from enough images."""
     table = tables["annotators"]
@@ -139,7 +149,7 @@ def _named(
     elif are_judged:
         people += offset_sentences(tables["offsets"], tables["annotators"])
         people += precision_sentences(tables, apart, part.pairs)
-        people += rate_sentences(tables, apart, part.pairs)
+        people += rate_sentences(tables, apart, part.pairs, _have_judges(matched))
         people += shape_sentences(tables)
     return worst, people
 
