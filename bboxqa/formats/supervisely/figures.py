@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from bboxqa.core.arrays import FloatArray
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.translated import Record
 from bboxqa.formats.translation.untrusted import (
@@ -12,10 +13,12 @@ from bboxqa.formats.translation.untrusted import (
     ValueProblemError,
     items,
     mapping,
+    number_of,
     picture_mask,
     plain_text,
     points_of,
 )
+from bboxqa.model.run_lengths import MAX_MASK_PIXELS
 
 # Shapes that are kept and not compared, in words.
 _APART = {"point": "key point", "line": "polyline", "polyline": "polyline", "graph": "skeleton"}
@@ -47,6 +50,8 @@ def shape_of(
     if kind == "rectangle":
         corners = points_of(points.get("exterior"), "points.exterior", least=2)
         return {"bbox": shapes.bounds(corners)}, 0
+    if kind == "oriented_bbox":
+        return _oriented(figure, points_of(points.get("exterior"), "points.exterior", least=2)), 0
     if kind == "polygon":
         return _polygons([points])
     if kind == "multipolygon":
@@ -56,6 +61,19 @@ def shape_of(
     if not kind:
         raise ValueProblemError("has no geometryType, nor has its class one in meta.json")
     return {"shape": _APART.get(kind, kind.replace("_", " "))}, 0
+
+
+def _oriented(figure: dict[str, Any], corners: FloatArray) -> Record:
+    """Return a box that is turned clockwise about its centre, by an angle in radians."""
+    x, y, width, height = shapes.bounds(corners)
+    turned = figure.get("angle")
+    degrees = float(np.rad2deg(number_of(turned, "angle"))) % 360 if turned else 0.0
+    if not degrees:
+        return {"bbox": [x, y, width, height]}
+    centre = (x + width / 2, y + height / 2)
+    points = shapes.rotated(shapes.corners(x, y, width, height), centre, degrees)
+    record: Record = {"bbox": shapes.bounds(points), "segmentation": [shapes.ring(points)]}
+    return {**record, "attributes": {"rotation": degrees}}
 
 
 def _polygons(parts: list[Any]) -> tuple[Record, int]:
@@ -68,8 +86,9 @@ def _polygons(parts: list[Any]) -> tuple[Record, int]:
 
 
 def _mask(bitmap: dict[str, Any], size: tuple[int, int] | None, outlines: bool) -> Record:
-    if size is None:
-        raise MaskProblemError("is in an image whose size the file does not say")
+    if size is None or size[0] * size[1] >= MAX_MASK_PIXELS:
+        said = "does not say" if size is None else f"says to be {size[0]} × {size[1]}"
+        raise MaskProblemError(f"is in an image whose size the file {said}")
     (origin,) = points_of([bitmap.get("origin")], "origin").astype(np.int64).tolist()
     crop = picture_mask(bitmap.get("data"), size[0] * size[1], packed=True)
     left, top = origin

@@ -157,6 +157,8 @@ class _ProjectRecords:
     def _shared(self, figure: dict[str, Any], image: Record, label: str, where: Where) -> Record:
         """Return who drew an object and when, and its id."""
         shared: Record = {ours: figure[key] for key, ours in _TIMES if figure.get(key)}
+        if figure.get("nnCreated") is True:
+            shared["source"] = "prediction"
         shared["own_id"] = plain_text(figure.get("id")) or f"{where.member}{where.at}"
         person = plain_text(figure.get("labelerLogin"))
         if not self._people:

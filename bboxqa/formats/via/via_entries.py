@@ -13,7 +13,7 @@ from bboxqa.core.json_values import pointer_to
 from bboxqa.formats.opening import decoded
 from bboxqa.formats.translation.members import Member
 from bboxqa.formats.translation.translated import BrokenTextError
-from bboxqa.formats.translation.untrusted import mapping, plain_text
+from bboxqa.formats.translation.untrusted import items, mapping, plain_text
 
 _COLUMNS = ("filename", "region_shape_attributes", "region_attributes")
 _AGAIN = "Export it again; the file may be cut off."
@@ -65,9 +65,9 @@ def _of_json(content: dict[str, Any]) -> Iterator[Entry]:
         given, at = mapping(entry), f"{start}{pointer_to(name)}"
         if not given or name.startswith("_via_"):
             continue
-        regions = given.get("regions") or {}
+        regions = given.get("regions")
         # A list since VIA 2; an object with numbers as keys before.
-        listed = regions.items() if isinstance(regions, dict) else enumerate(regions)
+        listed = regions.items() if isinstance(regions, dict) else enumerate(items(regions))
         yield Entry(
             plain_text(given.get("filename")) or name,
             at,

@@ -252,3 +252,22 @@ def test_a_class_that_the_project_does_not_list_is_a_finding(tmp_path):
     ((_, _, pointer, message),) = found(write(tmp_path, **files), "T050")
     assert pointer == "/objects/1"
     assert message == "a.json, object 2: 'cow' is no class of meta.json"
+
+
+def test_oriented_boxes_turn_clockwise_about_their_centre(tmp_path):
+    # A quarter turn of 40 × 20 pixels about (30, 30).
+    turned = box("ann", [10, 20], [50, 40], kind="oriented_bbox", angle=1.5707963267948966)
+    data = alone(write(tmp_path, **{"a.json": image(turned)}) / "a.json")
+    assert data.annotations.bbox.round(6).tolist() == [[20, 10, 20, 40]]
+
+
+def test_objects_that_a_network_made_are_marked(tmp_path):
+    files = {"meta.json": META, "ds0/ann/a.png.json": image(ANN | {"nnCreated": True}, BOB)}
+    (headline,) = read_coco(write(tmp_path, **files)).headlines
+    assert "machine" in headline
+
+
+def test_a_mask_in_an_image_of_a_size_that_cannot_be_is_refused(tmp_path):
+    path = write(tmp_path, **{"a.json": image(mask(), size={"width": 100, "height": 10**9})})
+    ((_, _, _, message),) = found(path / "a.json", "T008")
+    assert message.endswith("in an image whose size the file says to be 100 × 1000000000")

@@ -74,6 +74,12 @@ def test_regions_are_a_list_or_an_object(tmp_path):
     assert drawn(alone(path)) == [("a.jpg", "(not named)", "cat", 10, 20, 30, 40)]
 
 
+@pytest.mark.parametrize("regions", [None, 3, "x"])
+def test_regions_that_are_no_list_are_none(tmp_path, regions):
+    path = write(tmp_path, **{"a.json": images(regions=regions)}) / "a.json"
+    assert len(alone(path).annotations) == 0
+
+
 def test_projects_are_read(tmp_path):
     project = {"_via_settings": {"ui": {}}, "_via_img_metadata": images(BOX), "_via_attributes": {}}
     path = write(tmp_path, **{"a.json": project}) / "a.json"
