@@ -1,7 +1,7 @@
 """Results of `agree`, as they were saved to a folder."""
 
 from collections.abc import Mapping
-from hashlib import blake2b
+from hashlib import blake2b, file_digest
 from pathlib import Path
 from typing import Any
 
@@ -60,12 +60,27 @@ def _check_outputs(
     folder: Path, contents: Mapping[str, bytes], outputs: Mapping[str, Source]
 ) -> None:
     """Refuse files that are not those that were written with the manifest."""
-    names = [name for name in (*_NEEDED, *_FURTHER) if name != "manifest"]
-    found = [_difference(folder / f"{name}.json", contents.get(name), outputs) for name in names]
+    read = [f"{name}.json" for name in (*_NEEDED, *_FURTHER) if name != "manifest"]
+    known = {name: blake2b(content).hexdigest() for name, content in contents.items()}
+    digests = {name: known.get(Path(name).stem) for name in read}
+    # Other files are no part of the page and may be missing, but not be others.
+    for name in sorted(outputs.keys() - digests.keys()):
+        path = folder / name
+        if path.name == name and path.is_file():
+            digests[name] = _digest(path)
+    found = [_difference(folder / name, digest, outputs) for name, digest in digests.items()]
     problems = [problem for problem in found if problem]
     if problems:
         hint = f"Files were edited, or are of different runs: restore them, or {_AGAIN}."
         raise DatasetError(problems, hint)
+
+
+def _digest(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return file_digest(file, "blake2b").hexdigest()
+    except OSError as error:
+        raise DatasetError([f"{path}: cannot be read: {error.strerror}"]) from None
 
 
 def _bytes(path: Path) -> bytes:
@@ -102,18 +117,17 @@ def _outputs(path: Path, manifest: Mapping[str, Any]) -> dict[str, Source]:
     return {source.name: source for source in found}
 
 
-def _difference(path: Path, content: bytes | None, outputs: Mapping[str, Source]) -> str:
+def _difference(path: Path, digest: str | None, outputs: Mapping[str, Source]) -> str:
     """Return how a file differs from the one that was written; empty if it does not."""
     written = outputs.get(path.name)
-    if content is None:
+    if digest is None:
         return "" if written is None else f"{path}: is missing; manifest.json lists it"
     if written is None:
         return f"{path}: is not of this run: manifest.json does not list it"
-    digest = blake2b(content).hexdigest()
     if digest == written.blake2b:
         return ""
     return (
-        f"{path}: found {_identity(len(content), digest)}; "
+        f"{path}: found {_identity(path.stat().st_size, digest)}; "
         f"expected {_identity(written.size, written.blake2b)}, as manifest.json says"
     )
 

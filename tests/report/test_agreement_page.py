@@ -16,6 +16,7 @@ from support.datasets import dataset
 
 import bboxqa
 from bboxqa.core.errors import DatasetError
+from bboxqa.formats.saved_results import read_saved
 from bboxqa.pipelines.result_pages import write_saved
 from bboxqa.report.agreement_summary import summary
 from bboxqa.report.pages.agreement_page import agreement_page
@@ -102,6 +103,10 @@ def test_every_figure_is_that_of_the_summary(found, page):
     ):
         assert f"{value:.4f}" in shown
         assert f"[{bounds[0]:.4f}, {bounds[1]:.4f}]" in shown
+    low, high = part["class"]["share_interval"]
+    assert f"{100 * part['class']['share']:.1f} % [{100 * low:.1f} %, {100 * high:.1f} %]" in (
+        re.sub(r"\s+", " ", shown)
+    )
     for row in (*part["pairs"], *part["categories"]):
         assert f"{row['alpha']:.4f}" in shown
 
@@ -475,6 +480,8 @@ def without_summary_listed(path):
          "diagnosis.json: found 14 bytes"),
         ("worst_images.json", lambda path: path.write_text(path.read_text() + " "),
          "worst_images.json: found"),
+        ("images.csv", lambda path: path.write_text(path.read_text() + "\n"),
+         "images.csv: found"),
         ("diagnosis.json", lambda path: path.unlink(),
          "diagnosis.json: is missing; manifest.json lists it"),
         ("manifest.json", without_outputs, "has no list of outputs with their digests"),
@@ -489,6 +496,12 @@ def test_report_of_an_edited_result(name, change, message, saved, tmp_path):
         write_saved(folder, PageTarget(tmp_path / "page.html"))
     assert re.search(message, str(raised.value))
     assert "make the result again with `bboxqa agree … --out FOLDER`" in str(raised.value)
+
+
+def test_a_page_needs_no_tables(saved, tmp_path):
+    folder = Path(shutil.copytree(saved, tmp_path / "run"))
+    (folder / "images.csv").unlink()
+    assert {"summary", "manifest", "diagnosis"} <= {*read_saved(folder)}
 
 
 def test_report_of_files_that_do_not_fit(tmp_path):

@@ -1,5 +1,6 @@
 """Findings for continuous integration and for a browser: github, junit, html."""
 
+import re
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -118,6 +119,14 @@ def test_values_are_no_markup():
     page = page_of(report(odd, files=(hostile,), exporter=hostile))
     assert page.tags.count("script") == 1
     assert page.text.count(hostile) >= 4
+
+
+@pytest.mark.parametrize("fix", ["safe", None])
+def test_the_fix_of_a_rule_is_that_of_its_findings(fix):
+    """A rule that could mend some findings may mend none of those of this file."""
+    text = "\n".join(view(FINDING_VIEWS, "html")(report(finding(fix=fix))))
+    cells = re.findall(r"<td[^>]*>([^<]*)</td></tr>", text)
+    assert cells[-2:] == [fix or "none"] * 2
 
 
 def test_nothing_found_is_said_on_the_page():

@@ -9,7 +9,7 @@ import msgspec
 from bboxqa.core.text import count
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.report.pages.cards import annotator_cards
-from bboxqa.report.pages.html_document import interval, number, percent, render
+from bboxqa.report.pages.html_document import interval, number, percent, percents, render
 from bboxqa.report.pages.image_pages import INDEX, image_address, image_pages
 from bboxqa.report.pages.page_charts import drawn_sections, page_charts
 from bboxqa.report.pages.pictures import Picture, Pixels, ShownImages, shown_images
@@ -202,7 +202,7 @@ def _figures(part: Mapping[str, Any]) -> dict[str, Any]:
         ["class: alpha", number(named["alpha"], 4), interval(named["interval"], 4),
          "how far they named the objects alike that two or more drew"],
         ["class: equal", percent(named["share"]),
-         interval(named["share_interval"], 4), "share of matched pairs of equal category"],
+         percents(named["share_interval"]), "share of matched pairs of equal category"],
         ["place: mean", number(place["mean_iou"], 4), interval(place["interval"], 4),
          f"of {number(place['n_pairs'])} matched pairs; median {number(place['median_iou'], 4)}"],
     ]  # fmt: skip

@@ -107,7 +107,8 @@ def _group(report: FoundReport, group: Group, pixels: Mapping[str, Pixels]) -> d
         "rule": group.rule,
         "severity": group.severity,
         "total": group.total,
-        "fix": group.rule.fix or "none",
+        "fix": ", ".join(dict.fromkeys(finding.fix or "none" for finding in group.listed))
+        or "none",
         "rows": [_row(finding) for finding in group.listed],
         "more": group.total - len(group.listed),
         "hidden": hidden_by(report, group.rule.code),
