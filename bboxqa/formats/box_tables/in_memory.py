@@ -41,7 +41,10 @@ def table_bytes(rows: list[dict[str, Any]]) -> bytes:
     # The first row has all columns.
     empty = dict.fromkeys(header)
     lines = (encoder.encode({**empty, **{str(k): v for k, v in row.items()}}) for row in rows)
-    return b"\n".join(lines) + b"\n"
+    try:
+        return b"\n".join(lines) + b"\n"
+    except (UnicodeEncodeError, RecursionError) as error:
+        raise DatasetError([f"the table holds a value that json cannot hold: {error}"]) from None
 
 
 def _plain(value: Any) -> Any:

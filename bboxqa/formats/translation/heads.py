@@ -28,5 +28,10 @@ def _head(path: str, _inode: int, _size: int, _time: int) -> bytes:
 
 
 def is_archive(head: bytes) -> bool:
-    """Return whether a file begins as a zip or gzip archive."""
-    return head.startswith((ZIP, GZIP))
+    """Return whether a file begins as a zip, gzip or tar archive."""
+    return head.startswith((ZIP, GZIP)) or is_tar(head)
+
+
+def is_tar(head: bytes) -> bool:
+    """Return whether a file begins as a tar archive."""
+    return head[257:262] == b"ustar"

@@ -2,8 +2,10 @@
 
 import codecs
 import gzip
+import io
 import os
 import struct
+import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -15,7 +17,7 @@ from typing import IO, cast
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import IMAGE_SUFFIXES
 from bboxqa.core.text import count, one_line
-from bboxqa.formats.translation.heads import GZIP, HEAD, ZIP
+from bboxqa.formats.translation.heads import GZIP, HEAD, ZIP, is_tar
 
 MAX_MEMBERS = 1_000_000
 MAX_SIZE = 8 << 30
@@ -25,6 +27,8 @@ MAX_RATIO = 200
 
 _SMALL = 16 << 20
 _CHUNK = 1 << 20
+# The mark of a tar archive ends there.
+_TAR_HEAD = 262
 _ZIP_END = struct.Struct("<4s4H2LH")
 _ZIP_ERRORS = (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, zlib.error, OSError)
 
@@ -106,9 +110,11 @@ def members_of(path: Path) -> list[Member]:
     if path.is_dir():
         return _of_folder(path)
     with path.open("rb") as file:
-        head = file.read(4)
+        head = file.read(_TAR_HEAD)
     if head.startswith(ZIP):
         return _of_zip(path)
+    if is_tar(head):
+        return _of_tar(path)
     size = path.stat().st_size
     if head.startswith(GZIP):
         return [Member("", str(path), _most(size), partial(_unzipped, path))]
@@ -165,9 +171,38 @@ def _of_zip(path: Path) -> list[Member]:
     shown = [
         Member(name, f"{path}/{name}", info.file_size, partial(archive.open, info))
         for name, info in entries
-        if not any(part.startswith((".", "__MACOSX")) for part in name.split("/"))
+        if not _is_hidden(name)
     ]
     return sorted(shown, key=lambda member: member.name)
+
+
+def _of_tar(path: Path) -> list[Member]:
+    """Return the files of a tar archive; links and devices are left out."""
+    found: list[Member] = []
+    try:
+        with tarfile.open(path, "r:") as archive:
+            for info in archive:
+                if len(found) > MAX_MEMBERS:
+                    raise DatasetError([f"{path}: has more than {count(MAX_MEMBERS, 'file')}"])
+                name = _safe_name(path, info.name)
+                if info.isreg() and not info.issparse() and not _is_hidden(name):
+                    part = partial(_part, path, info.offset_data, info.size)
+                    found.append(Member(name, f"{path}/{name}", min(info.size, MAX_SIZE), part))
+    except (tarfile.TarError, OSError) as error:
+        problem = f"{path}: is a tar archive that cannot be read: {one_line(str(error))}"
+        raise DatasetError([problem], _AGAIN) from None
+    return sorted(found, key=lambda member: member.name)
+
+
+def _part(path: Path, start: int, size: int) -> IO[bytes]:
+    """Return a part of a file that is open for reading."""
+    with path.open("rb") as file:
+        file.seek(start)
+        return io.BytesIO(file.read(size))
+
+
+def _is_hidden(name: str) -> bool:
+    return any(part.startswith((".", "__MACOSX")) for part in name.split("/"))
 
 
 def _n_entries(path: Path) -> int:

@@ -3,6 +3,7 @@
 import base64
 import io
 import json
+import tarfile
 import zipfile
 import zlib
 from pathlib import Path
@@ -271,3 +272,16 @@ def test_a_mask_in_an_image_of_a_size_that_cannot_be_is_refused(tmp_path):
     path = write(tmp_path, **{"a.json": image(mask(), size={"width": 100, "height": 10**9})})
     ((_, _, _, message),) = found(path / "a.json", "T008")
     assert message.endswith("in an image whose size the file says to be 100 × 1000000000")
+
+
+def test_a_project_in_a_tar_as_it_is_downloaded_is_read_in_place(tmp_path):
+    files = {"meta.json": META, "ds0/ann/a.png.json": image(ANN, BOB), "ds0/ann/.x.json": "?"}
+    write(tmp_path / "project", **files)
+    with tarfile.open(tmp_path / "a.tar", "w") as archive:
+        archive.add(tmp_path / "project", "project")
+    data = read_coco(tmp_path / "a.tar")
+    assert (data.image_names, len(data.annotations)) == (("a.png",), 2)
+    content = (tmp_path / "a.tar").read_bytes()
+    (tmp_path / "cut.tar").write_bytes(content[:1500])
+    (tmp_path / "bad.tar").write_bytes(content.replace(b"project/meta", b"/project/met"))
+    assert {format_of(tmp_path / f"{name}.tar").name for name in ("cut", "bad")} == {"coco"}
