@@ -34,6 +34,11 @@ def notes_of(tally: Mapping[str, int]) -> Iterator[str]:
     for key, noun, words in _WORDS:
         if number := tally.get(key, 0):
             yield f"{count(number, noun)} {words}"
+    if tally.get("unnamed videos") and not tally.get("unnamed frames"):
+        yield (
+            "the file does not name its video: frames are joined by number with those of other "
+            "files, which must be of the same video"
+        )
     if tally.get("unnamed frames"):
         yield (
             "images are named by their frame, such as frame_000007; the export "
@@ -49,6 +54,8 @@ def named_by(tally: Mapping[str, int]) -> str:
     >>> named_by({"assignee": 2}), named_by({"owner": 1})
     ('the assignee', 'the owner, as no assignee is named')
     """
+    if tally.get("files"):
+        return "the files of the archive, which name fewer than two people"
     if tally.get("owner"):
         no_other = "the owner, as no assignee is named"
         return "the assignee, else the owner" if tally.get("assignee") else no_other

@@ -2,13 +2,15 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import PurePosixPath
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.cvat.cvat_notes import named_by, notes_of
-from bboxqa.formats.cvat.file_records import FileRecords
+from bboxqa.formats.cvat.file_records import FileRecords, Gathered
+from bboxqa.formats.cvat.jobs import Head, head_of_file
 from bboxqa.formats.cvat.plain_runs import PlainRun
 from bboxqa.formats.cvat.run_records import add_run
-from bboxqa.formats.cvat.xml_elements import elements_of
+from bboxqa.formats.cvat.xml_elements import Element, elements_of
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.members import Member
 from bboxqa.formats.translation.translated import Add, Record, Translated, Wanted
@@ -21,11 +23,10 @@ def translate_members(members: Sequence[Member], add: Add, wanted: Wanted) -> Tr
 
     Raises BrokenTextError if one is no XML, and DatasetError if there is no image in them.
     """
-    into = Collector(TITLE, add)
-    tally: Counter[str] = Counter()
-    images: dict[tuple[str, str], Record] = {}
+    gathered = Gathered(Collector(TITLE, add), wanted)
+    people = _people_by_file(members) if len(members) > 1 else {}
     for member in members:
-        records = FileRecords(member, into, tally, images, wanted)
+        records = FileRecords(member.name, gathered, people.get(member.name, ""))
         as_columns = wanted.add_boxes
         for found in elements_of(member, wanted.progress, runs=as_columns is not None):
             if not isinstance(found, PlainRun):
@@ -33,13 +34,35 @@ def translate_members(members: Sequence[Member], add: Add, wanted: Wanted) -> Tr
             elif as_columns is not None:
                 add_run(records, found, as_columns)
         records.end()
-    if not images:
+    if not gathered.images:
         raise DatasetError(
             [f"{members[0].shown}: has no image, track or frames"],
             "Export the task from CVAT again.",
         )
-    _name_images(images)
-    return into.done([*notes_of(tally)], named_by(tally))
+    _name_images(gathered.images)
+    tally = gathered.tally
+    return gathered.into.done([*notes_of(tally)], named_by(tally))
+
+
+def _people_by_file(members: Sequence[Member]) -> dict[str, str]:
+    """Return the files as annotators, where they name fewer than two people; else nothing."""
+    named = {job.person for member in members for job in _head_of(member).jobs} - {""}
+    if len(named) > 1:
+        return {}
+    paths = [PurePosixPath(member.name) for member in members]
+    # job_1/annotations.xml and job_2/annotations.xml are job_1 and job_2.
+    is_folder = len({path.name for path in paths}) < len(paths)
+    names = [str(path.parent) if is_folder else path.stem for path in paths]
+    return {member.name: name for member, name in zip(members, names, strict=True)}
+
+
+def _head_of(member: Member) -> Head:
+    for found in elements_of(member):
+        if isinstance(found, Element) and found.name == "meta":
+            return head_of_file(found)
+        if isinstance(found, Element) and found.name in ("image", "track"):
+            break
+    return Head()
 
 
 def _name_images(images: dict[tuple[str, str], Record]) -> None:

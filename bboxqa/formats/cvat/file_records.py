@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from bboxqa.core.text import one_line
 from bboxqa.formats.annotations.records import whole_number
@@ -16,7 +17,6 @@ from bboxqa.formats.cvat.jobs import Head, Job, head_of_file, size_of
 from bboxqa.formats.cvat.xml_elements import Element
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.collector import Collector
-from bboxqa.formats.translation.members import Member
 from bboxqa.formats.translation.translated import Record, Wanted
 
 UNLABELLED = "(no label)"
@@ -26,22 +26,39 @@ _UNNAMED = "(not named)"
 _MORE = ("occluded", "group_id", "z_order")
 
 
-class FileRecords:
-    """Makes COCO records of one file."""
+@dataclass(slots=True)
+class Gathered:
+    """What belongs to all files of a source."""
 
-    def __init__(
-        self,
-        member: Member,
-        into: Collector,
-        tally: Counter[str],
-        images: dict[tuple[str, str], Record],
-        wanted: Wanted,
-    ) -> None:
-        self.member = member.name
-        self.into = into
-        self._tally = tally
-        self._images = images
-        self.wanted = wanted
+    into: Collector
+    wanted: Wanted
+    tally: Counter[str] = field(default_factory=Counter)
+    images: dict[tuple[str, str], Record] = field(default_factory=dict)
+    """By subset and name."""
+    times: dict[tuple[int, str], int] = field(default_factory=dict)
+    """How often an image was annotated, by its id and the annotator."""
+
+
+class FileRecords:
+    """Makes COCO records of one file.
+
+    Parameters
+    ----------
+    member : str
+        The name of the file in its archive; "" where it is in none.
+    gathered : Gathered
+    person : str
+        The annotator, if it is not who the file names.
+    """
+
+    def __init__(self, member: str, gathered: Gathered, person: str = "") -> None:
+        self.member = member
+        self.into = gathered.into
+        self._tally = gathered.tally
+        self._images = gathered.images
+        self._times = gathered.times
+        self._wanted = gathered.wanted
+        self._person = person
         self._head = Head()
         self._labels: set[str] = set()
         self._apart: set[str] = set()
@@ -50,7 +67,6 @@ class FileRecords:
         self.shared: Record = {}
         self._track: Mapping[str, str] | None = None
         self._job: Job | None = None
-        self._times: dict[tuple[int, str], int] = {}
         self._frames: dict[Job | None, dict[int, int]] = {}
         self._n_images = 0
         self._n_tracks = 0
@@ -75,19 +91,22 @@ class FileRecords:
 
     def _begin_file(self, meta: Element) -> None:
         self._head = head_of_file(meta)
-        self._labels = {name for name, _ in self._head.labels}
+        self._labels = {label.name for label in self._head.labels}
         self._names_people = any(job.person for job in self._head.jobs)
         for job in self._head.jobs:
             self._tally["assignee" if job.assignee else "owner" if job.owner else "nobody"] += 1
+            self._tally["files"] += bool(self._person)
             if not job.assignee:
-                owner = f"its owner {job.owner} counts as its annotator"
-                problem = owner if job.owner else "it has no owner either"
+                other = f"its file {self._person}" if self._person else f"its owner {job.owner}"
+                problem = f"{other} counts as its annotator"
+                if not (job.owner or self._person):
+                    problem = "it has no owner either"
                 message = f"{job.label}: has no assignee; {problem}"
                 self.into.defect("T040", message, self._where(job))
 
     def annotator(self) -> str:
         """Return who annotated the image or track; empty if the file names nobody."""
-        person = "" if self._job is None else self._job.person
+        person = self._person or ("" if self._job is None else self._job.person)
         return person or (_UNNAMED if self._names_people else "")
 
     def _image_record(self, subset: str, name: str, where: Where) -> Record:
@@ -112,7 +131,7 @@ class FileRecords:
         annotator = self.annotator()
         times = image["id"], annotator
         self._times[times] = number = self._times.get(times, 0) + 1
-        if number > 1 and not self.wanted.sessions:
+        if number > 1 and not self._wanted.sessions:
             self._tally["again"] += 1
             who = one_line(annotator) or "the annotator"
             problem = f"image {one_line(name)}: {who} annotated it {number} times"
@@ -130,7 +149,7 @@ class FileRecords:
             del shared["annotator"]
         elif annotator not in image["annotators"]:
             image["annotators"].append(annotator)
-        if self.wanted.sessions:
+        if self._wanted.sessions:
             shared["session"] = str(number)
         return shared
 
@@ -190,7 +209,7 @@ class FileRecords:
         if frame >= 0:
             own_id = f"track {element.values.get('id', '')}, frame {frame}"
         try:
-            shape = shape_of(element, size, outlines=self.wanted.outlines)
+            shape = shape_of(element, size, outlines=self._wanted.outlines)
         except ShapeError as error:
             self._refuse(element.name, error, where)
             return
@@ -231,14 +250,15 @@ class FileRecords:
 
     def end(self) -> None:
         """Add labels that nobody used, and the frames of a video in which nobody drew anything."""
-        for name, line in self._head.labels:
+        for label in self._head.labels:
             # Labels of points and lines have no boxes, which is no defect.
-            if name not in self._apart:
-                self.into.category(name, Where(self.member, line))
+            if label.has_box and label.name not in self._apart:
+                self.into.category(label.name, Where(self.member, label.line))
         jobs = [job for job in self._head.jobs if job.frames is not None]
         if self._n_images or not (self._n_tracks or any(job.is_video for job in jobs)):
             return
         self._tally["unnamed frames"] += any(not job.is_video for job in self._head.jobs)
+        self._tally["unnamed videos"] += sum(job.is_video and not job.source for job in jobs)
         for self._job in jobs:
             for frame in self._job.frames or ():
                 self._frame(frame, self._where(self._job))

@@ -4,12 +4,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 from bboxqa.core.text import one_line
 from bboxqa.formats.annotations.records import whole_number
 from bboxqa.formats.cvat.xml_elements import Element
 
 _KINDS = ("task", "job")
+_WITHOUT_BOX = {"tag", "points", "polyline", "skeleton", "cuboid"}
 _MOST_FRAMES = 10_000_000
 _DIGITS = 12
 
@@ -44,13 +46,20 @@ class Job:
         return self.assignee or self.owner
 
 
+class Label(NamedTuple):
+    """A label of a task, but for those of the points of a skeleton."""
+
+    name: str
+    line: int
+    has_box: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Head:
     """What the head of a file says."""
 
     jobs: tuple[Job, ...] = ()
-    labels: tuple[tuple[str, int], ...] = ()
-    """Names and lines, without those of the points of skeletons."""
+    labels: tuple[Label, ...] = ()
     line: int = 1
 
     def job_of(self, values: Mapping[str, str]) -> Job | None:
@@ -125,9 +134,9 @@ def _frames(work: Element) -> range | None:
     return found if len(found) == n_frames else None
 
 
-def _labels(work: Element) -> Iterator[tuple[str, int]]:
+def _labels(work: Element) -> Iterator[Label]:
     listed = work.find("labels")
     for label in () if listed is None else listed.inside:
         name = label.said("name")
         if name and not label.said("parent"):
-            yield name, label.line
+            yield Label(name, label.line, label.said("type") not in _WITHOUT_BOX)

@@ -262,6 +262,39 @@ def test_an_archive_is_read_in_place(tmp_path):
     assert (found.file, found.spot.line) == (f"{path}/annotations.xml", 14)
 
 
+def archive(path, **files):
+    with zipfile.ZipFile(path, "w") as zipped:
+        for name, text in files.items():
+            zipped.writestr(f"{name}/annotations.xml", text)
+    return path
+
+
+def test_jobs_of_an_archive_have_annotators_of_their_own(tmp_path):
+    named = {name: document(head(name), image("a.jpg", box())) for name in ("ann", "bob")}
+    data = read_coco(archive(tmp_path / "a.zip", x=named["ann"], y=named["bob"]))
+    assert asked(data) == {"a.jpg": ["ann", "bob"]}
+    same = document(head(), image("a.jpg", box()))
+    path = archive(tmp_path / "b.zip", job_1=same, job_2=same)
+    data = read_coco(path)
+    assert asked(data) == {"a.jpg": ["job_1", "job_2"]}
+    assert data.attribution == "the files of the archive, which name fewer than two people"
+    found = next(each for each in validate(path).findings if each.code == "T040")
+    assert found.message == "task 7: has no assignee; its file job_1 counts as its annotator"
+
+
+def test_an_image_of_two_jobs_by_one_person_counts_once(tmp_path):
+    ann = document(head("ann"), image("a.jpg", box()))
+    bob = document(head("bob"), image("a.jpg", box()))
+    data = read_coco(archive(tmp_path / "a.zip", x=ann, y=ann, z=bob))
+    assert len(data.annotations) == 2
+
+
+def test_labels_of_tags_need_no_boxes(tmp_path):
+    meta = head("ann").replace("<name>dog</name>", "<name>dog</name><type>tag</type>")
+    path = written(tmp_path / "a.xml", meta, image("a.jpg", box()))
+    assert read(path).category_names == ("cat",)
+
+
 @needs_shared
 def test_exports_of_one_task_as_cvat_and_coco_agree(tmp_path):
     coco = json.loads((SHARED / "coco/cvat_export/annotations/instances_default.json").read_text())

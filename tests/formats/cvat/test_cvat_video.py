@@ -43,6 +43,7 @@ def test_tracks_are_boxes_in_frames_and_all_frames_were_asked_about(tmp_path):
     assert data.annotations.shown_ids([0, 1]) == ["track 5, frame 0", "track 5, frame 1"]
     assert data.assigned.all()
     assert data.image_size.tolist() == [[100, 80]] * 4
+    assert data.notes[0].startswith("the file does not name its video: frames are joined by number")
 
 
 def test_people_who_drew_in_different_frames_are_compared_in_all(tmp_path):
