@@ -93,10 +93,7 @@ _WHAT = {
     ),
     "XML": ("XML", "Export COCO json from the tool that wrote it."),
     "Label Studio": ("Label Studio's own json", "`bboxqa agree` measures its boxes."),
-    "LabelMe": (
-        "json of LabelMe",
-        "Convert its folder to one COCO file, such as with the package labelme2coco.",
-    ),
+    "LabelMe": ("json of LabelMe", "`bboxqa agree` measures its boxes: name its folder."),
     "VIA": ("json of VIA", "`bboxqa agree` measures its boxes."),
     "CreateML": ("json of CreateML", "Export COCO json from the tool that wrote it."),
     "Supervisely": (
@@ -117,7 +114,9 @@ _WHAT = {
 _TABLES = {".csv", ".tsv"}
 _TABLE = "Save the table as CSV in utf-8."
 # What to do with these is the same where a table is expected.
-_OWN_ADVICE = {"CVAT", "Darwin", "Datumaro", "ELAN", "Label Studio", "Supervisely", "VIA", "VOC"}
+_OWN_ADVICE = {
+    "CVAT", "Darwin", "Datumaro", "ELAN", "Label Studio", "LabelMe", "Supervisely", "VIA", "VOC",
+}  # fmt: skip
 # Archives are tables of office programs here, and lists of numbers are tables.
 _READ_AS_TABLES = {"archive", "office", "table", "Parquet", "binary", "zeros", "YOLO"}
 

@@ -13,6 +13,7 @@ from bboxqa.formats.darwin.darwin import DARWIN
 from bboxqa.formats.datumaro.datumaro import DATUMARO
 from bboxqa.formats.format import Format
 from bboxqa.formats.label_studio.studio import LABEL_STUDIO
+from bboxqa.formats.labelme.labelme import LABELME
 from bboxqa.formats.supervisely.project import SUPERVISELY
 from bboxqa.formats.via.via import VIA
 from bboxqa.formats.voc.voc import VOC
@@ -33,6 +34,7 @@ FORMATS: dict[str, Format] = {
     "datumaro": DATUMARO,
     "table": BOX_TABLE,
     "voc": VOC,
+    "labelme": LABELME,
 }
 
 _LOOKED_AT = 50

@@ -27,7 +27,6 @@ FILES = [
     ("a.pdf", b"%PDF-1.7", "is a PDF; expected COCO json"),
     ("a.dat", bytes(range(256)) * 9, "is not text; expected COCO json"),
     ("a.dat", bytes(900), "is zero bytes only, so its content is lost; expected COCO json"),
-    ("a.json", '{"version": "5.2", "flags": {}, "shapes": []}', "is json of LabelMe; expected"),
     (
         "a.json",
         '[{"image": "1.jpg", "annotations": [{"coordinates": {"x": 1}}]}]',

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.document.origin import Where
@@ -107,3 +107,17 @@ def place_of(name: str) -> str:
     elif folders and (folders[0] == "" or ":" in folders[0]):
         folders = []
     return "/".join([*(each for each in folders if each not in ("", ".", "..")), last])
+
+
+def path_below(name: str) -> str:
+    r"""Return the part of a path that is the same on other computers.
+
+    Examples
+    --------
+    >>> path_below("C:\\users\\me\\a.jpg"), path_below("/home/me/a.jpg"), path_below("day/a.jpg")
+    ('a.jpg', 'a.jpg', 'day/a.jpg')
+    """
+    if PureWindowsPath(name).drive or name.startswith(("/", "\\")):
+        return PureWindowsPath(name).name
+    parts = name.replace("\\", "/").split("/")
+    return PureWindowsPath(name).name if ".." in parts else "/".join(parts)

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path, PurePosixPath, PureWindowsPath
+from pathlib import Path, PurePosixPath
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
@@ -12,6 +12,7 @@ from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.label_images import (
     add_unlabelled,
     by_place,
+    path_below,
     pictures_of,
     place_of,
     without_suffix,
@@ -123,7 +124,7 @@ class _VocRecords:
     def _name(self, place: str, member: Member, root: Element) -> str:
         """Return the name of an image: as the file says, unless another one says the same."""
         said = root.said("filename")
-        inner = _below(said)
+        inner = path_below(said)
         last = PurePosixPath(inner).name
         folder = place.rpartition("/")[0]
         name = inner if "/" in inner or not folder else f"{folder}/{inner}"
@@ -209,20 +210,6 @@ def _notes_of(tally: Counter[str]) -> Iterator[str]:
         yield f"{count(number, 'image')} without a size"
     if number := tally["unnamed"]:
         yield f"{count(number, 'image')} without filename: named as the XML file"
-
-
-def _below(name: str) -> str:
-    r"""Return the part of a path that is the same on other computers.
-
-    Examples
-    --------
-    >>> _below("C:\\users\\me\\a.jpg"), _below("/home/me/a.jpg"), _below("day/a.jpg")
-    ('a.jpg', 'a.jpg', 'day/a.jpg')
-    """
-    if PureWindowsPath(name).drive or name.startswith(("/", "\\")):
-        return PureWindowsPath(name).name
-    parts = name.replace("\\", "/").split("/")
-    return PureWindowsPath(name).name if ".." in parts else "/".join(parts)
 
 
 def _whole(text: str) -> float | None:

@@ -1,0 +1,1 @@
+"""LabelMe's json: a file for each image."""

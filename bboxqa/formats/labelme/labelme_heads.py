@@ -1,0 +1,34 @@
+"""How files of LabelMe, and their folders, are recognised."""
+
+import re
+
+from bboxqa.formats.translation.json_files import begins
+from bboxqa.formats.translation.label_folders import LabelFolders
+
+# The picture may be embedded before the shapes, and larger than what is looked at.
+_HEAD = re.compile(
+    rb'\{(?!.*"images"\s*:)(?:'
+    rb'(?=.*"shapes"\s*:\s*\[)(?=.*"(?:version|imagePath|imageData|flags|points|shape_type)"\s*:)'
+    rb'|(?=.*"(?:version|imagePath|flags|lineColor)"\s*:)(?=.*"imageData"\s*:\s*")'
+    rb'|\s*"imageData"\s*:\s*")',
+    re.DOTALL,
+)
+
+
+def is_labelme_head(head: bytes) -> bool:
+    """Return whether a text begins as a file of LabelMe.
+
+    Examples
+    --------
+    >>> is_labelme_head(b'{"version": "5.2", "shapes": []}'), is_labelme_head(b'{"images": []}')
+    (True, False)
+    """
+    return _HEAD.match(head) is not None
+
+
+def _is_label(head: bytes, _strict: bool) -> bool:
+    return begins(is_labelme_head, head)
+
+
+LABELME_FOLDERS = LabelFolders(lambda name: name.lower().endswith(".json"), _is_label)
+"""Folders with json directly inside, or in folders such as annotations or train."""

@@ -1,0 +1,230 @@
+"""From files of LabelMe to COCO records."""
+
+import base64
+import binascii
+import io
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import msgspec
+
+from bboxqa.core.errors import DatasetError
+from bboxqa.core.text import count, one_line
+from bboxqa.formats.document.origin import Where
+from bboxqa.formats.labelme.labelme_heads import is_labelme_head
+from bboxqa.formats.labelme.labelme_shapes import shape_of
+from bboxqa.formats.translation.choices import choices
+from bboxqa.formats.translation.collector import Collector
+from bboxqa.formats.translation.json_files import begins
+from bboxqa.formats.translation.label_images import (
+    add_unlabelled,
+    by_place,
+    path_below,
+    pictures_of,
+    place_of,
+    without_suffix,
+)
+from bboxqa.formats.translation.members import Member, members_of
+from bboxqa.formats.translation.picture_sizes import size_of_picture
+from bboxqa.formats.translation.translated import (
+    Add,
+    BrokenTextError,
+    Record,
+    Translated,
+    Wanted,
+)
+from bboxqa.formats.translation.untrusted import (
+    EmptyMaskProblemError,
+    MaskProblemError,
+    ValueProblemError,
+    mapping,
+    plain_text,
+    size_of,
+)
+
+TITLE = "LabelMe JSON"
+UNLABELLED = "(no label)"
+_AGAIN = "Save it again in LabelMe; the file may be cut off."
+_PICTURE_HEAD = 1 << 20
+"""Signs of an embedded picture that are decoded, of which the first have its size."""
+
+
+class _File(msgspec.Struct, gc=False, rename="camel"):
+    """The keys of a file that are read; an embedded picture stays as it is."""
+
+    shapes: Any = None
+    image_path: Any = None
+    image_height: Any = None
+    image_width: Any = None
+    image_data: msgspec.Raw = msgspec.Raw(b"null")
+
+
+_decode = msgspec.json.Decoder(_File).decode
+
+
+def translate_labelme(path: Path, add: Add, wanted: Wanted) -> Translated:
+    """Translate the files of a folder or archive, or one file.
+
+    Raises DatasetError if there are none, and BrokenTextError if the only one is no json.
+    """
+    members = members_of(path)
+    named = [each for each in members if each.name.lower().endswith(".json") or not each.name]
+    files = [each for each in named if begins(is_labelme_head, each.head())]
+    if not files:
+        raise DatasetError([f"{path}: has no json of LabelMe"])
+    records = _LabelmeRecords(path, members, add, wanted)
+    for number, (place, member) in enumerate(by_place(files).items()):
+        records.add_file(place, member)
+        if wanted.progress is not None and number % 100 == 0:
+            wanted.progress(number, len(files))
+    return records.done()
+
+
+class _LabelmeRecords:
+    """Makes COCO records of files, and keeps what belongs to all of them."""
+
+    def __init__(self, path: Path, members: list[Member], add: Add, wanted: Wanted) -> None:
+        self._pictures = by_place(pictures_of(path, members, ("images", "JPEGImages")))
+        self._wanted = wanted
+        self._into = Collector(TITLE, add)
+        self._names: dict[str, str] = {}
+        self._places: set[str] = set()
+        self._tally: Counter[str] = Counter()
+
+    def add_file(self, place: str, member: Member) -> None:
+        """Add the shapes of an image."""
+        try:
+            content = _decode(member.text())
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            problem = f"{member.shown}: is json of LabelMe that cannot be read: {error}"
+            if not member.name:
+                raise BrokenTextError([problem], _AGAIN, files=[Path(member.shown)]) from None
+            problem = f"{member.name}: cannot be read: {error}"
+            self._into.defect("T001", problem, Where(member.name, ""))
+            return
+        image = self._image(place, member, content)
+        if not isinstance(content.shapes, list):
+            problem = f"{member.name}: has no list of shapes"
+            self._into.defect("T001", problem, Where(member.name, ""))
+            return
+        size = (image["width"], image["height"]) if "width" in image else None
+        for number, shape in enumerate(content.shapes):
+            where = Where(member.name, f"/shapes/{number}")
+            try:
+                self._add_shape(shape, image, size, where)
+            except ValueProblemError as error:
+                self._refuse(number, error, where)
+
+    def _refuse(self, number: int, error: ValueProblemError, where: Where) -> None:
+        if isinstance(error, EmptyMaskProblemError):
+            self._tally["empty"] += 1
+            self._into.defect("T011", f"shape {number + 1}: the mask has no pixels", where)
+        elif isinstance(error, MaskProblemError):
+            self._into.defect("T008", f"shape {number + 1}: the mask {error}", where)
+        else:
+            self._into.defect("T001", f"shape {number + 1}: {error}", where)
+
+    def _image(self, place: str, member: Member, content: _File) -> Record:
+        self._places.add(place)
+        image = self._into.image(place, Where(member.name, ""))
+        name = self._name(place, member, content)
+        image["file_name"] = name
+        picture = self._pictures.get(place) or self._pictures.get(without_suffix(name))
+        if picture is not None:
+            self._places.add(place_of(picture.name))
+        size = size_of(content.image_width, content.image_height)
+        if size is None and picture is not None:
+            size = size_of_picture(picture)
+        size = size or _embedded_size(content.image_data) or choices().image_size
+        self._tally["unsized"] += size is None
+        if size is not None:
+            image["width"], image["height"] = size
+        return image
+
+    def _name(self, place: str, member: Member, content: _File) -> str:
+        """Return the name of an image: as the file says, unless another one says the same."""
+        inner = path_below(plain_text(content.image_path))
+        if not PurePosixPath(inner).name:
+            self._tally["unnamed"] += 1
+            return place or without_suffix(PurePosixPath(member.shown).name)
+        # The path leads from the file, which may be in a folder.
+        folder = place.rpartition("/")[0]
+        name = place_of(inner) + PurePosixPath(inner).suffix
+        name = f"{folder}/{name}" if folder else name
+        other = self._names.setdefault(name, member.name)
+        if other != member.name:
+            problem = f"{member.name}: its image is {one_line(name)}, as that of {other}"
+            self._into.defect("T031", problem, Where(member.name, "/imagePath"))
+            return place + PurePosixPath(name).suffix
+        return name
+
+    def _add_shape(
+        self, value: Any, image: Record, size: tuple[int, int] | None, where: Where
+    ) -> None:
+        if not isinstance(value, dict):
+            raise ValueProblemError("is no object")
+        shape = shape_of(value, size, outlines=self._wanted.outlines)
+        label = plain_text(value.get("label"))
+        record = {**shape, "image_id": image["id"]}
+        record["category_id"] = self._into.category(label or UNLABELLED, where)
+        attributes = dict(record.get("attributes", {})) | _attributes(value)
+        if attributes:
+            record["attributes"] = attributes
+        self._tally["group"] += "group_id" in attributes
+        score = value.get("score")
+        if isinstance(score, int | float) and not isinstance(score, bool) and 0 <= score <= 1:
+            record["score"] = score
+        row = self._into.annotation(record, where)
+        if not label:
+            self._into.defect("T004", "a shape has no label", where, row)
+
+    def done(self) -> Translated:
+        """Return what belongs to all annotations."""
+        known = sorted({*self._pictures} - self._places)
+        unlabelled: dict[str, Member | None] = {place: self._pictures[place] for place in known}
+        notes = [*add_unlabelled(self._into, unlabelled, self._add_empty)]
+        return self._into.done([*_notes_of(self._tally), *notes])
+
+    def _add_empty(self, place: str, where: Where) -> None:
+        picture = self._pictures[place]
+        image = self._into.image(place, where)
+        image["file_name"] = place + PurePosixPath(picture.name).suffix
+        size = size_of_picture(picture) or choices().image_size
+        if size is not None:
+            image["width"], image["height"] = size
+
+
+def _attributes(value: dict[str, Any]) -> Record:
+    """Return what a shape says besides its label and place."""
+    found: Record = {name: True for name, is_set in mapping(value.get("flags")).items() if is_set}
+    if value.get("difficult") is True:
+        found["difficult"] = True
+    if (group := value.get("group_id")) is not None and isinstance(group, int | str):
+        found["group_id"] = group
+    return found
+
+
+def _embedded_size(data: msgspec.Raw) -> tuple[int, int] | None:
+    """Return the size of an embedded picture, of which the beginning is decoded."""
+    text = bytes(memoryview(data)[: _PICTURE_HEAD + 1])
+    if not text.startswith(b'"') or len(text) < 4:
+        return None
+    text = text[1:].rstrip(b'"').replace(b"\\/", b"/")
+    try:
+        head = base64.b64decode(text[: len(text) // 4 * 4])
+    except (binascii.Error, ValueError):
+        return None
+    return size_of_picture(Member("", "", len(head), lambda: io.BytesIO(head)))
+
+
+def _notes_of(tally: Counter[str]) -> Iterator[str]:
+    if number := tally["group"]:
+        yield f"{count(number, 'shape')} with a group_id: each compared by itself"
+    if number := tally["empty"]:
+        yield f"{count(number, 'mask')} left out: no pixels"
+    if number := tally["unsized"]:
+        yield f"{count(number, 'image')} without a size"
+    if number := tally["unnamed"]:
+        yield f"{count(number, 'image')} without imagePath: named as the json file"

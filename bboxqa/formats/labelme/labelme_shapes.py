@@ -1,0 +1,89 @@
+"""The shapes in LabelMe's json."""
+
+from typing import Any
+
+import numpy as np
+
+from bboxqa.core.text import one_line
+from bboxqa.formats.translation import shapes
+from bboxqa.formats.translation.translated import Record
+from bboxqa.formats.translation.untrusted import (
+    EmptyMaskProblemError,
+    MaskProblemError,
+    ValueProblemError,
+    picture_mask,
+    plain_text,
+    points_of,
+)
+
+_MOST_PIXELS = 1 << 28
+_APART = {
+    "line": "line", "linestrip": "polyline", "point": "point", "points": "point",
+    "polyline": "polyline",
+}  # fmt: skip
+"""What is no area, in words."""
+_QUADRANGLES = ("rotation", "oriented_rectangle", "quadrilateral")
+
+
+def shape_of(value: dict[str, Any], size: tuple[int, int] | None, *, outlines: bool) -> Record:
+    """Return the keys of an annotation of COCO that say where a shape is.
+
+    Raises ValueProblemError if it is not as LabelMe writes it.
+
+    Parameters
+    ----------
+    value : dict
+        The shape.
+    size : tuple of int or None
+        Width and height of the image, if that is known.
+    outlines : bool
+        Whether to return outlines.
+    """
+    # Old versions draw polygons only, and do not say so.
+    kind = plain_text(value.get("shape_type")) or "polygon"
+    if kind == "mask":
+        return _mask(value, size, outlines=outlines)
+    if kind in _APART:
+        return {"shape": _APART[kind]}
+    points = points_of(value.get("points"))
+    if kind == "rectangle" and len(points) == 2:
+        return {"bbox": shapes.bounds(points)}
+    if kind == "circle":
+        if len(points) != 2:
+            raise ValueProblemError(f"a circle has {len(points)} points; expected 2")
+        centre, radius = points[0], float(np.hypot(*(points[1] - points[0])))
+        points = shapes.ellipse((float(centre[0]), float(centre[1])), (radius, radius))
+    elif kind not in ("polygon", "rectangle", *_QUADRANGLES):
+        return {"shape": one_line(kind[:40])}
+    if len(points) < 3:
+        raise ValueProblemError(f"a {kind} has {len(points)} points; expected 3 or more")
+    record: Record = {"bbox": shapes.bounds(points)}
+    if kind in ("rectangle", *_QUADRANGLES) and len(points) == 4:
+        record["attributes"] = {"rotation": _rotation(points)}
+    if outlines:
+        record["segmentation"] = [shapes.ring(points)]
+    return record
+
+
+def _rotation(points: Any) -> float:
+    """Return by how many degrees the first side of a rectangle is turned, from 0 up to 90."""
+    right, down = points[1] - points[0]
+    return round(float(np.degrees(np.arctan2(down, right))) % 90, 3) % 90
+
+
+def _mask(value: dict[str, Any], size: tuple[int, int] | None, *, outlines: bool) -> Record:
+    """Return the box and run lengths of a mask, which is a picture between two corners."""
+    points = points_of(value.get("points"), least=2)
+    left, top = (int(each) for each in points.min(0))
+    mask = picture_mask(value.get("mask"), _MOST_PIXELS, packed=False)
+    box = shapes.mask_bounds(mask, left, top)
+    if box is None:
+        raise EmptyMaskProblemError("has no pixels")
+    record: Record = {"bbox": box}
+    if not outlines or size is None:
+        return record
+    width, height = size
+    if left < 0 or top < 0 or left + mask.shape[1] > width or top + mask.shape[0] > height:
+        raise MaskProblemError(f"lies outside of the image of {width} × {height} pixels")
+    record["segmentation"] = shapes.mask(mask, left, top, width, height)
+    return record

@@ -1,0 +1,215 @@
+"""Json of LabelMe: a file for each image, a folder for each annotator."""
+
+import base64
+import io
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import bboxqa
+from bboxqa import agree, read_coco, validate
+from bboxqa.core.errors import DatasetError
+from bboxqa.formats.labelme.labelme import translate
+from bboxqa.formats.registry import format_of, sources_below
+from bboxqa.formats.translation.translated import Wanted
+from bboxqa.model.run_lengths import decode_counts
+
+SHARED = Path(__file__).parents[4] / "shared/data/formats"
+needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of LabelMe here")
+
+
+def shape(points, kind="rectangle", **more):
+    """Return a shape."""
+    return {"label": "cat", "points": points, "shape_type": kind, "flags": {}, **more}
+
+
+def document(*shapes, **more):
+    """Return the text of a file."""
+    head = {"version": "5.2.1", "flags": {}, "shapes": shapes, "imagePath": "a.jpg"}
+    tail = {"imageData": None, "imageHeight": 80, "imageWidth": 100}
+    return json.dumps({**head, **tail, **more})
+
+
+def written(folder, **files):
+    """Write files, named with __ for / and without suffix; return the folder."""
+    for name, text in files.items():
+        path = folder / f"{name.replace('__', '/')}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+def translated(folder, **choices):
+    """Return the translation of a source, and its annotations."""
+    records = []
+    with bboxqa.reading(**choices):
+        found = translate(folder, lambda new, _places: records.extend(new), Wanted())
+    return found, records
+
+
+def png(pixels):
+    """Return a PNG of an array in base64."""
+    stream = io.BytesIO()
+    Image.fromarray(np.asarray(pixels, np.uint8)).save(stream, "PNG")
+    return base64.b64encode(stream.getvalue()).decode()
+
+
+BOX = shape([[10, 20], [30, 60]])
+
+
+@pytest.mark.parametrize(
+    ("points", "kind", "box"),
+    [
+        ([[10, 20], [30, 60]], "rectangle", [10, 20, 20, 40]),
+        ([[30, 20], [10, 60]], "rectangle", [10, 20, 20, 40]),
+        ([[30, 60], [10, 20]], "rectangle", [10, 20, 20, 40]),
+        ([[10, 20], [30, 20], [30, 60], [10, 60]], "rectangle", [10, 20, 20, 40]),
+        ([[10, 20], [30, 20], [20, 60]], "polygon", [10, 20, 20, 40]),
+        # Files of old versions have polygons only.
+        ([[10, 20], [30, 20], [20, 60]], None, [10, 20, 20, 40]),
+        # The centre, and a point on the circle, 3 to the right of it and 4 below: a radius of 5.
+        ([[50, 40], [53, 44]], "circle", [45, 35, 10, 10]),
+        # A square on its corner.
+        ([[50, 30], [60, 40], [50, 50], [40, 40]], "rotation", [40, 30, 20, 20]),
+    ],
+)
+def test_shapes_have_bounds(tmp_path, points, kind, box):
+    _, (record,) = translated(written(tmp_path, a=document(shape(points, kind))))
+    assert np.allclose(record["bbox"], box, atol=1e-9)
+    rotated = {"rotation": 45} if kind == "rotation" else {}
+    assert {k: v for k, v in record.get("attributes", {}).items() if v} == rotated
+
+
+def test_a_mask_is_a_picture_between_two_corners(tmp_path):
+    mask = shape([[10, 20], [12, 21]], "mask", mask=png([[0, 255, 255], [0, 255, 0]]))
+    _, (record,) = translated(written(tmp_path, a=document(mask)))
+    # Its first column is empty.
+    assert record["bbox"] == [11, 20, 2, 2]
+    counts = decode_counts(record["segmentation"]["counts"].encode())
+    filled = np.repeat(np.arange(len(counts)) % 2, counts).reshape(100, 80).T
+    assert np.argwhere(filled).tolist() == [[20, 11], [20, 12], [21, 11]]
+
+
+def test_lines_and_points_are_counted(tmp_path):
+    line = shape([[1, 1], [2, 2]], "linestrip")
+    written(tmp_path, ann__a=document(BOX, line), bob__a=document(BOX, shape([[1, 1]], "point")))
+    data = read_coco(tmp_path)
+    assert len(data.annotations) == 2
+    assert any(note.endswith("ann: 1 polyline is not compared") for note in data.notes)
+
+
+@pytest.mark.parametrize(
+    ("said", "name"),
+    [
+        ("a.jpg", "a.jpg"),
+        ("..\\images\\a.jpg", "a.jpg"),
+        ("../images/a.jpg", "a.jpg"),
+        ("C:\\users\\me\\a.jpg", "a.jpg"),
+        ("day/a.jpg", "day/a.jpg"),
+        (None, "x"),
+    ],
+)
+def test_the_path_on_the_computer_of_the_annotator_is_left_out(tmp_path, said, name):
+    found, _ = translated(written(tmp_path, x=document(imagePath=said)))
+    assert found.images[0]["file_name"] == name
+
+
+def test_a_size_that_is_missing_is_that_of_the_embedded_picture(tmp_path):
+    small = png(np.random.default_rng(0).integers(0, 255, (50, 70)))
+    # A picture that is cut off has its size all the same, and it is not decoded.
+    for data in (small, small[:100]):
+        written(tmp_path, a=document(imageData=data, imageHeight=None))
+        found, _ = translated(tmp_path)
+        assert (found.images[0]["width"], found.images[0]["height"]) == (70, 50)
+    written(tmp_path, a=document(imageData="no picture", imageHeight=None))
+    assert "width" not in translated(tmp_path)[0].images[0]
+    assert translated(tmp_path, image_size=(9, 8))[0].images[0]["width"] == 9
+
+
+def test_flags_and_groups_are_kept(tmp_path):
+    more = {"flags": {"blurred": True, "cut": False}, "group_id": 3}
+    found, (record,) = translated(written(tmp_path, a=document(BOX | more)))
+    assert record["attributes"] == {"blurred": True, "group_id": 3}
+    assert found.notes == ["1 shape with a group_id: each compared by itself"]
+
+
+@pytest.mark.parametrize("place", ["{}__a", "annotations__{}__a", "{}__annotations__a"])
+def test_each_folder_is_by_one_person(tmp_path, place):
+    files = {place.format(name): document(BOX) for name in ("ann", "bob")}
+    data = read_coco(written(tmp_path, **files))
+    assert data.annotator_names == ("ann", "bob")
+    assert data.image_names == ("a.jpg",)
+    assert agree(data, bootstrap=0).existence.f1 == 1
+
+
+@pytest.mark.parametrize(
+    ("wrong", "code", "words"),
+    [
+        (shape([[1, 2]]), "T001", "a rectangle has 1 points; expected 3 or more"),
+        (shape([[1, 2], [3, "x"]]), "T001", "a coordinate is 'x'; expected a number"),
+        (shape(None, "polygon"), "T001", "points are missing"),
+        (shape([[1, 2], [3, 4]]) | {"label": ""}, "T004", "a shape has no label"),
+        (shape([[1, 2], [3, 4]], "mask", mask="x"), "T008", "the mask is no PNG in base64"),
+        (shape([[99, 2], [101, 2]], "mask", mask=png([[9, 9, 9]])), "T008", "lies outside"),
+        (shape([[1, 2], [3, 2]], "mask", mask=png([[0, 0, 0]])), "T011", "has no pixels"),
+        (7, "T001", "is no object"),
+    ],
+)
+def test_a_defect_is_found_where_it_stands(tmp_path, wrong, code, words):
+    written(tmp_path, a=document(BOX, wrong))
+    (finding,) = validate(tmp_path, select=["T"]).findings
+    assert (finding.code, finding.pointer) == (code, "/shapes/1")
+    assert words in finding.message
+    assert finding.file == f"{tmp_path}/a.json"
+
+
+def test_a_broken_file_among_others_is_found(tmp_path):
+    written(tmp_path, a=document(BOX), b=document(BOX, imagePath="b.jpg")[:-9])
+    with pytest.raises(DatasetError, match=r"b\.json: cannot be read"):
+        read_coco(tmp_path, min_annotators=1)
+
+
+def test_two_files_of_one_image_stay_apart(tmp_path):
+    found, _ = translated(written(tmp_path, a=document(), b=document()))
+    assert [image["file_name"] for image in found.images] == ["a.jpg", "b.jpg"]
+    assert [defect.code for defect in found.defects] == ["T031"]
+
+
+@pytest.mark.parametrize(("missing", "n_images"), [(None, 1), ("asked", 2)])
+def test_a_picture_without_a_file_is_asked_for_or_not(tmp_path, missing, n_images):
+    written(tmp_path, a=document(imagePath="..\\a.jpg"))
+    for name in "ab":
+        (tmp_path / f"{name}.jpg").write_text("P6\n70 50\n255\n")
+    found, _ = translated(tmp_path, missing_txt=missing)
+    assert len(found.images) == n_images
+    assert [defect.code for defect in found.defects] == ["T023"] * (2 - n_images)
+
+
+def test_an_archive_and_a_single_file_are_read(tmp_path):
+    written(tmp_path / "ann", a=document(BOX))
+    packed = Path(shutil.make_archive(str(tmp_path / "ann"), "zip", tmp_path / "ann"))
+    for path in (packed, tmp_path / "ann/a.json"):
+        assert format_of(path).name == "labelme"
+        assert len(translated(path)[1]) == 1
+
+
+@pytest.mark.parametrize("text", ['{"shapes": 3}', "[]", '{"images": [], "shapes": []}'])
+def test_other_json_is_none(tmp_path, text):
+    assert sources_below(written(tmp_path, a=text)) == []
+
+
+@needs_shared
+@pytest.mark.parametrize(
+    ("name", "n_images", "n_shapes", "apart"),
+    [("shapes", 4, 25, {"polyline": 2}), ("terrain", 3, 22, {})],
+)
+def test_real_files_are_read_whole(name, n_images, n_shapes, apart):
+    found, records = translated(SHARED / "labelme" / name)
+    assert (len(found.images), len(records)) == (n_images, n_shapes)
+    kinds = [record["shape"] for record in records if "bbox" not in record]
+    assert {kind: kinds.count(kind) for kind in kinds} == apart
+    assert not found.defects
