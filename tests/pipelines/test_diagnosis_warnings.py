@@ -181,8 +181,8 @@ def test_an_object_with_two_labels_is_no_confusion():
     (line,) = [line for line in found.warnings if "--category-lenient" in line]
     lenient = bboxqa.agree(dataset(two_labels()), bootstrap=0, category_lenient=True).alpha
     assert line.startswith(
-        "6 places have boxes of two categories by the same annotators, category 0002 and category "
-        "0003: "
+        "6 places have overlapping boxes of two categories by the same annotators, category 0002 "
+        "and category 0003: "
     )
     assert f"gives {lenient:.2f} and not {result.alpha:.2f}" in line
     assert lenient == 1 > result.alpha

@@ -49,6 +49,23 @@ def test_the_trial_names_person_offset_misses_and_categories(trial):
     assert 5 <= len(trial.story) <= 10
 
 
+def test_each_kind_that_surely_costs_something_has_its_line():
+    """Half of the boxes are missed, and few drawn twice: far less than half of the largest gain."""
+    story = told({"p*": "jitter=1 miss=0.3", "p03": "miss=0.3 duplicate=0.15"}, images=60)
+    missed = sentence(story, "by some annotators and not by others")
+    twice = sentence(story, "drawn twice by one annotator", "which overlaps with the gain above")
+    gains = [number_before(line.split("would be")[1], " [") for line in (missed, twice)]
+    assert 0 < gains[1] < gains[0] / 2
+
+
+def test_of_one_image_all_kinds_are_told_and_why_nothing_more_is():
+    errors = {"p*": "jitter=3% miss=0.1 confuse=0.1", "p03": "duplicate=0.2"}
+    story = told(errors, images=1, objects=40, seed=3)
+    for words in ("not by others", "have different categories", "drawn twice by one annotator"):
+        assert sentence(story, words)
+    assert sentence(story, "one image does not tell", "no intervals", "takes 5 images")
+
+
 def test_broader_categories_are_suggested_where_they_surely_agree_more():
     made = bboxqa.simulate(
         images=60,

@@ -24,6 +24,8 @@ from bboxqa.pipelines.diagnosis.sentences import (
     is_first,
 )
 
+# A smaller gain of a kind is none in two digits.
+_LEAST_KIND_GAIN = 0.005
 # Gains of alpha that are surely larger are worth a suggestion.
 _LEAST_GAIN = 0.01
 _LEAST_DRAWN = 20
@@ -43,16 +45,23 @@ _KIND = dict(
 )
 
 
-def kind_sentences(tables: Mapping[str, Table], *, has_alpha: bool) -> Iterator[str]:
-    """Yield the kind of disagreement that costs most, and the next one if it costs half as much."""
+def kind_sentences(tables: Mapping[str, Table], *, has_alpha: bool) -> tuple[list[str], list[str]]:
+    """Return the kind of disagreement that costs most, with the next one if it costs half as much.
+
+    The second list has the other kinds that surely cost something, by what they cost; all of them
+    where there are no intervals.
+    """
     table = tables["decomposition"]
     what, column = ("alpha", "alpha_gain") if has_alpha else ("F1", "f1_gain")
     gain, share = bounds(table, column), bounds(table, "share_any")
-    order = np.argsort(-np.nan_to_num(gain.value), kind="stable")[:_MOST_TOLD]
+    order = np.argsort(-np.nan_to_num(gain.value), kind="stable").tolist()
     n_objects = int(table["n_objects"].sum())
-    for rank, place in enumerate(order.tolist()):
-        least = 0.005 if rank == 0 else gain.value[order[0]] / 2
-        if not gain.value[place] > least:
+    lead: list[str] = []
+    rest: list[str] = []
+    for rank, place in enumerate(order):
+        value = gain.value[place]
+        is_lead = rank < _MOST_TOLD and value > (gain.value[order[0]] / 2 if rank else 0)
+        if not value > _LEAST_KIND_GAIN or not (is_lead or not gain.low[place] <= 0):
             continue
         # Of a single image, there are counts and no intervals.
         which = f"{share.percent(place)} of the objects"
@@ -62,8 +71,9 @@ def kind_sentences(tables: Mapping[str, Table], *, has_alpha: bool) -> Iterator[
             f"{which} {_KIND[table['kind'][place]]}: settled as most "
             f"annotators drew them, {what} would be {_gain(gain, place)} higher"
         )
-        text += ", which overlaps with the gain above" if rank else ""
-        yield text
+        above = f", which overlaps with the gain{'s' * (rank > 1)} above" if rank else ""
+        (lead if is_lead else rest).append(text + above)
+    return lead, rest
 
 
 def confusion_sentences(tables: Mapping[str, Table], *, named: bool) -> Iterator[Sentence]:
@@ -169,6 +179,11 @@ def limit_sentences(
         yield (
             f"with {count(matched.bootstrap, 'draw')} nobody is named: it takes {LEAST_DRAWS} "
             f"(--bootstrap {LEAST_DRAWS})"
+        )
+    elif n_images == 1:
+        yield (
+            "one image does not tell how the figures would be in others: they have no intervals, "
+            f"and nobody is named, which takes {LEAST_IMAGES} images"
         )
     elif n_images < LEAST_IMAGES:
         yield f"with {count(n_images, 'image')} nobody is named: it takes {LEAST_IMAGES}"

@@ -78,7 +78,7 @@ def story_of(
     beside = [*reference_sentences(part)] if named else []
     if not len(matched.data.annotations):
         return (*beside, _NOTHING if part.reference is None else _NO_PAIRS)
-    lead = [*kind_sentences(tables, has_alpha=not isnan(part.alpha))]
+    lead, kinds = kind_sentences(tables, has_alpha=not isnan(part.alpha))
     last = [*limit_sentences(part, matched, tables)]
     people = [*idle_sentences(matched, tables["annotators"])]
     if named:
@@ -98,7 +98,7 @@ def story_of(
     ]
     found.sort(key=lambda sentence: -sentence.weight)
     first = [*agreement_sentence(part, matched), *lead, *beside]
-    middle = [sentence.text for sentence in found]
+    middle = [*(sentence.text for sentence in found), *kinds]
     room = max(_MOST - len(first) - len(last), 0)
     if len(middle) > room:
         middle[max(room - 1, 0) :] = [_more(len(middle) - max(room - 1, 0))]

@@ -82,10 +82,10 @@ def label_warnings(
     where = "," if len(keys) == 1 else ", most often"
     n_places = len(np.unique(found.place[found.place >= 0]))
     yield (
-        f"{count(n_places, 'place')} {'has' if n_places == 1 else 'have'} boxes of two categories "
-        f"by the same annotators{where} {most}: alpha matches boxes by place alone and may pair "
-        f"one with the other; --category-lenient prefers equal categories and gives {by_label:.2f} "
-        f"and not {value:.2f}, and the tables of the diagnosis match so there"
+        f"{count(n_places, 'place')} {'has' if n_places == 1 else 'have'} overlapping boxes of two "
+        f"categories by the same annotators{where} {most}: alpha matches boxes by place alone and "
+        "may pair one category with the other; --category-lenient prefers equal categories and "
+        f"gives {by_label:.2f} and not {value:.2f}, and the tables of the diagnosis match so there"
     )
 
 
