@@ -20,6 +20,7 @@ from bboxqa.cli.options.shared_options import (
     format_option,
     page_options,
     path_option,
+    pseudonyms_option,
     quiet_option,
 )
 from bboxqa.core.errors import BboxqaError
@@ -79,6 +80,7 @@ if TYPE_CHECKING:
     "the same objects, is lower."
 )
 @measuring_options
+@pseudonyms_option
 @click.option(
     "--diagnose",
     is_flag=True,
@@ -100,6 +102,7 @@ def agree(
     predictions: Path | None,
     score: float | None,
     since: Path | None,
+    pseudonyms: Path | None,
     memory: int | None,
     out: Path | None,
     force: bool,
@@ -142,12 +145,17 @@ def agree(
 
         check_folder(out, force=force)
     page = _page(report, images, top, split=split, force=force)
+    if pseudonyms is not None:
+        from bboxqa.core.pseudonyms import check_key
+
+        check_key(pseudonyms, (out, report))
     with tracking() as progress:
         result = agree_files(
             source,
             settings,
             reference=reference,
             predictions=_predictions(predictions, score),
+            pseudonyms=pseudonyms,
             memory=memory,
             digest=bool(out or page),
             diagnosed=diagnose or page is not None,

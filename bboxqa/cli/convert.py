@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from bboxqa.cli.options.agree_options import named_files_option, reading_options, source_of
-from bboxqa.cli.options.shared_options import completed
+from bboxqa.cli.options.shared_options import completed, pseudonyms_option
 
 
 @click.command()
@@ -30,6 +30,7 @@ from bboxqa.cli.options.shared_options import completed
 )
 @named_files_option
 @reading_options
+@pseudonyms_option
 def convert(*, paths: tuple[Path, ...], named: tuple[str, ...], to: str, **options: Any) -> int:
     """Write annotations in the format of another tool.
 

@@ -4,12 +4,13 @@ from pathlib import Path
 
 import click
 
-from bboxqa.cli.options.shared_options import page_options, path_option
+from bboxqa.cli.options.shared_options import page_options, path_option, pseudonyms_option
 
 
 @click.command()
 @click.argument("run", metavar="RUN_DIR", type=click.Path(path_type=Path))
 @page_options
+@pseudonyms_option
 @path_option(
     "--out",
     "Write the page to this file; default RUN_DIR/report.html, and RUN_DIR/report with --split.",
@@ -25,6 +26,7 @@ def report(
     images: tuple[Path, ...],
     top: int | None,
     split: bool,
+    pseudonyms: Path | None,
     out: Path | None,
     force: bool,
 ) -> int:
@@ -39,6 +41,7 @@ def report(
     the categories, and the images that cost most agreement with the boxes of each annotator.
     """  # noqa: D301 - click reads the sign
     from bboxqa.cli.console import show_notes, tracking
+    from bboxqa.core.pseudonyms import check_key
     from bboxqa.pipelines.result_pages import write_saved
     from bboxqa.report.pages.page_file import PageTarget
 
@@ -46,8 +49,10 @@ def report(
     target = PageTarget(path, images, split, top)
     if out is not None or run.is_dir():
         target.check(force=force)
+    if pseudonyms is not None:
+        check_key(pseudonyms, (run, path))
     with tracking() as progress:
-        notes = write_saved(run, target, progress)
+        notes = write_saved(run, target, progress, pseudonyms)
     show_notes(notes)
     click.echo(f"Written: {target.page}")
     return 0

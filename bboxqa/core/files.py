@@ -111,7 +111,11 @@ def _fixed_path(source: Path) -> Path:
 
 
 def write_atomically(
-    path: Path, data: bytes | mmap.mmap, *, replaces: Identity | None = None
+    path: Path,
+    data: bytes | mmap.mmap,
+    *,
+    replaces: Identity | None = None,
+    private: bool = False,
 ) -> None:
     """Write a file under a temporary name, then move it to its place.
 
@@ -127,6 +131,8 @@ def write_atomically(
         What it holds.
     replaces : tuple of int, optional
         The `identity_of` the file to replace; another one stays.
+    private : bool
+        Whether only the owner may read it, at any time.
     """
     if path.is_dir():
         raise OutputError(f"{path}: cannot be written: is a folder; name a file")
@@ -140,9 +146,9 @@ def write_atomically(
     # A plain open, unlike `tempfile`, gives the file the rights that the user's umask asks for.
     temporary = path.with_name(f"{_beginning(path.name)}.{secrets.token_hex(_DIGITS // 2)}.part")
     try:
-        with temporary.open("xb") as file:
+        with open(temporary, "xb", opener=_private if private else None) as file:
             file.write(data)
-        if path.exists():
+        if path.exists() and not private:
             temporary.chmod(stat.S_IMODE(path.stat().st_mode))
         _check_unchanged(path, replaces)
         with placing(path):
@@ -153,6 +159,10 @@ def write_atomically(
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def _check_unchanged(path: Path, before: Identity | None) -> None:

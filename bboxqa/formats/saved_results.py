@@ -1,13 +1,14 @@
 """Results of `agree`, as they were saved to a folder."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from hashlib import blake2b, file_digest
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from bboxqa.core.errors import DatasetError
+from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.core.pseudonyms import is_telling, pseudonyms_of, without_names
 from bboxqa.model.annotations import Source
 
 _NEEDED = ("summary", "manifest")
@@ -22,6 +23,8 @@ _KEYS = {
 _MOST_BYTES = 1 << 30
 _AGAIN = "make the result again with `bboxqa agree … --out FOLDER`"
 _DIGITS = 16
+# Longer names are shortened in sentences.
+_LONGEST = 40
 
 
 def read_saved(folder: Path) -> dict[str, dict[str, Any]]:
@@ -134,3 +137,37 @@ def _difference(path: Path, digest: str | None, outputs: Mapping[str, Source]) -
 
 def _identity(size: int, digest: str | None) -> str:
     return f"{size:,} bytes with BLAKE2b {(digest or '')[:_DIGITS]}…"
+
+
+def pseudonymous_documents(
+    documents: Mapping[str, Mapping[str, Any]], key: Path
+) -> dict[str, dict[str, Any]]:
+    """Return the documents of a result with pseudonyms in place of the names of annotators.
+
+    Names that have pseudonyms in the key are those of a result that was made with it. Raises
+    ConfigError if a name cannot be told from other words and numbers in sentences.
+    """
+    known = {*pseudonyms_of(key, ()).values()}
+    names = {*_people(documents)} - known
+    unclear = sorted(name for name in names if not is_telling(name) or len(name) > _LONGEST)
+    if unclear:
+        raise ConfigError(
+            f"the annotator {unclear[0]!r} cannot be told from other words in the sentences of a "
+            "saved result; measure again: bboxqa agree FILE --pseudonyms KEY --out FOLDER"
+        )
+    given = pseudonyms_of(key, names)
+    found: dict[str, dict[str, Any]] = without_names(
+        documents, {each: given[each] for each in names}
+    )
+    return found
+
+
+def _people(documents: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the names of annotators in the documents of a result."""
+    for threshold in documents["summary"]["thresholds"]:
+        for pair in threshold.get("pairs", ()):
+            yield from (pair["annotator_1"], pair["annotator_2"])
+    for each in documents.get("diagnosis", {}).get("annotators", ()):
+        yield each["name"]
+    for image in documents.get("worst_images", {}).get("images", ()):
+        yield from (shape["annotator"] for shape in image["shapes"])

@@ -129,6 +129,8 @@ class Dataset:
         What is to be known before reading a result, which it may make useless.
     repeats : Repeats, optional
         What annotators drew in images that they annotated in two or more sessions.
+    is_pseudonymous : bool
+        Whether annotators have pseudonyms, so that records of files are not passed on.
     """
 
     image_names: tuple[str, ...]
@@ -144,6 +146,7 @@ class Dataset:
     unlisted: BoolArray | None = None
     supercategories: tuple[str, ...] = ()
     repeats: "Repeats | None" = None
+    is_pseudonymous: bool = False
 
     def __repr__(self) -> str:
         return (

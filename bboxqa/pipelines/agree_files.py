@@ -2,11 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from bboxqa.core.errors import DatasetError
+from bboxqa.core.pseudonyms import pseudonyms_of
 from bboxqa.core.types import Files, Progress
 from bboxqa.formats.dataset.predictions import Predictions
 from bboxqa.model.settings import AgreeSettings
@@ -27,6 +29,7 @@ def agree_files(
     *,
     reference: str | None = None,
     predictions: Predictions | None = None,
+    pseudonyms: Path | None = None,
     memory: int | None = None,
     digest: bool = True,
     diagnosed: bool = False,
@@ -38,15 +41,17 @@ def agree_files(
     of categories that merges some, notes say what it changes. `reference` is an annotator or a
     file; with one, the other annotators may have no image in common. `predictions` are the results
     of a model, which is one more annotator. With `diagnosed`, data whose diagnosis needs more
-    memory are refused before they are measured.
+    memory are refused before they are measured. `pseudonyms` is the key of `read_coco`.
     """
     reading: dict[str, Any] = {"memory": memory, "digest": digest, "progress": progress}
-    annotated = reading | {"predictions": predictions}
+    annotated = reading | {"predictions": predictions, "pseudonyms": pseudonyms}
     # One annotator can be compared with a reference.
     least = 2 if reference is None else 1
     data = read_for(source, settings, min_annotators=least, **annotated)
     beside: str | Dataset | None = None
     if reference is not None:
+        if pseudonyms is not None:
+            reference = pseudonyms_of(pseudonyms, ()).get(reference, reference)
         beside = read_reference(reference, data, settings, **reading)
     # The annotations of an annotator who is the reference are left out, and not known yet.
     if diagnosed and not isinstance(beside, str):

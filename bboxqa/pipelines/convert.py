@@ -6,6 +6,7 @@ from pathlib import Path
 
 from bboxqa.core.errors import ConfigError, DatasetError, OutputError
 from bboxqa.core.files import filled_folder, write_atomically
+from bboxqa.core.pseudonyms import check_key, pseudonyms_of, without_names
 from bboxqa.core.text import count
 from bboxqa.core.types import AnyPath, Files, Progress
 from bboxqa.formats.writing.content import Content
@@ -71,6 +72,7 @@ def convert(
     category_map: Mapping[str, str] | None = None,
     asked: Asked = "authors",
     pattern: str | None = None,
+    pseudonyms: AnyPath | None = None,
     progress: Progress | None = None,
 ) -> Conversion:
     """Write annotations in the format of another tool, with who drew what and who was asked.
@@ -90,8 +92,8 @@ def convert(
         Whether to replace what is there.
     as_predictions : bool
         Whether Label Studio gets predictions, each annotator as a model, in place of annotations.
-    annotator_key, attribution, join, category_map, asked, pattern
-        As for `read_coco`.
+    annotator_key, attribution, join, category_map, asked, pattern, pseudonyms
+        As for `read_coco`. Pseudonyms also replace names in other keys of records.
     progress : callable, optional
         Called as ``progress(stage, done, total)``.
 
@@ -131,7 +133,10 @@ def convert(
         asked=asked,
         filter=pattern,
     )
-    content, notes = gather(source, settings, progress)
+    key = None if pseudonyms is None else Path(pseudonyms)
+    if key is not None:
+        check_key(key, [path])
+    content, notes = gather(source, settings, progress, key)
     losses = tuple(to_format.losses(content, options))
     if losses and not lossy:
         raise DatasetError([str(each) for each in losses], _ADVICE)
@@ -144,7 +149,10 @@ _ADVICE = "Nothing was written. To write the rest: --lossy"
 
 
 def gather(
-    source: Files, settings: AgreeSettings, progress: Progress | None = None
+    source: Files,
+    settings: AgreeSettings,
+    progress: Progress | None = None,
+    pseudonyms: Path | None = None,
 ) -> tuple[Content, tuple[str, ...]]:
     """Return all that files hold, and notes on what was left out when they were read."""
     gathering = Gathering()
@@ -156,8 +164,11 @@ def gather(
         outlines=True,
         progress=progress,
         check=gathering.keep,
+        pseudonyms=pseudonyms,
     )
-    return gathering.content(data), tuple(gathering.notes)
+    given = {} if pseudonyms is None else pseudonyms_of(pseudonyms, ())
+    notes: list[str] = without_names(gathering.notes, given)
+    return gathering.content(data, given), tuple(notes)
 
 
 def _check_output(path: Path, to_format: Writer, *, force: bool) -> None:

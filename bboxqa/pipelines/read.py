@@ -45,6 +45,7 @@ def read_coco(
     time_key: str | None = None,
     predictions: AnyPath | None = None,
     score: float = 0.5,
+    pseudonyms: AnyPath | None = None,
     digest: bool = True,
     memory: int | None = None,
     progress: Progress | None = None,
@@ -88,6 +89,9 @@ def read_coco(
         then enough.
     score : float
         The results of a lower score are left out.
+    pseudonyms : path, optional
+        The key: a json file with a pseudonym for each annotator, by which all of them are called.
+        New ones are added to it, or it is made. Keep it apart from results.
     digest : bool
         Whether to compute the digest of a single file; of several it is always computed.
     memory : int, optional
@@ -130,6 +134,7 @@ def read_coco(
         "session_key": session_key,
         "time_key": time_key,
         "predictions": None if predictions is None else Predictions(Path(predictions), score),
+        "pseudonyms": None if pseudonyms is None else Path(pseudonyms),
         "digest": digest,
         "progress": progress,
     }
@@ -174,6 +179,7 @@ def read_for(
     predictions: Predictions | None = None,
     progress: Progress | None = None,
     check: Check | None = None,
+    pseudonyms: Path | None = None,
 ) -> Dataset:
     """Return the data set of files, checked for what would falsify agreement in it.
 
@@ -196,6 +202,7 @@ def read_for(
         session_key=settings.session_key,
         time_key=settings.time_key,
         predictions=predictions,
+        pseudonyms=pseudonyms,
         min_annotators=min_annotators,
         digest=digest,
         progress=progress,

@@ -9,7 +9,7 @@ from typing import Any
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, quoted
 from bboxqa.core.types import Progress
-from bboxqa.formats.saved_results import read_saved
+from bboxqa.formats.saved_results import pseudonymous_documents, read_saved
 from bboxqa.model.findings import FoundReport
 from bboxqa.pipelines.pictures import other_size, pictures, thumbnail
 from bboxqa.report.pages.agreement_page import agreement_page, agreement_pages
@@ -24,14 +24,21 @@ _WITHOUT = "drawn on a blank canvas: "
 
 
 def write_saved(
-    folder: Path, target: PageTarget, progress: Progress | None = None
+    folder: Path,
+    target: PageTarget,
+    progress: Progress | None = None,
+    pseudonyms: Path | None = None,
 ) -> tuple[str, ...]:
     """Write the page of a result that ``bboxqa agree --out`` saved to a folder.
+
+    With a key of pseudonyms, these stand in place of names.
 
     Returns notes, as `write_result` does. Raises DatasetError if the folder holds no such result,
     or there is no folder of images, and OutputError if the page cannot be written.
     """
     documents = read_saved(folder)
+    if pseudonyms is not None:
+        documents = pseudonymous_documents(documents, pseudonyms)
     with _fitting(folder):
         return write_result(documents, target, progress)
 

@@ -112,6 +112,15 @@ def path_option(
     return click.option(*names, cls=RenamedOption, type=kind, metavar=metavar, help=text)
 
 
+def pseudonyms_option(command: _Command) -> _Command:
+    """Add the option of the key of pseudonyms."""
+    text = (
+        "Call annotators by pseudonyms in all that is printed and written. They are kept in this "
+        "file, the key, which only you can read; it may not be in what is written."
+    )
+    return path_option("--pseudonyms", text)(command)
+
+
 def written_option() -> Callable[[_Command], _Command]:
     """Return the option that writes to a file what is printed otherwise."""
     return path_option("--out", "Write to this file instead of printing.", to="output")

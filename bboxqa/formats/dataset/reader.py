@@ -23,6 +23,7 @@ from bboxqa.formats.dataset.predictions import (
     read_predictions,
     with_model,
 )
+from bboxqa.formats.dataset.pseudonymous import with_pseudonyms, without_people
 from bboxqa.formats.dataset.sessions import read_sessions
 from bboxqa.formats.dataset.times import read_times, untimed_notes
 from bboxqa.formats.dataset.unused_sessions import session_notes
@@ -88,6 +89,7 @@ def read_dataset(
     session_key: str | None = None,
     time_key: str | None = None,
     predictions: Predictions | None = None,
+    pseudonyms: Path | None = None,
     digest: bool = True,
     memory: int | None = None,
     progress: Progress | None = None,
@@ -156,6 +158,10 @@ def read_dataset(
     )
     if predictions is not None:
         attributed = with_model(attributed, read[-1], predictions.annotator)
+    given: dict[str, str] = {}
+    if pseudonyms is not None:
+        model = "" if predictions is None else predictions.annotator
+        attributed, given = with_pseudonyms(attributed, pseudonyms, model)
     doubts = check(files, read, attributed) if check is not None else ()
     sessions = None if session_key is None else read_sessions(read, attributed, session_key)
     seconds = None if time_key is None else read_times(read, time_key)
@@ -171,7 +177,7 @@ def read_dataset(
     data = replace(data, headlines=(*doubts, *data.headlines))
     del read
     trim_memory()
-    return data
+    return data if pseudonyms is None else without_people(data, given)
 
 
 def _read_all(

@@ -1,7 +1,7 @@
 """From files of any format to what is written."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import count as counting
 from pathlib import Path
 
@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 
 from bboxqa.core.memory import gc_paused
+from bboxqa.core.pseudonyms import without_names
 from bboxqa.core.text import clean
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import (
@@ -58,12 +59,30 @@ class Gathering:
         return ()
 
     @gc_paused()
-    def content(self, data: Dataset) -> Content:
-        """Return the records of all files, joined as their data set is."""
+    def content(self, data: Dataset, pseudonyms: Mapping[str, str]) -> Content:
+        """Return the records of all files, joined as their data set is.
+
+        Pseudonyms replace names in them.
+        """
         joined = _Joined(data, is_named=self._is_named)
         for path, file, authors in zip(self._paths, self._files, self._authors, strict=True):
-            joined.add(file, _records_of(path), authors)
+            records = _records_of(path)
+            if pseudonyms:
+                records = _without_people(records, pseudonyms)
+            joined.add(file, records, authors)
         return joined.done()
+
+
+def _without_people(records: Record, pseudonyms: Mapping[str, str]) -> Record:
+    """Return records without names, also where annotators are numbers."""
+    found: Record = without_names(records, pseudonyms)
+    for each in found["annotations"]:
+        inside = each.get("attributes")
+        for holder in (each, inside if isinstance(inside, dict) else {}):
+            for key in holder.keys() & {*ANNOTATOR_KEYS}:
+                name = annotator_name(holder[key])
+                holder[key] = pseudonyms.get(name, name)
+    return found
 
 
 def _records_of(path: Path) -> Record:

@@ -18,11 +18,12 @@ def review_document(data: Dataset, queue: ReviewQueue) -> dict[str, Any]:
     would gain if their object were settled, and "annotator", "area"
     and "iscrowd" where they are missing. Those of a single file keep their ids; of several files,
     images and categories are numbered anew, as annotations are if their ids repeat. Where the files
-    cannot be read again, there are only boxes.
+    cannot be read again, or annotators have pseudonyms, there are only boxes.
     """
     annotations = queue.annotations
     of = data.annotations.take(annotations)
-    records, categories = source_records(data, annotations) or (_of_boxes(data, annotations), [])
+    found = None if data.is_pseudonymous else source_records(data, annotations)
+    records, categories = found or (_of_boxes(data, annotations), [])
     keeps_ids = len(data.sources) == 1 and bool(categories)
     if not keeps_ids:
         names = enumerate(data.category_names, 1)

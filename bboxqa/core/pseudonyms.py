@@ -1,0 +1,107 @@
+"""Names in place of those of people, and the file that says whose they are."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from secrets import SystemRandom
+from typing import Any
+
+from bboxqa.core.errors import ConfigError, OutputError
+from bboxqa.core.files import write_atomically
+
+_FORM = re.compile(r"person-(\d+)")
+_LETTER = re.compile(r"[^\W\d_]")
+# Shorter names are words and signs, too.
+_SHORTEST = 3
+
+
+def pseudonyms_of(path: Path, names: Iterable[str]) -> dict[str, str]:
+    """Return a pseudonym for each name, and keep those that are new in a file, the key.
+
+    Those that the key has stay. It is written as a whole, and can be read by its owner only. Raises
+    ConfigError if the file is no key, and OutputError if it cannot be written.
+    """
+    known = _read(path)
+    new = sorted({*names} - known.keys())
+    # Numbers by name would say how names are ordered.
+    SystemRandom().shuffle(new)
+    used = [int(found[1]) for each in known.values() if (found := _FORM.fullmatch(each))]
+    first = max(used, default=0) + 1
+    known |= {name: f"person-{number:02d}" for number, name in enumerate(new, first)}
+    if new:
+        text = json.dumps(dict(sorted(known.items())), ensure_ascii=False, indent=2)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, f"{text}\n".encode("utf-8", "backslashreplace"), private=True)
+    return known
+
+
+def _read(path: Path) -> dict[str, str]:
+    if not path.exists():
+        return {}
+    try:
+        found: dict[str, str] = json.loads(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{path}: cannot be read as a key of pseudonyms: {error}") from None
+    is_key = isinstance(found, dict) and all(isinstance(each, str) for each in found.values())
+    if not is_key or len({*found.values()}) < len(found):
+        raise ConfigError(
+            f"{path}: is no key of pseudonyms; expected an object with a pseudonym for each name, "
+            "each of them once; name another file to begin a new one"
+        )
+    return found
+
+
+def check_key(path: Path, outputs: Iterable[Path | None]) -> None:
+    """Refuse a key that would stand in what is passed on."""
+    for output in outputs:
+        if output is not None and path.resolve().is_relative_to(output.resolve()):
+            raise OutputError(
+                f"{path}: the key of pseudonyms would be in {output}, which is passed on; name a "
+                "file elsewhere"
+            )
+
+
+def without_names(value: Any, given: Mapping[str, str]) -> Any:
+    """Return a value of JSON with pseudonyms in place of names, also inside of longer texts.
+
+    Inside of texts, numbers and names of one or two characters stay: they mean other things, too.
+
+    Examples
+    --------
+    >>> without_names({"by": "ann", "note": ["seen by ann, 7"]}, {"ann": "p1", "7": "p2"})
+    {'by': 'p1', 'note': ['seen by p1, 7']}
+    """
+    return _replaced(value, given, _pattern(given))
+
+
+def _pattern(given: Mapping[str, str]) -> re.Pattern[str]:
+    names = (name for name in given if is_telling(name))
+    listed = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
+    return re.compile(rf"(?<!\w)(?:{listed})(?!\w)" if listed else r"(?!)")
+
+
+def is_telling(name: str) -> bool:
+    """Return whether a name inside of a text is likely to be that of a person.
+
+    Examples
+    --------
+    >>> [is_telling(name) for name in ("ann", "ann@example.org", "7", "a1")]
+    [True, True, False, False]
+    """
+    return len(name) >= _SHORTEST and _LETTER.search(name) is not None
+
+
+def _replaced(value: Any, given: Mapping[str, str], pattern: re.Pattern[str]) -> Any:
+    if isinstance(value, str):
+        if value in given:
+            return given[value]
+        return pattern.sub(lambda found: given[found[0]], value)
+    if isinstance(value, Mapping):
+        return {
+            _replaced(key, given, pattern): _replaced(each, given, pattern)
+            for key, each in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [_replaced(each, given, pattern) for each in value]
+    return value
