@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.datasets import dataset, with_assigned
+from support.datasets import annotation, dataset, document, with_assigned
 
 import bboxqa
 from bboxqa.model.table import Categorical, Table
@@ -529,3 +529,18 @@ def test_who_is_less_precise_on_images_that_are_hard_for_all_is_named():
     # Their intervals overlap: most of the width is that of the images.
     low, high = table["mean_similarity_low"], table["mean_similarity_high"]
     assert high[2] > np.delete(low, 2).max()
+
+
+def test_long_names_of_categories_are_shortened():
+    long = "c" * 300
+    records = [
+        annotation(10 * n + a, n, 1 + (a == 2) * (n % 2), annotator=f"p{a}")
+        for n in range(40) for a in range(3)
+    ]  # fmt: skip
+    images = [{"id": n, "file_name": f"{n}.jpg"} for n in range(40)]
+    categories = [{"id": 1, "name": long}, {"id": 2, "name": "cat"}]
+    data = bboxqa.read_coco(document(records, images, categories))
+    found = bboxqa.agree(data, bootstrap=200).diagnose()
+    assert any("cccc…cccc" in line for line in found.story)
+    reasons = [each["reason"] for row in found.worst_images["images"] for each in row["objects"]]
+    assert not any(long in text for text in (*found.story, *found.warnings, *reasons))

@@ -540,3 +540,13 @@ def test_what_is_left_out_as_a_copy_is_said_to_be():
     assert f"left out, since {who} share boxes" in page
     assert "by others, too" not in page
     assert "What to do next:  Ask " + who + " why 100.0 % of the boxes" in page
+
+
+def test_long_names_are_short_in_sentences_and_cards(hostile):
+    """The whole name is in the title of what is shown, and in tables."""
+    long, short = "x" * 300, "x" * 20 + "…" + "x" * 19
+    assert f'<span title="{long}">{short}</span>' in hostile
+    for element in ("li", "p", "h3", "strong", "label", "option"):
+        found = re.findall(rf"<{element}[^>]*>([^<]*)", hostile)
+        assert not [text for text in found if "x" * 60 in text]
+    assert f">{long}</td>" in hostile

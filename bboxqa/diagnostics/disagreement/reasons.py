@@ -46,7 +46,7 @@ def described_objects(
     """
     of = matched.data.annotations
     names, categories = matched.data.annotator_names, matched.data.category_names
-    in_words = names_in_words(names)
+    in_words, said = names_in_words(names), names_in_words(categories)
     members = {each: _grouped(root[objects.of], place) for each, root in joined.items()}
     whom = {each: np.flatnonzero(found.kind == each) for each in Kind}
     concerned = {
@@ -63,7 +63,7 @@ def described_objects(
             reason=_reason(
                 each,
                 [in_words[code] for code in of.annotator[drawn].tolist()],
-                given,
+                [said[code] for code in of.category[drawn].tolist()],
                 [in_words[code] for code in people],
             ),
             annotators=", ".join(names[code] for code in people),

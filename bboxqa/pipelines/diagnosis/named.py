@@ -1,4 +1,4 @@
-"""Names of annotators as the sentences of a story hold them."""
+"""Names of annotators and categories as the sentences of a story hold them."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -8,17 +8,22 @@ from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.model.units import MatchedUnits
 
-_COLUMNS = ("annotator", "annotator_1", "annotator_2")
+# The names of what a column has.
+_PEOPLE = ("annotator", "annotator_1", "annotator_2")
+_CATEGORIES = ("category", "others", "reference", "first", "second")
 
 
 def named_in_words(
     part: ThresholdResult, matched: MatchedUnits, tables: Mapping[str, Table]
 ) -> tuple[ThresholdResult, MatchedUnits, Mapping[str, Table]]:
     """Return what a story is made of with long and blank names shortened and quoted."""
-    names = matched.data.annotator_names
-    words = dict(zip(names, names_in_words(names), strict=True))
-    if all(name == word for name, word in words.items()):
+    data = matched.data
+    people, categories = names_in_words(data.annotator_names), names_in_words(data.category_names)
+    if (people, categories) == (data.annotator_names, data.category_names):
         return part, matched, tables
+    words = {column: dict(zip(data.annotator_names, people, strict=True)) for column in _PEOPLE}
+    of_categories = dict(zip(data.category_names, categories, strict=True))
+    words |= dict.fromkeys(_CATEGORIES, of_categories)
     reference = part.reference
     if reference is not None:
         reference = replace(
@@ -28,19 +33,21 @@ def named_in_words(
             offsets=_renamed(reference.offsets, words),
             confusion_matrix=_renamed(reference.confusion_matrix, words),
         )
-    data = replace(matched.data, annotator_names=tuple(words.values()))
+    data = replace(data, annotator_names=people, category_names=categories)
+    pairs, of_each = _renamed(part.pairs, words), _renamed(part.categories, words)
     return (
-        replace(part, pairs=_renamed(part.pairs, words), reference=reference),
+        replace(part, pairs=pairs, categories=of_each, reference=reference),
         replace(matched, data=data),
         {name: _renamed(table, words) for name, table in tables.items()},
     )
 
 
-def _renamed(table: Table, words: Mapping[str, str]) -> Table:
+def _renamed(table: Table, words: Mapping[str, Mapping[str, str]]) -> Table:
+    """Return a table with other names; `words` has those of each column."""
     columns: dict[str, Column] = dict(table.columns)
-    for name in _COLUMNS:
+    for name, others in words.items():
         column = columns.get(name)
         if isinstance(column, Categorical):
-            shown = tuple(words.get(each, each) for each in column.names)
+            shown = tuple(others.get(each, each) for each in column.names)
             columns[name] = Categorical(column.code, shown)
     return Table(columns)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bboxqa.core.text import count
+from bboxqa.core.text import count, names_in_words
 from bboxqa.report.charts.heat_maps import NO_BOX
 from bboxqa.report.pages.html_document import interval, number, percent
 from bboxqa.report.pages.page_charts import offset_charts
@@ -68,8 +68,10 @@ def _confusions(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
             if most is None or row["n"] > most["n"]:
                 worst[row["annotator"]] = row
     return {
-        name: f"most often differs on: {row['category']}, where others say {row['others']} "
-        f"({count(row['n'], 'pair')})"
+        name: "most often differs on: {}, where others say {} ".format(
+            *names_in_words((row["category"], row["others"]))
+        )
+        + f"({count(row['n'], 'pair')})"
         for name, row in worst.items()
     }
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bboxqa.core.text import count, one_line
 from bboxqa.core.version import __version__
+from bboxqa.report.charts.labels import short_name
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -58,7 +59,12 @@ def _environment() -> "Environment":
         finalize=_shown,
     )
     environment.filters.update(
-        counted=count, number=number, percent=percent, interval=interval, signed=signed
+        counted=count,
+        short=short_name,
+        number=number,
+        percent=percent,
+        interval=interval,
+        signed=signed,
     )
     return environment
 

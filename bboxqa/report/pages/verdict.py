@@ -157,7 +157,7 @@ def _reference(part: Mapping[str, Any]) -> Sequence[str]:
         return ()
     found = part["reference"]
     most = max(found["annotators"], key=lambda row: row["f1"]["value"] or 0.0)
-    name = least["name"]
+    name, best, reference = (names_in_words([each["name"]])[0] for each in (least, most, found))
     if most is least:
         told = (
             f"{name} drew {percent(least['recall']['value'])} of its objects, and "
@@ -165,8 +165,8 @@ def _reference(part: Mapping[str, Any]) -> Sequence[str]:
         )
     else:
         low, high = (number(row["f1"]["value"]) for row in (least, most))
-        told = f"F1 of annotators is from {low} ({name}) to {high} ({most['name']})"
-    return (f"Compared with the reference {found['name']}, {told}.",)
+        told = f"F1 of annotators is from {low} ({name}) to {high} ({best})"
+    return (f"Compared with the reference {reference}, {told}.",)
 
 
 def _least_right(part: Mapping[str, Any]) -> Mapping[str, Any] | None:

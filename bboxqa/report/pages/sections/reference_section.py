@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from bboxqa.core.text import count
+from bboxqa.core.text import count, names_in_words
 from bboxqa.report.charts.annotator_charts import annotator_intervals
 from bboxqa.report.pages.sections.section import Documents, Evidence, Section, data_of
 
@@ -44,7 +44,8 @@ def _coverage(found: Mapping[str, Any]) -> str:
     """Return how many images of the reference count, and what it has there."""
     images = count(found["n_reference_images"], "image")
     text = (
-        f"{found['name']}: {found['n_images']:,} of its {images} were annotated; it has "
+        f"{names_in_words([found['name']])[0]}: {found['n_images']:,} of its {images} were "
+        "annotated; it has "
         f"{count(found['n_annotations'], 'object')} there."
     )
     if found["n_empty_images"]:
