@@ -17,6 +17,9 @@ _CUBOID = [
     for axis in "xy"
 ]  # fmt: skip
 
+_SIDES = ("xtl", "ytl", "xbr", "ybr")
+_FARTHEST = 1e9
+
 
 class ShapeError(ValueError):
     """A shape that cannot be read; its text continues "box: "."""
@@ -60,7 +63,7 @@ def _number(text: str, name: str) -> float:
         found = float(text)
     except ValueError:
         found = np.nan
-    if not abs(found) < 1e9:
+    if not abs(found) < _FARTHEST:
         raise ShapeError(f"{name} is {text[:40]!r}; expected a number")
     return found
 
@@ -76,9 +79,14 @@ def _points(element: Element) -> list[float]:
 
 def _box(element: Element) -> Record:
     values = element.values
-    x, y = number(values, "xtl"), number(values, "ytl")
+    try:
+        x, y, right, bottom = [float(values[side]) for side in _SIDES]
+    except (KeyError, ValueError):
+        x = _FARTHEST
+    if not (abs(x) < _FARTHEST > abs(y) and abs(right) < _FARTHEST > abs(bottom)):
+        x, y, right, bottom = (number(values, side) for side in _SIDES)
     # Differences of decimal fractions have more digits than the file.
-    width, height = round(number(values, "xbr") - x, 6), round(number(values, "ybr") - y, 6)
+    width, height = round(right - x, 6), round(bottom - y, 6)
     degrees = _degrees(values)
     if not degrees:
         return {"bbox": [x, y, width, height]}

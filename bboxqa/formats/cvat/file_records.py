@@ -73,18 +73,18 @@ class FileRecords:
 
     def add(self, element: Element) -> None:
         """Add what an element says."""
-        name = element.name
-        if name == "image":
-            self.begin_image(element.values, element.line)
-        elif name == "track":
-            self.begin_track(element.values)
-        elif name == "meta":
-            self._begin_file(element)
-        elif element.parent is not None and element.parent.name == "image":
+        around = "" if element.parent is None else element.parent.name
+        if around == "image":
             if self.image is not None:
                 self._add_shape(element, element.values.get("label"), self.image, self.shared)
-        elif element.parent is not None and element.parent.name == "track":
+        elif around == "track":
             self._add_frame(element)
+        elif element.name == "image":
+            self.begin_image(element.values, element.line)
+        elif element.name == "track":
+            self.begin_track(element.values)
+        elif element.name == "meta":
+            self._begin_file(element)
 
     def _where(self, element: Element | Job) -> Where:
         return Where(self.member, element.line)
@@ -213,7 +213,8 @@ class FileRecords:
         except ShapeError as error:
             self._refuse(element.name, error, where)
             return
-        record = {**shared, **shape, "own_id": own_id, **self._said_more(element, shape, frame)}
+        record = shared | shape | self._said_more(element, shape, frame)
+        record["own_id"] = own_id
         name = (label or "").strip() or UNLABELLED
         if "bbox" not in record:
             self.into.annotation({**record, "label": name}, where)
@@ -230,8 +231,10 @@ class FileRecords:
     def _said_more(self, element: Element, shape: Record, frame: int) -> Record:
         """Return the keys of an annotation that do not say where it is."""
         values = element.values
-        more = {key: values[key] for key in _MORE if values.get(key, "0") != "0"}
-        attributes = {**shape.get("attributes", {}), **more}
+        attributes = {**shape.get("attributes", {})}
+        for key in _MORE:
+            if values.get(key, "0") != "0":
+                attributes[key] = values[key]
         if frame >= 0:
             attributes["track_id"] = values.get("id", "")
             attributes["keyframe"] = values.get("keyframe") == "1"

@@ -6,7 +6,7 @@ import numpy as np
 
 from bboxqa.core.arrays import FloatArray, IndexArray
 
-_OTHER, _IMAGE, _TRACK, _BOX, _END_BOX, _END_IMAGE, _END_TRACK = range(7)
+_OTHER, _IMAGE, _TRACK, _BOX, _END_BOX, _END_IMAGE, _END_TRACK, _ATTRIBUTE = range(8)
 # As CVAT writes them: the first eight bytes, the rest of the beginning, and the kind.
 _KINDS = (
     (b"  <image", b" ", _IMAGE),
@@ -15,13 +15,18 @@ _KINDS = (
     (b"    </bo", b"x>", _END_BOX),
     (b"  </imag", b"e>", _END_IMAGE),
     (b"  </trac", b"k>", _END_TRACK),
+    (b"      <a", b"ttribute name=", _ATTRIBUTE),
 )
 _FOLLOWING = {
     (_IMAGE, _BOX), (_IMAGE, _END_IMAGE), (_TRACK, _BOX), (_TRACK, _END_TRACK), (_BOX, _END_BOX),
-    (_END_BOX, _BOX), (_END_BOX, _END_IMAGE), (_END_BOX, _END_TRACK),
+    (_END_BOX, _BOX), (_END_BOX, _END_IMAGE), (_END_BOX, _END_TRACK), (_BOX, _ATTRIBUTE),
+    (_ATTRIBUTE, _ATTRIBUTE), (_ATTRIBUTE, _END_BOX),
 }  # fmt: skip
-_FOLLOWS = np.array([[(a, b) in _FOLLOWING for b in range(7)] for a in range(7)])
+_FOLLOWS = np.array([[(a, b) in _FOLLOWING for b in range(8)] for a in range(8)])
 _WORD = 8
+_END = np.frombuffer(b"tribute>", "<u8")[0]
+# An attribute that names who drew the box.
+_ANNOTATOR = b' name="annotator"'
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,13 +58,16 @@ class Lines:
         return bool(self.kind[self.first[holder]] == _TRACK)
 
     def has_only_tags(self, start: int, stop: int) -> bool:
-        """Return whether each line of elements, which follow each other, is one tag."""
+        """Return whether each line of elements is one tag, or an attribute in a pair of tags.
+
+        They follow each other, and each of their lines begins and ends as a tag.
+        """
         first, last = self.first[start], self.last[stop - 1]
         place = int(self.begin[first]), int(self.end[last])
-        n_lines = last - first + 1
-        # Each line begins and ends as a tag.
-        counts = [self.text.count(sign, *place) for sign in (b"<", b">", b"&")]
-        return counts == [n_lines, n_lines, 0]
+        ends = self.end[first : last + 1][self.kind[first : last + 1] == _ATTRIBUTE]
+        n_tags = last - first + 1 + len(ends)
+        counts = [self.text.count(sign, *place) for sign in (b"<", b">", b"&", _ANNOTATOR)]
+        return counts == [n_tags, n_tags, 0, 0] and bool((self.words[ends - _WORD] == _END).all())
 
     def boxes_of(self, start: int, stop: int) -> IndexArray:
         """Return the lines of the boxes of elements, which follow each other."""
@@ -131,7 +139,7 @@ def lines_of(text: bytes, begin: int) -> Lines:
         chosen = is_whole & (word == np.frombuffer(head, "<u8")[0])
         for place, sign in enumerate(rest, start=_WORD):
             chosen &= signs[starts + place] == sign
-        if rest != b" ":
+        if rest[-1:] == b">":
             chosen &= ends - starts == _WORD + len(rest)
         kind[chosen] = code
     first, last = _holders(kind)

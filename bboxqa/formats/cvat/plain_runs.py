@@ -47,7 +47,8 @@ class PlainRun:
     bbox: FloatArray
     """(N, 4) float64. x, y, width and height of all boxes."""
     columns: dict[str, list[bytes]]
-    """The other attributes of the boxes by name. Box i of a holder is 1 + 2 * i lines below it."""
+    """The other attributes of the boxes by name."""
+    lines: list[int]
     frames: list[int]
     """Of the boxes of tracks; empty for images."""
 
@@ -160,7 +161,7 @@ def _run_of(lines: Lines, start: int, stop: int, line: int) -> PlainRun | None:
         return None
     is_tracks = lines.is_tracks(start)
     try:
-        holders = _holders(lines, start, stop, line)
+        holders = _holders(lines, start, stop, rows, line)
         x, y, right, bottom = (lines.numbers(*columns.pop(side)) for side in _SIDES)
         texts = {name: lines.texts(*columns[name]) for name in columns.keys() & _WANTED}
         b"".join(texts.get("label", ())).decode()
@@ -170,13 +171,14 @@ def _run_of(lines: Lines, start: int, stop: int, line: int) -> PlainRun | None:
     bbox = np.stack([x, y, (right - x).round(6), (bottom - y).round(6)], 1)
     wrong = not (np.abs(bbox) < _FARTHEST).all() or min(frames, default=0) < 0
     wrong = wrong or len(frames) != (len(bbox) if is_tracks else 0)
-    return None if wrong else PlainRun(is_tracks, holders, bbox, texts, frames)
+    numbers = (rows - lines.first[start] + line).tolist()
+    return None if wrong else PlainRun(is_tracks, holders, bbox, texts, numbers, frames)
 
 
-def _holders(lines: Lines, start: int, stop: int, line: int) -> list[Holder]:
+def _holders(lines: Lines, start: int, stop: int, rows: IndexArray, line: int) -> list[Holder]:
     """Return images or tracks. Raises ValueError where a parser has to look at them."""
     first, last = lines.first[start:stop], lines.last[start:stop]
-    counts = ((last - first - 1) // 2).tolist()
+    counts = (np.searchsorted(rows, last) - np.searchsorted(rows, first)).tolist()
     numbers = (first - first[0] + line).tolist()
     begins, ends = (lines.begin[first] + len("  <image ")).tolist(), (lines.end[first] - 1).tolist()
     texts = [lines.text[begin:end] for begin, end in zip(begins, ends, strict=True)]

@@ -1,6 +1,6 @@
 """From runs of plain boxes of CVAT to columns."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import compress
 
@@ -9,7 +9,7 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray, IndexArray
 from bboxqa.formats.annotations.machine_marks import is_machine
 from bboxqa.formats.cvat.file_records import UNLABELLED, FileRecords
-from bboxqa.formats.cvat.plain_runs import Holder, PlainRun
+from bboxqa.formats.cvat.plain_runs import PlainRun
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.translated import Boxes
 
@@ -62,20 +62,19 @@ def add_run(records: FileRecords, run: PlainRun, add: Callable[[Boxes], None]) -
 
 
 def _of_images(records: FileRecords, run: PlainRun) -> _Rows:
-    image_ids, person, is_kept, own_ids = [], [], [], []
+    image_ids, person, is_kept = [], [], []
     for holder in run.holders:
         image = records.begin_image(holder.values, holder.line)
         is_kept.append(image is not None)
         image_ids.append(0 if image is None else image["id"])
         person.append(records.annotator())
-        own_ids += [f"line {line}" for line in _lines(holder)]
     counts = [holder.n_boxes for holder in run.holders]
     n = len(run.bbox)
     return _Rows(
         np.repeat(np.array(image_ids, np.int64), counts),
         person,
         np.repeat(np.array(is_kept, np.bool_), counts),
-        own_ids,
+        [f"line {line}" for line in run.lines],
         run.columns.get("label", [b""] * n),
         run.columns.get("source", [b""] * n),
     )
@@ -93,15 +92,10 @@ def _of_tracks(records: FileRecords, run: PlainRun) -> _Rows:
         frames = run.frames[begin : begin + n]
         records.begin_track(holder.values)
         kept = is_kept[begin : begin + n].tolist()
-        image_ids += records.ids_of_frames(frames, kept, _lines(holder))
+        image_ids += records.ids_of_frames(frames, kept, run.lines[begin : begin + n])
         person.append(records.annotator())
         track = holder.values.get("id", "")[:_LONGEST]
         own_ids += [f"track {track}, frame {frame}" for frame in frames]
         labels += [holder.values.get("label", "").encode()] * n
         sources += [holder.values.get("source", "").encode()] * n
     return _Rows(np.array(image_ids, np.int64), person, is_kept, own_ids, labels, sources)
-
-
-def _lines(holder: Holder) -> Sequence[int]:
-    """Return the lines of the boxes of an image or track."""
-    return range(holder.line + 1, holder.line + 1 + 2 * holder.n_boxes, 2)

@@ -91,7 +91,10 @@ def attribute(
     if annotator_key is not None:
         way = way or "annotator-key"
     if min_annotators > 1 and not any(len(file.columns.id) for file in files):
-        raise NothingToCompareError([f"{_listed(files)}: no annotations; nothing to measure"])
+        left_out = [note for file in files for note in file.notes if note.endswith("not compared")]
+        raise NothingToCompareError(
+            [f"{_listed(files)}: no annotations; nothing to measure"], "; ".join(left_out)
+        )
     found = []
     for candidate in WAYS if way is None else (way,):
         if candidate == "annotator-key":

@@ -71,9 +71,32 @@ def test_boxes_with_more_to_say_are_read_by_the_parser(tmp_path):
     rng = np.random.default_rng(3)
     turned = image("turned.jpg", random_box(rng, rotation="30.00"))
     said = image("said.jpg", box(inside='<attribute name="a">b</attribute>'))
-    parts = [*images(rng, 400), turned, said, image("a&amp;b.jpg", box()), *images(rng, 1)]
+    parts = [
+        *images(rng, 400),
+        turned,
+        said,
+        image("a&amp;b.jpg", box()),
+        *images(rng, 1),
+    ]
     n_fast, n_all = compared(tmp_path, document(head("ann"), *parts))
     assert 0 < n_fast < n_all
+
+
+def test_attributes_of_boxes_change_nothing(tmp_path):
+    rng = np.random.default_rng(9)
+    said = "".join(f'\n      <attribute name="a{n}">b c</attribute>' for n in range(2))
+    boxes = [random_box(rng, inside=said if n % 3 else "") for n in range(900)]
+    parts = [image(f"{n}.jpg", *boxes[3 * n : 3 * n + 3]) for n in range(300)]
+    n_fast, n_all = compared(tmp_path, document(head("ann"), *parts))
+    assert n_fast == n_all
+
+
+def test_an_attribute_that_names_the_annotator_is_kept(tmp_path):
+    rng = np.random.default_rng(10)
+    said = '\n      <attribute name="annotator">ann</attribute>'
+    parts = [image(f"{n}.jpg", random_box(rng, inside=said)) for n in range(200)]
+    n_fast, n_all = compared(tmp_path, document(head("ann"), *parts))
+    assert (n_fast, n_all) == (0, 200)
 
 
 def test_tracks_are_the_same_with_and_without_a_parser(tmp_path):
