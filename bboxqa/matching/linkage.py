@@ -14,9 +14,9 @@ from bboxqa.model.units import CandidatePairs
 
 # Bits of a word.
 _WORD = 64
-# A round that joins fewer of the units than one in so many takes longer than joining them singly.
+# If a round joins fewer than one unit in so many, joining one by one is faster.
 _FEW = 16
-# Links; more would take too much memory to be joined singly.
+# Most links that are joined one by one; more would take too much memory.
 _MOST_SINGLY = 1 << 19
 
 
@@ -155,7 +155,7 @@ def _linked(
 def _places(
     units: _Units, left: IntArray, right: IntArray, weight: IndexArray | IntArray
 ) -> IntArray:
-    """Return the place of each link by weight, then from the last that is drawn to the first."""
+    """Return the place of each link by weight; of equal ones, what ranks last comes first."""
     order = np.argsort(weight)
     ordered = weight[order]
     equal = ordered[1:] == ordered[:-1]

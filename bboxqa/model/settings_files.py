@@ -94,5 +94,5 @@ def read_toml(path: Path) -> dict[str, Any]:
     except RecursionError:
         raise ConfigError(f"{path}: is not TOML: lists or tables are nested too deeply") from None
     except ValueError as error:
-        # Python refuses to convert numbers of thousands of digits with an error of its own.
+        # A TOMLDecodeError, or a plain one for numbers with thousands of digits.
         raise ConfigError(f"{path}: is not TOML: {error}") from None

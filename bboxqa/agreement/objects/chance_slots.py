@@ -7,7 +7,7 @@ from bboxqa.core.arrays import IndexArray, frozen_arrays
 
 @frozen_arrays
 class ChanceSlots:
-    """Which image each annotator brings to the place of another: S rows, by place and annotator.
+    """Which image replaces another for each annotator: S rows, by place and annotator.
 
     The annotators of a place bring different images, and there are two of them at least.
     """
@@ -76,7 +76,7 @@ def chance_slots(
 
 
 def _with_different_images(slots: ChanceSlots, turn: IndexArray, n_images: int) -> ChanceSlots:
-    """Keep one of the annotators who bring one image to one place, and places of two or more."""
+    """Keep one annotator of those with the same image in a place, and places with two or more."""
     brought = slots.place * n_images + slots.source
     order = np.lexsort((turn, brought))
     slots = slots.take(order[np.diff(brought[order], prepend=-1) != 0])

@@ -90,7 +90,7 @@ def confusion_matrix(matched: MatchedUnits) -> Table:
 
 
 def _known(found: CellValues, n_values: int) -> IndexArray:
-    """Return the rows with other cells, of which at least one side drew something."""
+    """Return the rows that others were asked about, and where somebody drew something."""
     missing = n_values - 1
     empty = (found.own == missing) & (found.value == missing)
     return np.flatnonzero((found.n_others > 0) & ~empty)

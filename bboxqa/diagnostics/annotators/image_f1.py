@@ -8,7 +8,7 @@ from bboxqa.model.units import MatchedUnits
 
 @frozen_arrays
 class ImageF1:
-    """C images and annotators who were asked about them, as others were, too."""
+    """C pairs of an image and one of its annotators, of whom there are two or more."""
 
     image: IndexArray
     annotator: IndexArray

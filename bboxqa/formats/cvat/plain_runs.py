@@ -108,13 +108,13 @@ class PlainRuns:
         return sent
 
     def _at(self, text: bytes, line: int) -> bytes:
-        """Return text that begins in a line, with the ends of the lines that were taken out."""
+        """Return text of a line, after as many line ends as were taken out before it."""
         skipped = b"\n" * (line - self._line_of_parser)
         self._line_of_parser = line + text.count(b"\n")
         return skipped + text
 
     def _safe_end(self, text: bytes, begin: int) -> int:
-        """Return up to where text is passed on: what begins behind may be cut off."""
+        """Return where the last element begins, which may be cut off; the end if there is none."""
         if not self._is_plain:
             return len(text)
         end = max(text.rfind(b"<image ", begin), text.rfind(b"<track ", begin))

@@ -39,7 +39,7 @@ class Element:
 def elements_of(
     member: Member, progress: Steps | None = None, *, runs: bool = False
 ) -> Iterator[Element | PlainRun]:
-    """Yield images and tracks when they begin, and what is in them, or in the file, when it ends.
+    """Yield images and tracks when they begin, and other elements when they end.
 
     With `runs`, those with nothing but plain boxes are runs.
 
@@ -91,7 +91,7 @@ class _Reading:
         self._depth += 1
         if self._depth > _MOST_DEEP:
             raise DatasetError(
-                [f"{self._shown}:{element.line}: elements inside of each other, {_MOST_DEEP} deep"],
+                [f"{self._shown}:{element.line}: elements nested {_MOST_DEEP} deep"],
                 "CVAT writes no such files: export it again.",
             )
         if name in _OPEN:

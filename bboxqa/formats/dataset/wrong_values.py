@@ -44,7 +44,7 @@ def names_alike(files: Sequence[AnnotationFile]) -> Iterator[str]:
 
 def bad_boxes(ids: IndexArray, bbox: FloatArray) -> Iterator[str]:
     """Yield problems of boxes with negative sides, NaN, or too far away to be exact."""
-    # What is not right, rather than what is wrong: no comparison with NaN holds.
+    # Negated, since every comparison with NaN is false.
     wrong: BoolArray = ~((bbox[:, 2:] >= 0) & (bbox[:, 2:] <= _MAX_COORDINATE))
     far = ~(np.abs(bbox[:, :2]) <= _MAX_COORDINATE).all(1)
     for row, side in np.argwhere(wrong).tolist():

@@ -178,7 +178,7 @@ class Scanner:
         return place if ended else self._windows(name, place, None, section, sink)[0]
 
     def _rest(self, place: int) -> tuple[AnnotationColumns, Section, int]:
-        """Read plain records from the middle of a list on; for another process."""
+        """Read the plain records of the second half of a list, in a second process."""
         section, builder = Section(), AnnotationsBuilder()
         while cut := next_cut(self._text, place):
             records = decoded_entirely(self._text[place : cut.start() + 1])

@@ -204,7 +204,7 @@ def _folder_of(source: Source) -> Path | None:
 
 
 def _with_pixels(scene: Scene, images: Folders, beside: Path | None) -> tuple[Scene, list[str]]:
-    """Return a scene with the pixels of its image, and why it has none, or others than expected."""
+    """Return a scene with its pixels, and a note if they are missing or of another size."""
     if images is None:
         return scene, []
     folders = [Path(each) for each in as_paths(images)]

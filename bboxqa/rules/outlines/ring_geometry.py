@@ -131,12 +131,12 @@ def _bounds_inside(document: Document, wrong: IndexArray, settings: ValidateSett
 
 
 def _lost_places(bbox: FloatArray) -> str:
-    """Return in words how many boxes are those of centres in the corner; "" if these are few."""
+    """Return in words how many boxes lost their place; "" if these are few."""
     halves = (np.abs(bbox[:, :2] - bbox[:, 2:] / 2) <= _HALF_PX).all(axis=1)
     if halves.mean() < _MANY:
         return ""
     n_halves = int(halves.sum())
-    return f" (x and y of {n_halves:,} are half of width and height, as of centres at the corner)"
+    return f" ({n_halves:,} have an x and y of half their width and height: their place is lost)"
 
 
 def _not_bounds(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
