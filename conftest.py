@@ -1,5 +1,6 @@
-"""Doctests are looked for only in modules that have some."""
+"""How tests are collected: doctests only from modules that have some, and without delay."""
 
+import gc
 from collections.abc import Generator
 from pathlib import Path
 
@@ -16,3 +17,14 @@ def pytest_collect_file(
     if file_path.suffix != ".py" or b">>>" in file_path.read_bytes():
         return found
     return [each for each in found if not isinstance(each, DoctestModule)]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keep the garbage collector from visiting all collected tests again and again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
