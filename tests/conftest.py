@@ -19,7 +19,7 @@ settings.register_profile(
     deadline=None,
     derandomize=not FUZZ,
     database=None,
-    max_examples=1000 if FUZZ else 50,
+    max_examples=1000 if FUZZ else 25,
 )
 settings.load_profile("bboxqa")
 

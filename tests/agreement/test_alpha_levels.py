@@ -92,7 +92,6 @@ def test_too_many_different_values(level, asked):
     assert alpha(fewer, level, numbers[1:]).value == 1
 
 
-@settings(max_examples=80)
 @given(tables(), levels)
 def test_by_definition(values, level):
     estimator = found(values, level)
@@ -114,7 +113,6 @@ def test_by_definition(values, level):
         assert estimator.value <= 1
 
 
-@settings(max_examples=50)
 @given(tables(), levels, st.integers(0, 2**32))
 def test_weights_of_units_repeat_them(values, level, seed):
     weight = np.random.default_rng(seed).integers(1, 4, values.shape[1])
@@ -125,7 +123,6 @@ def test_weights_of_units_repeat_them(values, level, seed):
     assert jackknife(weighted) == pytest.approx(jackknife(repeated), nan_ok=True)
 
 
-@settings(max_examples=50)
 @given(tables(), levels, st.integers(0, K - 1), st.integers(0, 7))
 def test_one_more_unit_with_one_rating_changes_nothing(values, level, value, place):
     single = np.full((len(values), 1), -1)
@@ -153,13 +150,11 @@ def test_a_value_that_is_never_compared_changes_nothing_however_far_it_is(level,
     assert more.value == pytest.approx(expected, rel=1e-5)
 
 
-@settings(max_examples=40)
 @given(tables(), st.permutations(range(K)))
 def test_relabelling_changes_no_nominal_alpha(values, names):
     equal(found(np.array([*names, -1])[values], "nominal"), found(values, "nominal"))
 
 
-@settings(max_examples=40)
 @given(tables(), st.sampled_from([np.exp, np.cbrt, lambda x: x**3 - 50]))
 def test_monotone_maps_change_no_ordinal_alpha(values, change):
     equal(found(values, "ordinal", change(NUMBERS)), found(values, "ordinal"))
@@ -167,7 +162,6 @@ def test_monotone_maps_change_no_ordinal_alpha(values, change):
     equal(alpha(counts, "ordinal"), found(values, "ordinal"))
 
 
-@settings(max_examples=40)
 @given(tables(), st.sampled_from([0.001, 3.0, 1e4]), st.sampled_from([-5.0, 0.0, 1e4]))
 def test_affine_maps_change_no_interval_alpha(values, factor, shift):
     before, after = found(values, "interval"), found(values, "interval", NUMBERS * factor + shift)
@@ -179,13 +173,11 @@ def test_affine_maps_change_no_interval_alpha(values, factor, shift):
     assert after.status == before.status
 
 
-@settings(max_examples=40)
 @given(tables(), st.sampled_from([1e-6, 3.0, 1e9]))
 def test_scaling_changes_no_ratio_alpha(values, factor):
     equal(found(values, "ratio", NUMBERS * factor), found(values, "ratio"))
 
 
-@settings(max_examples=40)
 @given(tables(), levels, st.randoms())
 def test_order_of_units_and_annotators_changes_nothing(values, level, random):
     rows, columns = list(range(len(values))), list(range(values.shape[1]))
@@ -194,7 +186,6 @@ def test_order_of_units_and_annotators_changes_nothing(values, level, random):
     equal(found(values[rows][:, columns], level), found(values, level))
 
 
-@settings(max_examples=50)
 @given(tables(missing=False))
 def test_identity_with_fleiss_on_complete_data(values):
     counts = unit_counts(reliability(values))
@@ -203,7 +194,6 @@ def test_identity_with_fleiss_on_complete_data(values):
     assert found(values, "nominal").value == pytest.approx(expected, nan_ok=True)
 
 
-@settings(max_examples=50)
 @given(tables(missing=False))
 def test_interval_alpha_is_quadratic_weighted_fleiss_on_complete_data(values):
     counts = unit_counts(reliability(values))
@@ -213,7 +203,6 @@ def test_interval_alpha_is_quadratic_weighted_fleiss_on_complete_data(values):
     assert found(values, "interval").value == pytest.approx(expected, nan_ok=True)
 
 
-@settings(max_examples=50)
 @given(tables(units=(2, 7)), levels, st.integers(1, 6))
 def test_shards_side_by_side_evaluate_to_the_whole(values, level, cut):
     """Ordinal ranks among them: they are taken after merging."""
@@ -228,7 +217,6 @@ def test_shards_side_by_side_evaluate_to_the_whole(values, level, cut):
         assert whole.evaluate(half)[0] == pytest.approx(alone, rel=1e-9, abs=1e-9, nan_ok=True)
 
 
-@settings(max_examples=50)
 @given(tables(units=(2, 7)), levels)
 def test_units_of_one_cluster_are_left_out_together(values, level):
     group = np.arange(values.shape[1]) // 2
@@ -257,7 +245,6 @@ def test_ratio_looks_at_distances_in_chunks(monkeypatch):
     assert np.array_equal(distances.mean_to(share), expected)
 
 
-@settings(max_examples=50)
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=6))
 def test_midranks_are_mean_ranks(marginal):
     everything = np.repeat(np.arange(len(marginal)), marginal)

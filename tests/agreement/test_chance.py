@@ -8,7 +8,7 @@ from typing import get_args
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from support import brute_statistics as brute
 from support.ratings import at_total, reliability, tables, units_of
@@ -69,7 +69,6 @@ def check(estimator, observed, expected):
     assert estimator.status == "ok"
 
 
-@settings(max_examples=80)
 @given(tables(), kinds, weightings)
 def test_by_definition(values, kind, name):
     units, weights = units_of(values), WEIGHTS[name]
@@ -78,7 +77,6 @@ def test_by_definition(values, kind, name):
     check(estimated(kind, values, matrix(name)), observed, expected)
 
 
-@settings(max_examples=80)
 @given(tables())
 def test_fleiss_of_each_value_by_definition(values):
     expected = [brute.fleiss_of_value(units_of(values), value) for value in range(K)]
@@ -87,7 +85,6 @@ def test_fleiss_of_each_value_by_definition(values):
     assert found.kappa == pytest.approx(expected, nan_ok=True)
 
 
-@settings(max_examples=40)
 @given(tables(), st.integers(0, 2**32))
 def test_weights_of_units_repeat_them_for_each_value(values, seed):
     weight = np.random.default_rng(seed).integers(0, 4, values.shape[1])
@@ -96,7 +93,6 @@ def test_weights_of_units_repeat_them_for_each_value(values, seed):
     assert weighted.kappa == pytest.approx(repeated.kappa, nan_ok=True)
 
 
-@settings(max_examples=50)
 @given(tables(annotators=(2, 4), units=(3, 9)), st.integers(0, 2**32), st.booleans())
 def test_error_of_each_value_is_that_of_the_value_against_the_rest(values, seed, weighted):
     """With two values there is one kappa, of which the overall formula holds."""
@@ -110,14 +106,16 @@ def test_error_of_each_value_is_that_of_the_value_against_the_rest(values, seed,
         data = reliability(against, 2, group=group, weight=weight)
         expected = chance_corrected(unit_counts(data), "fleiss")
         assert found.kappa[value] == pytest.approx(expected.value, nan_ok=True)
-        if expected.value < 1 - 1e-9:
+        if expected.standard_error < 1e-7 and expected.value < 1 - 1e-9:
+            # Nothing varies, but for rounding: there is no error, or next to none.
+            assert not found.standard_error[value] > 1e-7
+        elif expected.value < 1 - 1e-9:
             error = pytest.approx(expected.standard_error, abs=1e-7, nan_ok=True)
             assert found.standard_error[value] == error
         else:
             assert np.isnan([found.standard_error[value], *found.interval[value]]).all()
 
 
-@settings(max_examples=40)
 @given(tables(annotators=(3, 3), missing=False))
 def test_fleiss_is_the_mean_of_its_values_on_complete_data(values):
     """Weighted by what chance makes of each value (Fleiss 1971, p. 381)."""
@@ -139,7 +137,6 @@ def test_fleiss_of_each_diagnosis():
     assert found.kappa.round(3).tolist() == [0.245, 0.245, 0.52, 0.471, 0.566]
 
 
-@settings(max_examples=80)
 @given(tables(), weightings)
 def test_conger_is_the_mean_over_pairs_of_annotators(values, name):
     weights = WEIGHTS[name]
@@ -155,7 +152,6 @@ def test_conger_is_the_mean_over_pairs_of_annotators(values, name):
     check(estimated("conger", values, matrix(name)), observed, expected)
 
 
-@settings(max_examples=50)
 @given(tables(units=(3, 8), missing=False), st.sampled_from([*EXPECTATIONS, "conger"]), weightings)
 def test_error_is_that_of_small_changes(values, kind, name):
     """On complete data the linearised error is the slope along the weight of each unit."""
@@ -171,7 +167,6 @@ def test_error_is_that_of_small_changes(values, kind, name):
     assert found.standard_error == pytest.approx(expected, rel=1e-4, abs=1e-6)
 
 
-@settings(max_examples=50)
 @given(tables(), st.sampled_from([*EXPECTATIONS, "conger"]), weightings, st.integers(0, 2**32))
 def test_weights_of_units_repeat_them(values, kind, name, seed):
     weight = np.random.default_rng(seed).integers(1, 4, values.shape[1])
@@ -184,7 +179,6 @@ def test_weights_of_units_repeat_them(values, kind, name, seed):
     assert weighted.status == repeated.status
 
 
-@settings(max_examples=50)
 @given(tables(), st.sampled_from([*EXPECTATIONS, "conger"]))
 def test_without_a_cluster_is_that_of_the_rest(values, kind):
     group = np.arange(values.shape[1]) // 2
@@ -197,7 +191,6 @@ def test_without_a_cluster_is_that_of_the_rest(values, kind):
     assert jackknife(found) == pytest.approx(without, nan_ok=True)
 
 
-@settings(max_examples=40)
 @given(tables(), st.sampled_from([*EXPECTATIONS, "conger"]), st.permutations(range(K)))
 def test_relabelling_and_reordering_change_nothing(values, kind, names):
     before = estimated(kind, values)
@@ -207,7 +200,6 @@ def test_relabelling_and_reordering_change_nothing(values, kind, names):
         assert after.standard_error == pytest.approx(before.standard_error, abs=1e-9, nan_ok=True)
 
 
-@settings(max_examples=40)
 @given(tables(units=(2, 6)))
 def test_percent_agreement_is_a_share_and_chance_only_lowers_it(values):
     percent = estimated("none", values)

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from support.ratings import (
     at_total,
@@ -49,7 +49,6 @@ def measured(values, n_options, **more):
     return pairs.table, mean_of_pairs(pairs, nothing=NO_CHANCE)
 
 
-@settings(max_examples=60)
 @given(tables(), st.integers(0, 2**32))
 def test_by_hand(values, seed):
     n_options = options_of(values, seed)
@@ -81,7 +80,6 @@ def test_by_hand(values, seed):
         assert at_total(mean) == pytest.approx(mean.value)
 
 
-@settings(max_examples=40)
 @given(tables(), st.permutations(range(1, K)), st.integers(0, 2**32))
 def test_names_of_objects_do_not_matter_but_none_does(values, names, seed):
     n_options = options_of(values, seed)
@@ -91,7 +89,6 @@ def test_names_of_objects_do_not_matter_but_none_does(values, names, seed):
     assert after[1].value == pytest.approx(before[1].value, nan_ok=True)
 
 
-@settings(max_examples=40)
 @given(tables(), st.integers(0, 2**32))
 def test_weights_of_units_repeat_them(values, seed):
     weight = np.random.default_rng(seed).integers(1, 4, values.shape[1])
@@ -108,7 +105,6 @@ def test_weights_of_units_repeat_them(values, seed):
     assert without_clusters(weighted[1]) == expected
 
 
-@settings(max_examples=40)
 @given(tables(units=(2, 6)), st.integers(0, 2**32))
 def test_without_a_unit_is_that_of_the_rest(values, seed):
     n_options = options_of(values, seed)
@@ -124,7 +120,6 @@ def test_without_a_unit_is_that_of_the_rest(values, seed):
         assert mean.standard_error == error
 
 
-@settings(max_examples=50)
 @given(tables(annotators=(2, 4), units=(6, 9)), st.integers(0, 2**32))
 def test_without_clusters_of_several_units(values, seed):
     rng = np.random.default_rng(seed)

@@ -4,7 +4,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.ratings import reliability, tables
 
@@ -34,13 +34,11 @@ def check(codes, n_values=K):
         assert getattr(table, name) == pytest.approx(getattr(pairs, name))
 
 
-@settings(max_examples=80)
 @given(tables(annotators=(2, 5), units=(1, 12)), st.sampled_from(DTYPES))
 def test_any_table(values, dtype):
     check(values.astype(dtype))
 
 
-@settings(max_examples=50)
 @given(
     tables(units=(1, 12), missing=False),
     st.sampled_from([np.uint8, np.uint16, np.uint32, np.uint64]),

@@ -5,7 +5,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from support import brute_statistics as brute
 from support.ratings import (
@@ -76,7 +76,6 @@ def pairs_of(rows):
     return found
 
 
-@settings(max_examples=80)
 @given(answers_given, weightings)
 def test_every_pair_by_its_cross_table(rows, name):
     table = cohen_pairs(data_of(rows), 3, matrix(name)).table
@@ -90,7 +89,6 @@ def test_every_pair_by_its_cross_table(rows, name):
         assert table.kappa[place] == pytest.approx(float(kappa))
 
 
-@settings(max_examples=80)
 @given(answers_given, weightings, st.booleans())
 def test_means_over_pairs(rows, name, by_shared):
     found = mean_of(data_of(rows), 3, matrix(name), by_shared)
@@ -137,7 +135,6 @@ def test_every_answer_pairs_with_each_of_the_others():
     assert len(cohen_pairs(data_of(rows[:2]), 3).table) == 0
 
 
-@settings(max_examples=40)
 @given(tables(), weightings)
 def test_order_of_annotators_only_turns_the_table(values, name):
     weights = matrix(name)
@@ -154,7 +151,6 @@ def test_order_of_annotators_only_turns_the_table(values, name):
         assert after[a, b] == pytest.approx(kappa)
 
 
-@settings(max_examples=40)
 @given(tables(), st.permutations(range(K)))
 def test_relabelling_changes_nothing(values, names):
     before = cohen_pairs(reliability(values), len(values)).table
@@ -163,7 +159,6 @@ def test_relabelling_changes_nothing(values, names):
     assert after.kappa == pytest.approx(before.kappa)
 
 
-@settings(max_examples=40)
 @given(tables(), weightings, st.booleans(), st.integers(0, 2**32))
 def test_weights_of_units_repeat_them(values, name, by_shared, seed):
     weight = np.random.default_rng(seed).integers(1, 4, values.shape[1])
@@ -186,7 +181,6 @@ def test_weights_of_units_repeat_them(values, name, by_shared, seed):
         assert both[0].standard_error == expected
 
 
-@settings(max_examples=40)
 @given(tables(annotators=(2, 3), units=(2, 6)), weightings, st.booleans())
 def test_without_a_cluster_is_that_of_the_rest(values, name, by_shared):
     def measured(part):
@@ -233,7 +227,6 @@ def answers_in_clusters(rows, seed, *, weighted):
     )
 
 
-@settings(max_examples=80)
 @given(clustered, st.integers(0, 2**32), weightings, st.booleans(), st.booleans())
 def test_without_clusters_of_many_answers(rows, seed, name, by_shared, weighted):
     data, weights = answers_in_clusters(rows, seed, weighted=weighted), matrix(name)
@@ -266,7 +259,6 @@ def test_a_pair_in_one_cluster_only_is_gone_without_it():
     assert np.isnan([*alone.without, alone.standard_error]).all()
 
 
-@settings(max_examples=40)
 @given(tables(annotators=(3, 4), units=(3, 8)), weightings, st.booleans())
 def test_error_of_several_pairs_is_that_of_the_jackknife(values, name, by_shared):
     data, weights = reliability(values), matrix(name)
@@ -276,7 +268,6 @@ def test_error_of_several_pairs_is_that_of_the_jackknife(values, name, by_shared
     assert found.standard_error == pytest.approx(error, rel=1e-9, abs=1e-9, nan_ok=True)
 
 
-@settings(max_examples=40)
 @given(tables(annotators=(2, 2), units=(4, 8)), weightings, st.booleans())
 def test_error_is_that_of_small_changes(values, name, by_shared):
     pairs = cohen_pairs(reliability(values), len(values), matrix(name))
@@ -324,7 +315,6 @@ def test_many_answers_in_several_chunks(monkeypatch):
     same_pairs(cohen_pairs(data, 5), expected)
 
 
-@settings(max_examples=50)
 @given(tables(annotators=(2, 5), units=(2, 9)), weightings, st.permutations(range(9)))
 def test_counted_cells_are_the_same_as_answers(values, name, order):
     group = [place for place in order if place < values.shape[1]]
@@ -358,7 +348,6 @@ def test_groups_without_units_change_nothing():
     same_pairs(cohen_pairs(replace(data, n_groups=6), 3), cohen_pairs(data, 3))
 
 
-@settings(max_examples=40)
 @given(tables(annotators=(3, 4), units=(3, 8)), weightings, st.booleans())
 def test_error_of_each_pair_is_that_of_the_two_alone(values, name, clustered):
     data = reliability(values, group=np.arange(values.shape[1]) // (2 if clustered else 1))

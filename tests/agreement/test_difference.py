@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from support.ratings import jackknife_of, reliability, tables
 
 from bboxqa import stats
@@ -30,7 +30,6 @@ def noisy(seed, share, truth):
 TRUTH = np.random.default_rng(0).integers(0, 4, 80)
 
 
-@settings(max_examples=40)
 @given(tables(units=(3, 6)), tables(units=(3, 6)))
 def test_both_see_the_same_draws(ours, theirs):
     first, second = estimated(ours), estimated(theirs)

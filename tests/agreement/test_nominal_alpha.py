@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support import brute
 from support.reference import WORKED
@@ -83,7 +83,6 @@ def test_matrices_of_the_images(name):
     assert alpha.value == pytest.approx(image["alpha"], abs=5e-5)
 
 
-@settings(max_examples=80)
 @given(tables(), modes)
 def test_pooled_alpha_by_definition(table, missing):
     alpha = pooled_alpha(coincidences(one_image(from_table(*table, K)), missing))
@@ -100,7 +99,6 @@ def test_pooled_alpha_by_definition(table, missing):
         assert alpha.status == OK
 
 
-@settings(max_examples=50)
 @given(tables(), modes)
 def test_matrix_and_marginals_by_definition(table, missing):
     data = from_table(*table, K)
@@ -119,7 +117,6 @@ def test_matrix_and_marginals_by_definition(table, missing):
     assert diagonal[values] == pytest.approx(np.diag(matrix))
 
 
-@settings(max_examples=50)
 @given(tables(), modes, st.integers(0, 2**32))
 def test_alpha_of_each_group_is_that_of_the_group_alone(table, missing, seed):
     values, asked = table
@@ -133,7 +130,6 @@ def test_alpha_of_each_group_is_that_of_the_group_alone(table, missing, seed):
         same(found[number], 1 if expected is None and units else expected)
 
 
-@settings(max_examples=50)
 @given(tables(), modes)
 def test_alpha_of_a_category_is_that_of_the_table_of_yes_and_no(table, missing):
     found, marginal = alpha_per_category(coincidences(from_table(*table, K), missing))
@@ -143,7 +139,6 @@ def test_alpha_of_a_category_is_that_of_the_table_of_yes_and_no(table, missing):
         assert marginal[place] == sum(unit.count(value) for unit in units)
 
 
-@settings(max_examples=50)
 @given(tables(), modes)
 def test_alpha_of_a_pair_is_that_of_the_two_alone(table, missing):
     values, asked = table
@@ -180,7 +175,6 @@ def test_many_cells_in_several_chunks(monkeypatch):
         assert np.array_equal(found, whole)
 
 
-@settings(max_examples=50)
 @given(tables(), modes, st.integers(0, 8))
 def test_coincidences_of_shards_add_to_the_whole(table, missing, cut):
     whole = coincidences(from_table(*table, K), missing)
@@ -204,7 +198,6 @@ def test_coincidences_of_shards_add_to_the_whole(table, missing, cut):
          else pooled_alpha(whole).value)  # fmt: skip
 
 
-@settings(max_examples=50)
 @given(tables(), modes, st.permutations(range(K)))
 def test_relabelling_and_reordering_change_nothing(table, missing, names):
     values, asked = table

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support import brute
 from support.ratings import reliability
@@ -65,7 +65,6 @@ def equal(a, b, tolerance=0.0):
         assert a.categories[value] == pytest.approx(interval, abs=tolerance, rel=0, nan_ok=True)
 
 
-@settings(max_examples=40)
 @given(st.lists(st.floats(-1, 1), min_size=1, max_size=60), st.sampled_from([0.5, 0.9, 0.95, 0.99]))
 def test_percentiles_are_those_of_numpy(values, level):
     expected = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
@@ -202,7 +201,6 @@ def test_sparse_tables_give_the_same(monkeypatch):
         equal(sparse, expected, tolerance=1e-12)
 
 
-@settings(max_examples=40)
 @given(st.integers(0, 1000), st.integers(1, 8))
 def test_standard_error_of_images_is_that_of_their_units(seed, n_images):
     """The influence of units, added up by image as the formula says, one unit at a time."""

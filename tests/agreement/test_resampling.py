@@ -4,7 +4,7 @@ from importlib import import_module
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import ndtr, ndtri
 from support.ratings import reliability, replicates_of, tables, without_clusters
@@ -56,7 +56,6 @@ def mean_of(values):
     )  # fmt: skip
 
 
-@settings(max_examples=50)
 @given(tables(annotators=(3, 3), units=(4, 8), missing=False), st.sampled_from(NAMES))
 def test_replicates_are_coefficients_of_what_was_drawn(values, name):
     found, values = resampled(name, values)
@@ -70,7 +69,6 @@ def test_replicates_are_coefficients_of_what_was_drawn(values, name):
         assert replicate == pytest.approx(again, rel=1e-9, abs=1e-9, nan_ok=True)
 
 
-@settings(max_examples=40)
 @given(
     tables(annotators=(2, 3), units=(4, 8), missing=False),
     st.sampled_from(NAMES),
@@ -94,7 +92,6 @@ def test_clusters_are_drawn_whole(values, name, seed):
         assert replicate == pytest.approx(again, rel=1e-9, abs=1e-9, nan_ok=True)
 
 
-@settings(max_examples=40)
 @given(tables(annotators=(2, 3), units=(2, 6)), st.integers(0, 2**32))
 def test_weights_of_units_repeat_them_for_cronbach(values, seed):
     weight = np.random.default_rng(seed).integers(1, 4, values.shape[1])
@@ -175,7 +172,6 @@ def test_fewer_clusters_spread_wider():
     assert few / many == pytest.approx(2, rel=0.1)
 
 
-@settings(max_examples=40)
 @given(
     tables(annotators=(2, 3), units=(4, 8)),
     st.lists(st.sampled_from(NAMES), min_size=1, max_size=5, unique=True),
@@ -238,7 +234,6 @@ def test_no_replicates():
     assert np.isnan(percentile_interval(np.zeros((2, 0)))).all()
 
 
-@settings(max_examples=40)
 @given(
     st.lists(st.floats(-1, 1, allow_subnormal=False), min_size=1, max_size=40),
     st.sampled_from([0.5, 0.9, 0.95]),
@@ -260,7 +255,6 @@ def test_undefined_replicates_are_left_out_if_few():
     assert np.isnan(bca_interval(50, many, np.arange(3.0))).all()
 
 
-@settings(max_examples=40)
 @given(st.integers(0, 2**32), st.integers(5, 12))
 def test_bca_by_its_formula(seed, n):
     values = np.random.default_rng(seed).exponential(size=n)

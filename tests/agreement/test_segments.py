@@ -6,7 +6,7 @@ from itertools import combinations, permutations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from support import brute
 
@@ -165,7 +165,6 @@ def points_by_definition(world, tiers, rule, resolution, support):
     return points
 
 
-@settings(max_examples=80)
 @given(worlds(), st.sampled_from([None, "s", "t"]), st.sampled_from(RULES), st.integers(1, 9),
        st.sampled_from(["all", "marked"]))  # fmt: skip
 def test_every_point_by_definition(world, tier, rule, resolution, support):
@@ -207,7 +206,6 @@ def test_every_point_by_definition(world, tier, rule, resolution, support):
         assert share.clusters.tolist() == sorted(compared)
 
 
-@settings(max_examples=50)
 @given(worlds())
 def test_overlaps_by_definition(world):
     rows, durations, asked = world
@@ -223,7 +221,6 @@ def test_overlaps_by_definition(world):
     assert len(later) == len(expected)
 
 
-@settings(max_examples=50)
 @given(worlds(), st.sampled_from(RULES))
 def test_pieces_do_not_overlap_and_cover_the_same_time(world, rule):
     rows = sorted(world[0], key=lambda row: (row[1], row[3]))
@@ -243,7 +240,6 @@ def _quads(annotator, start, end):
     return zip(annotator.tolist(), range(len(start)), start.tolist(), end.tolist(), strict=True)
 
 
-@settings(max_examples=50)
 @given(worlds())
 def test_alpha_and_pairs_over_time(world):
     rows, durations, asked = world
@@ -383,7 +379,6 @@ def cronbach_by_definition(table):
     return k / (k - 1) * (1 - table.var(axis=0, ddof=1).sum() / table.sum(axis=1).var(ddof=1))
 
 
-@settings(max_examples=50)
 @given(worlds())
 def test_cronbach_without_expanding(world):
     rows, durations, _ = world
@@ -400,7 +395,6 @@ def test_cronbach_without_expanding(world):
         assert found.value == pytest.approx(cronbach_by_definition(table))
 
 
-@settings(max_examples=40)
 @given(worlds())
 def test_cronbach_without_each_recording(world):
     rows, durations, _ = world

@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.datasets import two_annotators, write
 
@@ -81,7 +81,6 @@ def test_the_root_may_be_a_part_itself(tmp_path):
     assert shown(discover(tmp_path / "train")) == {".": ["annotations/x.json"]}
 
 
-@settings(max_examples=30)
 @given(
     st.sets(
         st.lists(st.sampled_from(["a", "b", "annotations", "TRAIN", "images"]), max_size=4).map(

@@ -9,7 +9,7 @@ from errno import ENOSPC
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from PIL import Image
 from support.datasets import annotation, document, image, two_annotators, write
@@ -79,7 +79,6 @@ class TestFolder:
     def test_names(self, project, folder):
         assert folder_of(OUT, project) == OUT / "projects" / folder
 
-    @settings(max_examples=50)
     @given(NAMES.filter(lambda name: name != ".."))
     @example("x" * 5000)
     @example("%2E" * 100)
@@ -90,7 +89,6 @@ class TestFolder:
         assert "\0" not in folder.name
         assert len(os.fsencode(folder.name)) <= 255
 
-    @settings(max_examples=50)
     @given(NAMES, NAMES)
     @example(".", "%2E")
     @example("..", "%2E%2E")

@@ -81,7 +81,6 @@ def test_kmeans_is_the_best_of_all_groupings(table, data):
 
 
 @methods
-@settings(max_examples=25)
 @given(table=tables(), data=st.data())
 def test_labels_inertia_and_silhouette(method, table, data):
     k = data.draw(st.integers(1, len(np.unique(table, axis=0))))
@@ -99,7 +98,6 @@ def test_labels_inertia_and_silhouette(method, table, data):
 
 
 @methods
-@settings(max_examples=25)
 @given(seed=st.integers(0, 2**32), k=st.integers(1, 6))
 def test_order_of_annotators_and_scale_change_nothing(method, seed, k):
     rng = np.random.default_rng(seed)

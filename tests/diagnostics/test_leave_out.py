@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support import brute
 from support import brute_statistics as definition
@@ -33,7 +33,6 @@ def counted_again(units, level, numbers=NUMBERS):
     return found and found[0]
 
 
-@settings(max_examples=80)
 @given(tables(units=(1, 8)), levels)
 def test_without_a_unit(values, level):
     units = units_of(values)
@@ -42,7 +41,6 @@ def test_without_a_unit(values, level):
     same(alpha_without_units(unit_counts(reliability(values)), LEVELS[level], NUMBERS), expected)
 
 
-@settings(max_examples=80)
 @given(tables(annotators=(2, 5), units=(1, 8)), levels)
 def test_without_an_annotator(values, level):
     rest = [units_of(np.delete(values, row, axis=0)) for row in range(len(values))]
@@ -76,7 +74,6 @@ def without_value(units, value, level, numbers=NUMBERS):
     return 1 - (n - 1) * unlike / chance if chance and n > 1 else None
 
 
-@settings(max_examples=80)
 @given(tables(annotators=(2, 5), units=(1, 8)), levels)
 def test_without_a_value(values, level):
     units = units_of(values)
@@ -134,7 +131,6 @@ def test_interval_data_far_from_zero(shift):
     assert far == pytest.approx(near, rel=1e-12)
 
 
-@settings(max_examples=50)
 @given(tables(units=(1, 8)), st.integers(0, 2**32))
 def test_ranks_without_a_unit_whatever_they_take(values, seed):
     """The short sums, and what is done for very many values."""
@@ -178,7 +174,6 @@ def test_texts_have_no_distance(level):
         )
 
 
-@settings(max_examples=40)
 @given(tables(), st.integers(0, 2**32))
 def test_weights_of_units_repeat_them(values, seed):
     weight = np.random.default_rng(seed).integers(1, 4, values.shape[1])

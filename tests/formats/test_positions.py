@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bboxqa.core.json_values import pointer_to
@@ -30,7 +30,6 @@ def pointers(value, parts=()):
             yield from pointers(inner, (*parts, place))
 
 
-@settings(max_examples=40)
 @given(
     st.lists(VALUES, max_size=8), st.lists(VALUES, max_size=3), VALUES,
     st.sampled_from([None, 0, 3]), st.booleans(),

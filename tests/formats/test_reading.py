@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.datasets import annotation, document, image, two_annotators, write
 from support.masks import decode, encode
@@ -487,7 +487,6 @@ def test_progress_grows_up_to_the_size_of_the_file(tmp_path, monkeypatch):
     assert 0 < done[-1] <= told[-1][2] == path.stat().st_size
 
 
-@settings(max_examples=30)
 @given(st.randoms(use_true_random=False))
 def test_order_of_records_changes_nothing(tmp_path_factory, random):
     folder = tmp_path_factory.mktemp("order")

@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bboxqa.core import parallel
@@ -136,7 +136,6 @@ def test_a_blank_before_one_colon_hides_no_repeated_key(blank, monkeypatch):
     assert repeated == [("/annotations/1", "x")]
 
 
-@settings(max_examples=40)
 @given(st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=4),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner),

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.brute import box_iou
 from support.reference import WORKED
@@ -35,7 +35,6 @@ def test_iou_is_the_exact_fraction(left, right):
 
 
 @pytest.mark.parametrize("similarity", SIMILARITIES)
-@settings(max_examples=50)
 @given(boxes)
 def test_symmetric_bounded_and_one_for_itself(similarity, these):
     those = these[::-1]

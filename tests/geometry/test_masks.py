@@ -4,7 +4,7 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pycocotools import mask as coco
 from support.datasets import segmentations
@@ -66,14 +66,12 @@ def test_no_counts():
     assert decode_counts(b"").tolist() == []
 
 
-@settings(max_examples=80)
 @given(st.binary(max_size=40))
 def test_any_bytes_are_decoded_or_refused(text):
     with suppress(ValueError):
         assert (decode_counts(text) >= 0).all()
 
 
-@settings(max_examples=80)
 @given(st.lists(st.integers(48, 111), max_size=40).map(bytes))
 def test_any_characters_of_the_alphabet_are_decoded_or_refused(text):
     with suppress(ValueError):

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import shapely
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.brute import fine_iou
 from support.datasets import segmentations
@@ -110,7 +110,6 @@ def test_against_fine_rasterising(name):
     assert found == pytest.approx(expected, abs=0.03)
 
 
-@settings(max_examples=40)
 @given(st.integers(0, 2**32), st.integers(3, 40), st.integers(3, 40), st.booleans())
 def test_random_stars_are_as_shapely_says(seed, n, m, grid):
     rng = np.random.default_rng(seed)
@@ -118,7 +117,6 @@ def test_random_stars_are_as_shapely_says(seed, n, m, grid):
     assert ious(rings, [(0, 1)])[0] == pytest.approx(shapely_iou(*rings), abs=1e-6)
 
 
-@settings(max_examples=40)
 @given(
     st.lists(
         st.lists(

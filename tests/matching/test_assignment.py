@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import coo_array, csgraph
 from support.brute import best_matchings
@@ -34,25 +34,21 @@ def check_optimum(pairs, weights):
     assert sum(weights[place] for place in chosen) == best
 
 
-@settings(max_examples=80)
 @given(graphs())
 def test_total_weight_is_the_largest(graph):
     check_optimum(*graph)
 
 
-@settings(max_examples=40)
 @given(graphs(most_weight=1))
 def test_all_tied(graph):
     check_optimum(*graph)
 
 
-@settings(max_examples=40)
 @given(graphs(most_weight=2**42))
 def test_weights_as_large_as_those_in_use(graph):
     check_optimum(*graph)
 
 
-@settings(max_examples=50)
 @given(graphs())
 def test_the_sparse_solver_gives_the_same_total(graph):
     pairs, weights = graph
@@ -77,7 +73,6 @@ def test_a_large_tangled_component(dense, monkeypatch):
     assert len(np.unique(pairs[chosen, 0])) == len(np.unique(pairs[chosen, 1])) == len(chosen)
 
 
-@settings(max_examples=80)
 @given(graphs(), st.sampled_from([1, 3, 100]))
 def test_tables_and_blocks_give_the_same_as_lists(graph, step):
     pairs, weights = graph

@@ -86,7 +86,6 @@ def check_units(data, units):
         assert len(set(columns.image[nodes].tolist())) == 1
 
 
-@settings(max_examples=40)
 @given(seeds, st.sampled_from(list(SIMILARITY_OF)), st.booleans())
 def test_recursive_as_defined(seed, similarity, lenient):
     data = made(seed, n_annotators=4, n_boxes=3)
@@ -105,7 +104,6 @@ def test_recursive_as_defined(seed, similarity, lenient):
         assert found == expected
 
 
-@settings(max_examples=40)
 @given(seeds, st.sampled_from(list(SIMILARITY_OF)), st.booleans())
 def test_greedy_as_defined(seed, similarity, lenient):
     data = made(seed, n_annotators=4, n_boxes=4)
@@ -169,7 +167,6 @@ def seconds(data, pairs, matcher):
     return min(times)
 
 
-@settings(max_examples=40)
 @given(seeds, st.booleans())
 def test_recursive_with_two_annotators_is_hungarian(seed, lenient):
     data = made(seed, n_annotators=2, n_boxes=7)
@@ -177,7 +174,6 @@ def test_recursive_with_two_annotators_is_hungarian(seed, lenient):
     assert run(data, "recursive", **more) == run(data, "hungarian", **more)
 
 
-@settings(max_examples=40)
 @given(seeds)
 def test_hungarian_has_the_largest_total(seed):
     data = made(seed, n_annotators=2, n_boxes=4)
@@ -194,7 +190,6 @@ def test_hungarian_has_the_largest_total(seed):
 
 
 @pytest.mark.parametrize("matcher", ["auto", "greedy", "average", "complete"])
-@settings(max_examples=50)
 @given(seeds, st.sampled_from(list(SIMILARITY_OF)), st.booleans(), st.permutations(range(4)))
 def test_the_order_of_annotators_changes_nothing(matcher, seed, similarity, lenient, order):
     """Boxes on a coarse grid: many pairs tie, and many boxes are drawn twice."""
@@ -227,7 +222,6 @@ def test_auto_is_hungarian_where_two_annotate_and_greedy_where_more_do(seed, len
 
 
 @pytest.mark.parametrize("matcher", ["hungarian", "recursive"])
-@settings(max_examples=40)
 @given(seeds, st.sampled_from(list(SIMILARITY_OF)), st.booleans())
 def test_two_annotators_can_change_places(matcher, seed, similarity, lenient):
     rows = tied_rows(np.random.default_rng(seed), n_annotators=2, n_boxes=6)
@@ -278,7 +272,6 @@ def test_images_do_not_touch_each_other(matcher, seed):
 
 
 @pytest.mark.parametrize("matcher", MATCHERS)
-@settings(max_examples=40)
 @given(seeds, st.booleans())
 def test_blocks_of_a_few_pairs_give_the_same(matcher, seed, lenient):
     """Boxes on a coarse grid: many pairs tie."""

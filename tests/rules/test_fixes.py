@@ -4,7 +4,7 @@ import copy
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.validation import codes, document_of
 
@@ -53,7 +53,6 @@ def expected(document, edits):
     return document
 
 
-@settings(max_examples=60)
 @given(st.data())
 def test_edits_of_text_are_edits_of_values(data):
     record = st.fixed_dictionaries({"id": st.integers(), "b": st.lists(st.integers(), max_size=3)})

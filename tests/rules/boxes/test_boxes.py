@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.validation import codes, document_of, findings
 
@@ -314,7 +314,6 @@ BOX = st.one_of(
 )
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(BOX, NUMBER), max_size=8))
 def test_any_boxes_can_be_looked_at_and_what_can_be_mended_stays_mended(many):
     content = {"annotations": [{"bbox": box, "area": area} for box, area in many]}
@@ -352,7 +351,6 @@ def test_an_outline_outside_of_its_image_has_no_area_to_compare():
     assert "B011" not in codes(content)
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(st.integers(-50, 150), st.integers(-50, 130)), min_size=3, max_size=9))
 def test_the_visible_area_is_that_of_the_intersection(points):
     import shapely

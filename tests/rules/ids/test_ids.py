@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.validation import codes, document_of, findings
 
@@ -194,7 +194,6 @@ def test_references_of_another_type_everywhere_are_said_once():
 IDS = st.sampled_from([0, 1, 2, "0", "1", "2", 1.0, 2.0])
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.lists(IDS, min_size=1, max_size=3), st.lists(IDS, max_size=5), st.lists(IDS, max_size=5))
 def test_fixes_of_ids_end_in_whole_numbers(images, references, ids):
     example = {

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.cli import run
 from support.pictures import picture, save
@@ -594,7 +594,6 @@ def test_the_examples_of_shared_images():
     assert "M008" not in codes(earlier, RULES["M008"].good)
 
 
-@settings(max_examples=50)
 @given(
     st.lists(st.integers(0, 2**64 - 1), max_size=6),
     st.lists(st.tuples(st.integers(0, 7), st.sets(st.integers(0, 63), max_size=4)), max_size=8),

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.validation import codes, document_of, exact, findings, whole_file
 
@@ -376,7 +376,6 @@ DOCUMENTS = st.dictionaries(
 )
 
 
-@settings(max_examples=60, deadline=None)
 @given(DOCUMENTS)
 def test_no_document_is_too_odd_and_safe_fixes_come_to_an_end(document):
     chosen = ValidateSettings(select=("F", "S", "I"))
