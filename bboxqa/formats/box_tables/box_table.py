@@ -24,8 +24,9 @@ def _recognises(path: Path) -> bool:
 
 def _is_table(path: Path, head: bytes) -> bool:
     """Return whether the columns hold boxes; of any table, where the user names its columns."""
+    from bboxqa.formats.box_tables.parquet_rows import PARQUET
     from bboxqa.formats.box_tables.table_columns import columns_of
-    from bboxqa.formats.box_tables.table_rows import PARQUET, header_of
+    from bboxqa.formats.box_tables.table_rows import header_of
     from bboxqa.formats.translation.choices import choices
 
     chosen = choices().columns

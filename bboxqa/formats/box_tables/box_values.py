@@ -2,13 +2,20 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from contextlib import suppress
+from typing import Any, cast
 
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray
 from bboxqa.formats.box_tables.table_columns import FORMS, Columns
-from bboxqa.formats.translation.untrusted import ValueProblemError, items, mapping, number_of
+from bboxqa.formats.translation.untrusted import (
+    LARGEST,
+    ValueProblemError,
+    items,
+    mapping,
+    number_of,
+)
 
 Cells = dict[str, Any]
 """The cells of one box, by what they hold."""
@@ -19,11 +26,11 @@ _NOTHING = (None, "", "nan", "NaN", "None", "null")
 
 def boxes_in(row: Mapping[str, Any], columns: Columns) -> Iterator[Cells]:
     """Yield the cells of each box in a row; those of an image without objects have no box."""
-    cells = {key: row.get(name) for key, name in columns.of.items()}
-    if "objects" not in cells:
+    cells = {key: row[name] for key, name in columns.of.items() if name in row}
+    if "objects" not in columns.of:
         yield cells
         return
-    objects = cells.pop("objects")
+    objects = cells.pop("objects", None)
     listed = objects if isinstance(objects, list) else _by_rows(mapping(objects))
     yield from ({**cells, **_known(mapping(each))} for each in listed)
     if not listed:
@@ -56,6 +63,11 @@ def numbers_of_box(cells: Cells, form: str) -> list[float] | None:
     """
     if form:
         values = [cells.get(key) for key in FORMS[form]]
+        # Most cells are texts of numbers.
+        with suppress(ValueError, TypeError):
+            box = [*map(float, cast("list[str]", values))]
+            if bool not in map(type, values) and sum(map(abs, box)) < LARGEST:
+                return box
         if all(_is_empty(each) for each in values):
             return None
         return [_number(each, key) for each, key in zip(values, FORMS[form], strict=True)]

@@ -5,7 +5,6 @@ from array import array
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
 from math import nan
 from pathlib import Path
 
@@ -22,8 +21,9 @@ from bboxqa.formats.box_tables.box_values import (
     numbers_of_box,
     side_of,
 )
+from bboxqa.formats.box_tables.parquet_rows import class_names
 from bboxqa.formats.box_tables.table_columns import FORM_WORDS, NAMES, Columns, columns_of
-from bboxqa.formats.box_tables.table_rows import rows_of
+from bboxqa.formats.box_tables.table_rows import names_in, rows_of
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.translation.collector import Collector
@@ -32,8 +32,8 @@ from bboxqa.formats.translation.translated import Add, Record, Translated, Wante
 from bboxqa.formats.translation.untrusted import ValueProblemError, mapping, plain_text
 
 _UNLABELLED = "(no label)"
-_LOOKED_AT = 1000
 _UNNAMED = "(not named)"
+_SIDES = ("width", "height")
 SAY = f"Say what the columns hold: --columns image=NAME,bbox=NAME,… ({', '.join(NAMES)})"
 """What to do where no columns of boxes are found."""
 _FORM = "Say which it is: --box-format xywh, xyxy or cxcywh"
@@ -51,25 +51,29 @@ class Boxes:
 
 def translate_table(path: Path, member: Member, add: Add, _wanted: Wanted) -> Translated:
     """Translate a table; raise DatasetError if it has no boxes, or they can be of several forms."""
-    # Json lines may leave out what is empty.
-    first = (row for _, row in islice(rows_of(member), _LOOKED_AT) if "" not in row)
-    header = list(dict.fromkeys(name for row in first for name in row))
+    header = names_in(member)
     if not header:
         raise DatasetError([f"{member.shown}: has no rows"], "Export it again.")
     columns = columns_of(header, choices().columns)
     if columns.problem:
         raise DatasetError([f"{member.shown}: has {columns.problem}"], SAY)
     records = _TableRecords(path, member, columns, _boxes(member, columns), add)
-    for at, row in rows_of(member):
+    for at, row in rows_of(member, _used(columns)):
         records.add_row(at, row)
     return records.done()
+
+
+def _used(columns: Columns) -> list[str]:
+    """Return the names of the columns that are used."""
+    return list(dict.fromkeys(columns.of.values()))
 
 
 def _boxes(member: Member, columns: Columns) -> Boxes:
     """Return what boxes are, from all numbers of a table."""
     found, sizes = array("d"), array("d")
     n_empty = 0
-    whole = (row for _, row in rows_of(member) if "" not in row)
+    form = choices().box_format or columns.form
+    whole = (row for _, row in rows_of(member, _used(columns)) if "" not in row)
     for cells in (each for row in whole for each in boxes_in(row, columns)):
         try:
             box = numbers_of_box(cells, columns.form)
@@ -78,11 +82,11 @@ def _boxes(member: Member, columns: Columns) -> Boxes:
         n_empty += box is None
         if box is not None:
             found.extend(box)
-            sides = (side_of(cells.get(f"image_{side}")) for side in ("width", "height"))
-            sizes.extend(nan if side is None else side for side in sides)
+            # Sizes tell the form where nothing else does.
+            if not form:
+                sizes.extend(side_of(cells.get(f"image_{side}")) or nan for side in _SIDES)
     boxes, known = np.array(found).reshape(-1, 4), np.array(sizes).reshape(-1, 2)
     is_share = are_shares(boxes)
-    form = choices().box_format or columns.form
     if not form and len(boxes):
         form = form_of(boxes, np.ones_like(known) if is_share else known)
         if not form:
@@ -103,6 +107,9 @@ class _TableRecords:
         self._columns = columns
         self._boxes = boxes
         self._names = _display_names(path) if columns.is_open_images else {}
+        for key in ("category", "objects"):
+            numbered = enumerate(class_names(member, columns.of.get(key, "")))
+            self._names |= {str(number): name for number, name in numbered}
         self._word = "row" if member.head().startswith(b"PAR1") else "line"
         self._tally: Counter[str] = Counter()
 
@@ -154,7 +161,7 @@ class _TableRecords:
         image = self._into.image(name, where)
         if "file_name" not in image:
             image["file_name"] = name
-            sides = [side_of(cells.get(f"image_{side}")) for side in ("width", "height")]
+            sides = [side_of(cells.get(f"image_{side}")) for side in _SIDES]
             size = sides if None not in sides else choices().image_size
             if size is not None:
                 image |= {"width": size[0], "height": size[1]}
@@ -175,15 +182,13 @@ class _TableRecords:
 
     def _shared(self, cells: Cells, label: str) -> Record:
         shared: Record = {"own_id": plain_text(cells.get("id")) or label}
-        if (
-            plain_text(cells.get("iscrowd")).lower() in {"1", "true"}
-            or cells.get("iscrowd") is True
-        ):
+        if "iscrowd" in cells and str(cells["iscrowd"]).strip().lower() in {"1", "true"}:
             shared["iscrowd"] = 1
-        if made := plain_text(cells.get("created_at")):
+        if "created_at" in cells and (made := plain_text(cells["created_at"])):
             shared["created_at"] = made
-        with suppress(KeyError, TypeError, ValueError):
-            shared["score"] = float(cells["score"])
+        if "score" in cells:
+            with suppress(TypeError, ValueError):
+                shared["score"] = float(cells["score"])
         return shared
 
     def done(self) -> Translated:

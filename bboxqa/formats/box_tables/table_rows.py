@@ -2,27 +2,24 @@
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 import msgspec
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.text import clean
+from bboxqa.formats.box_tables.parquet_rows import PARQUET, Row, parquet_file, parquet_rows
 from bboxqa.formats.opening import decoded
 from bboxqa.formats.translation.members import Member
 from bboxqa.formats.translation.translated import BrokenTextError
 
-PARQUET = b"PAR1"
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".pq")
-_BATCH = 4096
+_LOOKED_AT = 1000
 _LINES = "Write one json object on each line."
 _QUOTES = (
     "A quote that is not closed is the usual cause; one within a quoted cell is written twice."
 )
-
-Row = tuple[int, dict[str, Any]]
-"""A line, or the number of a row of Parquet, and the cells by the names of their columns."""
 
 
 def header_of(head: bytes) -> list[str]:
@@ -55,16 +52,28 @@ def _keys(line: str) -> list[str]:
         return []
 
 
-def rows_of(member: Member) -> Iterator[Row]:
-    """Yield the rows of a table.
+def names_in(member: Member) -> list[str]:
+    """Return the names of the columns of a table; none if it has no rows.
+
+    Raises BrokenTextError if it cannot be read.
+    """
+    if member.head().startswith(PARQUET):
+        with parquet_file(member) as file:
+            return list(file.schema_arrow.names) if file.metadata.num_rows else []
+    # Json lines may leave out what is empty.
+    first = (row for _, row in islice(rows_of(member), _LOOKED_AT) if "" not in row)
+    return list(dict.fromkeys(name for row in first for name in row))
+
+
+def rows_of(member: Member, only: Sequence[str] = ()) -> Iterator[Row]:
+    """Yield the rows of a table, at least some of its columns.
 
     Raises BrokenTextError if it cannot be read. A row of another length than the header has the key
     "", with its length.
     """
-    data = member.read()
-    if data.startswith(PARQUET):
-        return _of_parquet(member, data)
-    text = decoded(member.shown, data)
+    if member.head().startswith(PARQUET):
+        return parquet_rows(member, only)
+    text = decoded(member.shown, member.read())
     if text.lstrip()[:1] == "{":
         return _of_lines(member, text)
     return _of_cells(member, text)
@@ -112,29 +121,3 @@ def _of_lines(member: Member, text: str) -> Iterator[Row]:
         except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
             problem = f"{member.shown}: line {number}: is no json object: {error}"
             raise BrokenTextError([problem], _LINES) from None
-
-
-def _of_parquet(member: Member, data: bytes) -> Iterator[Row]:
-    file = parquet_file(member.shown, data)
-    number = 0
-    for batch in file.iter_batches(_BATCH):
-        for row in batch.to_pylist():
-            number += 1
-            yield number, row
-
-
-def parquet_file(name: str, data: bytes) -> Any:
-    """Return an opened Parquet file; raise DatasetError if it cannot be read."""
-    try:
-        import pyarrow as pa
-        from pyarrow import parquet
-    except ImportError:
-        raise DatasetError(
-            [f"{name}: is Parquet, for which pyarrow is needed"],
-            'Install it: pip install "bboxqa[parquet]"; or save the table as CSV.',
-        ) from None
-    try:
-        return parquet.ParquetFile(pa.BufferReader(data))
-    except (pa.ArrowException, OSError) as error:
-        problem = f"{name}: is not Parquet that can be read: {clean(str(error).strip())}"
-        raise DatasetError([problem], "Export it again.") from None

@@ -12,7 +12,8 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray
 
-_LARGEST = 1e9
+LARGEST = 1e9
+"""Numbers of coordinates are smaller."""
 _SHOWN = 40
 
 
@@ -36,6 +37,8 @@ def plain_text(value: object) -> str:
     >>> plain_text(" ann "), plain_text(7.0), plain_text(None)
     ('ann', '7', '')
     """
+    if type(value) is str:
+        return value.strip()
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, str | int):
@@ -61,7 +64,7 @@ def number_of(value: object, name: str) -> float:
     >>> number_of(3, "x")
     3
     """
-    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < _LARGEST:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < LARGEST:
         shown = "missing" if value is None else repr(value)[:_SHOWN]
         raise ValueProblemError(f"{name} is {shown}; expected a number")
     return value

@@ -145,6 +145,7 @@ def test_a_table_without_annotators_is_by_one_person(tmp_path):
         (",ann,cat,1,2,3,4", "T001", "line 4: does not name its image"),
         ("a.jpg,ann,,1,2,3,4", "T004", "line 4: has no category"),
         ("a.jpg,,cat,1,2,3,4", "T005", "line 4: does not name its annotator"),
+        ("a.jpg,ann,cat,1,nan,3,4", "T001", "line 4: y is 'nan'; expected a number"),
         ("a.jpg,ann,cat,1,2,inf,4", "T001", "line 4: width is 'inf'; expected a number"),
     ],
 )
@@ -186,6 +187,26 @@ def test_parquet_is_read(tmp_path):
     (empty,) = [each for each in bboxqa.validate(path).findings if each.code == "B001"]
     assert (empty.file, empty.ids["annotation"]) == (str(path), "row 2")
     assert empty.excerpt == ""
+
+
+def test_data_sets_of_hugging_face_have_names_of_classes_and_pictures(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    classes = {"_type": "ClassLabel", "names": ["cat", "dog"]}
+    features = {"objects": {"feature": {"category": classes, "bbox": {}}, "_type": "Sequence"}}
+    objects = [{"bbox": [[60, 2, 3, 4]], "category": [1]}, {"bbox": [], "category": []}]
+    pictures = [{"bytes": b"x" * 99, "path": f"{name}.jpg"} for name in "ab"]
+    whole = pa.table({"image": pictures, "objects": objects, "image_id": [1, 2]})
+    kept = {"huggingface": json.dumps({"info": {"features": features}})}
+    parquet.write_table(whole.replace_schema_metadata(kept), tmp_path / "a.parquet")
+    data = alone(tmp_path / "a.parquet")
+    assert drawn(data) == [("a.jpg", "(not named)", "dog", 60, 2, 3, 4)]
+    assert data.image_names == ("a.jpg", "b.jpg")
+
+
+def test_parquet_of_labels_or_cut_off_is_no_table_of_boxes(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
     labels = tmp_path / "labels.parquet"
     parquet.write_table(pa.table({"unit": ["a"], "ann": ["x"]}), labels)
     assert format_of(labels).name == "coco"
