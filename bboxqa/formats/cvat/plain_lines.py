@@ -66,8 +66,12 @@ class Lines:
         place = int(self.begin[first]), int(self.end[last])
         ends = self.end[first : last + 1][self.kind[first : last + 1] == _ATTRIBUTE]
         n_tags = last - first + 1 + len(ends)
-        counts = [self.text.count(sign, *place) for sign in (b"<", b">", b"&", _ANNOTATOR)]
-        return counts == [n_tags, n_tags, 0, 0] and bool((self.words[ends - _WORD] == _END).all())
+        signs = np.frombuffer(self.text, np.uint8)[slice(*place)]
+        counts = [np.count_nonzero(signs == ord(sign)) for sign in "<>&"]
+        if counts != [n_tags, n_tags, 0]:
+            return False
+        is_whole = bool((self.words[ends - _WORD] == _END).all())
+        return not len(ends) or (is_whole and self.text.find(_ANNOTATOR, *place) < 0)
 
     def boxes_of(self, start: int, stop: int) -> IndexArray:
         """Return the lines of the boxes of elements, which follow each other."""

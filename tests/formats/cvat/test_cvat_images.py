@@ -295,6 +295,13 @@ def test_labels_of_tags_need_no_boxes(tmp_path):
     assert read(path).category_names == ("cat",)
 
 
+def test_files_without_boxes_say_what_they_have(tmp_path):
+    path = written(tmp_path / "a.xml", head("ann"), image("a.jpg", shape("points", points="1,2")))
+    with pytest.raises(DatasetError, match="nothing to measure") as caught:
+        read_coco(path)
+    assert caught.value.advice == "1 point set is not compared"
+
+
 @needs_shared
 def test_exports_of_one_task_as_cvat_and_coco_agree(tmp_path):
     coco = json.loads((SHARED / "coco/cvat_export/annotations/instances_default.json").read_text())
