@@ -91,7 +91,10 @@ _WHAT = {
         "a web page",
         "Look into it: it may be a login or an error in place of the file that was asked for.",
     ),
-    "XML": ("XML", "Export COCO json from the tool that wrote it."),
+    "XML": (
+        "XML, but not that of CVAT or Pascal VOC",
+        "Export COCO json from the tool that wrote it.",
+    ),
     "Label Studio": ("Label Studio's own json", "`bboxqa agree` measures its boxes."),
     "LabelMe": ("json of LabelMe", "`bboxqa agree` measures its boxes: name its folder."),
     "VIA": ("json of VIA", "`bboxqa agree` measures its boxes."),
