@@ -35,7 +35,7 @@ def image_notes(
     if settings.bootstrap and 0 < n_images < _FEWER_IMAGES:
         few = "too narrow" if n_images < FEW_CLUSTERS else "somewhat too narrow"
         yield (
-            f"{count(n_images, 'image')}: intervals come from resampling images, and are "
+            f"{count(n_images, 'image')}: intervals of alpha come from resampling images, and are "
             + (f"{few} with so few" if n_images > 1 else "not possible with one")
         )
     for part in thresholds:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from support.resampled import expanded
 
 from bboxqa.agreement.uncertainty.ratios import ratio_intervals
 
@@ -17,7 +18,7 @@ def test_against_draws_one_by_one():
     for _ in range(200):
         drawn = rng.integers(0, n_images, n_images)
         ratios.append(ABOVE[:, drawn].sum(1) / BELOW[:, drawn].sum(1))
-    expected = np.quantile(ratios, [0.025, 0.975], axis=0).T
+    expected = expanded(ratios, n_images).T
     assert ratio_intervals(ABOVE, BELOW, 200, 7) == pytest.approx(expected)
 
 
@@ -25,6 +26,19 @@ def test_sparse_sums_and_images_that_add_nothing():
     wide = [np.insert(sums, [0, 5, 20], 0, axis=1) for sums in (ABOVE, BELOW)]
     found = ratio_intervals(*map(csr_array, wide), 100, 7)
     assert found == pytest.approx(ratio_intervals(ABOVE, BELOW, 100, 7))
+
+
+def test_few_images_of_a_ratio_among_many():
+    # Of 20 images, 4 are those of the ratio: the interval is that of 4, not of 20.
+    above, below = (np.append(sums[0, :4], np.zeros(16)) for sums in (ABOVE, BELOW))
+    rest = np.append(np.zeros(4), np.ones(16))
+    found = ratio_intervals(np.stack([above, rest]), np.stack([below, rest]), 500, 3)
+    rng = np.random.default_rng(3)
+    places = [rng.integers(0, 20, 20) for _ in range(500)]
+    with np.errstate(invalid="ignore"):
+        ratios = [above[drawn].sum() / below[drawn].sum() for drawn in places]
+    assert found[0] == pytest.approx(expanded(ratios, 4))
+    assert found[1].tolist() == [1, 1]
 
 
 def test_no_interval_from_one_image_or_without_draws():

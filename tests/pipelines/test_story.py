@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from support.datasets import annotation, dataset, document, with_assigned
+from support.resampled import expanded
 
 import bboxqa
 from bboxqa.model.table import Categorical, Table
@@ -166,15 +167,15 @@ def test_several_thresholds_are_diagnosed_at_the_first():
 
 def test_figures_above_the_median_of_the_others_are_named():
     # The largest is surely above the others; its interval is widened for three annotators and eight
-    # kinds of errors, to the 1 - 0.05 / 48 quantile of Student's t for 101 images, 3.161, and by
-    # sqrt(101 / 100) for draws: by 1.621, so that the lower end 0.20 of 0.30 becomes 0.1379.
+    # kinds of errors, from the 0.975 quantile of Student's t for 101 images, 1.984, to that of
+    # 1 - 0.05 / 48, 3.161: by 1.593, so that the lower end 0.20 of 0.30 becomes 0.1407.
     value = np.array([0.10, 0.17, 0.30])
     n_images = np.full(3, 101)
     low = np.array([0.05, 0.12, 0.20])
     found = Bounds(value, low, value + 0.1)
     assert above_others(found, n_images).tolist() == [2]
-    # The median of the others of 0.30 is now 0.139, just above.
-    value[:2] = 0.139
+    # The median of the others of 0.30 is now 0.141, just above.
+    value[:2] = 0.141
     found = Bounds(value, np.minimum(low, value - 0.05), value + 0.1)
     assert above_others(found, n_images).tolist() == []
     unknown = np.full(3, np.nan)
@@ -372,7 +373,7 @@ def test_of_many_annotators_with_few_images_few_are_named_by_mistake(n_annotator
         missed = rng.binomial(n_drawn, 0.3)
         rates = (missed @ draws) / (n_drawn @ draws)
         value = missed.sum(1) / n_drawn.sum(1)
-        found = Bounds(value, *np.percentile(rates, [2.5, 97.5], axis=1))
+        found = Bounds(value, *expanded(rates, n_images, axis=1))
         n_named += len(above_others(found, np.full(n_annotators, n_images))) > 0
     # 5 % of 40, for all kinds of errors together; with normal quantiles 9 to 40 of 40.
     assert n_named <= 2

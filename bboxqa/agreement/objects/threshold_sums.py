@@ -18,6 +18,7 @@ from bboxqa.agreement.alpha.nominal_estimator import (
 )
 from bboxqa.agreement.counts.object_counts import ObjectSums, ratio
 from bboxqa.agreement.objects.estimators import above_chance, object_estimators
+from bboxqa.agreement.uncertainty.few_clusters import expanded_interval
 from bboxqa.agreement.uncertainty.resampling import (
     covering_intervals,
     percentile_interval,
@@ -90,6 +91,8 @@ def threshold_intervals(
 ) -> list[Intervals]:
     """Return the intervals of each threshold, all from the same draws with replacement.
 
+    Those of rates and means are expanded for the number of images; those of alpha are percentiles.
+
     `images`, (C,) int64 sorted, are those that are drawn.
     """
     from threadpoolctl import threadpool_limits
@@ -104,9 +107,10 @@ def threshold_intervals(
         for index, sums in enumerate(thresholds)
     }
     estimators |= pooled_estimators([sums.classes for sums in thresholds], images)
-    estimators |= object_estimators(
+    rates = object_estimators(
         [sums.objects for sums in thresholds], [sums.chance for sums in thresholds], images
     )
+    estimators |= rates
     # With several threads, the order of additions and so the last bit would vary.
     with threadpool_limits(1, "blas"):
         drawn = replicates_of_all(estimators, replicates, seed, on_progress)
@@ -117,15 +121,22 @@ def threshold_intervals(
         if kind == "categories":
             of_values = alpha_per_category(sums.coincidences)[0][values]
             intervals = np.full((sums.coincidences.n_values, 3), np.nan)
-            intervals[values] = _interval(of_values, drawn[index, kind])
+            bounds = percentile_interval(drawn[index, kind])
+            intervals[values] = _covering(of_values, drawn[index, kind], bounds)
         else:
             value = np.array([figures[index][kind]])
-            intervals = _interval(value, np.atleast_2d(drawn[index, kind]))
+            replicated = np.atleast_2d(drawn[index, kind])
+            bounds = (
+                expanded_interval(replicated, np.array([len(images)]))
+                if (index, kind) in rates
+                else percentile_interval(replicated)
+            )
+            intervals = _covering(value, replicated, bounds)
         found[index][kind] = intervals
     return found
 
 
-def _interval(values: FloatArray, replicates: FloatArray) -> FloatArray:
+def _covering(values: FloatArray, replicates: FloatArray, bounds: FloatArray) -> FloatArray:
     """Return low, high and shift of each row of replicates, (K, 3)."""
-    bounds, shift = covering_intervals(values, replicates, percentile_interval(replicates))
+    bounds, shift = covering_intervals(values, replicates, bounds)
     return np.column_stack([bounds, shift])

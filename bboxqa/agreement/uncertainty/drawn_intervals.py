@@ -5,12 +5,13 @@ from typing import Any
 
 import numpy as np
 
+from bboxqa.agreement.uncertainty.few_clusters import expanded_interval
 from bboxqa.agreement.uncertainty.resampling import (
     covering_intervals,
     percentile_interval,
     repeated_weights,
 )
-from bboxqa.core.arrays import FloatArray
+from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.core.parallel import in_threads
 
 
@@ -21,6 +22,7 @@ def drawn_intervals(
     bootstrap: int,
     seed: int,
     highest: float = np.inf,
+    n_images: IndexArray | None = None,
 ) -> FloatArray:
     """Return the 95 % interval of each figure, (K, 2) float64 [1]_.
 
@@ -41,6 +43,9 @@ def drawn_intervals(
         Seed of the draws.
     highest : float
         The largest value that the figures can have.
+    n_images : (K,) int64, optional
+        The images that each figure is made of, for intervals that are expanded for their number;
+        by default they are percentiles, as those of alpha are.
 
     Returns
     -------
@@ -73,7 +78,11 @@ def drawn_intervals(
             repeated_weights(len(used), bootstrap, seed),
         )
         replicates = np.concatenate([*chunks], axis=1)
-    bounds = percentile_interval(replicates)
+    bounds = (
+        percentile_interval(replicates)
+        if n_images is None
+        else expanded_interval(replicates, n_images)
+    )
     bounds = covering_intervals(values, replicates, bounds, highest)[0]
     bounds[np.isnan(values)] = np.nan
     return bounds

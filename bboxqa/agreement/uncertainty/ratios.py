@@ -39,7 +39,7 @@ def ratio_intervals(numerator: Any, denominator: Any, bootstrap: int, seed: int)
     --------
     >>> missed = np.array([[0, 1, 0, 1, 0, 0, 0, 1]])
     >>> ratio_intervals(missed, np.ones((1, 8)), 1000, 0)
-    array([[0.  , 0.75]])
+    array([[0.   , 0.875]])
     """
     none = np.full((denominator.shape[0], 2), np.nan)
     n_images = np.asarray((denominator != 0).sum(1)).ravel()
@@ -48,7 +48,9 @@ def ratio_intervals(numerator: Any, denominator: Any, bootstrap: int, seed: int)
         return none
     above, below = numerator[known], denominator[known]
     value = np.asarray(above.sum(1), np.float64).ravel() / np.asarray(below.sum(1)).ravel()
-    none[known] = drawn_intervals(value, (above, below), _ratio, bootstrap, seed)
+    none[known] = drawn_intervals(
+        value, (above, below), _ratio, bootstrap, seed, n_images=n_images[known]
+    )
     return none
 
 

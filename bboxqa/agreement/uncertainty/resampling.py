@@ -43,7 +43,7 @@ def percentile_interval(replicates: FloatArray, level: float = LEVEL) -> FloatAr
     >>> percentile_interval(np.arange(1001.0)[None])
     array([[ 25., 975.]])
     """
-    return _quantiles(replicates, ((1 - level) / 2, (1 + level) / 2))
+    return quantiles(replicates, (1 - level) / 2, (1 + level) / 2)
 
 
 def covering_intervals(
@@ -83,14 +83,21 @@ def covering_intervals(
     return bounds, moved
 
 
-def _quantiles(replicates: FloatArray, shares: tuple[float, float]) -> FloatArray:
+def quantiles(
+    replicates: FloatArray, lower: float | FloatArray, upper: float | FloatArray
+) -> FloatArray:
+    """Return two quantiles of each row of replicates, (K, B) → (K, 2).
+
+    The shares of replicates below them are those of all rows, or of each, (K,). NaN where more than
+    5 % of the replicates are.
+    """
     result = np.full((len(replicates), 2), np.nan)
     # NaN comes last when sorted.
     ordered = np.sort(replicates, axis=1)
     defined = np.sum(~np.isnan(ordered), axis=1)
     rows = np.flatnonzero(defined >= max(1, _DEFINED * replicates.shape[1]))
-    for side, share in enumerate(shares):
-        place = share * (defined[rows] - 1)
+    for side, share in enumerate((lower, upper)):
+        place = np.broadcast_to(share, len(replicates))[rows] * (defined[rows] - 1)
         low = np.floor(place).astype(np.int64)
         high = np.minimum(low + 1, defined[rows] - 1)
         a, b = ordered[rows, low], ordered[rows, high]
@@ -279,5 +286,5 @@ def bca_interval(
     for tail in ((1 - level) / 2, (1 + level) / 2):
         z = bias + normal.inv_cdf(tail)
         shares.append(normal.cdf(bias + z / (1 - acceleration * z)))
-    bounds: FloatArray = _quantiles(replicates[None], (shares[0], shares[1]))[0]
+    bounds: FloatArray = quantiles(replicates[None], *shares)[0]
     return bounds

@@ -48,14 +48,14 @@ def offsets(matched: MatchedUnits) -> Table:
     # Offsets in px and in percent, their intervals, and medians.
     figures = np.full((7, n_annotators, 4), np.nan)
     stop = 0
-    for group in pair_groups(found, n_images):
-        start, stop = stop, stop + int(group.stop[-1])
-        figures[:, group.annotator] = _figures(group, medians[:, start:stop], matched)
-    px, low, high, percent, percent_low, percent_high, median = figures.reshape(7, -1)
     own_images, _ = compact(
         found.annotator[found.pair] * n_images + found.image, n_annotators * n_images
     )
     in_images = np.bincount(own_images // max(n_images, 1), minlength=n_annotators)
+    for group in pair_groups(found, n_images):
+        start, stop = stop, stop + int(group.stop[-1])
+        figures[:, group.annotator] = _figures(group, medians[:, start:stop], in_images, matched)
+    px, low, high, percent, percent_low, percent_high, median = figures.reshape(7, -1)
     p_value = _p_values(px, low, high, np.repeat(in_images, 4))
     return Table(
         {
@@ -76,14 +76,16 @@ def offsets(matched: MatchedUnits) -> Table:
     )
 
 
-def _figures(group: PairGroup, medians: FloatArray, matched: MatchedUnits) -> FloatArray:
+def _figures(
+    group: PairGroup, medians: FloatArray, in_images: IndexArray, matched: MatchedUnits
+) -> FloatArray:
     """Return the figures of the annotators of a group, (7, G, 4)."""
     edges, sides, counts = (
         np.asarray(table.sum(1), np.float64).reshape(-1, 1)
         for table in (group.edges, group.sides, group.counts)
     )
     offset = _offsets(group, edges, sides, counts)[..., 0]
-    bounds = _intervals(group, offset, matched.bootstrap, matched.seed)
+    bounds = _intervals(group, offset, in_images[group.annotator], matched)
     median = np.empty(offset.shape[1:])
     for place, own in group.each:
         for edge in range(4):
@@ -107,7 +109,9 @@ def _offsets(
     return found
 
 
-def _intervals(group: PairGroup, offset: FloatArray, bootstrap: int, seed: int) -> FloatArray:
+def _intervals(
+    group: PairGroup, offset: FloatArray, in_images: IndexArray, matched: MatchedUnits
+) -> FloatArray:
     """Return the bounds of offsets over images, (2, 2, G, 4): of px and percent, low and high.
 
     The draws' percentiles are reflected about the offset, the basic bootstrap interval [1]_: beside
@@ -125,7 +129,10 @@ def _intervals(group: PairGroup, offset: FloatArray, bootstrap: int, seed: int) 
     def evaluate(*sums: FloatArray) -> FloatArray:
         return _offsets(group, *sums).reshape(offset.size, -1)
 
-    drawn = drawn_intervals(offset.ravel(), tables, evaluate, bootstrap, seed)
+    made_of = np.tile(np.repeat(in_images, 4), 2)
+    drawn = drawn_intervals(
+        offset.ravel(), tables, evaluate, matched.bootstrap, matched.seed, n_images=made_of
+    )
     bounds = 2 * offset.reshape(-1, 1) - drawn[:, ::-1]
     return np.moveaxis(bounds.reshape(*offset.shape, 2), 3, 1)
 
@@ -134,13 +141,12 @@ def _p_values(
     value: FloatArray, low: FloatArray, high: FloatArray, n_images: IndexArray
 ) -> FloatArray:
     """Return the p-values of t-tests over images against 0, with errors from 95 % intervals."""
-    from scipy.special import ndtri, stdtr
+    from scipy.special import stdtr, stdtrit
 
-    error = (high - low) / (2 * ndtri(0.975))
+    freedom = n_images - 1.0
+    error = (high - low) / (2 * stdtrit(freedom, 0.975))
     with np.errstate(divide="ignore", invalid="ignore"):
-        # Draws with replacement vary less than samples do.
-        statistic = np.abs(value) / error * np.sqrt(1 - 1 / n_images)
-        found: FloatArray = 2 * stdtr(n_images - 1.0, -statistic)
+        found: FloatArray = 2 * stdtr(freedom, -np.abs(value) / error)
     found[value == 0] = 1.0
     found[np.isnan(error)] = np.nan
     return found

@@ -59,7 +59,11 @@ def f1_slopes(
         return _slopes(sums.reshape(_SUMS, n_groups, -1), owner, n_owners)
 
     value = evaluate(np.asarray(table.sum(1), np.float64).reshape(-1, 1))[:, 0]
-    return Slopes(value, drawn_intervals(value, [table], evaluate, bootstrap, seed))
+    in_images = np.bincount(owner[group], minlength=n_owners)
+    made_of = np.append(in_images, len(np.unique(work.image)))
+    return Slopes(
+        value, drawn_intervals(value, [table], evaluate, bootstrap, seed, n_images=made_of)
+    )
 
 
 def _slopes(sums: FloatArray, owner: IndexArray, n_owners: int) -> FloatArray:

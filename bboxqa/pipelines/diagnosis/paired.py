@@ -34,6 +34,9 @@ def differences(matched: MatchedUnits) -> Mapping[str, Bounds]:
 
     totals = (np.asarray(table.sum(1), np.float64).reshape(-1, 1) for table in tables)
     value = evaluate(*totals)[:, 0]
-    ends = drawn_intervals(value, tables, evaluate, matched.bootstrap, matched.seed)
+    made_of = np.asarray((tables[1] != 0).sum(1)).ravel()
+    ends = drawn_intervals(
+        value, tables, evaluate, matched.bootstrap, matched.seed, n_images=made_of
+    )
     found = np.column_stack([value, ends]).reshape(*shape, 3)
     return {rate: Bounds(*found[place].T) for place, rate in enumerate(RATES)}

@@ -69,10 +69,10 @@ def above_others(
     """Return the figures that surely are above the median of the others, the largest first.
 
     Of all K figures of all kinds one is named by mistake in 5 % of the cases at most if
-    annotators err alike, by Bonferroni's correction. The distance to the lower bound is widened for
-    that by Student's t for the number of images, since draws from few images vary too little [1]_.
-    Figures of fewer than `LEAST_IMAGES` are not judged, nor those that are the same in all draws,
-    where even one sign in all images would not be rare enough.
+    annotators err alike, by Bonferroni's correction: the distance to the lower bound is widened as
+    that of a smaller level of Student's t for the number of images. Figures of fewer than
+    `LEAST_IMAGES` are not judged, nor those that are the same in all draws, where even one sign in
+    all images would not be rare enough.
 
     Parameters
     ----------
@@ -84,11 +84,6 @@ def above_others(
         To the median of the others, over the same draws. Without it, this median counts as known.
     n_kinds : int
         The kinds of figures for which somebody may be named.
-
-    References
-    ----------
-    .. [1] T. C. Hesterberg (2015), What teachers should know about the bootstrap, The American
-           Statistician 69(4), doi:10.1080/00031305.2015.1089789.
 
     Examples
     --------
@@ -116,9 +111,9 @@ def _wider(level: float, n_images: NDArray[Any]) -> FloatArray:
     """Return by how much the distance to the bound of a 95 % interval grows for a smaller level."""
     from scipy.special import stdtrit
 
-    n = np.maximum(n_images, 2)
-    factor: FloatArray = stdtrit(n - 1.0, 1 - level) * np.sqrt(n / (n - 1))
-    return factor / _NORMAL.inv_cdf((1 + _LEVEL) / 2)
+    freedom = np.maximum(n_images, 2) - 1.0
+    factor: FloatArray = stdtrit(freedom, 1 - level) / stdtrit(freedom, (1 + _LEVEL) / 2)
+    return factor
 
 
 def median_of_others(values: FloatArray) -> FloatArray:

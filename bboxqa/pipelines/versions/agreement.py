@@ -8,6 +8,7 @@ import numpy as np
 from bboxqa.agreement.alpha.nominal_estimator import image_estimators
 from bboxqa.agreement.counts.object_counts import ratio
 from bboxqa.agreement.uncertainty.estimator import OK, Estimator
+from bboxqa.agreement.uncertainty.few_clusters import expanded_interval
 from bboxqa.agreement.uncertainty.resampling import (
     covering_intervals,
     percentile_interval,
@@ -135,7 +136,9 @@ def _change(
     for kind in ("pooled", "mean", "categories", "f1"):
         old, new = (_estimate(side, index, kind, values) for side in sides)
         replicates = [np.atleast_2d(drawn[side, index, kind]) for side in (0, 1) if drawn]
-        found[kind] = (old, new, new - old, *_intervals(old, new, replicates))
+        # As in `agree`, intervals of alpha are percentiles and those of F1 expanded.
+        n_images = [len(side.images) for side in sides] if kind == "f1" else []
+        found[kind] = (old, new, new - old, *_intervals(old, new, replicates, n_images))
     return AgreementChange(
         measure=part.measure,
         iou_threshold=part.iou_threshold,
@@ -160,17 +163,26 @@ def _estimate(side: Side, index: int, kind: str, values: IntArray) -> FloatArray
 
 
 def _intervals(
-    old: FloatArray, new: FloatArray, replicates: list[FloatArray]
+    old: FloatArray, new: FloatArray, replicates: list[FloatArray], n_images: list[int]
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Return the intervals before and after and of the difference, and the shift of the last."""
+    """Return the intervals before and after and of the difference, and the shift of the last.
+
+    They are expanded for the numbers of images before and after, if these are given.
+    """
     if not replicates:
         unknown = np.full((len(old), 2), np.nan)
         return unknown, unknown, unknown, np.zeros(len(old))
     left, right = replicates
-    before, _ = covering_intervals(old, left, percentile_interval(left))
-    after, _ = covering_intervals(new, right, percentile_interval(right))
     apart = right - left
-    between, shift = covering_intervals(new - old, apart, percentile_interval(apart), 2.0)
+    drawn = left, right, apart
+    if n_images:
+        each_n = np.array([*n_images, min(n_images)])[:, None]
+        ends = [expanded_interval(each, n) for each, n in zip(drawn, each_n, strict=True)]
+    else:
+        ends = [percentile_interval(each) for each in drawn]
+    before, _ = covering_intervals(old, left, ends[0])
+    after, _ = covering_intervals(new, right, ends[1])
+    between, shift = covering_intervals(new - old, apart, ends[2], 2.0)
     for bounds, values in ((before, old), (after, new), (between, new - old)):
         bounds[np.isnan(values)] = np.nan
     return before, after, between, shift

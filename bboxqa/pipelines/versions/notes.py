@@ -85,7 +85,8 @@ def agreement_notes(
         yield f"{which}no image has two annotators, so agreement is not compared"
     if thresholds and settings.bootstrap and min(n_images) < FEW_CLUSTERS:
         yield (
-            f"{count(min(n_images), 'image')}: intervals come from resampling images, and are "
+            f"{count(min(n_images), 'image')}: intervals of alpha come from resampling images, "
+            "and are "
             + ("too narrow with so few" if min(n_images) > 1 else "not possible with one")
         )
     for part in thresholds:

@@ -9,6 +9,7 @@ import pytest
 from scipy.special import stdtr
 from support.datasets import dataset
 from support.matched import matched, objects_of, random_data
+from support.resampled import expanded
 
 from bboxqa.agreement.uncertainty.resampling import drawn_weights
 from bboxqa.diagnostics.annotators import edge_differences
@@ -119,7 +120,7 @@ def test_intervals_reflect_the_draws():
         apart = left[:, [who]] - np.delete(left, who, axis=1)
         assert row["offset_px"] == pytest.approx(np.median(apart.mean(0)))
         drawn = np.median(weights.T @ apart / 40, axis=1)
-        low, high = 2 * row["offset_px"] - np.quantile(drawn, [0.975, 0.025])
+        low, high = 2 * row["offset_px"] - expanded(drawn, 40)[::-1]
         assert (row["offset_px_low"], row["offset_px_high"]) == pytest.approx((low, high))
 
 
@@ -196,8 +197,8 @@ def test_an_annotator_who_shares_few_objects_with_each_of_many_others_is_found()
 
 
 def test_p_values_by_hand():
-    # An interval of ±1.96 around 2 has an error of 1; with 5 images, t is 2 · √(4 / 5) = 1.789.
-    data = np.array([2.0]), np.array([0.04]), np.array([3.96]), np.array([5])
-    assert _p_values(*data)[0] == pytest.approx(2 * stdtr(4, -1.7889), abs=1e-4)
+    # With 5 images, an interval of ±2.776 around 2 has an error of 1.
+    data = np.array([2.0]), np.array([-0.776]), np.array([4.776]), np.array([5])
+    assert _p_values(*data)[0] == pytest.approx(2 * stdtr(4, -2), abs=1e-4)
     assert _p_values(np.zeros(1), *data[1:]).tolist() == [1]
     assert np.isnan(_p_values(data[0], data[1] * np.nan, *data[2:])).all()

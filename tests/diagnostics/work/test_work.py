@@ -10,9 +10,10 @@ from jsonschema import validate
 from support.cli import run
 from support.datasets import dataset
 from support.matched import matched, random_data
+from support.resampled import expanded
 
 import bboxqa
-from bboxqa.agreement.uncertainty.resampling import drawn_weights, percentile_interval
+from bboxqa.agreement.uncertainty.resampling import drawn_weights
 from bboxqa.diagnostics.annotators.image_f1 import image_f1
 from bboxqa.diagnostics.work.changes import FEW_IMAGES, FEW_SESSIONS, IMPORTED, SHORT_SESSIONS
 from bboxqa.diagnostics.work.work import work, work_hours, work_sessions
@@ -109,7 +110,7 @@ def test_changes_are_slopes_of_least_squares(seed):
             slope = lines(own, x[kept], groups[kept], np.ones(len(number)))
             assert table[name][place] == pytest.approx(slope, abs=1e-9), (name, place)
             drawn = [lines(own, x[kept], groups[kept], weights[number]) for weights in draws.T]
-            low, high = percentile_interval(np.array([drawn]))[0]
+            low, high = expanded(drawn, len(images) if place == 0 else kept.sum())
             assert table[f"{name}_low"][place] == pytest.approx(min(low, slope), abs=1e-9)
             assert table[f"{name}_high"][place] == pytest.approx(max(high, slope), abs=1e-9)
 

@@ -1,0 +1,54 @@
+"""Intervals from few clusters, whose draws vary less than samples do."""
+
+import numpy as np
+
+from bboxqa.agreement.uncertainty.resampling import LEVEL, quantiles
+from bboxqa.core.arrays import FloatArray, IndexArray
+
+
+def normal_ratio(n_clusters: IndexArray) -> FloatArray:
+    """Return by how much intervals of few clusters are wider than those of many, (K,).
+
+    The variance of draws is too small by (n − 1) / n, and the one that n clusters show is
+    uncertain, as Student's t allows for.
+
+    Examples
+    --------
+    >>> normal_ratio(np.array([6, 50, 1000])).round(3)
+    array([1.437, 1.036, 1.002])
+    """
+    from scipy.special import ndtri, stdtrit
+
+    n = np.maximum(n_clusters, 2)
+    tail = (1 + LEVEL) / 2
+    widened: FloatArray = np.sqrt(n / (n - 1)) * stdtrit(n - 1.0, tail) / ndtri(tail)
+    return widened
+
+
+def expanded_interval(replicates: FloatArray, n_clusters: IndexArray) -> FloatArray:
+    """Return the expanded percentile interval of each row of replicates, (K, B) → (K, 2) [1]_.
+
+    It spans the share of replicates that widens a normal distribution by `normal_ratio`. NaN where
+    more than 5 % of the replicates are.
+
+    Parameters
+    ----------
+    replicates : (K, B) float64
+    n_clusters : (K,) int64
+        How many clusters each coefficient is made of.
+
+    References
+    ----------
+    .. [1] T. C. Hesterberg (2015), What teachers should know about the bootstrap, The American
+           Statistician 69(4), doi:10.1080/00031305.2015.1089789.
+
+    Examples
+    --------
+    >>> replicates = np.arange(1001.0)[None]
+    >>> expanded_interval(replicates, np.array([6])).round(1)
+    array([[  2.4, 997.6]])
+    """
+    from scipy.special import ndtr, ndtri
+
+    outside = ndtr(ndtri((1 - LEVEL) / 2) * normal_ratio(n_clusters))
+    return quantiles(replicates, outside, 1 - outside)
