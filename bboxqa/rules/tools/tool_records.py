@@ -57,7 +57,8 @@ RULES = (
             example in predictions that they import. Open and submit the task in the tool, which
             adds the size, or add it to the regions. YOLO writes shares of the image, whose size is
             that of the picture: put the folder of pictures beside the labels, or say the size with
-            `--image-size 1920x1080`.""",
+            `--image-size 1920x1080`. Tables with shares need it too, or columns image_width and
+            image_height.""",
         bad=_task(_region(size="")),
         good=_task(_region()),
         check=found_defects("T002"),
@@ -91,8 +92,11 @@ RULES = (
         title="annotation does not name its annotator",
         severity=Severity.WARNING,
         breaks="Results for each annotator mix people.",
-        explanation="""The annotation has no completed_by, as annotations that were imported with a
-            task. Annotators are numbered task by task then. Add completed_by to the import.""",
+        explanation="""Other annotations name theirs, and this one does not, as most that were
+            imported into the tool: it has no completed_by of Label Studio, labelerLogin of
+            Supervisely, annotators of Darwin, or a cell of a table is empty. In Label Studio
+            annotators are numbered task by task then; elsewhere all are one, "(not named)". Add the
+            name to the import.""",
         bad=_task(_region()).replace('"completed_by": 1, ', ""),
         good=_task(_region()),
         check=found_defects("T005"),
