@@ -37,22 +37,25 @@ def written(path, content):
     return path
 
 
-def there_and_back(source, folder, to, **options):
-    """Return the COCO document of a source after it was in another format."""
-    out = folder / {"csv": "there.csv", "coco": "there.json", "label-studio": "there.json"}.get(
-        to, "there"
-    )
-    bboxqa.convert(source, out, to=to, **options)
-    if to.startswith("yolo"):
-        add_pictures(json.loads(source.read_bytes()), out)
-    bboxqa.convert(out, folder / "back.json", to="coco")
-    return json.loads((folder / "back.json").read_bytes())
+ENDINGS = {"csv": ".csv", "parquet": ".parquet", "coco": ".json", "label-studio": ".json"}
 
 
-def add_pictures(content, folder):
+def there_and_back(source, folder, *formats):
+    """Return the COCO document of a source after it was in one format after the other."""
+    sizes = json.loads(source.read_bytes())["images"]
+    for number, to in enumerate((*formats, "coco")):
+        out = folder / f"step{number}{ENDINGS.get(to, '')}"
+        bboxqa.convert(source, out, to=to)
+        if to.startswith("yolo"):
+            add_pictures(sizes, out)
+        source = out
+    return json.loads(source.read_bytes())
+
+
+def add_pictures(images, folder):
     """Put pictures beside the labels of annotators: the size of an image stands in no label."""
     for person in folder.iterdir():
-        for image in content["images"]:
+        for image in images:
             path = person / "images" / image["file_name"]
             path.parent.mkdir(parents=True, exist_ok=True)
             size = struct.pack(">IIBBBBB", image["width"], image["height"], 8, 2, 0, 0, 0)

@@ -32,6 +32,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "height": ("height", "h", "bboxheight", "bboxh", "boxheight", "boxh"),
     "bbox": ("bbox", "box", "boundingbox"),
     "objects": ("objects",),
+    "image_id": ("imageid", "imgid"),
     "image_width": ("imagewidth", "imgwidth", "originalwidth"),
     "image_height": ("imageheight", "imgheight", "originalheight"),
     "id": ("id", "annotationid", "boxid"),
@@ -117,6 +118,9 @@ def _whole(found: dict[str, str], chosen: Mapping[str, str], *, is_open_images: 
             found.setdefault(f"image_{side}", found[side])
     parts = {"x", "y", "x1", "y1", "x2", "y2", "cx", "cy", "width", "height"}
     whole = {"bbox", "objects"} if form else set()
+    # A column that names images is not their number, too.
+    if found.get("image_id") == found.get("image"):
+        found.pop("image_id", None)
     kept = {key: name for key, name in found.items() if key not in (parts | whole) - used}
     problem = ""
     if "image" not in kept:

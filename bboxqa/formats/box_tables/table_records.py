@@ -12,6 +12,7 @@ import numpy as np
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
+from bboxqa.formats.annotations.records import whole_number
 from bboxqa.formats.box_tables.box_values import (
     Cells,
     are_shares,
@@ -158,7 +159,7 @@ class _TableRecords:
             self._into.defect("T004", f"{label}: has no category", where, row)
 
     def _image(self, name: str, cells: Cells, where: Where) -> Record:
-        image = self._into.image(name, where)
+        image = self._into.image(name, where, whole_number(cells.get("image_id")))
         if "file_name" not in image:
             image["file_name"] = name
             sides = [side_of(cells.get(f"image_{side}")) for side in _SIDES]

@@ -29,6 +29,8 @@ def _files(content: Content, _options: Options) -> Iterator[Written]:
     content.check_sizes(_TITLE)
     paths = safe_paths(image_name(each) for each in content.images)
     people = people_paths(content.annotators)
+    # A folder of folders would be that of several annotators.
+    below = ("annotations",) if any(len(parts) > 1 for parts in paths.values()) else ()
     encode = msgspec.json.Encoder().encode
     for place, image in enumerate(content.images):
         *folders, last = paths[image_name(image)]
@@ -43,7 +45,7 @@ def _files(content: Content, _options: Options) -> Iterator[Written]:
                 "imageWidth": int(image["width"]),
             }
             text = msgspec.json.format(encode(document), indent=2)
-            yield Written((*people[name], *folders, f"{last}.json"), text)
+            yield Written((*people[name], *below, *folders, f"{last}.json"), text)
 
 
 def _shape(content: Content, annotation: Record) -> Record:

@@ -1,7 +1,6 @@
 """The outlines of annotations, as formats tell them apart."""
 
 from collections.abc import Collection, Iterator
-from itertools import pairwise
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -15,6 +14,7 @@ Kind = Literal["box", "rotated", "polygon", "polygons", "mask"]
 
 # In pixels. Files round to two decimals.
 _ROUNDED = 0.011
+_SAME = 1e-3
 _WORDS: tuple[tuple[Kind, str, str], ...] = (
     ("rotated", "rotated boxes", "no angle"),
     ("polygon", "polygons", "no polygon"),
@@ -92,12 +92,14 @@ def kind_of(annotation: Record) -> Kind:
 
 
 def _is_box(ring: FloatArray, bbox: list[float]) -> bool:
+    """Return whether a ring has the corners of a box, one after the other."""
+    points = ring[:-1] if len(ring) == 5 and (ring[0] == ring[-1]).all() else ring
+    if len(points) != 4:
+        return False
     x, y, width, height = bbox
-    corners = {(x, y), (x + width, y), (x + width, y + height), (x, y + height)}
-    points = [*map(tuple, ring.tolist())]
-    closed = points[:-1] if len(points) == 5 and points[0] == points[-1] else points
-    beside = all(a[0] == b[0] or a[1] == b[1] for a, b in pairwise(closed))
-    return len(closed) == 4 and {*closed} == corners and beside
+    corners = np.array([[x, y], [x + width, y], [x + width, y + height], [x, y + height]])
+    turns = [np.roll(each, shift, 0) for each in (corners, corners[::-1]) for shift in range(4)]
+    return any(bool((np.abs(points - each) <= _SAME).all()) for each in turns)
 
 
 def rotated(annotation: Record) -> Rotated | None:

@@ -21,8 +21,11 @@ ROUNDED = {
     "yolo": 1e-5,
     "yolo-segment": 1e-5,
     "voc": 1e-6,
+    "labelme": 1e-9,
+    "csv": 0,
+    "parquet": 0,
 }
-KEEPS_IDS = {"coco", "label-studio"}
+KEEPS_IDS = {"coco", "label-studio", "csv", "parquet"}
 
 NAMES = ["street/a 1.jpg", "b.png", "ö/ü#%20.jpeg"]
 PEOPLE = ["ann", "7", "bob@example.org", "Jörg Ö"]
@@ -47,12 +50,12 @@ def documents(draw):
 
 
 @pytest.mark.parametrize("to", ROUNDED)
-@settings(max_examples=8, deadline=None)
-@given(content=documents())
-def test_boxes_ids_names_and_annotators_stay(to, content):
+@settings(max_examples=4, deadline=None)
+@given(content=documents(), then=st.sampled_from([*ROUNDED]))
+def test_boxes_ids_names_and_annotators_stay(to, then, content):
     with tempfile.TemporaryDirectory() as folder:
         source = written(Path(folder, "source.json"), content)
-        back = there_and_back(source, Path(folder), to)
+        back = there_and_back(source, Path(folder), to, then)
     asked, drawn = by_annotator(back)
     expected_asked, expected = by_annotator(content)
     assert asked == expected_asked
@@ -62,10 +65,11 @@ def test_boxes_ids_names_and_annotators_stay(to, content):
         expected_labels, wanted = zip(*sorted(boxes, key=str), strict=True)
         assert sorted(labels) == sorted(expected_labels)
         order, own = (np.lexsort(np.array(each).T[::-1]) for each in (found, wanted))
+        error = ROUNDED[to] + ROUNDED[then]
         np.testing.assert_allclose(
-            np.array(found)[order], np.array(wanted)[own], rtol=1e-12, atol=ROUNDED[to]
+            np.array(found)[order], np.array(wanted)[own], rtol=1e-12, atol=error
         )
-    if to in KEEPS_IDS:
+    if {to, then} <= KEEPS_IDS:
         for key in ("images", "annotations"):
             ids = {each["id"] for each in content[key]}
             assert {each["id"] for each in back[key]} == ids
@@ -103,6 +107,43 @@ def test_files_of_tools_stay(name, tmp_path):
                 assert new[key][0] == pytest.approx(old[key][0], rel=1e-9)
             else:
                 assert new[key] == old[key]
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="shared data is absent")
+@pytest.mark.parametrize(
+    ("name", "to"),
+    [
+        ("cvat/shapes_task", "cvat"),
+        ("cvat/project_export", "cvat"),
+        ("labelme/shapes", "labelme"),
+        ("voc/cvat_export", "voc"),
+        ("voc/blood_cells", "voc"),
+    ],
+)
+def test_folders_of_tools_stay(name, to, tmp_path):
+    first, again, second = (tmp_path / each for each in ("1.json", "again", "2.json"))
+    for source, out, written_as in (
+        (DATA / name, first, "coco"), (first, again, to), (again, second, "coco"),
+    ):  # fmt: skip
+        bboxqa.convert(source, out, to=written_as, lossy=True)
+    old, new = (json.loads(each.read_bytes()) for each in (first, second))
+    assert len(old["annotations"]) > 0
+    assert _boxes(new) == pytest.approx(_boxes(old), abs=1e-5)
+    assert _outlined(new) == _outlined(old)
+
+
+def _boxes(content):
+    names = {each["id"]: each["file_name"] for each in content["images"]}
+    labels = {each["id"]: each["name"] for each in content["categories"]}
+    drawn = sorted(
+        (names[each["image_id"]], labels[each["category_id"]], each["bbox"])
+        for each in content["annotations"]
+    )
+    return [number for *_, box in drawn for number in box]
+
+
+def _outlined(content):
+    return sum("segmentation" in each for each in content["annotations"])
 
 
 def _own(annotation):

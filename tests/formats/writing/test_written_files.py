@@ -183,7 +183,7 @@ def test_labelme_has_a_folder_for_each_annotator(tmp_path):
         [("street/a.jpg", 200, 100, ["ann"])],
     )
     bboxqa.convert(source, tmp_path / "out", to="labelme")
-    found = json.loads((tmp_path / "out/ann/street/a.json").read_bytes())
+    found = json.loads((tmp_path / "out/ann/annotations/street/a.json").read_bytes())
     assert (found["imagePath"], found["imageWidth"], found["imageHeight"]) == ("a.jpg", 200, 100)
     by_type = {each["shape_type"]: each for each in found["shapes"]}
     assert by_type["rectangle"]["points"] == [[20, 10], [80.5, 50]]
