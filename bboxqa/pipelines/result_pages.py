@@ -16,7 +16,7 @@ from bboxqa.report.pages.agreement_page import agreement_page, agreement_pages
 from bboxqa.report.pages.findings_page import findings_page, pictured_images
 from bboxqa.report.pages.image_pages import INDEX
 from bboxqa.report.pages.page_file import PIXELS, PageTarget, page_folder, write_page, write_pages
-from bboxqa.report.pages.pictures import Pixels
+from bboxqa.report.pages.pictures import Pixels, worst_first
 
 # Pixels of the longer side of an image in a page.
 _SIDE = 640
@@ -53,8 +53,8 @@ def write_result(
     See `agreement_page` for the documents. `progress` is called as progress("images", done, total)
     after each image.
     """
-    worst = documents.get("worst_images")
-    shown = [] if worst is None else worst["images"][: target.top]
+    worst = worst_first(documents.get("worst_images"), every=target.split)
+    shown = worst[: target.top]
     sizes = {each["file_name"]: (each["width"] or 0, each["height"] or 0) for each in shown}
     shown_as: Any = {"top": target.top, "above": target.above}
     if not target.split:

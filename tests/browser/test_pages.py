@@ -434,3 +434,19 @@ def test_without_a_script_tiles_lead_to_their_pages(browser, split):
     page.wait_for_url("**/images-2.html#image-61")
     assert page.locator("#image-61 .shape").first.is_visible()
     context.close()
+
+
+def test_figures_and_charts_can_be_read_on_a_phone(browser, agreement):
+    context = browser.new_context(viewport={"width": 390, "height": 800}, offline=True)
+    page = context.new_page()
+    page.goto(agreement.as_uri())
+    sizes = page.locator(".wide .chart text").evaluate_all(
+        "(all) => all.map((text) => parseFloat(getComputedStyle(text).fontSize)"
+        " * Math.hypot(text.getScreenCTM().a, text.getScreenCTM().b))"
+    )
+    assert min(sizes) > 6.5
+    ends = page.locator("[data-name=Figures] td").evaluate_all(
+        "(all) => all.map((cell) => cell.getBoundingClientRect().right)"
+    )
+    assert max(ends) <= 390
+    context.close()

@@ -207,3 +207,18 @@ def test_an_id_of_several_images_is_refused(tmp_path, file):
     (tmp_path / "other.json").write_text(json.dumps(other), "utf-8")
     with pytest.raises(DatasetError, match=r"the id 0 is that of several images: 'a\.png', 'z"):
         bboxqa.draw([file, tmp_path / "other.json"], 0)
+
+
+def test_labels_without_room_can_be_colours():
+    records = [
+        {"id": n, "image_id": 1, "category_id": 1 + n % 2, "bbox": [1, 1, 3, 3],
+         "annotator": f"p{n}"}
+        for n in range(90)
+    ]  # fmt: skip
+    images = [{"id": 1, "file_name": "a.png", "width": 90, "height": 5}]
+    categories = [{"id": 1, "name": "a category"}, {"id": 2, "name": "another category"}]
+    of = {"images": images, "annotations": records, "categories": categories}
+    for by, instead in (("annotator", "--by category"), ("category", "--by annotator")):
+        (note,) = bboxqa.draw(of, 1, by=by).notes
+        assert note.startswith("there was no room for ")
+        assert instead in note

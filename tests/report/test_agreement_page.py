@@ -215,6 +215,17 @@ def test_top_limits_the_images(found):
     assert 'id="images"' not in agreement_page(figures, top=0)
 
 
+def test_images_that_raise_agreement_are_left_out():
+    """All agree on three of four images; without them, agreement would be lower."""
+    rows = [(image, who, image % 2, (10, 10, 20, 20)) for image in range(4) for who in range(2)]
+    rows[1] = (0, 1, 1, (10, 10, 20, 20))
+    page = agreement_page(documents(dataset(rows, size=(90, 90))))
+    assert re.findall(r'<article class="image" id="[^"]*" data-name="([^"]*)"', page) == [
+        "image 0000"
+    ]
+    assert "1 of 4 images, the worst first" in texts(page)
+
+
 def test_without_a_diagnosis_the_page_says_how_to_make_one(found):
     page = agreement_page({name: found[name] for name in ("summary", "manifest")})
     assert "--diagnose" in page

@@ -36,6 +36,11 @@ if TYPE_CHECKING:
 
 # Pixels of the longer side: 8 inches at 300 dots per inch.
 _SIDE = 2400
+# Where labels have no room, colours can say what they would.
+_INSTEAD = {
+    "annotator": "; --by category shows categories as colours",
+    "category": "; --by annotator shows annotators as colours",
+}
 
 Source = Dataset | Files | Mapping[str, Any]
 Folders = AnyPath | Sequence[AnyPath] | None
@@ -129,7 +134,8 @@ def draw_with(
             axes = (ax,)
     figure: Any = axes[0].figure
     if n_hidden:
-        notes.append(f"there was no room for {count(n_hidden, 'label')}")
+        instead = _INSTEAD.get(by, "")
+        notes.append(f"there was no room for {count(n_hidden, 'label')}{instead}")
     if missing:
         notes.append(missing_note(missing))
     return Drawing(scene.name, by, figure.figure, axes, (*of_pixels, *of_size, *notes))

@@ -12,7 +12,7 @@ from bboxqa.report.pages.cards import annotator_cards
 from bboxqa.report.pages.html_document import interval, number, percent, percents, render
 from bboxqa.report.pages.image_pages import INDEX, image_address, image_pages
 from bboxqa.report.pages.page_charts import drawn_sections, page_charts
-from bboxqa.report.pages.pictures import Picture, Pixels, ShownImages, shown_images
+from bboxqa.report.pages.pictures import Picture, Pixels, ShownImages, shown_images, worst_first
 from bboxqa.report.pages.reproduce import command
 from bboxqa.report.pages.sections.registry import sections
 from bboxqa.report.pages.sections.section import Section, table_rows
@@ -47,7 +47,7 @@ def agreement_page(
     above : str
         The address of a page that this one leads back to; empty for none.
     """
-    return _page(documents, _shown(documents, pixels or {}, top), above)
+    return _page(documents, _shown(documents, pixels or {}, top, every=False), above)
 
 
 def agreement_pages(
@@ -62,16 +62,20 @@ def agreement_pages(
     "index.html" is the page of `agreement_page`, which has the same parameters; its images lead to
     those of `image_pages`. Style, script and pixels are files beside them.
     """
-    images = _shown(documents, pixels or {}, top)
+    images = _shown(documents, pixels or {}, top, every=True)
     yield INDEX, _page(documents, images, above, linked=True)
     yield from image_pages(images)
 
 
 def _shown(
-    documents: Mapping[str, Mapping[str, Any]], pixels: Mapping[str, Pixels], top: int
+    documents: Mapping[str, Mapping[str, Any]],
+    pixels: Mapping[str, Pixels],
+    top: int,
+    *,
+    every: bool,
 ) -> ShownImages:
-    people = _names(documents.get("diagnosis"))
-    return shown_images(documents.get("worst_images"), pixels, top, people)
+    people, worst = _names(documents.get("diagnosis")), documents.get("worst_images")
+    return shown_images(worst, worst_first(worst, every=every)[:top], pixels, people)
 
 
 def _page(
@@ -204,7 +208,7 @@ def _figures(part: Mapping[str, Any]) -> dict[str, Any]:
         ["class: equal", percent(named["share"]),
          percents(named["share_interval"]), "share of matched pairs of equal category"],
         ["place: mean", number(place["mean_iou"], 4), interval(place["interval"], 4),
-         f"of {number(place['n_pairs'])} matched pairs; median {number(place['median_iou'], 4)}"],
+         f"of {count(place['n_pairs'], 'matched pair')}; median {number(place['median_iou'], 4)}"],
     ]  # fmt: skip
     return {"columns": ["figure", "value", "95 % interval", "meaning"], "rows": rows}
 

@@ -12,6 +12,7 @@ from bboxqa.report.charts.interval_charts import category_intervals, intervals
 from bboxqa.report.charts.offset_chart import offsets
 from bboxqa.report.charts.sensitivity_chart import sensitivity
 from bboxqa.report.charts.svg import figure_svg
+from bboxqa.report.pages.pictures import worst_first
 from bboxqa.report.pages.sections.section import Section, table_rows
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def page_charts(
     charts = {"intervals": _svg(intervals(part, **gates), "intervals", "Figures with intervals")}
     if worst is not None:
         figure = "F1" if part["alpha"] is None else "alpha"
-        costs = image_costs(worst["images"], worst["n_images"], figure)
+        costs = image_costs(worst_first(worst, every=False), worst["n_images"], figure)
         charts["image_costs"] = _svg(costs, "image_costs", "What images cost")
     if diagnosis is None:
         return charts

@@ -147,17 +147,30 @@ def pictures(
     ]
 
 
+def worst_first(worst: Mapping[str, Any] | None, *, every: bool) -> list[Mapping[str, Any]]:
+    """Return the images of the document "worst_images"; none without a document.
+
+    Unless `every` one is wanted, those on which all agree and without which agreement would be
+    lower are left out.
+    """
+    images: list[Mapping[str, Any]] = [] if worst is None else worst["images"]
+    return [
+        image for image in images
+        if every or (image["cost"] or 0) >= 0
+        or any(each["kind"] != ALL_AGREE for each in image["objects"])
+    ]  # fmt: skip
+
+
 def shown_images(
     worst: Mapping[str, Any] | None,
+    images: Sequence[Mapping[str, Any]],
     pixels: Mapping[str, Pixels],
-    top: int,
     every: Sequence[str] = (),
 ) -> ShownImages:
-    """Return the first images of the document "worst_images"; none without a document.
+    """Return some images of the document "worst_images" as pages show them.
 
     `every` are the annotators of the result, in the order of their styles.
     """
-    images = [] if worst is None else worst["images"][:top]
     names = legend(images, every)
     shown = pictures(images, names, pixels)
     return ShownImages(
