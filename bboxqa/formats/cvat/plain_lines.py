@@ -130,7 +130,8 @@ class Lines:
 
 def lines_of(text: bytes, begin: int) -> Lines:
     """Return the lines from a place on. The last one is left out if its end is not there."""
-    padded = text + bytes(2 * _WORD)
+    # The beginning of a line is looked at as far as the longest of `_KINDS`.
+    padded = text + bytes(4 * _WORD)
     signs = np.frombuffer(padded, np.uint8)
     words = np.ndarray((len(padded) - _WORD + 1,), "<u8", padded, strides=(1,))
     stops = np.flatnonzero(signs[begin : len(text)] == ord("\n")) + begin

@@ -164,7 +164,8 @@ def _run_of(lines: Lines, start: int, stop: int, line: int) -> PlainRun | None:
         holders = _holders(lines, start, stop, rows, line)
         x, y, right, bottom = (lines.numbers(*columns.pop(side)) for side in _SIDES)
         texts = {name: lines.texts(*columns[name]) for name in columns.keys() & _WANTED}
-        b"".join(texts.get("label", ())).decode()
+        for name in ("label", "source"):
+            b" ".join({*texts.get(name, ())}).decode()
         frames = [int(number) for number in texts.pop("frame", ())]
     except ValueError:
         return None

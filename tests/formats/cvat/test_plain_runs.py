@@ -140,9 +140,15 @@ def test_a_broken_number_among_plain_boxes_has_its_line(tmp_path):
         read_coco(path, min_annotators=1)
 
 
-def test_broken_encodings_are_refused(tmp_path):
+def test_blank_lines_at_the_end_are_nothing(tmp_path):
+    compared(tmp_path, document(head("ann"), *images(np.random.default_rng(8), 9)) + "\n\n")
+
+
+@pytest.mark.parametrize("value", [b"149.jpg", b"dog", b"manual"])
+def test_broken_encodings_are_refused(tmp_path, value):
     path = tmp_path / "a.xml"
     text = document(head("ann"), *images(np.random.default_rng(8))).encode()
-    path.write_bytes(text.replace(b'"149.jpg"', b'"\xff.jpg"'))
+    before, found, after = text.rpartition(b'"%s"' % value)
+    path.write_bytes(before + found.replace(b'"', b'"\xff', 1) + after)
     with pytest.raises(DatasetError, match="cannot be read: not well-formed"):
         read_coco(path, min_annotators=1)
