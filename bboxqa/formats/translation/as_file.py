@@ -20,7 +20,7 @@ from bboxqa.formats.translation.picture_sizes import is_picture
 from bboxqa.formats.translation.translated import Boxes, Record, Translate, Wanted
 from bboxqa.model.annotations import Source
 
-_CHUNK = 1 << 20
+_CHUNK = 1 << 16
 # Ids are kept as columns, which are as wide as the longest.
 _LONGEST = 40
 

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path, PurePosixPath, PureWindowsPath
+from pathlib import Path, PureWindowsPath
 
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.document.origin import Where
@@ -73,7 +73,8 @@ def add_unlabelled(
 
 def without_suffix(name: str) -> str:
     """Return a path without the suffix of its last part."""
-    return name.removesuffix(PurePosixPath(name).suffix)
+    stem, point, suffix = name.rpartition(".")
+    return stem if point and "/" not in suffix and stem and stem[-1] != "/" else name
 
 
 def by_place(members: Sequence[Member]) -> dict[str, Member]:

@@ -26,6 +26,7 @@ MAX_RATIO = 200
 """How many times larger than its archive a file of more than `_SMALL` bytes may be."""
 
 _SMALL = 16 << 20
+_FIRST = 1 << 16
 _CHUNK = 1 << 20
 # The mark of a tar archive ends there.
 _TAR_HEAD = 262
@@ -82,7 +83,10 @@ class Member:
         """Return the content. Raises DatasetError if it cannot be read, or is too large."""
         try:
             with self.open() as stream:
-                data = stream.read(self.most + 1)
+                # Room is made for all that is asked for.
+                data = stream.read(_FIRST)
+                if len(data) == _FIRST:
+                    data += stream.read(max(0, self.most + 1 - _FIRST))
         except _ZIP_ERRORS as error:
             raise self._unreadable(error) from None
         if len(data) > self.most:
@@ -121,9 +125,9 @@ def members_of(path: Path) -> list[Member]:
     return [Member("", str(path), size, partial(opened_file, path))]
 
 
-def opened_file(path: Path) -> IO[bytes]:
+def opened_file(path: str | Path) -> IO[bytes]:
     """Return a file that is open for reading."""
-    return path.open("rb")
+    return open(path, "rb")  # noqa: PTH123 - the caller closes it
 
 
 def files_in(folder: Path) -> list[Member]:
@@ -148,11 +152,12 @@ def _of_folder(path: Path) -> list[Member]:
     found = []
     for folder, inside, files in os.walk(path):
         inside[:] = sorted(name for name in inside if not name.startswith("."))
+        below = Path(folder).relative_to(path).as_posix()
+        start = "" if below == "." else f"{below}/"
         for name in files:
             if not name.startswith("."):
-                file = Path(folder, name)
-                below = file.relative_to(path).as_posix()
-                found.append(Member(below, str(file), MAX_SIZE, partial(opened_file, file)))
+                file = os.path.join(folder, name)  # noqa: PTH118 - ten times as fast
+                found.append(Member(start + name, file, MAX_SIZE, partial(opened_file, file)))
         if len(found) > MAX_MEMBERS:
             raise DatasetError([f"{path}: has more than {count(MAX_MEMBERS, 'file')}"])
     return sorted(found, key=lambda member: member.name)

@@ -1,7 +1,5 @@
 """Sizes of the pictures beside annotations."""
 
-from pathlib import PurePosixPath
-
 from bboxqa.core.image_opening import SIDEWAYS, opened, turn_of
 from bboxqa.formats.translation.members import Member
 
@@ -22,7 +20,7 @@ def is_picture(name: str) -> bool:
     >>> is_picture("images/a.JPG"), is_picture("labels/a.txt")
     (True, False)
     """
-    return PurePosixPath(name).suffix.lower() in PICTURES
+    return f".{name.rpartition('.')[2]}".lower() in PICTURES
 
 
 def size_of_picture(member: Member) -> tuple[int, int] | None:

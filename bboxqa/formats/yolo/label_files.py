@@ -44,7 +44,7 @@ def label_files_of(path: Path) -> LabelFiles:
         names = names or [each for each in files_in(folder) if _has_names(each)]
     found.names = min(names, key=_rank, default=None)
     for each in members:
-        if LISTS.fullmatch(PurePosixPath(each.name).name):
+        if LISTS.fullmatch(each.name.rpartition("/")[2]):
             found.listed |= _listed(each)
     labels = [each for each in members if is_label_name(each.name)]
     if any("labels" in _folders(each.name) for each in labels):

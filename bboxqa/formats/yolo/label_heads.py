@@ -1,7 +1,7 @@
 """How label files of YOLO and their folders are recognised."""
 
 import re
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from bboxqa.formats.translation.heads import head_of
 from bboxqa.formats.translation.label_folders import LabelFolders
@@ -19,14 +19,14 @@ LISTS = re.compile(r"(?:train|valid?|test|trainval|default)(?:20\d\d)?\.txt", re
 
 def is_label_name(name: str) -> bool:
     """Return whether the name of a file may be that of labels."""
-    last = PurePosixPath(name).name
+    last = name.rpartition("/")[2]
     is_other = _NO_LABELS.fullmatch(last) or LISTS.fullmatch(last)
     return last.lower().endswith(".txt") and not is_other
 
 
 def is_names_file(name: str) -> bool:
     """Return whether the name of a file is that of names of classes."""
-    last = PurePosixPath(name).name.lower()
+    last = name.rpartition("/")[2].lower()
     return last.endswith((".yaml", ".yml", ".names")) or last == "classes.txt"
 
 

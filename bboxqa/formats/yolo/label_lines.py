@@ -10,7 +10,7 @@ from bboxqa.core.arrays import FloatArray
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.translated import Record
 
-_BEYOND = 0.005
+MOST_BEYOND = 0.005
 """How far beyond the image a share may lie by rounding."""
 _VISIBILITY = {0.0, 1.0, 2.0}
 _SQUARE = 0.02
@@ -90,7 +90,7 @@ def _kind(values: list[float], keypoints: tuple[int, int] | None) -> tuple[str, 
 def beyond(label: Label) -> float | None:
     """Return the coordinate of a label that is farthest outside of its image; None if inside."""
     shares = label.values[:4] if label.kind == "pose" else label.values
-    if min(shares) >= -_BEYOND and max(shares) <= 1 + _BEYOND:
+    if min(shares) >= -MOST_BEYOND and max(shares) <= 1 + MOST_BEYOND:
         return None
     return max(shares, key=lambda share: abs(share - 0.5))
 

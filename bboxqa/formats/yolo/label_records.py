@@ -1,23 +1,30 @@
 """From label files of YOLO to COCO records."""
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
+
+import numpy as np
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import one_line
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.translation.collector import Collector
-from bboxqa.formats.translation.label_images import add_unlabelled
+from bboxqa.formats.translation.label_images import add_unlabelled, place_of
 from bboxqa.formats.translation.members import Member
 from bboxqa.formats.translation.picture_sizes import size_of_picture
-from bboxqa.formats.translation.translated import Add, Record, Translated, Wanted
+from bboxqa.formats.translation.translated import Add, Boxes, Record, Translated, Wanted
 from bboxqa.formats.yolo.class_names import ClassNames, names_of_lines, names_of_yaml
 from bboxqa.formats.yolo.label_files import LabelFiles, label_files_of
 from bboxqa.formats.yolo.label_lines import Label, LineError, beyond, label_of, shape_of
 from bboxqa.formats.yolo.label_notes import notes_of
+from bboxqa.formats.yolo.plain_labels import plain_labels
 
 TITLE = "YOLO labels"
+_TOGETHER = 1 << 20
+"""Bytes of files that are read together."""
+_Taken = tuple[Member, Record, bytes]
 
 
 def translate_labels(path: Path, add: Add, wanted: Wanted) -> Translated:
@@ -32,7 +39,7 @@ def translate_labels(path: Path, add: Add, wanted: Wanted) -> Translated:
     records.add_classes()
     n_files = len(files.labels)
     for number, (place, member) in enumerate(files.labels.items()):
-        records.add_file(place, member)
+        records.take_file(place, member)
         if wanted.progress is not None and number % 100 == 0:
             wanted.progress(number, n_files)
     return records.done()
@@ -48,6 +55,8 @@ class _LabelRecords:
         self._classes = ClassNames()
         self._ids: dict[int, int] = {}
         self._tally: Counter[str] = Counter()
+        self._taken: list[_Taken] = []
+        self._n_taken = 0
 
     def add_classes(self) -> None:
         """Add the categories that the file with their names has, in its order."""
@@ -76,18 +85,57 @@ class _LabelRecords:
         inside = member is not None and self._files.names_inside
         return Where(member.name if inside and member else "", line)
 
-    def add_file(self, place: str, member: Member) -> None:
-        """Add the labels of an image."""
-        try:
-            text = member.text().decode()
-        except UnicodeDecodeError:
-            problem = f"{member.name}: is not text in UTF-8"
-            self._into.defect("T001", problem, Where(member.name, 1))
-            text = ""
+    def take_file(self, place: str, member: Member) -> None:
+        """Take the labels of an image; those of many are added together."""
+        data = member.text()
         image = self._image(place, Where(member.name, 1))
         if place not in self._files.pictures and self._files.pictures:
             problem = f"{member.name}: no picture has this name"
             self._into.defect("T022", problem, Where(member.name, 1))
+        self._taken.append((member, image, data))
+        self._n_taken += len(data)
+        if self._n_taken > _TOGETHER or self._wanted.add_boxes is None:
+            self._add_taken()
+
+    def _add_taken(self) -> None:
+        """Add the labels of the files that were taken."""
+        taken, self._taken, self._n_taken = self._taken, [], 0
+        if not self._add_plain(taken):
+            for member, image, data in taken:
+                self._add_file(member, image, data)
+
+    def _add_plain(self, taken: Sequence[_Taken]) -> bool:
+        """Add the labels of files if all of them are boxes of classes with a name."""
+        add_boxes, names = self._wanted.add_boxes, self._classes.names
+        has_sizes = all("width" in image for _, image, _ in taken)
+        found = plain_labels([data for _, _, data in taken]) if has_sizes else None
+        if found is None or add_boxes is None:
+            return False
+        # Numbers of classes are small.
+        numbers = np.flatnonzero(np.bincount(found.number)).tolist()
+        if self._files.names is not None and not {*numbers} <= {*names}:
+            return False
+        ids = np.zeros(max(numbers, default=0) + 1, np.int64)
+        for number in numbers:
+            ids[number] = self._category(number, Where(taken[0][0].name, 1))
+        category_id = ids[found.number]
+        images = np.array([image["id"] for _, image, _ in taken], np.int64)
+        sizes = np.array([(image["width"], image["height"]) for _, image, _ in taken], np.float64)
+        bbox = found.shares.copy()
+        bbox[:, :2] -= bbox[:, 2:] / 2
+        bbox *= np.tile(np.repeat(sizes, found.n_boxes, 0), 2)
+        boxes = Boxes(np.repeat(images, found.n_boxes), category_id, bbox, "", [""] * len(bbox))
+        self._into.boxes(boxes, add_boxes)
+        self._tally["box"] += len(bbox)
+        return True
+
+    def _add_file(self, member: Member, image: Record, data: bytes) -> None:
+        try:
+            text = data.decode()
+        except UnicodeDecodeError:
+            problem = f"{member.name}: is not text in UTF-8"
+            self._into.defect("T001", problem, Where(member.name, 1))
+            return
         size = (image["width"], image["height"]) if "width" in image else None
         lines = enumerate(text.splitlines(), start=1)
         filled = [(number, line) for number, line in lines if line.strip()]
@@ -105,8 +153,11 @@ class _LabelRecords:
                 self._add_label(label, image["id"], size, where)
 
     def _refuse_size(self, member: Member, where: Where) -> None:
-        has_picture = bool(self._files.pictures)
-        reason = "no picture has its name" if has_picture else "there is no picture beside it"
+        reason = "there is no picture beside it"
+        if place_of(member.name) in self._files.pictures:
+            reason = "its picture cannot be opened"
+        elif self._files.pictures:
+            reason = "no picture has its name"
         advice = "--image-size WIDTHxHEIGHT says it for images without a picture"
         problem = f"{member.name}: the size of its image is not known: {reason}; {advice}"
         self._into.defect("T002", problem, where)
@@ -122,8 +173,6 @@ class _LabelRecords:
             self._tally["nameless"] += place not in self._files.listed
         image["file_name"] = name
         size = size_of_picture(picture) if picture is not None else None
-        if picture is not None and size is None:
-            self._tally["broken"] += 1
         if size is None and choices().image_size is not None:
             size = choices().image_size
             self._tally["given"] += 1
@@ -159,6 +208,7 @@ class _LabelRecords:
 
     def done(self) -> Translated:
         """Return what belongs to all annotations."""
+        self._add_taken()
         known = sorted({*self._files.pictures, *self._files.listed} - {*self._files.labels})
         unlabelled = {place: self._files.pictures.get(place) for place in known}
         notes = [*add_unlabelled(self._into, unlabelled, self._image)]

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.translation.heads import ZIP, head_of
+from bboxqa.formats.translation.heads import head_of, is_archive
 from bboxqa.formats.translation.translated_format import translated_format
 from bboxqa.formats.yolo.label_heads import (
     is_label_head,
@@ -21,7 +21,7 @@ _SAMPLE = 20
 
 def _recognises(path: Path) -> bool:
     """Return whether an archive has label files."""
-    if not head_of(path).startswith(ZIP):
+    if not is_archive(head_of(path)):
         return False
     from bboxqa.formats.translation.members import members_of
 

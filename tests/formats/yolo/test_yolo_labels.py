@@ -287,3 +287,58 @@ def test_real_files_are_read_whole(name, n_images, n_boxes, codes):
     found, records = translated(SHARED / "yolo" / name, image_size=(640, 640))
     assert (len(found.images), len(records)) == (n_images, n_boxes)
     assert {defect.code for defect in found.defects} == codes
+
+
+def at_once(folder):
+    """Return image, category and box of each annotation that is read for measuring."""
+    with bboxqa.reading(image_size=(1919, 1079)):
+        data = read_coco(folder, min_annotators=1)
+    each = data.annotations
+    images = [data.image_names[place] for place in each.image]
+    names = [data.category_names[place] for place in each.category]
+    return sorted(zip(images, names, each.bbox.tolist(), strict=True))
+
+
+def line_by_line(folder):
+    """Return the same of what is read for rules."""
+    found, records = translated(folder, image_size=(1919, 1079))
+    images = {image["id"]: image["file_name"] for image in found.images}
+    names = {category["id"]: category["name"] for category in found.categories}
+    return sorted(
+        (images[each["image_id"]], names[each["category_id"]], each["bbox"]) for each in records
+    )
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [
+        "",
+        "1 .1 .1 .2 .2 .9",
+        "0 .1 .1 .2 .2 .3 .3",
+        "7 .5 .5 .1 .1",
+        "0 0.5 0.5 0.2 0.2 ",
+        "0\t.5 .5 .2 .2",
+        "0 5e-1 .5 .2 1e-3",
+        "0 1 1 .2 1",
+        "0  .5 .5 .2 .2",
+        "\n\n0.0 0.12345678901234567 .5 .2 .2",
+    ],
+)
+def test_many_files_at_once_are_read_as_line_by_line(tmp_path, extra):
+    random = np.random.default_rng(1)
+    for number in range(4):
+        rows = random.uniform(0.001, 0.9, (number * 3, 4)).round(6)
+        lines = [
+            f"{place % 2} {' '.join(map(str, row))}" for place, row in enumerate(rows.tolist())
+        ]
+        text = "\n".join([*lines[:4], *([extra] if number == 2 else []), *lines[4:]])
+        made(tmp_path, **{f"{'abcd'[number]}_txt": text})
+    made(tmp_path, classes_txt="cat\ndog")
+    assert at_once(tmp_path) == line_by_line(tmp_path)
+
+
+def test_four_numbers_in_a_line_and_six_in_the_next_are_not_two_boxes(tmp_path):
+    made(tmp_path, classes_txt="cat\ndog", a_txt="0 .5 .5 .2\n1 0 .1 .1 .2 .2\n")
+    made(tmp_path, b_txt=BOX, c_txt=BOX)
+    with pytest.raises(DatasetError, match="has 3 numbers behind the class"):
+        at_once(tmp_path)
