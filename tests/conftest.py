@@ -36,7 +36,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers():
-    """Return one process more than cores, as some tests wait for programs and browsers."""
+    """Return two processes more than cores, as some tests wait for programs and browsers."""
     from bboxqa.core.parallel import cores
 
-    return cores() + 1
+    return cores() + 2
