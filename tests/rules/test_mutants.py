@@ -15,7 +15,7 @@ from bboxqa.rules.fixes import fix
 from bboxqa.rules.registry import RULES
 
 # At least so many of each rule, and one of each kind; `make fuzz` runs more.
-SEEDS = int(os.environ.get("BBOXQA_FUZZ", "3"))
+SEEDS = int(os.environ.get("BBOXQA_FUZZ", "2"))
 
 # What no corruption of one small file of objects shows: other files and kinds of file, images on
 # disk, sizes, statistics.
