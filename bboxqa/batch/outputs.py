@@ -16,7 +16,7 @@ from bboxqa.batch.rows import FAILED, MEASURED, NOT_MEASURED, Row, Settings, gat
 from bboxqa.core.files import write_atomically
 from bboxqa.core.text import clean, count
 from bboxqa.core.version import __version__
-from bboxqa.report.csv_cells import csv_row
+from bboxqa.report.csv_cells import csv_line
 from bboxqa.report.json_text import json_text
 from bboxqa.report.numbers import decimal
 from bboxqa.report.pages.html_document import render
@@ -56,8 +56,8 @@ def write_outputs(
 
 
 def _table(rows: Sequence[Row], raw_csv: bool) -> str:
-    lines = [csv_row(field.name for field in fields(Row))]
-    return "".join([*lines, *(csv_row(asdict(row).values(), raw=raw_csv) for row in rows)])
+    lines = [csv_line(field.name for field in fields(Row))]
+    return "".join([*lines, *(csv_line(asdict(row).values(), raw=raw_csv) for row in rows)])
 
 
 def _summary(found: Discovered, rows: Sequence[Row], worse: Sequence[Regression]) -> str:

@@ -5,6 +5,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 # Characters of a name in a sentence.
+# Signs with which a name could be taken for several, or for the end of a sentence.
+_BREAKS = re.compile('[,;:"]')
 _LONG = 40
 
 # Control characters, marks of the direction of text, and invisible characters.
@@ -66,10 +68,15 @@ def as_written(shown: str) -> str:
 
 
 def names_in_words(names: Sequence[str]) -> tuple[str, ...]:
-    r"""Return names as a sentence can hold them: long and blank ones shortened and quoted.
+    r"""Return names as a sentence can hold them.
+
+    Long ones are shortened and quoted; so are blank ones, and those with signs that end a part of a
+    sentence. Ends of lines are escaped.
 
     Examples
     --------
+    >>> print(*names_in_words(["Smith, Ann", "two\nlines"]))
+    'Smith, Ann' 'two\nlines'
     >>> names_in_words(["ann", "  ", "annotator " * 9])
     ('ann', "'  '", "'annotator annotator …annotator annotator '")
     >>> print(*names_in_words(["a" * 99, "a" * 98]), sep="\n")
@@ -84,9 +91,10 @@ def names_in_words(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _in_words(name: str) -> str:
+    shown = one_line(name)
     if len(name) > _LONG:
-        return f"'{name[: _LONG // 2]}…{name[-_LONG // 2 :]}'"
-    return name if name.strip() else f"'{name}'"
+        return f"'{one_line(name[: _LONG // 2])}…{one_line(name[-_LONG // 2 :])}'"
+    return shown if shown == name and name.strip() and not _BREAKS.search(name) else f"'{shown}'"
 
 
 def alike(names: Iterable[str]) -> Iterator[str]:

@@ -7,7 +7,7 @@ from typing import Any
 from bboxqa.core.text import clean, count
 from bboxqa.model.answers import ColumnAssociation, Grouping, SimilarAnnotators
 from bboxqa.model.table import Table
-from bboxqa.report.csv_cells import csv_row
+from bboxqa.report.csv_cells import csv_line
 from bboxqa.report.numbers import decimal, json_interval, json_number
 from bboxqa.report.text_table import table_lines
 
@@ -74,8 +74,8 @@ def similar_json(tasks: Sequence[SimilarAnnotators]) -> list[dict[str, Any]]:
 
 def similar_csv(tasks: Sequence[SimilarAnnotators], *, raw: bool = False) -> str:
     """Return the pairs of annotators as CSV."""
-    rows = [csv_row(["task", *tasks[0].pairs.columns], raw=raw)]
-    rows += [csv_row([task.task, *row], raw=raw) for task in tasks for row in task.pairs.rows()]
+    rows = [csv_line(["task", *tasks[0].pairs.columns], raw=raw)]
+    rows += [csv_line([task.task, *row], raw=raw) for task in tasks for row in task.pairs.rows()]
     return "".join(rows)
 
 
@@ -120,10 +120,10 @@ def association_json(found: ColumnAssociation) -> dict[str, Any]:
 
 def association_csv(found: ColumnAssociation, *, raw: bool = False) -> str:
     """Return the table of counts as CSV, a row for each two values that occur together."""
-    rows = [csv_row([*found.columns, "n"], raw=raw)]
+    rows = [csv_line([*found.columns, "n"], raw=raw)]
     first, second = found.values
     for row, column in zip(*found.counts.nonzero(), strict=True):
-        rows.append(csv_row([first[row], second[column], int(found.counts[row, column])], raw=raw))
+        rows.append(csv_line([first[row], second[column], int(found.counts[row, column])], raw=raw))
     return "".join(rows)
 
 

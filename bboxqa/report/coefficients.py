@@ -5,7 +5,7 @@ from dataclasses import fields
 from typing import Any
 
 from bboxqa.model.estimates import Estimate, LabelAgreement, TaskEstimates
-from bboxqa.report.csv_cells import csv_row
+from bboxqa.report.csv_cells import csv_line
 from bboxqa.report.numbers import json_interval, json_number
 
 _COUNTS = ("task", "n_units", "n_annotators", "n_ratings")
@@ -99,13 +99,13 @@ def as_csv(tasks: Sequence[TaskEstimates], *, raw: bool = False) -> str:
     >>> print(as_csv([TaskEstimates("on", 5, 2, 10, {"scott_pi": Estimate(0.5)})]).splitlines()[1])
     on,5,2,10,scott_pi,0.5,,,,ok,,,
     """
-    lines = [csv_row(_COLUMNS)]
+    lines = [csv_line(_COLUMNS)]
     for task in tasks:
         for name, estimate in task.coefficients.items():
             low, high = map(json_number, estimate.interval)
             row = {"coefficient": name, "low": low, "high": high, **_estimate_json(estimate)}
             row |= {column: getattr(task, column) for column in _COUNTS}
-            lines.append(csv_row(map(row.get, _COLUMNS), raw=raw))
+            lines.append(csv_line(map(row.get, _COLUMNS), raw=raw))
     return "".join(lines)
 
 

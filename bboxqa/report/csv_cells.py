@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterable
 
+from bboxqa.core.text import one_line
+
 _TO_QUOTE = re.compile('[,"\r\n]')
 # What spreadsheets take for a formula, in both widths; numbers are none.
 _FORMULA = re.compile(
@@ -39,3 +41,15 @@ def csv_row(values: Iterable[object], *, raw: bool = False) -> str:
         for value in values
     )
     return ",".join(cells) + "\n"
+
+
+def csv_line(values: Iterable[object], *, raw: bool = False) -> str:
+    r"""Return values as `csv_row` does, in one line: ends of lines in texts are escaped.
+
+    Examples
+    --------
+    >>> print(csv_line(["two\nlines", 1]), end="")
+    two\nlines,1
+    """
+    shown = (one_line(value) if isinstance(value, str) else value for value in values)
+    return csv_row(shown, raw=raw)

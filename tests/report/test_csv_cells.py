@@ -32,6 +32,8 @@ def test_rows_are_read_back(cells):
     assert [*csv.reader(io.StringIO(text, newline=""))] == [cells]
 
 
-def test_a_carriage_return_is_quoted_in_tasks():
-    task = TaskEstimates("a\rb", 5, 2, 10, {"scott_pi": Estimate(0.5)})
-    assert as_csv([task]).split("\n")[1].startswith('"a\rb",')
+@pytest.mark.parametrize(("name", "shown"), [("a\rb", r"a\x0db"), ("two\nlines", r"two\nlines")])
+def test_the_name_of_a_task_is_one_line(name, shown):
+    lines = as_csv([TaskEstimates(name, 5, 2, 10, {"scott_pi": Estimate(0.5)})]).splitlines()
+    assert len(lines) == 2
+    assert lines[1].startswith(f"{shown},5,")

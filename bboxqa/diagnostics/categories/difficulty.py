@@ -5,8 +5,8 @@ import numpy as np
 from bboxqa.agreement.alpha.nominal import binary_alpha, nominal_alpha
 from bboxqa.agreement.counts.unit_counts import UnitCounts, unit_counts
 from bboxqa.agreement.objects.meaning import has_meaning, values_without_meaning
-from bboxqa.core.arrays import FloatArray, IndexArray, compact, sum_by
-from bboxqa.diagnostics.annotators.image_ratios import Ratios, RatioSums
+from bboxqa.core.arrays import FloatArray, compact, sum_by
+from bboxqa.diagnostics.annotators.image_ratios import RatioSums
 from bboxqa.diagnostics.annotators.object_cells import object_cells, pairs_of_units
 from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.model.units import MatchedUnits
@@ -42,12 +42,9 @@ def difficulty(matched: MatchedUnits) -> Table:
         "alpha": alpha[shown],
         "alpha_units": of_units[shown],
     }
-    rows, _ = compact(category.astype(np.int64), len(names))
-    row = np.zeros(len(names), np.int64)
-    row[rows] = np.arange(len(rows))
-    found = _sums(matched, row[category], len(rows))
+    found = difficulty_sums(matched).ratios(matched.bootstrap, matched.seed)
     for place, name in enumerate(SHARES):
-        of = slice(place * len(rows), (place + 1) * len(rows))
+        of = slice(place * len(shown), (place + 1) * len(shown))
         columns |= {
             name: found.value[of],
             f"{name}_low": found.interval[of, 0],
@@ -80,8 +77,11 @@ def _alphas(counts: UnitCounts, missing: str) -> tuple[FloatArray, FloatArray]:
     return alpha, of_units
 
 
-def _sums(matched: MatchedUnits, row: IndexArray, n_rows: int) -> Ratios:
-    """Return the shares of each row, that of the category of an annotation, as in `SHARES`."""
+def difficulty_sums(matched: MatchedUnits) -> RatioSums:
+    """Return the sums of `SHARES`, each of all categories that were drawn, one after the other."""
+    category = matched.data.annotations.category.astype(np.int64)
+    rows, row = compact(category, len(matched.data.category_names))
+    n_rows = len(rows)
     cells = object_cells(matched)
     drawn = cells.drawn
     of, image = row[cells.annotation[drawn]], cells.image[drawn]
@@ -93,4 +93,4 @@ def _sums(matched: MatchedUnits, row: IndexArray, n_rows: int) -> Ratios:
     for side in (pairs.left, pairs.right):
         where = matched.data.annotations.image[side]
         sums.add(row[side] + 2 * n_rows, where, pairs.similarity, np.ones(len(side)))
-    return sums.ratios(matched.bootstrap, matched.seed)
+    return sums

@@ -97,9 +97,9 @@ def work_hours(matched: MatchedUnits) -> Table:
     """Return F1 with the others and speed in each hour of the sessions.
 
     A row for all annotators together and for each, and each hour in which images were annotated;
-    none where times were not read. Columns: annotator; hour, 1 being the first of a session;
-    n_images; f1 and per_minute, with their 95 % intervals over images; and median_seconds between
-    two annotations.
+    none where times were not read. Columns: annotator; hour, 1 being the first of each session, all
+    sessions of an annotator together; n_images; f1 and per_minute, with their 95 % intervals over
+    images; and median_seconds between two annotations.
     """
     times = matched.data.annotations.times
     if times is None:

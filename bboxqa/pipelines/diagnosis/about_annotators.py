@@ -21,6 +21,7 @@ from bboxqa.pipelines.diagnosis.sentences import (
     is_first,
     judged,
     most_named,
+    others_in_words,
     share_bounds,
 )
 
@@ -93,7 +94,7 @@ def rate_sentences(
             places = places[have_judges[places]]
         for place, more in most_named(places.tolist(), "annotators"):
             name, percent = names[place], found.percent(place)
-            others = f"; the median of the others is {_median_of_others(found, place):.1f} %"
+            others = others_in_words(found, place)
             own = matrix.take(np.flatnonzero(matrix["annotator"] == name))
             if what == "misses":
                 text = f"{name} misses {percent} of the objects that most others drew"
@@ -109,11 +110,6 @@ def rate_sentences(
 
 def _percent_of_complement(share: float) -> str:
     return f"{100 * (1 - share):.1f} %"
-
-
-def _median_of_others(found: Bounds, place: int) -> float:
-    """Return a median in percent."""
-    return 100 * float(np.nanmedian(np.delete(found.value, place)))
 
 
 def two_annotators(tables: Mapping[str, Table]) -> Iterator[Sentence]:
@@ -150,7 +146,7 @@ def shape_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
         places = places[found.value[places] >= LEAST_SHARE]
         for place, more in most_named(places.tolist(), "boxes_per_object"):
             text = words.format(table["annotator"][place], found.percent(place))
-            text += f"; the median of the others is {_median_of_others(found, place):.1f} %{more}"
+            text += others_in_words(found, place) + more
             yield Sentence(found.value[place] * share[place], text)
 
 

@@ -11,6 +11,7 @@ from bboxqa.diagnostics.disagreement.kinds import KINDS
 from bboxqa.model.table import Table
 from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.model.units import MatchedUnits
+from bboxqa.pipelines.diagnosis.paired import category_differences
 from bboxqa.pipelines.diagnosis.sentences import (
     LEAST_CONFUSED,
     LEAST_DRAWS,
@@ -149,8 +150,13 @@ def category_sentences(matched: MatchedUnits, tables: Mapping[str, Table]) -> It
     names = matched.data.category_names
     pairs = np.unique(of.category.astype(np.int64) * len(matched.data.image_names) + of.image)
     in_images = np.bincount(pairs // len(matched.data.image_names), minlength=len(names))
-    n_images = in_images[[names.index(name) for name in table["category"]]]
-    for place in above_others(found.of_complement(), n_images, n_kinds=1)[:1].tolist():
+    if len(table) < 2:
+        return
+    place_of = {name: code for code, name in enumerate(names)}
+    codes = np.array([place_of[name] for name in table["category"]], np.int64)
+    n_images, drawn = in_images[codes], np.unique(of.category)
+    apart = category_differences(matched, np.searchsorted(drawn, codes))
+    for place in above_others(found.of_complement(), n_images, apart, n_kinds=1)[:1].tolist():
         value, error = found.value[place], found.of_complement()
         least = "least" if is_first(error, place) else "less than most"
         others = 100 * float(np.nanmedian(np.delete(found.value, place)))

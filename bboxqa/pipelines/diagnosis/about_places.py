@@ -136,7 +136,7 @@ def _moved(found: _Offsets, place: int, axis: _Axis) -> str:
     percent = np.abs(found.percent[place, list(axis.edges)])
     low, high = px[0]
     sure = (np.sign(px[1]) == np.sign(px[2])) & (np.abs(px[0]) >= _LEAST_OFFSET)
-    sides = f"% of the {axis.side}"
+    sides = f"% of the mean {axis.side}"
     alike = low * high > 0 and min(abs(low), abs(high)) >= _ALIKE * max(abs(low), abs(high))
     if alike:
         word = f"further {axis.directions[int(low > 0)]}"

@@ -16,6 +16,7 @@ from bboxqa.pipelines.diagnosis.sentences import (
     is_first,
     judged,
     most_named,
+    others_in_words,
 )
 
 _MOST_TOLD = 2
@@ -98,7 +99,6 @@ def error_sentences(found: ReferenceAgreement) -> Iterator[Sentence]:
                 reference=found.name,
             )
             if len(table) > 1:
-                others = 100 * float(np.nanmedian(np.delete(figures.value, place)))
-                text += f"; the median of the others is {others:.1f} %"
+                text += others_in_words(figures, place)
             yield Sentence(figures.value[place] * share[place], text + more)
     yield from offset_sentences(found.offsets, table, found.name)

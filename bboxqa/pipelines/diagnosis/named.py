@@ -31,6 +31,7 @@ def named_in_words(
             name=names_in_words([reference.name])[0],
             annotators=_renamed(reference.annotators, words),
             offsets=_renamed(reference.offsets, words),
+            confusions=_renamed(reference.confusions, words),
             confusion_matrix=_renamed(reference.confusion_matrix, words),
         )
     data = replace(data, annotator_names=people, category_names=categories)

@@ -1,13 +1,14 @@
-"""How much more each annotator errs than the others do, over the same draws of images."""
+"""How far annotators and categories are from the others, over the same draws of images."""
 
 from collections.abc import Mapping
 
 import numpy as np
 
 from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals
-from bboxqa.core.arrays import FloatArray
+from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.diagnostics.annotators.independent import independent
 from bboxqa.diagnostics.annotators.rates import RATES, rate_sums
+from bboxqa.diagnostics.categories.difficulty import difficulty_sums
 from bboxqa.model.units import MatchedUnits
 from bboxqa.pipelines.diagnosis.sentences import Bounds, median_of_others
 
@@ -40,3 +41,21 @@ def differences(matched: MatchedUnits) -> Mapping[str, Bounds]:
     )
     found = np.column_stack([value, ends]).reshape(*shape, 3)
     return {rate: Bounds(*found[place].T) for place, rate in enumerate(RATES)}
+
+
+def category_differences(matched: MatchedUnits, places: IndexArray) -> Bounds:
+    """Return by how much less each category is found than the median of the other ones.
+
+    `places` are those of the categories that are compared among all that were drawn, (K,).
+    """
+    tables = [table[places] for table in difficulty_sums(matched).tables]
+
+    def evaluate(above: FloatArray, below: FloatArray) -> FloatArray:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rates = np.where(below > 0, above / below, np.nan)
+        return median_of_others(rates) - rates
+
+    totals = (np.asarray(table.sum(1), np.float64).reshape(-1, 1) for table in tables)
+    value = evaluate(*totals)[:, 0]
+    ends = drawn_intervals(value, tables, evaluate, matched.bootstrap, matched.seed)
+    return Bounds(value, ends[:, 0], ends[:, 1])

@@ -194,6 +194,25 @@ def between_others(pairs: Table, name: str, column: str, shown: Callable[[float]
     return f"; the median between two others is {figure}"
 
 
+def others_in_words(found: Bounds, place: int) -> str:
+    """Return what the others have of a rate of errors, in percent: the median of several.
+
+    Examples
+    --------
+    >>> rates = np.array([0.1, 0.0, 0.04, 0.2])
+    >>> others_in_words(Bounds(rates, rates, rates), 0)
+    '; the others: 4.0 % (median)'
+    >>> others_in_words(Bounds(rates[:2], rates[:2], rates[:2]), 0)
+    '; the other one: 0.0 %'
+    """
+    others = np.delete(found.value, place)
+    figure = f"{100 * float(np.nanmedian(others)):.1f} %"
+    if len(others) == 1:
+        return f"; the other one: {figure}"
+    alike = np.unique(np.round(1000 * others[~np.isnan(others)])).size == 1
+    return f"; {'all ' if alike else ''}the others: {figure}{'' if alike else ' (median)'}"
+
+
 def joined(parts: Sequence[str]) -> str:
     """Return parts of a sentence with commas and an "and".
 
