@@ -9,6 +9,7 @@ from bboxqa.core.files import filled_folder, write_atomically
 from bboxqa.core.pseudonyms import check_key, pseudonyms_of, without_names
 from bboxqa.core.text import count
 from bboxqa.core.types import AnyPath, Files, Progress
+from bboxqa.formats.inputs import as_paths
 from bboxqa.formats.writing.content import Content
 from bboxqa.formats.writing.gathered import Gathering
 from bboxqa.formats.writing.losses import Loss
@@ -124,6 +125,7 @@ def convert(
     options = Options(as_predictions=as_predictions)
     if as_predictions and to != "label-studio":
         raise ConfigError("predictions are for Label Studio; expected to='label-studio'")
+    _refuse_inputs(path, source)
     _check_output(path, to_format, force=force)
     settings = AgreeSettings(
         annotator_key=annotator_key,
@@ -169,6 +171,15 @@ def gather(
     given = {} if pseudonyms is None else pseudonyms_of(pseudonyms, ())
     notes: list[str] = without_names(gathering.notes, given)
     return gathering.content(data, given), tuple(notes)
+
+
+def _refuse_inputs(path: Path, source: Files) -> None:
+    """Refuse an output in whose place, or below which, something stands that is read."""
+    given = [*source.values()] if isinstance(source, Mapping) else as_paths(source)
+    for each in map(Path, given):
+        if each.resolve().is_relative_to(path.resolve()):
+            held = "is read" if each == path else f"holds {each}, which is read"
+            raise OutputError(f"{path}: {held}; name another output")
 
 
 def _check_output(path: Path, to_format: Writer, *, force: bool) -> None:

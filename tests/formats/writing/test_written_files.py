@@ -220,6 +220,15 @@ def test_a_folder_is_replaced_only_if_it_holds_nothing_else(tmp_path):
         bboxqa.convert(source, out, to="yolo", force=True)
 
 
+@pytest.mark.parametrize(("out", "to"), [("source.json", "coco"), (".", "labelme")])
+def test_what_is_read_is_not_replaced(out, to, tmp_path):
+    source = _source(tmp_path, images=IMAGES[:1])
+    before = source.read_bytes()
+    with pytest.raises(OutputError, match="is read; name another output"):
+        bboxqa.convert(source, tmp_path / out, to=to, force=True)
+    assert source.read_bytes() == before
+
+
 def test_coco_names_annotators_and_who_was_asked(tmp_path):
     people = {}
     for who in ("ann", "bob"):
