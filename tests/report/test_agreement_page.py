@@ -215,6 +215,13 @@ def test_top_limits_the_images(found):
     assert 'id="images"' not in agreement_page(figures, top=0)
 
 
+def test_an_image_without_alpha_says_why():
+    rows = [(image, who, 0, (10, 10, 20, 20)) for image in range(3) for who in range(2)]
+    rows.append((0, 0, 0, (50, 50, 20, 20)))
+    page = texts(agreement_page(documents(dataset(rows, size=(90, 90)))))
+    assert re.search(r"alpha – \((undefined|no meaning): [a-z0-9 %,]+\) · F1", page)
+
+
 def test_images_that_raise_agreement_are_left_out():
     """All agree on three of four images; without them, agreement would be lower."""
     rows = [(image, who, image % 2, (10, 10, 20, 20)) for image in range(4) for who in range(2)]

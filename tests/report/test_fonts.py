@@ -4,6 +4,8 @@ import pytest
 from fontTools.fontBuilder import FontBuilder
 from fontTools.pens.ttGlyphPen import TTGlyphPen
 from matplotlib import font_manager
+from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
 
 import bboxqa
 from bboxqa.report.charts.fonts import families_of, fonts_for, missing_note
@@ -111,3 +113,15 @@ def test_names_that_the_default_font_shows_need_no_other(monkeypatch):
 )
 def test_notes_about_missing_signs(signs, note):
     assert note in missing_note(signs)
+
+
+def test_charts_of_a_result_are_drawn_in_fonts_that_have_their_signs(installed):
+    result = bboxqa.agree(bboxqa.read_coco(named(RARE)), bootstrap=0)
+    for ax in (
+        result.plot.category_intervals(Figure().subplots()),
+        result.plot.category_intervals(),
+    ):
+        (label, *_) = ax.get_yticklabels()
+        assert RARE in label.get_text()
+        assert "Bronze" in label.get_fontfamily()
+    plt.close("all")

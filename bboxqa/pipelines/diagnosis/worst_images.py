@@ -41,6 +41,7 @@ def worst_images(part: ThresholdResult, matched: MatchedUnits) -> dict[str, Any]
                 **_image(matched.data, image),
                 "cost": row["cost"],
                 "alpha": row["alpha"],
+                "alpha_status": row["status"],
                 "f1": row["f1"],
                 "objects": [_object(matched.data, found, number, each) for each in objects[place]],
                 "shapes": [_shape(matched, found, number, each) for each in shapes[place]],

@@ -1,5 +1,6 @@
 """The charts of a result, by name."""
 
+from collections.abc import Callable, Iterable
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -8,7 +9,8 @@ from bboxqa.core.text import unknown_name
 from bboxqa.model.results import MeasuredAgreement
 from bboxqa.report.agreement_summary import summary
 from bboxqa.report.charts import bar_charts, heat_maps, interval_charts, offset_chart
-from bboxqa.report.charts.figures import AxesMaker, new_axes, shown_axes
+from bboxqa.report.charts.figures import AxesMaker, new_axes, page_style, shown_axes
+from bboxqa.report.charts.fonts import fonts_for
 from bboxqa.report.charts.sensitivity_chart import sensitivity
 
 if TYPE_CHECKING:
@@ -79,7 +81,11 @@ class Plots:
         -------
         matplotlib.axes.Axes
         """
-        return interval_charts.category_intervals(self._threshold["categories"], axes=_maker(ax))
+        rows = self._threshold["categories"]
+        return _with_fonts(
+            [row["category"] for row in rows],
+            lambda: interval_charts.category_intervals(rows, axes=_maker(ax)),
+        )
 
     def sensitivity(self, ax: "Axes | None" = None) -> "Axes":
         """Draw alpha, F1 and class alpha by threshold, with 95 % bands and the chosen threshold.
@@ -121,7 +127,10 @@ class Plots:
         if figure not in ("f1", "alpha"):
             raise ConfigError(f"figure {unknown_name(figure, ('f1', 'alpha'))}")
         order = [row["annotator"] for row in self._rows("agreement_matrix")]
-        return heat_maps.pair_matrix(order, self._threshold["pairs"], figure, axes=_maker(ax))
+        pairs = self._threshold["pairs"]
+        return _with_fonts(
+            order, lambda: heat_maps.pair_matrix(order, pairs, figure, axes=_maker(ax))
+        )
 
     def confusion_matrix(self, annotator: str | None = None, ax: "Axes | None" = None) -> "Axes":
         """Draw what annotators drew, and what the others drew of the same objects.
@@ -147,8 +156,12 @@ class Plots:
         if annotator is not None:
             self._check_annotator(annotator)
         rows = self._rows("confusion_matrix")
-        return heat_maps.confusion_matrix(
-            rows, annotator, copies=self._rows("copies"), axes=_maker(ax)
+        names = {row[key] for row in rows for key in ("annotator", "category", "others")}
+        return _with_fonts(
+            names,
+            lambda: heat_maps.confusion_matrix(
+                rows, annotator, copies=self._rows("copies"), axes=_maker(ax)
+            ),
         )
 
     def offsets(self, annotator: str, ax: "Axes | None" = None) -> "Axes":
@@ -184,7 +197,10 @@ did you mean 'Ann3'?
         """
         self._check_annotator(annotator)
         rows = [row for row in self._rows("offsets") if row["annotator"] == annotator]
-        return offset_chart.offsets(rows, copies=self._rows("copies"), axes=_maker(ax))
+        copies = self._rows("copies")
+        return _with_fonts(
+            [annotator], lambda: offset_chart.offsets(rows, copies=copies, axes=_maker(ax))
+        )
 
     def decomposition(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the share of objects of each kind of disagreement, with its 95 % interval.
@@ -214,7 +230,12 @@ did you mean 'Ann3'?
         """
         worst = self._result.diagnose().worst_images
         figure = "F1" if self._threshold["alpha"] is None else "alpha"
-        return bar_charts.image_costs(worst["images"], worst["n_images"], figure, axes=_maker(ax))
+        return _with_fonts(
+            [row["file_name"] for row in worst["images"]],
+            lambda: bar_charts.image_costs(
+                worst["images"], worst["n_images"], figure, axes=_maker(ax)
+            ),
+        )
 
     @cached_property
     def _threshold(self) -> dict[str, Any]:
@@ -229,6 +250,21 @@ did you mean 'Ann3'?
         names = self._result.diagnose().tables["annotators"]["annotator"].tolist()
         if name not in names:
             raise ConfigError(f"annotator {unknown_name(name, names)}")
+
+
+def _with_fonts(texts: Iterable[str], chart: "Callable[[], Axes]") -> "Axes":
+    """Return the axes of a chart, its texts in fonts that have the signs of some texts."""
+    import matplotlib as mpl
+    from matplotlib.text import Text
+
+    with page_style(), fonts_for(texts):
+        ax = chart()
+        families = mpl.rcParams["font.family"]
+        if len(families) > 1:
+            # Labels of axes that the user gives have fonts already.
+            for text in ax.findobj(Text):
+                text.set_fontfamily(families)
+    return ax
 
 
 def _maker(ax: "Axes | None") -> AxesMaker:

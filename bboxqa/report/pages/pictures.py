@@ -58,6 +58,8 @@ class Picture:
     note: str
     """Why there are no pixels, or what is wrong with them; may be empty."""
     alpha: float | None
+    alpha_reason: str
+    """Why there is no alpha; empty where there is one."""
     f1: float | None
     cost: float | None
     disagreed: Sequence[Mapping[str, Any]]
@@ -197,6 +199,8 @@ def _picture(number: int, image: Mapping[str, Any], of: Legend, found: Pixels | 
         pixels=pixels,
         note="" if found is None else found.note,
         alpha=image["alpha"],
+        # Results of earlier versions do not say it.
+        alpha_reason="" if image["alpha"] is not None else image.get("alpha_status", ""),
         f1=image["f1"],
         cost=image["cost"],
         disagreed=disagreed,
