@@ -23,7 +23,8 @@ def _contradictions(
     name_of: dict[int, tuple[str, str]] = {}
     id_of: dict[str, tuple[int, str]] = {}
     for document in documents:
-        if not document.complete("categories"):
+        # Annotation tools name categories; their ids were given here.
+        if not document.complete("categories") or document.reading.origin is not None:
             continue
         names, ids = document.categories.texts("name"), document.categories.id.tolist()
         n_names, n_ids = Counter(names), Counter(ids)

@@ -128,6 +128,12 @@ def test_each_folder_is_by_one_person(tmp_path):
     assert agree(data, bootstrap=0).existence.f1 == 1
 
 
+def test_the_order_in_which_people_use_categories_is_no_contradiction(tmp_path):
+    cat, dog = thing(1, 1, 30, 40), thing(50, 1, 70, 40, name="dog")
+    written(tmp_path, ann__a=xml(cat, dog), bob__a=xml(dog, cat))
+    assert not validate(tmp_path, select=["C007"]).findings
+
+
 @pytest.mark.parametrize("place", ["Annotations__{}__a", "{}__Annotations__a", "{}__train__a"])
 def test_where_tools_put_the_files_of_a_person(tmp_path, place):
     box = thing(1, 1, 30, 40)
