@@ -227,7 +227,7 @@ def test_eight_thousand_equal_boxes_are_measured(tmp_path):
 def test_small_hostile_files_are_measured_quickly(name, tmp_path):
     content = HOSTILE[name]()
     seconds = SECONDS * SHARES.get(name, 1)
-    most = max(BYTES * SHARES.get(name, 1), BYTES / 2)
+    most = BYTES * SHARES.get(name, 1)
     check(tmp_path, content, "agree", seconds=seconds, most=most)
     if "segmentation" in json.dumps(content):
         options = "--similarity", "polygon"
