@@ -15,8 +15,8 @@ ONE_CATEGORY = (
 )
 
 
-def has_meaning(drawn: FloatArray) -> bool:
-    """Return whether alpha, with a missing annotation as a value, can show agreement.
+def has_meaning(drawn: FloatArray, missing: str = "category") -> bool:
+    """Return whether alpha can show agreement: always, unless a missing annotation is a value.
 
     Nobody records the places where all annotators see nothing, so that "missing" never agrees with
     itself. If most annotations are of one category, agreement on them is what chance explains, and
@@ -26,13 +26,15 @@ def has_meaning(drawn: FloatArray) -> bool:
     ----------
     drawn : (K,) float64
         How many annotations each category has.
+    missing : {"category", "ignore"}
+        Whether a missing annotation is a value of its own.
 
     Examples
     --------
     >>> has_meaning(np.array([90.0, 10.0])), has_meaning(np.array([91.0, 9.0]))
     (True, False)
     """
-    return bool(drawn.max(initial=0) <= LARGEST_SHARE * drawn.sum())
+    return missing == "ignore" or bool(drawn.max(initial=0) <= LARGEST_SHARE * drawn.sum())
 
 
 def pairs_with_meaning(counts: PairCounts) -> BoolArray:

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from bboxqa.agreement.objects.meaning import has_meaning
 from bboxqa.core.arrays import BoolArray, FloatArray
 from bboxqa.core.remembered import remembered
 from bboxqa.diagnostics.annotators.image_f1 import asked_with_others, image_f1
@@ -16,6 +15,7 @@ from bboxqa.diagnostics.annotators.object_cells import (
 from bboxqa.diagnostics.annotators.vitality import vitality
 from bboxqa.diagnostics.disagreement.kinds import Disagreements, Kind, disagreements
 from bboxqa.diagnostics.disagreement.parts import parts
+from bboxqa.diagnostics.meaning import alpha_has_meaning
 from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.model.units import MatchedUnits
 
@@ -73,8 +73,7 @@ def annotators(matched: MatchedUnits) -> Table:
 def _vitality(matched: MatchedUnits) -> tuple[FloatArray, FloatArray]:
     """Return vitalities and their intervals, (A,) and (A, 2); NaN where alpha has no meaning."""
     n_annotators = len(matched.data.annotator_names)
-    drawn = np.bincount(matched.data.annotations.category).astype(np.float64)
-    if matched.missing == "category" and not has_meaning(drawn):
+    if not alpha_has_meaning(matched):
         return np.full(n_annotators, np.nan), np.full((n_annotators, 2), np.nan)
     found = vitality(matched)
     return found.value, found.interval

@@ -82,7 +82,7 @@ def count_confusions(data: ReliabilityData, missing: str) -> Confusions:
         marginal=sum_by(counts.value, counts.count * pairable, counts.n_values),
         diagonal=sum_by(counts.value, twice * pairable, counts.n_values),
         n_categories=data.n_values,
-        has_meaning=missing == "ignore" or has_meaning(n_drawn[: data.n_values]),
+        has_meaning=has_meaning(n_drawn[: data.n_values], missing),
         counts=counts,
         pairs=pairs,
         shown=shown,

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.agreement.objects.meaning import has_meaning
 from bboxqa.agreement.uncertainty.ratios import ratio_intervals
 from bboxqa.agreement.uncertainty.sum_table import table_of
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
@@ -20,6 +19,7 @@ from bboxqa.diagnostics.disagreement.kinds import (
     disagreements,
     resolved,
 )
+from bboxqa.diagnostics.meaning import alpha_has_meaning
 from bboxqa.model.table import Categorical, Table
 from bboxqa.model.units import MatchedUnits
 
@@ -162,8 +162,7 @@ class _Parts:
     def gains(self, change: RepairSums, groups: Any) -> tuple[FloatArray, FloatArray]:
         """Return the gains of a repair in groups of objects, (G,) each."""
         alpha, f1 = gains(whole_sums(self.matched), change.before, change.after, groups)
-        drawn = np.bincount(self.matched.data.annotations.category).astype(np.float64)
-        if self.matched.missing == "category" and not has_meaning(drawn):
+        if not alpha_has_meaning(self.matched):
             alpha[:] = np.nan
         return alpha, f1
 

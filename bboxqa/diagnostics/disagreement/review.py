@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bboxqa.agreement.objects.meaning import has_meaning
 from bboxqa.core.arrays import FloatArray, IndexArray, run_starts
 from bboxqa.diagnostics.disagreement.drawn_objects import DrawnObjects, drawn_objects
 from bboxqa.diagnostics.disagreement.gains import gains, repair_sums, whole_sums
 from bboxqa.diagnostics.disagreement.kinds import KINDS, Disagreements, Kind, disagreements
 from bboxqa.diagnostics.disagreement.reasons import TOO_LITTLE, Described, described_objects
+from bboxqa.diagnostics.meaning import alpha_has_meaning
 from bboxqa.model.table import Categorical, Column, Table, text_column
 from bboxqa.model.units import MatchedUnits
 
@@ -163,9 +163,7 @@ def _gains(matched: MatchedUnits, objects: DrawnObjects, found: Disagreements) -
     """Return the objects that would gain."""
     from scipy.sparse import csr_array
 
-    of_alpha = matched.missing == "ignore" or has_meaning(
-        np.bincount(matched.data.annotations.category).astype(np.float64)
-    )
+    of_alpha = alpha_has_meaning(matched)
     whole = whole_sums(matched)
     both, root = np.zeros((2, len(Kind), len(objects))), {}
     for kind, change in repair_sums(matched).items():
