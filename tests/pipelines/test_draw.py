@@ -222,3 +222,10 @@ def test_labels_without_room_can_be_colours():
         (note,) = bboxqa.draw(of, 1, by=by).notes
         assert note.startswith("there was no room for ")
         assert instead in note
+
+
+def test_an_image_that_is_hardly_seen_is_noted():
+    of = document(images=[{"id": 0, "file_name": "a.png", "width": 20000, "height": 80}])
+    assert bboxqa.draw(of, 0).notes[0] == (
+        "the image is 250 times as wide as it is high: what is in it can hardly be seen"
+    )

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 # Pixels of the longer side: 8 inches at 300 dots per inch.
 _SIDE = 2400
+# How many times as long as the other a side of an image is, in which little can be seen.
+_NARROW = 50
 # Where labels have no room, colours can say what they would.
 _INSTEAD = {
     "annotator": "; --by category shows categories as colours",
@@ -124,6 +126,7 @@ def draw_with(
         notes = [] if scene.shapes else ["nobody annotated anything in this image"]
     scene, of_pixels = _with_pixels(scene, images, _folder_of(source))
     scene, of_size = _with_size(scene)
+    notes += _about_shape(scene)
     texts = drawn_texts(scene, by, side_by_side=side_by_side)
     with page_style(), fonts_for(texts) as missing:
         if ax is None:
@@ -221,6 +224,16 @@ def _with_pixels(scene: Scene, images: Folders, beside: Path | None) -> tuple[Sc
     note = other_size(picture.size, size)
     width, height = picture.size if 0 in size else size
     return replace(scene, width=width, height=height, pixels=picture.pixels), [note] * bool(note)
+
+
+def _about_shape(scene: Scene) -> list[str]:
+    """Return a note on an image that is so narrow that little can be seen in a drawing."""
+    sides = {"wide": scene.width, "high": scene.height}
+    (short, low), (long, high) = sorted(sides.items(), key=lambda side: side[1])
+    if high < _NARROW * low:
+        return []
+    times = f"{high / low:,.0f} times as {long} as it is {short}"
+    return [f"the image is {times}: what is in it can hardly be seen"]
 
 
 def _with_size(scene: Scene) -> tuple[Scene, list[str]]:
