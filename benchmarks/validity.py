@@ -3,9 +3,9 @@
     python benchmarks/validity.py                      # prints the tables of docs/validity.md
     python benchmarks/validity.py --study coverage --runs 200
 
-Three studies: how often 95 % intervals contain the figure that they are about, which figures fall
-with which kind of error, and how often the worst annotator and the confused pair of categories come
-first. `bboxqa simulate` makes the data.
+Four studies: how often 95 % intervals contain the figure that they are about, the same with few
+images, which figures fall with which kind of error, and how often the worst annotator and the
+confused pair of categories come first. `bboxqa simulate` makes the data.
 """
 
 from __future__ import annotations
@@ -19,20 +19,21 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-
-import bboxqa
-from bboxqa.diagnostics.registry import diagnostic
-from bboxqa.pipelines.counting import compared_images
-from bboxqa.pipelines.diagnosis.matched_units import matched_units
+from simulated_figures import (
+    MANY_IMAGES,
+    Figures,
+    copied_from_p01,
+    merged_share,
+    of_all,
+    of_all_and_p04,
+    of_p04,
+    offset_of_p01,
+    rates_of_p04,
+    tables_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-
-Figures = dict[str, tuple[float, float, float]]
-"""The value and the 95 % interval of each figure by name."""
-
-MANY_IMAGES = 20_000
-"""Images whose figures count as true where the errors do not imply them."""
 
 SIX = {"annotators": 6, "per_image": 3, "errors": ["p*: miss=0.2 jitter=5% confuse=0.2"]}
 WORST = {
@@ -46,6 +47,11 @@ EXTRAS = {
     "annotators": 4,
     "errors": ["p*: miss=0.1 extra=0.1 jitter=3% confuse=0.1", "p04: extra=0.3"],
 }
+FEW = {
+    "annotators": 4,
+    "errors": ["p*: miss=0.1 extra=0.1 jitter=3% confuse=0.1", "p04: miss=0.2"],
+}
+BESIDE = "p*: miss=0.1 jitter=3%"
 LEVELS: dict[str, tuple[str, str]] = {
     "p*: miss": ("0.1", "0.3"),
     "p*: extra": ("0.1", "0.3"),
@@ -60,71 +66,6 @@ LEVELS: dict[str, tuple[str, str]] = {
 """Two levels of each kind of error, beside none."""
 
 
-def data_of(seed: int, images: int, options: Mapping[str, Any]) -> bboxqa.Dataset:
-    """Return a simulated data set."""
-    simulation = bboxqa.simulate(images=images, seed=seed, **options)
-    return bboxqa.read_coco(simulation.document(), segmentation=False)
-
-
-def of_all(seed: int, images: int, bootstrap: int, options: Mapping[str, Any]) -> Figures:
-    """Measure existence, class and place of one simulated data set."""
-    result = bboxqa.agree(data_of(seed, images, options), bootstrap=bootstrap)
-    (found,) = result.thresholds
-    existence, classes, place = found.existence, found.class_agreement, found.place
-    figures = {
-        "existence F1": (existence.f1, *existence.interval),
-        "class share": (classes.share, *classes.share_interval),
-        "class alpha": (classes.alpha, *classes.interval),
-        "mean IoU": (place.mean_iou, *place.interval),
-        "alpha": (found.alpha, *found.interval),
-    }
-    if not existence.reason:
-        figures["existence alpha"] = (existence.alpha, *existence.alpha_interval)
-    return figures
-
-
-def of_p04(seed: int, images: int, bootstrap: int, options: Mapping[str, Any]) -> Figures:
-    """Measure how the annotator p04 errs."""
-    (row,) = [
-        each
-        for each in _tables(seed, images, bootstrap, options, ("annotators",))["annotators"]
-        if each["annotator"] == "p04"
-    ]
-    figures = {
-        name: (row[name], row[f"{name}_low"], row[f"{name}_high"])
-        for name in ("miss_rate", "extra_rate", "class_share", "f1")
-    }
-    return figures | _offsets("p04", seed, images, bootstrap, options)
-
-
-def offset_of_p01(seed: int, images: int, bootstrap: int, options: Mapping[str, Any]) -> Figures:
-    """Measure where the annotator p01 places the edges of boxes."""
-    return _offsets("p01", seed, images, bootstrap, options)
-
-
-def _offsets(
-    name: str, seed: int, images: int, bootstrap: int, options: Mapping[str, Any]
-) -> Figures:
-    return {
-        f"offset_px, {row['edge']}": (
-            row["offset_px"],
-            row["offset_px_low"],
-            row["offset_px_high"],
-        )
-        for row in _tables(seed, images, bootstrap, options, ("offsets",))["offsets"]
-        if row["annotator"] == name
-    }
-
-
-def _tables(
-    seed: int, images: int, bootstrap: int, options: Mapping[str, Any], names: Iterable[str]
-) -> dict[str, list[dict[str, Any]]]:
-    """Return rows of diagnostics by name."""
-    settings = bboxqa.AgreeSettings(bootstrap=bootstrap)
-    matched = matched_units(compared_images(data_of(seed, images, options)), settings)
-    return {name: diagnostic(name)(matched).records() for name in names}
-
-
 @dataclass(frozen=True)
 class Case:
     """Simulated annotators, what is measured, and which figures follow from their errors."""
@@ -133,6 +74,18 @@ class Case:
     options: Mapping[str, Any]
     measure: Callable[[int, int, int, Mapping[str, Any]], Figures] = of_all
     implied: Mapping[str, float] = field(default_factory=dict)
+    counted: Mapping[str, Callable[[Mapping[str, Any]], float]] = field(default_factory=dict)
+    """What is counted in the truth of many images."""
+
+    def truth(self) -> dict[str, tuple[float, str]]:
+        """Return the true figures, and where they come from."""
+        counted = {name: count(self.options) for name, count in self.counted.items()}
+        large = self.measure(0, MANY_IMAGES, 0, self.options)
+        return (
+            {name: (figure[0], "measured") for name, figure in large.items()}
+            | {name: (figure, "counted") for name, figure in counted.items()}
+            | {name: (figure, "implied") for name, figure in self.implied.items()}
+        )
 
 
 # Two annotators who each find 0.9 both find 0.81 of the objects, and F1 is 0.81 / 0.9. Both are
@@ -192,6 +145,27 @@ CASES = (
         )
         for n in (3, 4)
     ),
+    *(
+        Case(
+            f"p04 of 4: {error}=0.1; all have miss=0.1",
+            {"annotators": 4, "errors": [BESIDE, f"p04: {error}=0.1"]},
+            partial(rates_of_p04, (rate,)),
+            {} if error == "merge" else {rate: 0.1},
+            {rate: merged_share} if error == "merge" else {},
+        )
+        for error, rate in (
+            ("duplicate", "twice_rate"),
+            ("split", "split_rate"),
+            ("merge", "merge_rate"),
+        )
+    ),
+    # Both boxes of an object are there in 0.9 where p04 copies, and in 0.9 · 0.9 where not.
+    Case(
+        "p04 of 4: copy=p01:0.3; all have miss=0.1",
+        {"annotators": 4, "errors": [BESIDE, "p04: copy=p01:0.3"]},
+        copied_from_p01,
+        {"identical_share": 0.3 * 0.9 / (0.3 * 0.9 + 0.7 * 0.81)},
+    ),
 )
 
 
@@ -201,16 +175,32 @@ def coverage(pool: ProcessPoolExecutor, runs: int, images: int) -> Iterable[str]
     yield "| --- | --- | ---: | --- | ---: | ---: |"
     for case in CASES:
         # The seeds of the runs follow that of the truth.
-        large = case.measure(0, MANY_IMAGES, 0, case.options)
+        truth = case.truth()
         one = partial(case.measure, images=images, bootstrap=1000, options=case.options)
         found = list(pool.map(one, range(1, runs + 1), chunksize=10))
-        for name in large:
-            true = case.implied.get(name, large[name][0])
-            source = "implied" if name in case.implied else "measured"
-            table = np.array([each[name] for each in found])
-            inside = np.mean((table[:, 1] <= true) & (true <= table[:, 2]))
-            mean = table[:, 0].mean()
+        for name, (true, source) in truth.items():
+            mean = np.mean([each[name][0] for each in found])
+            inside = _inside(found, name, true)
             yield f"| {case.name} | {name} | {true:.4f} | {source} | {mean:.4f} | {inside:.1%} |"
+
+
+def _inside(found: list[Figures], name: str, true: float) -> float:
+    """Return the share of intervals that contain the true figure, of those that there are."""
+    _, low, high = np.array([each[name] for each in found if not math.isnan(each[name][1])]).T
+    return float(np.mean((low <= true) & (true <= high)))
+
+
+def few(pool: ProcessPoolExecutor, runs: int) -> Iterable[str]:
+    """Yield a table of how often intervals from few images contain the true figure."""
+    case = Case("", FEW, of_all_and_p04)
+    truth = case.truth()
+    yield f"| images | {' | '.join(truth)} |"
+    yield f"| ---: |{' ---: |' * len(truth)}"
+    for images in (6, 10, 20, 50):
+        one = partial(case.measure, images=images, bootstrap=1000, options=FEW)
+        found = list(pool.map(one, range(1, runs + 1), chunksize=10))
+        shares = " | ".join(f"{_inside(found, name, truth[name][0]):.1%}" for name in truth)
+        yield f"| {images} | {shares} |"
 
 
 def kinds(pool: ProcessPoolExecutor, images: int) -> Iterable[str]:
@@ -244,7 +234,7 @@ def first(pool: ProcessPoolExecutor, runs: int) -> Iterable[str]:
 
 def _found(seed: int, images: int) -> tuple[bool, ...]:
     """Return whether p04 and its errors come first in one data set."""
-    tables = _tables(seed, images, 0, WORST, ("annotators", "offsets", "confusions"))
+    tables = tables_of(seed, images, 0, WORST, ("annotators", "offsets", "confusions"))
     of_annotators, pair = tables["annotators"], tables["confusions"][0]
     worst = min(of_annotators, key=lambda row: row["f1"])
     misses = max(of_annotators, key=lambda row: row["miss_rate"])
@@ -260,13 +250,14 @@ def _found(seed: int, images: int) -> tuple[bool, ...]:
 def main() -> None:
     """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--study", choices=["coverage", "kinds", "first"], nargs="+")
+    parser.add_argument("--study", choices=["coverage", "few", "kinds", "first"], nargs="+")
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--images", type=int, default=200)
     arguments = parser.parse_args()
     with ProcessPoolExecutor(2) as pool:
         studies: dict[str, Callable[[], Iterable[str]]] = {
             "coverage": lambda: coverage(pool, arguments.runs, arguments.images),
+            "few": lambda: few(pool, arguments.runs),
             "kinds": lambda: kinds(pool, arguments.images),
             "first": lambda: first(pool, arguments.runs),
         }

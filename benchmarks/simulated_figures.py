@@ -1,0 +1,114 @@
+"""Figures of simulated annotators, each with its 95 % interval."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import bboxqa
+from bboxqa.diagnostics.registry import diagnostic
+from bboxqa.pipelines.counting import compared_images
+from bboxqa.pipelines.diagnosis.matched_units import matched_units
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+Figures = dict[str, tuple[float, float, float]]
+"""The value and the 95 % interval of each figure by name."""
+
+MANY_IMAGES = 20_000
+"""Images whose figures count as true where the errors do not imply them."""
+
+
+def data_of(seed: int, images: int, options: Mapping[str, Any]) -> bboxqa.Dataset:
+    """Return a simulated data set."""
+    simulation = bboxqa.simulate(images=images, seed=seed, **options)
+    with tempfile.TemporaryDirectory() as folder:
+        path, _ = simulation.write(Path(folder) / "simulated.json")
+        return bboxqa.read_coco(path, segmentation=False)
+
+
+def of_all(seed: int, images: int, bootstrap: int, options: Mapping[str, Any]) -> Figures:
+    """Measure existence, class and place of one simulated data set."""
+    result = bboxqa.agree(data_of(seed, images, options), bootstrap=bootstrap)
+    (found,) = result.thresholds
+    existence, classes, place = found.existence, found.class_agreement, found.place
+    figures = {
+        "existence F1": (existence.f1, *existence.interval),
+        "class share": (classes.share, *classes.share_interval),
+        "class alpha": (classes.alpha, *classes.interval),
+        "mean IoU": (place.mean_iou, *place.interval),
+        "alpha": (found.alpha, *found.interval),
+    }
+    if not existence.reason:
+        figures["existence alpha"] = (existence.alpha, *existence.alpha_interval)
+    return figures
+
+
+def of_p04(seed: int, images: int, bootstrap: int, options: Mapping[str, Any]) -> Figures:
+    """Measure how the annotator p04 errs."""
+    tables = tables_of(seed, images, bootstrap, options, ("annotators", "offsets"))
+    (row,) = [each for each in tables["annotators"] if each["annotator"] == "p04"]
+    figures = {
+        name: _with_bounds(row, name) for name in ("miss_rate", "extra_rate", "class_share", "f1")
+    }
+    return figures | _offsets("p04", tables["offsets"])
+
+
+def rates_of_p04(
+    names: Iterable[str], seed: int, images: int, bootstrap: int, options: Mapping[str, Any]
+) -> Figures:
+    """Measure how often the annotator p04 draws objects twice, in parts or two in one box."""
+    found = tables_of(seed, images, bootstrap, options, ("boxes_per_object",))["boxes_per_object"]
+    (row,) = [each for each in found if each["annotator"] == "p04"]
+    return {name: _with_bounds(row, name) for name in names}
+
+
+def copied_from_p01(seed: int, images: int, bootstrap: int, options: Mapping[str, Any]) -> Figures:
+    """Measure how many of the boxes of p01 and p04 are identical."""
+    found = tables_of(seed, images, bootstrap, options, ("copies",))["copies"]
+    (row,) = [
+        each for each in found if (each["annotator_1"], each["annotator_2"]) == ("p01", "p04")
+    ]
+    return {"identical_share": _with_bounds(row, "identical_share")}
+
+
+def offset_of_p01(seed: int, images: int, bootstrap: int, options: Mapping[str, Any]) -> Figures:
+    """Measure where the annotator p01 places the edges of boxes."""
+    return _offsets("p01", tables_of(seed, images, bootstrap, options, ("offsets",))["offsets"])
+
+
+def _offsets(name: str, rows: Iterable[Mapping[str, Any]]) -> Figures:
+    return {
+        f"offset_px, {row['edge']}": _with_bounds(row, "offset_px")
+        for row in rows
+        if row["annotator"] == name
+    }
+
+
+def _with_bounds(row: Mapping[str, Any], name: str) -> tuple[float, float, float]:
+    return row[name], row[f"{name}_low"], row[f"{name}_high"]
+
+
+def tables_of(
+    seed: int, images: int, bootstrap: int, options: Mapping[str, Any], names: Iterable[str]
+) -> dict[str, list[dict[str, Any]]]:
+    """Return rows of diagnostics by name."""
+    settings = bboxqa.AgreeSettings(bootstrap=bootstrap)
+    matched = matched_units(compared_images(data_of(seed, images, options)), settings)
+    return {name: diagnostic(name)(matched).records() for name in names}
+
+
+def of_all_and_p04(seed: int, images: int, bootstrap: int, options: Mapping[str, Any]) -> Figures:
+    """Measure all together, and how the annotator p04 errs."""
+    of_one = of_p04(seed, images, bootstrap, options)
+    shown = {f"{name} of p04": of_one[name] for name in ("miss_rate", "class_share", "f1")}
+    return of_all(seed, images, bootstrap, options) | shown
+
+
+def merged_share(options: Mapping[str, Any]) -> float:
+    """Return the share of objects that p04 draws with another one in one box."""
+    simulation = bboxqa.simulate(images=MANY_IMAGES, seed=0, **options)
+    of_p04 = simulation.boxes.annotator == simulation.annotators.index("p04")
+    return 2 * int((simulation.boxes.merged[of_p04] >= 0).sum()) / len(simulation.scene)
