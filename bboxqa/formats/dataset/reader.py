@@ -37,6 +37,8 @@ Check = Callable[[Sequence[Path], Sequence[AnnotationFile], Attribution], tuple[
 
 def _names_of(files: Sequence[Path]) -> list[str]:
     """Return a name per file: its stem, with as many folders as make it unique."""
+    # A point in the name of a folder begins no suffix.
+    stems = {file: file.name if file.is_dir() else file.stem for file in files}
     depth = 1
     # Files of one name in several formats stand in one folder.
     is_stem_enough = len({file.with_suffix("") for file in files}) == len(set(files))
@@ -51,7 +53,7 @@ def _names_of(files: Sequence[Path]) -> list[str]:
             break
         depth += 1
     # annotators/ann/instances.json and annotators/bob/instances.json are ann and bob.
-    if depth > 1 and len({file.stem for file in files}) == 1:
+    if depth > 1 and len({*stems.values()}) == 1:
         names = [name.rpartition("/")[0] for name in names]
     return names
 

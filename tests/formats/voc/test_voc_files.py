@@ -128,6 +128,12 @@ def test_each_folder_is_by_one_person(tmp_path):
     assert agree(data, bootstrap=0).existence.f1 == 1
 
 
+def test_a_point_in_the_name_of_a_folder_begins_no_suffix(tmp_path):
+    for name in ("round.1", "round.2"):
+        written(tmp_path / name, a=xml(thing(1, 1, 30, 40)))
+    assert read_coco(tmp_path).annotator_names == ("round.1", "round.2")
+
+
 def test_the_order_in_which_people_use_categories_is_no_contradiction(tmp_path):
     cat, dog = thing(1, 1, 30, 40), thing(50, 1, 70, 40, name="dog")
     written(tmp_path, ann__a=xml(cat, dog), bob__a=xml(dog, cat))
