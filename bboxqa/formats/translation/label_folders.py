@@ -91,12 +91,14 @@ class LabelFolders:
     def _has_labels(self, folder: Path, names: list[str], *, strict: bool) -> bool:
         """Return whether most of some files that are not empty are labels.
 
-        Where all are empty they may be labels if there is nothing else but pictures.
+        One is enough where another file shows the format, and `strict` is not asked for. Where all
+        are empty they may be labels if there is nothing else but pictures.
         """
         heads = (head_of(folder / each) for each in sorted(names))
         filled = list(islice((head for head in heads if head.strip()), _SAMPLE))
         if filled:
-            return 2 * sum(self.is_label(head, strict) for head in filled) > len(filled)
+            n_labels = sum(self.is_label(head, strict) for head in filled)
+            return 2 * n_labels > len(filled) if strict else n_labels > 0
         return self.may_be_empty and bool(names) and _has_images_only(folder)
 
 

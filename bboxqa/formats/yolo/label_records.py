@@ -68,6 +68,9 @@ class _LabelRecords:
         is_yaml = member.name.lower().endswith((".yaml", ".yml"))
         found = (names_of_yaml(text) or ClassNames()) if is_yaml else names_of_lines(text)
         self._classes = found
+        if found.problem:
+            problem = f"{member.name}: names of classes cannot be read: {found.problem}"
+            self._into.defect("T001", problem, self._names_where(found.problem_line))
         seen: dict[str, int] = {}
         for number, name in sorted(found.names.items()):
             where = self._names_where(found.lines[number])

@@ -14,6 +14,7 @@ from bboxqa import agree, read_coco, validate
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.formats.registry import format_of, sources_below
 from bboxqa.formats.translation.translated import Wanted
+from bboxqa.formats.yolo.label_heads import is_yolo_folder
 from bboxqa.formats.yolo.yolo import translate
 
 SHARED = Path(__file__).parents[4] / "shared/data/formats"
@@ -342,3 +343,37 @@ def test_four_numbers_in_a_line_and_six_in_the_next_are_not_two_boxes(tmp_path):
     made(tmp_path, b_txt=BOX, c_txt=BOX)
     with pytest.raises(DatasetError, match="has 3 numbers behind the class"):
         at_once(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("names", "problem"),
+    [
+        (
+            "nc: 1\nnames: [cat",
+            "T001 error data.yaml: names of classes cannot be read: expected ',' or ']'",
+        ),
+        ("names: " + "[" * 5_000, "is no YAML that can be read"),
+        ("names: [[cat]]", "the names of classes are not texts"),
+        ("names: cat #" + "x" * 1_000_000, "has more than 1,000,000 characters"),
+    ],
+    ids=["open", "deep", "nested", "long"],
+)
+def test_names_that_cannot_be_read_are_told(tmp_path, names, problem):
+    two(tmp_path, data_yaml=names)
+    with pytest.raises(DatasetError) as caught:
+        read_coco(tmp_path)
+    assert any(problem in each for each in caught.value.problems)
+
+
+def test_names_are_texts_also_where_yaml_has_other_values(tmp_path):
+    names = "a: &a no\nnames:\n  - yes\n  - *a\n  - 1.0\n  - 'it''s'\n"
+    found, _ = translated(made(tmp_path, data_yaml=names, labels__a_txt=BOX, images__a_ppm=PICTURE))
+    assert [each["name"] for each in found.categories] == ["yes", "no", "1.0", "it's"]
+
+
+def test_a_folder_with_names_is_known_by_one_label(tmp_path):
+    broken = {f"labels__{name}_txt": "0 .5 nan .2 .2\n" for name in "bcd"}
+    made(tmp_path, data_yaml="names: [cat]", labels__a_txt=BOX, images__a_ppm=PICTURE, **broken)
+    assert is_yolo_folder(tmp_path)
+    (tmp_path / "data.yaml").unlink()
+    assert not is_yolo_folder(tmp_path)
