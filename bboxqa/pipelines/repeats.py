@@ -115,6 +115,7 @@ def _row(
         classes=_of_groups(counted.classes[index], group, n_groups),
         image_alpha=np.full(n_groups, nan),
         has_meaning=np.zeros(n_groups, np.bool_),
+        left_empty=np.zeros(n_groups, np.bool_),
         objects=ObjectSums(*(sum_by(place, row, n_groups) for row in objects)),
         chance=np.zeros((n_groups, 2)),
     )

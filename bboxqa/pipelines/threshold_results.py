@@ -77,6 +77,8 @@ def _measured(
     progress: Progress | None,
 ) -> list[tuple[ThresholdSums, Intervals]]:
     """Return the sums of each threshold, and the intervals of their figures."""
+    left_empty = np.zeros(len(part.data.image_names), np.bool_)
+    left_empty[part.empty] = True
     sums = [
         ThresholdSums(
             coincidences=found,
@@ -87,6 +89,7 @@ def _measured(
                 if settings.missing == "category"
                 else np.ones(found.n_groups, np.bool_)
             ),
+            left_empty=left_empty,
             objects=objects.images,
             chance=by_chance,
         )

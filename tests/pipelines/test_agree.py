@@ -316,6 +316,24 @@ def test_images_of_one_category_have_no_alpha_and_no_part_in_its_mean():
     }
 
 
+def test_images_that_all_left_empty_have_no_part_in_the_mean_of_those_with_a_meaning():
+    """Of two images of two categories one has a conflict; one has one category, two are empty."""
+    far = (60.0, 60.0, 20.0, 20.0)
+    rows = [(i, a, c, box) for i in range(2) for a in range(2) for c, box in ((0, BOX), (1, far))]
+    rows[-1] = (1, 1, 0, far)
+    rows += [(2, a, 0, BOX) for a in range(2)]
+    result = agree(dataset(rows, n_images=5), bootstrap=100)
+    (part,) = result.thresholds
+    found = part.meaningful_image_alpha
+    alone = float(brute.alpha([[0, 0], [1, 0]]))
+    assert (found.n_images, found.n_drawn_images) == (2, 3)
+    assert found.mean == pytest.approx((1 + alone) / 2)
+    assert part.mean_image_alpha == pytest.approx((1 + alone + 3) / 5)
+    text = "\n".join(text_lines(result))
+    assert "over the 2 of 3 images with objects where it has a meaning: no category" in text
+    assert [row["alpha"] for row in result.images.records()][3:] == [1, 1]
+
+
 @pytest.mark.parametrize("n_categories", [3, 10, 30])
 def test_an_interval_contains_its_alpha(n_categories):
     """Draws repeat images of rare categories: their alphas lie below that of all images."""

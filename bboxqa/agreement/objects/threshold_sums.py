@@ -43,6 +43,8 @@ class ThresholdSums:
     """Alpha of each image, NaN where it has none, (I,)."""
     has_meaning: BoolArray
     """Whether the alpha of an image has a meaning, (I,)."""
+    left_empty: BoolArray
+    """Whether nobody drew anything in an image, (I,)."""
     objects: ObjectSums
     """By image."""
     chance: FloatArray
@@ -50,8 +52,8 @@ class ThresholdSums:
 
     @property
     def meaningful_alpha(self) -> FloatArray:
-        """Alpha of each image where it has a meaning, NaN elsewhere, (I,)."""
-        return np.where(self.has_meaning, self.image_alpha, np.nan)
+        """Alpha of each image with objects where it has a meaning, NaN elsewhere, (I,)."""
+        return np.where(self.has_meaning & ~self.left_empty, self.image_alpha, np.nan)
 
     def class_alpha(self) -> Alpha:
         """Return alpha of the units that two or more annotators drew."""
