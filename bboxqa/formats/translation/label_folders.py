@@ -17,6 +17,18 @@ _INSIDE = re.compile(
 _OF_LABELS = re.compile(r"labels|annotations?|xmls?|jsons?", re.IGNORECASE)
 _OF_OTHERS = {".csv", ".gz", ".json", ".md", ".parquet", ".py", ".xml", ".zip"}
 _LOOKED_AT, _DEPTH, _SAMPLE = 5000, 6, 8
+_NO_LABELS = re.compile(
+    r"(?:.*(?:readme|license|requirements|notes).*|classes|labels|labelmap)\.txt", re.IGNORECASE
+)
+LISTS = re.compile(r"(?:train|valid?|test|trainval|default)(?:20\d\d)?\.txt", re.IGNORECASE)
+"""Names of files that list images."""
+
+
+def is_label_name(name: str) -> bool:
+    """Return whether the name of a file may be that of labels."""
+    last = name.rpartition("/")[2]
+    is_other = _NO_LABELS.fullmatch(last) or LISTS.fullmatch(last)
+    return last.lower().endswith(".txt") and not is_other
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
+from bboxqa.formats.translation.label_folders import LISTS, is_label_name
 from bboxqa.formats.translation.label_images import (
     by_place,
     pictures_of,
@@ -12,7 +13,7 @@ from bboxqa.formats.translation.label_images import (
 )
 from bboxqa.formats.translation.members import Member, files_in, members_of
 from bboxqa.formats.translation.picture_sizes import is_picture
-from bboxqa.formats.yolo.label_heads import LISTS, is_label_name, is_names_file, is_names_head
+from bboxqa.formats.yolo.label_heads import is_names_file, is_names_head
 
 _ORDER = ("data.yaml", "data.yml", "dataset.yaml", "obj.names", "classes.txt")
 

@@ -4,24 +4,12 @@ import re
 from pathlib import Path
 
 from bboxqa.formats.translation.heads import head_of
-from bboxqa.formats.translation.label_folders import LabelFolders
+from bboxqa.formats.translation.label_folders import LabelFolders, is_label_name
 
 _NUMBER = rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _LINE = re.compile(rb"\s*\d+(?:\.0*)?(?:[ \t]+" + _NUMBER + rb"){4,}[ \t]*\r?(?:\n|\Z)")
 _SHARES = re.compile(rb"\s*\d+(?:[ \t]+0?\.\d+(?:[eE]-?\d+)?|[ \t]+[01](?:\.0*)?){4}")
 _NAMES_KEY = re.compile(rb"^[\"']?names[\"']?\s*:", re.MULTILINE)
-_NO_LABELS = re.compile(
-    r"(?:.*(?:readme|license|requirements|notes).*|classes|labels|labelmap)\.txt", re.IGNORECASE
-)
-LISTS = re.compile(r"(?:train|valid?|test|trainval|default)(?:20\d\d)?\.txt", re.IGNORECASE)
-"""Names of files that list images."""
-
-
-def is_label_name(name: str) -> bool:
-    """Return whether the name of a file may be that of labels."""
-    last = name.rpartition("/")[2]
-    is_other = _NO_LABELS.fullmatch(last) or LISTS.fullmatch(last)
-    return last.lower().endswith(".txt") and not is_other
 
 
 def is_names_file(name: str) -> bool:

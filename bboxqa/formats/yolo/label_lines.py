@@ -6,15 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.translated import Record
 
 MOST_BEYOND = 0.005
 """How far beyond the image a share may lie by rounding."""
 _VISIBILITY = {0.0, 1.0, 2.0}
-_SQUARE = 0.02
-"""Cosine of the corners of an oriented box, at most."""
 
 
 class LineError(ValueError):
@@ -112,31 +109,9 @@ def shape_of(
     record = {"bbox": shapes.bounds(points)}
     if outlines:
         record["segmentation"] = [shapes.ring(points)]
-    if label.kind == "quadrangle" and (degrees := rotation_of(points)) is not None:
+    if label.kind == "quadrangle" and (degrees := shapes.rotation_of(points)) is not None:
         record["attributes"] = {"rotation": degrees}
     return record
-
-
-def rotation_of(points: FloatArray) -> float | None:
-    """Return by how many degrees a rectangle is turned clockwise; None if four points are none.
-
-    It is that of the side from the first corner to the second, from 0 up to 90, as which corner is
-    the first means nothing.
-
-    Examples
-    --------
-    >>> rotation_of(np.array([[1.0, 0], [2, 1], [1, 2], [0, 1]]))
-    45.0
-    """
-    sides = np.roll(points, -1, 0) - points
-    lengths = np.hypot(*sides.T)
-    if lengths.min() == 0:
-        return None
-    cosines = (sides * np.roll(sides, -1, 0)).sum(1) / (lengths * np.roll(lengths, -1))
-    # Short sides have been rounded more.
-    if (np.abs(cosines) > _SQUARE + 2 / lengths.min()).any():
-        return None
-    return round(float(np.degrees(np.arctan2(sides[0, 1], sides[0, 0]))) % 90, 3)
 
 
 def _keypoints(

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.translation.heads import head_of, is_archive
+from bboxqa.formats.translation.label_folders import is_label_name
 from bboxqa.formats.translation.translated_format import translated_format
 from bboxqa.formats.yolo.label_heads import (
     is_label_head,
-    is_label_name,
     is_names_file,
     is_yolo_folder,
 )
