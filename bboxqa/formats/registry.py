@@ -11,6 +11,7 @@ from bboxqa.formats.coco.strict import COCO, is_surely_coco
 from bboxqa.formats.cvat.cvat import CVAT
 from bboxqa.formats.darwin.darwin import DARWIN
 from bboxqa.formats.datumaro.datumaro import DATUMARO
+from bboxqa.formats.dota.dota import DOTA
 from bboxqa.formats.format import Format
 from bboxqa.formats.label_studio.studio import LABEL_STUDIO
 from bboxqa.formats.labelme.labelme import LABELME
@@ -28,6 +29,8 @@ FORMATS: dict[str, Format] = {
     "label-studio": LABEL_STUDIO,
     "cvat": CVAT,
     "supervisely": SUPERVISELY,
+    # YOLO takes files without labels, which DOTA has as well.
+    "dota": DOTA,
     "yolo": YOLO,
     "via": VIA,
     "darwin": DARWIN,

@@ -48,15 +48,15 @@ _OPTIONS = (
         metavar="WIDTHxHEIGHT",
         expose_value=False,
         callback=_say_size,
-        help="YOLO: the size of images without a picture, such as 1920x1080.",
+        help="YOLO, VOC, LabelMe, DOTA: the size of images that is not known, such as 1920x1080.",
     ),
     click.option(
         "--missing-txt",
         type=click.Choice(["asked", "not-asked"]),
         expose_value=False,
         callback=_say,
-        help="YOLO, VOC, LabelMe: whether an image without a label file was annotated, and nothing "
-        "found in it (asked), or not annotated (not-asked, default).",
+        help="YOLO, VOC, LabelMe, DOTA: whether an image without a label file was annotated, and "
+        "nothing found in it (asked), or not annotated (not-asked, default).",
     ),
     click.option(
         "--voc-base",

@@ -10,17 +10,18 @@ from pathlib import Path, PurePosixPath
 from bboxqa.formats.translation.heads import head_of
 
 _INSIDE = re.compile(
-    r"labels|annotations?|xmls?|jsons?|images|jpegimages|data|obj_[^/]*_data|train|valid?|test",
+    r"labels|labeltxt.*|annfiles|annotations?|xmls?|jsons?|images|jpegimages|data|obj_.*_data"
+    r"|train|val|valid|test",
     re.IGNORECASE,
 )
 """Names of folders that belong to the data set of the folder above."""
-_OF_LABELS = re.compile(r"labels|annotations?|xmls?|jsons?", re.IGNORECASE)
+_OF_LABELS = re.compile(r"labels|labeltxt.*|annfiles|annotations?|xmls?|jsons?", re.IGNORECASE)
 _OF_OTHERS = {".csv", ".gz", ".json", ".md", ".parquet", ".py", ".xml", ".zip"}
 _LOOKED_AT, _DEPTH, _SAMPLE = 5000, 6, 8
 _NO_LABELS = re.compile(
     r"(?:.*(?:readme|license|requirements|notes).*|classes|labels|labelmap)\.txt", re.IGNORECASE
 )
-LISTS = re.compile(r"(?:train|valid?|test|trainval|default)(?:20\d\d)?\.txt", re.IGNORECASE)
+LISTS = re.compile(r"(?:train|val|valid|test|trainval|default)(?:20\d\d)?\.txt", re.IGNORECASE)
 """Names of files that list images."""
 
 

@@ -13,10 +13,11 @@ from bboxqa.formats.translation.members import Member, files_in, members_of
 from bboxqa.formats.translation.picture_sizes import is_picture
 
 _PLACES = re.compile(
-    r"labels|annotations?|xmls?|jsons?|images|jpegimages|data|obj_[^/]*_data", re.IGNORECASE
+    r"labels|labeltxt.*|annfiles|annotations?|xmls?|jsons?|images|jpegimages|data|obj_.*_data",
+    re.IGNORECASE,
 )
 """Folders that say nothing of an image."""
-_SPLITS = re.compile(r"train|valid?|test", re.IGNORECASE)
+_SPLITS = re.compile(r"train|val|valid|test", re.IGNORECASE)
 
 
 def pictures_of(path: Path, members: list[Member], folders: tuple[str, ...]) -> list[Member]:

@@ -377,3 +377,12 @@ def test_a_folder_with_names_is_known_by_one_label(tmp_path):
     assert is_yolo_folder(tmp_path)
     (tmp_path / "data.yaml").unlink()
     assert not is_yolo_folder(tmp_path)
+
+
+def test_val_is_a_split(tmp_path):
+    folder = made(tmp_path, data_yaml="names: [cat]\n", val__labels__a_txt=BOX)
+    made(tmp_path, val__images__a_ppm=PICTURE, val_txt="val/images/a.ppm\n")
+    found, records = translated(folder)
+    assert [each["file_name"] for each in found.images] == ["val/a.ppm"]
+    assert len(records) == 1
+    assert found.defects == []

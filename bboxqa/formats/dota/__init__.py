@@ -1,0 +1,1 @@
+"""DOTA's text labels: four corners of each object."""

@@ -1,0 +1,35 @@
+"""How label files of DOTA, and their folders, are recognised."""
+
+import re
+
+from bboxqa.formats.translation.label_folders import LabelFolders, is_label_name
+
+_NUMBER = rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_HEADER = rb"\s*(?:imagesource|gsd)\s*:[^\n]*(?:\n|\Z)"
+# A category has a sign that is no digit: lines of numbers only may be those of YOLO.
+_LABEL = rb"\s*" + rb"[ \t]+".join([_NUMBER] * 8) + rb"[ \t]+(?![-+.\deE \t]+(?:\r?\n|\Z))[^\s:]"
+_HEAD = re.compile(
+    rb"(?:\xef\xbb\xbf)?(?:(?:" + _HEADER + rb")+(?:\s*\Z|" + _LABEL + rb")|" + _LABEL + rb")",
+    re.IGNORECASE,
+)
+
+
+def is_dota_head(head: bytes) -> bool:
+    r"""Return whether a file begins with a label, or with the lines that DOTA writes above.
+
+    Examples
+    --------
+    >>> is_dota_head(b"1 1 5 1 5 3 1 3 plane 0"), is_dota_head(b"0 .1 .1 .5 .1 .5 .3 .1 .3")
+    (True, False)
+    >>> is_dota_head(b"imagesource:GoogleEarth\ngsd:0.146\n")
+    True
+    """
+    return _HEAD.match(head) is not None
+
+
+def _is_label(head: bytes, _strict: bool) -> bool:
+    return is_dota_head(head)
+
+
+DOTA_FOLDERS = LabelFolders(is_label_name, _is_label)
+"""Folders with label files directly inside, in labelTxt, or in folders of splits."""

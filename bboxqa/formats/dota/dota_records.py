@@ -1,0 +1,166 @@
+"""From label files of DOTA to COCO records."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+import numpy as np
+
+from bboxqa.core.arrays import FloatArray
+from bboxqa.core.errors import DatasetError
+from bboxqa.core.text import count
+from bboxqa.formats.document.origin import Where
+from bboxqa.formats.translation import shapes
+from bboxqa.formats.translation.choices import choices
+from bboxqa.formats.translation.collector import Collector
+from bboxqa.formats.translation.label_folders import is_label_name
+from bboxqa.formats.translation.label_images import add_unlabelled, by_place, pictures_of
+from bboxqa.formats.translation.members import Member, members_of
+from bboxqa.formats.translation.picture_sizes import size_of_picture
+from bboxqa.formats.translation.translated import Add, Record, Translated, Wanted
+from bboxqa.formats.translation.untrusted import LARGEST
+
+TITLE = "DOTA labels"
+_HEADER = re.compile(r"\s*(?:imagesource|gsd)\s*:", re.IGNORECASE)
+_OF_LABELS = re.compile(r"labeltxt.*|labels|annfiles", re.IGNORECASE)
+_SHOWN = 60
+
+
+class LineError(ValueError):
+    """A line that is no label; its text continues "line 7: "."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Label:
+    """What a line says."""
+
+    corners: FloatArray
+    """(4, 2), in pixels."""
+    category: str
+    difficult: int
+
+
+def label_of(line: str) -> Label:
+    """Return what a line says: four corners, a category, and whether it is difficult.
+
+    Raises LineError if it is not as DOTA writes it.
+
+    Examples
+    --------
+    >>> found = label_of("1 1 5 1 5 3 1 3 small vehicle 1")
+    >>> found.corners.tolist(), found.category, found.difficult
+    ([[1.0, 1.0], [5.0, 1.0], [5.0, 3.0], [1.0, 3.0]], 'small vehicle', 1)
+    """
+    words = line.split()
+    shown = repr(line.strip()[:_SHOWN])
+    if len(words) < 9:
+        raise LineError(f"{shown} has {count(len(words), 'value')}; expected 8 and a category")
+    try:
+        values = np.array([float(each) for each in words[:8]])
+    except ValueError:
+        raise LineError(f"{shown} does not begin with 8 numbers") from None
+    if not (np.abs(values) < LARGEST).all():
+        raise LineError(f"{shown} has coordinates that are no pixels")
+    has_mark = len(words) > 9 and words[-1].isdecimal() and len(words[-1]) == 1
+    category = " ".join(words[8 : len(words) - has_mark])
+    return Label(values.reshape(4, 2), category, int(words[-1]) if has_mark else 0)
+
+
+def translate_dota(path: Path, add: Add, wanted: Wanted) -> Translated:
+    """Translate a folder or archive of label files.
+
+    Raises DatasetError if it has none.
+    """
+    members = members_of(path)
+    labels = [each for each in members if is_label_name(each.name)]
+    # Other texts are about the data set.
+    labels = [each for each in labels if _is_in_labels(each.name)] or labels
+    if not labels:
+        raise DatasetError([f"{path}: has no label files of DOTA"])
+    records = _DotaRecords(by_place(pictures_of(path, members, ("images",))), add, wanted)
+    for number, (place, member) in enumerate(by_place(labels).items()):
+        records.take_file(place, member)
+        if wanted.progress is not None and number % 100 == 0:
+            wanted.progress(number, len(labels))
+    return records.done()
+
+
+def _is_in_labels(name: str) -> bool:
+    return any(_OF_LABELS.fullmatch(folder) for folder in name.split("/")[:-1])
+
+
+class _DotaRecords:
+    """Makes COCO records of label files, and keeps what belongs to all of them."""
+
+    def __init__(self, pictures: dict[str, Member], add: Add, wanted: Wanted) -> None:
+        self._pictures = pictures
+        self._wanted = wanted
+        self._into = Collector(TITLE, add)
+        self._places: set[str] = set()
+        self._tally: Counter[str] = Counter()
+
+    def take_file(self, place: str, member: Member) -> None:
+        """Add the labels of an image."""
+        image = self._image(place, Where(member.name, 1))
+        self._places.add(place)
+        if self._pictures and place not in self._pictures:
+            problem = f"{member.name}: no picture has this name"
+            self._into.defect("T022", problem, Where(member.name, 1))
+        try:
+            text = member.text().decode("utf-8-sig")
+        except UnicodeDecodeError:
+            problem = f"{member.name}: is not text in UTF-8"
+            self._into.defect("T001", problem, Where(member.name, 1))
+            return
+        for number, line in enumerate(text.splitlines(), start=1):
+            if not line.strip() or _HEADER.match(line):
+                continue
+            where = Where(member.name, number)
+            try:
+                self._add_label(label_of(line), image["id"], where)
+            except LineError as error:
+                self._into.defect("T001", f"{member.name}: line {number}: {error}", where)
+
+    def _image(self, place: str, where: Where) -> Record:
+        """Return the record of an image, with its size if that is known."""
+        image = self._into.image(place, where)
+        picture = self._pictures.get(place)
+        self._tally["nameless"] += picture is None
+        image["file_name"] = place + (PurePosixPath(picture.name).suffix if picture else "")
+        size = size_of_picture(picture) if picture is not None else None
+        size = size or choices().image_size
+        if size is not None:
+            image["width"], image["height"] = size
+        return image
+
+    def _add_label(self, label: Label, image: int, where: Where) -> None:
+        category = self._into.category(label.category, where)
+        record: Record = {"image_id": image, "category_id": category}
+        record["bbox"] = shapes.bounds(label.corners)
+        if self._wanted.outlines:
+            record["segmentation"] = [shapes.ring(label.corners)]
+        degrees = shapes.rotation_of(label.corners)
+        attributes: Record = {} if degrees is None else {"rotation": degrees}
+        if label.difficult:
+            attributes["difficult"] = label.difficult
+        if attributes:
+            record["attributes"] = attributes
+        self._tally["difficult"] += label.difficult > 0
+        self._into.annotation(record, where)
+
+    def done(self) -> Translated:
+        """Return what belongs to all annotations."""
+        known = sorted({*self._pictures} - self._places)
+        unlabelled = {place: self._pictures[place] for place in known}
+        notes = [*add_unlabelled(self._into, unlabelled, self._image)]
+        return self._into.done([*_notes_of(self._tally), *notes])
+
+
+def _notes_of(tally: Counter[str]) -> Iterator[str]:
+    if number := tally["nameless"]:
+        some = count(number, "image")
+        yield f"{some} without a picture: named as the label file, without suffix"
+    if number := tally["difficult"]:
+        yield f"{count(number, 'object')} marked difficult: compared like the others"

@@ -1,0 +1,153 @@
+"""DOTA's text labels: a folder for each annotator."""
+
+import zipfile
+from pathlib import Path
+
+import pytest
+from support.tool_files import alone, asked, drawn, found, write
+
+import bboxqa
+from bboxqa import agree, read_coco
+from bboxqa.core.errors import DatasetError
+from bboxqa.formats.dota.dota import translate
+from bboxqa.formats.dota.dota_heads import is_dota_head
+from bboxqa.formats.dota.dota_records import LineError, label_of
+from bboxqa.formats.registry import format_of, sources_below
+from bboxqa.formats.translation.translated import Wanted
+
+SHARED = Path(__file__).parents[4] / "shared/data/formats/dota"
+needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of DOTA here")
+
+PLANE = "10 10 30 10 30 20 10 20 plane 0\n"
+HEADER = "imagesource:GoogleEarth\ngsd:0.146343590398\n"
+PICTURE = b"P6\n100 80\n255\n"
+
+
+def of_lines(tmp_path, text, **choices):
+    """Return the translation of a file of an image of 100 × 80 pixels, and its annotations."""
+    folder = write(tmp_path, **{"labelTxt/a.txt": text, "images/a.ppm": PICTURE})
+    records = []
+    with bboxqa.reading(**choices):
+        done = translate(folder, lambda new, _places: records.extend(new), Wanted())
+    return done, records
+
+
+def two(folder, ann=PLANE, bob=PLANE, **more):
+    """Write a folder with one of labels for each of two people, and shared pictures."""
+    return write(folder, **{"ann/a.txt": ann, "bob/a.txt": bob, "images/a.ppm": PICTURE}, **more)
+
+
+@needs_shared
+def test_real_files_are_read():
+    data = alone(SHARED / "planes")
+    assert len(data.annotations) == 4
+    # The last is no rectangle; its corners cross.
+    assert drawn(data)[0][3:] == (123, 171, 98, 28)
+    assert set(asked(data)) == {"P0004__1__0___0", "P0004__1__0___1024"}
+    split = alone(SHARED / "roboflow_obb")
+    assert sorted(split.image_names) == ["train/train_001", "train/train_002", "val/val_001"]
+    assert split.category_names == ("label_0", "label_1")
+
+
+def test_header_lines_are_skipped_and_corners_kept(tmp_path):
+    done, records = of_lines(tmp_path, HEADER + "20 10 30 20 20 30 10 20 small-vehicle 1\r\n")
+    assert done.categories[0]["name"] == "small-vehicle"
+    # A square on its corner, around (20, 20).
+    assert records[0]["bbox"] == [10, 10, 20, 20]
+    assert records[0]["segmentation"] == [[20, 10, 30, 20, 20, 30, 10, 20]]
+    assert records[0]["attributes"] == {"rotation": 45, "difficult": 1}
+    assert (done.images[0]["width"], done.images[0]["height"]) == (100, 80)
+
+
+def test_four_points_that_are_no_rectangle_have_no_rotation(tmp_path):
+    _, (record,) = of_lines(tmp_path, "0 0 50 5 30 40 10 20 ship 0\n")
+    assert "attributes" not in record
+    assert record["bbox"] == [0, 0, 50, 40]
+
+
+@pytest.mark.parametrize(
+    ("line", "category", "difficult"),
+    [
+        ("1 1 5 1 5 3 1 3 plane 2", "plane", 2),
+        ("1 1 5 1 5 3 1 3 plane", "plane", 0),
+        ("1 1 5 1 5 3 1 3 small vehicle 1", "small vehicle", 1),
+        ("1 1 5 1 5 3 1 3 7", "7", 0),
+        ("1 1 5 1 5 3 1 3 7 1", "7", 1),
+    ],
+)
+def test_category_and_mark_stand_behind_the_corners(line, category, difficult):
+    label = label_of(line)
+    assert (label.category, label.difficult) == (category, difficult)
+
+
+@pytest.mark.parametrize(
+    "line", ["1 1 5 1 5 3 1 3", "1 1 5 1 5 3 1 x plane 0", "nan 1 5 1 5 3 1 3 plane 0"]
+)
+def test_lines_that_are_no_labels_are_errors_at_their_place(tmp_path, line):
+    with pytest.raises(LineError):
+        label_of(line)
+    write(tmp_path, **{"a.txt": HEADER + PLANE + line})
+    assert [each[:2] for each in found(tmp_path, "T001")] == [(str(tmp_path / "a.txt"), 4)]
+    with pytest.raises(DatasetError, match="line 4"):
+        alone(tmp_path)
+
+
+def test_heads_of_dota_are_not_those_of_yolo():
+    yes = [PLANE, HEADER + PLANE, HEADER, "1.5 1 5 1 5 3 1 3 2-wheeler 0", "\ufeff" + PLANE]
+    no = [
+        "", "\n", "0 .1 .1 .5 .1 .5 .3 .1 .3\n", "0 .1 .1 .5 .1 .5 .3 .1 .3 0.9\n",
+        "0 0.5 0.5 0.2 0.25\n", "12 1 5 1 5 3 1 3 0 0\n", "see: notes\n",
+    ]  # fmt: skip
+    assert all(is_dota_head(each.encode()) for each in yes)
+    assert not any(is_dota_head(each.encode()) for each in no)
+
+
+@pytest.mark.parametrize("yaml", [{}, {"data.yaml": "names: [plane]\n"}])
+def test_a_folder_for_each_person(tmp_path, yaml):
+    two(tmp_path, **yaml)
+    assert sources_below(tmp_path) == [tmp_path / "ann", tmp_path / "bob"]
+    data = read_coco(tmp_path)
+    assert asked(data) == {"a.ppm": ["ann", "bob"]}
+    assert agree(data, bootstrap=0).existence.f1 == 1
+
+
+def test_an_empty_file_is_an_image_without_objects(tmp_path):
+    two(tmp_path, ann="")
+    data = read_coco(tmp_path)
+    assert asked(data) == {"a.ppm": ["ann", "bob"]}
+    assert [each[1] for each in drawn(data)] == ["bob"]
+
+
+def test_a_picture_without_labels_is_asked_for_on_request(tmp_path):
+    two(tmp_path, **{"images/b.ppm": PICTURE})
+    assert asked(read_coco(tmp_path)) == {"a.ppm": ["ann", "bob"]}
+    with bboxqa.reading(missing_txt="asked"):
+        assert asked(read_coco(tmp_path))["b.ppm"] == ["ann", "bob"]
+
+
+def test_formats_are_told_from_the_files_of_all_splits(tmp_path):
+    yaml = {"data.yaml": "names: [plane]\n"}
+    # YOLO would take the split without labels.
+    dota = {"train/labelTxt/a.txt": "", "val/labelTxt/b.txt": PLANE}
+    yolo = {"train/labels/a.txt": "", "val/labels/b.txt": "0 .1 .1 .5 .1 .5 .3 .1 .3\n"}
+    assert format_of(write(tmp_path / "dota", **dota, **yaml)).name == "dota"
+    assert format_of(write(tmp_path / "yolo", **yolo, **yaml)).name == "yolo"
+
+
+def test_oriented_boxes_of_yolo_are_the_same_objects(tmp_path):
+    shares = "0 .2 .125 .3 .25 .2 .375 .1 .25\n"
+    write(tmp_path, **{"images/a.ppm": PICTURE, "data.yaml": "names: [plane]\n"})
+    write(tmp_path, **{"ann/a.txt": shares, "bob/a.txt": "20 10 30 20 20 30 10 20 plane 0\n"})
+    assert [format_of(each).name for each in sources_below(tmp_path)] == ["yolo", "dota"]
+    # In pixels, shares of 100 × 80 are the same corners.
+    one, other = drawn(read_coco(tmp_path))
+    assert (one[1], other[1]) == ("ann", "bob")
+    assert one[2:] == other[2:] == ("plane", 10, 10, 20, 20)
+
+
+def test_an_archive_is_by_one_person(tmp_path):
+    with zipfile.ZipFile(tmp_path / "ann.zip", "w") as file:
+        file.writestr("set/labelTxt/a.txt", HEADER + PLANE)
+        file.writestr("set/images/a.ppm", PICTURE)
+    assert format_of(tmp_path / "ann.zip").name == "dota"
+    assert drawn(alone(tmp_path / "ann.zip"))[0][3:] == (10, 10, 20, 10)
