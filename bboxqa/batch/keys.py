@@ -12,6 +12,7 @@ from bboxqa.batch.projects.source_files import files_of, is_image
 from bboxqa.batch.projects.store import Stored, contents_to_fetch
 from bboxqa.batch.rows import Settings, settings_of
 from bboxqa.core.errors import OutputError
+from bboxqa.core.files import Identity, identity_of
 from bboxqa.core.version import __version__
 
 _BLOCK = 1 << 20
@@ -63,11 +64,10 @@ def local_key(project: Project, settings: Settings) -> str:
     return digest.hexdigest()
 
 
-def stamps(project: Project) -> dict[Path, tuple[int, int]]:
-    """Return size and time of each file of annotations, which tell whether it has changed."""
+def stamps(project: Project) -> dict[Path, Identity]:
+    """Return the identity of each file of annotations, which tells whether it has changed."""
     files = chain.from_iterable(map(files_of, project.files))
-    stats = {file: file.stat() for file in files if not is_image(file)}
-    return {file: (stat.st_size, stat.st_mtime_ns) for file, stat in stats.items()}
+    return {file: identity_of(file) for file in files if not is_image(file)}
 
 
 def refuse_other_key(project: Project, settings: Settings, key: str) -> None:
@@ -76,7 +76,7 @@ def refuse_other_key(project: Project, settings: Settings, key: str) -> None:
         raise OutputError(f"{project.folder}: changed after the run had begun; run the same again")
 
 
-def check_unchanged(project: Project, begun: dict[Path, tuple[int, int]]) -> None:
+def check_unchanged(project: Project, begun: dict[Path, Identity]) -> None:
     """Refuse files that changed, came or went while they were read."""
     changed = stamps(project).items() ^ begun.items()
     if changed:

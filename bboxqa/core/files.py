@@ -56,9 +56,13 @@ Identity = tuple[int, ...]
 
 
 def identity_of(path: Path) -> Identity:
-    """Return the identity of a file."""
+    """Return the identity of a file.
+
+    The time of its last change of any kind tells a file that was put away and back.
+    """
     status = path.stat()
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+    times = status.st_mtime_ns, status.st_ctime_ns
+    return status.st_dev, status.st_ino, status.st_size, *times
 
 
 def write_fixed(

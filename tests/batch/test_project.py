@@ -649,3 +649,21 @@ def test_notes_say_what_a_map_of_categories_changes(tmp_path):
     (note,) = notes({"dog": "cat"})
     assert note.startswith("with --map, IoU 0.5: alpha ")
     assert notes({"dog": "wolf"}) == []
+
+
+def test_what_is_put_away_and_back_while_it_is_read_is_not_kept(tmp_path, monkeypatch):
+    real, away = project.validate_project, tmp_path / "away.json"
+
+    def replaced(project, *given):
+        file = project.files[0]
+        file.rename(away)
+        file.write_text(json.dumps(differing(second=(10, 10, 20, 20))))
+        found = real(project, *given)
+        away.rename(file)
+        return found
+
+    monkeypatch.setattr(project, "validate_project", replaced)
+    row = done(tmp_path, differing())
+    assert row.status == "failed"
+    assert row.message.endswith("x.json: changed while it was read; run the same again")
+    assert recorded(tmp_path / "out", "p") is None
