@@ -17,6 +17,7 @@ from bboxqa.cli.options.shared_options import (
     quiet_option,
     raw_csv_option,
 )
+from bboxqa.cli.project_line import line_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -233,37 +234,11 @@ def _reporting(log_format: str, *, quiet: bool) -> "Iterator[Callable[[Step], No
             if progress is None:
                 if log_format == "text" and step.reused and step.row.passed:
                     return
-                click.echo(_line_of(step, log_format), err=True)
+                click.echo(line_of(step, log_format), err=True)
             else:
                 progress("projects", step.done, step.total)
 
         yield report
-
-
-def _line_of(step: "Step", log_format: str) -> str:
-    from bboxqa.core.text import clean, count, one_line
-
-    row = step.row
-    if log_format == "json":
-        import dataclasses
-
-        import msgspec
-
-        value = dataclasses.asdict(row) | {
-            "project": clean(row.project),
-            "message": clean(row.message),
-            "reused": step.reused,
-            "done": step.done,
-            "total": step.total,
-        }
-        return msgspec.json.encode(value).decode()
-    figures = (("alpha", row.alpha), ("F1", row.f1))
-    agreement = "".join(f", {name} {value:.4f}" for name, value in figures if value is not None)
-    errors = "" if row.n_errors is None else f", {count(row.n_errors, 'error')}"
-    again = " (unchanged)" if step.reused else ""
-    note = f": {one_line(row.message)}" if row.message else ""
-    name = one_line(row.project)
-    return f"{step.done}/{step.total} {name}{again}: {row.status}{agreement}{errors}{note}"
 
 
 def _show(result: "BatchResult", out: Path, *, quiet: bool) -> None:
