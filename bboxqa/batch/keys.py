@@ -14,6 +14,7 @@ from bboxqa.batch.rows import Settings, settings_of
 from bboxqa.core.errors import OutputError
 from bboxqa.core.files import Identity, identity_of
 from bboxqa.core.version import __version__
+from bboxqa.formats.translation.choices import Choices
 
 _BLOCK = 1 << 20
 
@@ -32,7 +33,7 @@ def result_key(project: Project, settings: Settings) -> str:
             (content.name, content.size, " ".join(f"{key}={text}" for key, text in content.stamps))
             for content in contents
         ],
-        *_tables(settings),
+        *_others(settings),
     ]  # fmt: skip
     return blake2b(msgspec.json.encode(value), digest_size=16).hexdigest()
 
@@ -46,7 +47,7 @@ def local_key(project: Project, settings: Settings) -> str:
         digest.update(len(part).to_bytes(8, "big") + part)
 
     add(__version__.encode())
-    add(msgspec.json.encode([agree, validate, settings.images, *_tables(settings)]))
+    add(msgspec.json.encode([agree, validate, settings.images, *_others(settings)]))
     for file in chain.from_iterable(map(files_of, project.files)):
         add(file.relative_to(project.folder).as_posix().encode("utf-8", "surrogateescape"))
         if is_image(file):
@@ -92,6 +93,7 @@ def _stamp(image: Path) -> bytes:
     return b""
 
 
-def _tables(settings: Settings) -> list[str]:
-    """Return what the tables depend on; empty by default, as in the keys of earlier versions."""
-    return ["raw csv"] if settings.raw_csv else []
+def _others(settings: Settings) -> list[str | Choices]:
+    """Return what else results depend on; empty by default, as in the keys of earlier versions."""
+    chosen = [] if settings.choices == Choices() else [settings.choices]
+    return [*(["raw csv"] if settings.raw_csv else []), *chosen]

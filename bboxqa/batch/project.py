@@ -38,6 +38,7 @@ from bboxqa.core.errors import (
 from bboxqa.core.files import write_atomically
 from bboxqa.core.parallel import can_fork, second_process
 from bboxqa.core.text import clean
+from bboxqa.formats.translation.choices import chosen
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import AgreeSettings, ValidateSettings
 from bboxqa.pipelines.agree import CountAll, agree_with
@@ -102,7 +103,7 @@ def run_project(
         begun = stamps(project)
         if check_key:
             refuse_other_key(project, given, key)
-        with filled(folder_of(out, project.name)) as scratch:
+        with filled(folder_of(out, project.name)) as scratch, chosen(settings.choices):
             row, keep, log = _run(project, settings, scratch, count_all, validate_elsewhere)
             check_unchanged(project, begun)
             name = "log.txt" if keep else FAILURE

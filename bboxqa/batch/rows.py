@@ -6,6 +6,7 @@ from typing import Any
 
 from bboxqa.batch.projects.discovery import Project
 from bboxqa.core.errors import ConfigError
+from bboxqa.formats.translation.choices import Choices
 from bboxqa.model.settings import (
     AgreeSettings,
     ValidateSettings,
@@ -39,6 +40,8 @@ class Settings:
     """Whether cells of tables that spreadsheets would run as formulas stay as they are."""
     pages: bool = False
     """Whether pages of projects are made, with a diagnosis; does not change other results."""
+    choices: Choices = field(default_factory=Choices)
+    """What the user says about files that do not say it themselves."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from bboxqa.cli.options.shared_options import (
     quiet_option,
     raw_csv_option,
 )
+from bboxqa.cli.options.source_options import folder_options
 from bboxqa.cli.project_line import line_of
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ _SHOWN = 20
     ("error", "warning", "info"),
     "Fail projects with findings of this severity or a higher one; default error.",
 )
+@folder_options
 @memory_option(" per project")
 @raw_csv_option()
 @click.option("--dry-run", is_flag=True, help="Print the projects that are found, and stop.")
@@ -103,9 +105,9 @@ def batch(
 ) -> int:
     """Validate and measure every project below a folder.
 
-    A project is a folder with COCO json files, also inside annotations/, train/, valid/ or test/;
-    files of other formats are not looked at. The results: index.html, projects.csv, summary.json,
-    history.sqlite, and a folder per project.
+    A project is a folder with annotations in a format that agree reads, also inside annotations/,
+    train/, valid/ or test/; of a store only COCO json is read. The results: index.html,
+    projects.csv, summary.json, history.sqlite, and a folder per project.
 
     \b
       bboxqa batch projects/ --dry-run           print the projects
@@ -180,6 +182,7 @@ def _settings(
     **agree_options: Any,
 ) -> "Settings":
     from bboxqa.batch.rows import Settings
+    from bboxqa.formats.translation.choices import choices
     from bboxqa.model.settings import validate_settings_from
     from bboxqa.model.settings_files import read_validate_settings
     from bboxqa.pipelines.settings import agree_settings_from, read_agree_settings
@@ -193,7 +196,9 @@ def _settings(
     names["category_map"] = "--map"
     agree_settings_from({**agree, **agree_over}, names=names)
     validate_settings_from({**validate, **validate_over})
-    return Settings(agree, validate, images, memory, agree_over, validate_over, raw_csv, pages)
+    return Settings(
+        agree, validate, images, memory, agree_over, validate_over, raw_csv, pages, choices()
+    )
 
 
 def _show_plan(found: "Discovered") -> None:

@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import shutil
 import sys
 from dataclasses import asdict
 from errno import ENOSPC
@@ -23,6 +24,7 @@ from bboxqa.batch.rows import Row, Settings, settings_of
 from bboxqa.batch.workers.transport import run_packed, run_task
 from bboxqa.core import parallel
 from bboxqa.core.errors import ConfigError
+from bboxqa.formats.translation.choices import Choices, choices
 
 PLAIN = Settings({}, {})
 OUT = Path("out")
@@ -167,6 +169,7 @@ class TestKey:
             Settings({"seed": 1}, {}),
             Settings({}, {"fail_on": "info"}),
             Settings({}, {}, images=True),
+            Settings({}, {}, choices=Choices(missing_txt="not-asked")),
         ],
     )
     def test_changes_with_the_settings(self, root, settings):
@@ -449,6 +452,17 @@ class TestFolders:
         row = run_project(folders, PLAIN, tmp_path / "out", key, check_key=True)
         assert (row.status, row.n_files, row.n_annotators) == ("measured", 2, 2)
         assert (row.n_images, row.n_annotations, row.f1) == (4, 16, 1.0)
+
+    def test_what_is_said_about_files_holds_for_both_commands(self, folders, tmp_path):
+        shutil.rmtree(tmp_path / "root/p/ann/images")
+        shutil.rmtree(tmp_path / "root/p/bob/images")
+        (tmp_path / "root/p/bob/labels/3.txt").write_text("")
+        row = run_project(folders, PLAIN, tmp_path / "out", "key")
+        assert (row.status, row.n_errors) == ("failed", 7)
+        said = Settings({}, {}, choices=Choices(image_size=(200, 100)))
+        row = run_project(folders, said, tmp_path / "out", "key")
+        assert (row.status, row.n_errors, row.n_annotations) == ("measured", 0, 14)
+        assert choices() == Choices()
 
     def test_the_key_goes_with_labels_and_with_sizes_and_times_of_images(self, folders, tmp_path):
         keys = [local_key(folders, PLAIN)]

@@ -12,6 +12,7 @@ from bboxqa.batch.result_folders import FAILURE, filled, folder_of, note_failure
 from bboxqa.batch.rows import Row, Settings, failed_row, settings_of
 from bboxqa.batch.validation import RunElsewhere, ValidationOutcome, validate_project
 from bboxqa.core.errors import BboxqaError, OutputError
+from bboxqa.formats.translation.choices import chosen
 from bboxqa.pipelines.agree import CountAll
 
 Task = tuple[Project, str]
@@ -126,7 +127,8 @@ def validate_fetched(project: Project, settings: Settings, scratch: Path) -> Val
         _check_shared(project)
         _, validate = settings_of(project, settings)
         images = project.images if settings.images else None
-        return validate_project(project, validate, images, settings.memory, settings.pages)
+        with chosen(settings.choices):
+            return validate_project(project, validate, images, settings.memory, settings.pages)
     with fetched(project, scratch, images=settings.images) as (local, root):
         found = validate_fetched(local, settings, scratch)
         return replace(

@@ -42,7 +42,7 @@ def _say_columns(context: click.Context, parameter: click.Parameter, text: str |
     _say(context, parameter, {key.strip(): name.strip() for key, _, name in pairs})
 
 
-_OPTIONS = (
+_OF_FOLDERS = (
     click.option(
         "--image-size",
         metavar="WIDTHxHEIGHT",
@@ -65,6 +65,8 @@ _OPTIONS = (
         callback=_say_number,
         help="Pascal VOC: the number of the first pixel; by default told from the values.",
     ),
+)
+_OF_TABLES = (
     click.option(
         "--columns",
         metavar="WHAT=NAME,…",
@@ -86,7 +88,16 @@ _OPTIONS = (
 
 def source_options(command: _Command) -> _Command:
     """Add the options that say what the files of annotation tools do not say."""
+    return _with(command, *_OF_FOLDERS, *_OF_TABLES)
+
+
+def folder_options(command: _Command) -> _Command:
+    """Add the options that say what folders of labels do not say."""
+    return _with(command, *_OF_FOLDERS)
+
+
+def _with(command: _Command, *options: Callable[[_Command], _Command]) -> _Command:
     # Options are shown in the reverse order.
-    for option in reversed(_OPTIONS):
+    for option in reversed(options):
         command = option(command)
     return command

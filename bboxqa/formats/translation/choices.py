@@ -53,6 +53,16 @@ def choices() -> Choices:
 
 
 @contextmanager
+def chosen(said: Choices) -> Iterator[None]:
+    """Take what the user said, in a process or thread that does not know it."""
+    token = _CHOSEN.set(said)
+    try:
+        yield
+    finally:
+        _CHOSEN.reset(token)
+
+
+@contextmanager
 def reading(
     *,
     image_size: tuple[int, int] | None = None,
@@ -109,11 +119,8 @@ def reading(
         "box_format": box_format,
     }
     new = {name: value for name, value in given.items() if value is not None}
-    token = _CHOSEN.set(replace(choices(), **new))  # type: ignore[arg-type]
-    try:
+    with chosen(replace(choices(), **new)):  # type: ignore[arg-type]
         yield
-    finally:
-        _CHOSEN.reset(token)
 
 
 def _is_size(size: object) -> bool:
