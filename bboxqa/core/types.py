@@ -1,6 +1,6 @@
 """Types that functions of several folders have in their signatures."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Any, Protocol
 
@@ -17,6 +17,13 @@ class Frame(Protocol):
     @property
     def shape(self) -> tuple[int, ...]:
         """The number of rows and of columns."""
+
+
+class Samples(Protocol):
+    """A data set of FiftyOne."""
+
+    def iter_samples(self) -> Iterator[Any]:
+        """Return the samples."""
 
 
 Rows = Sequence[Mapping[str, Any]] | Frame

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from bboxqa.core.errors import DatasetError, OtherKindError
 from bboxqa.core.json_values import document_bytes
-from bboxqa.core.types import AnyPath, Files, Progress, Rows
+from bboxqa.core.types import AnyPath, Files, Progress, Rows, Samples
 from bboxqa.formats.dataset.predictions import Predictions
 from bboxqa.formats.dataset.reader import Check, read_dataset
 from bboxqa.formats.inputs import as_paths
@@ -31,7 +31,7 @@ _FILES_NAMED = 3
 
 
 def read_coco(
-    source: Files | Mapping[str, Any] | Rows,
+    source: Files | Mapping[str, Any] | Rows | Samples,
     *,
     annotator_key: str | None = None,
     attribution: str | None = None,
@@ -55,8 +55,9 @@ def read_coco(
     Parameters
     ----------
     source : path, sequence of paths, mapping of annotator to path, COCO document, or table
-        Files of a format that is read, or folders of them; the content of a COCO file; or a frame
-        of pandas or polars, a table of pyarrow or a list of dicts with columns as in files.
+        Files of a format that is read, or folders of them; the content of a COCO file; a frame
+        of pandas or polars, a table of pyarrow or a list of dicts with columns as in files; a data
+        set of FiftyOne; or Detections of supervision, as ``{image: {annotator: Detections}}``.
     annotator_key : str, optional
         The key of annotations that names the annotator; ``"a.b"`` means b inside of a.
     attribution : {"annotator-key", "image-records", "files"}, optional
@@ -140,6 +141,13 @@ def read_coco(
     }
     if isinstance(source, Mapping) and not source:
         raise DatasetError(["the dictionary is empty; expected a COCO document, or files by name"])
+    if not isinstance(source, str | PathLike):
+        from bboxqa.formats.box_tables.library_objects import objects_in
+
+        document = objects_in(source, annotator_key)
+        if document is not None:
+            options["annotator_key"] = None
+            return _read_bytes(document_bytes(document), "dataset.json", memory, **options)
     if isinstance(source, Mapping) and isinstance(source.get("annotations"), list | tuple):
         return _read_bytes(document_bytes(source), "document.json", memory, **options)
     if not isinstance(source, str | PathLike | Mapping):

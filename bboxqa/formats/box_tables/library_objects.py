@@ -1,0 +1,172 @@
+"""Data sets of other libraries in memory: FiftyOne, and Detections of supervision.
+
+None of them is imported: objects are known by the module of their class.
+"""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePath
+from typing import Any
+
+import numpy as np
+
+from bboxqa.core.errors import DatasetError
+from bboxqa.core.text import count, one_line
+from bboxqa.formats.translation.choices import choices
+
+Record = dict[str, Any]
+
+_ANNOTATOR = "annotator"
+_UNLABELLED = "(no label)"
+_SIZES = "Compute them: dataset.compute_metadata()"
+_FORM = "Expected is {image: {annotator: Detections}}"
+
+
+def objects_in(source: object, annotator_key: str | None) -> Record | None:
+    """Return the COCO document of a data set of another library; None if a value is none.
+
+    `annotator_key` is the attribute of detections of FiftyOne that names the annotator. Raises
+    DatasetError if sizes of images or annotators are missing.
+    """
+    if _is_of("fiftyone", source) and hasattr(source, "iter_samples"):
+        return _of_fiftyone(source.iter_samples(), annotator_key)
+    if isinstance(source, Mapping) and any(map(_has_detections, source.values())):
+        return _of_supervision(source)
+    return None
+
+
+def _is_of(library: str, value: object) -> bool:
+    """Return whether the class of a value, or one that it inherits from, is of a library."""
+    return any(each.__module__.partition(".")[0] == library for each in type(value).__mro__)
+
+
+def _has_detections(value: object) -> bool:
+    inside = value.values() if isinstance(value, Mapping) else (value,)
+    return any(_is_detections(each) for each in inside)
+
+
+def _is_detections(value: object) -> bool:
+    return _is_of("supervision", value) and hasattr(value, "xyxy")
+
+
+class _Document:
+    """A COCO document that grows."""
+
+    def __init__(self) -> None:
+        self._images: list[Record] = []
+        self._annotations: list[Record] = []
+        self._categories: dict[str, int] = {}
+
+    def image(self, name: str, size: tuple[int, int] | None) -> Record:
+        """Add an image."""
+        record: Record = {"id": len(self._images) + 1, "file_name": name, "annotators": []}
+        if size is not None:
+            record["width"], record["height"] = size
+        self._images.append(record)
+        return record
+
+    def ask(self, image: Record, annotator: str) -> None:
+        """Add an annotator to those who were asked about an image."""
+        if annotator not in image["annotators"]:
+            image["annotators"].append(annotator)
+
+    def box(self, image: Record, annotator: str, label: str, bbox: list[float]) -> None:
+        """Add a box by an annotator."""
+        self.ask(image, annotator)
+        category = self._categories.setdefault(label, len(self._categories) + 1)
+        number = len(self._annotations) + 1
+        whose: Record = {"id": number, "image_id": image["id"], _ANNOTATOR: annotator}
+        self._annotations.append({**whose, "category_id": category, "bbox": bbox})
+
+    def whole(self) -> Record:
+        """Return the document."""
+        names = [{"id": number, "name": name} for name, number in self._categories.items()]
+        return {"images": self._images, "annotations": self._annotations, "categories": names}
+
+
+def _of_fiftyone(samples: Iterator[Any], annotator_key: str | None) -> Record:
+    """Return a document of samples: annotators by an attribute of detections, else by field."""
+    kept = [(sample, dict(_detections_of(sample))) for sample in samples]
+    attribute = annotator_key or _ANNOTATOR
+    # Who drew nothing is not known of a field with detections by several.
+    shared = {
+        field
+        for _, fields in kept
+        for field, found in fields.items()
+        if any(_named(each, attribute) for each in found)
+    }
+    if annotator_key is not None and not shared:
+        raise DatasetError([f"no detection has the attribute {one_line(annotator_key)!r}"])
+    sizes = [_size_of(sample) for sample, _ in kept]
+    pairs = zip(kept, sizes, strict=True)
+    if missing := sum(size is None and any(fields.values()) for (_, fields), size in pairs):
+        raise DatasetError(
+            [f"{count(missing, 'sample')} without metadata.width and height"], _SIZES
+        )
+    document = _Document()
+    names = _short([str(sample.filepath) for sample, _ in kept])
+    for (_, fields), name, size in zip(kept, names, sizes, strict=True):
+        image = document.image(name, size)
+        for field, found in fields.items():
+            if field not in shared:
+                document.ask(image, field)
+            for each in found:
+                bbox = np.multiply(each.bounding_box, (size or (1, 1)) * 2).tolist()
+                label = str(each.label or _UNLABELLED)
+                document.box(image, _named(each, attribute) or field, label, bbox)
+    return document.whole()
+
+
+def _detections_of(sample: Any) -> Iterator[tuple[str, Sequence[Any]]]:
+    """Yield the fields of a sample that hold detections; a field without any was not asked for."""
+    for name in sample.field_names:
+        value = sample[name]
+        if type(value).__name__ == "Detections" and hasattr(value, "detections"):
+            yield name, value.detections
+
+
+def _named(detection: Any, attribute: str) -> str:
+    value = getattr(detection, attribute, None)
+    return "" if value is None else str(value)
+
+
+def _size_of(sample: Any) -> tuple[int, int] | None:
+    width = getattr(sample.metadata, "width", None)
+    height = getattr(sample.metadata, "height", None)
+    return (int(width), int(height)) if width and height else choices().image_size
+
+
+def _short(paths: Sequence[str]) -> list[str]:
+    """Return paths without the folder that all of them have."""
+    whole = [PurePath(path) for path in paths]
+    try:
+        above = os.path.commonpath([path.parent for path in whole])
+    except ValueError:
+        return [path.as_posix() for path in whole]
+    return [path.relative_to(above).as_posix() for path in whole]
+
+
+def _of_supervision(source: Mapping[Any, Any]) -> Record:
+    """Return a document of Detections by image and annotator."""
+    document = _Document()
+    for name, by in source.items():
+        if not isinstance(by, Mapping) or not all(map(_is_detections, by.values())):
+            raise DatasetError([f"{one_line(str(name))}: has no Detections by annotator"], _FORM)
+        image = document.image(PurePath(name).as_posix(), choices().image_size)
+        for annotator, found in by.items():
+            document.ask(image, str(annotator))
+            corners = np.asarray(found.xyxy, np.float64).reshape(-1, 4)
+            boxes = np.hstack([corners[:, :2], corners[:, 2:] - corners[:, :2]]).tolist()
+            for bbox, label in zip(boxes, _labels_of(found, len(boxes)), strict=True):
+                document.box(image, str(annotator), label, bbox)
+    return document.whole()
+
+
+def _labels_of(found: Any, number: int) -> list[str]:
+    """Return the categories of Detections: names, else the numbers of classes."""
+    names = found.data.get("class_name")
+    if names is not None:
+        return [str(each) for each in names]
+    if found.class_id is not None:
+        return [f"class {each}" for each in found.class_id]
+    return [_UNLABELLED] * number
