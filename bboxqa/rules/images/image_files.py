@@ -14,6 +14,10 @@ from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_folder import ImageFolder, ImageState
 
+_LED_OUT = (
+    ": the name or a link leads out of it; for links, add --images with the folder they lead to"
+)
+
 
 def _missing(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """M001: records whose file is not in the image folder."""
@@ -26,9 +30,11 @@ def _missing(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     has_target = np.array([bool(target) for target in targets], np.bool_)
 
     def describe(row: int) -> Defect:
-        what = "not found in" if disk.state[row] == ImageState.MISSING else "outside"
+        outside = disk.state[row] == ImageState.OUTSIDE
+        what = "outside" if outside else "not found in"
         near, pointer = disk.suggestions[row], pointer_to("images", row, "file_name")
         hint = f"; did you mean {' or '.join(map(shortened, near))}?" if near else ""
+        hint = hint or (_LED_OUT if outside else "")
         return record_defect(
             document,
             ("images", row, "file_name"),
@@ -41,7 +47,10 @@ def _missing(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     def summary(some: IndexArray, share: str) -> str:
         first, target = shortened(names[some[0]]), targets[some[0]]
         hint = f"; {first} may be {shortened(target)}" if target else ""
-        return f"files of {share} are not in the image folder, such as {first}{hint}"
+        are_outside = bool(np.all(disk.state[some] == ImageState.OUTSIDE))
+        hint = hint or (_LED_OUT if are_outside else "")
+        where = "outside" if are_outside else "not in"
+        return f"files of {share} are {where} the image folder, such as {first}{hint}"
 
     for rows in (np.flatnonzero(lost & has_target), np.flatnonzero(lost & ~has_target)):
         yield from hits(rows, describe, name="images", summary=summary)

@@ -105,6 +105,20 @@ def test_what_leads_out_of_the_folder(tmp_path):
     assert "is outside the image folder" in found.message
 
 
+@pytest.mark.parametrize("n_images", [1, 12])
+def test_a_folder_of_links_is_named_as_such(n_images, tmp_path):
+    links, real = tmp_path / "links", tmp_path / "real"
+    for folder in (links, real):
+        folder.mkdir()
+    names = [f"{number}.jpg" for number in range(n_images)]
+    for name in names:
+        save(real / name)
+        (links / name).symlink_to(real / name)
+    (found,) = found_in(images(*names), links, "M001")
+    assert "outside the image folder" in found.message
+    assert "add --images with the folder they lead to" in found.message
+
+
 def test_where_most_are_missing_it_is_one_finding(tmp_path):
     (tmp_path / "b").mkdir()
     for number in range(12):
