@@ -5,6 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from bboxqa.core.errors import DatasetError
+from bboxqa.formats.dota.dota_heads import is_dota_head
 
 _HEAD = 1 << 16
 _ADDRESS = re.compile(r"(https?|ftp):/+(.+)", re.IGNORECASE)
@@ -113,6 +114,7 @@ _WHAT = {
         "labels of YOLO",
         "Name the folder that has them and data.yaml or classes.txt, one for each annotator.",
     ),
+    "DOTA": ("labels of DOTA", "Name the folder that has them, one for each annotator."),
 }
 _TABLES = {".csv", ".tsv"}
 _TABLE = "Save the table as CSV in utf-8."
@@ -121,7 +123,7 @@ _OWN_ADVICE = {
     "CVAT", "Darwin", "Datumaro", "ELAN", "Label Studio", "LabelMe", "Supervisely", "VIA", "VOC",
 }  # fmt: skip
 # Archives are tables of office programs here, and lists of numbers are tables.
-_READ_AS_TABLES = {"archive", "office", "table", "Parquet", "binary", "zeros", "YOLO"}
+_READ_AS_TABLES = {"archive", "office", "table", "Parquet", "binary", "zeros", "YOLO", "DOTA"}
 
 
 def refuse_foreign(path: Path, *, table: bool = False) -> None:
@@ -158,7 +160,9 @@ def foreign_kind(path: Path) -> str | None:
     kind = _kind(head)
     if kind is None and path.suffix.lower() in _TABLES and not _TEXT.match(head):
         return "table"
-    return "YOLO" if path.suffix.lower() == ".txt" and _YOLO.match(head) else kind
+    if path.suffix.lower() != ".txt":
+        return kind
+    return "YOLO" if _YOLO.match(head) else "DOTA" if is_dota_head(head) else kind
 
 
 def content_words(head: bytes) -> str:

@@ -16,6 +16,7 @@ FILES = [
     ("a.png", b"\x89PNG\r\n\x1a\n", "is an image; expected COCO json"),
     ("a.jpg", b"\xff\xd8\xff\xe0", "is an image; expected COCO json"),
     ("a.txt", "0 0.5 0.5 0.25 1\n17 .5 0.1 0.2 0.3\n", "is labels of YOLO; expected COCO json"),
+    ("a.txt", "gsd:0.14\n1 1 5 1 5 3 1 3 plane 0\n", "is labels of DOTA; expected COCO json"),
     (
         "a.xlsx",
         b"PK\x03\x04....[Content_Types].xml",
