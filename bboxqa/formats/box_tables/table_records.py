@@ -113,6 +113,7 @@ class _TableRecords:
             self._names |= {str(number): name for number, name in numbered}
         self._word = "row" if member.head().startswith(b"PAR1") else "line"
         self._tally: Counter[str] = Counter()
+        self._sides: dict[str, tuple[object, object]] = {}
 
     def add_row(self, at: int, row: dict[str, object]) -> None:
         """Add the boxes of a row."""
@@ -162,9 +163,12 @@ class _TableRecords:
         image = self._into.image(name, where, whole_number(cells.get("image_id")))
         if "file_name" not in image:
             image["file_name"] = name
-            sides = [side_of(cells.get(f"image_{side}")) for side in _SIDES]
-            size = sides if None not in sides else choices().image_size
-            if size is not None:
+        sides = cells.get("image_width"), cells.get("image_height")
+        # Most rows say what the row before them said.
+        if self._sides.get(name) != sides:
+            self._sides[name] = sides
+            size = self._into.size(image, name, sides, where) or choices().image_size
+            if size is not None and "width" not in image:
                 image |= {"width": size[0], "height": size[1]}
         return image
 

@@ -13,10 +13,10 @@ from bboxqa.formats.cvat.cvat_shapes import (
     UnknownSizeError,
     shape_of,
 )
-from bboxqa.formats.cvat.jobs import Head, Job, head_of_file, size_of
+from bboxqa.formats.cvat.jobs import Head, Job, head_of_file
 from bboxqa.formats.cvat.xml_elements import Element
 from bboxqa.formats.document.origin import Where
-from bboxqa.formats.translation.collector import Collector
+from bboxqa.formats.translation.collector import SIDES, Collector
 from bboxqa.formats.translation.translated import Record, Wanted
 
 UNLABELLED = "(no label)"
@@ -121,13 +121,7 @@ class FileRecords:
         name = values.get("name") or f"(id {values.get('id', '')})"
         where = Where(self.member, line)
         image = self._image_record(values.get("subset", ""), name, where)
-        size = size_of(values.get("width"), values.get("height"))
-        if size is not None:
-            known = (image.setdefault("width", size[0]), image.setdefault("height", size[1]))
-            if known != size:
-                problem = f"image {one_line(name)}: is {size[0]} × {size[1]}"
-                other = f"another element says {known[0]} × {known[1]}"
-                self.into.defect("T010", f"{problem}; {other}", where)
+        self.into.size(image, name, [values.get(side) for side in SIDES], where)
         annotator = self.annotator()
         times = image["id"], annotator
         self._times[times] = number = self._times.get(times, 0) + 1
@@ -195,8 +189,8 @@ class FileRecords:
             video = job.source or (job.name if len(self._head.jobs) > 1 else "")
         name = f"frame_{frame:06d}"
         image = self._image_record("", f"{video}/{name}" if video else name, where)
-        if job is not None and job.size is not None:
-            image["width"], image["height"] = job.size
+        if job is not None:
+            self.into.size(image, name, job.size, self._where(job))
         return image, self._asked(image, self.annotator())
 
     def _add_shape(

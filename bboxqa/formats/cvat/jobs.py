@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
@@ -13,7 +12,6 @@ from bboxqa.formats.cvat.xml_elements import Element
 _KINDS = ("task", "job")
 _WITHOUT_BOX = {"tag", "points", "polyline", "skeleton", "cuboid"}
 _MOST_FRAMES = 10_000_000
-_DIGITS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +25,8 @@ class Job:
     assignee: str
     owner: str
     line: int
-    size: tuple[int, int] | None = None
-    """Width and height of the frames of a video."""
+    size: tuple[str, str] = ("", "")
+    """Width and height of the frames of a video, as the file says them."""
     source: str = ""
     """The file of a video."""
     is_video: bool = False
@@ -96,7 +94,7 @@ def _job(work: Element, around: Element, meta: Element) -> Job:
         _person(work, "assignee") or _person(around, "assignee"),
         _person(work, "owner") or _person(around, "owner"),
         work.line,
-        None if size is None else size_of(size.said("width"), size.said("height")),
+        ("", "") if size is None else (size.said("width"), size.said("height")),
         PurePosixPath(one_line(work.said("source"))).name,
         work.said("mode") == "interpolation",
         _frames(work),
@@ -109,15 +107,6 @@ def _person(work: Element, role: str) -> str:
     if found is None:
         return ""
     return one_line(found.said("username") or found.said("email") or found.text.strip())
-
-
-@lru_cache(1 << 10)
-def size_of(width: str | None, height: str | None) -> tuple[int, int] | None:
-    """Return the width and height of an image as numbers; None where they are none."""
-    if not (width and height and width.isdecimal() and height.isdecimal()):
-        return None
-    size = int(width[:_DIGITS]), int(height[:_DIGITS])
-    return size if min(size) > 0 and max(size) < 1 << 31 else None
 
 
 def _frames(work: Element) -> range | None:

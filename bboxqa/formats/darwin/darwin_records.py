@@ -10,7 +10,7 @@ from bboxqa.core.text import count, one_line
 from bboxqa.formats.darwin.darwin import looks_right
 from bboxqa.formats.darwin.darwin_shapes import Raster, shape_of
 from bboxqa.formats.document.origin import Where
-from bboxqa.formats.translation.collector import Collector
+from bboxqa.formats.translation.collector import SIDES, Collector
 from bboxqa.formats.translation.json_files import begins, json_objects
 from bboxqa.formats.translation.members import Member, members_of
 from bboxqa.formats.translation.short_names import short_names
@@ -21,7 +21,6 @@ from bboxqa.formats.translation.untrusted import (
     items,
     mapping,
     plain_text,
-    size_of,
 )
 
 TITLE = "Darwin JSON"
@@ -95,9 +94,8 @@ class _DarwinRecords:
         self, member: Member, item: dict[str, Any], slot: dict[str, Any], slot_name: str
     ) -> Record:
         image = self.into.image((member.name, slot_name), Where(member.name, ""))
-        size = size_of(slot.get("width"), slot.get("height"))
-        if size is not None:
-            image |= {"width": size[0], "height": size[1]}
+        sides = [slot.get(side) for side in SIDES]
+        self.into.size(image, plain_text(item.get("name")), sides, Where(member.name, ""))
         # Darwin does not say who was asked about an image.
         del image["annotators"]
         folder, name = plain_text(item.get("path")).strip("/"), plain_text(item.get("name"))

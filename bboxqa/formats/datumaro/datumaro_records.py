@@ -20,7 +20,6 @@ from bboxqa.formats.translation.untrusted import (
     items,
     mapping,
     plain_text,
-    size_of,
 )
 
 TITLE = "Datumaro JSON"
@@ -66,9 +65,8 @@ class _DatumaroRecords:
             picture = {**mapping(item.get("media")), **mapping(item.get("image"))}
             self._images.append((image, plain_text(picture.get("path")) or own))
             sides = items(picture.get("size"))
-            size = size_of(sides[1], sides[0]) if len(sides) == 2 else None
-            if size is not None:
-                image |= {"width": size[0], "height": size[1]}
+            if len(sides) == 2:
+                self.into.size(image, own, sides[::-1], where)
             for number, annotation in enumerate(items(item.get("annotations"))):
                 label = f"item {one_line(own)}, annotation {number + 1}"
                 at = Where(member, f"{where.at}/annotations/{number}")

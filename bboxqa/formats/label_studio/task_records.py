@@ -33,7 +33,7 @@ from bboxqa.formats.translation.translated import (
     Translated,
     Wanted,
 )
-from bboxqa.formats.translation.untrusted import plain_text
+from bboxqa.formats.translation.untrusted import ValueProblemError, plain_text, side_of
 
 TITLE = "Label Studio JSON"
 UNLABELLED = "(no label)"
@@ -207,6 +207,12 @@ class _TaskRecords:
         if not region.is_shape or image is None:
             name = _APART.get(region.kind, f"{one_line(region.kind) or 'other'} result")
             self._into.annotation({"shape": name}, where)
+            return
+        try:
+            for key in ("original_width", "original_height"):
+                side_of(region.result.get(key), key)
+        except ValueProblemError as error:
+            self._into.defect("T001", f"{label}: {error}", where)
             return
         size = size_of(region.result)
         if "width" not in image:

@@ -41,7 +41,6 @@ from bboxqa.formats.translation.untrusted import (
     ValueProblemError,
     mapping,
     plain_text,
-    size_of,
 )
 
 TITLE = "LabelMe JSON"
@@ -134,7 +133,8 @@ class _LabelmeRecords:
         picture = self._pictures.get(place) or self._pictures.get(without_suffix(name))
         if picture is not None:
             self._places.add(place_of(picture.name))
-        size = size_of(content.image_width, content.image_height)
+        sides = content.image_width, content.image_height
+        size = self._into.size(image, name, sides, Where(member.name, ""))
         if size is None and picture is not None:
             size = size_of_picture(picture)
         size = size or _embedded_size(content.image_data) or choices().image_size

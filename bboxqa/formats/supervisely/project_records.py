@@ -13,7 +13,7 @@ from bboxqa.core.text import count, one_line
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.supervisely.figures import kind_of, shape_of
 from bboxqa.formats.supervisely.project import META, looks_right
-from bboxqa.formats.translation.collector import Collector
+from bboxqa.formats.translation.collector import SIDES, Collector
 from bboxqa.formats.translation.json_files import begins, json_objects
 from bboxqa.formats.translation.members import Member, members_of
 from bboxqa.formats.translation.short_names import short_names
@@ -23,7 +23,6 @@ from bboxqa.formats.translation.untrusted import (
     items,
     mapping,
     plain_text,
-    size_of,
 )
 
 TITLE = "Supervisely JSON"
@@ -97,9 +96,8 @@ class _ProjectRecords:
         where = Where(member.name, "")
         image = self.into.image(member.name, where)
         size = mapping(content.get("size"))
-        pixels = size_of(size.get("width"), size.get("height"))
-        if pixels is not None:
-            image |= {"width": pixels[0], "height": pixels[1]}
+        sides = [size.get(side) for side in SIDES]
+        pixels = self.into.size(image, member.name, sides, where)
         self._images.append((image, self._name(member.name, content)))
         if len(self._people) == 1:
             image["annotators"] = sorted(self._people)

@@ -2,14 +2,17 @@
 
 from collections.abc import Callable, Hashable, Sequence
 
+from bboxqa.core.text import one_line
 from bboxqa.formats.document.origin import ToolDefect, Where
 from bboxqa.formats.translation.translated import Add, Boxes, Record, Translated
 from bboxqa.formats.translation.untrusted import (
     EmptyMaskProblemError,
     MaskProblemError,
     ValueProblemError,
+    side_of,
 )
 
+SIDES = ("width", "height")
 _WINDOW = 4096
 
 
@@ -37,6 +40,7 @@ class Collector:
         self._categories: dict[str, int] = {}
         self._category_places: list[Where] = []
         self._defects: list[ToolDefect] = []
+        self._wrong_sizes: set[tuple[int, str]] = set()
 
     def image(self, key: Hashable, where: Where, number: object = None) -> Record:
         """Return the record of an image, which is made when it is asked for first.
@@ -53,6 +57,37 @@ class Collector:
             self._images[key] = {"id": own, "annotators": []}
             self._image_places.append(where)
         return self._images[key]
+
+    def size(
+        self, image: Record, name: str, sides: Sequence[object], where: Where
+    ) -> tuple[int, int] | None:
+        """Give an image the width and height that a file says; return its size, None without one.
+
+        A size that no image has is a defect, and so is another one than was said before; it is
+        told once for each image.
+        """
+        label = f"image {one_line(name)}" if name else "the image"
+        try:
+            width, height = (
+                side_of(side, f"the {key}") for side, key in zip(sides, SIDES, strict=True)
+            )
+        except ValueProblemError as error:
+            self._wrong_size("T001", f"{label}: {error}", image, where)
+            return None
+        if width is None or height is None:
+            return None
+        known: tuple[int, int]
+        known = image.setdefault("width", width), image.setdefault("height", height)
+        if known != (width, height):
+            problem = f"{label}: is {width} × {height}"
+            other = f"another record of it says {known[0]} × {known[1]}"
+            self._wrong_size("T010", f"{problem}; {other}", image, where)
+        return known
+
+    def _wrong_size(self, code: str, message: str, image: Record, where: Where) -> None:
+        if (image["id"], message) not in self._wrong_sizes:
+            self._wrong_sizes.add((image["id"], message))
+            self.defect(code, message, where)
 
     def category(self, name: str, where: Where) -> int:
         """Return the id of a category."""

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray
+from bboxqa.core.text import one_line
 
 LARGEST = 1e9
 """Numbers of coordinates are smaller."""
@@ -103,6 +104,29 @@ def points_of(values: object, name: str = "points", *, least: int = 1) -> FloatA
         for each in pair:
             number_of(each, "a coordinate")
     return np.array(pairs, np.float64).reshape(-1, 2)
+
+
+def side_of(value: object, name: str) -> int | None:
+    """Return a side of an image in pixels, from a number or its text; None where it is missing.
+
+    Raises ValueProblemError for what no image can have.
+
+    Examples
+    --------
+    >>> side_of("640", "width"), side_of(480.0, "height"), side_of("", "width")
+    (640, 480, None)
+    """
+    # Frames have NaN where a cell is empty.
+    if value is None or value != value or value == "":  # noqa: PLR0124
+        return None
+    try:
+        side = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        side = 0.0
+    if isinstance(value, bool) or not 1 <= side < 1 << 31:
+        shown = one_line(str(value))[:_SHOWN]
+        raise ValueProblemError(f"{name} is {shown}; expected a number of pixels, from 1 on")
+    return int(side)
 
 
 def size_of(width: object, height: object) -> tuple[int, int] | None:

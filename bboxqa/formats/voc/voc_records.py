@@ -8,7 +8,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.choices import choices
-from bboxqa.formats.translation.collector import Collector
+from bboxqa.formats.translation.collector import SIDES, Collector
 from bboxqa.formats.translation.label_images import (
     add_unlabelled,
     by_place,
@@ -20,7 +20,6 @@ from bboxqa.formats.translation.label_images import (
 from bboxqa.formats.translation.members import Member, members_of
 from bboxqa.formats.translation.picture_sizes import is_picture, size_of_picture
 from bboxqa.formats.translation.translated import Add, Record, Translated, Wanted
-from bboxqa.formats.translation.untrusted import size_of
 from bboxqa.formats.voc.voc_boxes import (
     CornerError,
     CornerTally,
@@ -106,7 +105,9 @@ class _VocRecords:
         image = self._into.image(place, where)
         image["file_name"] = name
         element = root.find("size") or Element("size", 0)
-        size = size_of(_whole(element.said("width")), _whole(element.said("height")))
+        # LabelImg writes 0 where it does not know them.
+        sides = [_given(element.said(key)) for key in SIDES]
+        size = self._into.size(image, name, sides, Where(member.name, element.line or root.line))
         picture = self._pictures.get(place) or self._pictures.get(without_suffix(name))
         if picture is not None:
             self._places.add(place_of(picture.name))
@@ -210,6 +211,10 @@ def _notes_of(tally: Counter[str]) -> Iterator[str]:
         yield f"{count(number, 'image')} without a size"
     if number := tally["unnamed"]:
         yield f"{count(number, 'image')} without filename: named as the XML file"
+
+
+def _given(side: str) -> str:
+    return "" if side == "0" else side
 
 
 def _whole(text: str) -> float | None:
