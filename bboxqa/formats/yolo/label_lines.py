@@ -11,6 +11,8 @@ from bboxqa.formats.translation.translated import Record
 
 MOST_BEYOND = 0.005
 """How far beyond the image a share may lie by rounding."""
+_PIXELS = 2
+"""Coordinates farther from 0 are pixels: shapes reach beyond their image by less."""
 _VISIBILITY = {0.0, 1.0, 2.0}
 
 
@@ -82,6 +84,19 @@ def _kind(values: list[float], keypoints: tuple[int, int] | None) -> tuple[str, 
     if n % 2 and not 0 <= values[-1] <= 1:
         raise LineError(f"has {n} numbers behind the class; expected pairs of x and y")
     return "quadrangle" if n in (8, 9) else "outline", values[-1] if n % 2 else None
+
+
+def pixels_in(label: Label) -> float | None:
+    """Return the coordinate of a label that is too large for a share; None without one.
+
+    Examples
+    --------
+    >>> pixels_in(label_of("0 300 200 60 60", None)), pixels_in(label_of("0 .5 .5 1.2 1", None))
+    (300.0, None)
+    """
+    shares = label.values[:4] if label.kind == "pose" else label.values
+    largest = max(shares, key=abs)
+    return largest if abs(largest) > _PIXELS else None
 
 
 def beyond(label: Label) -> float | None:

@@ -17,7 +17,7 @@ from bboxqa.formats.translation.picture_sizes import size_of_picture
 from bboxqa.formats.translation.translated import Add, Boxes, Record, Translated, Wanted
 from bboxqa.formats.yolo.class_names import ClassNames, names_of_lines, names_of_yaml
 from bboxqa.formats.yolo.label_files import LabelFiles, label_files_of
-from bboxqa.formats.yolo.label_lines import Label, LineError, beyond, label_of, shape_of
+from bboxqa.formats.yolo.label_lines import Label, LineError, beyond, label_of, pixels_in, shape_of
 from bboxqa.formats.yolo.label_notes import notes_of
 from bboxqa.formats.yolo.plain_labels import plain_labels
 
@@ -152,7 +152,11 @@ class _LabelRecords:
             except LineError as error:
                 self._into.defect("T001", f"{member.name}: line {number}: {error}", where)
                 continue
-            if size is not None:
+            if (pixels := pixels_in(label)) is not None:
+                problem = f"a coordinate is {pixels:g}: pixels where shares of the image"
+                message = f"{member.name}: line {number}: {problem} from 0 to 1 are expected"
+                self._into.defect("T001", message, where)
+            elif size is not None:
                 self._add_label(label, image["id"], size, where)
 
     def _refuse_size(self, member: Member, where: Where) -> None:
@@ -201,8 +205,7 @@ class _LabelRecords:
             self._into.defect("T020", problem, where, row)
         if (share := beyond(label)) is not None:
             problem = f"a coordinate is {share:g}; expected a share of the image from 0 to 1"
-            pixels = ", as if it were in pixels" if abs(share) > 2 else ""
-            self._into.defect("T003", problem + pixels, where, row)
+            self._into.defect("T003", problem, where, row)
 
     def _category(self, number: int, where: Where) -> int:
         if number not in self._ids:

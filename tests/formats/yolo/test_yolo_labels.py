@@ -190,7 +190,7 @@ def test_what_is_said_of_files_is_checked(choice):
         ("0.5 .5 .5 .2 .2", "T001", "the class is 0.5"),
         ("-1 .5 .5 .2 .2", "T001", "the class is -1"),
         ("0 .5 .5 .2 nan", "T001", "are not finite numbers only"),
-        ("0 320 .5 .2 .2", "T003", "a coordinate is 320; expected a share of the image"),
+        ("0 320 .5 .2 .2", "T001", "a coordinate is 320: pixels where shares of the image from 0"),
         ("0 .1 .1 .2 .2 1.2 .3", "T003", "a coordinate is 1.2;"),
     ],
 )
