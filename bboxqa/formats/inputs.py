@@ -8,8 +8,10 @@ from typing import Any, cast
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.types import AnyPath
 from bboxqa.formats.coco.strict import COCO
-from bboxqa.formats.foreign import refuse_foreign
+from bboxqa.formats.foreign import foreign_kind, refuse_foreign
 from bboxqa.formats.registry import format_of, sources_below, suffixes
+from bboxqa.formats.translation.heads import head_of, is_archive
+from bboxqa.formats.translation.members import members_of
 
 RESULT_FILES = frozenset({"manifest.json", "summary.json"})
 """The json files that `agree --out` and `compare --out` always write beside their tables."""
@@ -52,6 +54,9 @@ def list_files(
     for path in map(Path, paths):
         if not path.is_dir():
             if format_of(path) is COCO:
+                if foreign_kind(path) == "archive" and is_archive(head_of(path)):
+                    # Formats leave out archives that cannot be read; this says why.
+                    members_of(path)
                 refuse_foreign(path)
             result.append(path)
         else:

@@ -157,3 +157,21 @@ def test_an_archive_with_several_files_of_coco_is_refused(tmp_path):
     path = zipped(tmp_path / "a.zip", {"train/a.json": content, "valid/a.json": content})
     with pytest.raises(DatasetError, match=r"2 files of COCO json: train/a\.json, valid/a\.json"):
         read_coco(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "n", "words"),
+    [
+        ("../a.xml", 9, "which leads out of the archive"),
+        ("a.xml", 30_000_000, "bytes would become 30,000,000"),
+        ("", 0, "is a zip archive that cannot be read"),
+    ],
+)
+def test_commands_say_why_an_archive_is_refused(tmp_path, name, n, words):
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(name or "a.xml", "<annotations>" + " " * (n - 13))
+    if not name:
+        path.write_bytes(path.read_bytes()[:60])
+    with pytest.raises(DatasetError, match=words):
+        read_coco(path)
