@@ -189,6 +189,8 @@ def _check_output(path: Path, to_format: Writer, *, force: bool) -> None:
         raise OutputError(f"{path}: is a folder; {to_format.title} is one file: name it")
     if not is_file and path.exists() and not path.is_dir():
         raise OutputError(f"{path}: is a file; {to_format.title} is a folder: name it")
+    if path.is_symlink():
+        raise OutputError(f"{path}: is a link, which would be replaced; name what it leads to")
     if not path.exists() or (path.is_dir() and not any(path.iterdir())):
         return
     if not force:
