@@ -163,7 +163,3 @@ def _picture(caption: str, boxes: Sequence[FoundBox], found: Pixels | None) -> F
             f"M{x:.7g} {y:.7g}h{w:.7g}v{h:.7g}H{x:.7g}z" for x, y, w, h in (b.bbox for b in boxes)
         ],
     )
-
-
-def _path(x: float, y: float, width: float, height: float) -> str:
-    return f"M{x:.7g} {y:.7g}h{width:.7g}v{height:.7g}H{x:.7g}z"
