@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 from base64 import b64encode
+from copy import deepcopy
 from hashlib import blake2b, sha256
 from html import unescape
 from html.parser import HTMLParser
@@ -92,23 +93,36 @@ def texts(page):
 
 
 def test_every_figure_is_that_of_the_summary(found, page):
-    shown = texts(page)
     part = found["summary"]["thresholds"][0]
-    for value, bounds in (
-        (part["alpha"], part["interval"]),
-        (part["existence"]["f1"], part["existence"]["interval"]),
-        (part["existence"]["alpha"], part["existence"]["alpha_interval"]),
-        (part["class"]["alpha"], part["class"]["interval"]),
-        (part["place"]["mean_iou"], part["place"]["interval"]),
-    ):
-        assert f"{value:.4f}" in shown
-        assert f"[{bounds[0]:.4f}, {bounds[1]:.4f}]" in shown
-    low, high = part["class"]["share_interval"]
-    assert f"{100 * part['class']['share']:.1f} % [{100 * low:.1f} %, {100 * high:.1f} %]" in (
-        re.sub(r"\s+", " ", shown)
-    )
+    existence, named, place = part["existence"], part["class"], part["place"]
+    body = page.split('<table data-name="Figures">')[1].split("</table>")[0]
+    rows = [re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL) for row in body.split("<tr>")[2:]]
+    shown = {row[0].strip(): [cell.strip() for cell in row[1:3]] for row in rows}
+    low, high = (100 * bound for bound in named["share_interval"])
+    assert shown.pop("class: equal") == [
+        f"{100 * named['share']:.1f} %",
+        f"[{low:.1f} %, {high:.1f} %]",
+    ]
+    assert shown == {
+        name: [f"{value:.4f}", f"[{bounds[0]:.4f}, {bounds[1]:.4f}]"]
+        for name, value, bounds in (
+            ("alpha", part["alpha"], part["interval"]),
+            ("existence: F1", existence["f1"], existence["interval"]),
+            ("existence above chance", existence["alpha"], existence["alpha_interval"]),
+            ("class: alpha", named["alpha"], named["interval"]),
+            ("place: mean", place["mean_iou"], place["interval"]),
+        )
+    }
+    shown = texts(page)
     for row in (*part["pairs"], *part["categories"]):
         assert f"{row['alpha']:.4f}" in shown
+
+
+def test_a_column_is_of_numbers_where_its_first_value_is_missing(found):
+    changed = deepcopy(found)
+    changed["summary"]["thresholds"][0]["categories"][0]["alpha"] = None
+    table = agreement_page(changed).split('<table data-name="Categories">')[1].split("</thead>")[0]
+    assert re.search(r'<th scope="col" class="number">alpha</th>', table)
 
 
 def test_story_warnings_and_reasons_are_those_of_the_documents(found, page):
@@ -299,6 +313,14 @@ GATES = {"min_alpha": None, "min_f1": None}
 def test_verdicts(changes, gates, status, title):
     told = verdict(part(**changes), GATES | gates, None)
     assert (told.status, told.title) == (status, title)
+
+
+def test_of_several_thresholds_the_one_that_fails_is_named():
+    summary = part()
+    first = summary["thresholds"][0] | {"iou_threshold": 0.5}
+    last = first | {"iou_threshold": 0.75, "alpha": 0.02}
+    told = verdict(summary | {"thresholds": [first, last]}, GATES | {"min_alpha": 0.8}, None)
+    assert told.title == "Not accepted: alpha at threshold 0.75 is 0.02, and 0.8 was asked for"
 
 
 def test_an_interval_on_both_sides_of_a_bound_is_told():

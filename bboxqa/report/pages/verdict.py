@@ -46,8 +46,14 @@ def verdict(
 
     `summary` and `diagnosis` are the documents of these names, `settings` those of the manifest.
     """
-    part = summary["thresholds"][0]
-    failures = [text for each in summary["thresholds"] for text in _failures(each, settings)]
+    parts = summary["thresholds"]
+    part = parts[0]
+    names = [f" at threshold {each['iou_threshold']:g}" for each in parts] if parts[1:] else [""]
+    failures = [
+        text
+        for each, name in zip(parts, names, strict=True)
+        for text in _failures(each, settings, name)
+    ]
     gates = _gates(settings)
     if failures:
         status, title = "failed", f"Not accepted: {failures[0]}"
@@ -70,8 +76,8 @@ def _gates(settings: Mapping[str, Any]) -> str:
     )
 
 
-def _failures(part: Mapping[str, Any], settings: Mapping[str, Any]) -> list[str]:
-    """Return which of the gates a threshold does not reach."""
+def _failures(part: Mapping[str, Any], settings: Mapping[str, Any], where: str) -> list[str]:
+    """Return which of the gates a threshold, which `where` names, does not reach."""
     complete = 0 < part["n_units"] == part["n_complete_units"]
     all_agree = part["alpha"] is None and complete and not part["observed_disagreement"]
     found = []
@@ -82,9 +88,9 @@ def _failures(part: Mapping[str, Any], settings: Mapping[str, Any]) -> list[str]
         if least is None or (name == "alpha" and all_agree):
             continue
         if value is None:
-            found.append(f"there is no {name} to compare with {least:g}: {reason}")
+            found.append(f"there is no {name}{where} to compare with {least:g}: {reason}")
         elif value < least:
-            found.append(f"{name} is {number(value)}, and {least:g} was asked for")
+            found.append(f"{name}{where} is {number(value)}, and {least:g} was asked for")
     return found
 
 
