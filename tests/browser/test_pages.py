@@ -252,6 +252,29 @@ def test_an_annotator_is_switched_off_and_on(page):
     assert page.locator('.shape[data-annotator="1"].off').count() == 0
 
 
+def test_numbers_are_those_of_the_objects_that_are_drawn(page):
+    labels = page.locator(".numbers text:not(.off)")
+    n_all = labels.count()
+    box = page.locator(".controls input[name=all]")
+    box.uncheck()
+    assert labels.count() == 0
+    hidden = page.locator(".numbers text").first
+    assert hidden.evaluate("(text) => getComputedStyle(text).display") == "none"
+    page.locator('.controls input[name=annotator][value="1"]').check()
+    of_one = page.locator('.image:has(.shape[data-annotator="1"])').first
+    drawn = of_one.locator('.shape[data-annotator="1"]').evaluate_all(
+        "(all) => all.map((shape) => shape.dataset.object)"
+    )
+    # Objects on which all agree have no number.
+    numbers = of_one.locator(".numbers text").evaluate_all(
+        "(all) => all.map((text) => [text.dataset.object, !text.classList.contains('off')])"
+    )
+    assert numbers == [[number, number in drawn] for number, _ in numbers]
+    assert 0 < labels.count() < n_all
+    box.check()
+    assert labels.count() == n_all > 0
+
+
 def test_images_are_found_filtered_and_sorted(page):
     shown = page.locator(".image:not([hidden])")
     total = shown.count()
@@ -349,6 +372,11 @@ def test_keys_go_from_image_to_image(page):
     start = current()
     page.keyboard.press("j")
     assert current() == start + 1
+    assert page.evaluate(
+        "(n) => document.activeElement.matches('h3')"
+        " && document.querySelectorAll('.image')[n].contains(document.activeElement)",
+        start + 1,
+    )
     page.keyboard.press("k")
     assert current() == start
 
@@ -450,3 +478,19 @@ def test_figures_and_charts_can_be_read_on_a_phone(browser, agreement):
     )
     assert max(ends) <= 390
     context.close()
+
+
+def test_a_page_on_narrow_paper_is_not_that_of_a_phone(browser, agreement):
+    context = browser.new_context(viewport={"width": 680, "height": 900}, offline=True)
+    page = context.new_page()
+    page.goto(agreement.as_uri())
+    page.emulate_media(media="print")
+    clipping = page.locator(".wide").evaluate_all(
+        "(all) => all.filter((each) => getComputedStyle(each).overflowX === 'auto').length"
+    )
+    rows = page.locator("[data-name=Figures] tbody tr").evaluate_all(
+        "(all) => all.map((row) => getComputedStyle(row).display)"
+    )
+    context.close()
+    assert clipping == 0
+    assert set(rows) == {"table-row"}

@@ -148,6 +148,8 @@ if (controls) {
         const isOff = !annotators.has(shape.dataset.annotator) || (category !== "" && shape.dataset.category !== category);
         shape.classList.toggle("off", isOff);
       }
+      const drawn = new Set(shapes.filter((shape) => !shape.classList.contains("off")).map((shape) => shape.dataset.object));
+      for (const label of image.querySelectorAll(".numbers text")) label.classList.toggle("off", !drawn.has(label.dataset.object));
       return (kinds.length === 0 || kinds.some((kind) => own.includes(kind)))
         && (category === "" || image.dataset.categories.split("|").includes(category));
     };
@@ -165,6 +167,10 @@ if (controls) {
     const visible = [...list.querySelectorAll(".image:not([hidden])")];
     const tops = visible.map((image) => image.getBoundingClientRect().top - 60);
     const next = step > 0 ? tops.findIndex((top) => top > 5) : tops.findLastIndex((top) => top < -5);
-    visible[next]?.scrollIntoView();
+    if (next < 0) return;
+    visible[next].scrollIntoView();
+    const title = visible[next].querySelector("h3");
+    title.tabIndex = -1;
+    title.focus({ preventScroll: true });
   });
 }
