@@ -376,7 +376,10 @@ def bucket(request, ports, root, tmp_path_factory):
 def without_unreadable(files):
     summary = json.loads(files["summary.json"])
     unreadable = summary.pop("unreadable")
-    return {**files, "summary.json": summary}, unreadable
+    listed = rb"<h2>Cannot be read</h2>\s*<ul>.*?</ul>\s*"
+    page = re.sub(listed, b"", files["index.html"], flags=re.DOTALL)
+    assert (page != files["index.html"]) == bool(unreadable)
+    return {**files, "summary.json": summary, "index.html": page}, unreadable
 
 
 @pytest.mark.parametrize("clustered", [True, False])

@@ -14,7 +14,7 @@ from bboxqa.batch.rows import Settings
 from bboxqa.batch.run import run_batch
 from bboxqa.core.errors import DatasetError
 
-OTHER = {"version": 1, "shapes": [], "label": "images and annotations"}
+OTHER = {"version": 1, "forms": [], "label": "images and annotations"}
 
 
 def made(root, *names, content=None):

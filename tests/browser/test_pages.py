@@ -231,7 +231,13 @@ def test_boxes_lie_where_the_data_say(page, folder):
           }),
         ])"""
     )
-    worst = json.loads((folder / "run/worst_images.json").read_text())["images"][: len(drawn)]
+    worst = json.loads((folder / "run/worst_images.json").read_text())["images"]
+    # Images on which all agree, and which raise agreement, are left out.
+    worst = [
+        image
+        for image in worst
+        if image["cost"] >= 0 or any(each["kind"] != "all agree" for each in image["objects"])
+    ][: len(drawn)]
     assert [name for name, _ in drawn] == [image["file_name"] for image in worst]
     for (_, boxes), image in zip(drawn, worst, strict=True):
         expected = [shape["bbox"] for shape in image["shapes"]]

@@ -2,6 +2,7 @@
 
 from functools import lru_cache
 from pathlib import Path
+from stat import S_ISREG
 
 HEAD = 1 << 16
 """Bytes that formats look at to recognise a file."""
@@ -10,12 +11,15 @@ ZIP, GZIP = b"PK\x03\x04", b"\x1f\x8b"
 
 
 def head_of(path: Path) -> bytes:
-    """Return the first 64 KiB of a file; nothing where it cannot be read.
+    """Return the first 64 KiB of a file; nothing where it cannot be read, or is a pipe.
 
     Each format asks for it: it is read once as long as the file stays the same.
     """
     try:
         status = path.stat()
+        # What is read of a pipe is gone, and it may never come.
+        if not S_ISREG(status.st_mode):
+            return b""
         return _head(str(path), status.st_ino, status.st_size, status.st_mtime_ns)
     except OSError:
         return b""
