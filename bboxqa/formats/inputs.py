@@ -9,8 +9,9 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.types import AnyPath
 from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.foreign import foreign_kind, refuse_foreign
-from bboxqa.formats.registry import format_of, sources_below, suffixes
+from bboxqa.formats.registry import format_of, has_parts, sources_below, suffixes
 from bboxqa.formats.translation.heads import head_of, is_archive
+from bboxqa.formats.translation.label_folders import share_images
 from bboxqa.formats.translation.members import members_of
 
 RESULT_FILES = frozenset({"manifest.json", "summary.json"})
@@ -51,8 +52,14 @@ def list_files(
         Whether to leave out files in folders that `validate` does not check.
     """
     result: list[Path] = []
+    folders = [folder for folder in map(Path, paths) if folder.is_dir()]
+    # As inside of one folder, ann/batch1 and ann/batch2 are parts of what one person drew.
+    in_parts = [folder for folder in folders if has_parts(folder)] if len(folders) > 1 else []
+    people = in_parts if in_parts and share_images(folders) else []
     for path in map(Path, paths):
-        if not path.is_dir():
+        if path in people:
+            result.append(path)
+        elif not path.is_dir():
             if format_of(path) is COCO:
                 if foreign_kind(path) == "archive" and is_archive(head_of(path)):
                     # Formats leave out archives that cannot be read; this says why.

@@ -16,6 +16,7 @@ from bboxqa.formats.format import Format
 from bboxqa.formats.label_studio.studio import LABEL_STUDIO
 from bboxqa.formats.labelme.labelme import LABELME
 from bboxqa.formats.supervisely.project import SUPERVISELY
+from bboxqa.formats.translation.label_folders import share_images
 from bboxqa.formats.via.via import VIA
 from bboxqa.formats.voc.voc import VOC
 from bboxqa.formats.yolo.yolo import YOLO
@@ -40,6 +41,8 @@ FORMATS: dict[str, Format] = {
     "labelme": LABELME,
 }
 
+_OF_ONE_IMAGE = (DARWIN, VOC, LABELME)
+"""Formats whose files are about one image each."""
 _LOOKED_AT = 50
 _OF_LABELS = ("labels", "Annotations", "annotations")
 
@@ -63,8 +66,7 @@ def format_of(path: Path) -> Format:
     has the name of a built-in one.
     """
     if path.is_dir():
-        found = next((each for each in _all() if _is_source(each, path)), COCO)
-        return COCO if found is not COCO and _has_coco(path) else found
+        return _format_of_source(path) or _format_of_parts(path) or COCO
     if not path.is_file() or is_surely_coco(path):
         return COCO
     # COCO takes all other json.
@@ -75,21 +77,60 @@ def format_of(path: Path) -> Format:
     return next((each for each in _added() if each.recognises(path)), COCO)
 
 
+def is_source(folder: Path) -> bool:
+    """Return whether a folder is one source; one of several such folders is none."""
+    return _format_of_source(folder) is not None
+
+
+def is_of_one_image(file: Path) -> bool:
+    """Return whether a file is of a format that has one file for each image."""
+    return format_of(file) in _OF_ONE_IMAGE
+
+
 def sources_below(folder: Path) -> list[Path]:
     """Return a folder that is one source, or the sources among the folders inside; none for others.
 
-    A folder of folders has the annotations of one person in each.
+    A folder of folders has the annotations of one person in each, also in parts: ann/batch1,
+    ann/batch2, bob/batch1.
     """
-    if format_of(folder) is not COCO:
+    if is_source(folder):
         return [folder]
     if _has_coco(folder) or not any(each.recognises_folder for each in _all()):
         return []
-    inside = sorted(each for each in folder.iterdir() if each.is_dir() and each.name[0] != ".")
-    found = [each for each in inside if format_of(each) is not COCO]
+    inside = _folders_in(folder)
+    found = [each for each in inside if is_source(each)]
+    people = [each for each in inside if each in found or has_parts(each)]
+    if len(people) > len(found) and share_images(people):
+        return people
     if found:
         return found
     # Labels of all annotators may be in a folder beside that of the images.
     return [each for below in inside if below.name in _OF_LABELS for each in sources_below(below)]
+
+
+def _folders_in(folder: Path) -> list[Path]:
+    return sorted(each for each in folder.iterdir() if each.is_dir() and each.name[0] != ".")
+
+
+def _format_of_source(folder: Path) -> Format | None:
+    found = next((each for each in _all() if _is_source(each, folder)), None)
+    return None if found is not None and _has_coco(folder) else found
+
+
+def _format_of_parts(folder: Path) -> Format | None:
+    """Return the format of all folders inside that are sources; None where they have several."""
+    try:
+        found = [_format_of_source(each) for each in _folders_in(folder)]
+    except OSError:
+        return None
+    kinds = [each for each in found if each is not None]
+    is_one = bool(kinds) and all(each in _OF_ONE_IMAGE and each is kinds[0] for each in kinds)
+    return kinds[0] if is_one and not _has_coco(folder) else None
+
+
+def has_parts(folder: Path) -> bool:
+    """Return whether the folders inside are sources of different images."""
+    return _format_of_parts(folder) is not None and not share_images(_folders_in(folder))
 
 
 def _has_coco(folder: Path) -> bool:

@@ -15,7 +15,7 @@ from bboxqa.core.text import clean
 from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.foreign import foreign_kind
 from bboxqa.formats.inputs import RESULT_FILES, WRITTEN_FILES
-from bboxqa.formats.registry import format_of, suffixes
+from bboxqa.formats.registry import format_of, is_source, suffixes
 
 _File = TypeVar("_File")
 
@@ -195,7 +195,7 @@ def _sources(
                 continue
             written = WRITTEN_FILES if names >= RESULT_FILES else frozenset()
             inside = [each for each in inside if each.name[0] != "." and each.name not in written]
-            if format_of(folder) is not COCO:
+            if is_source(folder):
                 yield folder
                 continue
         except OSError as error:

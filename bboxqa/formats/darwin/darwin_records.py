@@ -13,7 +13,6 @@ from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.collector import SIDES, Collector
 from bboxqa.formats.translation.json_files import begins, json_objects
 from bboxqa.formats.translation.members import Member, members_of
-from bboxqa.formats.translation.short_names import short_names
 from bboxqa.formats.translation.translated import Add, Record, Translated, Wanted
 from bboxqa.formats.translation.untrusted import (
     MaskProblemError,
@@ -57,7 +56,7 @@ class _DarwinRecords:
         self.into = Collector(TITLE, add)
         self._wanted = wanted
         self._is_named = is_named
-        self._images: list[tuple[Record, str]] = []
+        self._images: list[Record] = []
         self._people: set[str] = set()
         self._tally: Counter[str] = Counter()
 
@@ -100,7 +99,9 @@ class _DarwinRecords:
         del image["annotators"]
         folder, name = plain_text(item.get("path")).strip("/"), plain_text(item.get("name"))
         parts = [folder, name or member.name or "(no name)", slot_name]
-        self._images.append((image, "/".join(part for part in parts if part)))
+        # Without its folder, an image would be joined with others of its name.
+        image["file_name"] = "/".join(part for part in parts if part)
+        self._images.append(image)
         return image
 
     def _add(
@@ -144,9 +145,7 @@ class _DarwinRecords:
 
     def done(self, n_left: int) -> Translated:
         """Return what belongs to all annotations; `n_left` is the number of other json files."""
-        names = short_names(name for _, name in self._images)
-        for image, name in self._images:
-            image["file_name"] = names[name]
+        for image in self._images:
             if len(self._people) == 1:
                 image["annotators"] = sorted(self._people)
         words = (

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from bboxqa.formats.annotations.records import (
     annotator_name,
     image_field,
 )
+from bboxqa.formats.registry import is_of_one_image
 
 WAYS = ("annotator-key", "image-records", "files")
 """The ways to find out who annotated what, in the order in which they are tried."""
@@ -34,6 +36,12 @@ Agreement needs at least two annotators. They are found in one of these ways:
   3. one file per annotator: bboxqa agree ann.json bob.json
      or with names of your choice: bboxqa agree --annotator ann=1.json --annotator bob=2.json\
 """.replace("KEYS", ", ".join(ANNOTATOR_KEYS))
+
+_FOLDERS = """\
+Put the files of each person in one folder, and name the folders:
+bboxqa agree --annotator ann=FOLDER --annotator bob=FOLDER
+If each file is by another person: --attribution files\
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,6 +110,8 @@ def attribute(
         elif candidate == "image-records":
             found += _by_records(files, session_key, chosen=way is not None)
         elif len(files) > 1 or (way == "files" and min_annotators == 1):
+            if way is None:
+                _check_people(files)
             found += _by_file(files, file_names)
     for attribution in found:
         if len(attribution.names) >= 2:
@@ -239,6 +249,21 @@ def _check_records(files: Sequence[AnnotationFile], session_key: str | None) -> 
         ]
     if problems:
         raise DatasetError(problems, "Name every annotator by the key `annotator` on its records.")
+
+
+def _check_people(files: Sequence[AnnotationFile]) -> None:
+    """Refuse files of tools with one image each of which some are surely by one person."""
+    if not all(file.numbers_categories and len(file.images) == 1 for file in files):
+        return
+    images: dict[Path, set[str | None]] = {}
+    for file in files:
+        path = Path(file.source.name)
+        if path.is_file() and is_of_one_image(path):
+            images.setdefault(path.parent, set()).add(file.images[0].file_name)
+    # Files of one image in a folder may be one for each person.
+    if any(len(names) > 1 for names in images.values()):
+        problem = f"{_listed(files)}: each file is about one image; who drew it is not said"
+        raise DatasetError([problem], _FOLDERS)
 
 
 def _unnamed(files: Sequence[AnnotationFile]) -> Attribution:

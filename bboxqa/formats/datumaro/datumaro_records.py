@@ -12,8 +12,8 @@ from bboxqa.formats.datumaro.datumaro_shapes import shape_of
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.json_files import begins, json_objects
+from bboxqa.formats.translation.label_images import path_below, without_suffix
 from bboxqa.formats.translation.members import members_of
-from bboxqa.formats.translation.short_names import short_names
 from bboxqa.formats.translation.translated import Add, Record, Translated, Wanted
 from bboxqa.formats.translation.untrusted import (
     ValueProblemError,
@@ -49,7 +49,6 @@ class _DatumaroRecords:
 
     def __init__(self, add: Add) -> None:
         self.into = Collector(TITLE, add)
-        self._images: list[tuple[Record, str]] = []
         self._tally: Counter[str] = Counter()
 
     def add_subset(self, member: str, content: dict[str, Any]) -> None:
@@ -63,7 +62,7 @@ class _DatumaroRecords:
             # Datumaro knows neither who drew a shape nor who was asked.
             del image["annotators"]
             picture = {**mapping(item.get("media")), **mapping(item.get("image"))}
-            self._images.append((image, plain_text(picture.get("path")) or own))
+            image["file_name"] = _name(own, plain_text(picture.get("path")))
             sides = items(picture.get("size"))
             if len(sides) == 2:
                 self.into.size(image, own, sides[::-1], where)
@@ -112,7 +111,17 @@ class _DatumaroRecords:
 
     def done(self) -> Translated:
         """Return what belongs to all annotations."""
-        names = short_names(name for _, name in self._images)
-        for image, name in self._images:
-            image["file_name"] = names[name]
         return self.into.done([])
+
+
+def _name(own: str, path: str) -> str:
+    """Return the name of an image with its folder: its id, which has no suffix, else its path."""
+    plain, stem = path.replace("\\", "/"), own.replace("\\", "/")
+    bare = without_suffix(plain)
+    if f"/{bare}".endswith(f"/{stem}"):
+        return stem + plain[len(bare) :]
+    if bare and stem.endswith(f"/{bare}"):
+        # The id has folders that the path leaves out.
+        return stem + plain[len(bare) :]
+    is_same = plain and (f"/{plain}".endswith(f"/{stem}") or stem.endswith(f"/{plain}"))
+    return stem if is_same else path_below(path) or own

@@ -115,5 +115,17 @@ class LabelFolders:
         return self.may_be_empty and bool(names) and _has_images_only(folder)
 
 
+def share_images(folders: Sequence[Path]) -> bool:
+    """Return whether two of several folders have json or XML of one name, at any depth."""
+    seen: set[str] = set()
+    for folder in folders:
+        below = islice((name for _, _, files in os.walk(folder) for name in files), _LOOKED_AT)
+        names = {name for name in below if name.lower().endswith((".json", ".xml"))}
+        if names & seen:
+            return True
+        seen |= names
+    return False
+
+
 def _has_images_only(folder: Path) -> bool:
     return not {PurePosixPath(each.name).suffix.lower() for each in os.scandir(folder)} & _OF_OTHERS

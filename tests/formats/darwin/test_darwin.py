@@ -64,6 +64,13 @@ def test_folders_of_people_without_names_are_joined(tmp_path):
     assert asked(data) == {"a.jpg": ["ann", "bob"], "b.jpg": ["ann", "bob"]}
 
 
+def test_images_of_different_folders_are_not_joined(tmp_path):
+    for who in ("ann", "bob"):
+        write(tmp_path / who, **{"a.json": item(shape(**box(1, 2, 3, 4)), path=f"/{who}")})
+    with pytest.raises(DatasetError, match=r"--join name would join 1 more .* 'ann/a.jpg'"):
+        read_coco(tmp_path)
+
+
 def test_one_person_was_asked_about_all_images(tmp_path):
     write(tmp_path, **{"a.json": item(ANN), "b.json": item(name="b.jpg")})
     assert asked(alone(tmp_path)) == {"a.jpg": ["ann@x.org"], "b.jpg": ["ann@x.org"]}
@@ -151,7 +158,7 @@ def test_what_cannot_be_read_stops_a_measurement(tmp_path, given, words):
 def test_items_with_several_slots_have_several_images(tmp_path):
     given = item(ANN, shape("ann@x.org", slot="left", **box(0, 0, 1, 1)), slots=("0", "left"))
     data = alone(write(tmp_path, **{"a.json": given}))
-    assert data.image_names == ("0", "left")
+    assert data.image_names == ("a.jpg/0", "a.jpg/left")
 
 
 def test_videos_are_left_out(tmp_path):
@@ -171,7 +178,10 @@ def test_keys_in_any_order_are_darwin(tmp_path):
 def test_a_real_export_of_all_shapes():
     data = alone(SHARED)
     # In each image a box, an ellipse, a polygon and a mask.
-    assert data.image_names == tuple(f"image_{n}.jpg" for n in range(1, 9))
+    assert sorted(name.rpartition("/")[2] for name in data.image_names) == [
+        f"image_{n}.jpg" for n in range(1, 9)
+    ]
+    assert "dir1/dir3/image_7.jpg" in data.image_names
     assert len(data.annotations) == 32
     (note,) = [each for each in data.notes if "compared" in each]
     assert note == "8 key points, 8 polylines, 8 skeletons and 8 image tags are not compared"

@@ -115,7 +115,28 @@ def test_annotators_may_be_an_attribute(tmp_path):
 def test_items_without_a_picture_are_named_by_their_id(tmp_path):
     given = {"id": "x/7", "annotations": [BOX], "media": {"path": ""}}
     data = alone(write(tmp_path, **{"a.json": file(given)}) / "a.json")
-    assert data.image_names == ("7",)
+    assert data.image_names == ("x/7",)
+
+
+@pytest.mark.parametrize(
+    ("own", "path", "name"),
+    [
+        ("a/1", "a/1.jpg", "a/1.jpg"),
+        ("a/1", "1.png", "a/1.png"),
+        ("a/1", "/home/x/a/1.jpg", "a/1.jpg"),
+        ("a/1.jpg", "a/1.jpg", "a/1.jpg"),
+        ("7", "a/1.jpg", "a/1.jpg"),
+    ],
+)
+def test_images_keep_their_folder(tmp_path, own, path, name):
+    given = {"id": own, "annotations": [BOX], "image": {"path": path}}
+    assert alone(write(tmp_path, **{"a.json": file(given)}) / "a.json").image_names == (name,)
+
+
+def test_images_of_different_folders_are_not_joined(tmp_path):
+    write(tmp_path, **{f"{who}.json": file(item(BOX, name=f"{who}/1")) for who in ("ann", "bob")})
+    with pytest.raises(DatasetError, match=r"--join name would join 1 more .* 'ann/1.jpg'"):
+        read_coco(tmp_path)
 
 
 @needs_shared
