@@ -109,7 +109,7 @@ def test_the_page_is_whole_and_needs_nothing_else():
 def test_the_page_fits_dark_and_narrow_screens():
     text = "\n".join(view(FINDING_VIEWS, "html")(report()))
     assert "prefers-color-scheme: dark" in text
-    assert "@media (max-width: 48rem)" in text
+    assert "@media screen and (max-width: 48rem)" in text
     assert "width=device-width" in text
 
 
