@@ -73,6 +73,8 @@ def translate_labelme(path: Path, add: Add, wanted: Wanted) -> Translated:
     files = [each for each in named if begins(is_labelme_head, each.head())]
     if not files:
         raise DatasetError([f"{path}: has no json of LabelMe"])
+    # A full disk and a crash leave files without content: each is told where it is read.
+    files += [each for each in named if not each.head().strip()]
     records = _LabelmeRecords(path, members, add, wanted)
     for number, (place, member) in enumerate(by_place(files).items()):
         records.add_file(place, member)

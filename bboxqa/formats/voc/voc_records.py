@@ -44,15 +44,18 @@ def translate_voc(path: Path, add: Add, wanted: Wanted) -> Translated:
     Raises DatasetError if there are none.
     """
     members = members_of(path)
-    files = {
-        place: member
-        for place, member in by_place(
-            [each for each in members if each.name.lower().endswith(".xml") or not each.name]
-        ).items()
-        if is_voc_head(member.head())
-    }
-    if not files:
+    named = by_place(
+        [each for each in members if each.name.lower().endswith(".xml") or not each.name]
+    )
+    heads = {place: member.head() for place, member in named.items()}
+    if not any(map(is_voc_head, heads.values())):
         raise DatasetError([f"{path}: has no XML of Pascal VOC"])
+    # A full disk and a crash leave files without content: each is told where it is read.
+    files = {
+        place: named[place]
+        for place, head in heads.items()
+        if is_voc_head(head) or not head.strip()
+    }
     tally = CornerTally()
     for member in files.values():
         tally.add(member.read())

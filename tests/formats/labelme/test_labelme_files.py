@@ -213,3 +213,12 @@ def test_real_files_are_read_whole(name, n_images, n_shapes, apart):
     kinds = [record["shape"] for record in records if "bbox" not in record]
     assert {kind: kinds.count(kind) for kind in kinds} == apart
     assert not found.defects
+
+
+def test_a_file_without_content_is_told(tmp_path):
+    written(tmp_path, a=document(), b="", c=" \n")
+    found, _ = translated(tmp_path)
+    assert [(each.code, each.where.member) for each in found.defects] == [
+        ("T001", "b.json"),
+        ("T001", "c.json"),
+    ]

@@ -238,3 +238,12 @@ def test_one_annotation_as_coco_and_as_voc_agrees(tmp_path):
     assert result.n_images == 4
     assert result.existence.f1 == 1
     assert result.place.mean_iou == pytest.approx(1, abs=1e-6)
+
+
+def test_a_file_without_content_is_told(tmp_path):
+    written(tmp_path, a=xml(), b="", c=" \n")
+    found, _ = translated(tmp_path)
+    assert [(each.code, each.where.member) for each in found.defects] == [
+        ("T001", "b.xml"),
+        ("T001", "c.xml"),
+    ]
