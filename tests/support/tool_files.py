@@ -4,7 +4,8 @@ import json
 
 import numpy as np
 
-from bboxqa import read_coco, validate
+from bboxqa import read_coco, reading, validate
+from bboxqa.formats.translation.translated import Wanted
 
 
 def write(folder, **files):
@@ -47,3 +48,11 @@ def found(path, code):
         for each in validate(path).findings
         if each.code == code
     ]
+
+
+def translation_of(translate, source, **choices):
+    """Return the translation of a source, and its annotations."""
+    records = []
+    with reading(**choices):
+        found = translate(source, lambda new, _places: records.extend(new), Wanted())
+    return found, records

@@ -4,18 +4,18 @@ import base64
 import io
 import json
 import shutil
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
+from support.tool_files import translation_of
 
-import bboxqa
 from bboxqa import agree, read_coco, validate
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.labelme.labelme import translate
 from bboxqa.formats.registry import format_of, sources_below
-from bboxqa.formats.translation.translated import Wanted
 from bboxqa.model.run_lengths import decode_counts
 
 SHARED = Path(__file__).parents[4] / "shared/data/formats"
@@ -43,12 +43,7 @@ def written(folder, **files):
     return folder
 
 
-def translated(folder, **choices):
-    """Return the translation of a source, and its annotations."""
-    records = []
-    with bboxqa.reading(**choices):
-        found = translate(folder, lambda new, _places: records.extend(new), Wanted())
-    return found, records
+translated = partial(translation_of, translate)
 
 
 def png(pixels):

@@ -2,16 +2,16 @@
 
 import json
 import shutil
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
+from support.tool_files import translation_of
 
-import bboxqa
 from bboxqa import agree, read_coco, validate
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.registry import format_of, sources_below
-from bboxqa.formats.translation.translated import Wanted
 from bboxqa.formats.voc.voc import translate
 
 SHARED = Path(__file__).parents[4] / "shared/data/formats"
@@ -40,12 +40,7 @@ def written(folder, **files):
     return folder
 
 
-def translated(folder, **choices):
-    """Return the translation of a source, and its annotations."""
-    records = []
-    with bboxqa.reading(**choices):
-        found = translate(folder, lambda new, _places: records.extend(new), Wanted())
-    return found, records
+translated = partial(translation_of, translate)
 
 
 @pytest.mark.parametrize(

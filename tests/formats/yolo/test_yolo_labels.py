@@ -3,17 +3,18 @@
 import json
 import shutil
 import zipfile
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 from support.cli import run
+from support.tool_files import translation_of
 
 import bboxqa
 from bboxqa import agree, read_coco, validate
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.formats.registry import format_of, sources_below
-from bboxqa.formats.translation.translated import Wanted
 from bboxqa.formats.yolo.label_heads import is_yolo_folder
 from bboxqa.formats.yolo.yolo import translate
 
@@ -33,12 +34,7 @@ def made(folder, **files):
     return folder
 
 
-def translated(folder, **choices):
-    """Return the translation of a folder, and its annotations."""
-    records = []
-    with bboxqa.reading(**choices):
-        found = translate(folder, lambda new, _places: records.extend(new), Wanted())
-    return found, records
+translated = partial(translation_of, translate)
 
 
 def of_line(tmp_path, line, names="names: [cat, dog]\n"):
