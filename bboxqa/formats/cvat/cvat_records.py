@@ -5,15 +5,16 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 
 from bboxqa.core.errors import DatasetError
+from bboxqa.formats.cvat.cvat_elements import elements_of
 from bboxqa.formats.cvat.cvat_notes import named_by, notes_of
 from bboxqa.formats.cvat.file_records import FileRecords, Gathered
 from bboxqa.formats.cvat.jobs import Head, head_of_file
 from bboxqa.formats.cvat.plain_runs import PlainRun
 from bboxqa.formats.cvat.run_records import add_run
-from bboxqa.formats.cvat.xml_elements import Element, elements_of
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.members import Member
 from bboxqa.formats.translation.translated import Add, Record, Translated, Wanted
+from bboxqa.formats.xml_elements import Element
 
 TITLE = "CVAT XML"
 

@@ -5,9 +5,9 @@ from itertools import chain
 
 import numpy as np
 
-from bboxqa.formats.cvat.xml_elements import Element
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.translated import Record
+from bboxqa.formats.xml_elements import Element
 
 Size = tuple[int, int]
 _CUBOID = [

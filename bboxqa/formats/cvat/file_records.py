@@ -14,10 +14,10 @@ from bboxqa.formats.cvat.cvat_shapes import (
     shape_of,
 )
 from bboxqa.formats.cvat.jobs import Head, Job, head_of_file
-from bboxqa.formats.cvat.xml_elements import Element
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.collector import SIDES, Collector
 from bboxqa.formats.translation.translated import Record, Wanted
+from bboxqa.formats.xml_elements import Element
 
 UNLABELLED = "(no label)"
 """The category of shapes without a label."""
@@ -73,7 +73,7 @@ class FileRecords:
 
     def add(self, element: Element) -> None:
         """Add what an element says."""
-        around = "" if element.parent is None else element.parent.name
+        around = element.around
         if around == "image":
             if self.image is not None:
                 self._add_shape(element, element.values.get("label"), self.image, self.shared)

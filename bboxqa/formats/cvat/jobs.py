@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from bboxqa.core.text import one_line
 from bboxqa.formats.annotations.records import whole_number
-from bboxqa.formats.cvat.xml_elements import Element
+from bboxqa.formats.xml_elements import Element
 
 _KINDS = ("task", "job")
 _WITHOUT_BOX = {"tag", "points", "polyline", "skeleton", "cuboid"}

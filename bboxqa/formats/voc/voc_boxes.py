@@ -9,7 +9,7 @@ import numpy as np
 
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.translated import Record
-from bboxqa.formats.voc.xml_tree import Element
+from bboxqa.formats.xml_elements import Element
 
 _CORNER = re.compile(rb"<([xy])m(?:in|ax)>\s*([-+\d.eE]+)\s*<")
 _FEW_FRACTIONS = 0.05

@@ -30,7 +30,7 @@ from bboxqa.formats.voc.voc_boxes import (
     turned,
 )
 from bboxqa.formats.voc.voc_heads import is_voc_head
-from bboxqa.formats.voc.xml_tree import Element, XmlError, tree_of
+from bboxqa.formats.xml_elements import Element, XmlError, tree_of
 
 TITLE = "Pascal VOC XML"
 UNLABELLED = "(no label)"

@@ -238,9 +238,13 @@ def test_an_empty_mask_is_left_out(tmp_path):
     ("text", "words"),
     [
         ('<!DOCTYPE a [<!ENTITY e SYSTEM "x">]><annotations><meta/></annotations>', "DOCTYPE"),
-        (document(head("ann"), image("a.jpg", box()))[:-30], r"a\.xml:1[0-9]:\d+: is XML of CVAT"),
+        (document(head("ann"), image("a.jpg", box()))[:-30], r"a\.xml:1[0-9]:\d+: is XML that"),
         (document(head("ann")), "has no image"),
         ("<annotations><meta>" + "<a>" * 200, "100 deep"),
+        (
+            '<?xml version="1.0" encoding="none"?><annotations><meta/></annotations>',
+            "in an unknown encoding",
+        ),
     ],
 )
 def test_what_cannot_be_read_is_refused_by_name(tmp_path, text, words):

@@ -1,0 +1,43 @@
+"""The elements of a file of CVAT, while it is read."""
+
+from collections.abc import Iterator
+
+from bboxqa.core.errors import DatasetError
+from bboxqa.core.types import Steps
+from bboxqa.formats.cvat.plain_runs import PlainRun, PlainRuns
+from bboxqa.formats.translation.members import Member
+from bboxqa.formats.translation.translated import BrokenTextError
+from bboxqa.formats.xml_elements import Element, RefusedXmlError, XmlElements, XmlError
+
+_OPENED = ("annotations", "image", "track")
+
+
+def elements_of(
+    member: Member, progress: Steps | None = None, *, runs: bool = False
+) -> Iterator[Element | PlainRun]:
+    """Yield images and tracks when they begin, and other elements when they end.
+
+    With `runs`, those with nothing but plain boxes are runs.
+
+    Raises BrokenTextError if the file is not XML, and DatasetError if it is not read.
+    """
+    reading, plain = XmlElements(_OPENED), PlainRuns()
+    done = 0
+    try:
+        for chunk in member.chunks():
+            for part in plain.parts(chunk) if runs else (chunk,):
+                yield from (part,) if isinstance(part, PlainRun) else reading.parsed(part)
+            done += len(chunk)
+            if progress is not None:
+                progress(done, max(done, member.most))
+        yield from reading.parsed(plain.last(), last=True)
+    except RefusedXmlError as error:
+        raise DatasetError(
+            [f"{member.shown}:{error.line}: {error}"],
+            "CVAT writes no such files: export it again.",
+        ) from None
+    except XmlError as error:
+        raise BrokenTextError(
+            [f"{member.shown}:{error.line}:{error.column}: {error}"],
+            "Export it from CVAT again; the file may be cut off.",
+        ) from None

@@ -1,0 +1,137 @@
+"""The elements of an XML file, read whole or part by part, without document types and entities."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from xml.parsers import expat
+
+_MOST_DEEP, _MOST_ELEMENTS = 100, 1_000_000
+
+
+class XmlError(ValueError):
+    """A file that is not XML, or is not read; its text continues "a.xml: "."""
+
+    def __init__(self, text: str, line: int, column: int = 0) -> None:
+        super().__init__(text)
+        self.line, self.column = line, column
+
+
+class RefusedXmlError(XmlError):
+    """XML that is not read, as it could take any amount of memory, or read other files."""
+
+
+@dataclass(slots=True)
+class Element:
+    """An element with its attributes, and the elements inside."""
+
+    name: str
+    line: int
+    values: dict[str, str] = field(default_factory=dict)
+    around: str = ""
+    """The name of the element that it is in."""
+    text: str = ""
+    inside: "list[Element]" = field(default_factory=list)
+
+    def all(self, name: str) -> "list[Element]":
+        """Return the elements inside with a name."""
+        return [each for each in self.inside if each.name == name]
+
+    def find(self, name: str) -> "Element | None":
+        """Return the first element inside with a name."""
+        return next((each for each in self.inside if each.name == name), None)
+
+    def said(self, name: str) -> str:
+        """Return the text of the first element inside with a name; empty if there is none."""
+        found = self.find(name)
+        return "" if found is None else found.text.strip()
+
+
+def tree_of(data: bytes) -> Element:
+    r"""Return the outermost element of a small file, with all others inside.
+
+    Raises XmlError if it is not XML, or is not read.
+
+    Examples
+    --------
+    >>> tree_of(b"<a>\n<b> c </b></a>").said("b")
+    'c'
+    """
+    elements = XmlElements(most=_MOST_ELEMENTS)
+    elements.parsed(data, last=True)
+    if elements.outermost is None:
+        raise XmlError("has no element", 1)
+    return elements.outermost
+
+
+class XmlElements:
+    """Makes elements of a file.
+
+    Parameters
+    ----------
+    opened : collection of str
+        Names of elements that may be larger than memory: they are returned when they begin, and do
+        not keep what is inside, which is returned when it ends.
+    most : int, optional
+        How many elements the file may have.
+    """
+
+    def __init__(self, opened: Collection[str] = (), most: int | None = None) -> None:
+        self.outermost: Element | None = None
+        self._opened = opened
+        self._most = most
+        self._n = 0
+        self._found: list[Element] = []
+        self._path: list[Element] = []
+        self._parser = parser = expat.ParserCreate()
+        parser.buffer_text = True
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = self._end
+        parser.CharacterDataHandler = self._text
+        parser.StartDoctypeDeclHandler = self._refuse
+
+    def parsed(self, chunk: bytes, *, last: bool = False) -> list[Element]:
+        """Return what begins or ends in a part of the file.
+
+        Raises XmlError if it is not XML, or is not read.
+        """
+        try:
+            self._parser.Parse(chunk, last)
+        except expat.ExpatError as error:
+            reason = expat.ErrorString(error.code)
+            raise XmlError(
+                f"is XML that cannot be read: {reason}", error.lineno, error.offset + 1
+            ) from None
+        except (LookupError, ValueError) as error:
+            if isinstance(error, XmlError):
+                raise
+            raise XmlError("is XML in an unknown encoding", 1, 1) from None
+        found, self._found = self._found, []
+        return found
+
+    def _start(self, name: str, values: dict[str, str]) -> None:
+        line, path = self._parser.CurrentLineNumber, self._path
+        element = Element(name, line, values, path[-1].name if path else "")
+        self._n += 1
+        if len(path) >= _MOST_DEEP:
+            raise RefusedXmlError(f"elements nested {_MOST_DEEP} deep", line)
+        if self._most is not None and self._n > self._most:
+            raise RefusedXmlError(f"has more than {self._most:,} elements", line)
+        if name in self._opened:
+            self._found.append(element)
+        if not path:
+            self.outermost = element
+        path.append(element)
+
+    def _end(self, _name: str) -> None:
+        element = self._path.pop()
+        if element.name in self._opened or not self._path:
+            return
+        around = self._path[-1]
+        (self._found if around.name in self._opened else around.inside).append(element)
+
+    def _text(self, text: str) -> None:
+        # What stands between elements is blank.
+        if self._path[-1].name not in self._opened:
+            self._path[-1].text += text
+
+    def _refuse(self, *_: object) -> None:
+        raise RefusedXmlError("declares a document type (DOCTYPE)", self._parser.CurrentLineNumber)
