@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path, PurePosixPath
 
-from bboxqa.formats.translation.heads import head_of
+from bboxqa.core.errors import DatasetError
+from bboxqa.formats.translation.heads import head_of, is_archive
 
 _INSIDE = re.compile(
     r"labels|labeltxt.*|annfiles|annotations?|xmls?|jsons?|images|jpegimages|data|obj_.*_data"
@@ -17,7 +18,7 @@ _INSIDE = re.compile(
 """Names of folders that belong to the data set of the folder above."""
 _OF_LABELS = re.compile(r"labels|labeltxt.*|annfiles|annotations?|xmls?|jsons?", re.IGNORECASE)
 _OF_OTHERS = {".csv", ".gz", ".json", ".md", ".parquet", ".py", ".xml", ".zip"}
-_LOOKED_AT, _DEPTH, _SAMPLE = 5000, 6, 8
+_LOOKED_AT, _DEPTH, _SAMPLE, _SAMPLE_OF_ARCHIVE = 5000, 6, 8, 20
 _NO_LABELS = re.compile(
     r"(?:.*(?:readme|license|requirements|notes).*|classes|labels|labelmap)\.txt", re.IGNORECASE
 )
@@ -67,6 +68,26 @@ class LabelFolders:
             and not self._are_annotators(others)
             and any(self._holds_labels(each, strict=False) for each in others)
         )
+
+    def is_archive(self, path: Path, is_mark: Callable[[str], bool] | None = None) -> bool:
+        """Return whether a file is an archive of labels.
+
+        `is_mark` returns whether the name of a file in it shows its format.
+        """
+        if not is_archive(head_of(path)):
+            return False
+        from bboxqa.formats.translation.members import members_of
+
+        try:
+            members = members_of(path)
+        except DatasetError:
+            return False
+        is_marked = is_mark is not None and any(is_mark(each.name) for each in members)
+        labels = [each for each in members if self.is_name(each.name)][:_SAMPLE_OF_ARCHIVE]
+        heads = [head for each in labels if (head := each.head()).strip()]
+        if not heads:
+            return self.may_be_empty and is_marked and bool(labels)
+        return 2 * sum(self.is_label(head, not is_marked) for head in heads) > len(heads)
 
     def _are_annotators(self, folders: Sequence[Path]) -> bool:
         """Return whether several folders have labels of the same images."""

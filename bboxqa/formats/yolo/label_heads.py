@@ -51,3 +51,8 @@ def is_yolo_folder(folder: Path) -> bool:
         return False
     has_names = any(is_names_head(each, head_of(folder / each)) for each in names)
     return _FOLDERS.is_one_source(folder, is_marked=has_names)
+
+
+def is_yolo_archive(path: Path) -> bool:
+    """Return whether a file is an archive of YOLO's labels."""
+    return _FOLDERS.is_archive(path, is_names_file)
