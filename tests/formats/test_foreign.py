@@ -3,7 +3,8 @@
 import pytest
 from support.cli import run
 
-from bboxqa.formats.foreign import content_words, foreign_kind
+from bboxqa.formats.content_kinds import content_words
+from bboxqa.formats.foreign import foreign_kind
 
 CVAT = '<?xml version="1.0"?>\n<annotations><version>1.1</version><image/></annotations>'
 ELAN = '<?xml version="1.0"?>\n<ANNOTATION_DOCUMENT AUTHOR="">'

@@ -7,8 +7,8 @@ import numpy as np
 
 from bboxqa.core.json_values import pointer_parts, pointer_to, shortened
 from bboxqa.formats.annotations.records import LISTS
+from bboxqa.formats.content_kinds import content_words
 from bboxqa.formats.document.content import RawDocument
-from bboxqa.formats.foreign import content_words
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import ids_of

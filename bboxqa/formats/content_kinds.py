@@ -1,0 +1,145 @@
+"""What the content of a file shows it to be, told from its beginning."""
+
+import re
+
+HEAD = 1 << 16
+"""Bytes that are looked at."""
+_IMAGES = re.compile(
+    rb"\x89PNG\r\n|\xff\xd8\xff|GIF8[79]a|II\*\0|MM\0\*|RIFF....WEBP|BM.{4}\0\0\0\0", re.DOTALL
+)
+_ARCHIVES = (b"PK\x03\x04", b"\x1f\x8b", b"7z\xbc\xaf", b"Rar!", b"BZh", b"\xfd7zXZ")
+_OFFICE = re.compile(rb"PK\x03\x04.*(?:\[Content_Types\]\.xml|opendocument)", re.DOTALL)
+_OTHERS = (
+    (b"PAR1", "Parquet"),
+    (b"SQLite format 3\0", "SQLite"),
+    (b"%PDF-", "PDF"),
+    (b"version https://git-lfs", "pointer"),
+)
+TEXT = re.compile(rb"\xef\xbb\xbf|\xff\xfe|\xfe\xff|\0{0,3}[\s\0]*[\[{]")
+"""Marks of encodings, and the first sign of json in each of them."""
+_CONTROL = bytes(code for code in range(32) if code not in b"\t\n\v\f\r\x1b")
+# Text hardly has a control character, other content as many as other signs.
+_MOST_CONTROL = 0.02
+_XML = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:\?xml|!--|!doctype|[a-z])", re.IGNORECASE)
+# What the first element of a file says; the first that fits.
+_ELEMENTS = (
+    (re.compile(rb"<ANNOTATION_DOCUMENT\b"), "ELAN"),
+    (re.compile(rb"<annotations>.*<(?:version|meta|image|track)\b", re.DOTALL), "CVAT"),
+    (re.compile(rb"<annotation\b.*<(?:filename|object|size)\b", re.DOTALL), "VOC"),
+    (re.compile(rb"<(?:!doctype html|html)\b", re.IGNORECASE), "HTML"),
+)
+JSON_KINDS = tuple(
+    (re.compile(pattern, re.DOTALL), name)
+    for pattern, name in (
+        (
+            (
+                rb'\s*\[\s*\{(?=.*"(?:annotations|completions|predictions)"\s*:)'
+                rb'(?=.*"(?:data|from_name)"\s*:)'
+            ),
+            "Label Studio",
+        ),
+        (rb'\s*\[\s*\{(?=.*"image(?:filename)?"\s*:\s*")(?=.*"coordinates"\s*:\s*\{)', "CreateML"),
+        (rb'\s*\{(?!.*"images"\s*:)(?=.*"version"\s*:)(?=.*"shapes"\s*:\s*\[)', "LabelMe"),
+        (
+            (
+                rb'\s*\{(?!.*"images"\s*:)(?:.*"_via_(?:settings|img_metadata)"'
+                rb'|(?=.*"filename"\s*:)(?=.*"regions"\s*:\s*[\[{]).*"shape_attributes"\s*:)'
+            ),
+            "VIA",
+        ),
+        (rb'\s*\{(?!.*"images"\s*:)(?=.*"objects"\s*:\s*\[).*"classTitle"\s*:', "Supervisely"),
+        (rb'\s*\{(?=.*"categories"\s*:\s*\{).*"items"\s*:\s*\[', "Datumaro"),
+        (rb'\s*\{(?!.*"images"\s*:).*"type"\s*:\s*"FeatureCollection"', "GeoJSON"),
+        (rb'\s*\{(?!.*"images"\s*:)(?=.*"item"\s*:\s*\{).*"slots"\s*:', "Darwin"),
+    )
+)
+"""What other programs write as json; keys that COCO has at the top of a file are none of them."""
+
+WHAT = {
+    "archive": ("a compressed archive", "Unpack it, and name the json file inside."),
+    "office": (
+        "an office document",
+        "Name the json file with the annotations; `bboxqa stats` measures tables saved as CSV.",
+    ),
+    "table": (
+        "a table",
+        "Say what its columns hold: --columns image=NAME,x=NAME,…; `bboxqa stats` measures labels.",
+    ),
+    "Parquet": (
+        "a Parquet table",
+        "Say what its columns hold: --columns image=NAME,x=NAME,…; `bboxqa stats` measures labels.",
+    ),
+    "SQLite": ("an SQLite database", "Export COCO json from the tool that wrote it."),
+    "PDF": ("a PDF", "Name the json file that holds the annotations."),
+    "pointer": ("a Git LFS pointer", "Fetch its content first: git lfs pull"),
+    "zeros": ("zero bytes only, so its content is lost", "Download or export the file again."),
+    "binary": (
+        "not text",
+        "Look at it with the tool that wrote it, and export COCO json from there.",
+    ),
+    "image": ("an image", "Name the json file that holds its annotations."),
+    "CVAT": ("XML of CVAT", "`bboxqa agree` measures its boxes."),
+    "VOC": ("XML of Pascal VOC", "`bboxqa agree` measures its boxes: name its folder."),
+    "ELAN": ("ELAN's own file", "In ELAN: File, Export As, Tab-delimited Text; give that file."),
+    "HTML": (
+        "a web page",
+        "Look into it: it may be a login or an error in place of the file that was asked for.",
+    ),
+    "XML": (
+        "XML, but not that of CVAT or Pascal VOC",
+        "Export COCO json from the tool that wrote it.",
+    ),
+    "Label Studio": ("Label Studio's own json", "`bboxqa agree` measures its boxes."),
+    "LabelMe": ("json of LabelMe", "`bboxqa agree` measures its boxes: name its folder."),
+    "VIA": ("json of VIA", "`bboxqa agree` measures its boxes."),
+    "CreateML": ("json of CreateML", "Export COCO json from the tool that wrote it."),
+    "Supervisely": (
+        "Supervisely's own json",
+        "`bboxqa agree` measures its boxes.",
+    ),
+    "Datumaro": ("Datumaro's own json", "`bboxqa agree` measures its boxes."),
+    "Darwin": ("json of V7 Darwin", "`bboxqa agree` measures its boxes."),
+    "GeoJSON": (
+        "GeoJSON",
+        "Its coordinates are on the earth: export COCO json, in pixels, from its tool.",
+    ),
+    "YOLO": (
+        "labels of YOLO",
+        "Name the folder that has them and data.yaml or classes.txt, one for each annotator.",
+    ),
+    "DOTA": ("labels of DOTA", "Name the folder that has them, one for each annotator."),
+}
+"""What a kind of content is, and what to do with it."""
+
+
+def content_words(head: bytes) -> str:
+    """Return what the beginning of a file shows it to be; empty if it may be json.
+
+    Examples
+    --------
+    >>> content_words(b"%PDF-1.7"), content_words(b'{"images": []}')
+    ('a PDF', '')
+    """
+    kind = kind_of(head[:HEAD])
+    return WHAT[kind][0] if kind else ""
+
+
+def kind_of(head: bytes) -> str | None:
+    """Return the key in `WHAT` of what a beginning shows; None if it may be json."""
+    if _IMAGES.match(head):
+        return "image"
+    if head.startswith(_ARCHIVES):
+        return "office" if _OFFICE.match(head) else "archive"
+    if _XML.match(head):
+        return next((name for element, name in _ELEMENTS if element.search(head)), "XML")
+    if TEXT.match(head):
+        return None
+    return next((name for mark, name in _OTHERS if head.startswith(mark)), None) or _binary(head)
+
+
+def _binary(head: bytes) -> str | None:
+    """Return how content is no text; None if it is."""
+    if head and not head.strip(b"\0"):
+        return "zeros"
+    n_control = len(head) - len(head.translate(None, _CONTROL))
+    return "binary" if n_control > _MOST_CONTROL * len(head) else None
