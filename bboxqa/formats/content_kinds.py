@@ -124,6 +124,18 @@ def content_words(head: bytes) -> str:
     return WHAT[kind][0] if kind else ""
 
 
+def json_kind_words(head: bytes) -> str:
+    """Return which program wrote json with such a beginning; empty if that is not known.
+
+    Examples
+    --------
+    >>> json_kind_words(b'{"version": "5.2", "shapes": []}')
+    'json of LabelMe'
+    """
+    kind = next((name for pattern, name in JSON_KINDS if pattern.match(head[:HEAD])), None)
+    return WHAT[kind][0] if kind else ""
+
+
 def kind_of(head: bytes) -> str | None:
     """Return the key in `WHAT` of what a beginning shows; None if it may be json."""
     if _IMAGES.match(head):

@@ -27,6 +27,7 @@ from bboxqa.formats.translation.label_images import (
     without_suffix,
 )
 from bboxqa.formats.translation.members import Member, members_of
+from bboxqa.formats.translation.other_files import add_others
 from bboxqa.formats.translation.picture_sizes import size_of_picture
 from bboxqa.formats.translation.translated import (
     Add,
@@ -76,11 +77,13 @@ def translate_labelme(path: Path, add: Add, wanted: Wanted) -> Translated:
     # A full disk and a crash leave files without content: each is told where it is read.
     files += [each for each in named if not each.head().strip()]
     records = _LabelmeRecords(path, members, add, wanted)
+    known = {member.name for member in files}
+    others = [member for member in named if member.name not in known]
     for number, (place, member) in enumerate(by_place(files).items()):
         records.add_file(place, member)
         if wanted.progress is not None and number % 100 == 0:
             wanted.progress(number, len(files))
-    return records.done()
+    return records.done(others)
 
 
 class _LabelmeRecords:
@@ -182,11 +185,12 @@ class _LabelmeRecords:
         if not label:
             self._into.defect("T004", "a shape has no label", where, row)
 
-    def done(self) -> Translated:
-        """Return what belongs to all annotations."""
+    def done(self, others: list[Member]) -> Translated:
+        """Return what belongs to all annotations; `others` are files that are left out."""
         known = sorted({*self._pictures} - self._places)
         unlabelled: dict[str, Member | None] = {place: self._pictures[place] for place in known}
-        notes = [*add_unlabelled(self._into, unlabelled, self._add_empty)]
+        notes = [*add_others(self._into, others, "json of LabelMe")]
+        notes += add_unlabelled(self._into, unlabelled, self._add_empty)
         return self._into.done([*_notes_of(self._tally), *notes])
 
     def _add_empty(self, place: str, where: Where) -> None:

@@ -18,6 +18,7 @@ from bboxqa.formats.translation.label_images import (
     without_suffix,
 )
 from bboxqa.formats.translation.members import Member, members_of
+from bboxqa.formats.translation.other_files import add_others
 from bboxqa.formats.translation.picture_sizes import is_picture, size_of_picture
 from bboxqa.formats.translation.translated import Add, Record, Translated, Wanted
 from bboxqa.formats.voc.voc_boxes import (
@@ -66,8 +67,8 @@ def translate_voc(path: Path, add: Add, wanted: Wanted) -> Translated:
         records.add_file(place, member)
         if wanted.progress is not None and number % 100 == 0:
             wanted.progress(number, len(files))
-    note = base_note(base, reason, given=chosen is not None)
-    return records.done([note] if tally.n else [])
+    notes = [base_note(base, reason, given=chosen is not None)] if tally.n else []
+    return records.done(notes, [named[place] for place in named if place not in files])
 
 
 class _VocRecords:
@@ -187,11 +188,12 @@ class _VocRecords:
             shape["segmentation"] = inside["segmentation"]
         return shape, is_turned
 
-    def done(self, notes: list[str]) -> Translated:
+    def done(self, notes: list[str], others: list[Member]) -> Translated:
         """Return what belongs to all annotations."""
         listed = {place for each in self._lists for place in _listed(each)}
         known = sorted({*self._pictures, *listed} - self._places)
         unlabelled = {place: self._pictures.get(place) for place in known}
+        notes += add_others(self._into, others, "XML of Pascal VOC")
         notes += add_unlabelled(self._into, unlabelled, self._add_empty)
         return self._into.done([*notes, *_notes_of(self._tally)])
 

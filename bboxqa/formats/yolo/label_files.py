@@ -12,6 +12,7 @@ from bboxqa.formats.translation.label_images import (
     shared_folders,
 )
 from bboxqa.formats.translation.members import Member, files_in, members_of
+from bboxqa.formats.translation.other_files import json_or_xml_of_tools
 from bboxqa.formats.translation.picture_sizes import is_picture
 from bboxqa.formats.yolo.label_heads import is_names_file, is_names_head
 
@@ -30,6 +31,8 @@ class LabelFiles:
     names_inside: bool = False
     """Whether the names stand below the source."""
     n_names: int = 0
+    others: list[Member] = field(default_factory=list)
+    """Files of other tools in the folders of labels."""
 
 
 def label_files_of(path: Path) -> LabelFiles:
@@ -52,6 +55,7 @@ def label_files_of(path: Path) -> LabelFiles:
         # Other texts are about the data set.
         labels = [each for each in labels if "labels" in _folders(each.name)]
     found.labels = by_place(labels)
+    found.others = json_or_xml_of_tools(members, {each.name.rpartition("/")[0] for each in labels})
     found.pictures = by_place(pictures_of(path, members, ("images",)))
     return found
 

@@ -13,6 +13,7 @@ from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.label_images import add_unlabelled, place_of
 from bboxqa.formats.translation.members import Member
+from bboxqa.formats.translation.other_files import add_others
 from bboxqa.formats.translation.picture_sizes import size_of_picture
 from bboxqa.formats.translation.translated import Add, Boxes, Record, Translated, Wanted
 from bboxqa.formats.yolo.class_names import ClassNames, names_of_lines, names_of_yaml
@@ -217,5 +218,6 @@ class _LabelRecords:
         self._add_taken()
         known = sorted({*self._files.pictures, *self._files.listed} - {*self._files.labels})
         unlabelled = {place: self._files.pictures.get(place) for place in known}
-        notes = [*add_unlabelled(self._into, unlabelled, self._image)]
+        notes = [*add_others(self._into, self._files.others, "labels of YOLO")]
+        notes += add_unlabelled(self._into, unlabelled, self._image)
         return self._into.done([*notes_of(self._tally, self._files, choices()), *notes])

@@ -16,7 +16,22 @@ def _xml(name: str = "a.jpg", xmin: int = 10, xmax: int = 30) -> str:
     )
 
 
+_TWO = {"a.xml": _xml(), "b.xml": _xml("b.jpg")}
+
 RULES = (
+    Rule(
+        code="T012",
+        title="file of another format among those of a tool",
+        severity=Severity.WARNING,
+        breaks="The file is left out, and with it what was annotated in its image.",
+        explanation="""A folder or archive has files of one format, and among them one that holds
+            something else: an empty list that a script wrote, a web page that was saved in place of
+            a download, or annotations of another format. Export the file again, or move it
+            elsewhere. Nothing is lost if the other files have its annotations.""",
+        bad=Files({**_TWO, "c.xml": "<html><body>Sign in</body></html>\n"}),
+        good=Files({**_TWO, "c.xml": _xml("c.jpg")}),
+        check=found_defects("T012"),
+    ),
     Rule(
         code="T030",
         title="corners of a box are exchanged",
@@ -38,7 +53,7 @@ RULES = (
             changed. Each but the first is read as of an image that is named as the file itself.
             Correct the name in the file.""",
         bad=Files({"a.xml": _xml(), "b.xml": _xml()}),
-        good=Files({"a.xml": _xml(), "b.xml": _xml("b.jpg")}),
+        good=Files(_TWO),
         check=found_defects("T031"),
     ),
 )

@@ -217,3 +217,17 @@ def test_a_file_without_content_is_told(tmp_path):
         ("T001", "b.json"),
         ("T001", "c.json"),
     ]
+
+
+def test_a_file_of_another_format_is_told(tmp_path):
+    written(tmp_path, a=document(BOX), b="[]", c='{"images": []}')
+    found, _ = translated(tmp_path)
+    assert [image["file_name"] for image in found.images] == ["a.jpg"]
+    assert [(each.code, each.where.member) for each in found.defects] == [
+        ("T012", "b.json"),
+        ("T012", "c.json"),
+    ]
+    assert (
+        "2 files left out: not json of LabelMe (such as b.json, json without content)"
+        in found.notes
+    )

@@ -242,3 +242,11 @@ def test_a_file_without_content_is_told(tmp_path):
         ("T001", "b.xml"),
         ("T001", "c.xml"),
     ]
+
+
+def test_a_file_of_another_format_is_told(tmp_path):
+    written(tmp_path, a=xml(), b="<html><body>Sign in</body></html>")
+    found, _ = translated(tmp_path)
+    assert [image["file_name"] for image in found.images] == ["a.jpg"]
+    assert [(each.code, each.where.member) for each in found.defects] == [("T012", "b.xml")]
+    assert "1 file left out: not XML of Pascal VOC (such as b.xml, a web page)" in found.notes

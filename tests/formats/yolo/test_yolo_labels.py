@@ -382,3 +382,14 @@ def test_val_is_a_split(tmp_path):
     assert [each["file_name"] for each in found.images] == ["val/a.ppm"]
     assert len(records) == 1
     assert found.defects == []
+
+
+def test_files_of_other_tools_among_labels_are_told(tmp_path):
+    voc = "<annotation><filename>b.jpg</filename></annotation>"
+    made(tmp_path, data_yaml="names: [cat]", labels__a_txt=BOX, images__a_ppm=PICTURE)
+    made(tmp_path, labels__b_xml=voc, labels__notes_json="{}", meta_xml=voc)
+    found, _ = translated(tmp_path)
+    assert [(each.code, each.where.member) for each in found.defects] == [("T012", "labels/b.xml")]
+    assert "1 file left out: not labels of YOLO (such as labels/b.xml, XML of Pascal VOC)" in (
+        found.notes
+    )

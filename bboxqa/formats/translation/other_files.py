@@ -1,0 +1,46 @@
+"""Files of another format among those of a source."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from bboxqa.core.text import count, one_line
+from bboxqa.formats.content_kinds import content_words, json_kind_words
+from bboxqa.formats.document.origin import Where
+from bboxqa.formats.translation.collector import Collector
+from bboxqa.formats.translation.json_files import begins
+from bboxqa.formats.translation.members import Member
+
+_NOTHING = re.compile(rb"\s*(?:\[\s*\]|\{\s*\})\s*\Z")
+
+
+def add_others(into: Collector, members: Sequence[Member], expected: str) -> Iterator[str]:
+    """Tell files that are left out, each as a defect; yield a note on all of them.
+
+    `expected` names what the other files of the source are, as in "json of LabelMe".
+    """
+    if not members:
+        return
+    words = [_words(member.head()) for member in members]
+    for member, found in zip(members, words, strict=True):
+        problem = f"{member.name}: is {found or 'something else'}; expected {expected}"
+        into.defect("T012", f"{problem}; it is left out", Where(member.name, 1))
+    example = one_line(members[0].name) + (f", {words[0]}" if words[0] else "")
+    yield f"{count(len(members), 'file')} left out: not {expected} (such as {example})"
+
+
+def json_or_xml_of_tools(members: Sequence[Member], folders: set[str]) -> list[Member]:
+    """Return the files in some folders that are of Pascal VOC or LabelMe."""
+    return [
+        each
+        for each in members
+        if each.name.lower().endswith((".xml", ".json"))
+        and each.name.rpartition("/")[0] in folders
+        and _words(each.head()) in ("XML of Pascal VOC", "json of LabelMe")
+    ]
+
+
+def _words(head: bytes) -> str:
+    """Return what the beginning of a file shows it to be; empty where that is not known."""
+    if begins(lambda text: _NOTHING.match(text) is not None, head):
+        return "json without content"
+    return content_words(head) or json_kind_words(head)
