@@ -11,15 +11,14 @@ from typing import Any
 import msgspec
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.text import count, one_line
+from bboxqa.core.text import count
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.labelme.labelme_heads import is_labelme_head
 from bboxqa.formats.labelme.labelme_shapes import shape_of
-from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.json_files import begins
 from bboxqa.formats.translation.label_images import (
-    add_unlabelled,
+    FileImages,
     by_place,
     path_below,
     pictures_of,
@@ -90,11 +89,10 @@ class _LabelmeRecords:
     """Makes COCO records of files, and keeps what belongs to all of them."""
 
     def __init__(self, path: Path, members: list[Member], add: Add, wanted: Wanted) -> None:
-        self._pictures = by_place(pictures_of(path, members, ("images", "JPEGImages")))
         self._wanted = wanted
         self._into = Collector(TITLE, add)
-        self._names: dict[str, str] = {}
-        self._places: set[str] = set()
+        pictures = pictures_of(path, members, ("images", "JPEGImages"))
+        self._images = FileImages(self._into, pictures)
         self._tally: Counter[str] = Counter()
 
     def add_file(self, place: str, member: Member) -> None:
@@ -131,21 +129,15 @@ class _LabelmeRecords:
             self._into.defect("T001", f"shape {number + 1}: {error}", where)
 
     def _image(self, place: str, member: Member, content: _File) -> Record:
-        self._places.add(place)
         image = self._into.image(place, Where(member.name, ""))
         name = self._name(place, member, content)
         image["file_name"] = name
-        picture = self._pictures.get(place) or self._pictures.get(without_suffix(name))
-        if picture is not None:
-            self._places.add(place_of(picture.name))
+        picture = self._images.picture_of(place, name)
         sides = content.image_width, content.image_height
         size = self._into.size(image, name, sides, Where(member.name, ""))
         if size is None and picture is not None:
             size = size_of_picture(picture)
-        size = size or _embedded_size(content.image_data) or choices().image_size
-        self._tally["unsized"] += size is None
-        if size is not None:
-            image["width"], image["height"] = size
+        self._images.give_size(image, size or _embedded_size(content.image_data))
         return image
 
     def _name(self, place: str, member: Member, content: _File) -> str:
@@ -158,12 +150,7 @@ class _LabelmeRecords:
         folder = place.rpartition("/")[0]
         name = place_of(inner) + PurePosixPath(inner).suffix
         name = f"{folder}/{name}" if folder else name
-        other = self._names.setdefault(name, member.name)
-        if other != member.name:
-            problem = f"{member.name}: its image is {one_line(name)}, as that of {other}"
-            self._into.defect("T031", problem, Where(member.name, "/imagePath"))
-            return place + PurePosixPath(name).suffix
-        return name
+        return self._images.name(name, place, member.name, Where(member.name, "/imagePath"))
 
     def _add_shape(
         self, value: Any, image: Record, size: tuple[int, int] | None, where: Where
@@ -187,19 +174,10 @@ class _LabelmeRecords:
 
     def done(self, others: list[Member]) -> Translated:
         """Return what belongs to all annotations; `others` are files that are left out."""
-        known = sorted({*self._pictures} - self._places)
-        unlabelled: dict[str, Member | None] = {place: self._pictures[place] for place in known}
         notes = [*add_others(self._into, others, "json of LabelMe")]
-        notes += add_unlabelled(self._into, unlabelled, self._add_empty)
+        notes += self._images.add_unlabelled()
+        self._tally["unsized"] = self._images.n_unsized
         return self._into.done([*_notes_of(self._tally), *notes])
-
-    def _add_empty(self, place: str, where: Where) -> None:
-        picture = self._pictures[place]
-        image = self._into.image(place, where)
-        image["file_name"] = place + PurePosixPath(picture.name).suffix
-        size = size_of_picture(picture) or choices().image_size
-        if size is not None:
-            image["width"], image["height"] = size
 
 
 def _attributes(value: dict[str, Any]) -> Record:

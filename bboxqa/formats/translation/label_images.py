@@ -2,15 +2,16 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path, PureWindowsPath
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.members import Member, files_in, members_of
-from bboxqa.formats.translation.picture_sizes import is_picture
+from bboxqa.formats.translation.picture_sizes import is_picture, size_of_picture
+from bboxqa.formats.translation.translated import Record
 
 _PLACES = re.compile(
     r"labels|labeltxt.*|annfiles|annotations?|xmls?|jsons?|images|jpegimages|data|obj_.*_data",
@@ -18,6 +19,55 @@ _PLACES = re.compile(
 )
 """Folders that say nothing of an image."""
 _SPLITS = re.compile(r"train|val|valid|test", re.IGNORECASE)
+
+
+class FileImages:
+    """The images of a source in which each has a file: their names, pictures and sizes."""
+
+    def __init__(self, into: Collector, pictures: Sequence[Member]) -> None:
+        self.pictures = by_place(pictures)
+        self.n_unsized = 0
+        self._into = into
+        self._files: dict[str, str] = {}
+        self._places: set[str] = set()
+
+    def name(self, name: str, place: str, file: str, where: Where) -> str:
+        """Return the name that a file gives its image, or the place if another file gives it."""
+        other = self._files.setdefault(name, file)
+        if other == file:
+            return name
+        problem = f"{file}: its image is {one_line(name)}, as that of {other}"
+        self._into.defect("T031", problem, where)
+        return place + PurePosixPath(name).suffix
+
+    def picture_of(self, place: str, name: str) -> Member | None:
+        """Return the picture of an image that has a file."""
+        picture = self.pictures.get(place) or self.pictures.get(without_suffix(name))
+        self._places.add(place)
+        if picture is not None:
+            self._places.add(place_of(picture.name))
+        return picture
+
+    def give_size(self, image: Record, size: tuple[int, int] | None) -> None:
+        """Give an image a size: the one that is found, or else `--image-size`."""
+        size = size or choices().image_size
+        self.n_unsized += size is None
+        if size is not None:
+            image["width"], image["height"] = size
+
+    def add_unlabelled(self, listed: Iterable[str] = ()) -> Iterator[str]:
+        """Add the pictures and listed images without a file; see `add_unlabelled`."""
+        places = sorted({*self.pictures, *listed} - self._places)
+        unlabelled = {place: self.pictures.get(place) for place in places}
+        yield from add_unlabelled(self._into, unlabelled, self._add_empty)
+
+    def _add_empty(self, place: str, where: Where) -> None:
+        picture = self.pictures.get(place)
+        image = self._into.image(place, where)
+        image["file_name"] = place + (PurePosixPath(picture.name).suffix if picture else "")
+        size = (size_of_picture(picture) if picture else None) or choices().image_size
+        if size is not None:
+            image["width"], image["height"] = size
 
 
 def pictures_of(path: Path, members: list[Member], folders: tuple[str, ...]) -> list[Member]:

@@ -5,17 +5,15 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.text import count, one_line
+from bboxqa.core.text import count
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.translation.collector import SIDES, Collector
 from bboxqa.formats.translation.label_images import (
-    add_unlabelled,
+    FileImages,
     by_place,
     path_below,
     pictures_of,
-    place_of,
-    without_suffix,
 )
 from bboxqa.formats.translation.members import Member, members_of
 from bboxqa.formats.translation.other_files import add_others
@@ -77,13 +75,12 @@ class _VocRecords:
     def __init__(
         self, path: Path, members: list[Member], base: int, add: Add, wanted: Wanted
     ) -> None:
-        self._pictures = by_place(pictures_of(path, members, ("JPEGImages", "images")))
         self._lists = [each for each in members if _LISTS in each.name]
         self._base = base
         self._wanted = wanted
         self._into = Collector(TITLE, add)
-        self._names: dict[str, str] = {}
-        self._places: set[str] = set()
+        pictures = pictures_of(path, members, ("JPEGImages", "images"))
+        self._images = FileImages(self._into, pictures)
         self._tally: Counter[str] = Counter()
 
     def add_file(self, place: str, member: Member) -> None:
@@ -104,7 +101,6 @@ class _VocRecords:
 
     def _image(self, place: str, member: Member, root: Element) -> Record:
         where = Where(member.name, root.line)
-        self._places.add(place)
         name = self._name(place, member, root)
         image = self._into.image(place, where)
         image["file_name"] = name
@@ -112,18 +108,13 @@ class _VocRecords:
         # LabelImg writes 0 where it does not know them.
         sides = [_given(element.said(key)) for key in SIDES]
         size = self._into.size(image, name, sides, Where(member.name, element.line or root.line))
-        picture = self._pictures.get(place) or self._pictures.get(without_suffix(name))
-        if picture is not None:
-            self._places.add(place_of(picture.name))
-        elif self._pictures:
+        picture = self._images.picture_of(place, name)
+        if picture is None and self._images.pictures:
             problem = f"{member.name}: no picture has this name"
             self._into.defect("T022", problem, Where(member.name, 1))
-        if size is None:
-            size = size_of_picture(picture) if picture is not None else None
-            size = size or choices().image_size
-            self._tally["unsized"] += size is None
-        if size is not None:
-            image["width"], image["height"] = size
+        if size is None and picture is not None:
+            size = size_of_picture(picture)
+        self._images.give_size(image, size)
         return image
 
     def _name(self, place: str, member: Member, root: Element) -> str:
@@ -138,14 +129,9 @@ class _VocRecords:
             return place or member.shown
         if not is_picture(last) and "." not in last:
             # Some tools leave out the suffix; that of the picture is known.
-            picture = self._pictures.get(place)
+            picture = self._images.pictures.get(place)
             name += PurePosixPath(picture.name).suffix if picture is not None else ""
-        other = self._names.setdefault(name, member.name)
-        if other != member.name:
-            problem = f"{member.name}: its image is {one_line(name)}, as that of {other}"
-            self._into.defect("T031", problem, Where(member.name, root.line))
-            return place + PurePosixPath(last).suffix
-        return name
+        return self._images.name(name, place, member.name, Where(member.name, root.line))
 
     def _add_object(self, found: Element, image: Record, where: Where) -> None:
         shape, is_turned = self._shape(found)
@@ -191,19 +177,10 @@ class _VocRecords:
     def done(self, notes: list[str], others: list[Member]) -> Translated:
         """Return what belongs to all annotations."""
         listed = {place for each in self._lists for place in _listed(each)}
-        known = sorted({*self._pictures, *listed} - self._places)
-        unlabelled = {place: self._pictures.get(place) for place in known}
         notes += add_others(self._into, others, "XML of Pascal VOC")
-        notes += add_unlabelled(self._into, unlabelled, self._add_empty)
+        notes += self._images.add_unlabelled(listed)
+        self._tally["unsized"] = self._images.n_unsized
         return self._into.done([*notes, *_notes_of(self._tally)])
-
-    def _add_empty(self, place: str, where: Where) -> None:
-        picture = self._pictures.get(place)
-        image = self._into.image(place, where)
-        image["file_name"] = place + (PurePosixPath(picture.name).suffix if picture else "")
-        size = size_of_picture(picture) if picture is not None else choices().image_size
-        if size is not None:
-            image["width"], image["height"] = size
 
 
 def _notes_of(tally: Counter[str]) -> Iterator[str]:
