@@ -21,7 +21,6 @@ from bboxqa.model.table import Table
 from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.pipelines.all_asked import figures_if_all_asked
 from bboxqa.pipelines.chance_existence import chance_existence, not_measured
-from bboxqa.pipelines.checks import check_boxes
 from bboxqa.pipelines.counting import (
     AgreementCounts,
     ImagePart,
@@ -32,6 +31,7 @@ from bboxqa.pipelines.diagnosis.diagnosed import ImageDiagnoser
 from bboxqa.pipelines.notes import all_asked_notes, chance_notes, image_notes
 from bboxqa.pipelines.reference.joined import compared
 from bboxqa.pipelines.reference.measured import reference_matches, with_reference
+from bboxqa.pipelines.refusals.checks import check_boxes
 from bboxqa.pipelines.repeats import repeat_notes, repeat_tables
 from bboxqa.pipelines.settings import agree_settings_from
 from bboxqa.pipelines.threshold_results import threshold_results

@@ -19,8 +19,8 @@ from bboxqa.formats.registry import format_of
 from bboxqa.geometry.similarities.registry import needs_outlines
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import AgreeSettings, Asked, JoinBy
-from bboxqa.pipelines.causes import STOPPING, causes
-from bboxqa.pipelines.checks import check_files
+from bboxqa.pipelines.refusals.causes import STOPPING, causes
+from bboxqa.pipelines.refusals.checks import check_files
 
 if TYPE_CHECKING:
     from bboxqa.rules.facts.file_kinds import FileKind

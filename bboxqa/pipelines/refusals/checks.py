@@ -20,7 +20,7 @@ from bboxqa.formats.document.content import RawDocument
 from bboxqa.formats.registry import format_of
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.outlines import SegmentationKind
-from bboxqa.pipelines.causes import Causes, causes
+from bboxqa.pipelines.refusals.causes import Causes, causes
 from bboxqa.rules.facts.box_overlaps import BoxColumn, are_many, first_equal
 from bboxqa.rules.facts.boxes import Boxes, boxes_of, inside, sized_boxes
 from bboxqa.rules.facts.document import Document

@@ -1,0 +1,1 @@
+"""What keeps a file from being measured, in the words of the rules."""
