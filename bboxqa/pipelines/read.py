@@ -1,33 +1,23 @@
 """Reading data sets; a file that is refused is refused with the findings of the rules."""
 
-import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
-from bboxqa.core.errors import DatasetError, OtherKindError
+from bboxqa.core.errors import DatasetError
 from bboxqa.core.json_values import document_bytes
 from bboxqa.core.types import AnyPath, Files, Progress, Rows, Samples
 from bboxqa.formats.dataset.predictions import Predictions
 from bboxqa.formats.dataset.reader import Check, read_dataset
-from bboxqa.formats.inputs import as_paths
-from bboxqa.formats.registry import format_of
 from bboxqa.geometry.similarities.registry import needs_outlines
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import AgreeSettings, Asked, JoinBy
-from bboxqa.pipelines.refusals.causes import STOPPING, causes
 from bboxqa.pipelines.refusals.checks import check_files
-
-if TYPE_CHECKING:
-    from bboxqa.rules.facts.file_kinds import FileKind
-
-_LISTED = 10
-_A_RESULT = '[{"image_id": 1, "category_id": 1, "bbox": [x, y, width, height], "score": 0.9}, …]'
-_FILES_NAMED = 3
+from bboxqa.pipelines.refusals.explained import of_predictions, with_findings
 
 
 def read_coco(
@@ -227,88 +217,5 @@ def _read(source: Files, memory: int | None, **options: Any) -> Dataset:
             raise
         predictions: Predictions | None = options.get("predictions")
         if predictions is not None and predictions.path in error.files:
-            raise _of_predictions(error, predictions.path, source, memory) from None
-        raise _with_findings(error, memory) from None
-
-
-def _of_predictions(
-    error: DatasetError, path: Path, source: Files, memory: int | None
-) -> DatasetError:
-    """Return the error about a file of results with the findings of `validate`."""
-    from bboxqa.formats.document.tolerant import read_path
-    from bboxqa.rules.facts.document import Document
-    from bboxqa.rules.facts.file_kinds import RESULTS, kind_of
-
-    sources = [*source.values()] if isinstance(source, Mapping) else as_paths(source)
-    named = Path(sources[0])
-    truth = read_path(named, memory=memory) if len(sources) == 1 and named.is_file() else None
-    document = Document(read_path(path, memory=memory), truth=truth)
-    kind = kind_of(document)
-    if kind is not RESULTS and isinstance(document.reading.top, list):
-        return DatasetError(error.problems, f"Expected a list of COCO results, {_A_RESULT}")
-    if kind is not RESULTS:
-        held = kind.name or ("annotations" if len(document.annotations) else "no results")
-        return OtherKindError(
-            [f"{path}: holds {held}; expected a list of COCO results, {_A_RESULT}"],
-            f"Annotations of a model are one more file: --annotator NAME={path}",
-            files=[path],
-        )
-    found = causes(document, (*STOPPING, "E001"))
-    if not found.lines:
-        return error
-    command = f"bboxqa validate {shlex.quote(str(path))}"
-    command += f" --ground-truth {shlex.quote(str(named))}" * (truth is not None)
-    advice = f"For all findings, and what to do about them: {command}"
-    return DatasetError(found.lines[:_LISTED], advice, total=found.n_found)
-
-
-def _with_findings(error: DatasetError, memory: int | None) -> DatasetError:
-    """Return the error with the findings of `validate` in place of the reader's words."""
-    from bboxqa.rules.facts.document import Document
-    from bboxqa.rules.facts.file_kinds import kind_of
-
-    lines: list[str] = []
-    files: list[Path] = []
-    others: dict[Path, FileKind] = {}
-    n_left_out, all_safe = 0, True
-    for path in dict.fromkeys(path for path in error.files if path is not None):
-        read = format_of(path).document
-        if read is None:
-            continue
-        document = Document(read(path, memory=memory))
-        kind = kind_of(document)
-        if kind.name and not kind.is_measured:
-            others[path] = kind
-            continue
-        found = causes(document, STOPPING)
-        if found.lines:
-            files.append(path)
-            lines += found.lines
-            n_left_out += found.n_found - len(found.lines)
-            all_safe &= found.fix == "safe" and found.is_complete
-    if others:
-        return _unmeasured(others)
-    if not files:
-        return error
-    # What concerns the annotators or several files is not in the content of one.
-    of_files = zip(error.problems, error.files, strict=True)
-    rest = [problem for problem, path in of_files if path not in files]
-    command = "bboxqa validate " + shlex.join(map(str, files[:_FILES_NAMED]))
-    if all_safe and not rest:
-        advice = f"Safe fixes, written to a copy: {command} --fix"
-    else:
-        advice = f"For all findings, and what to do about them: {command}"
-    lines += rest
-    return DatasetError(lines[:_LISTED], advice, total=len(lines) + n_left_out)
-
-
-def _unmeasured(kinds: "Mapping[Path, FileKind]") -> OtherKindError:
-    """Return the error about files whose annotations have no boxes and categories."""
-    expected = "expected objects with boxes, polygons or masks"
-    of_truth = all(kind.is_of_truth for kind in kinds.values())
-    command = "bboxqa validate " + shlex.join(map(str, [*kinds][:_FILES_NAMED]))
-    return OtherKindError(
-        [f"{path}: holds {kind.name}; {expected}" for path, kind in kinds.items()],
-        f"What can be checked of it: {command}{' --ground-truth ANNOTATIONS' * of_truth}",
-        files=list(kinds),
-    )
+            raise of_predictions(error, predictions.path, source, memory) from None
+        raise with_findings(error, memory) from None

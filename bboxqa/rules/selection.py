@@ -25,11 +25,6 @@ def is_selected(code: str, selected: tuple[str, ...], ignored: tuple[str, ...]) 
     return _longest(prefixes(selected) or [""], code) > _longest(prefixes(ignored), code)
 
 
-def is_applied(code: str, settings: ValidateSettings, name: str) -> bool:
-    """Return whether settings apply a rule to the file of a name."""
-    return is_selected(code, tuple(settings.select), tuple(ignored_codes(settings, name)))
-
-
 def ignored_codes(settings: ValidateSettings, name: str) -> list[str]:
     """Return the codes that settings ignore in the file of a name."""
     ignored = list(settings.ignore)

@@ -193,20 +193,13 @@ named_files_option = click.option(
 )
 
 
-def source_of(
-    paths: tuple[Path, ...],
-    named: tuple[str, ...],
-    example: str = "no file given; try: bboxqa agree export.json, or bboxqa example fruits",
-) -> Any:
-    """Return the files, or the annotators with their files.
-
-    `example` is what is said where there are none.
-    """
+def source_of(paths: tuple[Path, ...], named: tuple[str, ...]) -> Any:
+    """Return the files, or the annotators with their files."""
     if bool(paths) == bool(named):
         raise click.UsageError(
             "name the files either as FILE… or as --annotator NAME=FILE, not both"
             if paths
-            else example
+            else "no file given; try: bboxqa agree export.json, or bboxqa example fruits"
         )
     if not named:
         return paths

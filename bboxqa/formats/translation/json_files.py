@@ -17,8 +17,8 @@ from bboxqa.formats.translation.members import Member, members_of
 from bboxqa.formats.translation.translated import BrokenTextError
 
 _AGAIN = "Export it again; the file may be cut off."
-# So many files of an archive are looked at.
-_LOOKED_AT = 50
+# So many files of an archive, and of a folder, are looked at.
+_LOOKED_AT, _SAMPLE = 50, 5
 
 LooksRight = Callable[[bytes], bool]
 """Returns whether text begins as a format does; blanks and byte order marks are gone."""
@@ -46,10 +46,10 @@ def begins(looks_right: LooksRight, head: bytes) -> bool:
     return looks_right(head.replace(b"\0", b"").lstrip(b"\xef\xbb\xbf\xff\xfe").lstrip())
 
 
-def first_files(folder: Path, pattern: str, most: int = 5) -> Iterator[Path]:
+def first_files(folder: Path, pattern: str) -> Iterator[Path]:
     """Yield some files of a folder that match a pattern, without sorting all of them."""
     try:
-        yield from islice((each for each in folder.glob(pattern) if each.is_file()), most)
+        yield from islice((each for each in folder.glob(pattern) if each.is_file()), _SAMPLE)
     except OSError:
         return
 

@@ -59,8 +59,6 @@ def common_losses(
     title: str,
     *,
     annotations: Collection[str] = (),
-    images: Collection[str] = (),
-    categories: Collection[str] = (),
     crowds: bool = False,
     unasked: bool = False,
 ) -> Iterator[Loss]:
@@ -71,8 +69,8 @@ def common_losses(
     content : Content
     title : str
         The format, as messages name it.
-    annotations, images, categories : collection of str
-        The keys of records that it holds besides those of all formats.
+    annotations : collection of str
+        The keys of annotations that it holds besides those of all formats.
     crowds : bool
         Whether it marks groups of objects.
     unasked : bool
@@ -93,9 +91,10 @@ def common_losses(
             yield Loss(len(places), some, f"{title} holds images of an annotator", first)
     known = {*_OF_ANNOTATIONS, *_DERIVED, *annotations}
     yield from _keys(content.annotations, known, "annotations", why, shown_id)
-    yield from _keys(content.images, {*_OF_IMAGES, *images}, "images", why, image_name)
-    known = {*_OF_CATEGORIES, *categories}
-    yield from _keys(content.categories, known, "categories", why, lambda each: str(each["name"]))
+    yield from _keys(content.images, _OF_IMAGES, "images", why, image_name)
+    yield from _keys(
+        content.categories, _OF_CATEGORIES, "categories", why, lambda each: str(each["name"])
+    )
 
 
 def folder_losses(content: Content, title: str) -> Iterator[Loss]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from bboxqa.core.errors import BboxqaError, ConfigError
 from bboxqa.core.text import one_line
-from bboxqa.core.types import Files, Progress
+from bboxqa.core.types import Files
 from bboxqa.formats.saved_results import read_saved
 from bboxqa.model.annotations import Dataset, Source
 from bboxqa.model.comparison import SinceRun
@@ -47,7 +47,6 @@ def changed_since(
     result: MeasuredAgreement,
     *,
     memory: int | None = None,
-    progress: Progress | None = None,
 ) -> SinceRun:
     """Return what has changed since a result was saved in a folder.
 
@@ -70,12 +69,12 @@ def changed_since(
     """
     saved = read_saved(folder)
     _check_settings(saved["manifest"]["settings"], settings)
-    reading: dict[str, Any] = {"memory": memory, "min_annotators": 1, "progress": progress}
+    reading: dict[str, Any] = {"memory": memory, "min_annotators": 1}
     present = read_for(source, settings, digest=False, **reading)
     figures = _figures(saved["summary"]["thresholds"], result)
     before, reason = _former(saved["manifest"], settings, reading)
     if before is not None:
-        compared = compare_with(before, present, settings, memory=memory, progress=progress)
+        compared = compare_with(before, present, settings, memory=memory)
         return SinceRun(str(folder), figures, comparison=compared)
     numbers = saved["summary"]["n_annotations"], len(present.annotations)
     if present.annotations.own_id is not None:
