@@ -84,6 +84,8 @@ class Format:
     translate : callable or None
         A `bboxqa.formats.translation.translated.Translate`: translates a source into records of
         COCO, with all that `read` leaves out. None for COCO itself.
+    has_keypoints : bool
+        Whether `read` takes ``keypoints=True``, and then reads key points as well.
     """
 
     name: str
@@ -93,3 +95,4 @@ class Format:
     document: DocumentReader | None = None
     recognises_folder: Recognises | None = None
     translate: Callable[..., Any] | None = None
+    has_keypoints: bool = False

@@ -16,6 +16,7 @@ from bboxqa.core.arrays import (
 )
 from bboxqa.core.text import count
 from bboxqa.model.outlines import Segmentations
+from bboxqa.model.shapes.keypoints import Keypoints
 from bboxqa.model.table import Categorical, Table, html_table
 from bboxqa.model.times import Times
 
@@ -40,6 +41,8 @@ class Annotations:
         When each was made; None where that was not read.
     own_id : (N,) str or None
         The id that the annotation tool shows; None where that is `id`.
+    keypoints : Keypoints or None
+        Key points; None where they were not read.
     """
 
     id: IndexArray
@@ -51,6 +54,7 @@ class Annotations:
     segmentation: Segmentations | None = None
     times: Times | None = None
     own_id: TextArray | None = None
+    keypoints: Keypoints | None = None
 
     def __len__(self) -> int:
         return len(self.id)
@@ -70,6 +74,7 @@ class Annotations:
             segmentation=None if self.segmentation is None else self.segmentation.take(index),
             times=None if self.times is None else self.times.take(index),
             own_id=None if self.own_id is None else self.own_id[index],
+            keypoints=None if self.keypoints is None else self.keypoints.take(index),
         )
 
     def shown_ids(self, index: IndexArray | list[int]) -> list[str]:
@@ -131,6 +136,11 @@ class Dataset:
         What annotators drew in images that they annotated in two or more sessions.
     is_pseudonymous : bool
         Whether annotators have pseudonyms, so that records of files are not passed on.
+    joint_names : tuple of tuple of str
+        The names of the key points of each category, numbers where the files name none; empty
+        where key points were not read.
+    joint_sigmas : tuple of tuple of float
+        How far each key point scatters, by category; empty for COCO's.
     """
 
     image_names: tuple[str, ...]
@@ -147,6 +157,8 @@ class Dataset:
     supercategories: tuple[str, ...] = ()
     repeats: "Repeats | None" = None
     is_pseudonymous: bool = False
+    joint_names: tuple[tuple[str, ...], ...] = ()
+    joint_sigmas: tuple[tuple[float, ...], ...] = ()
 
     def __repr__(self) -> str:
         return (

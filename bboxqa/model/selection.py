@@ -37,10 +37,18 @@ def select_annotations(annotations: Annotations, index: IndexArray) -> Annotatio
     if times is not None:
         times = times.take(index)
     own_id = None if annotations.own_id is None else annotations.own_id[index]
-    others = ("segmentation", "times", "own_id")
+    keypoints = None if annotations.keypoints is None else annotations.keypoints.take(index)
+    others = ("segmentation", "times", "own_id", "keypoints")
     names = (field.name for field in fields(annotations) if field.name not in others)
     columns = _rows_of(annotations, names, index)
-    return replace(annotations, **columns, segmentation=outlines, times=times, own_id=own_id)
+    return replace(
+        annotations,
+        **columns,
+        segmentation=outlines,
+        times=times,
+        own_id=own_id,
+        keypoints=keypoints,
+    )
 
 
 def _rows_of(holder: Any, names: Iterable[str], index: IndexArray) -> dict[str, Any]:

@@ -69,7 +69,7 @@ def agree(
     ----------
     data : Dataset
         What `read_coco` returns.
-    similarity : {"bbox", "giou", "centroid", "polygon", "mask", "pixel", "raster"}
+    similarity : {"bbox", "giou", "centroid", "polygon", "mask", "pixel", "raster", "keypoints"}
         How two annotations are compared; also the name of a similarity of another package.
     iou_threshold : float or sequence of float
         Two annotations can show one object if their similarity reaches it; one result each.

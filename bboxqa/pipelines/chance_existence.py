@@ -249,7 +249,7 @@ def _laid_over(
     if not needs_outlines(settings.similarity):
         annotations = replace(annotations, segmentation=None)
     annotations = annotations.take(rows(start, stop)[0])
-    outlines = annotations.segmentation
+    outlines, joints = annotations.segmentation, annotations.keypoints
     assigned = np.zeros((len(first), len(data.annotator_names)), np.bool_)
     assigned[number, slots.annotator] = True
     laid = replace(
@@ -261,6 +261,7 @@ def _laid_over(
             image=np.repeat(number, stop - start).astype(np.int32),
             bbox=annotations.bbox * np.tile(scale, 2),
             segmentation=None if outlines is None else outlines.scaled(scale),
+            keypoints=None if joints is None else joints.scaled(scale),
         ),
         assigned=assigned,
         unlisted=None,

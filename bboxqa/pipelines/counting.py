@@ -106,11 +106,12 @@ def split_images(whole: ImagePart, n_parts: int) -> Iterator[ImagePart]:
     for low, high in pairwise(bounds):
         start, stop = np.searchsorted(image, [low, high])
         taken = data.annotations.take(np.arange(start, stop))
-        outlines = taken.segmentation
+        outlines, joints = taken.segmentation, taken.keypoints
         annotations = replace(
             taken,
             image=taken.image - np.int32(low),
             segmentation=None if outlines is None else outlines.packed(),
+            keypoints=None if joints is None else joints.packed(),
         )
         images = replace(
             data,
@@ -123,6 +124,8 @@ def split_images(whole: ImagePart, n_parts: int) -> Iterator[ImagePart]:
             # The outlines of this part have been copied from mapped files.
             release_pages(outlines.xy)
             release_pages(outlines.counts)
+        if joints is not None:
+            release_pages(joints.xy)
         empty = whole.empty[(whole.empty >= low) & (whole.empty < high)]
         yield ImagePart(images, empty - np.int32(low))
 

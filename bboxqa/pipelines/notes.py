@@ -99,10 +99,30 @@ def _annotation_notes(counts: Counter[str], n_crowd: int, n_crowd_images: int) -
         yield f"{count(counts['short'], 'ring')} of fewer than 3 points left out"
     if counts["repaired"]:
         yield f"{count(counts['repaired'], 'invalid polygon')} repaired before comparing"
+    yield from _scale_notes(counts)
     if counts["tangled"]:
         yield (
             f"{count(counts['tangled'], 'polygon')} with too many edges side by side, or too many "
             "self-crossings to repair: compared in pixels, by the even-odd rule"
+        )
+
+
+def _scale_notes(counts: Counter[str]) -> Iterator[str]:
+    """Yield which annotations have no key points, or a scale that is not their area."""
+    if counts["no_points"]:
+        without = count(counts["no_points"], "annotation")
+        yield f"{without} without labelled key points match no other"
+    for name, scale in (
+        ("box_scale", "the area of their box as scale, as the file gives no area"),
+        ("point_scale", "the extent of their key points as scale, having neither area nor box"),
+    ):
+        if counts[name]:
+            yield f"{count(counts[name], 'annotation')} with {scale}"
+    if counts["no_scale"]:
+        yield (
+            f"{count(counts['no_scale'], 'annotation')} without area, whose key points lie on a "
+            "line or point: match equal ones only, as nothing tells how large the object is; add "
+            "`area` or `bbox`"
         )
 
 

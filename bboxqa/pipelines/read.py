@@ -13,7 +13,7 @@ from bboxqa.core.json_values import document_bytes
 from bboxqa.core.types import AnyPath, Files, Progress, Rows, Samples
 from bboxqa.formats.dataset.predictions import Predictions
 from bboxqa.formats.dataset.reader import Check, read_dataset
-from bboxqa.geometry.similarities.registry import needs_outlines
+from bboxqa.geometry.similarities.registry import needs_keypoints, needs_outlines
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import AgreeSettings, Asked, JoinBy
 from bboxqa.pipelines.refusals.checks import check_files
@@ -26,6 +26,7 @@ def read_coco(
     annotator_key: str | None = None,
     attribution: str | None = None,
     segmentation: bool = True,
+    keypoints: bool = False,
     pattern: str | None = None,
     join: JoinBy = "path",
     category_map: Mapping[str, str] | None = None,
@@ -54,6 +55,9 @@ def read_coco(
         How to find out who annotated what. By default the first way that finds two annotators.
     segmentation : bool
         Whether to read the outlines; boxes alone are read much faster.
+    keypoints : bool
+        Whether to read key points, also of annotations that have no box; similarity "keypoints"
+        needs them.
     pattern : str, optional
         A glob that the names of files in folders have to match.
     join : {"path", "name", "stem"}
@@ -117,6 +121,7 @@ def read_coco(
         "annotator_key": annotator_key,
         "attribution": attribution,
         "segmentation": segmentation,
+        "keypoints": keypoints,
         "pattern": pattern,
         "join_by": join,
         "category_map": category_map,
@@ -193,6 +198,7 @@ def read_for(
         annotator_key=settings.annotator_key,
         attribution=settings.attribution,
         segmentation=outlines,
+        keypoints=needs_keypoints(settings.similarity),
         pattern=settings.filter,
         join_by=settings.join,
         category_map=settings.category_map,

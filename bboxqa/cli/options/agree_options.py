@@ -26,7 +26,7 @@ similarity_option = click.option(
     metavar="NAME",
     shell_complete=completed("bboxqa.geometry.similarities.registry:names"),
     help="How two annotations are compared: bbox (default), giou, centroid, polygon, mask, "
-    "pixel or raster.",
+    "pixel, raster or keypoints.",
 )
 missing_option = click.option(
     "--missing",

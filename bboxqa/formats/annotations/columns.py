@@ -11,6 +11,7 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, TextArray
 from bboxqa.core.spool import SpooledColumn, column_limit
 from bboxqa.core.text import alike
+from bboxqa.formats.annotations.joint_columns import JointsBuilder
 from bboxqa.formats.annotations.machine_marks import count_marks
 from bboxqa.formats.annotations.outline_columns import OutlinesBuilder
 from bboxqa.formats.annotations.records import (
@@ -27,6 +28,7 @@ from bboxqa.formats.annotations.records import (
 )
 from bboxqa.model.annotations import Source
 from bboxqa.model.outlines import Segmentations
+from bboxqa.model.shapes.keypoints import Keypoints
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,6 +64,8 @@ class Columns:
         None where outlines were not read.
     marks : Counter of str
         How many annotations a machine began, by the key that says so.
+    keypoints : Keypoints or None
+        None where key points were not read.
     """
 
     id: IndexArray
@@ -72,6 +76,7 @@ class Columns:
     authors: dict[str, Authors]
     segmentation: Segmentations | None
     marks: Counter[str]
+    keypoints: Keypoints | None = None
 
 
 class _AuthorsBuilder:
@@ -129,6 +134,8 @@ class ColumnsBuilder:
         The keys to look at: of the annotator, the session and the time.
     segmentation : bool
         Whether to keep the outlines.
+    keypoints : bool
+        Whether to keep the key points.
     memory : int, optional
         Limits memory, in bytes; larger columns are kept in temporary files.
     """
@@ -139,11 +146,12 @@ class ColumnsBuilder:
         keys: tuple[str, ...],
         *,
         segmentation: bool,
+        keypoints: bool = False,
         memory: int | None = None,
     ) -> None:
         self.bounded = memory is not None
         self.name = name
-        self.type = annotation_type(keys, segmentation=segmentation)
+        self.type = annotation_type(keys, segmentation=segmentation, keypoints=keypoints)
         self.image_type = image_type(keys)
         self.problems: list[str] = []
         limit = column_limit(memory)
@@ -153,6 +161,7 @@ class ColumnsBuilder:
         self._authors = {key: _AuthorsBuilder(key, limit) for key in keys}
         self._marks: Counter[str] = Counter()
         self.outlines = OutlinesBuilder(name, self.problems, memory) if segmentation else None
+        self.joints = JointsBuilder(name, self.problems, memory) if keypoints else None
 
     def add(self, records: Sequence[Annotation]) -> None:
         """Add the records of one window."""
@@ -168,6 +177,8 @@ class ColumnsBuilder:
         self._marks += count_marks(records)
         if self.outlines is not None:
             self.outlines.add([r for r in records if isinstance(r, OutlinedAnnotation)])
+        if self.joints is not None:
+            self.joints.add(records)
 
     def _whole_numbers(self, records: Sequence[Annotation], column: str) -> IndexArray:
         values = list(map(attrgetter(column), records))
@@ -191,6 +202,8 @@ class ColumnsBuilder:
         self._marks += columns.marks
         if self.outlines is not None and columns.segmentation is not None:
             self.outlines.absorb(columns.segmentation)
+        if self.joints is not None and columns.keypoints is not None:
+            self.joints.absorb(columns.keypoints)
         self.problems += problems
 
     def author_problems(self) -> Iterator[str]:
@@ -205,6 +218,7 @@ class ColumnsBuilder:
             authors={key: author.done() for key, author in self._authors.items()},
             segmentation=None if self.outlines is None else self.outlines.done(),
             marks=self._marks,
+            keypoints=None if self.joints is None else self.joints.done(),
         )
 
 

@@ -60,6 +60,7 @@ class Category(msgspec.Struct, gc=False):
     id: Id
     name: str
     supercategory: Loose = None
+    keypoints: Loose = None
 
 
 class Attributes(msgspec.Struct, gc=False):
@@ -155,7 +156,32 @@ def annotator_name(value: object) -> str:
     return clean(json.dumps(value, ensure_ascii=False))
 
 
-def annotation_type(keys: Sequence[str], *, segmentation: bool) -> type[Annotation]:
+def extent_of(keypoints: Sequence[float]) -> list[float] | None:
+    """Return the box around the labelled ones of key points: x, y, width, height; None if none is.
+
+    Examples
+    --------
+    >>> extent_of([5, 1, 2, 0, 0, 0, 3, 9, 1])
+    [3, 1, 2, 8]
+    """
+    points = zip(keypoints[::3], keypoints[1::3], keypoints[2::3], strict=False)
+    labelled = [(x, y) for x, y, visibility in points if visibility > 0]
+    if not labelled:
+        return None
+    columns = [*zip(*labelled, strict=True)]
+    (left, top), (right, bottom) = map(min, columns), map(max, columns)
+    return [left, top, right - left, bottom - top]
+
+
+_OF_KEYPOINTS: dict[str, Any] = {
+    "keypoints": ("keypoints", list[float] | None, None),
+    "area": ("area", float | None, None),
+}
+
+
+def annotation_type(
+    keys: Sequence[str], *, segmentation: bool, keypoints: bool = False
+) -> type[Annotation]:
     """Return the type of annotation records that includes the first part of each key.
 
     Parameters
@@ -164,6 +190,8 @@ def annotation_type(keys: Sequence[str], *, segmentation: bool) -> type[Annotati
         The keys that are looked at; "a.b" means key b of the object under a.
     segmentation : bool
         Whether outlines are read.
+    keypoints : bool
+        Whether key points and areas are read.
 
     Returns
     -------
@@ -172,7 +200,7 @@ def annotation_type(keys: Sequence[str], *, segmentation: bool) -> type[Annotati
         names.
     """
     base = OutlinedAnnotation if segmentation else Annotation
-    added: dict[str, Any] = {}
+    added: dict[str, Any] = dict(_OF_KEYPOINTS) if keypoints else {}
     for key in keys:
         first, field = key.partition(".")[0], record_field(key)
         # Of attributes, other keys than the annotator are wanted.

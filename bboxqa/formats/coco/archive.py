@@ -64,6 +64,7 @@ def _read(
     *,
     keys: tuple[str, ...],
     segmentation: bool,
+    keypoints: bool = False,
     digest: bool,
     memory: int | None,
     progress: Steps | None,
@@ -72,7 +73,13 @@ def _read(
 
     text = _member(path).read()
     records = read_text(
-        text, path, keys=keys, segmentation=segmentation, memory=memory, progress=progress
+        text,
+        path,
+        keys=keys,
+        segmentation=segmentation,
+        keypoints=keypoints,
+        memory=memory,
+        progress=progress,
     )
     with path.open("rb") as file:
         content = hashlib.file_digest(file, "blake2b").hexdigest() if digest else None
@@ -86,5 +93,5 @@ def _document(path: Path, progress: Steps | None = None, memory: int | None = No
     return read_bytes(member.read(), member.shown, progress, memory)
 
 
-COCO_ARCHIVE = Format("coco-archive", (), _recognises, _read, _document)
+COCO_ARCHIVE = Format("coco-archive", (), _recognises, _read, _document, has_keypoints=True)
 """COCO json in an archive."""

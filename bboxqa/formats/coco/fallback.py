@@ -16,6 +16,7 @@ from bboxqa.formats.annotations.records import (
     Image,
     OutlinedAnnotation,
     Rle,
+    extent_of,
     whole_number,
 )
 from bboxqa.formats.document.content import BYTE_ORDER_MARK, RawDocument
@@ -166,7 +167,7 @@ def _category(label: str, record: dict[str, Any], report: _Report) -> Category |
         return None
     if number is None:
         return None
-    return Category(number, name, record.get("supercategory"))
+    return Category(number, name, record.get("supercategory"), record.get("keypoints"))
 
 
 def _annotation(
@@ -174,6 +175,9 @@ def _annotation(
 ) -> Annotation | None:
     ids = [_id(label, record, key, report) for key in ("id", "image_id", "category_id")]
     bbox = record.get("bbox", _ABSENT)
+    joints = _joints(label, record, report) if "keypoints" in kind.__struct_fields__ else {}
+    if bbox in (_ABSENT, None) and joints.get("keypoints"):
+        bbox = extent_of(joints["keypoints"]) or bbox
     sound = isinstance(bbox, list) and len(bbox) == 4 and all(map(_finite, bbox))
     if not sound:
         report.add(label, "bbox", bbox, "4 finite numbers: x, y, width, height")
@@ -184,14 +188,23 @@ def _annotation(
     outline = _segmentation(label, record, report) if outlined else None
     if not sound or None in ids:
         return None
-    fixed = {"id", "image_id", "category_id", "bbox", "iscrowd", "segmentation"}
+    fixed = {"id", "image_id", "category_id", "bbox", "iscrowd", "segmentation", *joints}
     keys = zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True)
     others: dict[str, Any] = {field: record.get(key) for field, key in keys if key not in fixed}
     if outlined:
         others["segmentation"] = outline
     fields: dict[str, Any] = dict(zip(("id", "image_id", "category_id"), ids, strict=True))
     x, y, width, height = map(float, bbox)
-    return kind(**fields, bbox=(x, y, width, height), iscrowd=bool(crowd), **others)
+    return kind(**fields, bbox=(x, y, width, height), iscrowd=bool(crowd), **joints, **others)
+
+
+def _joints(label: str, record: dict[str, Any], report: _Report) -> dict[str, Any]:
+    """Return the key points and the area of an annotation, None where there is none."""
+    points, area = record.get("keypoints"), record.get("area")
+    if points is not None and not (isinstance(points, list) and all(map(_finite, points))):
+        report.add(label, "keypoints", points, "finite numbers: x, y and visibility of each")
+        points = None
+    return {"keypoints": points, "area": area if _finite(area) else None}
 
 
 def _segmentation(

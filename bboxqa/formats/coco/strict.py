@@ -42,6 +42,7 @@ def read_file(
     *,
     keys: tuple[str, ...] = ANNOTATOR_KEYS,
     segmentation: bool,
+    keypoints: bool = False,
     digest: bool = True,
     memory: int | None = None,
     progress: Steps | None = None,
@@ -57,6 +58,8 @@ def read_file(
         The keys to look at: of the annotator, the session and the time.
     segmentation : bool
         Whether to keep the outlines.
+    keypoints : bool
+        Whether to keep the key points.
     digest : bool
         Whether to compute the digest of the file.
     progress : callable, optional
@@ -69,7 +72,13 @@ def read_file(
         mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text,
     ):
         records = read_text(
-            text, path, keys=keys, segmentation=segmentation, memory=memory, progress=progress
+            text,
+            path,
+            keys=keys,
+            segmentation=segmentation,
+            keypoints=keypoints,
+            memory=memory,
+            progress=progress,
         )
         return records(Source(str(path), size, _blake2b(path) if digest else None))
 
@@ -80,6 +89,7 @@ def read_text(
     *,
     keys: tuple[str, ...],
     segmentation: bool,
+    keypoints: bool = False,
     memory: int | None,
     progress: Steps | None,
 ) -> Callable[[Source], AnnotationFile]:
@@ -88,7 +98,9 @@ def read_text(
     Parameters and errors are those of `read_file`; `path` is for messages.
     """
     name = str(path)
-    new_builder = partial(ColumnsBuilder, name, keys, segmentation=segmentation, memory=memory)
+    new_builder = partial(
+        ColumnsBuilder, name, keys, segmentation=segmentation, keypoints=keypoints, memory=memory
+    )
     try:
         images, categories, builder = _read_fast(text, new_builder, progress)
     except _MalformedError:
@@ -261,5 +273,5 @@ def _read_document(
     return read_path(path, progress, memory)
 
 
-COCO = Format("coco", (".json",), _recognises, read_file, _read_document)
+COCO = Format("coco", (".json",), _recognises, read_file, _read_document, has_keypoints=True)
 """COCO files with annotations of objects."""

@@ -10,6 +10,7 @@ from bboxqa.core.spool import column_limit, concatenate, spilled
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.model.annotations import Annotations
 from bboxqa.model.selection import OF_ANNOTATIONS, join_outlines
+from bboxqa.model.shapes.keypoints import join_keypoints
 from bboxqa.model.times import times_of
 
 
@@ -40,7 +41,7 @@ def merge(
         # Columns of one file are not copied before they are ordered.
         place = indexed[0].place
         ids, bbox, iscrowd = columns[0].id, columns[0].bbox, columns[0].iscrowd
-        segmentation = columns[0].segmentation
+        segmentation, keypoints = columns[0].segmentation, columns[0].keypoints
     else:
         used = [part.place for part in indexed]
         ids, bbox, iscrowd = (
@@ -51,6 +52,8 @@ def merge(
         )
         outlines = [c.segmentation for c in columns if c.segmentation is not None]
         segmentation = join_outlines(outlines, used, memory) if outlines else None
+        joints = [c.keypoints for c in columns if c.keypoints is not None]
+        keypoints = join_keypoints(joints, used, memory) if joints else None
         place = np.arange(len(ids))
     image = np.concatenate([part.image for part in indexed])
     category = np.concatenate([part.category for part in indexed])
@@ -77,6 +80,7 @@ def merge(
         segmentation=segmentation,
         times=times,
         own_id=_own_ids(files, indexed, order),
+        keypoints=None if keypoints is None else keypoints.take(rows),
     )
 
 

@@ -44,12 +44,17 @@ class _OutlinedResult(_Result, gc=False):
     segmentation: list[list[float]] | Rle | None = None
 
 
+class _JointedResult(_Result, gc=False):
+    keypoints: list[float] | None = None
+
+
 def read_predictions(
     predictions: Predictions,
     files: Sequence[AnnotationFile],
     keys: tuple[str, ...],
     *,
     segmentation: bool,
+    keypoints: bool = False,
     digest: bool,
     memory: int | None = None,
 ) -> AnnotationFile:
@@ -62,12 +67,16 @@ def read_predictions(
     with named_errors(path, "a json file of results"):
         content = path.read_bytes()
     kind = _OutlinedResult if segmentation else _Result
+    if keypoints:
+        kind = _JointedResult
     try:
         results = msgspec.json.decode(content, type=list[kind])  # type: ignore[valid-type]
     except msgspec.DecodeError as error:
         raise DatasetError([f"{path}: {error}"], files=[path]) from None
     kept = _kept(predictions, results)
-    builder = ColumnsBuilder(str(path), keys, segmentation=segmentation, memory=memory)
+    builder = ColumnsBuilder(
+        str(path), keys, segmentation=segmentation, keypoints=keypoints, memory=memory
+    )
     builder.add([builder.type(id=row, **_fields(results[row])) for row in kept])
     if builder.problems:
         raise DatasetError(builder.problems, files=[path] * len(builder.problems))

@@ -83,6 +83,7 @@ def read_dataset(
     annotator_key: str | None = None,
     attribution: str | None = None,
     segmentation: bool = True,
+    keypoints: bool = False,
     pattern: str | None = None,
     join_by: JoinBy = "path",
     category_map: Mapping[str, str] | None = None,
@@ -120,13 +121,16 @@ def read_dataset(
     keys = (*named, *(key for key in (session_key, time_key) if key is not None))
 
     def read_one(file: Path) -> AnnotationFile:
-        return format_of(file).read(
+        form = format_of(file)
+        more = {"keypoints": True} if keypoints and form.has_keypoints else {}
+        return form.read(
             file,
             keys=tuple(dict.fromkeys(keys)),
             segmentation=segmentation,
             digest=digest or len(files) > 1,
             memory=None if memory is None else memory // len(files),
             progress=None if progress is None else partial(progress, "reading"),
+            **more,
         )
 
     read = _read_all(files, read_one)
@@ -142,6 +146,7 @@ def read_dataset(
                 read,
                 tuple(dict.fromkeys(keys)),
                 segmentation=segmentation,
+                keypoints=keypoints,
                 digest=digest,
                 memory=memory,
             )

@@ -33,6 +33,7 @@ def read_file(
     *,
     keys: tuple[str, ...],
     segmentation: bool,
+    keypoints: bool = False,
     digest: bool,
     memory: int | None,
     progress: Steps | None,
@@ -41,8 +42,10 @@ def read_file(
 
     Raises DatasetError with all defects that would falsify a result.
     """
-    builder = ColumnsBuilder(str(path), keys, segmentation=segmentation, memory=memory)
-    boxed = Boxed()
+    builder = ColumnsBuilder(
+        str(path), keys, segmentation=segmentation, keypoints=keypoints, memory=memory
+    )
+    boxed = Boxed(keypoints=keypoints)
     own_ids: list[str] = []
 
     def add(records: Sequence[Record], places: Sequence[Where]) -> None:
@@ -61,10 +64,11 @@ def read_file(
 
     wanted = Wanted(
         outlines=segmentation,
+        keypoints=keypoints,
         sessions="session" in keys,
         progress=progress,
         # Columns have no other keys.
-        add_boxes=add_boxes if {*keys} <= {*ANNOTATOR_KEYS} else None,
+        add_boxes=add_boxes if {*keys} <= {*ANNOTATOR_KEYS} and not keypoints else None,
     )
     found = translate(path, add, wanted)
     problems = [f"{path}: {each.message}" for each in found.defects if each.code in STOPPING]

@@ -49,6 +49,8 @@ class Wanted:
     """What is wanted of a translation besides boxes."""
 
     outlines: bool = True
+    keypoints: bool = False
+    """Whether what has key points and no box is compared."""
     sessions: bool = False
     """Whether to keep several annotations of an image by one annotator, by the key `session`."""
     progress: Steps | None = None

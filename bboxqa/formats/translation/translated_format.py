@@ -33,6 +33,7 @@ def translated_format(
         document=partial(_document, translate),
         recognises_folder=recognises_folder,
         translate=translate,
+        has_keypoints=True,
     )
 
 

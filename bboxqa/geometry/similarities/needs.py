@@ -10,9 +10,9 @@ from bboxqa.model.annotations import Dataset
 from bboxqa.model.outlines import SegmentationKind, Segmentations
 from bboxqa.model.run_lengths import MAX_MASK_PIXELS
 
-Needs = Literal["boxes", "polygons", "outlines", "masks"]
+Needs = Literal["boxes", "polygons", "outlines", "masks", "keypoints"]
 """What is compared: boxes; polygons only; outlines, where polygons are rasterised in images that
-have a mask; or masks, where all polygons are rasterised."""
+have a mask; masks, where all polygons are rasterised; or key points."""
 
 # Rasterising takes memory by the length of the outline.
 _MAX_SIDE = 100_000
@@ -34,6 +34,9 @@ def check_shapes(dataset: Dataset, similarity: str, needs: Needs) -> None:
     """
     if needs == "boxes":
         return
+    if needs == "keypoints":
+        _require_keypoints(dataset, similarity)
+        return
     segmentation = _require_outlines(dataset, similarity, polygons_only=needs == "polygons")
     is_mask = segmentation.kind == SegmentationKind.RLE
     if needs == "masks" or (needs == "outlines" and is_mask.any()):
@@ -43,6 +46,16 @@ def check_shapes(dataset: Dataset, similarity: str, needs: Needs) -> None:
         _require_size(dataset, drawn, similarity)
         _check_drawing(dataset, segmentation, drawn)
     _check_mask_sizes(dataset, segmentation)
+
+
+def _require_keypoints(dataset: Dataset, similarity: str) -> None:
+    """Refuse a data set without any key points."""
+    keypoints = dataset.annotations.keypoints
+    if keypoints is None:
+        raise DatasetError(
+            [f"the key points were not read; similarity {similarity!r} needs them"],
+            "Read the file with `bboxqa.read_coco(path, keypoints=True)`.",
+        )
 
 
 def _require_size(dataset: Dataset, needed: BoolArray, similarity: str) -> None:

@@ -3,7 +3,7 @@
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.plugins import plugins
 from bboxqa.core.text import unknown_name
-from bboxqa.geometry.similarities import box, mask, polygon, raster
+from bboxqa.geometry.similarities import box, keypoint, mask, polygon, raster
 from bboxqa.geometry.similarities.base import Similarity
 
 GROUP = "bboxqa.similarities"
@@ -17,6 +17,7 @@ SIMILARITIES: dict[str, Similarity] = {
     "mask": mask.MASK,
     "pixel": raster.PIXEL,
     "raster": raster.RASTER,
+    "keypoints": keypoint.KEYPOINTS,
 }
 
 
@@ -26,7 +27,7 @@ def names() -> tuple[str, ...]:
     Examples
     --------
     >>> names()
-    ('bbox', 'giou', 'centroid', 'polygon', 'mask', 'pixel', 'raster')
+    ('bbox', 'giou', 'centroid', 'polygon', 'mask', 'pixel', 'raster', 'keypoints')
     """
     return tuple(dict.fromkeys((*SIMILARITIES, *plugins(GROUP))))
 
@@ -70,4 +71,17 @@ def needs_outlines(name: str) -> bool:
     >>> needs_outlines("bbox"), needs_outlines("polygon")
     (False, True)
     """
-    return similarity(name).needs != "boxes"
+    return similarity(name).needs not in ("boxes", "keypoints")
+
+
+def needs_keypoints(name: str) -> bool:
+    """Return whether a similarity compares key points.
+
+    Raises ConfigError if there is no such similarity.
+
+    Examples
+    --------
+    >>> needs_keypoints("bbox"), needs_keypoints("keypoints")
+    (False, True)
+    """
+    return similarity(name).needs == "keypoints"

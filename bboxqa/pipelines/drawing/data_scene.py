@@ -58,11 +58,12 @@ def _units(data: Dataset, place: int, rows: IndexArray, settings: AgreeSettings)
         raise ConfigError(f"iou_threshold has {len(settings.iou_threshold)} numbers; expected one")
     compared = np.flatnonzero(~data.annotations.iscrowd[rows])
     taken = select_annotations(data.annotations, rows[compared])
-    outlines = taken.segmentation
+    outlines, joints = taken.segmentation, taken.keypoints
     annotations = replace(
         taken,
         image=np.zeros(len(taken), np.int32),
         segmentation=None if outlines is None else outlines.packed(),
+        keypoints=None if joints is None else joints.packed(),
     )
     image = replace(
         data,

@@ -14,6 +14,8 @@ from bboxqa.formats.dataset.category_names import variant_remark
 from bboxqa.formats.dataset.image_names import join_advice
 from bboxqa.model.annotations import Annotations, Dataset, Repeats, Source
 from bboxqa.model.selection import join_outlines, select_annotations
+from bboxqa.model.shapes.joints_of import joints_of
+from bboxqa.model.shapes.keypoints import join_keypoints
 
 _NAMED = 3
 
@@ -183,6 +185,7 @@ def _joined(team: Dataset, reference: Dataset, name: str, memory: int | None) ->
         annotator_names=(*team.annotator_names, name),
         annotations=_together([drawn, expected], memory),
         assigned=np.column_stack([team.assigned[images], np.ones(len(images), np.bool_)]),
+        joint_names=joints_of(categories, [team, reference]),
     )
 
 
@@ -209,6 +212,10 @@ def _together(parts: list[Annotations], memory: int | None) -> Annotations:
     joined = None
     if len(outlines) == len(parts):
         joined = join_outlines(outlines, [np.arange(len(part)) for part in parts], memory)
+    joints = [part.keypoints for part in parts if part.keypoints is not None]
+    if len(joints) == len(parts):
+        every = [np.arange(len(part)) for part in parts]
+        columns["keypoints"] = join_keypoints(joints, every, memory)
     order = np.lexsort((columns["annotator"], columns["image"]))
     order = order[~columns["iscrowd"][order]]
     return select_annotations(Annotations(**columns, segmentation=joined), order)

@@ -16,12 +16,14 @@ from bboxqa.core.arrays import (
 from bboxqa.core.types import Progress
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs, similarity_of_pairs
 from bboxqa.geometry.kernels.boxes import corners, overlap
-from bboxqa.geometry.similarities.registry import needs_outlines
+from bboxqa.geometry.similarities.registry import needs_keypoints, needs_outlines
 from bboxqa.matching.match import match
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.outlines import Segmentations
 from bboxqa.model.selection import join_outlines, select_annotations
 from bboxqa.model.settings import AgreeSettings
+from bboxqa.model.shapes.joints_of import joints_of
+from bboxqa.model.shapes.keypoints import join_keypoints
 from bboxqa.pipelines.versions.aligned import Aligned
 
 # The least share of annotations with one id that have to overlap, for ids to be trusted.
@@ -82,7 +84,7 @@ def match_versions(
     by_id = bool(len(left) and overlapping.mean() >= _STABLE)
     kept = np.flatnonzero(overlapping) if by_id else np.zeros(0, np.int64)
     left, right = left[kept], right[kept]
-    outlines = needs_outlines(settings.similarity)
+    outlines = needs_outlines(settings.similarity) or needs_keypoints(settings.similarity)
     if not outlines:
         # Equal boxes need not be compared with all that overlap.
         left, right = _joined((left, right), _equal(annotations, _open(annotations, left, right)))
@@ -144,6 +146,10 @@ def _side_by_side(
     if old.segmentation is not None and new.segmentation is not None:
         parts = [old.segmentation, new.segmentation]
         outlines = join_outlines(parts, [np.arange(len(old)), np.arange(len(new))], memory)
+    joints = None
+    if old.keypoints is not None and new.keypoints is not None:
+        every = [np.arange(len(old)), np.arange(len(new))]
+        joints = join_keypoints([old.keypoints, new.keypoints], every, memory)
     joined = Annotations(
         id=np.concatenate([old.id, new.id]),
         image=image.astype(np.int32),
@@ -152,6 +158,7 @@ def _side_by_side(
         bbox=np.concatenate([old.bbox, new.bbox]),
         iscrowd=np.concatenate([old.iscrowd, new.iscrowd]),
         segmentation=outlines,
+        keypoints=joints,
     )
     both = Dataset(
         image_names=tuple(names[index] for index in place.tolist()),
@@ -160,6 +167,7 @@ def _side_by_side(
         annotator_names=("before", "after"),
         annotations=select_annotations(joined, order),
         assigned=np.ones((len(groups), 2), np.bool_),
+        joint_names=joints_of(categories.names, [before, after]),
     )
     return both, order
 

@@ -1,0 +1,77 @@
+"""From decoded lists of key points to flat arrays, window by window."""
+
+from collections.abc import Sequence
+from itertools import chain
+
+import numpy as np
+
+from bboxqa.core.arrays import FloatArray, IndexArray
+from bboxqa.core.spool import SpooledColumn, column_limit, vertex_limit
+from bboxqa.formats.annotations.records import Annotation
+from bboxqa.model.shapes.keypoints import Keypoints
+
+
+class JointsBuilder:
+    """Collects key points, and adds the problems of those that cannot be used to `problems`.
+
+    `name` is the file as problems name it.
+    """
+
+    def __init__(self, name: str, problems: list[str], memory: int | None = None) -> None:
+        self._name = name
+        self._problems = problems
+        limit = column_limit(memory)
+        self._xy = SpooledColumn(np.float64, 2, vertex_limit(memory))
+        self._visibility = SpooledColumn(np.uint8, limit=vertex_limit(memory))
+        self._n_joints = SpooledColumn(np.int64, limit=limit)
+        self._area = SpooledColumn(np.float64, limit=limit)
+
+    def add(self, records: Sequence[Annotation]) -> None:
+        """Add the key points of one window."""
+        lists = [record.keypoints or () for record in records]  # type: ignore[attr-defined]
+        areas = [record.area for record in records]  # type: ignore[attr-defined]
+        lengths = np.fromiter(map(len, lists), np.int64, len(lists))
+        flat = np.fromiter(chain.from_iterable(lists), np.float64, int(lengths.sum()))
+        if (lengths % 3).any() or not np.isfinite(flat).all():
+            flat, lengths = self._refused(records, lengths, flat)
+        triples = flat.reshape(-1, 3)
+        self._xy.add(triples[:, :2])
+        # Models give scores in place of visibility.
+        self._visibility.add(np.clip(np.ceil(triples[:, 2]), 0, 2))
+        self._n_joints.add(lengths // 3)
+        self._area.add(np.array([np.nan if area is None else area for area in areas], np.float64))
+
+    def _refused(
+        self, records: Sequence[Annotation], lengths: IndexArray, flat: FloatArray
+    ) -> tuple[FloatArray, IndexArray]:
+        """Add a problem for each list that is none of x, y and visibility; return none of them."""
+        stop = np.cumsum(lengths)
+        for place, (end, length) in enumerate(zip(stop.tolist(), lengths.tolist(), strict=True)):
+            where = f"{self._name}: annotation {records[place].id!r}: keypoints"
+            if length % 3:
+                self._problems.append(
+                    f"{where} have {length} numbers; expected x, y and visibility of each"
+                )
+            elif not np.isfinite(flat[end - length : end]).all():
+                self._problems.append(f"{where} are not finite; expected pixels")
+        return flat[:0], lengths * 0
+
+    def absorb(self, keypoints: Keypoints) -> None:
+        """Append the key points that another builder has collected."""
+        self._xy.add(keypoints.xy)
+        self._visibility.add(keypoints.visibility)
+        self._n_joints.add(keypoints.stop - keypoints.start)
+        self._area.add(keypoints.area)
+
+    def done(self) -> Keypoints:
+        """Return the collected columns."""
+        n_joints = self._n_joints.done()
+        stop = np.cumsum(n_joints)
+        return Keypoints(
+            # Annotations of one image need not be neighbours in the file.
+            xy=self._xy.done(scattered=True),
+            visibility=self._visibility.done(scattered=True),
+            start=stop - n_joints,
+            stop=stop,
+            area=self._area.done(),
+        )

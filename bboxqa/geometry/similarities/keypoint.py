@@ -1,0 +1,90 @@
+"""Similarity of key points: COCO's object key point similarity (OKS)."""
+
+from collections import Counter
+from functools import partial
+from math import inf, log, sqrt
+
+import numpy as np
+
+from bboxqa.core.arrays import FloatArray, IntArray
+from bboxqa.core.errors import DatasetError
+from bboxqa.geometry.kernels.oks import key_point_similarity
+from bboxqa.geometry.similarities.base import Comparison, Options, Similarity
+from bboxqa.geometry.similarities.sigmas import sigmas_of
+from bboxqa.model.annotations import Dataset
+from bboxqa.model.shapes.keypoints import Keypoints
+
+# Touching bounds count as apart, and equal points have to be compared.
+_MARGIN = 1e-3
+
+
+def scales_of(keypoints: Keypoints, bbox: FloatArray) -> tuple[FloatArray, Counter[str]]:
+    """Return the squared scale of each annotation, (N,), and how many take which.
+
+    It is the area that the file gives, else that of the box, else that of the extent of the
+    labelled points.
+    """
+    given, of_box = keypoints.area, bbox[:, 2] * bbox[:, 3]
+    extent = keypoints.extent()
+    of_points = np.nan_to_num(extent[:, 2] * extent[:, 3])
+    has_area = given > 0
+    # The box of what was drawn without one is the extent.
+    is_extent = (np.abs(bbox - extent) <= 1e-6).all(1)
+    has_box = ~has_area & (of_box > 0) & ~is_extent
+    _, n_labelled = keypoints.labelled()
+    counts = Counter(
+        box_scale=int((has_box & (n_labelled > 0)).sum()),
+        point_scale=int((~has_area & ~has_box & (of_points > 0)).sum()),
+        no_scale=int((~has_area & ~has_box & (of_points <= 0) & (n_labelled > 0)).sum()),
+        no_points=int((n_labelled == 0).sum()),
+    )
+    return np.where(has_area, given, np.where(has_box, of_box, of_points)), counts
+
+
+def variances_of(keypoints: Keypoints, category: IntArray, dataset: Dataset) -> FloatArray:
+    """Return k² = (2 sigma)² of each joint of packed key points, (V,)."""
+    table = sigmas_of(dataset)
+    width = max((len(each) for each in table), default=0)
+    # Annotations with more joints than their category has names are similar to none.
+    sigmas = np.ones((len(table), width + 1))
+    for row, each in enumerate(table):
+        sigmas[row, : len(each)] = each
+    number = np.repeat(np.arange(len(keypoints)), keypoints.stop - keypoints.start)
+    joint = np.minimum(np.arange(len(number)) - keypoints.start[number], width)
+    k: FloatArray = 2 * sigmas[category[number], joint]
+    return k * k
+
+
+def _keypoints(dataset: Dataset, options: Options) -> Comparison:
+    annotations = dataset.annotations
+    if annotations.keypoints is None:
+        raise DatasetError(["the key points were not read"])
+    keypoints = annotations.keypoints.packed()
+    area, counts = scales_of(keypoints, annotations.bbox)
+    variance = variances_of(keypoints, annotations.category, dataset)
+    return Comparison(
+        compare=partial(key_point_similarity, keypoints, area, variance),
+        bounds=_bounds(keypoints, area, variance, options.iou_threshold),
+        counts=counts,
+    )
+
+
+def _bounds(
+    keypoints: Keypoints, area: FloatArray, variance: FloatArray, threshold: float
+) -> FloatArray | None:
+    """Return bounds that overlap wherever two annotations reach the threshold.
+
+    At least one of their joints then has so high a share, and lies within the reach of the larger
+    scale.
+    """
+    if threshold <= 0:
+        return None
+    extent = keypoints.extent()
+    reach = np.sqrt(area * variance.max(initial=0)) * sqrt(2 * log(1 / min(threshold, 1)))
+    reach = (reach * (1 + _MARGIN) + _MARGIN)[:, None]
+    low, high = extent[:, :2] - reach, extent[:, :2] + extent[:, 2:] + reach
+    bounds: FloatArray = np.nan_to_num(np.concatenate([low, high], axis=1), nan=-inf)
+    return bounds
+
+
+KEYPOINTS = Similarity(_keypoints, needs="keypoints")

@@ -1,0 +1,74 @@
+"""How far annotators scatter about each joint: COCO's sigmas, or those that settings name."""
+
+from collections.abc import Sequence
+
+from bboxqa.core.errors import ConfigError
+from bboxqa.model.annotations import Dataset
+
+COCO_JOINTS = (
+    "nose", "left_eye", "right_eye", "left_ear", "right_ear", "left_shoulder", "right_shoulder",
+    "left_elbow", "right_elbow", "left_wrist", "right_wrist", "left_hip", "right_hip", "left_knee",
+    "right_knee", "left_ankle", "right_ankle",
+)  # fmt: skip
+COCO_SIGMAS = (
+    0.026, 0.025, 0.025, 0.035, 0.035, 0.079, 0.079, 0.072, 0.072, 0.062, 0.062, 0.107, 0.107,
+    0.087, 0.087, 0.089, 0.089,
+)  # fmt: skip
+"""The sigmas that COCO measured for the 17 joints of people."""
+
+
+def sigmas_of(dataset: Dataset) -> tuple[tuple[float, ...], ...]:
+    """Return the sigma of each joint of each category.
+
+    They are those of the data set, else COCO's. Raises ConfigError if a category with key points
+    has neither.
+    """
+    if dataset.joint_sigmas:
+        return dataset.joint_sigmas
+    return given_sigmas(dataset, ())
+
+
+def given_sigmas(dataset: Dataset, sigmas: Sequence[float]) -> tuple[tuple[float, ...], ...]:
+    """Return the sigma of each joint of each category, where settings name some, or none.
+
+    One is that of all joints; several are those of the categories with as many joints. Raises
+    ConfigError if a category with key points has none.
+    """
+    return tuple(
+        _of_category(name, joints, sigmas)
+        for name, joints in zip(dataset.category_names, dataset.joint_names, strict=True)
+    )
+
+
+def is_coco(joints: Sequence[str]) -> bool:
+    """Return whether joints are COCO's 17, in its order, or as many without names.
+
+    Examples
+    --------
+    >>> is_coco(COCO_JOINTS), is_coco([str(place) for place in range(1, 18)]), is_coco(["nose"])
+    (True, True, False)
+    """
+    numbers = [str(place) for place in range(1, len(joints) + 1)]
+    plain = [joint.strip().lower().replace(" ", "_").replace("-", "_") for joint in joints]
+    return len(joints) == len(COCO_JOINTS) and plain in (numbers, [*COCO_JOINTS])
+
+
+def _of_category(name: str, joints: tuple[str, ...], sigmas: Sequence[float]) -> tuple[float, ...]:
+    if len(sigmas) == 1:
+        return tuple(sigmas) * len(joints)
+    if not joints or len(sigmas) == len(joints):
+        return tuple(sigmas) if joints else ()
+    if is_coco(joints):
+        return COCO_SIGMAS
+    found = f"{len(joints)} key point{'s' * (len(joints) > 1)}"
+    if sigmas:
+        raise ConfigError(
+            f"--sigmas has {len(sigmas)} numbers, but category {name!r} has {found}; expected one "
+            "number for all, as many as there are key points, or: --sigmas estimated"
+        )
+    why = "not COCO's 17" if len(joints) != 17 else "whose names or order are not COCO's"
+    raise ConfigError(
+        f"category {name!r} has {found}, {why}: similarity 'keypoints' needs to know how far each "
+        "scatters. Give one number for all (--sigmas 0.05), one for each in their order (--sigmas "
+        "0.03,0.05,...), or have them estimated from the annotators (--sigmas estimated)"
+    )

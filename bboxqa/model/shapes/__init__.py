@@ -1,0 +1,1 @@
+"""Shapes other than boxes and outlines, as columns."""

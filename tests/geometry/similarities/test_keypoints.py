@@ -1,0 +1,175 @@
+"""Similarity of key points against pycocotools and a brute-force computation."""
+
+import json
+from dataclasses import replace
+from math import exp
+
+import numpy as np
+import pytest
+
+import bboxqa
+from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.geometry.candidates import candidate_pairs, similarity_of_pairs
+from bboxqa.geometry.similarities.keypoint import scales_of
+from bboxqa.geometry.similarities.sigmas import COCO_SIGMAS
+
+_IMAGE = {"id": 1, "file_name": "a.jpg", "width": 640, "height": 480}
+
+
+def _read(tmp_path, annotations, categories=({"id": 1, "name": "person"},), images=(_IMAGE,)):
+    records = [
+        {"id": number, "image_id": 1, "category_id": 1, "iscrowd": 0} | each
+        for number, each in enumerate(annotations, 1)
+    ]
+    document = {"images": [*images], "categories": [*categories], "annotations": records}
+    path = tmp_path / "people.json"
+    path.write_text(json.dumps(document))
+    return bboxqa.read_coco(path, keypoints=True)
+
+
+def _people(rng, n, n_joints=17, *, missing=0.0):
+    """Return annotations of two annotators, who drew the same people some pixels apart."""
+    found = []
+    for _ in range(n):
+        centre = rng.uniform(100, 300, 2)
+        joints = centre + rng.uniform(-60, 60, (n_joints, 2))
+        for who in ("ann", "bob"):
+            points = joints + rng.normal(0, 8, joints.shape)
+            seen = np.where(rng.random(n_joints) < missing, 0, rng.integers(1, 3, n_joints))
+            flat = np.column_stack([np.where(seen[:, None] > 0, points, 0), seen]).ravel()
+            area = rng.uniform(3000, 9000)
+            found.append(
+                {"annotator": who, "bbox": [*(centre - 60).tolist(), 120, 120], "area": area}
+                | {"keypoints": flat.tolist()}
+            )
+    return found
+
+
+def _oracle(first, second, sigmas):
+    """Return the similarity of two records, joint by joint."""
+    scale = (first["area"] + second["area"]) / 2 + np.spacing(1)
+    shares = []
+    for joint, sigma in enumerate(sigmas):
+        x, y, seen = first["keypoints"][3 * joint : 3 * joint + 3]
+        u, v, also = second["keypoints"][3 * joint : 3 * joint + 3]
+        if seen and also:
+            squared = (x - u) ** 2 + (y - v) ** 2
+            shares.append(exp(-squared / (2 * scale * (2 * sigma) ** 2)))
+        elif seen or also:
+            shares.append(0.0)
+    return sum(shares) / len(shares) if shares else 0.0
+
+
+def _all_pairs(data):
+    n = len(data.annotations)
+    left, right = (each.ravel() for each in np.indices((n, n)))
+    return left, right, similarity_of_pairs(data, "keypoints", left, right)
+
+
+def test_equals_pycocotools_where_both_label_all_joints_and_areas_are_equal(tmp_path):
+    from pycocotools.coco import COCO
+    from pycocotools.cocoeval import COCOeval
+
+    records = _people(np.random.default_rng(1), 10)
+    for record in records:
+        record["area"] = 5000.5
+    data = _read(tmp_path, records)
+    left, right, ours = _all_pairs(data)
+    truth = [
+        {"id": place, "image_id": 1, "category_id": 1, "iscrowd": 0, "num_keypoints": 17}
+        | {"area": 5000.5, "bbox": each["bbox"], "keypoints": each["keypoints"]}
+        for place, each in enumerate(records, 1)
+    ]
+    coco = COCO()
+    coco.dataset = {"images": [_IMAGE], "categories": [{"id": 1}], "annotations": truth}
+    coco.createIndex()
+    found = COCO()
+    found.dataset = {**coco.dataset, "annotations": [{**each, "score": 1.0} for each in truth]}
+    found.createIndex()
+    evaluation = COCOeval(coco, found, "keypoints")
+    evaluation._prepare()
+    # Rows are detections, sorted by score, of which all are equal.
+    expected = evaluation.computeOks(1, 1)
+    place = data.annotations.id - 1
+    assert np.abs(ours - expected[place[right], place[left]]).max() < 1e-12
+
+
+@pytest.mark.parametrize(("n_joints", "missing"), [(17, 0.4), (1, 0.2), (5, 0.0)])
+def test_equals_brute_force(tmp_path, n_joints, missing):
+    rng = np.random.default_rng(n_joints)
+    records = _people(rng, 8, n_joints, missing=missing)
+    data = _read(tmp_path, records)
+    sigmas = COCO_SIGMAS if n_joints == 17 else (0.05,) * n_joints
+    data = replace(data, joint_sigmas=(tuple(sigmas),))
+    left, right, ours = _all_pairs(data)
+    ids = data.annotations.id
+    expected = [
+        _oracle(records[a - 1], records[b - 1], sigmas)
+        for a, b in zip(ids[left].tolist(), ids[right].tolist(), strict=True)
+    ]
+    assert ours == pytest.approx(expected, abs=1e-12)
+    square = ours.reshape(len(records), -1)
+    assert (square == square.T).all()
+    # The search for neighbours leaves out no pair that reaches a threshold.
+    for threshold in (0.05, 0.5, 0.99):
+        pairs, _ = candidate_pairs(data, "keypoints", threshold)
+        other = data.annotations.annotator[left] < data.annotations.annotator[right]
+        assert len(pairs) == (other & (ours >= threshold)).sum()
+
+
+def test_does_not_depend_on_the_turn_shift_and_scale_of_the_image(tmp_path):
+    records = _people(np.random.default_rng(5), 5, missing=0.2)
+    expected = np.sort(_all_pairs(_read(tmp_path, records))[2])
+    for record in records:
+        points = np.array(record["keypoints"]).reshape(-1, 3)
+        # A quarter turn, twice as large.
+        points[:, :2] = 700 + 2 * np.column_stack([-points[:, 1], points[:, 0]])
+        record["keypoints"] = points.ravel().tolist()
+        record["area"] *= 4
+        record["bbox"] = [0, 0, 1, 1]
+    assert np.sort(_all_pairs(_read(tmp_path, records))[2]) == pytest.approx(expected, abs=1e-12)
+
+
+def test_scales_are_area_then_box_then_extent_of_points(tmp_path):
+    points = [10, 10, 2, 30, 50, 1, 0, 0, 0]
+    both = [
+        {"annotator": "ann", "bbox": [0, 0, 50, 50], "area": 100, "keypoints": points},
+        {"annotator": "bob", "bbox": [0, 0, 60, 50], "keypoints": points},
+        {"annotator": "cid", "keypoints": points},
+        {"annotator": "dan", "keypoints": [10, 10, 2, 0, 0, 0, 0, 0, 0]},
+        {"annotator": "eve", "bbox": [0, 0, 60, 50], "keypoints": [0] * 9},
+    ]
+    data = _read(tmp_path, both)
+    area, counts = scales_of(data.annotations.keypoints.packed(), data.annotations.bbox)
+    assert area[:3].tolist() == [100, 3000, 20 * 40]
+    assert counts == {"box_scale": 1, "point_scale": 1, "no_scale": 1, "no_points": 1}
+    assert data.annotations.bbox[2].tolist() == [10, 10, 20, 40]
+    assert data.joint_names == (("1", "2", "3"),)
+
+
+def test_categories_without_known_sigmas_are_refused_with_ways_out(tmp_path):
+    data = _read(tmp_path, _people(np.random.default_rng(1), 2, 5))
+    with pytest.raises(ConfigError, match=r"'person' has 5 key points.*--sigmas estimated"):
+        bboxqa.agree(data, similarity="keypoints")
+
+
+def test_key_points_that_were_not_read_are_refused(tmp_path):
+    _read(tmp_path, _people(np.random.default_rng(1), 2))
+    data = bboxqa.read_coco(tmp_path / "people.json")
+    with pytest.raises(DatasetError, match="key points were not read") as caught:
+        bboxqa.agree(data, similarity="keypoints")
+    assert "keypoints=True" in caught.value.advice
+
+
+def test_files_with_joints_in_another_order_are_refused(tmp_path):
+    points = {"keypoints": [1, 1, 2, 9, 9, 2], "bbox": [1, 1, 8, 8]}
+    for name, joints in (("ann", ["head", "tail"]), ("bob", ["tail", "head"])):
+        document = {
+            "images": [_IMAGE],
+            "categories": [{"id": 1, "name": "dog", "keypoints": joints}],
+            "annotations": [{"id": 1, "image_id": 1, "category_id": 1, **points}],
+        }
+        (tmp_path / f"{name}.json").write_text(json.dumps(document))
+    files = [tmp_path / "ann.json", tmp_path / "bob.json"]
+    with pytest.raises(DatasetError, match=r"tail, head in .* but head, tail in"):
+        bboxqa.read_coco(files, keypoints=True)
