@@ -448,3 +448,28 @@ def test_files_of_one_name_in_several_formats_are_several_annotators(tmp_path):
     paths = [tmp_path / "a.csv", tmp_path / "a.json"]
     assert _names_of(paths) == ["a.csv", "a.json"]
     assert _names_of([tmp_path / "a.json", tmp_path / "b.json"]) == ["a", "b"]
+
+
+XML = """<annotations><version>1.1</version><meta><job><id>1</id><assignee><username>ann</username>
+</assignee></job></meta><image id="0" name="a.jpg" width="9" height="9">
+<box label="cat" xtl="1" ytl="1" xbr="3" ybr="3"></box></image></annotations>"""
+
+
+def test_a_format_names_its_own_ways(tmp_path):
+    (tmp_path / "1.xml").write_text(XML)
+    with pytest.raises(DatasetError) as caught:
+        read_dataset(tmp_path / "1.xml")
+    assert str(caught.value).splitlines()[1:-1] == [
+        "Agreement needs at least two annotators. They are found in one of these ways:",
+        "  1. the assignee of the task or job, else its owner: one export for each job",
+        "  2. one file per annotator: bboxqa agree ann.xml bob.xml",
+    ]
+    (tmp_path / "ann").mkdir()
+    (tmp_path / "ann/a.json").write_text(
+        '{"version": "5.2", "shapes": [{"label": "cat", "points": [[1, 1], [3, 3]],'
+        ' "shape_type": "rectangle"}], "imagePath": "a.jpg"}'
+    )
+    with pytest.raises(
+        DatasetError, match=r"Give one folder per annotator: bboxqa agree ann/ bob/"
+    ):
+        read_dataset(tmp_path / "ann")

@@ -90,6 +90,15 @@ def test_a_file_that_shares_few_images_is_named(tmp_path):
     )
 
 
+def test_what_joins_a_third_person_is_told(tmp_path):
+    names = [f"{number}.jpg" for number in range(9)]
+    three = files(tmp_path, ann=names, bob=names, cid=[str(number) for number in range(9)])
+    (headline,) = read_coco(three).headlines
+    assert headline.startswith(
+        "only 9 images of 18 joined: --join stem would join 9 more images, such as '0.jpg' = '0'"
+    )
+
+
 def test_a_part_that_is_annotated_twice_is_no_headline(tmp_path):
     names = [f"{number}.jpg" for number in range(40)]
     assert read_coco(files(tmp_path, ann=names, bob=names[:3])).headlines == ()

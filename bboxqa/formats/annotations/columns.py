@@ -238,3 +238,5 @@ class AnnotationFile:
     """Whether its format names categories, and their ids were given here."""
     own_ids: TextArray | None = None
     """(N,) str. The ids that the tool shows; None where these are the ids of the columns."""
+    told_base: int | None = None
+    """The number of the first pixel, if the values of the file tell it."""

@@ -17,6 +17,7 @@ from bboxqa.formats.annotations.records import (
     annotator_name,
     image_field,
 )
+from bboxqa.formats.dataset.ways_to_name import ways_to_name
 from bboxqa.formats.registry import is_of_one_image
 
 WAYS = ("annotator-key", "image-records", "files")
@@ -24,18 +25,6 @@ WAYS = ("annotator-key", "image-records", "files")
 
 UNNAMED = "(not named)"
 """The annotator of a file that names nobody, where one annotator is enough."""
-
-EXPLANATION = """\
-Agreement needs at least two annotators. They are found in one of these ways:
-  1. a key on each annotation, such as {"id": 7, "image_id": 1, "annotator": "ann", ...};
-     name it with --annotator-key if it is none of:
-     KEYS
-  2. one image record per annotator, with the same file_name:
-     {"id": 1, "file_name": "a.jpg", "annotator": "ann"},
-     {"id": 2, "file_name": "a.jpg", "annotator": "bob"}
-  3. one file per annotator: bboxqa agree ann.json bob.json
-     or with names of your choice: bboxqa agree --annotator ann=1.json --annotator bob=2.json\
-""".replace("KEYS", ", ".join(ANNOTATOR_KEYS))
 
 _FOLDERS = """\
 Put the files of each person in one folder, and name the folders:
@@ -118,7 +107,7 @@ def attribute(
             return attribution
     if min_annotators == 1 and (found or way is None):
         return found[0] if found else _unnamed(files)
-    raise NothingToCompareError([_too_few(files, found, annotator_key)], EXPLANATION)
+    raise NothingToCompareError([_too_few(files, found, annotator_key)], ways_to_name(files))
 
 
 def _listed(files: Sequence[AnnotationFile]) -> str:

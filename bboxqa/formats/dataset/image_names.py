@@ -91,12 +91,12 @@ def join_advice(names: Sequence[set[str]]) -> str:
     >>> join_advice([{"a.jpg", "b.jpg"}, {"train/a.jpg"}])
     "--join name would join 1 more image, such as 'a.jpg' = 'train/a.jpg'"
     """
-    n_joined = _n_shared(names)
+    n_joined = _n_joined(names)
     unclear = ""
     ways: tuple[JoinBy, ...] = ("name", "stem")
     for by in ways:
         found = [{join_name(name, by): name for name in sorted(each)} for each in names]
-        n_more = _n_shared([set(each) for each in found]) - n_joined
+        n_more = _n_joined([set(each) for each in found]) - n_joined
         if n_more <= 0:
             continue
         ambiguous = _ambiguous_names(names, found, by)
@@ -124,14 +124,9 @@ def _ambiguous_names(
     return [pair for pair, _ in zip(pairs, range(_SHOWN), strict=False)]
 
 
-def _n_shared(names: Sequence[set[str]]) -> int:
-    """Return how many names are in two files or more."""
-    seen: set[str] = set()
-    shared: set[str] = set()
-    for each in names:
-        shared |= each & seen
-        seen |= each
-    return len(shared)
+def _n_joined(names: Sequence[set[str]]) -> int:
+    """Return how many names are in an earlier file, too; one of three files counts twice."""
+    return sum(map(len, names)) - len(set().union(*names))
 
 
 def _examples(found: Sequence[dict[str, str]]) -> list[str]:

@@ -27,21 +27,37 @@ def headlines_of(
     data: Dataset, files: Sequence[AnnotationFile], attribution: Attribution
 ) -> tuple[str, ...]:
     """Return what may make the numbers useless: few common images, copies, variants of names."""
-    result = []
-    apart = _apart(data.assigned) if attribution.of_files else np.zeros(0, np.int64)
-    if len(apart):
+    result = [*_different_bases(files)]
+    apart = _apart(data.assigned) if len(files) > 1 else np.zeros(0, np.int64)
+    advice = join_advice(names_of_images(files)) if len(apart) else ""
+    # Where annotators are named, few common images may be the plan.
+    if len(apart) and (attribution.of_files or advice):
         n_joined = count(int((data.assigned.sum(1) >= 2).sum()), "image")
         names = [one_line(data.annotator_names[place]) for place in apart[:_NAMED]]
         who = " and ".join(names) if len(apart) <= _NAMED else f"{', '.join(names)} and others"
-        advice = join_advice(names_of_images(files)) or (
-            f"few images of {who} are in other files. Images are joined by file_name"
-        )
-        result.append(f"only {n_joined} of {len(data.assigned):,} joined: {advice}")
+        apart_names = f"few images of {who} are in other files. Images are joined by file_name"
+        result.append(f"only {n_joined} of {len(data.assigned):,} joined: {advice or apart_names}")
     if attribution.of_files:
         copies = list(_copies(data))
         more = f" ({len(copies) - _NAMED:,} more such pairs)" if len(copies) > _NAMED else ""
         result += [*copies[: _NAMED - 1], *(each + more for each in copies[_NAMED - 1 : _NAMED])]
     return tuple(filter(None, [*result, variant_remark(_users(data))]))
+
+
+def _different_bases(files: Sequence[AnnotationFile]) -> Iterator[str]:
+    """Yield which files count pixels from 0 on, and which from 1 on, if some do either."""
+    names = {
+        base: [one_line(file.source.name) for file in files if file.told_base == base]
+        for base in (0, 1)
+    }
+    if names[0] and names[1]:
+        shown = {base: ", ".join(each[:_NAMED]) for base, each in names.items()}
+        more = {base: " and others" if len(each) > _NAMED else "" for base, each in names.items()}
+        yield (
+            f"corners are taken as edges from 0 on in {shown[0]}{more[0]}, and as pixels from 1 on "
+            f"in {shown[1]}{more[1]}: if the same program wrote all of them, boxes are a pixel "
+            "apart; --voc-base 0 or --voc-base 1 says which it is"
+        )
 
 
 def with_machine_remark(
@@ -83,19 +99,31 @@ def _copies(data: Dataset) -> Iterator[str]:
         both = data.assigned[:, pair[0]] & data.assigned[:, pair[1]]
         of_first, of_second = number[both][:, pair].T
         n_equal = int(of_first.sum())
-        if n_equal < _MANY or (of_first != of_second).any():
+        if not n_equal or (of_first != of_second).any():
+            continue
+        names = [data.annotator_names[who] for who in pair]
+        is_twice = _differ_by_suffix(*names)
+        if n_equal < _MANY and not is_twice:
             continue
         first, second = (np.flatnonzero((each.annotator == who) & both[each.image]) for who in pair)
         # Annotations of an image and annotator are ordered by box and category.
         if (each.category[first] == each.category[second]).all() and (
             each.bbox[first] == each.bbox[second]
         ).all():
-            names = " and ".join(one_line(data.annotator_names[who]) for who in pair)
+            question = "copies or splits of one data set, not two annotators?"
+            if is_twice:
+                question = "one person's in two formats? Then name one of the files"
+            who = " and ".join(map(one_line, names))
             yield (
-                f"{names} have the same {n_equal:,} annotations on the "
-                f"{count(int(both.sum()), 'image')} that both have: copies or splits of one data "
-                "set, not two annotators?"
+                f"{who} have the same {count(n_equal, 'annotation')} on the "
+                f"{count(int(both.sum()), 'image')} that both have: {question}"
             )
+
+
+def _differ_by_suffix(first: str, second: str) -> bool:
+    """Return whether two names are those of one file in two formats."""
+    parts = first.rpartition("."), second.rpartition(".")
+    return parts[0][0] == parts[1][0] != "" and all(end.isalpha() for _, _, end in parts)
 
 
 def _users(data: Dataset) -> dict[str, set[int]]:

@@ -85,6 +85,7 @@ def read_file(
         found.named_by,
         numbers_categories=True,
         own_ids=np.array(own_ids, np.str_) if all(own_ids) else None,
+        told_base=found.told_base,
     )
 
 

@@ -74,6 +74,8 @@ class Translated:
     """What was left out, and what is to be known of the rest."""
     named_by: str = ""
     """How the format names annotators, in words that continue "annotators by "."""
+    told_base: int | None = None
+    """The number of the first pixel, if the values of the source tell it."""
 
 
 class Add(Protocol):

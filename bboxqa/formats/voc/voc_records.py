@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from bboxqa.core.errors import DatasetError
@@ -66,7 +67,8 @@ def translate_voc(path: Path, add: Add, wanted: Wanted) -> Translated:
         if wanted.progress is not None and number % 100 == 0:
             wanted.progress(number, len(files))
     notes = [base_note(base, reason, given=chosen is not None)] if tally.n else []
-    return records.done(notes, [named[place] for place in named if place not in files])
+    found = records.done(notes, [named[place] for place in named if place not in files])
+    return replace(found, told_base=base if tally.n and chosen is None else None)
 
 
 class _VocRecords:

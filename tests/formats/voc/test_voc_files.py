@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from support.tool_files import translation_of
 
-from bboxqa import agree, read_coco, validate
+from bboxqa import agree, read_coco, reading, validate
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.registry import format_of, sources_below
 from bboxqa.formats.voc.voc import translate
@@ -250,3 +250,15 @@ def test_a_file_of_another_format_is_told(tmp_path):
     assert [image["file_name"] for image in found.images] == ["a.jpg"]
     assert [(each.code, each.where.member) for each in found.defects] == [("T012", "b.xml")]
     assert "1 file left out: not XML of Pascal VOC (such as b.xml, a web page)" in found.notes
+
+
+def test_people_with_another_first_pixel_are_told(tmp_path):
+    written(tmp_path, ann__a=xml(thing(0, 5, 30, 40)), bob__a=xml(thing(2, 5, 30, 40)))
+    (headline,) = read_coco(tmp_path).headlines
+    assert headline == (
+        f"corners are taken as edges from 0 on in {tmp_path}/ann, and as pixels from 1 on in "
+        f"{tmp_path}/bob: if the same program wrote all of them, boxes are a pixel apart; "
+        "--voc-base 0 or --voc-base 1 says which it is"
+    )
+    with reading(voc_base=0):
+        assert read_coco(tmp_path).headlines == ()

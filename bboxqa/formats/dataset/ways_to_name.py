@@ -1,0 +1,62 @@
+"""How the files of a format can say who annotated what, where too few annotators were found."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from bboxqa.formats.annotations.columns import AnnotationFile
+from bboxqa.formats.annotations.records import ANNOTATOR_KEYS
+from bboxqa.formats.registry import FORMATS, format_of
+
+_BEGIN = "Agreement needs at least two annotators. They are found in one of these ways:"
+_FILES = """\
+one file per annotator: bboxqa agree ann.json bob.json
+     or with names of your choice: bboxqa agree --annotator ann=1.json --annotator bob=2.json\
+"""
+_FOLDERS = """\
+one folder per annotator: bboxqa agree ann/ bob/
+     or with names of your choice: bboxqa agree --annotator ann=FOLDER --annotator bob=FOLDER\
+"""
+EXPLANATION = f"""\
+{_BEGIN}
+  1. a key on each annotation, such as {{"id": 7, "image_id": 1, "annotator": "ann", ...}};
+     name it with --annotator-key if it is none of:
+     {", ".join(ANNOTATOR_KEYS)}
+  2. one image record per annotator, with the same file_name:
+     {{"id": 1, "file_name": "a.jpg", "annotator": "ann"}},
+     {{"id": 2, "file_name": "a.jpg", "annotator": "bob"}}
+  3. {_FILES}"""
+
+_INSIDE = {
+    "label-studio": "completed_by of annotations, and model_version of predictions",
+    "cvat": "the assignee of the task or job, else its owner: one export for each job",
+    "supervisely": "labelerLogin of objects",
+    "via": (
+        "an attribute of regions named annotator, or another with\n"
+        "     --annotator-key attributes.NAME"
+    ),
+    "darwin": "annotators of annotations, which releases can have",
+    "datumaro": (
+        "an attribute of annotations named annotator, or another with\n"
+        "     --annotator-key attributes.NAME"
+    ),
+    "table": "a column named annotator, or another with --columns annotator=NAME",
+}
+_OF_FOLDERS = {"supervisely", "dota", "yolo", "darwin", "voc", "labelme"}
+
+
+def ways_to_name(files: Sequence[AnnotationFile]) -> str:
+    """Return the ways in which files of these formats name annotators."""
+    known = {id(found): name for name, found in FORMATS.items()}
+    names = {known.get(id(format_of(Path(file.source.name)))) for file in files}
+    if len(names) != 1 or not all(file.numbers_categories for file in files):
+        return EXPLANATION
+    (name,) = names
+    if name not in _INSIDE and name not in _OF_FOLDERS:
+        return EXPLANATION
+    ways = [_INSIDE[name]] if name in _INSIDE else []
+    end = Path(files[0].source.name).suffix
+    ways.append(_FOLDERS if name in _OF_FOLDERS else _FILES.replace(".json", end))
+    if len(ways) == 1:
+        return f"Agreement needs at least two annotators. Give {ways[0]}"
+    numbered = "\n".join(f"  {number}. {way}" for number, way in enumerate(ways, start=1))
+    return f"{_BEGIN}\n{numbered}"
