@@ -10,7 +10,6 @@ import pytest
 import bboxqa
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.geometry.candidates import candidate_pairs, similarity_of_pairs
-from bboxqa.geometry.similarities.keypoint import scales_of
 from bboxqa.geometry.similarities.sigmas import COCO_SIGMAS
 
 _IMAGE = {"id": 1, "file_name": "a.jpg", "width": 640, "height": 480}
@@ -140,7 +139,7 @@ def test_scales_are_area_then_box_then_extent_of_points(tmp_path):
         {"annotator": "eve", "bbox": [0, 0, 60, 50], "keypoints": [0] * 9},
     ]
     data = _read(tmp_path, both)
-    area, counts = scales_of(data.annotations.keypoints.packed(), data.annotations.bbox)
+    area, counts = data.annotations.keypoints.packed().scales(data.annotations.bbox)
     assert area[:3].tolist() == [100, 3000, 20 * 40]
     assert counts == {"box_scale": 1, "point_scale": 1, "no_scale": 1, "no_points": 1}
     assert data.annotations.bbox[2].tolist() == [10, 10, 20, 40]
