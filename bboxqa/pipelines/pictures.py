@@ -3,7 +3,6 @@
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -30,7 +29,6 @@ from bboxqa.rules.facts.image_folder import ImageState, Place, find_files, searc
 
 # Darker and brighter values of images of more than 8 bits are shown as black and white.
 _PERCENTILES = (2, 98)
-_QUALITY = 80
 _UNKNOWN = "it is not an image of a known format, or its header is broken"
 
 
@@ -159,21 +157,6 @@ def read_pixels(path: Path, side: int, size: tuple[int, int] = (0, 0)) -> Pictur
         return picture or Picture(_NO_PIXELS, (0, 0), _UNKNOWN)
     except OSError as error:
         return Picture(_NO_PIXELS, (0, 0), f"the file cannot be read: {reason_of(error)}")
-
-
-def thumbnail(picture: Picture) -> bytes:
-    """Return a picture as WebP.
-
-    Examples
-    --------
-    >>> thumbnail(Picture(np.zeros((2, 3, 3), np.uint8), (3, 2)))[8:12]
-    b'WEBP'
-    """
-    from PIL import Image
-
-    content = BytesIO()
-    Image.fromarray(picture.pixels).save(content, "WEBP", quality=_QUALITY, method=4)
-    return content.getvalue()
 
 
 def _with_pillow(

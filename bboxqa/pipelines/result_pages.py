@@ -11,7 +11,8 @@ from bboxqa.core.text import count, quoted
 from bboxqa.core.types import Progress
 from bboxqa.formats.saved_results import pseudonymous_documents, read_saved
 from bboxqa.model.findings import FoundReport
-from bboxqa.pipelines.pictures import other_size, pictures, thumbnail
+from bboxqa.pipelines.drawing.thumbnails import thumbnail
+from bboxqa.pipelines.pictures import other_size, pictures
 from bboxqa.report.pages.agreement_page import agreement_page, agreement_pages
 from bboxqa.report.pages.findings_page import findings_page, pictured_images
 from bboxqa.report.pages.image_pages import INDEX

@@ -9,7 +9,8 @@ from PIL import Image
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.pipelines import pictures as module
-from bboxqa.pipelines.pictures import pictures, read_pixels, thumbnail
+from bboxqa.pipelines.drawing.thumbnails import thumbnail
+from bboxqa.pipelines.pictures import pictures, read_pixels
 
 RED, BLUE = (255, 0, 0), (0, 0, 255)
 
