@@ -19,6 +19,7 @@ from bboxqa.cli.options.shared_options import (
     path_option,
     quiet_option,
     split_option,
+    top_option,
     written_option,
 )
 from bboxqa.cli.options.source_options import source_options
@@ -117,6 +118,7 @@ _LISTED = {"text": 10, "html": 100}
 )
 @path_option("--report", "Write a page of html with pictures of the findings to this file.")
 @split_option
+@top_option("With --report: how many images have pictures on the page")
 @written_option()
 def validate(
     *, paths: tuple[Path, ...], config: str | None, exit_zero: bool, **options: Any
@@ -168,8 +170,8 @@ def _check_options(paths: tuple[Path, ...], options: dict[str, Any]) -> None:
         ),
         (options["in_place"] and not fix, "--in-place goes with --fix"),
         (
-            options["split"] and options["report"] is None,
-            "--split is for --report FOLDER, which is missing",
+            (options["split"] or options["top"] is not None) and options["report"] is None,
+            f"--{'split' if options['split'] else 'top'} is for --report, which is missing",
         ),
         (fix and diff, "--diff writes nothing; give either --fix or --diff"),
         (baseline and write_baseline, "give either --baseline or --write-baseline"),
@@ -208,7 +210,7 @@ def _page(paths: tuple[Path, ...], options: dict[str, Any]) -> "PageTarget | Non
     from bboxqa.report.pages.page_file import PageTarget
 
     refuse_input_as_output(options["report"], paths)
-    page = PageTarget(options["report"], options["images"] or (), options["split"])
+    page = PageTarget(options["report"], options["images"] or (), options["split"], options["top"])
     page.check(force=options["split"] and options["force"])
     return page
 

@@ -18,15 +18,15 @@ _ESCAPE = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4}))")
 _LINE_ENDS = {ord("\n"): "\\n", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 
 
-def count(number: int, noun: str) -> str:
+def count(number: int, noun: str, plural: str = "") -> str:
     """Return a number and its noun, which is plural unless the number is 1.
 
     Examples
     --------
-    >>> count(1, "image"), count(1200, "image")
-    ('1 image', '1,200 images')
+    >>> count(1, "image"), count(1200, "image"), count(2, "box", "boxes")
+    ('1 image', '1,200 images', '2 boxes')
     """
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def clean(text: str) -> str:

@@ -1,6 +1,5 @@
 """Pages of results, with the pixels of their worst images."""
 
-from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,16 +10,25 @@ from bboxqa.core.text import count, quoted
 from bboxqa.core.types import Progress
 from bboxqa.formats.saved_results import pseudonymous_documents, read_saved
 from bboxqa.model.findings import FoundReport
-from bboxqa.pipelines.drawing.thumbnails import thumbnail
+from bboxqa.pipelines.drawing.thumbnails import fitted, inline, thumbnail
 from bboxqa.pipelines.pictures import other_size, pictures
 from bboxqa.report.pages.agreement_page import agreement_page, agreement_pages
 from bboxqa.report.pages.findings_page import findings_page, pictured_images
 from bboxqa.report.pages.image_pages import INDEX
-from bboxqa.report.pages.page_file import PIXELS, PageTarget, page_folder, write_page, write_pages
+from bboxqa.report.pages.page_file import (
+    PIXELS,
+    PageTarget,
+    encoded,
+    page_folder,
+    write_page,
+    write_pages,
+)
 from bboxqa.report.pages.pictures import Pixels, worst_first
 
 # Pixels of the longer side of an image in a page.
 _SIDE = 640
+# Characters of the sentence on images that are reduced.
+_SENTENCE = 300
 _WITHOUT = "drawn on a blank canvas: "
 
 
@@ -58,35 +66,92 @@ def write_result(
     shown = worst[: target.top]
     sizes = {each["file_name"]: (each["width"] or 0, each["height"] or 0) for each in shown}
     shown_as: Any = {"top": target.top, "above": target.above}
+    on_size: tuple[str, ...] = ()
     if not target.split:
         pixels = _pixels(sizes, target.images, _inline, "latter", progress)
-        write_page(target.path, agreement_page(documents, pixels, **shown_as))
+
+        def make(pixels: Mapping[str, Pixels]) -> str:
+            return agreement_page(documents, pixels, **shown_as)
+
+        page, on_size = _small(make, pixels, target)
+        write_page(target.path, page)
     else:
         with page_folder(target.path) as folder:
             pixels = _pixels(sizes, target.images, _file_of(folder), "latter", progress)
             write_pages(folder, agreement_pages(documents, pixels, **shown_as))
-    return _notes(pixels)
+    return (*_notes(pixels), *on_size, *_fewer(documents.get("worst_images"), target))
 
 
 def write_report(
     report: FoundReport, target: PageTarget, progress: Progress | None = None
 ) -> tuple[str, ...]:
     """Write the page of what `validate` found, and return notes as `write_result` does."""
-    sizes = pictured_images(report)
     if not target.split:
-        pixels = _pixels(sizes, target.images, _inline, "former", progress)
-        write_page(target.path, findings_page(report, pixels))
-    else:
-        with page_folder(target.path) as folder:
-            pixels = _pixels(sizes, target.images, _file_of(folder), "former", progress)
-            write_pages(folder, [(INDEX, findings_page(report, pixels, linked=True))])
+        page, notes = _findings(report, target, progress)
+        write_page(target.path, page)
+        return notes
+    sizes = pictured_images(report, target.top)
+    with page_folder(target.path) as folder:
+        pixels = _pixels(sizes, target.images, _file_of(folder), "former", progress)
+        page = findings_page(report, pixels, top=target.top, linked=True)
+        write_pages(folder, [(INDEX, page)])
     return _notes(pixels)
 
 
 def report_page(report: FoundReport, images: Sequence[Path] = (), *, above: str = "") -> str:
     """Return the page, of one file, of what `validate` found; `above` as in `PageTarget`."""
-    pixels = _pixels(pictured_images(report), images, _inline, "former")
-    return findings_page(report, pixels, above=above)
+    page, _ = _findings(report, PageTarget(Path(), images, above=above))
+    return page
+
+
+def _findings(
+    report: FoundReport, target: PageTarget, progress: Progress | None = None
+) -> tuple[str, tuple[str, ...]]:
+    """Return the page, of one file, of what `validate` found, and notes on it."""
+    sizes = pictured_images(report, target.top)
+    pixels = _pixels(sizes, target.images, _inline, "former", progress)
+
+    def make(pixels: Mapping[str, Pixels]) -> str:
+        return findings_page(report, pixels, top=target.top, above=target.above)
+
+    page, on_size = _small(make, pixels, target)
+    return page, (*_notes(pixels), *on_size)
+
+
+def _small(
+    make: Callable[[Mapping[str, Pixels]], str], pixels: Mapping[str, Pixels], target: PageTarget
+) -> tuple[str, tuple[str, ...]]:
+    """Return a page with pixels that are reduced until it is small enough, and notes on its size.
+
+    `make` returns the page with some pixels.
+    """
+    page, notes = make(pixels), list[str]()
+    over = len(encoded(page)) - target.most_bytes
+    held = sum(len(each.address) for each in pixels.values())
+    if over > 0 and held:
+        # The page says how many are reduced.
+        shown = fitted(pixels, held - over - _SENTENCE)
+        page = make(shown)
+        n_reduced = sum(each.is_reduced for each in shown.values())
+        notes.append(
+            f"{count(n_reduced, 'image')} reduced further than usual, so that the page has at most "
+            f"{target.most_bytes / 1e6:.0f} MB; --split shows up to {_SIDE} pixels of each"
+        )
+    if (size := len(encoded(page))) > target.most_bytes:
+        notes.append(
+            f"the page has {size / 1e6:.1f} MB, most of them for what is drawn on images: --top "
+            f"{target.top // 2} shows fewer, and --split writes a folder of pages"
+        )
+    return page, tuple(notes)
+
+
+def _fewer(worst: Mapping[str, Any] | None, target: PageTarget) -> tuple[str, ...]:
+    """Return a note if more images were asked for than a result keeps."""
+    kept = 0 if worst is None else len(worst["images"])
+    if worst is None or kept >= min(target.n_images or 0, worst["n_images"]):
+        return ()
+    note = f"--top {target.n_images}: a result keeps its {kept:,} worst images; all are shown"
+    return (note if target.split else f"{note}, and --split writes a folder that opens faster",)
 
 
 @contextmanager
@@ -147,8 +212,7 @@ def _notes(found: Mapping[str, Pixels]) -> tuple[str, ...]:
 
 
 def _inline(_number: int, content: bytes) -> str:
-    """Return an image as a part of the page."""
-    return f"data:image/webp;base64,{b64encode(content).decode()}"
+    return inline(content)
 
 
 def _file_of(folder: Path) -> Callable[[int, bytes], str]:

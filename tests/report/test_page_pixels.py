@@ -2,7 +2,9 @@
 
 import re
 from html import unescape
+from pathlib import Path
 
+import numpy as np
 import pytest
 from PIL import Image
 from support.cli import run
@@ -90,3 +92,70 @@ def test_findings_on_an_image_of_another_size_say_so(tmp_path):
     (note,) = write_report(report, PageTarget(tmp_path / "a.html", (tmp_path,)))
     assert note.startswith("1 of 1 image of another size than the data say, see the page")
     assert other_size((60, 20), (50, 20), "former") in captions((tmp_path / "a.html").read_text())
+
+
+@pytest.fixture(scope="module")
+def noise(tmp_path_factory):
+    """Two images that WebP cannot compress and one that it can, with findings of two rules."""
+    place = tmp_path_factory.mktemp("noise")
+    pixels = np.random.default_rng(0).integers(0, 256, (2, 180, 240, 3), np.uint8)
+    for number, each in enumerate([*pixels, np.zeros_like(pixels[0])]):
+        Image.fromarray(each).save(place / f"{number}.png")
+    images = [{"id": n, "file_name": f"{n}.png", "width": 240, "height": 180} for n in range(3)]
+    boxes = [annotation(2 * n + a, n, bbox=(5, 5, 9 * a, 9)) for n in range(3) for a in range(2)]
+    boxes += [annotation(20 + n, n, bbox=(300, 5, 9, 9)) for n in range(3)]
+    return place, write(place / "a.json", document(boxes, images))
+
+
+def test_pixels_are_reduced_until_the_page_is_small_enough(noise, tmp_path, monkeypatch):
+    place, file = noise
+    report, target = bboxqa.validate(file), PageTarget(tmp_path / "a.html", (place,))
+    assert write_report(report, target) == ()
+    whole = target.path.read_text()
+    assert "reduced further" not in whole
+    most = len(whole) - 30_000
+    monkeypatch.setattr(PageTarget, "most_bytes", most)
+    (note,) = write_report(report, target)
+    page = target.path.read_text()
+    assert note.startswith("2 images reduced further than usual")
+    assert "2 images reduced further than usual" in page
+    assert len(page) <= most
+    # What is small stays as it is.
+    addresses = [re.findall(r'<image href="([^"]*)"', each) for each in (whole, page)]
+    assert len(set(addresses[0]) & set(addresses[1])) == 1
+    monkeypatch.setattr(PageTarget, "most_bytes", 10_000)
+    assert (
+        "MB, most of them for what is drawn on images: --top 25" in write_report(report, target)[1]
+    )
+
+
+def test_a_page_may_have_more_bytes_for_more_images():
+    sizes = [PageTarget(Path(), n_images=n).most_bytes for n in (None, 3, 80, 1000)]
+    assert sizes == [5_000_000, 5_000_000, 8_000_000, 20_000_000]
+
+
+def test_findings_show_the_first_image_of_each_rule_and_its_pixels_once(noise, tmp_path):
+    place, file = noise
+    report = bboxqa.validate(file, select=["B001", "B002"])
+    write_report(report, PageTarget(tmp_path / "a.html", (place,)))
+    page = (tmp_path / "a.html").read_text()
+    assert page.count("<figure>") == 6
+    assert [page.count(each) for each in ("data:image/webp", "<use")] == [3, 3]
+    assert re.findall(r'id="pixels-(\d)"', page) == re.findall(r'<use href="#pixels-(\d)"', page)
+    assert "Pictures show" not in page
+    write_report(report, PageTarget(tmp_path / "a.html", (place,), n_images=1))
+    page = (tmp_path / "a.html").read_text()
+    assert page.count("<figure>") == 2
+    assert "Pictures show 1 of 3 images" in page
+
+
+def test_more_images_than_a_result_keeps_are_not_promised(found, tmp_path):
+    target = PageTarget(tmp_path / "a.html", n_images=1500)
+    assert write_result(found, target) == ()
+    larger = found | {"worst_images": found["worst_images"] | {"n_images": 2000}}
+    (note,) = write_result(larger, target)
+    assert note.startswith(
+        "--top 1500: a result keeps its 7 worst images; all are shown, and --split"
+    )
+    assert write_result(larger, PageTarget(tmp_path / "a.html", n_images=7)) == ()
+    assert write_result(larger, PageTarget(tmp_path / "a.html")) == ()

@@ -132,14 +132,19 @@ def split_option(command: _Command) -> _Command:
     return click.option("--split", is_flag=True, help=text)(command)
 
 
-def page_options(command: _Command) -> _Command:
-    """Add the options of pages: what they show of images."""
-    command = click.option(
+def top_option(text: str) -> Callable[[_Command], _Command]:
+    """Return the option that limits the images of a page, which `text` tells."""
+    return click.option(
         "--top",
         type=click.IntRange(min=0),
         metavar="NUMBER",
-        help="How many of the worst images a page shows; default 50, with --split 1000.",
-    )(split_option(command))
+        help=f"{text}; default 50, with --split 1000.",
+    )
+
+
+def page_options(command: _Command) -> _Command:
+    """Add the options of pages: what they show of images."""
+    command = top_option("How many of the worst images a page shows")(split_option(command))
     return click.option(
         "--images",
         multiple=True,

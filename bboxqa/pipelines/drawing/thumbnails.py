@@ -1,10 +1,17 @@
 """Pictures as WebP, for pages."""
 
+from base64 import b64decode, b64encode
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from io import BytesIO
 
 from bboxqa.pipelines.pictures import Picture
+from bboxqa.report.pages.pictures import Pixels
 
 _QUALITY = 80
+# Side and quality of what is too large for a page, from little loss to much.
+_SMALLER = ((640, 60), (480, 60), (320, 55), (200, 50), (128, 40))
+_INLINE = "data:image/webp;base64,"
 
 
 def thumbnail(picture: Picture) -> bytes:
@@ -21,3 +28,54 @@ def thumbnail(picture: Picture) -> bytes:
     content = BytesIO()
     Image.fromarray(picture.pixels).save(content, "WEBP", quality=_QUALITY, method=4)
     return content.getvalue()
+
+
+def inline(content: bytes) -> str:
+    """Return a WebP as an address that holds it."""
+    return _INLINE + b64encode(content).decode()
+
+
+def fitted(pixels: Mapping[str, Pixels], room: int) -> dict[str, Pixels]:
+    """Return pixels whose addresses, which hold them, have `room` characters together at most.
+
+    The largest are reduced first. If there is no room even for the smallest ones, they are returned
+    all the same.
+    """
+    found = dict(pixels)
+    for side, quality in _SMALLER:
+        most = _share([len(each.address) for each in found.values()], room)
+        large = [name for name, each in found.items() if len(each.address) > most]
+        for name in large:
+            address = _smaller(pixels[name].address, side, quality)
+            found[name] = replace(pixels[name], address=address, is_reduced=True)
+        if not large:
+            break
+    return found
+
+
+def _share(sizes: Sequence[int], room: int) -> int:
+    """Return the largest size that each may have so that all together have room.
+
+    Examples
+    --------
+    >>> _share([10, 50, 80], 100), _share([10, 20], 100)
+    (45, 70)
+    """
+    share = room
+    for n_left, size in zip(range(len(sizes), 0, -1), sorted(sizes), strict=True):
+        share = room // n_left
+        if size > share:
+            break
+        room -= size
+    return share
+
+
+def _smaller(address: str, side: int, quality: int) -> str:
+    """Return an address that holds the same picture with fewer pixels or less quality."""
+    from PIL import Image
+
+    content = BytesIO()
+    with Image.open(BytesIO(b64decode(address.removeprefix(_INLINE)))) as image:
+        image.thumbnail((side, side), Image.Resampling.LANCZOS)
+        image.save(content, "WEBP", quality=quality, method=4)
+    return inline(content.getvalue())

@@ -12,14 +12,19 @@ from bboxqa.report.pages.cards import annotator_cards
 from bboxqa.report.pages.html_document import interval, number, percent, percents, render
 from bboxqa.report.pages.image_pages import INDEX, image_address, image_pages
 from bboxqa.report.pages.page_charts import drawn_sections, page_charts
-from bboxqa.report.pages.pictures import Picture, Pixels, ShownImages, shown_images, worst_first
+from bboxqa.report.pages.pictures import (
+    TOP,
+    Picture,
+    Pixels,
+    ShownImages,
+    shown_images,
+    worst_first,
+)
 from bboxqa.report.pages.reproduce import command
 from bboxqa.report.pages.sections.registry import sections
 from bboxqa.report.pages.sections.section import Section, table_rows
 from bboxqa.report.pages.verdict import verdict
 
-TOP = 50
-"""Images that a page shows unless more are asked for."""
 # Fewer cards are seen at a glance, and need no search.
 _FEW_CARDS = 6
 

@@ -1,7 +1,8 @@
 """The page of what `validate` found, with pictures of the boxes."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain, zip_longest
 from math import inf
 
 from bboxqa.core.text import one_line
@@ -16,7 +17,7 @@ from bboxqa.report.findings.phrases import (
     subject,
 )
 from bboxqa.report.pages.html_document import render
-from bboxqa.report.pages.pictures import Pixels
+from bboxqa.report.pages.pictures import TOP, Pixels
 
 # Boxes may lie this far outside of their image, as a share of it, to be drawn.
 _BEYOND = 4.0
@@ -35,12 +36,17 @@ class FoundPicture:
     note: str
     """Why there are no pixels, or what is wrong with them; may be empty."""
     paths: Sequence[str]
+    number: int
+    """Of the image on the page, from 1 on."""
+    is_repeated: bool
+    """Whether an earlier picture has the pixels."""
 
 
 def findings_page(
     report: FoundReport,
     pixels: Mapping[str, Pixels] | None = None,
     *,
+    top: int = TOP,
     linked: bool = False,
     above: str = "",
 ) -> str:
@@ -51,12 +57,16 @@ def findings_page(
     report : FoundReport
     pixels : mapping of str to Pixels, optional
         The pixels of images by file name; others are blank.
+    top : int
+        How many images have pictures, at most; see `pictured_images`.
     linked : bool
         Whether style and script are files beside the page.
     above : str
         The address of a page that this one leads back to; empty for none.
     """
-    found = groups(report)
+    found, pixels = groups(report), pixels or {}
+    names = _with_boxes(found)
+    number = {name: place for place, name in enumerate(names[:top], 1)}
     return render(
         "findings",
         linked=linked,
@@ -66,8 +76,11 @@ def findings_page(
         counts=severity_counts(report),
         next_step=_next_step(found),
         files=[_file(file) for file in report.files],
-        groups=[_group(report, group, pixels or {}) for group in found],
+        groups=_groups(report, found, number, pixels),
         n_rules=len(report.rules),
+        n_pictured=len(number),
+        n_with_boxes=len(names),
+        n_reduced=sum(pixels[name].is_reduced for name in number if name in pixels),
     )
 
 
@@ -85,14 +98,27 @@ def _next_step(found: Sequence[Group]) -> str:
     return f"Begin with {labelled(rule)}: {how}"
 
 
-def pictured_images(report: FoundReport) -> dict[str, tuple[int, int]]:
-    """Return the file names of images with pictured boxes, with their size; 0 for unknown."""
-    return {
+def pictured_images(report: FoundReport, top: int = TOP) -> dict[str, tuple[int, int]]:
+    """Return the file names of images that have pictures, with their size; 0 for unknown.
+
+    Of each rule in turn, the next image with boxes is taken, until there are `top`.
+    """
+    sizes = {
         box.image: (int(box.width or 0), int(box.height or 0))
         for finding in report.findings
         for box in finding.boxes
-        if box.image
     }
+    return {name: sizes[name] for name in _with_boxes(groups(report))[:top] if name}
+
+
+def _with_boxes(found: Iterable[Group]) -> list[str]:
+    """Return the file names of images with boxes: the first of each rule, then the second ones."""
+    of_rule = [
+        dict.fromkeys(box.image for finding in group.listed for box in finding.boxes)
+        for group in found
+    ]
+    turns = chain.from_iterable(zip_longest(*of_rule))
+    return [*dict.fromkeys(name for name in turns if name is not None)]
 
 
 def _file(file: FileReport) -> list[object]:
@@ -102,7 +128,22 @@ def _file(file: FileReport) -> list[object]:
     ]  # fmt: skip
 
 
-def _group(report: FoundReport, group: Group, pixels: Mapping[str, Pixels]) -> dict[str, object]:
+def _groups(
+    report: FoundReport,
+    found: Sequence[Group],
+    number: Mapping[str, int],
+    pixels: Mapping[str, Pixels],
+) -> list[dict[str, object]]:
+    """Return what the template shows of each rule; `number` is that of each image with pictures."""
+    drawn: set[str] = set()
+    return [
+        _group(report, group, [*_pictures(group.listed, number, pixels, drawn)]) for group in found
+    ]
+
+
+def _group(
+    report: FoundReport, group: Group, pictures: Sequence[FoundPicture]
+) -> dict[str, object]:
     return {
         "rule": group.rule,
         "severity": group.severity,
@@ -112,7 +153,7 @@ def _group(report: FoundReport, group: Group, pixels: Mapping[str, Pixels]) -> d
         "rows": [_row(finding) for finding in group.listed],
         "more": group.total - len(group.listed),
         "hidden": hidden_by(report, group.rule.code),
-        "pictures": [*_pictures(group.listed, pixels)],
+        "pictures": pictures,
     }
 
 
@@ -126,18 +167,33 @@ def _row(finding: Finding) -> dict[str, str]:
     }
 
 
-def _pictures(listed: Iterable[Finding], pixels: Mapping[str, Pixels]) -> Iterable[FoundPicture]:
-    """Yield a picture for each finding and image that has boxes to show."""
+def _pictures(
+    listed: Iterable[Finding],
+    number: Mapping[str, int],
+    pixels: Mapping[str, Pixels],
+    drawn: set[str],
+) -> Iterable[FoundPicture]:
+    """Yield a picture for each finding and numbered image that has boxes to show.
+
+    The images whose pixels were `drawn` before are drawn by reference.
+    """
     for finding in listed:
         of_image: dict[str, list[FoundBox]] = {}
         for box in finding.boxes:
-            of_image.setdefault(box.image, []).append(box)
+            if box.image in number:
+                of_image.setdefault(box.image, []).append(box)
         for name, boxes in of_image.items():
             caption = ", ".join(filter(None, (subject(finding.ids), name)))
-            yield _picture(caption or finding.pointer, boxes, pixels.get(name))
+            picture = _picture(caption or finding.pointer, boxes, pixels.get(name), number[name])
+            if picture.pixels is not None and name in drawn:
+                picture = replace(picture, is_repeated=True)
+            drawn.add(name)
+            yield picture
 
 
-def _picture(caption: str, boxes: Sequence[FoundBox], found: Pixels | None) -> FoundPicture:
+def _picture(
+    caption: str, boxes: Sequence[FoundBox], found: Pixels | None, number: int
+) -> FoundPicture:
     width, height = boxes[0].width, boxes[0].height
     pixels = found if found is not None and found.address else None
     if pixels is not None:
@@ -162,4 +218,6 @@ def _picture(caption: str, boxes: Sequence[FoundBox], found: Pixels | None) -> F
         paths=[
             f"M{x:.7g} {y:.7g}h{w:.7g}v{h:.7g}H{x:.7g}z" for x, y, w, h in (b.bbox for b in boxes)
         ],
+        number=number,
+        is_repeated=False,
     )

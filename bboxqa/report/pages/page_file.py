@@ -10,6 +10,7 @@ from bboxqa.core.errors import OutputError
 from bboxqa.core.files import filled_folder, write_atomically
 from bboxqa.report.pages.html_document import ASSETS, asset
 from bboxqa.report.pages.image_pages import INDEX
+from bboxqa.report.pages.pictures import TOP
 
 PIXELS = "images"
 """The folder of the pixels of images in a folder of pages."""
@@ -17,7 +18,9 @@ PIXELS = "images"
 # Of base.html.j2.
 _MARK = b'<meta name="generator" content="bboxqa'
 _HEAD = 4096
-_TOP, _TOP_OF_FOLDER = 50, 1000
+_TOP_OF_FOLDER = 1000
+# Bytes of a page that is one file: of each image, of a page with few, and of any page.
+_OF_IMAGE, _OF_FEW, _OF_ANY = 100_000, 5_000_000, 20_000_000
 # What a folder of pages holds, and what a folder of pixels does.
 _OWN = re.compile(rf"{re.escape(INDEX)}|{'|'.join(map(re.escape, ASSETS))}|images-\d+\.html")
 _OWN_PIXELS = re.compile(r"\d+\.webp")
@@ -41,7 +44,12 @@ class PageTarget:
         """How many of the worst images are shown."""
         if self.n_images is not None:
             return self.n_images
-        return _TOP_OF_FOLDER if self.split else _TOP
+        return _TOP_OF_FOLDER if self.split else TOP
+
+    @property
+    def most_bytes(self) -> int:
+        """How many bytes a page that is one file should have at most."""
+        return min(max(self.top * _OF_IMAGE, _OF_FEW), _OF_ANY)
 
     @property
     def page(self) -> Path:
@@ -120,7 +128,7 @@ def write_page(path: Path, page: str) -> None:
 
     Raises OutputError if it cannot be written.
     """
-    write_atomically(path, _encoded(page))
+    write_atomically(path, encoded(page))
 
 
 @contextmanager
@@ -144,8 +152,9 @@ def page_folder(folder: Path) -> Iterator[Path]:
 def write_pages(folder: Path, pages: Iterable[tuple[str, str]]) -> None:
     """Write pages, each with its name, into the folder of `page_folder`."""
     for name, page in pages:
-        (folder / name).write_bytes(_encoded(page))
+        (folder / name).write_bytes(encoded(page))
 
 
-def _encoded(page: str) -> bytes:
+def encoded(page: str) -> bytes:
+    """Return the bytes of a page."""
     return page.encode("utf-8", "backslashreplace")

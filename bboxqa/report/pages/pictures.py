@@ -7,6 +7,8 @@ from typing import Any
 
 from bboxqa.report.charts.palette import DASHES, SERIES
 
+TOP = 50
+"""Images that a page shows unless more are asked for."""
 ALL_AGREE = "all agree"
 # Of the longer side of an image.
 _LETTER = 1 / 44
@@ -22,6 +24,8 @@ class Pixels:
     height: int
     note: str = ""
     """Why they cannot be shown, or what is wrong with them."""
+    is_reduced: bool = False
+    """Whether they have fewer pixels or less quality than others, for want of room."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +113,11 @@ class ShownImages:
     def looked_for(self) -> bool:
         """Whether the pixels of any were looked for."""
         return any(each.pixels or each.note for each in self.pictures)
+
+    @property
+    def n_reduced(self) -> int:
+        """How many images have fewer pixels or less quality, for want of room."""
+        return sum(each.pixels is not None and each.pixels.is_reduced for each in self.pictures)
 
 
 def line_style(place: int) -> str:
