@@ -241,7 +241,8 @@ def test_boxes_lie_where_the_data_say(page, folder):
     assert [name for name, _ in drawn] == [image["file_name"] for image in worst]
     for (_, boxes), image in zip(drawn, worst, strict=True):
         expected = [shape["bbox"] for shape in image["shapes"]]
-        for box, right in zip(boxes, expected, strict=True):
+        # Broken lines are drawn above solid ones.
+        for box, right in zip(sorted(boxes), sorted(expected), strict=True):
             assert box == pytest.approx(right, abs=0.01)
 
 

@@ -447,6 +447,13 @@ def image_of(*names):
     }  # fmt: skip
 
 
+def test_broken_lines_are_drawn_above_solid_ones_with_their_gaps_open():
+    of = legend([image_of("a0", "a1")], ("a1", "a0"))
+    (only,) = pictures([image_of("a0", "a1")], of, {})
+    assert [shape.style for shape in only.shapes] == [line_style(0), line_style(1)]
+    assert [shape.dash for shape in only.shapes] == ["dash-0", "dash-1"]
+
+
 def test_annotators_have_the_lines_of_their_cards():
     """Where there are more annotators than lines, those of one image differ all the same."""
     few, many = (tuple(f"a{n}" for n in range(total)) for total in (12, 161))

@@ -1,6 +1,6 @@
 """Scenes as drawings: looks, outlines, labels, figures and files."""
 
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
@@ -10,12 +10,13 @@ from matplotlib.patches import FancyBboxPatch
 from bboxqa.core.errors import OutputError
 from bboxqa.model.findings import Severity
 from bboxqa.report.charts.figures import new_axes, page_style
-from bboxqa.report.charts.palette import SERIES
+from bboxqa.report.charts.palette import DASHES, SERIES
 from bboxqa.report.drawing.canvas import draw_outlines, visible
 from bboxqa.report.drawing.drawing import Drawing
 from bboxqa.report.drawing.figure import scene_figure
 from bboxqa.report.drawing.looks import Look, Outline, outlines_by, series_look
 from bboxqa.report.drawing.scene import Scene, Shape
+from bboxqa.report.pages.pictures import line_style
 
 TRIANGLE = np.array([(10.0, 20), (30, 20), (20, 50)])
 
@@ -80,10 +81,16 @@ def test_findings_have_the_colour_of_the_worst_and_all_codes():
     assert keys == ["B002 error: no box (2)", "B001 info: small (2)"]
 
 
-def test_lines_have_other_dashes_where_colours_begin_again():
+def test_colours_and_lines_differ_and_are_those_of_a_page():
     every = [series_look(place) for place in range(32)]
     assert len(set(every)) == 32
     assert every[0].dashes == ()
+    for first, second in pairwise(every):
+        assert first.color != second.color
+        assert first.dashes != second.dashes
+    for place, look in enumerate(every):
+        names = f"stroke-series-{SERIES.index(look.color)} dash-{DASHES.index(look.dashes)}"
+        assert line_style(place) == names
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from bboxqa.core.arrays import FloatArray
 from bboxqa.model.findings import Severity
 from bboxqa.report.charts.labels import short_name
-from bboxqa.report.charts.palette import DASHES, SERIES
+from bboxqa.report.charts.palette import DASHES, N_TOLD_APART, SERIES, series_style
 from bboxqa.report.drawing.scene import Box, By, Scene, Shape
 
 _SEVERITY_COLORS = {
@@ -15,8 +15,6 @@ _SEVERITY_COLORS = {
     Severity.WARNING: SERIES[4],
     Severity.INFO: SERIES[0],
 }
-# With more names in a data set, those of an image have the colours in their own order.
-_MOST_TOLD_APART = len(SERIES) * len(DASHES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +45,10 @@ def series_look(place: int) -> Look:
     Examples
     --------
     >>> series_look(0), series_look(9)
-    (Look(color='#0072b2', dashes=()), Look(color='#d55e00', dashes=(6, 3)))
+    (Look(color='#0072b2', dashes=()), Look(color='#d55e00', dashes=(2, 2)))
     """
-    return Look(SERIES[place % len(SERIES)], DASHES[place // len(SERIES) % len(DASHES)])
+    color, dashes = series_style(place)
+    return Look(SERIES[color], DASHES[dashes])
 
 
 def readable_on(color: str) -> str:
@@ -87,7 +86,8 @@ def _named_looks(
     """
     number = Counter(names)
     present = [name for name in every if number[name] or name in asked]
-    told_apart = every if len(every) <= _MOST_TOLD_APART else present
+    # Of more names, those of an image have the looks in their own order.
+    told_apart = every if len(every) <= N_TOLD_APART else present
     look = {name: series_look(place) for place, name in enumerate(told_apart)}
     keys = [(f"{short_name(name)} ({number[name]})", look[name]) for name in present]
     return [look[name] for name in names], keys

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
-from bboxqa.report.charts.palette import DASHES, SERIES
+from bboxqa.report.charts.palette import N_TOLD_APART, series_style
 
 TOP = 50
 """Images that a page shows unless more are asked for."""
 ALL_AGREE = "all agree"
+_SOLID = "dash-0"
 # Of the longer side of an image.
 _LETTER = 1 / 44
 
@@ -39,6 +40,11 @@ class Drawn:
     number: int
     style: str
     text: str
+
+    @property
+    def dash(self) -> str:
+        """The class of the style of its line."""
+        return self.style.rpartition(" ")[2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +99,7 @@ class Legend:
         Of more annotators than there are styles, those of an image, `beside`, have theirs in the
         order of their names; without it nobody has one.
         """
-        if self.n_annotators <= len(SERIES) * len(DASHES):
+        if self.n_annotators <= N_TOLD_APART:
             return line_style(self.annotators[annotator])
         return line_style(beside.index(annotator)) if annotator in beside else ""
 
@@ -126,9 +132,10 @@ def line_style(place: int) -> str:
     Examples
     --------
     >>> line_style(0), line_style(9)
-    ('stroke-series-0 dash-0', 'stroke-series-1 dash-1')
+    ('stroke-series-0 dash-0', 'stroke-series-1 dash-2')
     """
-    return f"stroke-series-{place % len(SERIES)} dash-{place // len(SERIES) % len(DASHES)}"
+    color, dash = series_style(place)
+    return f"stroke-series-{color} dash-{dash}"
 
 
 def legend(images: Sequence[Mapping[str, Any]], every: Sequence[str] = ()) -> Legend:
@@ -197,6 +204,8 @@ def _picture(number: int, image: Mapping[str, Any], of: Legend, found: Pixels | 
     people = _people(image)
     pixels = found if found is not None and found.address else None
     shapes = [_drawn(shape, of, people) for shape in image["shapes"]]
+    # Where outlines coincide, the gaps of a broken line show the solid line below it.
+    shapes.sort(key=lambda shape: shape.dash != _SOLID)
     width, height = _size(image, pixels)
     letter = round(max(width, height) * _LETTER, 2)
     disagreed = [each for each in image["objects"] if each["kind"] != ALL_AGREE]
