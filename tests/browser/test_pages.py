@@ -366,6 +366,30 @@ def test_a_table_is_sorted_by_keyboard(page):
     assert head.evaluate("(button) => button.closest('th').ariaSort") == "ascending"
 
 
+def test_the_csv_of_a_table_has_whole_numbers_and_no_dashes(page, folder):
+    found = page.evaluate(
+        "csv(document.querySelector('table[data-name=Pairs]')).split('\\n').slice(0, 2)"
+    )
+    pair = json.loads((folder / "run/summary.json").read_text())["thresholds"][0]["pairs"][0]
+    assert found[0].split(",") == [*pair]
+    assert found[1].split(",") == [str(value) for value in pair.values()]
+    none = page.evaluate(
+        "(() => { const cell = document.createElement('td'); cell.dataset.value = '';"
+        " cell.textContent = '–'; return cellText(cell); })()"
+    )
+    assert none == ""
+
+
+def test_figures_are_sorted_by_their_value(page):
+    head = page.get_by_role("button", name="value", exact=True)
+    head.press("Enter")
+    values = page.locator("table[data-name=Figures] tbody td:nth-child(2)").evaluate_all(
+        "(all) => all.map((cell) => Number(cell.dataset.value))"
+    )
+    assert len(values) == 6
+    assert values == sorted(values)
+
+
 def test_keys_go_from_image_to_image(page):
     page.locator("#images").scroll_into_view_if_needed()
 
@@ -485,6 +509,19 @@ def test_figures_and_charts_can_be_read_on_a_phone(browser, agreement):
     )
     assert max(ends) <= 390
     context.close()
+
+
+def test_long_names_stay_on_the_paper(browser, hostile):
+    context = browser.new_context(viewport={"width": 680, "height": 900}, offline=True)
+    page = context.new_page()
+    page.goto(hostile.as_uri())
+    page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    page.emulate_media(media="print")
+    ends = page.locator("main *:not(svg *)").evaluate_all(
+        "(all) => all.map((each) => [each.getBoundingClientRect().right, each.outerHTML])"
+    )
+    context.close()
+    assert [html[:80] for end, html in ends if end > 681] == []
 
 
 def test_a_page_on_narrow_paper_is_not_that_of_a_phone(browser, agreement):

@@ -9,7 +9,7 @@ import msgspec
 from bboxqa.core.text import count
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.report.pages.cards import annotator_cards
-from bboxqa.report.pages.html_document import interval, number, percent, percents, render
+from bboxqa.report.pages.html_document import Cell, interval, number, percent, percents, render
 from bboxqa.report.pages.image_pages import INDEX, image_address, image_pages
 from bboxqa.report.pages.page_charts import drawn_sections, page_charts
 from bboxqa.report.pages.pictures import (
@@ -200,22 +200,30 @@ def _sections(
 def _figures(part: Mapping[str, Any]) -> dict[str, Any]:
     """Return the figures of a threshold as a table."""
     existence, named, place = part["existence"], part["class"], part["place"]
+    share, ends = named["share"], named["share_interval"]
+    as_percent = Cell(percent(share), "" if share is None else str(share), is_number=True)
     rows = [
-        ["alpha", number(part["alpha"], 4), interval(part["interval"], 4),
+        ["alpha", part["alpha"], _bounds(part["interval"]),
          part["alpha_reason"] or "all of it in one figure: existence and category"],
-        ["existence: F1", number(existence["f1"], 4), interval(existence["interval"], 4),
+        ["existence: F1", existence["f1"], _bounds(existence["interval"]),
          "how far annotators drew the same objects"],
-        ["existence above chance", number(existence["alpha"], 4),
-         interval(existence["alpha_interval"], 4),
+        ["existence above chance", existence["alpha"], _bounds(existence["alpha_interval"]),
          existence["reason"] or f"F1 by chance is {number(existence['chance'], 4)}"],
-        ["class: alpha", number(named["alpha"], 4), interval(named["interval"], 4),
+        ["class: alpha", named["alpha"], _bounds(named["interval"]),
          "how far they named the objects alike that two or more drew"],
-        ["class: equal", percent(named["share"]),
-         percents(named["share_interval"]), "share of matched pairs of equal category"],
-        ["place: mean", number(place["mean_iou"], 4), interval(place["interval"], 4),
+        ["class: equal", as_percent, _bounds(ends, percents(ends)),
+         "share of matched pairs of equal category"],
+        ["place: mean", place["mean_iou"], _bounds(place["interval"]),
          f"of {count(place['n_pairs'], 'matched pair')}; median {number(place['median_iou'], 4)}"],
     ]  # fmt: skip
     return {"columns": ["figure", "value", "95 % interval", "meaning"], "rows": rows}
+
+
+def _bounds(bounds: list[float] | None, shown: str | None = None) -> Cell:
+    """Return an interval with four digits, or as it is `shown`."""
+    if bounds is None:
+        return Cell("")
+    return Cell(interval(bounds, 4) if shown is None else shown, f"[{bounds[0]}, {bounds[1]}]")
 
 
 def _table(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """From a template and values to a whole page of html."""
 
 from base64 import b64encode
+from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
@@ -65,6 +66,7 @@ def _environment() -> "Environment":
         percent=percent,
         interval=interval,
         signed=signed,
+        as_cell=as_cell,
     )
     return environment
 
@@ -84,6 +86,39 @@ def asset(name: str) -> str:
 
 def _hash(text: str) -> str:
     return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A value of a table."""
+
+    shown: object
+    raw: str | None = None
+    """What is copied and sorted in place of what is shown; None for the same."""
+    is_number: bool = False
+
+
+def as_cell(value: object) -> Cell:
+    """Return how a table shows a value, and what is copied of it.
+
+    Examples
+    --------
+    >>> as_cell(1234)
+    Cell(shown='1,234', raw='1234', is_number=True)
+    >>> as_cell(0.98765), as_cell("cow").raw
+    (Cell(shown='0.9876', raw='0.98765', is_number=True), None)
+    """
+    if isinstance(value, Cell):
+        return value
+    if value is None:
+        return Cell(number(None), "", is_number=True)
+    if isinstance(value, bool):
+        return Cell("yes" if value else "no", str(value))
+    if isinstance(value, int | float):
+        shown = number(value, 4)
+        raw = str(value)
+        return Cell(shown, None if raw == shown else raw, is_number=True)
+    return Cell(value)
 
 
 def number(value: float | None, digits: int = 2) -> str:

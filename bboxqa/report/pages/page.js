@@ -2,8 +2,9 @@
 "use strict";
 
 // Tables: a click on a title sorts; the whole table can be copied or saved.
+// What a cell holds, where it shows it rounded, with commas or as a dash.
 function cellText(cell) {
-  return cell.textContent.trim();
+  return cell.dataset.value ?? cell.textContent.trim();
 }
 
 function sortBy(head) {
