@@ -113,9 +113,29 @@ def test_every_figure_is_that_of_the_summary(found, page):
             ("place: mean", place["mean_iou"], place["interval"]),
         )
     }
-    shown = texts(page)
-    for row in (*part["pairs"], *part["categories"]):
-        assert f"{row['alpha']:.4f}" in shown
+
+
+@pytest.mark.parametrize("name", ["Pairs", "Categories"])
+def test_every_row_of_a_table_is_that_of_the_summary(name, found, page):
+    records = found["summary"]["thresholds"][0][name.lower()]
+    (table,) = re.findall(f'<table data-name="{name}">(.*?)</table>', page, re.DOTALL)
+    head, *rows = (
+        [
+            (re.search(r'data-value="([^"]*)"', attributes), re.sub("<[^>]*>", "", text).strip())
+            for attributes, text in re.findall(r"<t[hd]([^>]*)>(.*?)</t[hd]>", row, re.DOTALL)
+        ]
+        for row in re.findall(r"<tr>(.*?)</tr>", table, re.DOTALL)
+    )
+    assert [raw[1] if raw else text for raw, text in head] == [*records[0]]
+    for row, record in zip(rows, records, strict=True):
+        values = record.values()
+        assert [raw[1] if raw else text for raw, text in row] == [
+            "" if value is None else str(value) for value in values
+        ]
+        assert [text for _, text in row] == [
+            "–" if value is None else f"{value:.4f}" if isinstance(value, float) else str(value)
+            for value in values
+        ]
 
 
 def test_a_column_is_of_numbers_where_its_first_value_is_missing(found):
