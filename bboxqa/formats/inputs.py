@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any, cast
 
 from bboxqa.core.errors import DatasetError
+from bboxqa.core.text import one_line
 from bboxqa.core.types import AnyPath
 from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.foreign import foreign_kind, refuse_foreign
 from bboxqa.formats.registry import format_of, has_parts, sources_below, suffixes
-from bboxqa.formats.translation.heads import head_of, is_archive
+from bboxqa.formats.translation.heads import ARCHIVES, head_of, is_archive
 from bboxqa.formats.translation.label_folders import share_images
 from bboxqa.formats.translation.members import members_of
 
@@ -18,6 +19,7 @@ RESULT_FILES = frozenset({"manifest.json", "summary.json"})
 """The json files that `agree --out` and `compare --out` always write beside their tables."""
 WRITTEN_FILES = RESULT_FILES | {"diagnosis.json", "review.json", "worst_images.json"}
 """All json files that they write."""
+_SHOWN = 3
 
 
 def as_paths(source: object) -> list[AnyPath]:
@@ -62,8 +64,7 @@ def list_files(
         elif not path.is_dir():
             if format_of(path) is COCO:
                 if foreign_kind(path) == "archive" and is_archive(head_of(path)):
-                    # Formats leave out archives that cannot be read; this says why.
-                    members_of(path)
+                    _refuse_archive(path)
                 refuse_foreign(path)
             result.append(path)
         else:
@@ -71,8 +72,23 @@ def list_files(
     return result
 
 
+def _refuse_archive(path: Path) -> None:
+    """Refuse an archive that cannot be read, which formats leave out, or that has others inside."""
+    held = [each for each in members_of(path) if is_archive(each.head())]
+    if held:
+        names = ", ".join(one_line(each.name) for each in held[:_SHOWN])
+        more = f" and {len(held) - _SHOWN:,} more" if len(held) > _SHOWN else ""
+        raise DatasetError(
+            [f"{path}: holds archives, which are not read inside of another one: {names}{more}"],
+            "Unpack it into a folder of its own, and name the folder.",
+        )
+
+
 def _files_below(folder: Path, pattern: str | None, *, only_checked: bool) -> list[Path]:
-    """Return the files of a folder that are read; raise DatasetError if there are none."""
+    """Return the files of a folder that are read, archives only where it has no others.
+
+    Archives often hold what was unpacked beside them. Raises DatasetError if there are none.
+    """
     ends = suffixes(only_checked=only_checked)
 
     def is_wanted(file: Path) -> bool:
@@ -81,15 +97,16 @@ def _files_below(folder: Path, pattern: str | None, *, only_checked: bool) -> li
             return file.name.endswith(COCO.suffixes)
         return not only_checked or found.document is not None
 
-    inside = sorted(
-        {
+    def inside_with(ends: Sequence[str]) -> list[Path]:
+        named = {file for end in ends for file in folder.rglob(f"*{end}")}
+        return sorted(
             file
-            for end in ends
-            for file in folder.rglob(f"*{end}")
+            for file in named
             if file.match(pattern or "*") and not file.name.startswith(".")
             if file.is_file() and not _is_result(file) and is_wanted(file)
-        }
-    )
+        )
+
+    inside = inside_with(ends) or inside_with(ARCHIVES)
     if not inside:
         *others, last = (end.removeprefix(".") for end in ends)
         kinds = f"{', '.join(others)} or {last}" if others else last

@@ -3,6 +3,7 @@
 import os
 import time
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 from hypothesis import given
@@ -367,3 +368,22 @@ def test_a_project_that_is_shown_as_another_one_is_told(tmp_path):
     ((name, reason),) = found.unreadable
     assert name == "a\x07"
     assert reason.startswith("has the name of another project but for escaped characters")
+
+
+def packed(path):
+    """Write an archive as CVAT exports it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with ZipFile(path, "w") as archive:
+        archive.writestr(
+            "annotations.xml",
+            "<annotations><version>1.1</version><meta><task><id>1</id></task></meta></annotations>",
+        )
+
+
+def test_archives_are_sources_where_nothing_is_unpacked(tmp_path):
+    for name in ("a/ann.zip", "a/bob.zip", "b/old.zip", "c.zip"):
+        packed(tmp_path / name)
+    made(tmp_path, "b/annotations/ann.json")
+    with ZipFile(tmp_path / "a/images.zip", "w") as archive:
+        archive.writestr("1.jpg", "")
+    assert shown(discover(tmp_path)) == {"a": ["ann.zip", "bob.zip"], "b": ["annotations/ann.json"]}

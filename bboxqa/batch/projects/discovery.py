@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+from bboxqa.batch.projects.archives import looked_at
 from bboxqa.batch.projects.source_files import files_of, is_image
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import clean
@@ -16,6 +17,7 @@ from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.foreign import foreign_kind
 from bboxqa.formats.inputs import RESULT_FILES, WRITTEN_FILES
 from bboxqa.formats.registry import format_of, is_source, suffixes
+from bboxqa.formats.translation.heads import ARCHIVES
 
 _File = TypeVar("_File")
 
@@ -96,9 +98,8 @@ def discover(
     """
     if not root.is_dir():
         if root.is_file():
-            raise DatasetError(
-                [f"{root}: is a file; expected a folder of projects"], _advice_for(root)
-            )
+            problem = f"{root}: is a file; expected a folder of projects"
+            raise DatasetError([problem], _advice_for(root))
         raise DatasetError([f"{root}: no such folder"])
     unreadable: list[Unreadable] = []
     real = os.path.realpath(root)
@@ -107,12 +108,10 @@ def discover(
         leads_to = Path(os.path.realpath(path)) if path.is_symlink() else path
         return follow_links or leads_to is path or leads_to.is_relative_to(real)
 
+    sources = _sources(root, skip, unreadable, is_followed)
     files = (
         (_below(root, file) + "/" * file.is_dir(), file, found)
-        for file in _sources(root, skip, unreadable, is_followed)
-        if pattern is None or file.match(pattern)
-        # Of other files than json, those of no known format are not even named.
-        if (found := file.is_dir() or _is_read(file)) or file.name.lower().endswith(".json")
+        for file, found in looked_at(sources, pattern, _is_read)
     )
     return sort_files(files, unreadable, partial(_project, root, is_followed))
 
@@ -172,12 +171,12 @@ def _sources(
     unreadable: list[Unreadable],
     is_followed: Callable[[Path], bool],
 ) -> Iterator[Path]:
-    """Yield files below a folder that have the suffix of a format, and folders that are a source.
+    """Yield files below a folder with the suffix of a format or an archive, and folders as sources.
 
     A folder with links to it is read once, by its own name.
     """
     seen: set[tuple[int, int]] = set()
-    ends = suffixes()
+    ends = (*suffixes(), *ARCHIVES)
     skipped = None if skip is None else skip.resolve()
     waiting, links = [root], list[Path]()
     while waiting or links:

@@ -8,6 +8,8 @@ HEAD = 1 << 16
 """Bytes that formats look at to recognise a file."""
 ZIP, GZIP = b"PK\x03\x04", b"\x1f\x8b"
 """The first bytes of archives."""
+ARCHIVES = (".zip", ".tar", ".gz", ".tgz")
+"""How names of archives end."""
 
 
 def head_of(path: Path) -> bytes:

@@ -12,6 +12,7 @@ from support.studio import box, task, work, written
 
 from bboxqa import read_coco, validate
 from bboxqa.core.errors import DatasetError
+from bboxqa.formats.inputs import list_files
 from bboxqa.formats.translation import members
 from bboxqa.formats.translation.members import members_of
 
@@ -175,3 +176,26 @@ def test_commands_say_why_an_archive_is_refused(tmp_path, name, n, words):
         path.write_bytes(path.read_bytes()[:60])
     with pytest.raises(DatasetError, match=words):
         read_coco(path)
+
+
+EXPORT = {"annotations.xml": "<annotations><version>1.1</version><meta></meta></annotations>"}
+
+
+def test_a_folder_of_archives_has_a_source_in_each(tmp_path):
+    for name in ("ann", "bob"):
+        zipped(tmp_path / f"{name}.zip", EXPORT)
+    assert [file.name for file in list_files([tmp_path])] == ["ann.zip", "bob.zip"]
+    # What is unpacked beside them is not read twice.
+    (tmp_path / "ann.xml").write_text(EXPORT["annotations.xml"])
+    assert [file.name for file in list_files([tmp_path])] == ["ann.xml"]
+
+
+def test_archives_in_an_archive_are_named(tmp_path):
+    inner = zipped(tmp_path / "ann.zip", EXPORT)
+    outer = zipped(tmp_path / "all.zip", {"jobs/ann.zip": inner.read_bytes()})
+    with pytest.raises(DatasetError, match="holds archives") as caught:
+        list_files([outer])
+    assert str(caught.value).splitlines() == [
+        f"{outer}: holds archives, which are not read inside of another one: jobs/ann.zip",
+        "Unpack it into a folder of its own, and name the folder.",
+    ]

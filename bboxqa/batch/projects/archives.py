@@ -1,0 +1,37 @@
+"""Archives among the files below a folder of projects."""
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from bboxqa.formats.coco.strict import COCO
+from bboxqa.formats.registry import format_of, suffixes
+from bboxqa.formats.translation.heads import ARCHIVES
+
+
+def looked_at(
+    files: Iterable[Path], pattern: str | None, is_read: Callable[[Path], bool | str]
+) -> Iterator[tuple[Path, bool | str]]:
+    """Yield sources, and whether each is read or why it cannot be; archives are last.
+
+    Of other files than json, those of no known format are left out, and so are archives with
+    sources in their folder or below: they often hold what was unpacked beside them.
+    """
+    ends = suffixes()
+    archives = []
+    unpacked: set[Path] = set()
+    for file in (each for each in files if pattern is None or each.match(pattern)):
+        name = file.name.lower()
+        if file.is_dir():
+            found: bool | str = True
+        elif name.endswith(ARCHIVES) and not name.endswith(ends):
+            archives.append(file)
+            continue
+        else:
+            found = is_read(file)
+        if found:
+            unpacked.update(file.parents)
+        if found or name.endswith(".json"):
+            yield file, found
+    for file in archives:
+        if file.parent not in unpacked and format_of(file) is not COCO:
+            yield file, True
