@@ -136,6 +136,9 @@ class Dataset:
         What annotators drew in images that they annotated in two or more sessions.
     is_pseudonymous : bool
         Whether annotators have pseudonyms, so that records of files are not passed on.
+    has_text_ids : bool
+        Whether ids of annotations are text: `own_id` has them, and `id` numbers that stand for
+        them.
     joint_names : tuple of tuple of str
         The names of the key points of each category, numbers where the files name none; empty
         where key points were not read.
@@ -157,6 +160,7 @@ class Dataset:
     supercategories: tuple[str, ...] = ()
     repeats: "Repeats | None" = None
     is_pseudonymous: bool = False
+    has_text_ids: bool = False
     joint_names: tuple[tuple[str, ...], ...] = ()
     joint_sigmas: tuple[tuple[float, ...], ...] = ()
 

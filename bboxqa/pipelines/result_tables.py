@@ -148,6 +148,19 @@ def _with_meaning(alpha: FloatArray, has_meaning: BoolArray) -> tuple[FloatArray
     )
 
 
+def id_column(data: Dataset, rows: IndexArray) -> Column:
+    """Return the ids of annotations as the files have them; none where a row is -1."""
+    annotations, found = data.annotations, rows >= 0
+    if data.has_text_ids and annotations.own_id is not None:
+        names, code = np.unique(annotations.own_id[rows[found]], return_inverse=True)
+        codes = np.full(len(rows), -1, np.int32)
+        codes[found] = code
+        return Categorical(codes, tuple(names.tolist()))
+    number = np.full(len(rows), -1, np.int64)
+    number[found] = annotations.id[rows[found]]
+    return np.ma.MaskedArray(number, ~found)
+
+
 def unit_table(data: Dataset, units: UnitTable, reliability: ReliabilityData) -> Table:
     """Return a row per unit and annotator who was asked about it.
 
@@ -157,17 +170,16 @@ def unit_table(data: Dataset, units: UnitTable, reliability: ReliabilityData) ->
     unit, annotator = reliability.unit[cells], reliability.annotator[cells]
     found = reliability.state[cells] == Cell.CATEGORY
     # Cells are sorted by unit and annotator, and each with a category is one annotation.
-    annotations = data.annotations
     order = np.argsort(units.unit, kind="stable")
-    number = np.full(len(cells), -1, np.int64)
-    number[found] = annotations.id[order]
+    rows = np.full(len(cells), -1, np.int64)
+    rows[found] = order
     category = np.where(found, reliability.value[cells], -1).astype(np.int32)
     return Table(
         {
             "image": Categorical(units.image[unit], data.image_names),
             "unit": unit,
             "annotator": Categorical(annotator, data.annotator_names),
-            "annotation": np.ma.MaskedArray(number, ~found),
+            "annotation": id_column(data, rows),
             "category": Categorical(category, data.category_names),
             "state": Categorical(reliability.state[cells].astype(np.int32), ("drawn", "missing")),
         }

@@ -236,20 +236,21 @@ def test_a_place_beyond_reason(tmp_path):
     ]
 
 
-@pytest.mark.parametrize("value", ["a7", "", 7.5, None, True, [7], {}, 2**70, "9" * 30])
+@pytest.mark.parametrize("value", ["", " ", 7.5, None, True, [7], {}, 2**70])
 @pytest.mark.parametrize("key", ["id", "image_id", "category_id"])
-def test_ids_that_are_no_numbers(key, value, tmp_path):
+def test_values_that_are_no_ids(key, value, tmp_path):
     records = [*pair(), annotation(3, rater="ann") | {key: value}]
     (problem,) = problems(tmp_path, document(records))
     assert f"{key} is " in problem
-    assert problem.endswith("; expected a whole number")
+    assert problem.endswith("; expected a whole number, or text")
 
 
 @pytest.mark.parametrize("key", ["images", "categories"])
-def test_ids_of_tables_that_are_no_numbers(key, tmp_path):
+def test_values_of_tables_that_are_no_ids(key, tmp_path):
     content = document(pair())
-    content[key].append(content[key][0] | {"id": "x", "name": "dog", "file_name": "b.jpg"})
-    assert problems(tmp_path, content) == [f"{key}[1]: id is 'x'; expected a whole number"]
+    content[key].append(content[key][0] | {"id": " ", "name": "dog", "file_name": "b.jpg"})
+    problem = f"{key}[1]: id is ' '; expected a whole number, or text"
+    assert problems(tmp_path, content) == [problem]
 
 
 @pytest.mark.parametrize("key", ["images", "categories", "annotations"])

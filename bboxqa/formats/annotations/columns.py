@@ -15,6 +15,7 @@ from bboxqa.formats.annotations.joint_columns import JointsBuilder
 from bboxqa.formats.annotations.machine_marks import count_marks
 from bboxqa.formats.annotations.outline_columns import OutlinesBuilder
 from bboxqa.formats.annotations.records import (
+    ID_EXPECTED,
     ID_KEYS,
     Annotation,
     Category,
@@ -22,10 +23,12 @@ from bboxqa.formats.annotations.records import (
     OutlinedAnnotation,
     annotation_type,
     annotator_name,
+    id_number,
     image_type,
+    is_id,
     record_field,
-    whole_number,
 )
+from bboxqa.formats.annotations.text_ids import TextIds
 from bboxqa.model.annotations import Source
 from bboxqa.model.outlines import Segmentations
 from bboxqa.model.shapes.keypoints import Keypoints
@@ -66,6 +69,8 @@ class Columns:
         How many annotations a machine began, by the key that says so.
     keypoints : Keypoints or None
         None where key points were not read.
+    text_ids : (N,) str or None
+        The ids as text, if some are no numbers; `id` then has numbers that stand for them.
     """
 
     id: IndexArray
@@ -77,6 +82,7 @@ class Columns:
     segmentation: Segmentations | None
     marks: Counter[str]
     keypoints: Keypoints | None = None
+    text_ids: TextArray | None = None
 
 
 class _AuthorsBuilder:
@@ -154,6 +160,7 @@ class ColumnsBuilder:
         self.type = annotation_type(keys, segmentation=segmentation, keypoints=keypoints)
         self.image_type = image_type(keys)
         self.problems: list[str] = []
+        self._text_ids = TextIds()
         limit = column_limit(memory)
         self._columns = {key: SpooledColumn(np.int64, limit=limit) for key in ID_KEYS}
         self._columns["bbox"] = SpooledColumn(np.float64, 4, limit)
@@ -167,7 +174,7 @@ class ColumnsBuilder:
         """Add the records of one window."""
         n = len(records)
         for key in ID_KEYS:
-            self._columns[key].add(self._whole_numbers(records, key))
+            self._columns[key].add(self._ids(records, key))
         flat = chain.from_iterable([record.bbox for record in records])
         self._columns["bbox"].add(np.fromiter(flat, np.float64, 4 * n).reshape(n, 4))
         crowd = np.fromiter(map(attrgetter("iscrowd"), records), np.bool_, n)
@@ -180,21 +187,23 @@ class ColumnsBuilder:
         if self.joints is not None:
             self.joints.add(records)
 
-    def _whole_numbers(self, records: Sequence[Annotation], column: str) -> IndexArray:
+    def _ids(self, records: Sequence[Annotation], column: str) -> IndexArray:
         values = list(map(attrgetter(column), records))
+        if column == "id":
+            self._text_ids.add(values)
         if set(map(type, values)) - {int}:
-            for place, value in enumerate(values):
-                values[place] = number = whole_number(value)
-                if number is None:
-                    values[place] = 0
-                    self.problems.append(
-                        f"{self.name}: annotation {records[place].id!r}: {column} is {value!r}; "
-                        "expected a whole number"
-                    )
+            self.problems += (
+                f"{self.name}: annotation {records[place].id!r}: {column} is {value!r}; "
+                f"expected {ID_EXPECTED}"
+                for place, value in enumerate(values)
+                if not is_id(value)
+            )
+            values = [id_number(value) for value in values]
         return np.fromiter(values, np.int64, len(values))
 
     def absorb(self, columns: Columns, problems: Sequence[str]) -> None:
         """Append what another builder has collected from the following part of the file."""
+        self._text_ids.absorb(len(columns.id), columns.text_ids)
         for name, column in self._columns.items():
             column.add(getattr(columns, name))
         for key, author in self._authors.items():
@@ -213,12 +222,14 @@ class ColumnsBuilder:
 
     def done(self) -> Columns:
         """Return the collected columns."""
+        found = {name: column.done() for name, column in self._columns.items()}
         return Columns(
-            **{name: column.done() for name, column in self._columns.items()},
+            **found,
             authors={key: author.done() for key, author in self._authors.items()},
             segmentation=None if self.outlines is None else self.outlines.done(),
             marks=self._marks,
             keypoints=None if self.joints is None else self.joints.done(),
+            text_ids=self._text_ids.done(found["id"]),
         )
 
 
@@ -240,3 +251,10 @@ class AnnotationFile:
     """(N,) str. The ids that the tool shows; None where these are the ids of the columns."""
     told_base: int | None = None
     """The number of the first pixel, if the values of the file tell it."""
+
+    @property
+    def shown_ids(self) -> TextArray | IndexArray:
+        """The ids of annotations for messages: text where the file or its tool has text."""
+        if self.own_ids is not None:
+            return self.own_ids
+        return self.columns.id if self.columns.text_ids is None else self.columns.text_ids

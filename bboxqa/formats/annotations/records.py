@@ -7,7 +7,9 @@ from hashlib import blake2b
 from typing import Annotated, Any, Literal
 
 import msgspec
+import numpy as np
 
+from bboxqa.core.arrays import IndexArray
 from bboxqa.core.text import clean
 
 ANNOTATOR_KEYS = (
@@ -32,6 +34,10 @@ ID_KEYS = ("id", "image_id", "category_id")
 Id = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)] | str
 # Other programs may use these keys for anything.
 Loose = int | float | str | bool | list[Any] | dict[str, Any] | None
+
+
+ID_EXPECTED = "a whole number, or text"
+"""What messages say of a value that is not an id."""
 
 
 class TopLevel(msgspec.Struct):
@@ -118,6 +124,17 @@ def whole_number(value: object) -> int | None:
     return None
 
 
+def is_id(value: object) -> bool:
+    """Return whether a value is an id: a whole number, however it is written, or a text.
+
+    Examples
+    --------
+    >>> is_id(7), is_id("im_1"), is_id(" "), is_id(1.5), is_id(None)
+    (True, True, False, False, False)
+    """
+    return whole_number(value) is not None or (isinstance(value, str) and value.strip() != "")
+
+
 @lru_cache(1 << 16)
 def _text_number(text: str) -> int:
     digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
@@ -139,6 +156,19 @@ def id_number(value: object) -> int:
     if number is not None:
         return number
     return _text_number(str(value)) if isinstance(value, str | float) else 0
+
+
+def ids_of(records: Sequence[Image | Category]) -> IndexArray:
+    """Return the numbers that stand for the ids of records, as `id_number` gives them.
+
+    Examples
+    --------
+    >>> ids_of([Image(7), Image("8")]).tolist()
+    [7, 8]
+    """
+    ids = (each.id for each in records)
+    numbers = (each if type(each) is int else id_number(each) for each in ids)
+    return np.fromiter(numbers, np.int64, len(records))
 
 
 def annotator_name(value: object) -> str:

@@ -10,6 +10,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.formats.annotations.columns import ColumnsBuilder
 from bboxqa.formats.annotations.records import (
     ASKED_KEYS,
+    ID_EXPECTED,
     LISTS,
     Annotation,
     Category,
@@ -17,6 +18,7 @@ from bboxqa.formats.annotations.records import (
     OutlinedAnnotation,
     Rle,
     extent_of,
+    is_id,
     whole_number,
 )
 from bboxqa.formats.document.content import BYTE_ORDER_MARK, RawDocument
@@ -114,12 +116,13 @@ def _labelled(
             report.add(f"{key}[{place}]", "the record", record, "an object")
 
 
-def _id(label: str, record: dict[str, Any], key: str, report: _Report) -> int | None:
+def _id(label: str, record: dict[str, Any], key: str, report: _Report) -> int | str | None:
     value = record.get(key, _ABSENT)
+    if not is_id(value):
+        report.add(label, key, value, ID_EXPECTED)
+        return None
     number = whole_number(value)
-    if number is None:
-        report.add(label, key, value, "a whole number")
-    return number
+    return str(value) if number is None else number
 
 
 def _finite(value: object) -> bool:

@@ -14,9 +14,11 @@ from bboxqa.core.types import Steps
 from bboxqa.formats.annotations.columns import AnnotationFile, Columns, ColumnsBuilder
 from bboxqa.formats.annotations.records import (
     ANNOTATOR_KEYS,
+    ID_EXPECTED,
     Category,
     Image,
     TopLevel,
+    is_id,
     whole_number,
 )
 from bboxqa.formats.document.content import RawDocument
@@ -120,14 +122,14 @@ def read_text(
 
 
 def _number(key: str, name: str, records: Sequence[Image | Category]) -> Iterator[str]:
-    """Convert ids written as text to numbers, in place; yield problems of those that are not."""
+    """Convert numbers written as text, in place; yield problems of values that are not ids."""
     for place, record in enumerate(records):
-        if type(record.id) is not int:
-            number = whole_number(record.id)
-            if number is None:
-                yield f"{name}: {key}[{place}]: id is {record.id!r}; expected a whole number"
-            else:
-                record.id = number
+        if type(record.id) is int:
+            continue
+        if not is_id(record.id):
+            yield f"{name}: {key}[{place}]: id is {record.id!r}; expected {ID_EXPECTED}"
+        elif (number := whole_number(record.id)) is not None:
+            record.id = number
 
 
 def _size(path: Path) -> int:

@@ -15,6 +15,7 @@ from bboxqa.formats.annotations.records import (
     ASKED_KEYS,
     Image,
     annotator_name,
+    ids_of,
     image_field,
 )
 from bboxqa.formats.dataset.ways_to_name import ways_to_name
@@ -200,7 +201,7 @@ def _by_records(
     number = {name: place for place, name in enumerate(names)}
     authors = []
     for file, part in zip(files, labels, strict=True):
-        ids = np.array([image.id for image in file.images], np.int64)
+        ids = ids_of(file.images)
         code = np.array([number[label] for label in part] + [-1], np.int32)
         authors.append(code[find(ids, file.columns.image_id)])
     asked: list[list[tuple[str, ...] | None]] = [[(label,) for label in part] for part in labels]

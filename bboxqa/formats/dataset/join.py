@@ -10,7 +10,7 @@ from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, find
 from bboxqa.core.errors import DatasetError, NothingToCompareError
 from bboxqa.core.text import clean
 from bboxqa.formats.annotations.columns import AnnotationFile
-from bboxqa.formats.annotations.records import Image, whole_number
+from bboxqa.formats.annotations.records import Category, Image, ids_of, whole_number
 from bboxqa.formats.dataset.attribution import Attribution
 from bboxqa.formats.dataset.category_names import map_options, renamed_categories, supercategories
 from bboxqa.formats.dataset.image_names import join_advice, names_of_images
@@ -100,6 +100,7 @@ def join(
         sources=tuple(file.source for file in files),
         notes=notes_of(files, attribution, assigned, min_annotators),
         unlisted=~listed if asked == "authors" else None,
+        has_text_ids=any(file.columns.text_ids is not None for file in files),
     )
     if split is not None:
         data = with_repeats(data, files, split, memory)
@@ -138,9 +139,11 @@ def _sort_annotators(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted(names, key=lambda name: (int(name), name)))
 
 
-def _ids(joined: Joined, file: AnnotationFile, key: str, ids: Sequence[int | str]) -> IndexArray:
+def _ids(
+    joined: Joined, file: AnnotationFile, key: str, records: Sequence[Image | Category]
+) -> IndexArray:
     """Return the ids of images or categories, and report duplicates."""
-    result = np.array(ids, np.int64)
+    result = ids_of(records)
     joined.add(file, repeated_ids(key, result))
     return result
 
@@ -190,9 +193,9 @@ def image_label(image: Image) -> str:
 
 def _index(joined: Joined, file: AnnotationFile, labels: Sequence[str]) -> IndexedAnnotations:
     """Replace ids by indices, and report references to unknown ids."""
-    columns = file.columns
-    image_ids = _ids(joined, file, "images", [image.id for image in file.images])
-    category_ids = _ids(joined, file, "categories", [c.id for c in file.categories])
+    columns, shown = file.columns, file.shown_ids
+    image_ids = _ids(joined, file, "images", file.images)
+    category_ids = _ids(joined, file, "categories", file.categories)
     joined.add(file, repeated_ids("annotations", columns.id))
     image = find(image_ids, columns.image_id)
     category = find(category_ids, columns.category_id)
@@ -205,14 +208,13 @@ def _index(joined: Joined, file: AnnotationFile, labels: Sequence[str]) -> Index
         joined.add(
             file,
             (
-                f"annotation {columns.id[row]}: {column} is {values[row]}; "
-                f"expected the id of {what}"
+                f"annotation {shown[row]}: {column} is {values[row]}; expected the id of {what}"
                 for row in orphans
             ),
         )
-    joined.add(file, bad_boxes(columns.id, columns.bbox))
+    joined.add(file, bad_boxes(shown, columns.bbox))
     if columns.segmentation is not None:
-        joined.add(file, bad_outlines(columns.id, columns.segmentation))
+        joined.add(file, bad_outlines(shown, columns.segmentation))
     of_image = np.array([joined.images[label] for label in labels], np.int32)
     of_category = np.array([joined.categories[clean(c.name)] for c in file.categories], np.int32)
     usable = np.flatnonzero((image >= 0) & (category >= 0))
@@ -255,7 +257,7 @@ def _assign(
     number: dict[str, int],
 ) -> BoolArray:
     """Mark in `assigned` who was asked about which image of one file; return which list that."""
-    ids = file.columns.id[part.place]
+    ids = file.shown_ids[part.place]
     joined.add_shared(
         file,
         (

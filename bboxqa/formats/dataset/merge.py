@@ -88,10 +88,10 @@ def _own_ids(
     files: Sequence[AnnotationFile], indexed: Sequence[IndexedAnnotations], order: IndexArray
 ) -> TextArray | None:
     """Return the ids that tools show, in an order; None where no file has others than its own."""
-    if all(file.own_ids is None for file in files):
+    if all(file.shown_ids is file.columns.id for file in files):
         return None
     parts = [
-        (file.columns.id.astype(np.str_) if file.own_ids is None else file.own_ids)[part.place]
+        file.shown_ids[part.place].astype(np.str_)
         for file, part in zip(files, indexed, strict=True)
     ]
     return np.concatenate(parts)[order]

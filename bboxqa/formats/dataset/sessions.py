@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bboxqa.core.arrays import IndexArray, IntArray, find
+from bboxqa.core.arrays import IndexArray, IntArray, TextArray, find
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import count
 from bboxqa.formats.annotations.columns import AnnotationFile
-from bboxqa.formats.annotations.records import annotator_name, image_field, whole_number
+from bboxqa.formats.annotations.records import annotator_name, ids_of, image_field, whole_number
 from bboxqa.formats.dataset.attribution import Attribution
 from bboxqa.formats.dataset.merge import IndexedAnnotations, merge
 from bboxqa.formats.dataset.versions import refuse_versions
@@ -60,7 +60,7 @@ def read_sessions(
         np.array([*(number[name] for name in column.names), -1], np.int32)[column.code]
         for column in columns
     ]
-    ids = [file.columns.id for file in files]
+    ids = [file.shown_ids for file in files]
     _check_named(files, "annotation", ids, codes, key)
     return FileSessions(codes, tuple(names))
 
@@ -83,8 +83,8 @@ def _sessions_of_records(files: Sequence[AnnotationFile], key: str) -> FileSessi
         )
         for part in values
     ]
-    ids = [np.array([image.id for image in file.images], np.int64) for file in files]
-    _check_named(files, "image", ids, records, key)
+    ids = [ids_of(file.images) for file in files]
+    _check_named(files, "image", [[image.id for image in f.images] for f in files], records, key)
     codes = [
         np.append(record, np.int32(-1))[find(own, file.columns.image_id)]
         for file, own, record in zip(files, ids, records, strict=True)
@@ -99,7 +99,7 @@ def _name(value: object) -> str:
 def _check_named(
     files: Sequence[AnnotationFile],
     noun: str,
-    ids: Sequence[IndexArray],
+    ids: Sequence[Sequence[int | str] | IndexArray | TextArray],
     codes: Sequence[IntArray],
     key: str,
 ) -> None:

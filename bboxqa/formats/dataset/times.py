@@ -69,7 +69,7 @@ def read_times(files: Sequence[AnnotationFile], key: str) -> list[FloatArray]:
         for row in rows[: max(_LISTED - len(problems), 0)].tolist():
             value = one_line(texts.names[texts.code[row]])
             problems.append(
-                f"{file.source.name}: annotation {file.columns.id[row]}: {key} is {value!r}; "
+                f"{file.source.name}: annotation {file.shown_ids[row]}: {key} is {value!r}; "
                 "expected a time"
             )
         table = np.array([*(np.nan if value is None else value for value in values), np.nan])

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, TextArray
 from bboxqa.core.memory import release_pages
 from bboxqa.core.text import alike
 from bboxqa.formats.annotations.columns import AnnotationFile
@@ -42,7 +42,7 @@ def names_alike(files: Sequence[AnnotationFile]) -> Iterator[str]:
         yield f"categories {problem}"
 
 
-def bad_boxes(ids: IndexArray, bbox: FloatArray) -> Iterator[str]:
+def bad_boxes(ids: IndexArray | TextArray, bbox: FloatArray) -> Iterator[str]:
     """Yield problems of boxes with negative sides, NaN, or too far away to be exact."""
     # Negated, since every comparison with NaN is false.
     wrong: BoolArray = ~((bbox[:, 2:] >= 0) & (bbox[:, 2:] <= _MAX_COORDINATE))
@@ -59,7 +59,7 @@ def bad_boxes(ids: IndexArray, bbox: FloatArray) -> Iterator[str]:
         )
 
 
-def bad_outlines(ids: IndexArray, segmentation: Segmentations) -> Iterator[str]:
+def bad_outlines(ids: IndexArray | TextArray, segmentation: Segmentations) -> Iterator[str]:
     """Yield problems of outlines with points too far away to be exact, or NaN."""
     far = np.concatenate([np.zeros(0, np.int64), *_far(segmentation.xy)])
     ring = np.searchsorted(segmentation.ring_offsets, far, side="right") - 1

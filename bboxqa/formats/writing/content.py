@@ -18,7 +18,7 @@ class Content:
 
     images: Sequence[Record]
     """Each has `id` and, where they are known, `file_name`, `width`, `height`, and `annotators`:
-    who was asked."""
+    who was asked; `own_id`, the id in its file, where that is text."""
     categories: Sequence[Record]
     """Each has `id` and `name`."""
     annotations: Sequence[Record]
@@ -79,7 +79,7 @@ class Content:
 
 def image_name(image: Record) -> str:
     """Return the file name of an image; its id where it has none."""
-    return str(image.get("file_name") or image["id"])
+    return str(image.get("file_name") or image.get("own_id") or image["id"])
 
 
 def shown_id(annotation: Record) -> str:

@@ -17,6 +17,7 @@ from bboxqa.formats.annotations.records import (
     ASKED_KEYS,
     LISTS,
     annotator_name,
+    id_number,
     whole_number,
 )
 from bboxqa.formats.coco.strict import COCO
@@ -131,22 +132,28 @@ class _Joined:
         self._annotations: list[tuple[Record, str, str]] = []
         self._apart: list[Record] = []
         self._tops: list[Record] = []
+        self._has_text_ids = False
 
     def add(self, file: AnnotationFile, records: Record, authors: Sequence[str]) -> None:
         """Add the records of a file, in the order in which its columns have them."""
         label_of: dict[int, str] = {}
         for image, record in zip(file.images, records["images"], strict=True):
             label = image_label(image)
-            label_of[int(image.id)] = label
+            number = id_number(image.id)
+            label_of[number] = label
             known = {key: each for key, each in record.items() if each is not None}
             if image.file_name:
                 known["file_name"] = image.file_name
-            self._images[label] = {**known, **self._images.get(label, {"id": int(image.id)})}
+            if number != image.id:
+                known["own_id"] = image.id
+            self._images[label] = {**known, **self._images.get(label, {"id": number})}
         category_of: dict[int, str] = {}
         for category, record in zip(file.categories, records["categories"], strict=True):
             name = clean(category.name)
-            category_of[int(category.id)] = name
-            self._categories.setdefault(name, {**record, "id": int(category.id), "name": name})
+            number = id_number(category.id)
+            category_of[number] = name
+            self._has_text_ids |= number != category.id
+            self._categories.setdefault(name, {**record, "id": number, "name": name})
         columns = file.columns
         rows = zip(
             records["annotations"],
@@ -159,6 +166,8 @@ class _Joined:
         )
         for record, own, image_id, category_id, bbox, author in rows:
             whole = _annotation(record, own, bbox, author if self._is_named else "")
+            if columns.text_ids is not None and whole_number(record["id"]) is None:
+                whole["own_id"] = record["id"]
             self._annotations.append((whole, label_of[image_id], category_of[category_id]))
         self._apart += records.get("apart", ())
         self._tops.append({key: each for key, each in records.items() if key not in _KNOWN})
@@ -166,9 +175,9 @@ class _Joined:
     def done(self) -> Content:
         """Return all of it, with ids that are unique."""
         images, asked = self._with_asked()
-        _number(images)
+        _number(images, anew=any("own_id" in each for each in images))
         categories = list(self._categories.values())
-        _number(categories)
+        _number(categories, anew=self._has_text_ids)
         image_ids = {name: each["id"] for name, each in self._images.items()}
         category_ids = {name: each["id"] for name, each in self._categories.items()}
         annotations = []
@@ -176,7 +185,7 @@ class _Joined:
             record["image_id"], record["category_id"] = image_ids[label], category_ids[category]
             annotations.append(record)
         _own_numbers(annotations)
-        _number(annotations)
+        _number(annotations, anew=self._data.has_text_ids)
         top = self._tops[0] if len(self._tops) == 1 else {}
         return Content(images, categories, annotations, self._apart, asked, top)
 
@@ -229,8 +238,8 @@ def _own_numbers(annotations: Sequence[Record]) -> None:
             del each["own_id"]
 
 
-def _number(records: Sequence[Record]) -> None:
-    """Number records anew if two of them have one id."""
-    if len({each["id"] for each in records}) < len(records):
+def _number(records: Sequence[Record], *, anew: bool) -> None:
+    """Number records anew if that is asked for, or two of them have one id."""
+    if anew or len({each["id"] for each in records}) < len(records):
         for each, number in zip(records, counting(1), strict=False):
             each["id"] = number

@@ -9,7 +9,7 @@ from bboxqa.formats.writing.content import Content, Record, image_name, shown_id
 from bboxqa.formats.writing.safe_names import people_paths, safe_paths, without_ending
 
 _OF_ANNOTATIONS = {"id", "own_id", "image_id", "category_id", "bbox", "annotator", "area"}
-_OF_IMAGES = {"id", "file_name", "width", "height", "annotators"}
+_OF_IMAGES = {"id", "own_id", "file_name", "width", "height", "annotators"}
 _OF_CATEGORIES = {"id", "name"}
 # What follows from other keys, or says nothing.
 _DERIVED = {"num_keypoints", "segmentation", "iscrowd"}

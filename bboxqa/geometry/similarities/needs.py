@@ -23,7 +23,7 @@ def describe(dataset: Dataset, index: int) -> str:
     annotations = dataset.annotations
     image = dataset.image_names[annotations.image[index]]
     annotator = dataset.annotator_names[annotations.annotator[index]]
-    return f"annotation {annotations.id[index]} of {annotator!r} in image {image!r}"
+    return f"annotation {annotations.shown_ids([index])[0]} of {annotator!r} in image {image!r}"
 
 
 def check_shapes(dataset: Dataset, similarity: str, needs: Needs) -> None:

@@ -107,7 +107,7 @@ def _shape(
 ) -> dict[str, Any]:
     of = matched.data.annotations
     return {
-        "annotation": int(of.id[row]),
+        "annotation": of.shown_ids([row])[0] if matched.data.has_text_ids else int(of.id[row]),
         "annotator": matched.data.annotator_names[of.annotator[row]],
         "category": matched.data.category_names[of.category[row]],
         "object": int(number[found.of[row]]),

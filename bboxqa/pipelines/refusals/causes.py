@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bboxqa.formats.annotations.records import ID_KEYS, is_id
+from bboxqa.formats.document.annotation_columns import Kind
 from bboxqa.formats.document.origin import STOPPING as TOOL_STOPPING
 
 if TYPE_CHECKING:
@@ -44,6 +46,8 @@ def causes(document: "Document", codes: tuple[str, ...], *, errors_only: bool = 
     from bboxqa.report.findings.concise import concise_line
     from bboxqa.rules.runner import validate_documents
 
+    if _are_ids_read(document):
+        codes = tuple(code for code in codes if code != "S003")
     report = validate_documents([document], ValidateSettings(select=codes), _DESCRIBED)
     errors = [each for each in report.findings if each.severity is Severity.ERROR]
     # A value that is missing is a warning where readers do without it.
@@ -62,3 +66,14 @@ def causes(document: "Document", codes: tuple[str, ...], *, errors_only: bool = 
     fix: Fix | None = None if None in fixes else "unsafe" if "unsafe" in fixes else "safe"
     is_complete = all(report.counts[code] <= _DESCRIBED for code in of_code)
     return Causes(lines, n_found, fix, is_complete)
+
+
+def _are_ids_read(document: "Document") -> bool:
+    """Return whether ids are whole numbers or text, of which S003 finds the text."""
+    of = document.annotations
+    return all((of.whole[key] | (of.kind[key] == Kind.TEXT)).all() for key in ID_KEYS) and all(
+        is_id(record.get("id"))
+        for _, records in document.lists
+        for record in records.values
+        if isinstance(record, dict)
+    )

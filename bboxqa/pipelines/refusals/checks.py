@@ -13,6 +13,7 @@ from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, find
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import one_line
 from bboxqa.formats.annotations.columns import AnnotationFile
+from bboxqa.formats.annotations.records import id_number, ids_of
 from bboxqa.formats.coco.sample import sample_annotations
 from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.dataset.attribution import Attribution
@@ -155,7 +156,7 @@ def _advice(found: Mapping[Path, Causes], truth: Path | None) -> str:
 
 def _columns(file: AnnotationFile, author: IntArray, names: tuple[str, ...]) -> Boxes:
     """Return the boxes of a file as they were read."""
-    ids = np.array([image.id for image in file.images], np.int64)
+    ids = ids_of(file.images)
     sizes = np.array([(i.width or 0, i.height or 0) for i in file.images], np.float64)
     image = find(ids, file.columns.image_id)
     return Boxes(file.columns.bbox, _of_image(sizes, image), image, len(ids), author, names)
@@ -188,7 +189,7 @@ def _sample(path: Path, file: AnnotationFile) -> Document:
     images = [
         {"id": image.id, "width": image.width, "height": image.height}
         for image in file.images
-        if image.id in wanted
+        if id_number(image.id) in wanted
     ]
     return Document(RawDocument(str(path), b"", 0, images=images, annotations=annotations))
 

@@ -95,7 +95,7 @@ def scene_of(data: Dataset) -> Scene:
     corner, sides = kept.bbox[:, :2], kept.bbox[:, 2:]
     flat = np.flatnonzero((sides <= 0).any(axis=1))
     if len(flat):
-        raise DatasetError([f"{where}: annotation {kept.id[flat[0]]}: box has no area"])
+        raise DatasetError([f"{where}: annotation {kept.shown_ids(flat[:1])[0]}: box has no area"])
     ids = kept.id
     if len(ids) and (ids.min() < 1 or len(np.unique(ids)) < len(ids)):
         ids = np.arange(1, len(ids) + 1)

@@ -77,7 +77,7 @@ def changed_since(
         compared = compare_with(before, present, settings, memory=memory)
         return SinceRun(str(folder), figures, comparison=compared)
     numbers = saved["summary"]["n_annotations"], len(present.annotations)
-    if present.annotations.own_id is not None:
+    if present.annotations.own_id is not None and not present.has_text_ids:
         reason += "; the ids of annotations are numbers by place, which do not tell them apart"
         return SinceRun(str(folder), figures, n_annotations=numbers, reason=reason)
     counts = _by_id(_saved_units(folder), _units(result.thresholds[0]))
@@ -151,10 +151,11 @@ def _saved_units(folder: Path) -> _Keys:
             first = first or row["iou_threshold"]
             if row["iou_threshold"] == first and row["annotation"]:
                 # An apostrophe keeps spreadsheets from running a name as a formula.
-                image, who, category = (
-                    row[key].removeprefix("'") for key in ("image", "annotator", "category")
+                image, who, number, category = (
+                    row[key].removeprefix("'")
+                    for key in ("image", "annotator", "annotation", "category")
                 )
-                found[image, who, row["annotation"]] = category
+                found[image, who, number] = category
     return found
 
 
@@ -165,9 +166,9 @@ def _units(result: ThresholdResult) -> _Keys:
     columns = (units[key].tolist() for key in ("image", "annotator", "category"))
     rows = zip(*columns, ids.tolist(), strict=True)
     return {
-        (_shown(image), _shown(who), str(number)): _shown(category)
+        (_shown(image), _shown(who), _shown(str(number))): _shown(category)
         for image, who, category, number in rows
-        if number is not None
+        if number not in (None, "")
     }
 
 

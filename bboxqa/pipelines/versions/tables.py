@@ -9,6 +9,7 @@ from bboxqa.core.arrays import IndexArray, IntArray, frozen_arrays
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.comparison import CHANGES, CROWD_FLAGS
 from bboxqa.model.table import Categorical, Column, Table
+from bboxqa.pipelines.result_tables import id_column
 from bboxqa.pipelines.versions.aligned import Aligned
 from bboxqa.pipelines.versions.matched import MatchedVersions
 
@@ -129,8 +130,8 @@ def change_table(
             "annotator": Categorical(
                 changes.annotator[found].astype(np.int32), names.annotators.names
             ),
-            "id_before": _ids(before.annotations.id, changes.before[found]),
-            "id_after": _ids(after.annotations.id, changes.after[found]),
+            "id_before": id_column(before, changes.before[found]),
+            "id_after": id_column(after, changes.after[found]),
             "category_before": _category(names, changes.category_before[found], "before"),
             "category_after": Categorical(changes.category_after[found].astype(np.int32), names_of),
             "crowd_flag": Categorical(changes.crowd_flag[found], CROWD_FLAGS),
@@ -138,10 +139,6 @@ def change_table(
             "similarity": np.append(matched.similarity, np.nan)[measured],
         }
     )
-
-
-def _ids(ids: IndexArray, rows: IndexArray) -> "np.ma.MaskedArray[tuple[int], np.dtype[np.int64]]":
-    return np.ma.MaskedArray(_at(ids, rows), rows < 0)
 
 
 def _category(names: Names, codes: IndexArray, which: str) -> Categorical:

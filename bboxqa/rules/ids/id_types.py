@@ -69,9 +69,8 @@ RULES = (
         explanation="""An id, an image_id or a category_id is text, a fraction, true or false, null,
             or too large; or an id is negative. Spreadsheets, pandas and VGG Image Annotator write
             such ids. The fix writes "7" and 7.0 as 7, together with the references to it, where no
-            other record of the list has that id. Other texts, such as "im_1", have no fix, and
-            `agree` refuses them: number the records in a script that reads the file, and write the
-            same numbers where annotations refer to them.""",
+            other record of the list has that id. Other texts, such as "im_1", have no fix: `agree`
+            reads them as they are, and `bboxqa convert` writes a copy with whole numbers.""",
         bad={"annotations": [{"id": "7"}]},
         good={"annotations": [{"id": 7}]},
         check=_ids,

@@ -1,0 +1,162 @@
+"""Ids that are text, such as "im_1": linked by equality, and shown as the file has them."""
+
+import csv
+import json
+import re
+
+import numpy as np
+import pytest
+from support.cli import run
+from support.datasets import annotation, document, image
+
+import bboxqa
+from bboxqa.core.errors import DatasetError
+from bboxqa.formats import windows
+
+BOXES = [[10, 10, 20, 20], [60, 60, 20, 20], [30, 60, 20, 20]]
+PREFIX = {"images": "im_", "categories": "cat_", "annotations": "an_"}
+
+
+def content():
+    """Return two annotators, who name one object of the second image differently."""
+    places = [(1, 0, 1, 1), (1, 1, 2, 2), (2, 0, 1, 1), (2, 1, 1, 2), (2, 2, 2, None)]
+    records = []
+    for image_id, box, *named in places:
+        for rater, category in zip(("ann", "bob"), named, strict=True):
+            if category is not None:
+                number = len(records) + 1
+                records.append(annotation(number, image_id, category, bbox=BOXES[box], rater=rater))
+    return {
+        **document(records),
+        "images": [image(1, "a.jpg"), image(2, "b.jpg")],
+        "categories": [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}],
+    }
+
+
+def as_text(document):
+    """Return the same with text in place of numbers."""
+    found = json.loads(json.dumps(document))
+    for key, prefix in PREFIX.items():
+        for record in found[key]:
+            record["id"] = f"{prefix}{record['id']}"
+    for record in found["annotations"]:
+        record["image_id"] = f"im_{record['image_id']}"
+        record["category_id"] = f"cat_{record['category_id']}"
+    return found
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "numbers.json").write_text(json.dumps(content()))
+    (tmp_path / "text.json").write_text(json.dumps(as_text(content())))
+    return tmp_path
+
+
+def unit_rows(folder, prefix=""):
+    """Return the table of units without their numbers, which follow ids, in order."""
+    with (folder / "units.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    ids = [row["annotation"] and prefix + row["annotation"] for row in rows]
+    return sorted(
+        tuple((row | {"unit": "", "annotation": each}).values())
+        for row, each in zip(rows, ids, strict=True)
+    )
+
+
+def test_results_are_those_of_numbers_with_the_ids_of_the_file(folder):
+    for name in ("numbers", "text"):
+        assert run("agree", f"{name}.json", "--out", name, cwd=folder).returncode == 0
+    for name in ("images.csv", "categories.csv", "pairs.csv"):
+        assert (folder / "text" / name).read_bytes() == (folder / "numbers" / name).read_bytes()
+    assert unit_rows(folder / "text") == unit_rows(folder / "numbers", "an_")
+    numbers, text = ((folder / name / "review.csv").read_text() for name in ("numbers", "text"))
+    assert re.sub(r"(ann|bob): (\d+)(?=[;,\n])", r"\1: an_\2", numbers) == text
+
+
+def test_the_careful_reader_and_windows_give_the_same(folder, monkeypatch):
+    whole = bboxqa.read_coco(folder / "text.json")
+    # The fast reader takes no 0.0 for a flag.
+    found = as_text(content())
+    found["annotations"][0]["iscrowd"] = 0.0
+    careful = bboxqa.read_coco(found)
+    monkeypatch.setattr(windows, "WINDOW", 200)
+    for other in (careful, bboxqa.read_coco(folder / "text.json")):
+        assert other.annotations.own_id.tolist() == whole.annotations.own_id.tolist()
+        for name in ("id", "image", "category", "annotator", "bbox"):
+            values = getattr(other.annotations, name), getattr(whole.annotations, name)
+            assert np.array_equal(*values)
+
+
+def test_some_ids_may_be_numbers(folder):
+    found = as_text(content())
+    found["annotations"][0]["id"] = "7"
+    found["annotations"][1]["id"] = 8
+    data = bboxqa.read_coco(found)
+    assert data.annotations.shown_ids([0, 1, 2]) == ["7", "an_3", "8"]
+
+
+def test_what_is_wrong_is_named_by_the_ids_of_the_file(folder):
+    found = as_text(content())
+    found["annotations"][0]["image_id"] = "im_9"
+    found["annotations"][1]["bbox"] = [1, 1, -4, 4]
+    path = folder / "wrong.json"
+    path.write_text(json.dumps(found))
+    with pytest.raises(DatasetError) as caught:
+        bboxqa.read_coco(path)
+    text = "\n".join(caught.value.problems)
+    assert 'annotation "an_1"' in text
+    assert 'image_id is "im_9"' in text
+    assert 'annotation "an_2"' in text
+    # That they are text is no reason.
+    assert "S003" not in text
+    found = as_text(content())
+    del found["annotations"][2]["rater"]
+    with pytest.raises(DatasetError, match="annotation an_3: does not name its annotator"):
+        bboxqa.read_coco(found)
+
+
+def test_versions_are_compared_by_them(folder):
+    changed = as_text(content())
+    changed["annotations"][0]["category_id"] = "cat_2"
+    changed["annotations"][1]["bbox"][0] += 4
+    del changed["annotations"][8]
+    (folder / "after.json").write_text(json.dumps(changed))
+    before, after = (bboxqa.read_coco(folder / name) for name in ("text.json", "after.json"))
+    result = bboxqa.compare(before, after)
+    assert result.by_id
+    rows = {row["id_before"]: row["change"] for row in result.changes.records()}
+    assert rows == {"an_1": "renamed", "an_2": "moved", "an_9": "removed"}
+    # Where the former file is not there, the table of units has the ids.
+    run("agree", "text.json", "--out", "before", cwd=folder)
+    (folder / "text.json").unlink()
+    text = run("agree", "after.json", "--since", "before", "-q", cwd=folder).stdout
+    lines = [line.split() for line in text.splitlines()]
+    assert ["renamed", "1"] in lines
+    assert ["removed", "1"] in lines
+    assert ["added", "0"] in lines
+
+
+def test_results_of_models_and_images_are_found_by_them(folder):
+    results = [
+        {"image_id": f"im_{n}", "category_id": "cat_1", "bbox": BOXES[0], "score": 0.9}
+        for n in (1, 2)
+    ]
+    (folder / "model.json").write_text(json.dumps(results))
+    data = bboxqa.read_coco(folder / "text.json", predictions=folder / "model.json")
+    model = data.annotations.annotator == data.annotator_names.index("model")
+    assert data.annotations.image[model].tolist() == [0, 1]
+    assert run("draw", "text.json", "--image", "im_2", "--out", "a.png", cwd=folder).returncode == 0
+
+
+def test_a_converted_copy_has_numbers_and_keeps_the_text(folder):
+    assert run("convert", "text.json", "copy.json", "--to", "coco", cwd=folder).returncode == 0
+    found = json.loads((folder / "copy.json").read_text())
+    first = found["annotations"][0]
+    assert [each["id"] for each in found["images"]] == [1, 2]
+    assert (first["id"], first["own_id"]) == (1, "an_1")
+    assert bboxqa.validate(folder / "copy.json", select=["S003", "I"]).findings == ()
+    copy, numbers = (
+        bboxqa.agree(bboxqa.read_coco(folder / name)).thresholds[0].alpha
+        for name in ("copy.json", "numbers.json")
+    )
+    assert copy == numbers
