@@ -5,7 +5,7 @@
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from textwrap import wrap
 from typing import Any
@@ -17,6 +17,8 @@ from bboxqa.rules.registry import RULES, known_rules
 
 _WIDTH = 80
 _EXAMPLE = 400
+# A longer list shows so many records of its beginning and end.
+_MANY, _SHOWN = 12, 4
 _FAMILIES = {
     "F": "File and JSON",
     "S": "Schema",
@@ -25,6 +27,7 @@ _FAMILIES = {
     "B": "Boxes",
     "P": "Polygons",
     "R": "Masks",
+    "O": "Rotated boxes",
     "K": "Keypoints",
     "C": "Categories",
     "A": "Annotators",
@@ -108,16 +111,23 @@ def example_lines(example: Example) -> Iterator[str]:
         yield "in an image of 100 x 80 pixels"
     for key, value in records(example).items():
         if isinstance(value, list) and value and all(isinstance(v, Mapping) for v in value):
-            yield f"{_json(key)}: ["
-            last = len(value) - 1
-            for number, record in enumerate(value):
-                yield f"  {_json(record)}{',' if number < last else ''}"
-            yield "]"
+            yield from (f"{_json(key)}: [", *_record_lines(value), "]")
         else:
             yield f"{_json(key)}: {_json(value)}"
     for key, value in example.items():
         if value is ABSENT:
             yield f"no {_json(key)}"
+
+
+def _record_lines(records: Sequence[Any]) -> Iterator[str]:
+    """Yield a line for each record, of a long list only for those at its ends."""
+    last = len(records) - 1
+    n_left_out = len(records) - 2 * _SHOWN if len(records) > _MANY else 0
+    for number, record in enumerate(records):
+        if not n_left_out or min(number, last - number) < _SHOWN:
+            yield f"  {_json(record)}{',' if number < last else ''}"
+        elif number == _SHOWN:
+            yield f"  … {n_left_out} more,"
 
 
 def _raw(text: str) -> Iterator[str]:

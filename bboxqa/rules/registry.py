@@ -29,6 +29,7 @@ from bboxqa.rules.images import (
     image_splits,
     related_images,
 )
+from bboxqa.rules.oriented import angles, corners, placing, sides
 from bboxqa.rules.outlines import (
     keypoint_places,
     keypoint_scale,
@@ -59,6 +60,7 @@ _MODULES = (
     image_files, image_names, image_sizes, image_splits, image_bytes, related_images,
     extents, image_edges, layouts, areas, copies,
     ring_forms, ring_crossings, ring_geometry, repeated_rings, run_length_masks, mask_contents,
+    angles, corners, placing, sides,
     keypoints, keypoint_places, keypoint_scale,
     category_maps, category_names, category_use,
     attendance, habits, naming,
@@ -66,7 +68,7 @@ _MODULES = (
     segments, png_files, scores, tool_records, cvat_jobs, label_files, label_lists,
     voc_files,
 )  # fmt: skip
-_LETTERS = "FSIMBPRKCADQGET"
+_LETTERS = "FSIMBPROKCADQGET"
 _GROUP = "bboxqa.rules"
 _CODE = re.compile(r"[A-Z]+[0-9]+")
 

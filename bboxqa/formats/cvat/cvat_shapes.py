@@ -5,6 +5,7 @@ from itertools import chain
 
 import numpy as np
 
+from bboxqa.formats.document.rotation_columns import WRITTEN_ANGLE
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.translated import Record
 from bboxqa.formats.xml_elements import Element
@@ -92,7 +93,8 @@ def _box(element: Element) -> Record:
         return {"bbox": [x, y, width, height]}
     corners = shapes.corners(x, y, width, height)
     turned = shapes.rotated(corners, (x + width / 2, y + height / 2), degrees)
-    return _rotated(turned.round(6).ravel().tolist(), degrees)
+    record = _rotated(turned.round(6).ravel().tolist(), degrees)
+    return {**record, WRITTEN_ANGLE: number(values, "rotation")}
 
 
 def _degrees(values: dict[str, str]) -> float:
@@ -144,7 +146,6 @@ def _cuboid(element: Element) -> Record:
 def _skeleton(element: Element) -> Record:
     """Return points with visibility: 0 for outside, 1 for occluded, else 2."""
     keypoints: list[float] = []
-    joints: list[str] = []
     for part in element.inside:
         if part.name != "points":
             continue
@@ -152,9 +153,8 @@ def _skeleton(element: Element) -> Record:
         is_outside = part.values.get("outside") == "1"
         visibility = 0 if is_outside else 1 if part.values.get("occluded") == "1" else 2
         keypoints += [x, y, visibility]
-        joints.append(part.values.get("label", ""))
     seen = sum(visibility > 0 for visibility in keypoints[2::3])
-    return {"shape": "skeleton", "keypoints": keypoints, "joints": joints, "num_keypoints": seen}
+    return {"shape": "skeleton", "keypoints": keypoints, "num_keypoints": seen}
 
 
 def _tag(_element: Element) -> Record:

@@ -1,11 +1,11 @@
 """The shapes of Datumaro."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray
+from bboxqa.formats.document.rotation_columns import WRITTEN_ANGLE
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.translated import Record
 from bboxqa.formats.translation.untrusted import (
@@ -27,11 +27,10 @@ _APART = {
 }  # fmt: skip
 
 
-def shape_of(annotation: dict[str, Any], names: Sequence[str]) -> Record:
+def shape_of(annotation: dict[str, Any]) -> Record:
     """Return the keys of an annotation of COCO that say where a shape is.
 
-    `names` are those of labels. Raises ValueProblemError if its values are not as Datumaro writes
-    them.
+    Raises ValueProblemError if its values are not as Datumaro writes them.
     """
     kind = plain_text(annotation.get("type"))
     if kind == "bbox":
@@ -51,26 +50,7 @@ def shape_of(annotation: dict[str, Any], names: Sequence[str]) -> Record:
         return _mask(mapping(annotation.get("rle")))
     if not kind:
         raise ValueProblemError("has no type")
-    of_points = _key_points(annotation, names) if kind in ("points", "skeleton") else {}
-    return {"shape": _APART.get(kind, kind.replace("_", " ")), **of_points}
-
-
-def _key_points(annotation: dict[str, Any], names: Sequence[str]) -> Record:
-    """Return the key points of points, or of the elements of a skeleton, with their names."""
-    elements = items(annotation.get("elements"))
-    keypoints: list[float] = []
-    joints = []
-    for part in map(mapping, elements or [annotation]):
-        points = _pairs(part.get("points"))
-        given = items(part.get("visibility"))
-        for place, (x, y) in enumerate(points.tolist()):
-            seen = given[place] if place < len(given) else 2
-            keypoints += [x, y, seen if seen in (0, 1, 2) else 2]
-        number = part.get("label_id")
-        is_known = type(number) is int and 0 <= number < len(names)
-        name = names[number] if is_known else ""  # type: ignore[index]
-        joints += [name] * len(points)
-    return {"keypoints": keypoints, **({"joints": joints} if elements else {})}
+    return {"shape": _APART.get(kind, kind.replace("_", " "))}
 
 
 def _box(box: list[float], attributes: dict[str, Any]) -> Record:
@@ -83,7 +63,7 @@ def _box(box: list[float], attributes: dict[str, Any]) -> Record:
     centre = (x + width / 2, y + height / 2)
     points = shapes.rotated(shapes.corners(x, y, width, height), centre, degrees)
     record: Record = {"bbox": shapes.bounds(points), "segmentation": [shapes.ring(points)]}
-    return {**record, "attributes": {"rotation": degrees}}
+    return {**record, "attributes": {"rotation": degrees}, WRITTEN_ANGLE: given}
 
 
 def _flat(values: object, name: str, length: int) -> list[float]:

@@ -132,6 +132,30 @@ class Segments:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Rotations:
+    """Annotations with a box of five or eight numbers, or an angle other than 0."""
+
+    row: IndexArray
+    """(Q,) int64."""
+    n_numbers: IndexArray
+    """(Q,) int64. 5 or 8, the length of a bbox that is a list of so many finite numbers; else 0."""
+    values: FloatArray
+    """(Q, 8) float64. These numbers; NaN for those that it lacks."""
+    angle: FloatArray
+    """(Q,) float64. The angle that is said beside the box, as it was written; NaN without one."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tracks:
+    """Annotations that belong to a track."""
+
+    row: IndexArray
+    """(T,) int64."""
+    code: IndexArray
+    """(T,) int64. The track, as a place in `track_names`."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class AnnotationColumns:
     """The annotations of a file in its order, sound or not."""
 
@@ -163,6 +187,9 @@ class AnnotationColumns:
     keypoints: Keypoints
     scores: Scores
     segments: Segments
+    rotations: Rotations
+    tracks: Tracks
+    track_names: tuple[str, ...]
     annotator: dict[str, IntArray]
     """dict of str to (N,) int32. By annotator key: indices into `annotator_names`; -1 where the key
     is absent."""
@@ -170,7 +197,10 @@ class AnnotationColumns:
 
     def mapped_columns(self) -> list[NDArray[Any]]:
         """Return the columns that are mapped from files."""
-        holders = (self, self.rings, self.rles, self.keypoints, self.scores, self.segments)
+        holders = (
+            self, self.rings, self.rles, self.keypoints, self.scores, self.segments,
+            self.rotations, self.tracks,
+        )  # fmt: skip
         values = [getattr(holder, field.name) for holder in holders for field in fields(holder)]
         columns = [each for v in values for each in (v.values() if isinstance(v, dict) else [v])]
         return [each for each in columns if isinstance(each, np.ndarray) and is_mapped(each)]

@@ -18,14 +18,11 @@ from bboxqa.formats.annotations.records import (
 from bboxqa.formats.document.annotation_columns import (
     AnnotationColumns,
     Form,
-    Keypoints,
     Rings,
     Rles,
-    Scores,
-    Segments,
 )
-from bboxqa.formats.document.keypoint_columns import keypoints_of
 from bboxqa.formats.document.outline_forms import form_of, rle_of
+from bboxqa.formats.document.parts_builder import PartsBuilder
 from bboxqa.formats.document.raw_values import (
     Missing,
     are_numbers,
@@ -36,7 +33,6 @@ from bboxqa.formats.document.raw_values import (
     kinds_of,
     numbers_of,
 )
-from bboxqa.formats.document.result_columns import scores_of, segments_of
 
 _FIELDS = (*ID_KEYS, "bbox", "area", "iscrowd", "segmentation", "keypoints", "num_keypoints")
 
@@ -50,16 +46,6 @@ _COLUMNS: dict[str, tuple[type, int]] = {
 _OF_RLES: dict[str, tuple[type, int]] = {
     "row": (np.int64, 0), "size": (np.int64, 2), "total": (np.int64, 0), "area": (np.int64, 0),
     "bounds": (np.float64, 4), "compressed": (np.bool_, 0), "problem": (np.int32, 0),
-}  # fmt: skip
-_OF_KEYPOINTS: dict[str, tuple[type, int]] = {
-    "row": (np.int64, 0), "n_numbers": (np.int64, 0), "n_visible": (np.int64, 0),
-    "n_odd": (np.int64, 0), "n_origin": (np.int64, 0), "bounds": (np.float64, 4),
-}  # fmt: skip
-_OF_SCORES: dict[str, tuple[type, int]] = {"row": (np.int64, 0), "value": (np.float64, 0)}
-_OF_SEGMENTS: dict[str, tuple[type, int]] = {
-    "row": (np.int64, 0), "place": (np.int64, 0), "id": (np.int64, 0),
-    "category_id": (np.int64, 0), "area": (np.float64, 0), "iscrowd": (np.int8, 0),
-    "bbox": (np.float64, 4),
 }  # fmt: skip
 
 
@@ -81,9 +67,7 @@ class AnnotationsBuilder:
         self._xy = SpooledColumn(np.float64, 2, vertex_limit(memory))
         self._rles = {name: column(*shape) for name, shape in _OF_RLES.items()}
         self._problems: dict[str, int] = {"": 0}
-        self._keypoints = {name: column(*shape) for name, shape in _OF_KEYPOINTS.items()}
-        self._scores = {name: column(*shape) for name, shape in _OF_SCORES.items()}
-        self._segments = {name: column(*shape) for name, shape in _OF_SEGMENTS.items()}
+        self._parts = PartsBuilder(column)
         self._annotator = {key: column(np.int32) for key in ANNOTATOR_KEYS}
         self._names: dict[str, int] = {}
 
@@ -110,16 +94,10 @@ class AnnotationsBuilder:
         if "caption" in keys:
             has_caption = captioned(column_of(records, "caption", keys))
         self._columns["has_caption"].add(has_caption)
-        self._add_keypoints(columns, types_of)
+        self._add_counts(columns["num_keypoints"], types_of["num_keypoints"])
         self._add_outlines(columns["segmentation"], types_of["segmentation"])
         self._add_annotators(records, keys)
-        for key, growers, parts_of in (
-            ("score", self._scores, scores_of), ("segments_info", self._segments, segments_of),
-        ):  # fmt: skip
-            if key in keys:
-                parts = parts_of(column_of(records, key, keys))
-                for name, grower in growers.items():
-                    grower.add(parts[name] + self.n if name == "row" else parts[name])
+        self._parts.add(self.n, records, keys, columns, types_of)
         self.n += len(records)
 
     def _add_ids(self, key: str, column: list[Any], types: set[type]) -> None:
@@ -139,20 +117,14 @@ class AnnotationsBuilder:
         self._columns[key].add(np.array([id_number(value) for value in column], np.int64))
         self._whole[key].add(np.array(whole, np.bool_))
 
-    def _add_keypoints(self, columns: dict[str, list[Any]], types: dict[str, set[type]]) -> None:
-        absent = {Missing}
-        numbers = columns["num_keypoints"]
-        if types["num_keypoints"] == absent:
+    def _add_counts(self, numbers: list[Any], types: set[type]) -> None:
+        if types == {Missing}:
             self._columns["num_keypoints"].add(np.full(len(numbers), -1))
-        else:
-            whole = [whole_number(v) for v in numbers]
-            self._columns["num_keypoints"].add(
-                np.array([-1 if v is None else v for v in whole], np.int64)
-            )
-        if types["keypoints"] == absent:
             return
-        for name, part in keypoints_of(columns["keypoints"]).items():
-            self._keypoints[name].add(part + self.n if name == "row" else part)
+        whole = [whole_number(v) for v in numbers]
+        self._columns["num_keypoints"].add(
+            np.array([-1 if v is None else v for v in whole], np.int64)
+        )
 
     def _add_outlines(self, column: list[Any], types: set[type]) -> None:
         if types <= {Missing}:
@@ -233,8 +205,7 @@ class AnnotationsBuilder:
 
     def absorb(self, columns: AnnotationColumns) -> None:
         """Append what another builder has collected from the following part of the file."""
-        rings, rles, points = columns.rings, columns.rles, columns.keypoints
-        scores, segments = columns.scores, columns.segments
+        rings, rles = columns.rings, columns.rles
         codes = np.array([self._problem(text) for text in rles.problems], np.int32)
         numbers = [self._names.setdefault(n, len(self._names)) for n in columns.annotator_names]
         own_codes = np.array([*numbers, -1], np.int32)
@@ -245,14 +216,12 @@ class AnnotationsBuilder:
             (self._rings, _by_name(rings, self._rings) | {"row": rings.row + self.n}),
             (self._rles, _by_name(rles, self._rles)
              | {"row": rles.row + self.n, "problem": codes[rles.problem]}),
-            (self._keypoints, _by_name(points, self._keypoints) | {"row": points.row + self.n}),
-            (self._scores, _by_name(scores, self._scores) | {"row": scores.row + self.n}),
-            (self._segments, _by_name(segments, self._segments) | {"row": segments.row + self.n}),
             (self._annotator, {key: own_codes[code] for key, code in columns.annotator.items()}),
         ):  # fmt: skip
             for name, grower in growers.items():
                 grower.add(parts[name])
         self._xy.add(rings.xy)
+        self._parts.absorb(self.n, columns)
         self.n += len(columns)
 
     def done(self) -> AnnotationColumns:
@@ -265,9 +234,7 @@ class AnnotationsBuilder:
             whole=_done(self._whole),
             rings=Rings(**rings, offsets=offsets, xy=self._xy.done(scattered=True)),
             rles=Rles(**_done(self._rles), problems=tuple(self._problems)),
-            keypoints=Keypoints(**_done(self._keypoints)),
-            scores=Scores(**_done(self._scores)),
-            segments=Segments(**_done(self._segments)),
+            **self._parts.done(),
             annotator=_done(self._annotator),
             annotator_names=tuple(self._names),
         )

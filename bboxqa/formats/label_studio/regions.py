@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray
+from bboxqa.formats.document.rotation_columns import WRITTEN_ANGLE
 from bboxqa.formats.label_studio.brush import MaskError, brush_mask
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.translated import Record
@@ -136,7 +137,8 @@ def _rectangle(value: Value, size: tuple[int, int]) -> Record:
     if not degrees:
         return {"bbox": [x, y, width, height]}
     corners = shapes.corners(x, y, width, height)
-    return _polygon(shapes.rotated(corners, (x, y), degrees), degrees)
+    record = _polygon(shapes.rotated(corners, (x, y), degrees), degrees)
+    return {**record, WRITTEN_ANGLE: value["rotation"]}
 
 
 def _polygon(points: FloatArray, degrees: float = 0) -> Record:

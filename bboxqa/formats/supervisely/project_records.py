@@ -84,11 +84,7 @@ class _ProjectRecords:
         self._path = path
         self._people = people
         self._wanted = wanted
-        listed = _classes(members)
-        self._classes = {
-            plain_text(each.get("title")): plain_text(each.get("shape")) for each in listed
-        }
-        self._joints = _joints(listed)
+        self._classes = _classes(members)
         self._images: list[tuple[Record, str]] = []
         self._tally: Counter[str] = Counter()
 
@@ -138,10 +134,7 @@ class _ProjectRecords:
     ) -> None:
         kind = kind_of(figure, self._classes)
         try:
-            shape, n_holes = shape_of(
-                figure, kind, pixels, self._joints, outlines=self._wanted.outlines
-            )
-            shape = self._wanted.boxed(shape)
+            shape, n_holes = shape_of(figure, kind, pixels, outlines=self._wanted.outlines)
         except ValueProblemError as error:
             self.into.refuse(label, error, where)
             return
@@ -208,23 +201,15 @@ def image_label(member: Member, path: Path) -> str:
     return one_line(PurePosixPath(member.name).name or path.name)
 
 
-def _classes(members: Sequence[Member]) -> list[dict[str, Any]]:
-    """Return the classes that meta.json lists; nothing without it."""
+def _classes(members: Sequence[Member]) -> dict[str, str]:
+    """Return the shape of each class that meta.json lists; nothing without it."""
     for member in members:
         if PurePosixPath(member.name).name != META:
             continue
         try:
             content = mapping(msgspec.json.decode(member.text()))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            return []
-        return [mapping(each) for each in items(content.get("classes"))]
-    return []
-
-
-def _joints(classes: Sequence[dict[str, Any]]) -> dict[str, str]:
-    """Return the names of the nodes of graphs, which classes list by the keys of figures."""
-    found: dict[str, str] = {}
-    for each in classes:
-        nodes = mapping(mapping(each.get("geometry_config")).get("nodes"))
-        found |= {key: plain_text(mapping(node).get("label")) or key for key, node in nodes.items()}
-    return found
+            return {}
+        listed = [mapping(each) for each in items(content.get("classes"))]
+        return {plain_text(each.get("title")): plain_text(each.get("shape")) for each in listed}
+    return {}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bboxqa.formats.document.rotation_columns import WRITTEN_ANGLE
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.translated import Record
 from bboxqa.formats.xml_elements import Element
@@ -104,6 +105,7 @@ def turned(box: Iterable[float], degrees: float) -> Record:
         "bbox": shapes.bounds(points),
         "segmentation": [shapes.ring(points)],
         "attributes": {"rotation": degrees},
+        WRITTEN_ANGLE: degrees,
     }
 
 

@@ -25,6 +25,7 @@ from bboxqa.rules.facts.image_bounds import (
 )
 from bboxqa.rules.facts.layouts.box_layout import in_other_layout
 from bboxqa.rules.facts.layouts.doubtful_boxes import doubtful_boxes, swapped_images
+from bboxqa.rules.facts.oriented_boxes import rows_with_corners
 
 # In pixels: less than this is rounding of the program that wrote the file.
 _ROUNDING = 1e-3
@@ -58,6 +59,12 @@ def _off(document: Document, beyond: SparseRows) -> BoolArray:
     return row_max(np.nan_to_num(less, nan=-1)) >= 0
 
 
+def _are_rotated(document: Document, beyond: SparseRows) -> BoolArray:
+    """Return which of the boxes are the bounds of rotated ones, whose corners O006 checks."""
+    rotated: BoolArray = np.isin(beyond.rows, document.once(rows_with_corners))
+    return rotated
+
+
 def _outside(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     beyond, bbox = _beyond(document), document.annotations.bbox
     off = beyond.where(_off(document, beyond))
@@ -80,7 +87,7 @@ def _outside(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
 
 def _far(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
     beyond = _beyond(document)
-    far = np.any(beyond.values > settings.overshoot_px, axis=1)
+    far = np.any(beyond.values > settings.overshoot_px, axis=1) & ~_are_rotated(document, beyond)
     yield from _crossing(document, settings, beyond.where(far & ~_off(document, beyond)))
 
 
@@ -88,7 +95,7 @@ def _near(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
     beyond = _beyond(document)
     near = np.any(beyond.values > _ROUNDING, axis=1)
     near &= ~np.any(beyond.values > settings.overshoot_px, axis=1)
-    near &= ~_off(document, beyond)
+    near &= ~_off(document, beyond) & ~_are_rotated(document, beyond)
     yield from _crossing(document, settings, beyond.where(near))
 
 
@@ -149,7 +156,7 @@ RULES = (
         bad={"annotations": [{"bbox": [120, 10, 20, 30]}]},
         good={"annotations": [{"bbox": [80, 10, 20, 30]}]},
         check=_outside,
-        consequences=("P006", "Q002", "B003", "B004"),
+        consequences=("P006", "O006", "Q002", "B003", "B004"),
     ),
     Rule(
         code="B003",

@@ -48,7 +48,7 @@ class FileKind:
 
 
 # The first letters of the rules of this package.
-_FAMILIES = "ABCDEFGIKMPQRST"
+_FAMILIES = "ABCDEFGIKMOPQRST"
 _OTHER_KINDS = ("E", "G", "T")
 """Families of rules about kinds other than objects."""
 _OF_OBJECTS = {"bbox", "segmentation", "keypoints", "area", "iscrowd"}

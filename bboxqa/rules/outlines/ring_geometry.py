@@ -25,6 +25,7 @@ from bboxqa.rules.facts.image_bounds import (
 from bboxqa.rules.facts.layouts.box_layout import in_other_layout, lie_elsewhere
 from bboxqa.rules.facts.layouts.doubtful_boxes import in_doubtful_pixels, swapped_images
 from bboxqa.rules.facts.misread_masks import row_major_masks
+from bboxqa.rules.facts.oriented_boxes import rows_with_corners
 from bboxqa.rules.facts.ring_shapes import (
     flat,
     polygons_of,
@@ -54,6 +55,7 @@ def _outside(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
     if len(document.annotations.rings.row) == 0:
         return
     beyond = _beyond(document, settings.overshoot_px)
+    beyond = beyond.where(~np.isin(beyond.rows, document.once(rows_with_corners)))
 
     def describe(row: int) -> Defect:
         edge = int(np.nanargmax(beyond[row]))

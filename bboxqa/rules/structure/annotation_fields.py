@@ -15,6 +15,7 @@ from bboxqa.rules.base.reporting import value_hits
 from bboxqa.rules.base.rule import ABSENT, Hits, Rule
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.layouts.doubtful_boxes import doubtful_boxes, in_doubtful_pixels
+from bboxqa.rules.facts.oriented_boxes import is_rotated_file
 
 _CROWD = {"0": 0, "1": 1}
 _NUMERIC = (int, float, str)
@@ -74,7 +75,10 @@ def _box(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
         box = _readable_box(value(), document.outline_bounds[row])
         return () if box is None else (Edit(_at(row, "bbox"), "replace", box),)
 
-    rows = np.flatnonzero(there & np.isnan(columns.bbox[:, 0]))
+    wrong = there & np.isnan(columns.bbox[:, 0])
+    if is_rotated_file(document):
+        wrong[columns.rotations.row[columns.rotations.n_numbers > 0]] = False
+    rows = np.flatnonzero(wrong)
     yield from value_hits(document, "annotations", "bbox", rows, _BOX, edits)
 
 
@@ -149,8 +153,9 @@ RULES = (
             written as text stop trainers.""",
         explanation="""A bbox is a list of x, y, width and height in pixels. Here it is something
             else: null, an object, a list of another length, or it holds text or infinite numbers.
-            The unsafe fix converts text to numbers where it can, or else writes the bounds of the
-            outline where there is a valid one.""",
+            Five or eight numbers are rotated boxes (O009) where at least half of the boxes have
+            them. The unsafe fix converts text to numbers where it can, or else writes the bounds of
+            the outline where there is a valid one.""",
         bad={"annotations": [{"bbox": ["10", "10", "20", "30"], "area": 600}]},
         good={"annotations": [{"bbox": [10.0, 10, 2e1, 30]}]},
         check=_box,

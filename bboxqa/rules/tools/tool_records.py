@@ -74,7 +74,7 @@ RULES = (
         bad=_task(_region('"x": 640, "y": 10, "width": 20, "height": 30')),
         good=_task(_region()),
         check=found_defects("T003"),
-        consequences=("B002", "B003", "B004", "P006", "Q002"),
+        consequences=("B002", "B003", "B004", "P006", "O006", "Q002"),
     ),
     Rule(
         code="T004",

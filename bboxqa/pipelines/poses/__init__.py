@@ -1,1 +1,0 @@
-"""What measuring key points needs besides the annotations."""

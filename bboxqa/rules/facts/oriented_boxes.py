@@ -1,0 +1,228 @@
+"""The rotated boxes of a file, as sizes and angles or as four corners."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
+from bboxqa.formats.document.annotation_columns import Rings
+from bboxqa.rules.facts.document import Document
+
+_CORNER_FORMATS = ("DOTA labels", "YOLO labels")
+"""Formats that write four corners, and no angle."""
+_MOST = 0.9
+_HALF = 0.5
+_FEW_TURNED = 0.1
+PIXEL = 1.0
+"""Corners of one rectangle are off by about this much when they are whole pixels."""
+UPRIGHT = 0.5
+"""Degrees within which a box is upright."""
+# A whole circle in degrees; also the number from which on radians are degrees.
+CIRCLE = 360.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OrientedBoxes:
+    """The rotated boxes of a file."""
+
+    row: IndexArray
+    """(Q,) int64. The annotation of each, ascending."""
+    corners: FloatArray
+    """(Q, 4, 2) float64. In pixels, one after the other along the outline, as far as the file says
+    so; NaN where the corners are not known for sure."""
+    is_written: BoolArray
+    """(Q,) bool. Whether the file has these corners, and not an angle."""
+    size: FloatArray
+    """(Q, 2) float64. Width and height in pixels; NaN where only corners are written."""
+    angle: FloatArray
+    """(Q,) float64. The angle as it is written; NaN where only corners are."""
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+
+def is_rotated_file(document: Document) -> bool:
+    """Return whether boxes of five or eight numbers are rotated boxes, as at least half have."""
+    columns = document.annotations
+    n_longer = np.count_nonzero(columns.rotations.n_numbers)
+    return bool(n_longer > 0 and n_longer >= np.count_nonzero(np.isfinite(columns.bbox[:, 0])))
+
+
+def oriented_boxes(document: Document) -> OrientedBoxes:
+    """Return the rotated boxes of a file; none where outlines of four points are polygons."""
+    quads = _quads(document)
+    corners, rotations = _corners_of(document, quads), document.annotations.rotations
+    listed = np.union1d(quads.row, _listed(document))
+    n = len(document.annotations)
+    places = np.full(n, -1)
+    places[listed] = np.arange(len(listed))
+    result = OrientedBoxes(
+        listed, np.full((len(listed), 4, 2), np.nan), np.zeros(len(listed), np.bool_),
+        np.full((len(listed), 2), np.nan), np.full(len(listed), np.nan),
+    )  # fmt: skip
+    at = places[quads.row]
+    result.corners[at] = corners
+    result.is_written[at] = quads.is_written
+    said = places[rotations.row] >= 0
+    at, numbers = places[rotations.row[said]], rotations.values[said]
+    n_numbers, angle = rotations.n_numbers[said], rotations.angle[said]
+    result.angle[at] = np.where(n_numbers == 5, numbers[:, 4], angle)
+    result.is_written[at] |= n_numbers == 8
+    result.corners[at[n_numbers == 8]] = numbers[n_numbers == 8].reshape(-1, 4, 2)
+    boxes = document.annotations.bbox[rotations.row[said]]
+    has_ring = np.isfinite(result.corners[at, 0, 0])
+    sizes = np.where(has_ring[:, None], _sides(result.corners[at]), boxes[:, 2:])
+    result.size[at] = np.where((n_numbers == 5)[:, None], numbers[:, 2:4], sizes)
+    is_five = np.zeros(len(listed), np.bool_)
+    is_five[at] = n_numbers == 5
+    result.angle[result.is_written & ~is_five] = np.nan
+    result.size[result.is_written & ~is_five] = np.nan
+    return result
+
+
+def rows_with_corners(document: Document) -> IndexArray:
+    """Return the annotations that are rotated boxes with known corners, ascending."""
+    boxes = document.once(oriented_boxes)
+    return boxes.row[np.isfinite(boxes.corners[:, 0, 0])]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Quads:
+    """Outlines of one ring of four corners, that are rotated boxes."""
+
+    row: IndexArray
+    ring: IndexArray
+    is_written: BoolArray
+
+
+def _listed(document: Document) -> IndexArray:
+    """Return the rows of boxes that have an angle or more numbers than COCO's."""
+    rotations = document.annotations.rotations
+    origin = document.reading.origin
+    if origin is not None and origin.title in _CORNER_FORMATS:
+        # The angle was computed from the corners.
+        return np.zeros(0, np.int64)
+    if origin is None and not is_rotated_file(document):
+        return rotations.row[np.isfinite(rotations.angle)]
+    single = _single_rings(document.annotations.rings)
+    # Ellipses have an angle, too, and more points.
+    other = np.setdiff1d(document.annotations.rings.row, document.annotations.rings.row[single])
+    return np.setdiff1d(rotations.row, other)
+
+
+def _single_rings(rings: Rings) -> IndexArray:
+    """Return the rings of four points that are the only one of their annotation."""
+    if not len(rings.row):
+        return np.zeros(0, np.int64)
+    n_rings = np.bincount(rings.row)
+    return np.flatnonzero((rings.n_numbers == 8) & (n_rings[rings.row] == 1))
+
+
+def _quads(document: Document) -> _Quads:
+    """Return the outlines that are the corners of rotated boxes."""
+    rings, origin = document.annotations.rings, document.reading.origin
+    single = _single_rings(rings)
+    rows = rings.row[single]
+    title = "" if origin is None else origin.title
+    if title and title not in _CORNER_FORMATS:
+        chosen = np.isin(rows, _listed(document))
+        return _Quads(rows[chosen], single[chosen], np.zeros(int(chosen.sum()), np.bool_))
+    is_all = title == "DOTA labels" or _are_boxes(rings, single)
+    chosen = np.full(len(rows), is_all)
+    return _Quads(rows[chosen], single[chosen], np.ones(int(chosen.sum()), np.bool_))
+
+
+def _are_boxes(rings: Rings, single: IndexArray) -> bool:
+    """Return whether the outlines of a file are rotated boxes: nearly all with four corners.
+
+    At least half of them are rectangles, and a tenth of these are turned; else they are polygons
+    that happen to have four points.
+    """
+    if len(single) < _MOST * len(np.unique(rings.row)) or not len(single):
+        return False
+    corners = rings.xy[rings.offsets[single][:, None] + np.arange(4)]
+    fits = misfit(corners) <= PIXEL
+    turned = fits & ~is_upright(corners)
+    return bool(fits.mean() >= _HALF and turned.sum() >= _FEW_TURNED * fits.sum() > 0)
+
+
+def _corners_of(document: Document, quads: _Quads) -> FloatArray:
+    rings = document.annotations.rings
+    found: FloatArray = rings.xy[rings.offsets[quads.ring][:, None] + np.arange(4)]
+    return found
+
+
+def _sides(corners: FloatArray) -> FloatArray:
+    """Return (Q, 2) float64: the lengths of the first and the second side."""
+    steps = np.diff(corners[:, :3], axis=1)
+    lengths: FloatArray = np.hypot(steps[..., 0], steps[..., 1])
+    return lengths
+
+
+def around(corners: FloatArray) -> FloatArray:
+    """Return (Q, 4, 2) corners one after the other around their centre, clockwise.
+
+    Examples
+    --------
+    >>> around(np.array([[[0, 0], [1, 1], [1, 0], [0, 1]]])).tolist()
+    [[[0, 0], [1, 0], [1, 1], [0, 1]]]
+    """
+    offset = corners - corners.mean(axis=1, keepdims=True)
+    order = np.argsort(np.arctan2(offset[..., 1], offset[..., 0]), axis=1, kind="stable")
+    found: FloatArray = np.take_along_axis(corners, order[..., None], axis=1)
+    return found
+
+
+def misfit(corners: FloatArray) -> FloatArray:
+    """Return (Q,) float64: how far corners are from those of a rectangle, in any order, in pixels.
+
+    Examples
+    --------
+    >>> misfit(np.array([[[0.0, 0], [8, 0], [8, 4], [0, 4]], [[0, 0], [8, 0], [8, 8], [0, 4]]]))
+    array([0.        , 1.58834841])
+    """
+    first, second, third, fourth = np.moveaxis(around(corners), 1, 0)
+    across = (second + third - first - fourth) / 4
+    along = (third + fourth - first - second) / 4
+    uneven = (first - second + third - fourth) / 4
+    # The sides of the parallelogram that is left are turned until they are square.
+    length = np.hypot(np.hypot(*across.T), np.hypot(*along.T))
+    slant = np.abs((across * along).sum(axis=1))
+    skew = np.divide(slant, length, out=np.zeros(len(corners)), where=length > 0)
+    found: FloatArray = np.hypot(*uneven.T) + skew
+    return found
+
+
+def is_upright(corners: FloatArray) -> BoolArray:
+    """Return (Q,) bool: whether the sides of four corners are along the axes of the image."""
+    steps = np.diff(around(corners)[:, :3], axis=1)
+    angle = np.degrees(np.arctan2(steps[..., 1], steps[..., 0])) % 90
+    found: BoolArray = (np.minimum(angle, 90 - angle) < UPRIGHT).all(axis=1)
+    return found
+
+
+def are_crossed(corners: FloatArray) -> BoolArray:
+    """Return (Q,) bool: whether two opposite sides of four corners cross each other.
+
+    Examples
+    --------
+    >>> are_crossed(np.array([[[0, 0], [1, 0], [0, 1], [1, 1]], [[0, 0], [1, 0], [1, 1], [0, 1]]]))
+    array([ True, False])
+    """
+    first, second, third, fourth = np.moveaxis(corners, 1, 0)
+    crossed: BoolArray = _cross(first, second, third, fourth) | _cross(second, third, fourth, first)
+    return crossed
+
+
+def _cross(start: FloatArray, stop: FloatArray, begin: FloatArray, end: FloatArray) -> BoolArray:
+    found: BoolArray = (_side(start, stop, begin) * _side(start, stop, end) < 0) & (
+        _side(begin, end, start) * _side(begin, end, stop) < 0
+    )
+    return found
+
+
+def _side(start: FloatArray, stop: FloatArray, point: FloatArray) -> FloatArray:
+    """Return on which side of a line a point is, by the sign."""
+    along, to = stop - start, point - start
+    found: FloatArray = np.sign(along[:, 0] * to[:, 1] - along[:, 1] * to[:, 0])
+    return found

@@ -1,0 +1,157 @@
+"""Defects of rotated boxes, each put into clean files of every format that can have it."""
+
+import re
+
+import numpy as np
+import pytest
+from support.rotated_files import FORMATS, WITH_ANGLES, WITH_CORNERS, boxes, changed
+from support.validation import codes, findings
+
+from bboxqa.model.findings import Severity
+
+FIRST = 3
+
+
+def loud(content):
+    """Return the findings but those that any small file has."""
+    kept = [found for found in findings(content) if found.severity is not Severity.INFO]
+    return [(found.code, found.message) for found in kept]
+
+
+def of_rotated(content):
+    return {code for code in codes(content) if code[0] == "O"} - {"O009"}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_files_of_sound_rotated_boxes_are_clean(name):
+    assert loud(FORMATS[name](boxes())) == []
+    assert of_rotated(FORMATS[name](boxes())) == set()
+
+
+def moved(found):
+    points = found[FIRST].points()
+    points[2] += 12
+    return changed(found, FIRST, corners=tuple(map(tuple, points)))
+
+
+def reordered(found, *order):
+    return changed(found, FIRST, corners=tuple(map(tuple, found[FIRST].points()[list(order)])))
+
+
+@pytest.mark.parametrize("name", WITH_CORNERS)
+@pytest.mark.parametrize(
+    ("code", "change"),
+    [
+        ("O003", moved),
+        ("O004", lambda found: reordered(found, 0, 1, 3, 2)),
+        ("O005", lambda found: reordered(found, 0, 3, 2, 1)),
+    ],
+)
+def test_a_defect_of_corners_is_named_and_nothing_else(name, code, change):
+    content = FORMATS[name](change(boxes()))
+    assert of_rotated(content) == {code}
+    assert {each for each, _ in loud(content)} <= {code}
+
+
+@pytest.mark.parametrize("name", WITH_CORNERS)
+def test_corners_that_all_cross_are_one_finding(name):
+    zigzag = [0, 1, 3, 2]
+    found = boxes()
+    for place, box in enumerate(found):
+        found = changed(found, place, corners=tuple(map(tuple, box.points()[zigzag])))
+    (defect,) = findings(FORMATS[name](found), code="O004")
+    assert "of" in defect.message
+    assert defect.count > 70
+    assert {each for each, _ in loud(FORMATS[name](found))} == {"O004"}
+
+
+@pytest.mark.parametrize("name", WITH_ANGLES)
+def test_an_angle_beyond_a_turn_is_named_with_the_direction_it_means(name):
+    found = boxes()
+    turn = 2 * np.pi if name == "voc" else 360
+    direction = np.radians(found[FIRST].degrees) if name == "voc" else found[FIRST].degrees
+    (defect,) = findings(
+        FORMATS[name](changed(found, FIRST, angle=direction + 2 * turn)), code="O001"
+    )
+    said = float(re.search(r"the direction ([0-9.]+);", defect.message)[1])
+    assert said == pytest.approx(direction, rel=0.001)
+
+
+@pytest.mark.parametrize("name", ["label studio", "cvat"])
+def test_radians_in_place_of_degrees_are_one_finding(name):
+    random = np.random.default_rng(1)
+    found = boxes()
+    for place in range(len(found)):
+        found = changed(found, place, angle=float(random.uniform(0, np.pi)))
+    assert of_rotated(FORMATS[name](found)) == {"O002"}
+
+
+def test_small_tilts_are_not_radians():
+    random = np.random.default_rng(2)
+    found = boxes()
+    for place in range(len(found)):
+        found = changed(found, place, angle=float(random.normal(0, 1.2) % 360))
+    assert "O002" not in codes(FORMATS["label studio"](found))
+
+
+def test_degrees_in_place_of_radians_are_one_finding():
+    found = boxes()
+    for place, box in enumerate(found):
+        found = changed(found, place, angle=box.degrees)
+    assert of_rotated(FORMATS["voc"](found)) == {"O002"}
+
+
+@pytest.mark.parametrize("name", ["corners", "eight", "cvat", "label studio", "voc"])
+def test_a_box_whose_centre_lies_beyond_the_image_is_a_warning(name):
+    (defect,) = findings(FORMATS[name](changed(boxes(), FIRST, centre=(1020, 400))), code="O006")
+    assert defect.severity is Severity.WARNING
+    assert "centre" in defect.message
+
+
+@pytest.mark.parametrize("name", ["corners", "cvat", "label studio"])
+def test_a_corner_beyond_the_image_is_no_warning(name):
+    assert loud(FORMATS[name](changed(boxes(), FIRST, centre=(970, 400)))) == []
+
+
+@pytest.mark.parametrize("name", ["label studio", "cvat", "corners"])
+def test_an_annotator_who_turns_no_boxes_is_named(name):
+    found = boxes()
+    for place, box in enumerate(found):
+        if box.who == "bob":
+            found = changed(found, place, degrees=0.0)
+    (defect,) = findings(FORMATS[name](found), code="O007")
+    assert defect.severity is Severity.WARNING
+    assert "turned 0 of 72 boxes, the others 72 of 72" in defect.message
+    assert defect.message.startswith("bob")
+
+
+@pytest.mark.parametrize("name", ["label studio", "cvat", "voc", "five"])
+def test_swapped_sides_across_their_neighbours_are_a_warning(name):
+    found = boxes()
+    content = FORMATS[name](changed(found, FIRST, sides=found[FIRST].sides[::-1]))
+    (defect,) = findings(content, code="O008")
+    assert defect.severity is Severity.WARNING
+    assert "the width is longer" in defect.message
+
+
+def test_swapped_sides_against_the_outline_are_an_error():
+    found = boxes()
+    points = tuple(map(tuple, found[FIRST].points()))
+    swapped = changed(found, FIRST, sides=found[FIRST].sides[::-1], corners=points)
+    (defect,) = findings(FORMATS["five and corners"](swapped), code="O008")
+    assert defect.severity is Severity.ERROR
+    assert defect.pointer == f"/annotations/{FIRST}/bbox"
+
+
+@pytest.mark.parametrize("name", ["five", "eight"])
+def test_boxes_of_more_numbers_are_rotated_ones_and_not_broken(name):
+    content = FORMATS[name](boxes())
+    assert "S006" not in codes(content)
+    (defect,) = findings(content, code="O009")
+    assert defect.count == len(boxes())
+
+
+def test_one_box_of_five_numbers_is_broken():
+    example = {"annotations": [{}, {}, {"bbox": [1, 2, 3, 4, 5]}]}
+    assert {"S006"} <= codes(example)
+    assert "O009" not in codes(example)
