@@ -5,6 +5,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TypeVar
@@ -88,20 +89,28 @@ def _may_be_offered(group: str) -> bool:
     """
     if any(hasattr(each, "find_distributions") for each in sys.meta_path if each is not PathFinder):
         return True
-    for folder in sys.path:
-        try:
-            names = os.listdir(folder or ".")  # noqa: PTH208 - a Path for each name is slow
-        except NotADirectoryError:
-            # Packages can be imported from an archive.
-            return True
-        except OSError:
-            continue
-        for name in names:
-            if name.lower().endswith(("dist-info", "egg-info")):
-                with suppress(OSError):
-                    if group.encode() in Path(folder, name, "entry_points.txt").read_bytes():
-                        return True
-    return False
+    return any(_offers(folder or ".", group) for folder in sys.path)
+
+
+def _offers(folder: str, group: str) -> bool:
+    """Return whether packages in a folder may name a group; so may any archive."""
+    try:
+        return group.encode() in _entry_points(folder, Path(folder).stat().st_mtime_ns)
+    except NotADirectoryError:
+        return True
+    except OSError:
+        return False
+
+
+@lru_cache(maxsize=64)
+def _entry_points(folder: str, _changed: int) -> bytes:
+    """Return what all packages of a folder offer; read again when packages came or went."""
+    texts = []
+    for name in os.listdir(folder):  # noqa: PTH208 - a Path for each name is slow
+        if name.lower().endswith(("dist-info", "egg-info")):
+            with suppress(OSError):
+                texts.append(Path(folder, name, "entry_points.txt").read_bytes())
+    return b"\n".join(texts)
 
 
 def _package(entry: "EntryPoint") -> str:

@@ -1,5 +1,6 @@
 """Slow twins: straight from the definitions, with nothing in common with the package."""
 
+from collections import Counter
 from fractions import Fraction
 from itertools import combinations, pairwise, permutations, product
 
@@ -80,12 +81,14 @@ def alpha(units):
     values = [value for unit in units for value in unit]
     if not values:
         return None
+    # The same units come again and again in draws.
     observed = sum(
-        Fraction(sum(a != b for a, b in permutations(unit, 2)), len(unit) - 1) for unit in units
+        n_units * Fraction(sum(a != b for a, b in permutations(unit, 2)), len(unit) - 1)
+        for unit, n_units in Counter(map(tuple, units)).items()
     ) / len(values)
-    expected = Fraction(
-        sum(a != b for a, b in permutations(values, 2)), len(values) * (len(values) - 1)
-    )
+    # Ordered pairs of different values: all pairs without those of equal values.
+    different = len(values) ** 2 - sum(count**2 for count in Counter(values).values())
+    expected = Fraction(different, len(values) * (len(values) - 1))
     return 1 - observed / expected if expected else None
 
 
