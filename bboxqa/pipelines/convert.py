@@ -189,6 +189,10 @@ def _check_output(path: Path, to_format: Writer, *, force: bool) -> None:
         raise OutputError(f"{path}: is a folder; {to_format.title} is one file: name it")
     if not is_file and path.exists() and not path.is_dir():
         raise OutputError(f"{path}: is a file; {to_format.title} is a folder: name it")
+    if to_format.is_known_by_suffix and not path.name.lower().endswith(to_format.suffixes):
+        end = to_format.suffixes[0]
+        better = path.with_name(path.name + end)
+        raise OutputError(f"{path}: a table is read if its name ends in {end}; try: {better}")
     if path.is_symlink():
         raise OutputError(f"{path}: is a link, which would be replaced; name what it leads to")
     if not path.exists() or (path.is_dir() and not any(path.iterdir())):

@@ -7,7 +7,7 @@ from typing import Any
 
 from bboxqa.core.errors import ConfigError
 from bboxqa.formats.writing.content import Content, Record, image_name
-from bboxqa.formats.writing.losses import Loss, common_losses
+from bboxqa.formats.writing.losses import Loss, common_losses, label_losses
 from bboxqa.formats.writing.outlines import outline_losses
 from bboxqa.formats.writing.writer import Options, Writer, Written
 
@@ -24,6 +24,7 @@ _OWN = {"id", "image_id", "category_id", "bbox", "annotator", "area", "iscrowd",
 def _losses(content: Content, _options: Options) -> Iterator[Loss]:
     held = _more(content)
     yield from outline_losses(content, _TITLE, ())
+    yield from label_losses(content, _TITLE)
     yield from common_losses(content, _TITLE, annotations=held, crowds=True, unasked=True)
 
 
@@ -97,5 +98,5 @@ def _of_one_type(column: tuple[Any, ...]) -> list[Any]:
     return list(column)
 
 
-CSV = Writer("csv", "file", (".csv",), _losses, _csv)
-PARQUET = Writer("parquet", "file", (".parquet",), _losses, _parquet)
+CSV = Writer("csv", "file", (".csv",), _losses, _csv, is_known_by_suffix=True)
+PARQUET = Writer("parquet", "file", (".parquet",), _losses, _parquet, is_known_by_suffix=True)

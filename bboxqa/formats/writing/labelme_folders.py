@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from bboxqa.formats.writing.content import Content, Record, image_name
-from bboxqa.formats.writing.losses import Loss, common_losses, folder_losses
+from bboxqa.formats.writing.losses import Loss, common_losses, folder_losses, label_losses
 from bboxqa.formats.writing.outlines import Kind, crop_of, kind_of, outline_losses, rings_of
 from bboxqa.formats.writing.safe_names import people_paths, safe_paths
 from bboxqa.formats.writing.writer import Options, Writer, Written
@@ -23,6 +23,7 @@ def _losses(content: Content, _options: Options) -> Iterator[Loss]:
     yield from outline_losses(content, _TITLE, _HELD)
     yield from common_losses(content, _TITLE)
     yield from folder_losses(content, _TITLE)
+    yield from label_losses(content, _TITLE)
 
 
 def _files(content: Content, _options: Options) -> Iterator[Written]:

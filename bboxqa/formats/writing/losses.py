@@ -89,6 +89,10 @@ def common_losses(
             some = "images that are by nobody"
             first = one_line(image_name(content.images[places[0]]))
             yield Loss(len(places), some, f"{title} holds images of an annotator", first)
+    unnamed = [image_name(each) for each in content.images if not each.get("file_name")]
+    if unnamed:
+        example = f"image {one_line(unnamed[0])}"
+        yield Loss(len(unnamed), "images without a name", f"{title} has their id as name", example)
     known = {*_OF_ANNOTATIONS, *_DERIVED, *annotations}
     yield from _keys(content.annotations, known, "annotations", why, shown_id)
     yield from _keys(content.images, _OF_IMAGES, "images", why, image_name)
@@ -110,6 +114,21 @@ def folder_losses(content: Content, title: str) -> Iterator[Loss]:
     if lost:
         why = f"{title} names annotators by folders, which cannot have these names"
         yield Loss(len(lost), "names of annotators", why, repr(one_line(lost[0])))
+
+
+def label_losses(
+    content: Content, title: str, plain: Callable[[str], str] | None = None
+) -> Iterator[Loss]:
+    """Yield the names of categories that are read as others.
+
+    `plain` returns a name as it is written, without control characters that the format refuses.
+    """
+    names = content.category_names.values()
+    lost = [name for name in names if not name or (plain(name) if plain else name).strip() != name]
+    if lost:
+        why = f"{title} has no blanks around labels"
+        why += "" if plain is None else ", and no control characters"
+        yield Loss(len(lost), "names of categories", why, repr(one_line(lost[0])))
 
 
 def _keys(

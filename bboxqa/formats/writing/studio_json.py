@@ -13,7 +13,7 @@ from bboxqa.formats.label_studio.image_paths import image_names, is_image
 from bboxqa.formats.label_studio.people import person
 from bboxqa.formats.label_studio.studio_notes import GROUND_TRUTH
 from bboxqa.formats.writing.content import Content, Record, image_name, shown_id
-from bboxqa.formats.writing.losses import Loss, common_losses, losses_of
+from bboxqa.formats.writing.losses import Loss, common_losses, label_losses, losses_of
 from bboxqa.formats.writing.outlines import (
     Kind,
     kind_of,
@@ -62,10 +62,7 @@ def _name_losses(content: Content, options: Options) -> Iterator[Loss]:
     if lost:
         why = f"{_TITLE} would show another name"
         yield Loss(len(lost), "names of annotators", why, one_line(lost[0]))
-    lost = [name for name in content.category_names.values() if name.strip() != name]
-    if lost:
-        why = f"{_TITLE} strips blanks from labels"
-        yield Loss(len(lost), "names of categories", why, repr(lost[0]))
+    yield from label_losses(content, _TITLE)
 
 
 def _read_person(name: str, options: Options) -> str:

@@ -8,7 +8,13 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray
 from bboxqa.formats.voc.voc_boxes import CornerTally
 from bboxqa.formats.writing.content import Content, Record, image_name
-from bboxqa.formats.writing.losses import Loss, common_losses, folder_losses, losses_of
+from bboxqa.formats.writing.losses import (
+    Loss,
+    common_losses,
+    folder_losses,
+    label_losses,
+    losses_of,
+)
 from bboxqa.formats.writing.outlines import outline_losses
 from bboxqa.formats.writing.safe_names import people_paths, plain_xml, safe_paths
 from bboxqa.formats.writing.writer import Options, Writer, Written
@@ -21,6 +27,7 @@ def _losses(content: Content, _options: Options) -> Iterator[Loss]:
     yield from outline_losses(content, _TITLE, ())
     yield from common_losses(content, _TITLE, annotations=("attributes",))
     yield from folder_losses(content, _TITLE)
+    yield from label_losses(content, _TITLE, plain_xml)
     other = [each for each in content.annotations if not _is_marks(each.get("attributes", {}))]
     why = f"{_TITLE} has the marks {', '.join(_MARKS)} only"
     yield from losses_of(other, "other attributes", why)

@@ -43,6 +43,8 @@ class Writer:
     files : callable
         Yields the files of a content, without what cannot be held. Raises DatasetError if it lacks
         what the format needs.
+    is_known_by_suffix : bool
+        Whether a file is only read if its name ends in one of `suffixes`.
     """
 
     title: str
@@ -50,3 +52,4 @@ class Writer:
     suffixes: tuple[str, ...]
     losses: Callable[[Content, Options], Iterator[Loss]]
     files: Callable[[Content, Options], Iterator[Written]]
+    is_known_by_suffix: bool = False

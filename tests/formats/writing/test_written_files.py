@@ -288,3 +288,22 @@ def test_the_command_says_what_it_wrote(tmp_path):
     outcome = run("convert", tmp_path / "out.json", tmp_path / "x", "--to", "label_studio")
     assert outcome.returncode == 2
     assert "did you mean 'label-studio'?" in outcome.stderr
+
+
+@pytest.mark.parametrize("to", ["voc", "labelme", "cvat", "label-studio", "csv", "yolo"])
+def test_blank_names_are_losses(tmp_path, to):
+    path = _source(tmp_path)
+    content = json.loads(path.read_text())
+    content["images"][0]["file_name"], content["categories"][0]["name"] = "", " "
+    path.write_text(json.dumps(content))
+    with pytest.raises(DatasetError) as caught:
+        bboxqa.convert(path, tmp_path / "out.csv", to=to)
+    text = str(caught.value)
+    assert "1 image without a name (image 10)" in text
+    # YOLO keeps such a name.
+    assert ("(such as ' ')" in text or "(' ')" in text) == (to != "yolo")
+
+
+def test_a_table_that_would_not_be_read_is_refused(tmp_path):
+    with pytest.raises(OutputError, match=r"ends in \.csv; try: .*/out\.csv"):
+        bboxqa.convert(_source(tmp_path), tmp_path / "out", to="csv")
