@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from bboxqa.cli.options.agree_options import reading_options, similarity_option
+from bboxqa.cli.options.agree_options import reading_options, sigmas_option, similarity_option
 from bboxqa.cli.options.shared_options import (
     agree_settings,
     choice_option,
@@ -37,6 +37,7 @@ from bboxqa.cli.options.shared_options import (
 )
 @click.option("--side-by-side", is_flag=True, help="Draw a panel for each annotator.")
 @similarity_option
+@sigmas_option
 @threshold_options()
 @reading_options
 @click.option("--config", metavar="FILE", help="Settings of `agree` in TOML, or a bundled name.")

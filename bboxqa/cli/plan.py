@@ -10,6 +10,7 @@ from bboxqa.cli.options.agree_options import (
     missing_option,
     reading_options,
     seed_option,
+    sigmas_option,
     similarity_option,
 )
 from bboxqa.cli.options.shared_options import (
@@ -37,6 +38,7 @@ _FEW = 50
     help="Width of the 95 % confidence interval of alpha to reach, such as 0.05.",
 )
 @similarity_option
+@sigmas_option
 @threshold_options()
 @missing_option
 @reading_options

@@ -53,6 +53,9 @@ class AgreeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
         annotated an image in several; "file" where each file is one.
     time_key : str or None
         The key of annotations that says when they were made.
+    sigmas : tuple of float or "estimated"
+        How far each key point scatters: one number for all, one for each, or those that the
+        annotators show; COCO's where it is empty.
     checks : bool
         Whether files are refused of which `validate` finds that boxes are in another layout, or
         many annotations twice.
@@ -78,6 +81,7 @@ class AgreeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     session_key: str | None = None
     time_key: str | None = None
     checks: bool = True
+    sigmas: tuple[float, ...] | Literal["estimated"] = ()
 
 
 class AgreeKeywords(TypedDict, total=False):
@@ -95,6 +99,7 @@ class AgreeKeywords(TypedDict, total=False):
     min_alpha: float | None
     min_f1: float | None
     checks: bool
+    sigmas: float | Sequence[float] | Literal["estimated"]
 
 
 class ValidateSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -140,6 +145,8 @@ def settings_from(
     thresholds = values.get("iou_threshold")
     if isinstance(thresholds, int | float):
         values["iou_threshold"] = (thresholds,)
+    if type(values.get("sigmas")) in (int, float):
+        values["sigmas"] = (values["sigmas"],)
     settings = _converted(values, AgreeSettings, shown)
     _check(settings, shown)
     return settings
@@ -258,6 +265,11 @@ def _check(settings: AgreeSettings, shown: Callable[[str], str]) -> None:
             raise ConfigError(f"{shown(name)} is empty; expected a key of annotations")
     if settings.session_key is not None and settings.session_key == settings.annotator_key:
         raise ConfigError(f"{shown('session_key')} is the key of the annotator as well")
+    if settings.sigmas != "estimated" and not all(0 < each < 10 for each in settings.sigmas):
+        raise ConfigError(
+            f"{shown('sigmas')} are {min(settings.sigmas):g} to {max(settings.sigmas):g}; expected "
+            "numbers above 0 and below 10, such as 0.05"
+        )
     if settings.seed < 0:
         raise ConfigError(f"{shown('seed')} is {settings.seed}; expected 0 or more")
     if settings.min_alpha is not None and not -1 <= settings.min_alpha <= 1:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from math import nan
-from typing import Any, Never
+from typing import Any, Literal, Never
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from bboxqa.pipelines.counting import (
 )
 from bboxqa.pipelines.diagnosis.diagnosed import ImageDiagnoser
 from bboxqa.pipelines.notes import all_asked_notes, chance_notes, image_notes
+from bboxqa.pipelines.poses.joint_sigmas import with_sigmas
 from bboxqa.pipelines.reference.joined import compared
 from bboxqa.pipelines.reference.measured import reference_matches, with_reference
 from bboxqa.pipelines.refusals.checks import check_boxes
@@ -58,6 +59,7 @@ def agree(
     min_alpha: float | None = None,
     min_f1: float | None = None,
     checks: bool = True,
+    sigmas: float | Sequence[float] | Literal["estimated"] = (),
     reference: str | Dataset | None = None,
     memory: int | None = None,
     progress: Progress | None = None,
@@ -95,6 +97,8 @@ def agree(
         Images with an F1 below it are marked as well.
     checks : bool
         Whether boxes in another layout than x, y, width, height in pixels are refused.
+    sigmas : float, sequence of float or "estimated"
+        For similarity "keypoints": how far each key point scatters; by default COCO's.
     reference : str or Dataset, optional
         An annotator, or a data set with the annotations of an expert, whom each annotator is
         compared with: `result.reference`. An annotator who is the reference has no part in the
@@ -151,6 +155,7 @@ def agree(
             "min_alpha": min_alpha,
             "min_f1": min_f1,
             "checks": checks,
+            "sigmas": sigmas,
             **unknown,
         }
     )
@@ -210,9 +215,11 @@ def agree_with(
     `count_all` counts agreement in the images, for instance on other machines; by default
     `count_sequentially` does so within the memory.
     """
+    data = with_sigmas(data, settings, memory=memory)
     if reference is not None:
         found = compared(data, reference, memory)
-        matches = reference_matches(found.both, settings, memory=memory, progress=progress)
+        both = with_sigmas(found.both, settings, of=data, memory=memory)
+        matches = reference_matches(both, settings, memory=memory, progress=progress)
         result = _agree(found.team, settings, memory, count_all, progress, with_chance=with_chance)
         return with_reference(result, found, matches)
     return _agree(data, settings, memory, count_all, progress, with_chance=with_chance)

@@ -28,6 +28,27 @@ similarity_option = click.option(
     help="How two annotations are compared: bbox (default), giou, centroid, polygon, mask, "
     "pixel, raster or keypoints.",
 )
+
+
+def _numbers(_ctx: Any, _param: Any, text: str | None) -> str | tuple[float, ...] | None:
+    """Return numbers between commas, or another text as it stands."""
+    if text is None or text == "estimated":
+        return text
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise click.UsageError(
+            f"--sigmas is {text!r}; expected a number, numbers between commas, or estimated"
+        ) from None
+
+
+sigmas_option = click.option(
+    "--sigmas",
+    metavar="NUMBERS",
+    callback=_numbers,
+    help="With --similarity keypoints: how far key points scatter, as one number or one for each "
+    "between commas, or estimated; default COCO's.",
+)
 missing_option = click.option(
     "--missing",
     metavar="NAME",
@@ -69,6 +90,7 @@ _COMPARING = (
         default=None,
         help="With --similarity raster: fill every pixel that a polygon touches.",
     ),
+    sigmas_option,
 )
 
 

@@ -146,6 +146,7 @@ def _cuboid(element: Element) -> Record:
 def _skeleton(element: Element) -> Record:
     """Return points with visibility: 0 for outside, 1 for occluded, else 2."""
     keypoints: list[float] = []
+    joints: list[str] = []
     for part in element.inside:
         if part.name != "points":
             continue
@@ -153,8 +154,9 @@ def _skeleton(element: Element) -> Record:
         is_outside = part.values.get("outside") == "1"
         visibility = 0 if is_outside else 1 if part.values.get("occluded") == "1" else 2
         keypoints += [x, y, visibility]
+        joints.append(part.values.get("label", ""))
     seen = sum(visibility > 0 for visibility in keypoints[2::3])
-    return {"shape": "skeleton", "keypoints": keypoints, "num_keypoints": seen}
+    return {"shape": "skeleton", "keypoints": keypoints, "joints": joints, "num_keypoints": seen}
 
 
 def _tag(_element: Element) -> Record:

@@ -203,7 +203,7 @@ class FileRecords:
         if frame >= 0:
             own_id = f"track {element.values.get('id', '')}, frame {frame}"
         try:
-            shape = shape_of(element, size, outlines=self._wanted.outlines)
+            shape = self._wanted.boxed(shape_of(element, size, outlines=self._wanted.outlines))
         except ShapeError as error:
             self._refuse(element.name, error, where)
             return

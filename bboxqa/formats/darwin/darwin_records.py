@@ -113,6 +113,7 @@ class _DarwinRecords:
                 shape, n_holes = layers.shape_of(own_id, outlines=self._wanted.outlines), 0
             else:
                 shape, n_holes = shape_of(given)
+            shape = self._wanted.boxed(shape)
         except ValueProblemError as error:
             self.into.refuse(label, error, where)
             return

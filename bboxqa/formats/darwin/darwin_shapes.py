@@ -15,6 +15,7 @@ from bboxqa.formats.translation.untrusted import (
     mapping,
     number_of,
     numbers_of,
+    plain_text,
     points_of,
 )
 from bboxqa.model.run_lengths import MAX_MASK_PIXELS
@@ -36,13 +37,27 @@ def shape_of(annotation: dict[str, Any]) -> tuple[Record, int]:
     if "polygon" in annotation or "complex_polygon" in annotation:
         return _polygon(mapping(annotation.get("polygon") or annotation.get("complex_polygon")))
     if "bounding_box" in annotation:
-        return {"bbox": numbers_of(annotation["bounding_box"], ("x", "y", "w", "h"))}, 0
+        box = {"bbox": numbers_of(annotation["bounding_box"], ("x", "y", "w", "h"))}
+        return {**box, **_key_points(annotation)}, 0
     if "ellipse" in annotation:
         return _ellipse(mapping(annotation["ellipse"])), 0
     for key, name in _APART.items():
         if key in annotation:
-            return {"shape": name}, 0
+            return {"shape": name, **_key_points(annotation)}, 0
     raise ValueProblemError(f"has no shape among {', '.join(sorted(annotation))[:80]}")
+
+
+def _key_points(annotation: dict[str, Any]) -> Record:
+    """Return the key points of an annotation with their names; nothing where it has none."""
+    if "keypoint" in annotation:
+        return {"keypoints": [*numbers_of(annotation["keypoint"], ("x", "y")), 2]}
+    keypoints: list[float] = []
+    joints = []
+    for node in map(mapping, items(mapping(annotation.get("skeleton")).get("nodes"))):
+        visibility = 1 if node.get("occluded") is True else 2
+        keypoints += [*numbers_of(node, ("x", "y")), visibility]
+        joints.append(plain_text(node.get("name")))
+    return {"keypoints": keypoints, "joints": joints} if joints else {}
 
 
 def _polygon(polygon: dict[str, Any]) -> tuple[Record, int]:

@@ -1,34 +1,67 @@
-"""The joints of categories: their names, and those that annotations leave out."""
+"""The joints of categories: their names and order, and those that annotations leave out."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from bboxqa.core.arrays import IndexArray
+from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import clean
 from bboxqa.formats.annotations.columns import AnnotationFile
-from bboxqa.formats.annotations.records import Category
+from bboxqa.formats.annotations.records import Category, whole_number
 from bboxqa.model.annotations import Annotations, Dataset
+from bboxqa.model.shapes.keypoints import Keypoints
 
 _SHOWN = 3
+_Names = tuple[str, ...]
 
 
-def other_joints(files: Sequence[AnnotationFile]) -> Iterator[str]:
-    """Yield a problem for each category whose joints have other names or another order in files."""
-    known: dict[str, tuple[str, tuple[str, ...]]] = {}
+def with_one_order(files: Sequence[AnnotationFile]) -> list[AnnotationFile]:
+    """Return files with the key points of each category in the order of the first file.
+
+    Raises DatasetError if each of two files has a name that the other one does not have: they may
+    call one joint by two names.
+    """
+    orders: dict[str, _Names] = {}
+    sources: dict[str, str] = {}
+    problems = []
     for file in (each for each in files if each.columns.keypoints is not None):
         for category in file.categories:
-            names = _names_of(category)
-            source, before = known.setdefault(clean(category.name), (file.source.name, names))
-            if names and not before:
-                known[clean(category.name)] = file.source.name, names
-            elif names and names != before:
-                yield (
-                    f"category {clean(category.name)!r}: its key points are {_shown(names)} in "
-                    f"{file.source.name}, but {_shown(before)} in {source}; expected the same "
-                    "names in the same order"
+            name, joints = clean(category.name), _names_of(category)
+            known = orders.get(name, ())
+            more = tuple(joint for joint in joints if joint not in known)
+            fewer = [joint for joint in known if joint not in joints]
+            if joints and more and fewer and not file.numbers_categories:
+                problems.append(
+                    f"category {name!r} has key points {_shown(more)} in {file.source.name} only, "
+                    f"and {_shown(fewer)} in {sources[name]} only; expected the same names"
                 )
+            orders[name] = known + more
+            sources.setdefault(name, file.source.name)
+    if problems:
+        raise DatasetError(problems, "Give the key points the same names in all files.")
+    return [_reordered(file, orders) for file in files]
+
+
+def _reordered(file: AnnotationFile, orders: dict[str, _Names]) -> AnnotationFile:
+    keypoints = file.columns.keypoints
+    if keypoints is None:
+        return file
+    categories = []
+    for category in file.categories:
+        joints, order = _names_of(category), orders.get(clean(category.name), ())
+        if joints and order[: len(joints)] != joints:
+            rows = np.flatnonzero(file.columns.category_id == whole_number(category.id))
+            place = np.array([order.index(joint) for joint in joints], np.int64)
+            held = (keypoints.stop - keypoints.start)[rows]
+            keypoints = _placed(keypoints, rows[held <= len(joints)], place, len(order))
+            named = Category(category.id, category.name, category.supercategory, [*order])
+            categories.append(named)
+        else:
+            categories.append(category)
+    columns = replace(file.columns, keypoints=keypoints)
+    return replace(file, categories=categories, columns=columns)
 
 
 def with_joints(data: Dataset, files: Sequence[AnnotationFile]) -> Dataset:
@@ -39,76 +72,71 @@ def with_joints(data: Dataset, files: Sequence[AnnotationFile]) -> Dataset:
     """
     if data.annotations.keypoints is None:
         return data
-    named = {
-        clean(category.name): names
-        for file in files
-        for category in file.categories
-        if (names := _names_of(category))
-    }
+    named: dict[str, _Names] = {}
+    for category in (each for file in files for each in file.categories):
+        name, joints = clean(category.name), _names_of(category)
+        if len(joints) > len(named.get(name, ())):
+            named[name] = joints
     most = np.zeros(len(data.category_names), np.int64)
     for each in (data, *(() if data.repeats is None else (data.repeats.sessions,))):
-        joints = each.annotations.keypoints
-        if joints is not None:
-            np.maximum.at(most, each.annotations.category, joints.stop - joints.start)
+        points = each.annotations.keypoints
+        if points is not None:
+            np.maximum.at(most, each.annotations.category, points.stop - points.start)
     joint_names = []
-    for category, number in zip(data.category_names, most.tolist(), strict=True):
-        names = named.get(category, ())
+    for name, number in zip(data.category_names, most.tolist(), strict=True):
+        joints = named.get(name, ())
+        joints += tuple(str(place) for place in range(len(joints) + 1, number + 1))
         # Names of joints that nobody has are not of interest.
-        names += tuple(str(place) for place in range(len(names) + 1, number + 1))
-        joint_names.append(names if number else ())
-    n_joints = np.array([len(names) for names in joint_names], np.int64)
+        joint_names.append(joints if number else ())
     known = tuple(joint_names)
+    data = replace(data, annotations=_completed(data.annotations, known), joint_names=known)
     repeats = data.repeats
-    if repeats is not None:
-        sessions = repeats.sessions
-        sessions = replace(
-            sessions,
-            annotations=_completed(sessions.annotations, n_joints),
-            joint_names=known,
-        )
-        repeats = replace(repeats, sessions=sessions)
-    annotations = _completed(data.annotations, n_joints)
-    return replace(data, annotations=annotations, joint_names=known, repeats=repeats)
+    if repeats is None:
+        return data
+    annotations = _completed(repeats.sessions.annotations, known)
+    sessions = replace(repeats.sessions, annotations=annotations, joint_names=known)
+    return replace(data, repeats=replace(repeats, sessions=sessions))
 
 
-def _completed(annotations: Annotations, n_joints: IndexArray) -> Annotations:
+def _completed(annotations: Annotations, joint_names: tuple[_Names, ...]) -> Annotations:
     """Return annotations with unlabelled joints in place of those that they leave out."""
     keypoints = annotations.keypoints
     if keypoints is None:
         return annotations
-    held = keypoints.stop - keypoints.start
-    expected = n_joints[annotations.category]
-    short = np.flatnonzero(held < expected)
-    if not len(short):
-        return annotations
-    of_short = keypoints.take(short).packed()
-    stop = np.cumsum(expected[short])
-    start = stop - expected[short]
-    xy = np.zeros((int(stop[-1]), 2))
+    expected = np.array([len(names) for names in joint_names], np.int64)[annotations.category]
+    short = keypoints.stop - keypoints.start < expected
+    for number in np.unique(expected[short]).tolist():
+        rows = np.flatnonzero(short & (expected == number))
+        keypoints = _placed(keypoints, rows, np.arange(number), number)
+    return replace(annotations, keypoints=keypoints)
+
+
+def _placed(keypoints: Keypoints, rows: IndexArray, place: IndexArray, n_joints: int) -> Keypoints:
+    """Return key points of which those of some rows are put to other places among `n_joints`."""
+    taken = keypoints.take(rows).packed()
+    xy = np.zeros((len(rows) * n_joints, 2))
     visibility = np.zeros(len(xy), np.uint8)
-    number = np.repeat(np.arange(len(short)), held[short])
-    place = start[number] + np.arange(len(number)) - of_short.start[number]
-    xy[place], visibility[place] = of_short.xy, of_short.visibility
-    starts, stops = keypoints.start.copy(), keypoints.stop.copy()
-    starts[short], stops[short] = start + len(keypoints.xy), stop + len(keypoints.xy)
+    number = np.repeat(np.arange(len(rows)), taken.stop - taken.start)
+    to = number * n_joints + place[np.arange(len(number)) - taken.start[number]]
+    xy[to], visibility[to] = taken.xy, taken.visibility
+    start, stop = keypoints.start.copy(), keypoints.stop.copy()
+    start[rows] = len(keypoints.xy) + np.arange(len(rows)) * n_joints
+    stop[rows] = start[rows] + n_joints
     return replace(
-        annotations,
-        keypoints=replace(
-            keypoints,
-            xy=np.concatenate([keypoints.xy, xy]),
-            visibility=np.concatenate([keypoints.visibility, visibility]),
-            start=starts,
-            stop=stops,
-        ),
+        keypoints,
+        xy=np.concatenate([keypoints.xy, xy]),
+        visibility=np.concatenate([keypoints.visibility, visibility]),
+        start=start,
+        stop=stop,
     )
 
 
-def _names_of(category: Category) -> tuple[str, ...]:
+def _names_of(category: Category) -> _Names:
     names = category.keypoints
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         return ()
     return tuple(map(clean, names))
 
 
-def _shown(names: tuple[str, ...]) -> str:
+def _shown(names: Sequence[str]) -> str:
     return ", ".join(names[:_SHOWN]) + " …" * (len(names) > _SHOWN)

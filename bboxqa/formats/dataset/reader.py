@@ -17,6 +17,7 @@ from bboxqa.formats.dataset.attribution import Attribution, attribute
 from bboxqa.formats.dataset.category_names import with_category_map
 from bboxqa.formats.dataset.image_names import with_join_names
 from bboxqa.formats.dataset.join import join
+from bboxqa.formats.dataset.joints import with_one_order
 from bboxqa.formats.dataset.predictions import (
     Predictions,
     prediction_note,
@@ -153,7 +154,7 @@ def read_dataset(
         )
         files = [*files, predictions.path]
     read = with_join_names(read, join_by)
-    read = with_category_map(read, category_map or {})
+    read = with_one_order(with_category_map(read, category_map or {}))
     check_memory(str(files[0]), sum(len(each.columns.id) for each in read), memory)
     attributed = attribute(
         read[: len(names)],

@@ -30,7 +30,7 @@ def translate_datumaro(path: Path, add: Add, wanted: Wanted) -> Translated:
     """Translate the subsets of a data set; raise DatasetError if they have no images."""
     named = [each for each in members_of(path) if each.name.endswith(".json") or not each.name]
     files = [each for each in named if not each.name or begins(looks_right, each.head())]
-    records = _DatumaroRecords(add)
+    records = _DatumaroRecords(add, wanted)
     for number, (member, content) in enumerate(json_objects(files, records.into, TITLE), start=1):
         records.add_subset(member.name, content)
         if wanted.progress is not None:
@@ -47,9 +47,10 @@ def translate_datumaro(path: Path, add: Add, wanted: Wanted) -> Translated:
 class _DatumaroRecords:
     """Makes COCO records of items."""
 
-    def __init__(self, add: Add) -> None:
+    def __init__(self, add: Add, wanted: Wanted) -> None:
         self.into = Collector(TITLE, add)
         self._tally: Counter[str] = Counter()
+        self._wanted = wanted
 
     def add_subset(self, member: str, content: dict[str, Any]) -> None:
         """Add the items of a file."""
@@ -80,7 +81,7 @@ class _DatumaroRecords:
         where: Where,
     ) -> None:
         try:
-            shape = shape_of(given)
+            shape = self._wanted.boxed(shape_of(given, names))
         except ValueProblemError as error:
             self.into.refuse(label, error, where)
             return

@@ -1,5 +1,6 @@
 """The shapes of Datumaro."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -27,10 +28,11 @@ _APART = {
 }  # fmt: skip
 
 
-def shape_of(annotation: dict[str, Any]) -> Record:
+def shape_of(annotation: dict[str, Any], names: Sequence[str]) -> Record:
     """Return the keys of an annotation of COCO that say where a shape is.
 
-    Raises ValueProblemError if its values are not as Datumaro writes them.
+    `names` are those of labels. Raises ValueProblemError if its values are not as Datumaro writes
+    them.
     """
     kind = plain_text(annotation.get("type"))
     if kind == "bbox":
@@ -50,7 +52,26 @@ def shape_of(annotation: dict[str, Any]) -> Record:
         return _mask(mapping(annotation.get("rle")))
     if not kind:
         raise ValueProblemError("has no type")
-    return {"shape": _APART.get(kind, kind.replace("_", " "))}
+    of_points = _key_points(annotation, names) if kind in ("points", "skeleton") else {}
+    return {"shape": _APART.get(kind, kind.replace("_", " ")), **of_points}
+
+
+def _key_points(annotation: dict[str, Any], names: Sequence[str]) -> Record:
+    """Return the key points of points, or of the elements of a skeleton, with their names."""
+    elements = items(annotation.get("elements"))
+    keypoints: list[float] = []
+    joints = []
+    for part in map(mapping, elements or [annotation]):
+        points = _pairs(part.get("points"))
+        given = items(part.get("visibility"))
+        for place, (x, y) in enumerate(points.tolist()):
+            seen = given[place] if place < len(given) else 2
+            keypoints += [x, y, seen if seen in (0, 1, 2) else 2]
+        number = part.get("label_id")
+        is_known = type(number) is int and 0 <= number < len(names)
+        name = names[number] if is_known else ""  # type: ignore[index]
+        joints += [name] * len(points)
+    return {"keypoints": keypoints, **({"joints": joints} if elements else {})}
 
 
 def _box(box: list[float], attributes: dict[str, Any]) -> Record:

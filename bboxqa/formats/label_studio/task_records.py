@@ -1,6 +1,7 @@
 """From tasks of Label Studio to COCO records."""
 
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -10,6 +11,7 @@ from bboxqa.core.text import count, one_line
 from bboxqa.formats.annotations.records import whole_number
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.label_studio.brush import MaskError
+from bboxqa.formats.label_studio.grouped_points import joints_of, points_by_parent
 from bboxqa.formats.label_studio.image_paths import image_names
 from bboxqa.formats.label_studio.people import person
 from bboxqa.formats.label_studio.regions import (
@@ -155,9 +157,13 @@ class _TaskRecords:
         if work.plain:
             (only,) = records.values()
             self._add_plain(work, only, shared)
-        for region in regions_of(work.results):
-            image = records.get(image_of(images, region.result) or NO_IMAGE)
-            self._add_region(task, region, image, shared)
+        regions = list(regions_of(work.results))
+        points = points_by_parent(regions) if self._wanted.keypoints else {}
+        inside = {id(point) for group in points.values() for point in group}
+        for region in regions:
+            if id(region) not in inside:
+                image = records.get(image_of(images, region.result) or NO_IMAGE)
+                self._add_region(task, region, image, shared, points.get(region.id, ()))
 
     def _add_plain(self, work: Work, image: Record, shared: Record) -> None:
         """Add the regions of an annotation of upright boxes with one label."""
@@ -200,8 +206,15 @@ class _TaskRecords:
         number = self._unnamed[task.label]
         return f"(not named {number})" if number > 1 else "(not named)"
 
-    def _add_region(self, task: Task, region: Region, image: Record | None, shared: Record) -> None:
-        """Add a region as one annotation for each of its labels."""
+    def _add_region(
+        self,
+        task: Task,
+        region: Region,
+        image: Record | None,
+        shared: Record,
+        points: Sequence[Region] = (),
+    ) -> None:
+        """Add a region, with its key points, as one annotation for each of its labels."""
         where = self._where(region.pointer)
         label = f"{task.label}, region {one_line(region.id)}" if region.id else task.label
         if not region.is_shape or image is None:
@@ -225,6 +238,7 @@ class _TaskRecords:
             self._into.defect("T010", f"{problem} {known[0]} × {known[1]}", where)
         try:
             shape = shape_of(region, size or known, outlines=self._wanted.outlines)
+            shape = self._wanted.boxed(shape | joints_of(points, size or known))
         except (RegionError, MaskError) as error:
             self._refuse(label, error, where)
             return

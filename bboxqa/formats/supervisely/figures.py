@@ -1,5 +1,6 @@
 """The shapes of Supervisely."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -40,11 +41,17 @@ def kind_of(figure: dict[str, Any], classes: dict[str, str]) -> str:
 
 
 def shape_of(
-    figure: dict[str, Any], kind: str, size: tuple[int, int] | None, *, outlines: bool
+    figure: dict[str, Any],
+    kind: str,
+    size: tuple[int, int] | None,
+    joints: Mapping[str, str],
+    *,
+    outlines: bool,
 ) -> tuple[Record, int]:
     """Return the keys of an annotation of COCO that say where a shape is, and its number of holes.
 
-    Raises ValueProblemError if its values are not as Supervisely writes them.
+    `joints` are the names of the nodes of graphs. Raises ValueProblemError if its values are not as
+    Supervisely writes them.
     """
     points = mapping(figure.get("points"))
     if kind == "rectangle":
@@ -60,7 +67,22 @@ def shape_of(
         return _mask(mapping(figure.get(kind) or figure.get("bitmap")), size, outlines), 0
     if not kind:
         raise ValueProblemError("has no geometryType, nor has its class one in meta.json")
-    return {"shape": _APART.get(kind, kind.replace("_", " "))}, 0
+    name = _APART.get(kind, kind.replace("_", " "))
+    return {"shape": name, **_key_points(figure, kind, joints)}, 0
+
+
+def _key_points(figure: dict[str, Any], kind: str, joints: Mapping[str, str]) -> Record:
+    """Return the key points of a point or a graph with their names; nothing of other shapes."""
+    if kind == "point":
+        exterior = mapping(figure.get("points")).get("exterior")
+        return {"keypoints": [*points_of(exterior, "points.exterior", least=1)[0].tolist(), 2]}
+    keypoints: list[float] = []
+    names = []
+    for key, node in mapping(figure.get("nodes")).items() if kind == "graph" else ():
+        x, y = points_of([mapping(node).get("loc")], "nodes.loc", least=1)[0].tolist()
+        keypoints += [x, y, 1 if mapping(node).get("disabled") is True else 2]
+        names.append(joints.get(key, key))
+    return {"keypoints": keypoints, "joints": names} if names else {}
 
 
 def _oriented(figure: dict[str, Any], corners: FloatArray) -> Record:

@@ -84,7 +84,11 @@ class _ProjectRecords:
         self._path = path
         self._people = people
         self._wanted = wanted
-        self._classes = _classes(members)
+        listed = _classes(members)
+        self._classes = {
+            plain_text(each.get("title")): plain_text(each.get("shape")) for each in listed
+        }
+        self._joints = _joints(listed)
         self._images: list[tuple[Record, str]] = []
         self._tally: Counter[str] = Counter()
 
@@ -134,7 +138,10 @@ class _ProjectRecords:
     ) -> None:
         kind = kind_of(figure, self._classes)
         try:
-            shape, n_holes = shape_of(figure, kind, pixels, outlines=self._wanted.outlines)
+            shape, n_holes = shape_of(
+                figure, kind, pixels, self._joints, outlines=self._wanted.outlines
+            )
+            shape = self._wanted.boxed(shape)
         except ValueProblemError as error:
             self.into.refuse(label, error, where)
             return
@@ -201,15 +208,23 @@ def image_label(member: Member, path: Path) -> str:
     return one_line(PurePosixPath(member.name).name or path.name)
 
 
-def _classes(members: Sequence[Member]) -> dict[str, str]:
-    """Return the shape of each class that meta.json lists; nothing without it."""
+def _classes(members: Sequence[Member]) -> list[dict[str, Any]]:
+    """Return the classes that meta.json lists; nothing without it."""
     for member in members:
         if PurePosixPath(member.name).name != META:
             continue
         try:
             content = mapping(msgspec.json.decode(member.text()))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            return {}
-        listed = [mapping(each) for each in items(content.get("classes"))]
-        return {plain_text(each.get("title")): plain_text(each.get("shape")) for each in listed}
-    return {}
+            return []
+        return [mapping(each) for each in items(content.get("classes"))]
+    return []
+
+
+def _joints(classes: Sequence[dict[str, Any]]) -> dict[str, str]:
+    """Return the names of the nodes of graphs, which classes list by the keys of figures."""
+    found: dict[str, str] = {}
+    for each in classes:
+        nodes = mapping(mapping(each.get("geometry_config")).get("nodes"))
+        found |= {key: plain_text(mapping(node).get("label")) or key for key, node in nodes.items()}
+    return found

@@ -45,7 +45,7 @@ def read_file(
     builder = ColumnsBuilder(
         str(path), keys, segmentation=segmentation, keypoints=keypoints, memory=memory
     )
-    boxed = Boxed(keypoints=keypoints)
+    boxed = Boxed()
     own_ids: list[str] = []
 
     def add(records: Sequence[Record], places: Sequence[Where]) -> None:

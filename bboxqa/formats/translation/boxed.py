@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from itertools import compress
 
 from bboxqa.core.text import count
-from bboxqa.formats.annotations.records import extent_of
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.translated import Record
 
@@ -14,13 +13,9 @@ OWN_ID = "own_id"
 
 
 class Boxed:
-    """Numbers annotations with boxes, and counts the others.
+    """Numbers annotations with boxes, and counts the others."""
 
-    With `keypoints`, what has labelled key points has the box around them, if no other.
-    """
-
-    def __init__(self, *, keypoints: bool = False) -> None:
-        self._keypoints = keypoints
+    def __init__(self) -> None:
         self.n = 0
         self._n_rotated = 0
         self._apart: Counter[str] = Counter()
@@ -29,8 +24,6 @@ class Boxed:
         self, records: Sequence[Record], places: Sequence[Where]
     ) -> tuple[list[Record], list[Where]]:
         """Return the annotations with boxes, and where they stand."""
-        if self._keypoints:
-            _add_extents(records)
         kept, kept_places = list(records), list(places)
         if not all("bbox" in record for record in records):
             has_box = ["bbox" in record for record in records]
@@ -57,12 +50,3 @@ class Boxed:
                 f"{some} {is_} compared by the upright bounds; --similarity polygon compares "
                 "the outlines"
             )
-
-
-def _add_extents(records: Sequence[Record]) -> None:
-    """Give records with labelled key points and without a box the box around the points."""
-    for record in records:
-        if "bbox" not in record and "keypoints" in record:
-            extent = extent_of(record["keypoints"])
-            if extent is not None:
-                record["bbox"] = extent

@@ -1,5 +1,6 @@
 """Collects what a translation finds: images, categories, annotations and defects."""
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 
 from bboxqa.core.text import one_line
@@ -39,6 +40,7 @@ class Collector:
         self._last = 0
         self._categories: dict[str, int] = {}
         self._category_places: list[Where] = []
+        self._joints: dict[int, dict[str, int]] = {}
         self._defects: list[ToolDefect] = []
         self._wrong_sizes: set[tuple[int, str]] = set()
 
@@ -98,6 +100,9 @@ class Collector:
 
     def annotation(self, record: Record, where: Where) -> int:
         """Add an annotation; return its row among those with boxes, -1 without one."""
+        joints = record.pop("joints", None)
+        if joints is not None and "category_id" in record:
+            record["keypoints"] = self._ordered(record, joints)
         self._records.append(record)
         self._wheres.append(where)
         row = self._n_boxed if "bbox" in record else -1
@@ -105,6 +110,25 @@ class Collector:
         if len(self._records) >= _WINDOW:
             self._flush()
         return row
+
+    def _ordered(self, record: Record, joints: Sequence[str]) -> list[float]:
+        """Return the key points of a record in the order of its category, whose joints it names."""
+        known = self._joints.setdefault(record["category_id"], {})
+        times: Counter[str] = Counter()
+        places = []
+        for joint in joints:
+            times[joint] += 1
+            name = f"{joint} {times[joint]}" if times[joint] > 1 else joint
+            places.append(known.setdefault(name, len(known)))
+        keypoints: list[float] = record["keypoints"]
+        ordered = [0.0] * (3 * len(known))
+        for number, place in enumerate(places):
+            ordered[3 * place : 3 * place + 3] = keypoints[3 * number : 3 * number + 3]
+        return ordered
+
+    def _category(self, name: str, number: int) -> Record:
+        joints = self._joints.get(number)
+        return {"id": number, "name": name} | ({"keypoints": [*joints]} if joints else {})
 
     def boxes(self, found: Boxes, add: Callable[[Boxes], None]) -> None:
         """Hand on boxes as columns, after the annotations before them."""
@@ -134,7 +158,7 @@ class Collector:
         return Translated(
             self.title,
             list(self._images.values()),
-            [{"id": number, "name": name} for name, number in self._categories.items()],
+            [self._category(name, number) for name, number in self._categories.items()],
             self._image_places,
             self._category_places,
             self._defects,

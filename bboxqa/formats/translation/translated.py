@@ -3,9 +3,10 @@
 Records are those of COCO. An annotation has `image_id`, `category_id` and `annotator`, and where
 they are known `bbox`, `segmentation`, `iscrowd`, `score`, `keypoints`, `created_at`, `updated_at`,
 `lead_time`, `session`, `source` and `attributes`. `shape` names what it is, such as "polyline", if
-it has no `bbox`: it is counted and not compared. `own_id` is the id that the tool shows. An `id` is
-given if all have one, whole and unique; else annotations are numbered in their order. An image has
-`annotators`: who was asked about it, also those who drew nothing.
+it has no `bbox`: it is counted and not compared. `joints` are the names of its key points, in their
+order, by which the Collector puts those of a category in one order. `own_id` is the id that the
+tool shows. An `id` is given if all have one, whole and unique; else annotations are numbered in
+their order. An image has `annotators`: who was asked about it, also those who drew nothing.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,6 +17,7 @@ from typing import Any, Protocol
 from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.types import Steps
+from bboxqa.formats.annotations.records import extent_of
 from bboxqa.formats.document.origin import ToolDefect, Where
 
 Record = dict[str, Any]
@@ -56,6 +58,13 @@ class Wanted:
     progress: Steps | None = None
     add_boxes: Callable[[Boxes], None] | None = None
     """Takes boxes as columns, much faster; None where all records are wanted in full."""
+
+    def boxed(self, shape: Record) -> Record:
+        """Return a shape with the box around its key points, if these are compared."""
+        if not self.keypoints or "bbox" in shape or "keypoints" not in shape:
+            return shape
+        extent = extent_of(shape["keypoints"])
+        return shape if extent is None else {**shape, "bbox": extent}
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,8 @@ class ClassNames:
     nc_line: int = 1
     keypoints: tuple[int, int] | None = None
     """Number of key points, and of values for each."""
+    joints: dict[int, list[str]] = field(default_factory=dict)
+    """Names of key points, by class."""
     problem: str = ""
     """Why the file cannot be read."""
     problem_line: int = 1
@@ -82,6 +84,7 @@ def names_of_yaml(text: str) -> ClassNames | None:
     shape = [_number(each) for each in _items(values.get("kpt_shape"))]
     if len(shape) == 2 and shape[0] and shape[1] in (2, 3):
         found.keypoints = shape[0], shape[1]
+        _add_joints(found, values.get("kpt_names"))
     return found
 
 
@@ -99,6 +102,16 @@ def _add_names(found: ClassNames, names: "Node") -> None:
     if numbered and not found.names:
         found.problem = "the names of classes are not texts"
         found.problem_line = names.start_mark.line + 1
+
+
+def _add_joints(found: ClassNames, names: "Node | None") -> None:
+    """Add the names of key points: a list for each class."""
+    from yaml import MappingNode
+
+    for key, value in names.value if isinstance(names, MappingNode) else ():
+        number, listed = _number(key), [str(each.value) for each in _items(value)]
+        if number is not None and found.keypoints and len(listed) == found.keypoints[0]:
+            found.joints[number] = listed
 
 
 def _items(node: "Node | None") -> "list[Node]":

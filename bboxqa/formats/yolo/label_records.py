@@ -192,6 +192,9 @@ class _LabelRecords:
         keypoints, outlines = self._classes.keypoints, self._wanted.outlines
         record = shape_of(label, size, keypoints, outlines=outlines)
         record["image_id"], record["category_id"] = image, self._category(label.number, where)
+        joints = self._classes.joints.get(label.number)
+        if self._wanted.keypoints and joints and "keypoints" in record:
+            record["joints"] = joints
         if label.score is not None:
             record["score"] = label.score
             self._tally["score"] += 1

@@ -1,6 +1,5 @@
 """Similarity of key points: COCO's object key point similarity (OKS)."""
 
-from collections import Counter
 from functools import partial
 from math import inf, log, sqrt
 
@@ -16,29 +15,6 @@ from bboxqa.model.shapes.keypoints import Keypoints
 
 # Touching bounds count as apart, and equal points have to be compared.
 _MARGIN = 1e-3
-
-
-def scales_of(keypoints: Keypoints, bbox: FloatArray) -> tuple[FloatArray, Counter[str]]:
-    """Return the squared scale of each annotation, (N,), and how many take which.
-
-    It is the area that the file gives, else that of the box, else that of the extent of the
-    labelled points.
-    """
-    given, of_box = keypoints.area, bbox[:, 2] * bbox[:, 3]
-    extent = keypoints.extent()
-    of_points = np.nan_to_num(extent[:, 2] * extent[:, 3])
-    has_area = given > 0
-    # The box of what was drawn without one is the extent.
-    is_extent = (np.abs(bbox - extent) <= 1e-6).all(1)
-    has_box = ~has_area & (of_box > 0) & ~is_extent
-    _, n_labelled = keypoints.labelled()
-    counts = Counter(
-        box_scale=int((has_box & (n_labelled > 0)).sum()),
-        point_scale=int((~has_area & ~has_box & (of_points > 0)).sum()),
-        no_scale=int((~has_area & ~has_box & (of_points <= 0) & (n_labelled > 0)).sum()),
-        no_points=int((n_labelled == 0).sum()),
-    )
-    return np.where(has_area, given, np.where(has_box, of_box, of_points)), counts
 
 
 def variances_of(keypoints: Keypoints, category: IntArray, dataset: Dataset) -> FloatArray:
@@ -60,7 +36,7 @@ def _keypoints(dataset: Dataset, options: Options) -> Comparison:
     if annotations.keypoints is None:
         raise DatasetError(["the key points were not read"])
     keypoints = annotations.keypoints.packed()
-    area, counts = scales_of(keypoints, annotations.bbox)
+    area, counts = keypoints.scales(annotations.bbox)
     variance = variances_of(keypoints, annotations.category, dataset)
     return Comparison(
         compare=partial(key_point_similarity, keypoints, area, variance),

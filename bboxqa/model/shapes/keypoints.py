@@ -1,5 +1,6 @@
 """Key points of annotations as flat arrays."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import accumulate
@@ -8,6 +9,9 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray, frozen_arrays, rows
 from bboxqa.core.spool import column_limit, concatenate, take_rows, vertex_limit
+
+# Pixels.
+_SAME = 1e-6
 
 
 @frozen_arrays
@@ -70,6 +74,28 @@ class Keypoints:
             low = np.minimum.reduceat(xy, first, axis=0)
             result[some] = np.column_stack([low, np.maximum.reduceat(xy, first, axis=0) - low])
         return result
+
+    def scales(self, bbox: FloatArray) -> tuple[FloatArray, Counter[str]]:
+        """Return the squared scale of each, (N,), and how many take which; they are packed.
+
+        It is the area that the file gives, else that of the box, else that of the extent of the
+        labelled points.
+        """
+        of_box, extent = bbox[:, 2] * bbox[:, 3], self.extent()
+        of_points = np.nan_to_num(extent[:, 2] * extent[:, 3])
+        has_area = self.area > 0
+        # The box of what was drawn without one is the extent.
+        is_extent = (np.abs(bbox - extent) <= _SAME).all(1)
+        has_box = ~has_area & (of_box > 0) & ~is_extent
+        _, n_labelled = self.labelled()
+        has_points = n_labelled > 0
+        counts = Counter(
+            box_scale=int((has_box & has_points).sum()),
+            point_scale=int((~has_area & ~has_box & (of_points > 0)).sum()),
+            no_scale=int((~has_area & ~has_box & (of_points <= 0) & has_points).sum()),
+            no_points=int((~has_points).sum()),
+        )
+        return np.where(has_area, self.area, np.where(has_box, of_box, of_points)), counts
 
 
 def join_keypoints(

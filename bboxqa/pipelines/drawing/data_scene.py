@@ -12,6 +12,7 @@ from bboxqa.matching.match import match
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.selection import select_annotations
 from bboxqa.model.settings import AgreeSettings
+from bboxqa.pipelines.poses.joint_sigmas import with_sigmas
 from bboxqa.report.drawing.scene import Scene, Shape
 
 
@@ -20,6 +21,8 @@ def data_scene(data: Dataset, name: str, settings: AgreeSettings | None) -> Scen
 
     Its annotations have units if there are settings that say how they are matched.
     """
+    if settings is not None:
+        data = with_sigmas(data, settings)
     place = data.image_names.index(name)
     rows = np.flatnonzero(data.annotations.image == place)
     unit = (

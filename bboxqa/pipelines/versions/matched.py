@@ -13,6 +13,7 @@ from bboxqa.core.arrays import (
     compact,
     frozen_arrays,
 )
+from bboxqa.core.errors import ConfigError
 from bboxqa.core.types import Progress
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs, similarity_of_pairs
 from bboxqa.geometry.kernels.boxes import corners, overlap
@@ -24,6 +25,7 @@ from bboxqa.model.selection import join_outlines, select_annotations
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.shapes.joints_of import joints_of
 from bboxqa.model.shapes.keypoints import join_keypoints
+from bboxqa.pipelines.poses.joint_sigmas import ESTIMATED, with_sigmas
 from bboxqa.pipelines.versions.aligned import Aligned
 
 # The least share of annotations with one id that have to overlap, for ids to be trusted.
@@ -77,6 +79,12 @@ def match_versions(
         Its lowest threshold is used.
     """
     both, order = _side_by_side(before, after, images, annotators, categories, memory)
+    if settings.sigmas == ESTIMATED and needs_keypoints(settings.similarity):
+        raise ConfigError(
+            "two versions are compared with the same sigmas; give those that agree --sigmas "
+            "estimated names as numbers"
+        )
+    both = with_sigmas(both, settings, memory=memory)
     annotations = both.annotations
     left, right = _same_id(annotations)
     edges = corners(annotations.bbox)

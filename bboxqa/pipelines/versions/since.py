@@ -25,7 +25,7 @@ from bboxqa.pipelines.threshold_results import measure_name
 # What decides the figures of a result, but for intervals and what is shown.
 _COMPARED = (
     "similarity", "iou_threshold", "matcher", "category_lenient", "missing", "empty_images",
-    "all_touched",
+    "all_touched", "sigmas",
 )  # fmt: skip
 _MOVED = "Whether boxes moved is told while the former files are kept beside the new ones."
 _Keys = dict[tuple[str, str, str], str]

@@ -10,7 +10,6 @@ import pytest
 import bboxqa
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.geometry.candidates import candidate_pairs, similarity_of_pairs
-from bboxqa.geometry.similarities.keypoint import scales_of
 from bboxqa.geometry.similarities.sigmas import COCO_SIGMAS
 
 _IMAGE = {"id": 1, "file_name": "a.jpg", "width": 640, "height": 480}
@@ -140,7 +139,7 @@ def test_scales_are_area_then_box_then_extent_of_points(tmp_path):
         {"annotator": "eve", "bbox": [0, 0, 60, 50], "keypoints": [0] * 9},
     ]
     data = _read(tmp_path, both)
-    area, counts = scales_of(data.annotations.keypoints.packed(), data.annotations.bbox)
+    area, counts = data.annotations.keypoints.packed().scales(data.annotations.bbox)
     assert area[:3].tolist() == [100, 3000, 20 * 40]
     assert counts == {"box_scale": 1, "point_scale": 1, "no_scale": 1, "no_points": 1}
     assert data.annotations.bbox[2].tolist() == [10, 10, 20, 40]
@@ -161,15 +160,40 @@ def test_key_points_that_were_not_read_are_refused(tmp_path):
     assert "keypoints=True" in caught.value.advice
 
 
-def test_files_with_joints_in_another_order_are_refused(tmp_path):
-    points = {"keypoints": [1, 1, 2, 9, 9, 2], "bbox": [1, 1, 8, 8]}
-    for name, joints in (("ann", ["head", "tail"]), ("bob", ["tail", "head"])):
+def _dogs(tmp_path, **joints):
+    """Write a dog of each annotator, with a key point at 1, 1 and one at 9, 9, and their names."""
+    for name, names in joints.items():
+        numbers = [1, 1, 2, 9, 9, 2] if names[0].startswith("h") else [9, 9, 2, 1, 1, 2]
+        annotation = {"keypoints": numbers, "bbox": [1, 1, 8, 8], "area": 64}
         document = {
             "images": [_IMAGE],
-            "categories": [{"id": 1, "name": "dog", "keypoints": joints}],
-            "annotations": [{"id": 1, "image_id": 1, "category_id": 1, **points}],
+            "categories": [{"id": 1, "name": "dog", "keypoints": names}],
+            "annotations": [{"id": 1, "image_id": 1, "category_id": 1, **annotation}],
         }
         (tmp_path / f"{name}.json").write_text(json.dumps(document))
-    files = [tmp_path / "ann.json", tmp_path / "bob.json"]
-    with pytest.raises(DatasetError, match=r"tail, head in .* but head, tail in"):
+    return [tmp_path / f"{name}.json" for name in joints]
+
+
+def test_joints_in_another_order_are_put_in_that_of_the_first_file(tmp_path):
+    files = _dogs(tmp_path, ann=["head", "tail"], bob=["tail", "head"])
+    data = bboxqa.read_coco(files, keypoints=True)
+    assert data.joint_names == (("head", "tail"),)
+    data = replace(data, joint_sigmas=((0.1, 0.1),))
+    assert similarity_of_pairs(data, "keypoints", np.array([0]), np.array([1])).tolist() == [1.0]
+
+
+def test_joints_with_other_names_are_refused(tmp_path):
+    files = _dogs(tmp_path, ann=["head", "tail"], bob=["head", "Tail"])
+    with pytest.raises(DatasetError, match=r"has key points Tail in .* only, and tail in .* only"):
         bboxqa.read_coco(files, keypoints=True)
+
+
+def test_joints_that_an_annotation_leaves_out_are_not_labelled(tmp_path):
+    points = {"area": 64, "bbox": [1, 1, 8, 8]}
+    whole = {"annotator": "ann", "keypoints": [1, 1, 2, 9, 9, 2], **points}
+    part = {"annotator": "bob", "keypoints": [1, 1, 2], **points}
+    none = {"annotator": "cid", **points}
+    data = _read(tmp_path, [whole, part, none], [{"id": 1, "name": "dog"}])
+    data = replace(data, joint_sigmas=((0.1, 0.1),))
+    left, right = np.array([0, 0, 1]), np.array([1, 2, 2])
+    assert similarity_of_pairs(data, "keypoints", left, right).tolist() == [0.5, 0.0, 0.0]

@@ -1,0 +1,1 @@
+"""What measuring key points needs besides the annotations."""

@@ -1,0 +1,133 @@
+"""How far annotators scatter about each joint, for the similarity of key points."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import log, nan
+
+import numpy as np
+
+from bboxqa.core.arrays import FloatArray, IndexArray, rows
+from bboxqa.core.errors import ConfigError
+from bboxqa.geometry.candidates import candidate_pairs
+from bboxqa.geometry.similarities.registry import needs_keypoints
+from bboxqa.geometry.similarities.sigmas import given_sigmas
+from bboxqa.matching.match import match
+from bboxqa.model.annotations import Dataset
+from bboxqa.model.settings import AgreeSettings
+from bboxqa.pipelines.counting import compared_images
+
+ESTIMATED = "estimated"
+# People whose joints are about a fifth of their size apart are matched before sigmas are known.
+_FIRST = 0.1
+_THRESHOLD = 0.5
+# With fewer pairs that both labelled, a joint has the sigma of the others.
+_LEAST = 10
+# Copies have no scatter, but a similarity needs some.
+_SMALLEST = 1e-3
+_SHOWN = 20
+_Sigmas = tuple[tuple[float, ...], ...]
+
+
+def with_sigmas(
+    data: Dataset,
+    settings: AgreeSettings,
+    *,
+    of: Dataset | None = None,
+    memory: int | None = None,
+) -> Dataset:
+    """Return a data set with the sigmas of its joints, if its key points are compared.
+
+    They are estimated, where settings ask for it, from the annotators of `of`, by default those of
+    the data set itself. Raises ConfigError if a category has none.
+    """
+    if not needs_keypoints(settings.similarity) or data.annotations.keypoints is None:
+        return data
+    if isinstance(settings.sigmas, str):
+        data = _estimated(data, data if of is None else of, memory)
+    else:
+        data = replace(data, joint_sigmas=given_sigmas(data, settings.sigmas))
+    repeats = data.repeats
+    if repeats is None:
+        return data
+    sessions = replace(repeats.sessions, joint_sigmas=data.joint_sigmas)
+    return replace(data, repeats=replace(repeats, sessions=sessions))
+
+
+def _estimated(data: Dataset, of: Dataset, memory: int | None) -> Dataset:
+    """Return a data set with sigmas estimated from annotators, and a note that names them."""
+    named = zip(of.category_names, of.joint_names, estimated_sigmas(of, memory), strict=True)
+    known = {category: (joints, sigmas) for category, joints, sigmas in named if joints}
+    usual = float(np.median([sigma for _, sigmas in known.values() for sigma in sigmas]))
+    found, notes = [], []
+    for category, joints in zip(data.category_names, data.joint_names, strict=True):
+        before, sigmas = known.get(category, ((), ()))
+        found.append(sigmas if before == joints else (usual,) * len(joints))
+        if joints:
+            shown = [f"{joint} {sigma:.3f}" for joint, sigma in zip(joints, found[-1], strict=True)]
+            more = f" and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
+            notes.append(f"sigmas of {category} estimated: {', '.join(shown[:_SHOWN])}{more}")
+    return replace(data, joint_sigmas=tuple(found), notes=(*data.notes, *notes))
+
+
+def estimated_sigmas(data: Dataset, memory: int | None = None) -> _Sigmas:
+    """Return the sigma of each joint of each category from the spread of annotators.
+
+    sigma² is the mean of d² / s² that one annotator has about the true place, which is half of that
+    between two, as both err. The mean is told by the median, which swapped joints hardly change: of
+    normal scatter the squared distance is exponential, with its median at ln 2 of its mean.
+    Annotators are matched with one sigma for all joints. A joint that fewer than 10 pairs labelled
+    has the median sigma of the others. Raises ConfigError if no two annotators labelled a joint.
+    """
+    uniform = tuple((_FIRST,) * len(joints) for joints in data.joint_names)
+    part = compared_images(replace(data, joint_sigmas=uniform)).data
+    pairs, _ = candidate_pairs(part, "keypoints", _THRESHOLD, memory=memory)
+    units = match(part.annotations, pairs, "greedy", _THRESHOLD)
+    of = part.annotations
+    inside = units.unit[pairs.left] == units.unit[pairs.right]
+    inside &= of.category[pairs.left] == of.category[pairs.right]
+    found = _spreads(part, pairs.left[inside], pairs.right[inside])
+    if np.isnan(found).all():
+        raise ConfigError(
+            "sigmas cannot be estimated: fewer than 10 pairs of annotators labelled the same joint "
+            "of the same object; give them as numbers, such as --sigmas 0.05"
+        )
+    usual = np.nanmedian(found)
+    result: list[tuple[float, ...]] = []
+    for row, joints in zip(found, data.joint_names, strict=True):
+        own = row[: len(joints)]
+        middle = np.nanmedian(own) if (~np.isnan(own)).any() else usual
+        sigmas = np.maximum(np.where(np.isnan(own), middle, own), _SMALLEST)
+        result.append(tuple(sigmas.round(4).tolist()))
+    return tuple(result)
+
+
+def _spreads(data: Dataset, left: IndexArray, right: IndexArray) -> FloatArray:
+    """Return the sigma of each category and joint from pairs, (C, J); NaN with few of them."""
+    of = data.annotations
+    most = max(map(len, data.joint_names), default=0)
+    found = np.full((len(data.joint_names), most), nan)
+    if of.keypoints is None or not len(left):
+        return found
+    points = of.keypoints
+    area, _ = points.packed().scales(of.bbox)
+    n_joints = (points.stop - points.start)[left]
+    first, offsets = rows(points.start[left], points.stop[left])
+    number = np.repeat(np.arange(len(left)), n_joints)
+    second = first + (points.start[right] - points.start[left])[number]
+    joint = np.arange(len(number)) - offsets[:-1][number]
+    scale = (area[left] + area[right])[number] / 2
+    both = (points.visibility[first] > 0) & (points.visibility[second] > 0) & (scale > 0)
+    squared = ((points.xy[first] - points.xy[second]) ** 2).sum(1)[both] / scale[both]
+    key = (of.category[left][number] * most + joint)[both]
+    for cell, values in _groups(key, squared):
+        if len(values) >= _LEAST:
+            found[divmod(cell, most)] = np.sqrt(np.median(values) / log(2) / 2)
+    return found
+
+
+def _groups(key: IndexArray, values: FloatArray) -> Sequence[tuple[int, FloatArray]]:
+    """Return each key with its values."""
+    order = np.argsort(key, kind="stable")
+    keys, start = np.unique(key[order], return_index=True)
+    parts = np.split(values[order], start[1:])
+    return list(zip(keys.tolist(), parts, strict=False))
