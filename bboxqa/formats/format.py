@@ -86,6 +86,8 @@ class Format:
         COCO, with all that `read` leaves out. None for COCO itself.
     has_keypoints : bool
         Whether `read` takes ``keypoints=True``, and then reads key points as well.
+    has_rotated_boxes : bool
+        Whether `read` takes ``rotated=True``, and then reads rotated boxes as well.
     """
 
     name: str
@@ -96,3 +98,4 @@ class Format:
     recognises_folder: Recognises | None = None
     translate: Callable[..., Any] | None = None
     has_keypoints: bool = False
+    has_rotated_boxes: bool = False

@@ -43,6 +43,9 @@ class Annotations:
         The id that the annotation tool shows; None where that is `id`.
     keypoints : Keypoints or None
         Key points; None where they were not read.
+    rotated_box : (N, 5) float64 or None
+        Centre x and y, width and height in pixels, and the angle of the width in degrees, clockwise
+        from 0 up to 360; upright boxes have angle 0. None where they were not read.
     """
 
     id: IndexArray
@@ -55,6 +58,7 @@ class Annotations:
     times: Times | None = None
     own_id: TextArray | None = None
     keypoints: Keypoints | None = None
+    rotated_box: FloatArray | None = None
 
     def __len__(self) -> int:
         return len(self.id)
@@ -75,6 +79,7 @@ class Annotations:
             times=None if self.times is None else self.times.take(index),
             own_id=None if self.own_id is None else self.own_id[index],
             keypoints=None if self.keypoints is None else self.keypoints.take(index),
+            rotated_box=None if self.rotated_box is None else self.rotated_box[index],
         )
 
     def shown_ids(self, index: IndexArray | list[int]) -> list[str]:

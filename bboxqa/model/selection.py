@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bboxqa.core.arrays import IndexArray
+from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.core.spool import column_limit, concatenate, take_rows, vertex_limit
 from bboxqa.model.annotations import Annotations
 from bboxqa.model.outlines import Segmentations
@@ -39,7 +39,9 @@ def select_annotations(annotations: Annotations, index: IndexArray) -> Annotatio
     own_id = None if annotations.own_id is None else annotations.own_id[index]
     keypoints = None if annotations.keypoints is None else annotations.keypoints.take(index)
     others = ("segmentation", "times", "own_id", "keypoints")
-    names = (field.name for field in fields(annotations) if field.name not in others)
+    names = [field.name for field in fields(annotations) if field.name not in others]
+    if annotations.rotated_box is None:
+        names.remove("rotated_box")
     columns = _rows_of(annotations, names, index)
     return replace(
         annotations,
@@ -53,6 +55,18 @@ def select_annotations(annotations: Annotations, index: IndexArray) -> Annotatio
 
 def _rows_of(holder: Any, names: Iterable[str], index: IndexArray) -> dict[str, Any]:
     return {name: take_rows(getattr(holder, name), index) for name in names}
+
+
+def join_columns(parts: Sequence[FloatArray | None]) -> FloatArray | None:
+    """Return the rows of several columns as one; None if one of them was not read.
+
+    Examples
+    --------
+    >>> join_columns([np.zeros((1, 5)), None]) is None
+    True
+    """
+    known = [part for part in parts if part is not None]
+    return np.concatenate(known) if len(known) == len(parts) else None
 
 
 def join_outlines(

@@ -71,8 +71,10 @@ def agree(
     ----------
     data : Dataset
         What `read_coco` returns.
-    similarity : {"bbox", "giou", "centroid", "polygon", "mask", "pixel", "raster", "keypoints"}
-        How two annotations are compared; also the name of a similarity of another package.
+    similarity : str
+        How two annotations are compared: "bbox", "giou", "centroid", "obb" (rotated boxes),
+        "polygon", "mask", "pixel", "raster", "keypoints", or the name of a similarity of another
+        package.
     iou_threshold : float or sequence of float
         Two annotations can show one object if their similarity reaches it; one result each.
     matcher : {"auto", "hungarian", "recursive", "greedy", "average", "complete"}

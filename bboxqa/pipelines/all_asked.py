@@ -34,7 +34,7 @@ def figures_if_all_asked(
 
     The units are those that were matched; in images of one annotator, each annotation is one.
     """
-    annotations = replace(data.annotations, segmentation=None, keypoints=None)
+    annotations = replace(data.annotations, segmentation=None, keypoints=None, rotated_box=None)
     n_cells = len(annotations) * len(data.annotator_names)
     is_open = partly_annotated(data).any() and n_cells <= _MOST_CELLS * len(annotations)
     if data.unlisted is None or not is_open or settings.missing == "ignore":

@@ -21,12 +21,13 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count
 from bboxqa.core.types import Progress
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs, possible_pairs
-from bboxqa.geometry.similarities.registry import needs_outlines
+from bboxqa.geometry.similarities.registry import needs_outlines, needs_rotated_boxes
 from bboxqa.matching.match import match
 from bboxqa.matching.registry import matcher
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.outlines import SegmentationKind
 from bboxqa.model.settings import AgreeSettings
+from bboxqa.model.shapes.rotated_boxes import scaled
 from bboxqa.pipelines.counting import ImagePart
 
 # Images whose ratios of width to height differ by less are of one kind.
@@ -248,8 +249,11 @@ def _laid_over(
     annotations = data.annotations
     if not needs_outlines(settings.similarity):
         annotations = replace(annotations, segmentation=None)
+    if not needs_rotated_boxes(settings.similarity):
+        annotations = replace(annotations, rotated_box=None)
     annotations = annotations.take(rows(start, stop)[0])
     outlines, joints = annotations.segmentation, annotations.keypoints
+    boxes = annotations.rotated_box
     assigned = np.zeros((len(first), len(data.annotator_names)), np.bool_)
     assigned[number, slots.annotator] = True
     laid = replace(
@@ -262,6 +266,7 @@ def _laid_over(
             bbox=annotations.bbox * np.tile(scale, 2),
             segmentation=None if outlines is None else outlines.scaled(scale),
             keypoints=None if joints is None else joints.scaled(scale),
+            rotated_box=None if boxes is None else scaled(boxes, scale),
         ),
         assigned=assigned,
         unlisted=None,

@@ -13,7 +13,11 @@ from bboxqa.core.json_values import document_bytes
 from bboxqa.core.types import AnyPath, Files, Progress, Rows, Samples
 from bboxqa.formats.dataset.predictions import Predictions
 from bboxqa.formats.dataset.reader import Check, read_dataset
-from bboxqa.geometry.similarities.registry import needs_keypoints, needs_outlines
+from bboxqa.geometry.similarities.registry import (
+    needs_keypoints,
+    needs_outlines,
+    needs_rotated_boxes,
+)
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import AgreeSettings, Asked, JoinBy
 from bboxqa.pipelines.refusals.checks import check_files
@@ -54,7 +58,7 @@ def read_coco(
     attribution : {"annotator-key", "image-records", "files"}, optional
         How to find out who annotated what. By default the first way that finds two annotators.
     segmentation : bool
-        Whether to read the outlines; boxes alone are read much faster.
+        Whether to read the outlines and rotated boxes; upright boxes alone are read much faster.
     keypoints : bool
         Whether to read key points, also of annotations that have no box; similarity "keypoints"
         needs them.
@@ -122,6 +126,7 @@ def read_coco(
         "attribution": attribution,
         "segmentation": segmentation,
         "keypoints": keypoints,
+        "rotated": segmentation,
         "pattern": pattern,
         "join_by": join,
         "category_map": category_map,
@@ -199,6 +204,7 @@ def read_for(
         attribution=settings.attribution,
         segmentation=outlines,
         keypoints=needs_keypoints(settings.similarity),
+        rotated=needs_rotated_boxes(settings.similarity),
         pattern=settings.filter,
         join_by=settings.join,
         category_map=settings.category_map,

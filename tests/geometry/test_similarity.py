@@ -38,7 +38,7 @@ def slow(name, row_a, row_b, a, b, *, all_touched=False):
     """Return the similarity of one pair by other means."""
     boxes = [corners(np.array([row[3]])) for row in (row_a, row_b)]
     rings = [[np.reshape(ring, (-1, 2)) for ring in outline] for outline in (a, b)]
-    if name == "bbox":
+    if name in ("bbox", "obb"):
         return float(brute.box_iou(row_a[3], row_b[3]))
     if name == "giou":
         return bbox_giou(*boxes)[0]

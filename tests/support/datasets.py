@@ -7,6 +7,7 @@ import numpy as np
 
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.outlines import SegmentationKind, Segmentations
+from bboxqa.model.shapes.rotated_boxes import upright
 
 
 def segmentations(outlines):
@@ -52,6 +53,7 @@ def annotations(rows, outlines=None):
         bbox=np.array(columns[3], float).reshape(-1, 4),
         iscrowd=np.zeros(len(rows), np.bool_),
         segmentation=None if outlines is None else segmentations([outlines[i] for i in order]),
+        rotated_box=upright(np.array(columns[3], float).reshape(-1, 4)),
     )
 
 

@@ -25,8 +25,8 @@ similarity_option = click.option(
     "--similarity",
     metavar="NAME",
     shell_complete=completed("bboxqa.geometry.similarities.registry:names"),
-    help="How two annotations are compared: bbox (default), giou, centroid, polygon, mask, "
-    "pixel, raster or keypoints.",
+    help="How two annotations are compared: bbox (default), giou, centroid, obb (rotated boxes), "
+    "polygon, mask, pixel, raster or keypoints.",
 )
 
 

@@ -66,6 +66,17 @@ _OF_FOLDERS = (
         help="Pascal VOC: the number of the first pixel; by default told from the values.",
     ),
 )
+_OF_BOXES = (
+    click.option(
+        "--rotated",
+        metavar="FORM",
+        expose_value=False,
+        callback=_say,
+        help="COCO: what boxes of five numbers hold, such as cxcywh-ccw-degrees: cxcywh or xywh, "
+        "cw or ccw (counter-clockwise), degrees or radians; by default told from outlines beside "
+        "them, else from the angles.",
+    ),
+)
 _OF_TABLES = (
     click.option(
         "--columns",
@@ -88,12 +99,12 @@ _OF_TABLES = (
 
 def source_options(command: _Command) -> _Command:
     """Add the options that say what the files of annotation tools do not say."""
-    return _with(command, *_OF_FOLDERS, *_OF_TABLES)
+    return _with(command, *_OF_FOLDERS, *_OF_BOXES, *_OF_TABLES)
 
 
 def folder_options(command: _Command) -> _Command:
     """Add the options that say what folders of labels do not say."""
-    return _with(command, *_OF_FOLDERS)
+    return _with(command, *_OF_FOLDERS, *_OF_BOXES)
 
 
 def _with(command: _Command, *options: Callable[[_Command], _Command]) -> _Command:

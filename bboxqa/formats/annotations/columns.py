@@ -11,6 +11,7 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, TextArray
 from bboxqa.core.spool import SpooledColumn, column_limit
 from bboxqa.core.text import alike
+from bboxqa.formats.annotations.box_numbers import BOX_LENGTHS, NumbersBuilder, TurnedNumbers
 from bboxqa.formats.annotations.joint_columns import JointsBuilder
 from bboxqa.formats.annotations.machine_marks import count_marks
 from bboxqa.formats.annotations.outline_columns import OutlinesBuilder
@@ -28,6 +29,7 @@ from bboxqa.formats.annotations.records import (
     is_id,
     record_field,
 )
+from bboxqa.formats.annotations.rotated_columns import Corners, RotatedBuilder, RotatedColumns
 from bboxqa.formats.annotations.text_ids import TextIds
 from bboxqa.model.annotations import Source
 from bboxqa.model.outlines import Segmentations
@@ -71,6 +73,10 @@ class Columns:
         None where key points were not read.
     text_ids : (N,) str or None
         The ids as text, if some are no numbers; `id` then has numbers that stand for them.
+    rotated : RotatedColumns or None
+        None where rotated boxes were not read.
+    numbers : TurnedNumbers or None
+        The boxes of five numbers until it is known what they mean; None where there are none.
     """
 
     id: IndexArray
@@ -83,6 +89,8 @@ class Columns:
     marks: Counter[str]
     keypoints: Keypoints | None = None
     text_ids: TextArray | None = None
+    rotated: RotatedColumns | None = None
+    numbers: TurnedNumbers | None = None
 
 
 class _AuthorsBuilder:
@@ -142,6 +150,10 @@ class ColumnsBuilder:
         Whether to keep the outlines.
     keypoints : bool
         Whether to keep the key points.
+    rotated : bool
+        Whether to keep rotated boxes.
+    turned : bool
+        Whether boxes may have five numbers, with an angle, or the eight of four corners.
     memory : int, optional
         Limits memory, in bytes; larger columns are kept in temporary files.
     """
@@ -153,12 +165,17 @@ class ColumnsBuilder:
         *,
         segmentation: bool,
         keypoints: bool = False,
+        rotated: bool = False,
+        turned: bool = False,
         memory: int | None = None,
     ) -> None:
         self.bounded = memory is not None
         self.name = name
-        self.type = annotation_type(keys, segmentation=segmentation, keypoints=keypoints)
+        self.type = annotation_type(
+            keys, segmentation=segmentation, keypoints=keypoints, rotated=rotated, turned=turned
+        )
         self.image_type = image_type(keys)
+        self.box_lengths = BOX_LENGTHS if turned else BOX_LENGTHS[:1]
         self.problems: list[str] = []
         self._text_ids = TextIds()
         limit = column_limit(memory)
@@ -169,14 +186,18 @@ class ColumnsBuilder:
         self._marks: Counter[str] = Counter()
         self.outlines = OutlinesBuilder(name, self.problems, memory) if segmentation else None
         self.joints = JointsBuilder(name, self.problems, memory) if keypoints else None
+        self._rotated = RotatedBuilder(limit) if rotated else None
+        self._numbers = NumbersBuilder(name, self.problems, limit) if turned else None
 
     def add(self, records: Sequence[Annotation]) -> None:
         """Add the records of one window."""
         n = len(records)
         for key in ID_KEYS:
             self._columns[key].add(self._ids(records, key))
-        flat = chain.from_iterable([record.bbox for record in records])
-        self._columns["bbox"].add(np.fromiter(flat, np.float64, 4 * n).reshape(n, 4))
+        bbox, quads = self._boxes(records)
+        self._columns["bbox"].add(bbox)
+        if self._rotated is not None:
+            self._rotated.add(records, bbox, quads)
         crowd = np.fromiter(map(attrgetter("iscrowd"), records), np.bool_, n)
         self._columns["iscrowd"].add(crowd)
         for author in self._authors.values():
@@ -186,6 +207,14 @@ class ColumnsBuilder:
             self.outlines.add([r for r in records if isinstance(r, OutlinedAnnotation)])
         if self.joints is not None:
             self.joints.add(records)
+
+    def _boxes(self, records: Sequence[Annotation]) -> tuple[FloatArray, Corners | None]:
+        """Return the (N, 4) boxes of one window, and which of them are given by corners."""
+        if self._numbers is not None:
+            bbox, rows, points = self._numbers.add(records)
+            return bbox, (rows, points)
+        flat = chain.from_iterable([record.bbox for record in records])
+        return np.fromiter(flat, np.float64, 4 * len(records)).reshape(-1, 4), None
 
     def _ids(self, records: Sequence[Annotation], column: str) -> IndexArray:
         values = list(map(attrgetter(column), records))
@@ -213,6 +242,10 @@ class ColumnsBuilder:
             self.outlines.absorb(columns.segmentation)
         if self.joints is not None and columns.keypoints is not None:
             self.joints.absorb(columns.keypoints)
+        if self._rotated is not None and columns.rotated is not None:
+            self._rotated.add_columns(columns.rotated)
+        if self._numbers is not None and columns.numbers is not None:
+            self._numbers.absorb(columns.numbers)
         self.problems += problems
 
     def author_problems(self) -> Iterator[str]:
@@ -230,6 +263,8 @@ class ColumnsBuilder:
             marks=self._marks,
             keypoints=None if self.joints is None else self.joints.done(),
             text_ids=self._text_ids.done(found["id"]),
+            rotated=None if self._rotated is None else self._rotated.done(),
+            numbers=None if self._numbers is None else self._numbers.done(),
         )
 
 

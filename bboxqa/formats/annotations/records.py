@@ -107,6 +107,18 @@ class OutlinedAnnotation(Annotation, gc=False):
     segmentation: list[list[float]] | Rle | None = None
 
 
+class TurnedAttributes(Attributes, gc=False):
+    """The attributes of an annotation with its rotation, in degrees."""
+
+    rotation: Loose = None
+
+
+class TurnedAnnotation(OutlinedAnnotation, gc=False):
+    """An annotation record with all that may say how its box is turned."""
+
+    attributes: TurnedAttributes | list[Any] | str | int | float | bool | None = None
+
+
 def whole_number(value: object) -> int | None:
     """Return an id as a whole number; None if it is not one.
 
@@ -209,8 +221,16 @@ _OF_KEYPOINTS: dict[str, Any] = {
 }
 
 
+_BOX_NUMBERS = Annotated[list[float], msgspec.Meta(min_length=4, max_length=8)]
+
+
 def annotation_type(
-    keys: Sequence[str], *, segmentation: bool, keypoints: bool = False
+    keys: Sequence[str],
+    *,
+    segmentation: bool,
+    keypoints: bool = False,
+    rotated: bool = False,
+    turned: bool = False,
 ) -> type[Annotation]:
     """Return the type of annotation records that includes the first part of each key.
 
@@ -222,6 +242,10 @@ def annotation_type(
         Whether outlines are read.
     keypoints : bool
         Whether key points and areas are read.
+    rotated : bool
+        Whether all that says how boxes are turned is read.
+    turned : bool
+        Whether boxes may have up to eight numbers.
 
     Returns
     -------
@@ -229,8 +253,11 @@ def annotation_type(
         `Annotation` or a subclass of it. The value of a key is in the field that `record_field`
         names.
     """
-    base = OutlinedAnnotation if segmentation else Annotation
+    base: type[Annotation] = OutlinedAnnotation if segmentation else Annotation
+    base = TurnedAnnotation if rotated or turned else base
     added: dict[str, Any] = dict(_OF_KEYPOINTS) if keypoints else {}
+    if turned:
+        added["bbox"] = ("bbox", _BOX_NUMBERS)
     for key in keys:
         first, field = key.partition(".")[0], record_field(key)
         # Of attributes, other keys than the annotator are wanted.
@@ -238,7 +265,9 @@ def annotation_type(
             added[field] = (field, Loose, msgspec.field(default=None, name=first))
     if not added:
         return base
-    result: Any = msgspec.defstruct("KeyedAnnotation", [*added.values()], bases=(base,), gc=False)
+    result: Any = msgspec.defstruct(
+        "KeyedAnnotation", [*added.values()], bases=(base,), gc=False, kw_only=turned
+    )
     return result  # type: ignore[no-any-return]
 
 

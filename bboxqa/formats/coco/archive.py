@@ -65,6 +65,7 @@ def _read(
     keys: tuple[str, ...],
     segmentation: bool,
     keypoints: bool = False,
+    rotated: bool = False,
     digest: bool,
     memory: int | None,
     progress: Steps | None,
@@ -78,6 +79,7 @@ def _read(
         keys=keys,
         segmentation=segmentation,
         keypoints=keypoints,
+        rotated=rotated,
         memory=memory,
         progress=progress,
     )
@@ -93,5 +95,13 @@ def _document(path: Path, progress: Steps | None = None, memory: int | None = No
     return read_bytes(member.read(), member.shown, progress, memory)
 
 
-COCO_ARCHIVE = Format("coco-archive", (), _recognises, _read, _document, has_keypoints=True)
+COCO_ARCHIVE = Format(
+    "coco-archive",
+    (),
+    _recognises,
+    _read,
+    _document,
+    has_keypoints=True,
+    has_rotated_boxes=True,
+)
 """COCO json in an archive."""

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +44,9 @@ def read_fallback(
     place = 0
     for window in records["annotations"].windows():
         labelled = _labelled(window, place, "annotations", report)
-        converted = [_annotation(*each, report, builder.type) for each in labelled]
+        converted = [
+            _annotation(*each, report, builder.type, builder.box_lengths) for each in labelled
+        ]
         builder.add([annotation for annotation in converted if annotation is not None])
         place += len(window)
     return (
@@ -174,16 +176,21 @@ def _category(label: str, record: dict[str, Any], report: _Report) -> Category |
 
 
 def _annotation(
-    label: str, record: dict[str, Any], report: _Report, kind: type[Annotation]
+    label: str,
+    record: dict[str, Any],
+    report: _Report,
+    kind: type[Annotation],
+    lengths: Collection[int],
 ) -> Annotation | None:
     ids = [_id(label, record, key, report) for key in ("id", "image_id", "category_id")]
     bbox = record.get("bbox", _ABSENT)
     joints = _joints(label, record, report) if "keypoints" in kind.__struct_fields__ else {}
     if bbox in (_ABSENT, None) and joints.get("keypoints"):
         bbox = extent_of(joints["keypoints"]) or bbox
-    sound = isinstance(bbox, list) and len(bbox) == 4 and all(map(_finite, bbox))
+    sound = isinstance(bbox, list) and len(bbox) in lengths and all(map(_finite, bbox))
     if not sound:
-        report.add(label, "bbox", bbox, "4 finite numbers: x, y, width, height")
+        more = ", or 5 with an angle, or 8 of four corners" if len(lengths) > 1 else ""
+        report.add(label, "bbox", bbox, f"4 finite numbers: x, y, width, height{more}")
     crowd = record.get("iscrowd")
     if crowd not in (None, 0, 1):
         report.add(label, "iscrowd", crowd, "0 or 1")
@@ -197,8 +204,8 @@ def _annotation(
     if outlined:
         others["segmentation"] = outline
     fields: dict[str, Any] = dict(zip(("id", "image_id", "category_id"), ids, strict=True))
-    x, y, width, height = map(float, bbox)
-    return kind(**fields, bbox=(x, y, width, height), iscrowd=bool(crowd), **joints, **others)
+    fields["bbox"] = tuple(map(float, bbox))
+    return kind(**fields, iscrowd=bool(crowd), **joints, **others)
 
 
 def _joints(label: str, record: dict[str, Any], report: _Report) -> dict[str, Any]:

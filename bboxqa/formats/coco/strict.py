@@ -11,6 +11,7 @@ import msgspec
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.types import Steps
+from bboxqa.formats.annotations.box_numbers import has_angles, settled
 from bboxqa.formats.annotations.columns import AnnotationFile, Columns, ColumnsBuilder
 from bboxqa.formats.annotations.records import (
     ANNOTATOR_KEYS,
@@ -24,6 +25,7 @@ from bboxqa.formats.annotations.records import (
 from bboxqa.formats.document.content import RawDocument
 from bboxqa.formats.format import Format
 from bboxqa.formats.opening import named_errors
+from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.translation.heads import head_of
 from bboxqa.formats.windows import ANNOTATIONS, Cut, Text, in_two_halves, next_cut, release_before
 from bboxqa.model.annotations import Source
@@ -45,6 +47,7 @@ def read_file(
     keys: tuple[str, ...] = ANNOTATOR_KEYS,
     segmentation: bool,
     keypoints: bool = False,
+    rotated: bool = False,
     digest: bool = True,
     memory: int | None = None,
     progress: Steps | None = None,
@@ -62,6 +65,8 @@ def read_file(
         Whether to keep the outlines.
     keypoints : bool
         Whether to keep the key points.
+    rotated : bool
+        Whether to keep rotated boxes.
     digest : bool
         Whether to compute the digest of the file.
     progress : callable, optional
@@ -79,6 +84,7 @@ def read_file(
             keys=keys,
             segmentation=segmentation,
             keypoints=keypoints,
+            rotated=rotated,
             memory=memory,
             progress=progress,
         )
@@ -92,6 +98,7 @@ def read_text(
     keys: tuple[str, ...],
     segmentation: bool,
     keypoints: bool = False,
+    rotated: bool = False,
     memory: int | None,
     progress: Steps | None,
 ) -> Callable[[Source], AnnotationFile]:
@@ -100,8 +107,16 @@ def read_text(
     Parameters and errors are those of `read_file`; `path` is for messages.
     """
     name = str(path)
+    opening = ANNOTATIONS.search(text)
     new_builder = partial(
-        ColumnsBuilder, name, keys, segmentation=segmentation, keypoints=keypoints, memory=memory
+        ColumnsBuilder,
+        name,
+        keys,
+        segmentation=segmentation,
+        keypoints=keypoints,
+        rotated=rotated,
+        turned=opening is not None and has_angles(text, opening.end()),
+        memory=memory,
     )
     try:
         images, categories, builder = _read_fast(text, new_builder, progress)
@@ -118,7 +133,12 @@ def read_text(
     ]
     if builder.problems:
         raise DatasetError(builder.problems, files=[path] * len(builder.problems))
-    return lambda source: AnnotationFile(source, images, categories, builder.done())
+
+    def file(source: Source) -> AnnotationFile:
+        columns, notes = settled(builder.done(), choices().rotated, memory)
+        return AnnotationFile(source, images, categories, columns, notes)
+
+    return file
 
 
 def _number(key: str, name: str, records: Sequence[Image | Category]) -> Iterator[str]:
@@ -275,5 +295,8 @@ def _read_document(
     return read_path(path, progress, memory)
 
 
-COCO = Format("coco", (".json",), _recognises, read_file, _read_document, has_keypoints=True)
+COCO = Format(
+    "coco", (".json",), _recognises, read_file, _read_document, has_keypoints=True,
+    has_rotated_boxes=True,
+)  # fmt: skip
 """COCO files with annotations of objects."""

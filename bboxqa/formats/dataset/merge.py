@@ -42,6 +42,8 @@ def merge(
         place = indexed[0].place
         ids, bbox, iscrowd = columns[0].id, columns[0].bbox, columns[0].iscrowd
         segmentation, keypoints = columns[0].segmentation, columns[0].keypoints
+        turned = columns[0].rotated
+        rotated_box = None if turned is None else turned.box
     else:
         used = [part.place for part in indexed]
         ids, bbox, iscrowd = (
@@ -54,6 +56,11 @@ def merge(
         segmentation = join_outlines(outlines, used, memory) if outlines else None
         joints = [c.keypoints for c in columns if c.keypoints is not None]
         keypoints = join_keypoints(joints, used, memory) if joints else None
+        rotated = [c.rotated.box for c in columns if c.rotated is not None]
+        rotated_box = None
+        if rotated:
+            taken = (each[rows] for each, rows in zip(rotated, used, strict=True))
+            rotated_box = concatenate(taken, limit)
         place = np.arange(len(ids))
     image = np.concatenate([part.image for part in indexed])
     category = np.concatenate([part.category for part in indexed])
@@ -81,6 +88,7 @@ def merge(
         times=times,
         own_id=_own_ids(files, indexed, order),
         keypoints=None if keypoints is None else keypoints.take(rows),
+        rotated_box=None if rotated_box is None else spilled(rotated_box, limit, rows),
     )
 
 

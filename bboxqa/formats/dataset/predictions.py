@@ -11,10 +11,12 @@ import numpy as np
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
+from bboxqa.formats.annotations.box_numbers import has_angles, settled
 from bboxqa.formats.annotations.columns import AnnotationFile, ColumnsBuilder
 from bboxqa.formats.annotations.records import Category, Id, Image, Rle
 from bboxqa.formats.dataset.attribution import Attribution
 from bboxqa.formats.opening import named_errors
+from bboxqa.formats.translation.choices import choices
 from bboxqa.model.annotations import Source
 
 _Record = TypeVar("_Record", Image, Category)
@@ -48,6 +50,10 @@ class _JointedResult(_Result, gc=False):
     keypoints: list[float] | None = None
 
 
+class _TurnedResult(_OutlinedResult, gc=False, kw_only=True):
+    bbox: list[float]  # type: ignore[assignment]
+
+
 def read_predictions(
     predictions: Predictions,
     files: Sequence[AnnotationFile],
@@ -55,6 +61,7 @@ def read_predictions(
     *,
     segmentation: bool,
     keypoints: bool = False,
+    rotated: bool = False,
     digest: bool,
     memory: int | None = None,
 ) -> AnnotationFile:
@@ -66,20 +73,30 @@ def read_predictions(
     path = predictions.path
     with named_errors(path, "a json file of results"):
         content = path.read_bytes()
-    kind = _OutlinedResult if segmentation else _Result
+    turned = has_angles(content)
+    kind: type[_Result] = _OutlinedResult if segmentation or rotated else _Result
     if keypoints:
         kind = _JointedResult
+    elif turned:
+        kind = _TurnedResult
     try:
         results = msgspec.json.decode(content, type=list[kind])  # type: ignore[valid-type]
     except msgspec.DecodeError as error:
         raise DatasetError([f"{path}: {error}"], files=[path]) from None
     kept = _kept(predictions, results)
     builder = ColumnsBuilder(
-        str(path), keys, segmentation=segmentation, keypoints=keypoints, memory=memory
+        str(path),
+        keys,
+        segmentation=segmentation,
+        keypoints=keypoints,
+        rotated=rotated,
+        turned=turned and not keypoints,
+        memory=memory,
     )
     builder.add([builder.type(id=row, **_fields(results[row])) for row in kept])
     if builder.problems:
         raise DatasetError(builder.problems, files=[path] * len(builder.problems))
+    columns, notes = settled(builder.done(), choices().rotated, memory)
     return AnnotationFile(
         Source(
             str(path),
@@ -91,7 +108,8 @@ def read_predictions(
         ),
         _by_id("images", [(file, file.images) for file in files]),
         _by_id("categories", [(file, file.categories) for file in files]),
-        builder.done(),
+        columns,
+        notes,
     )
 
 

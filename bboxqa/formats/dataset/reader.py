@@ -13,6 +13,7 @@ from bboxqa.core.spool import check_memory
 from bboxqa.core.types import Files, Progress
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import ANNOTATOR_KEYS
+from bboxqa.formats.annotations.rotated_columns import with_rotated_boxes
 from bboxqa.formats.dataset.attribution import Attribution, attribute
 from bboxqa.formats.dataset.category_names import with_category_map
 from bboxqa.formats.dataset.image_names import with_join_names
@@ -85,6 +86,7 @@ def read_dataset(
     attribution: str | None = None,
     segmentation: bool = True,
     keypoints: bool = False,
+    rotated: bool = False,
     pattern: str | None = None,
     join_by: JoinBy = "path",
     category_map: Mapping[str, str] | None = None,
@@ -124,7 +126,9 @@ def read_dataset(
     def read_one(file: Path) -> AnnotationFile:
         form = format_of(file)
         more = {"keypoints": True} if keypoints and form.has_keypoints else {}
-        return form.read(
+        if rotated and form.has_rotated_boxes:
+            more["rotated"] = True
+        found = form.read(
             file,
             keys=tuple(dict.fromkeys(keys)),
             segmentation=segmentation,
@@ -133,6 +137,7 @@ def read_dataset(
             progress=None if progress is None else partial(progress, "reading"),
             **more,
         )
+        return with_rotated_boxes(found) if rotated else found
 
     read = _read_all(files, read_one)
     if isinstance(source, Mapping):
@@ -148,6 +153,7 @@ def read_dataset(
                 tuple(dict.fromkeys(keys)),
                 segmentation=segmentation,
                 keypoints=keypoints,
+                rotated=rotated,
                 digest=digest,
                 memory=memory,
             )

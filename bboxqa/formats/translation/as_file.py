@@ -12,6 +12,7 @@ from bboxqa.core.memory import gc_paused
 from bboxqa.core.types import Steps
 from bboxqa.formats.annotations.columns import AnnotationFile, ColumnsBuilder
 from bboxqa.formats.annotations.records import ANNOTATOR_KEYS, Category
+from bboxqa.formats.annotations.rotated_columns import rotated_notes
 from bboxqa.formats.document.origin import STOPPING, Where
 from bboxqa.formats.translation.box_columns import columns_of
 from bboxqa.formats.translation.boxed import OWN_ID, Boxed
@@ -34,6 +35,7 @@ def read_file(
     keys: tuple[str, ...],
     segmentation: bool,
     keypoints: bool = False,
+    rotated: bool = False,
     digest: bool,
     memory: int | None,
     progress: Steps | None,
@@ -43,7 +45,12 @@ def read_file(
     Raises DatasetError with all defects that would falsify a result.
     """
     builder = ColumnsBuilder(
-        str(path), keys, segmentation=segmentation, keypoints=keypoints, memory=memory
+        str(path),
+        keys,
+        segmentation=segmentation,
+        keypoints=keypoints,
+        rotated=rotated,
+        memory=memory,
     )
     boxed = Boxed()
     own_ids: list[str] = []
@@ -58,12 +65,13 @@ def read_file(
         builder.add(msgspec.convert(kept, list[builder.type]))  # type: ignore[name-defined]
 
     def add_boxes(boxes: Boxes) -> None:
-        builder.absorb(columns_of(boxes, boxed.n + 1, keys, outlines=segmentation), ())
+        found = columns_of(boxes, boxed.n + 1, keys, outlines=segmentation, rotated=rotated)
+        builder.absorb(found, ())
         own_ids.extend(boxes.own_ids)
         boxed.n += len(boxes)
 
     wanted = Wanted(
-        outlines=segmentation,
+        outlines=segmentation or rotated,
         keypoints=keypoints,
         sessions="session" in keys,
         progress=progress,
@@ -76,12 +84,16 @@ def read_file(
     if problems:
         raise DatasetError(problems, files=[path] * len(problems))
     size, blake2b = _size_and_digest(path, digest=digest)
+    columns = builder.done()
+    notes = [*found.notes, *boxed.notes(are_upright=not (segmentation or rotated))]
+    if columns.rotated is not None and not segmentation:
+        notes += rotated_notes(columns.rotated.form)
     return AnnotationFile(
         Source(str(path), size, blake2b),
         msgspec.convert(found.images, list[builder.image_type]),  # type: ignore[name-defined]
         msgspec.convert(found.categories, list[Category]),
-        builder.done(),
-        (*found.notes, *boxed.notes(outlines=segmentation)),
+        columns,
+        tuple(notes),
         found.named_by,
         numbers_categories=True,
         own_ids=np.array(own_ids, np.str_) if all(own_ids) else None,

@@ -8,11 +8,15 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray
 from bboxqa.formats.annotations.columns import Authors, Columns
 from bboxqa.formats.annotations.records import ANNOTATOR_KEYS
+from bboxqa.formats.annotations.rotated_columns import RotatedColumns
 from bboxqa.formats.translation.translated import Boxes
 from bboxqa.model.outlines import SegmentationKind, Segmentations
+from bboxqa.model.shapes.rotated_boxes import upright
 
 
-def columns_of(boxes: Boxes, first: int, keys: Iterable[str], *, outlines: bool) -> Columns:
+def columns_of(
+    boxes: Boxes, first: int, keys: Iterable[str], *, outlines: bool, rotated: bool
+) -> Columns:
     """Return the columns of boxes, which are numbered from `first` on."""
     n = len(boxes)
     nobody = Authors(np.full(n, -1, np.int32), ())
@@ -28,6 +32,7 @@ def columns_of(boxes: Boxes, first: int, keys: Iterable[str], *, outlines: bool)
         authors,
         _rings(boxes.bbox) if outlines else None,
         Counter({"source": boxes.n_machine} if boxes.n_machine else {}),
+        rotated=RotatedColumns(upright(boxes.bbox), np.zeros(n, np.uint8)) if rotated else None,
     )
 
 

@@ -37,16 +37,16 @@ class Boxed:
         self.n += len(kept)
         return kept, kept_places
 
-    def notes(self, *, outlines: bool) -> Iterator[str]:
+    def notes(self, *, are_upright: bool) -> Iterator[str]:
         """Yield what is not compared, or not as it was drawn."""
         if self._apart:
             *others, last = [count(number, name) for name, number in self._apart.most_common()]
             named = f"{', '.join(others)} and {last}" if others else last
             yield f"{named} {'are' if self._apart.total() > 1 else 'is'} not compared"
-        if self._n_rotated and not outlines:
+        if self._n_rotated and are_upright:
             some = count(self._n_rotated, "rotated box").replace("boxs", "boxes")
             is_ = "is" if self._n_rotated == 1 else "are"
             yield (
-                f"{some} {is_} compared by the upright bounds; --similarity polygon compares "
-                "the outlines"
+                f"{some} {is_} compared by the upright bounds; --similarity obb compares them "
+                "as they are turned"
             )

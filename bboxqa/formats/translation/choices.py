@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 from bboxqa.core.errors import ConfigError
+from bboxqa.model.shapes.rotated_boxes import FiveNumbers
 
 MissingTxt = Literal["asked", "not-asked"]
 BoxFormat = Literal["xywh", "xyxy", "cxcywh"]
@@ -34,6 +35,8 @@ class Choices:
         The columns of tables by what they hold, such as ``{"image": "file"}``.
     box_format : {"xywh", "xyxy", "cxcywh"} or None
         The form of boxes in tables.
+    rotated : str or None
+        What boxes of five numbers hold, one of `FiveNumbers`.
     """
 
     image_size: tuple[int, int] | None = None
@@ -41,6 +44,7 @@ class Choices:
     voc_base: int | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
     box_format: BoxFormat | None = None
+    rotated: FiveNumbers | None = None
 
 
 _NOTHING = Choices()
@@ -70,6 +74,7 @@ def reading(
     voc_base: int | None = None,
     columns: Mapping[str, str] | None = None,
     box_format: BoxFormat | None = None,
+    rotated: FiveNumbers | None = None,
 ) -> Iterator[None]:
     """Say what the files of annotation tools do not say, for all that is read inside.
 
@@ -93,6 +98,11 @@ def reading(
     box_format : {"xywh", "xyxy", "cxcywh"}, optional
         The form of boxes in tables: left top corner and size, two corners, or centre and size; by
         default it is told from the names of the columns, else from the numbers.
+    rotated : str, optional
+        What boxes of five numbers hold in COCO files, such as "cxcywh-ccw-degrees": "cxcywh" for
+        the middle, "xywh" for the left top corner before turning; "cw" or "ccw" for angles
+        clockwise or counter-clockwise; "degrees" or "radians". By default it is told from outlines
+        beside them, else from the angles.
 
     Examples
     --------
@@ -111,12 +121,16 @@ def reading(
         raise ConfigError(f"columns: {unknown[0]!r} is none of {', '.join(COLUMNS)}")
     if box_format is not None and box_format not in get_args(BoxFormat):
         raise ConfigError(f"box_format is {box_format!r}; expected 'xywh', 'xyxy' or 'cxcywh'")
+    if rotated is not None and rotated not in get_args(FiveNumbers):
+        forms = ", ".join(get_args(FiveNumbers))
+        raise ConfigError(f"rotated is {rotated!r}; expected one of {forms}")
     given = {
         "image_size": image_size,
         "missing_txt": missing_txt,
         "voc_base": voc_base,
         "columns": columns,
         "box_format": box_format,
+        "rotated": rotated,
     }
     new = {name: value for name, value in given.items() if value is not None}
     with chosen(replace(choices(), **new)):  # type: ignore[arg-type]

@@ -34,6 +34,7 @@ def translated_format(
         recognises_folder=recognises_folder,
         translate=translate,
         has_keypoints=True,
+        has_rotated_boxes=True,
     )
 
 

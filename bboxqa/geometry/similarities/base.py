@@ -66,7 +66,7 @@ class Similarity:
     ----------
     prepare : callable
         (dataset, options) → `Comparison`, for a data set of whole images.
-    needs : {"boxes", "polygons", "outlines", "masks", "keypoints"}
+    needs : {"boxes", "rotated boxes", "polygons", "outlines", "masks", "keypoints"}
         What every annotation must have; see `bboxqa.geometry.similarities.needs.Needs`.
     threads : bool
         Whether several threads may prepare and compare parts of a data set at once.

@@ -10,9 +10,9 @@ from bboxqa.model.annotations import Dataset
 from bboxqa.model.outlines import SegmentationKind, Segmentations
 from bboxqa.model.run_lengths import MAX_MASK_PIXELS
 
-Needs = Literal["boxes", "polygons", "outlines", "masks", "keypoints"]
-"""What is compared: boxes; polygons only; outlines, where polygons are rasterised in images that
-have a mask; masks, where all polygons are rasterised; or key points."""
+Needs = Literal["boxes", "rotated boxes", "polygons", "outlines", "masks", "keypoints"]
+"""What is compared: boxes; rotated boxes; polygons only; outlines, where polygons are rasterised in
+images that have a mask; masks, where all polygons are rasterised; or key points."""
 
 # Rasterising takes memory by the length of the outline.
 _MAX_SIDE = 100_000
@@ -37,6 +37,9 @@ def check_shapes(dataset: Dataset, similarity: str, needs: Needs) -> None:
     if needs == "keypoints":
         _require_keypoints(dataset, similarity)
         return
+    if needs == "rotated boxes":
+        _require_rotated_boxes(dataset, similarity)
+        return
     segmentation = _require_outlines(dataset, similarity, polygons_only=needs == "polygons")
     is_mask = segmentation.kind == SegmentationKind.RLE
     if needs == "masks" or (needs == "outlines" and is_mask.any()):
@@ -55,6 +58,14 @@ def _require_keypoints(dataset: Dataset, similarity: str) -> None:
         raise DatasetError(
             [f"the key points were not read; similarity {similarity!r} needs them"],
             "Read the file with `bboxqa.read_coco(path, keypoints=True)`.",
+        )
+
+
+def _require_rotated_boxes(dataset: Dataset, similarity: str) -> None:
+    if dataset.annotations.rotated_box is None:
+        raise DatasetError(
+            [f"the rotated boxes were not read; similarity {similarity!r} needs them"],
+            "Read the file with `bboxqa.read_coco(path, segmentation=True)`.",
         )
 
 

@@ -3,7 +3,7 @@
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.plugins import plugins
 from bboxqa.core.text import unknown_name
-from bboxqa.geometry.similarities import box, keypoint, mask, polygon, raster
+from bboxqa.geometry.similarities import box, keypoint, mask, polygon, raster, rotated_box
 from bboxqa.geometry.similarities.base import Similarity
 
 GROUP = "bboxqa.similarities"
@@ -13,6 +13,7 @@ SIMILARITIES: dict[str, Similarity] = {
     "bbox": box.BBOX,
     "giou": box.GIOU,
     "centroid": box.CENTROID,
+    "obb": rotated_box.OBB,
     "polygon": polygon.POLYGON,
     "mask": mask.MASK,
     "pixel": raster.PIXEL,
@@ -27,7 +28,7 @@ def names() -> tuple[str, ...]:
     Examples
     --------
     >>> names()
-    ('bbox', 'giou', 'centroid', 'polygon', 'mask', 'pixel', 'raster', 'keypoints')
+    ('bbox', 'giou', 'centroid', 'obb', 'polygon', 'mask', 'pixel', 'raster', 'keypoints')
     """
     return tuple(dict.fromkeys((*SIMILARITIES, *plugins(GROUP))))
 
@@ -62,7 +63,7 @@ def similarity(name: str) -> Similarity:
 
 
 def needs_outlines(name: str) -> bool:
-    """Return whether a similarity compares outlines rather than boxes.
+    """Return whether a similarity compares outlines.
 
     Raises ConfigError if there is no such similarity.
 
@@ -71,7 +72,20 @@ def needs_outlines(name: str) -> bool:
     >>> needs_outlines("bbox"), needs_outlines("polygon")
     (False, True)
     """
-    return similarity(name).needs not in ("boxes", "keypoints")
+    return similarity(name).needs not in ("boxes", "rotated boxes", "keypoints")
+
+
+def needs_rotated_boxes(name: str) -> bool:
+    """Return whether a similarity compares rotated boxes.
+
+    Raises ConfigError if there is no such similarity.
+
+    Examples
+    --------
+    >>> needs_rotated_boxes("bbox"), needs_rotated_boxes("obb")
+    (False, True)
+    """
+    return similarity(name).needs == "rotated boxes"
 
 
 def needs_keypoints(name: str) -> bool:

@@ -13,7 +13,7 @@ from bboxqa.core.text import count, nearest, one_line
 from bboxqa.formats.dataset.category_names import variant_remark
 from bboxqa.formats.dataset.image_names import join_advice
 from bboxqa.model.annotations import Annotations, Dataset, Repeats, Source
-from bboxqa.model.selection import join_outlines, select_annotations
+from bboxqa.model.selection import join_columns, join_outlines, select_annotations
 from bboxqa.model.shapes.joints_of import joints_of
 from bboxqa.model.shapes.keypoints import join_keypoints
 
@@ -218,7 +218,9 @@ def _together(parts: list[Annotations], memory: int | None) -> Annotations:
         columns["keypoints"] = join_keypoints(joints, every, memory)
     order = np.lexsort((columns["annotator"], columns["image"]))
     order = order[~columns["iscrowd"][order]]
-    return select_annotations(Annotations(**columns, segmentation=joined), order)
+    rotated = join_columns([part.rotated_box for part in parts])
+    together = Annotations(**columns, segmentation=joined, rotated_box=rotated)
+    return select_annotations(together, order)
 
 
 def _nothing_shared(team: Dataset, reference: Dataset, name: str) -> DatasetError:

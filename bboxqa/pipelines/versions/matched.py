@@ -17,11 +17,15 @@ from bboxqa.core.errors import ConfigError
 from bboxqa.core.types import Progress
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs, similarity_of_pairs
 from bboxqa.geometry.kernels.boxes import corners, overlap
-from bboxqa.geometry.similarities.registry import needs_keypoints, needs_outlines
+from bboxqa.geometry.similarities.registry import (
+    needs_keypoints,
+    needs_outlines,
+    needs_rotated_boxes,
+)
 from bboxqa.matching.match import match
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.outlines import Segmentations
-from bboxqa.model.selection import join_outlines, select_annotations
+from bboxqa.model.selection import join_columns, join_outlines, select_annotations
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.shapes.joints_of import joints_of
 from bboxqa.model.shapes.keypoints import join_keypoints
@@ -92,7 +96,9 @@ def match_versions(
     by_id = bool(len(left) and overlapping.mean() >= _STABLE)
     kept = np.flatnonzero(overlapping) if by_id else np.zeros(0, np.int64)
     left, right = left[kept], right[kept]
-    outlines = needs_outlines(settings.similarity) or needs_keypoints(settings.similarity)
+    # Shapes that differ can have equal bounds.
+    name = settings.similarity
+    outlines = needs_outlines(name) or needs_keypoints(name) or needs_rotated_boxes(name)
     if not outlines:
         # Equal boxes need not be compared with all that overlap.
         left, right = _joined((left, right), _equal(annotations, _open(annotations, left, right)))
@@ -167,6 +173,7 @@ def _side_by_side(
         iscrowd=np.concatenate([old.iscrowd, new.iscrowd]),
         segmentation=outlines,
         keypoints=joints,
+        rotated_box=join_columns([old.rotated_box, new.rotated_box]),
     )
     both = Dataset(
         image_names=tuple(names[index] for index in place.tolist()),

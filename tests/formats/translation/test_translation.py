@@ -117,8 +117,8 @@ def test_what_has_no_box_is_counted_and_not_compared(tmp_path):
         "toys are read",
         "2 tags and 1 polyline are not compared",
         (
-            "1 rotated box is compared by the upright bounds; --similarity polygon compares the "
-            "outlines"
+            "1 rotated box is compared by the upright bounds; --similarity obb compares them as "
+            "they are turned"
         ),
     )
     assert bboxqa.validate(folder).files[0].n_annotations == 2

@@ -1,0 +1,224 @@
+"""Boxes of five numbers, with an angle, and of eight, four corners, beside those of four."""
+
+import mmap
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import TYPE_CHECKING, get_args
+
+import numpy as np
+
+from bboxqa.core.arrays import FloatArray, IndexArray
+from bboxqa.core.blocks import blocks
+from bboxqa.core.spool import SpooledColumn, column_limit
+from bboxqa.core.text import count
+from bboxqa.formats.annotations.records import Annotation, OutlinedAnnotation
+from bboxqa.formats.annotations.rotated_columns import (
+    RotatedBuilder,
+    bounding_boxes,
+    quadrilaterals,
+    rotated_notes,
+)
+from bboxqa.model.shapes.rotated_boxes import FiveNumbers, corners
+
+if TYPE_CHECKING:
+    from bboxqa.formats.annotations.columns import Columns
+
+FORMS: tuple[FiveNumbers, ...] = get_args(FiveNumbers)
+"""In order of preference."""
+
+# Bytes of annotations whose boxes say how many numbers the others have.
+_BEGINNING = 1 << 16
+# Corners this near to those of an outline, in pixels and as a share of the longer side, are these.
+_ROUNDED, _SHARE = 1.0, 0.01
+BOX_LENGTHS = (4, 5, 8)
+"""How many numbers a box may have: x, y, width, height; five with an angle; four corners."""
+_BOX = re.compile(rb'"bbox"\s*:\s*\[([^\[\]]*)\]')
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TurnedNumbers:
+    """The boxes of five numbers among N annotations, before it is known what they mean."""
+
+    values: FloatArray
+    """(N, 5) float64; NaN for annotations with other boxes."""
+    fits: Counter[str]
+    """How many agree with their outline, by what the numbers may mean."""
+    n_outlines: int
+    """How many have an outline of four corners."""
+
+
+class NumbersBuilder:
+    """Collects boxes of four, five or eight numbers.
+
+    `name` is the file as problems name it.
+    """
+
+    def __init__(self, name: str, problems: list[str], limit: int | None) -> None:
+        self._name, self._problems = name, problems
+        self._values = SpooledColumn(np.float64, 5, limit)
+        self._fits: Counter[str] = Counter()
+        self._n_outlines = 0
+
+    def add(self, records: Sequence[Annotation]) -> tuple[FloatArray, IndexArray, FloatArray]:
+        """Return the (N, 4) boxes of one window, and which rows have four corners, (K, 4, 2).
+
+        Those of five numbers are empty, until it is known what they mean.
+        """
+        n = len(records)
+        lengths = np.fromiter((len(record.bbox) for record in records), np.int64, n)
+        for row in np.flatnonzero(~np.isin(lengths, BOX_LENGTHS)).tolist():
+            self._problems.append(
+                f"{self._name}: annotation {records[row].id!r}: bbox has {lengths[row]} numbers; "
+                "expected 4, 5 (with an angle) or 8 (corners)"
+            )
+        rows = {length: np.flatnonzero(lengths == length) for length in BOX_LENGTHS}
+        found = {length: _numbers(records, rows[length], length) for length in BOX_LENGTHS}
+        bbox = np.zeros((n, 4))
+        bbox[rows[4]] = found[4]
+        values = np.full((n, 5), np.nan)
+        values[rows[5]] = found[5]
+        self._values.add(values)
+        self._count_fits(records, rows[5], found[5])
+        points = found[8].reshape(-1, 4, 2)
+        low = points.min(1)
+        bbox[rows[8]] = np.concatenate([low, points.max(1) - low], axis=1)
+        return bbox, rows[8], points
+
+    def _count_fits(
+        self, records: Sequence[Annotation], rows: IndexArray, values: FloatArray
+    ) -> None:
+        chosen = [records[row] for row in rows.tolist()]
+        outlines = [r.segmentation if isinstance(r, OutlinedAnnotation) else None for r in chosen]
+        if outlines.count(None) == len(outlines):
+            return
+        which, points = quadrilaterals(outlines)
+        self._n_outlines += len(which)
+        for form in FORMS:
+            self._fits[form] += int(_fit(rotated_of(values[which], form), points).sum())
+
+    def absorb(self, numbers: TurnedNumbers) -> None:
+        """Append what another builder has collected."""
+        self._values.add(numbers.values)
+        self._fits += numbers.fits
+        self._n_outlines += numbers.n_outlines
+
+    def done(self) -> TurnedNumbers:
+        """Return the collected numbers."""
+        return TurnedNumbers(self._values.done(), self._fits, self._n_outlines)
+
+
+def _numbers(records: Sequence[Annotation], rows: IndexArray, length: int) -> FloatArray:
+    flat = chain.from_iterable([records[row].bbox for row in rows.tolist()])
+    return np.fromiter(flat, np.float64, length * len(rows)).reshape(-1, length)
+
+
+def _fit(boxes: FloatArray, points: FloatArray) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+    """Return which boxes have the corners of an outline, in any order."""
+    apart = np.abs(corners(boxes)[:, :, None] - points[:, None]).max(3).min(2).max(1, initial=0)
+    fits: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    fits = apart <= np.maximum(_ROUNDED, _SHARE * boxes[:, 2:4].max(1, initial=0))
+    return fits
+
+
+def rotated_of(values: FloatArray, form: FiveNumbers) -> FloatArray:
+    """Return rotated boxes of (N, 5) numbers.
+
+    Examples
+    --------
+    >>> rotated_of(np.array([[10.0, 20, 4, 2, 30]]), "xywh-ccw-degrees").round(9).tolist()
+    [[12.0, 21.0, 4.0, 2.0, 330.0]]
+    """
+    origin, direction, unit = form.split("-")
+    boxes = values.copy()
+    if origin == "xywh":
+        boxes[:, :2] += boxes[:, 2:4] / 2
+    angle = np.rad2deg(values[:, 4]) if unit == "radians" else values[:, 4]
+    boxes[:, 4] = np.mod(angle if direction == "cw" else -angle, 360)
+    boxes[boxes[:, 4] >= 360, 4] = 0
+    return boxes
+
+
+def settled(
+    columns: "Columns", said: FiveNumbers | None, memory: int | None
+) -> tuple["Columns", tuple[str, ...]]:
+    """Return the columns with boxes of five numbers as rotated boxes, and notes on rotated boxes.
+
+    `said` is what the user says that five numbers mean.
+    """
+    columns, notes = _with_meaning(columns, said, memory)
+    if columns.rotated is not None and columns.segmentation is None:
+        notes += tuple(rotated_notes(columns.rotated.form))
+    return columns, notes
+
+
+def _with_meaning(
+    columns: "Columns", said: FiveNumbers | None, memory: int | None
+) -> tuple["Columns", tuple[str, ...]]:
+    numbers = columns.numbers
+    if numbers is None:
+        return columns, ()
+    n_five, largest, n_turned = _extent(numbers)
+    if not n_five:
+        return replace(columns, numbers=None), ()
+    form, why = said, "as asked for"
+    if form is None:
+        form, why = _meaning(numbers, largest, n_turned)
+    some = f"{n_five:,} {'box' if n_five == 1 else 'boxes'}"
+    note = f"{some} of five numbers taken as {form}, {why}"
+    limit = column_limit(memory)
+    bbox = SpooledColumn(np.float64, 4, limit)
+    rotated = None if columns.rotated is None else RotatedBuilder(limit)
+    for part in blocks(len(columns.bbox)):
+        plain = columns.bbox[part].copy()
+        rows = np.flatnonzero(np.isfinite(numbers.values[part, 4]))
+        boxes = rotated_of(numbers.values[part][rows], form)
+        plain[rows] = _bounds(boxes)
+        bbox.add(plain)
+        if rotated is not None and columns.rotated is not None:
+            rotated.add_columns(columns.rotated.put(part, rows, boxes))
+    found = None if rotated is None else rotated.done()
+    return replace(columns, bbox=bbox.done(), rotated=found, numbers=None), (note,)
+
+
+def _bounds(boxes: FloatArray) -> FloatArray:
+    """Return bounds; sides below zero stay, so that the boxes are refused."""
+    result = bounding_boxes(boxes)
+    wrong = (boxes[:, 2:4] < 0).any(1)
+    result[wrong, 2:] = boxes[wrong, 2:4]
+    return result
+
+
+def _extent(numbers: TurnedNumbers) -> tuple[int, float, int]:
+    """Return how many boxes have five numbers, the largest angle, and how many have another."""
+    n_five, largest, n_turned = 0, 0.0, 0
+    for part in blocks(len(numbers.values)):
+        angle = numbers.values[part, 4]
+        angle = np.abs(angle[np.isfinite(angle)])
+        n_five += len(angle)
+        n_turned += int((angle > 0).sum())
+        largest = max(largest, float(angle.max(initial=0)))
+    return n_five, largest, n_turned
+
+
+def _meaning(numbers: TurnedNumbers, largest: float, n_turned: int) -> tuple[FiveNumbers, str]:
+    """Return what five numbers mean, and why."""
+    best = max(numbers.fits.values(), default=0)
+    if 2 * best > numbers.n_outlines:
+        form = next(form for form in FORMS if numbers.fits[form] == best)
+        return form, f"as {best:,} of {count(numbers.n_outlines, 'outline')} beside them show"
+    other = "; if they are not: --rotated"
+    if not n_turned:
+        return "cxcywh-ccw-degrees", f"and all angles are 0{other}"
+    if largest <= 2 * np.pi:
+        return "cxcywh-cw-radians", f"as no angle is above {largest:.4g}, as mmrotate writes{other}"
+    return "cxcywh-ccw-degrees", f"as angles reach {largest:.4g}, as detectron2 writes{other}"
+
+
+def has_angles(text: bytes | mmap.mmap, start: int = 0) -> bool:
+    """Return whether most of the first boxes from `start` on have five or eight numbers."""
+    boxes = _BOX.finditer(text, start, start + _BEGINNING)
+    turned = [found[1].count(b",") + 1 in BOX_LENGTHS[1:] for found in boxes]
+    return 2 * sum(turned) > len(turned)

@@ -1,0 +1,181 @@
+"""From boxes, angles and corners of decoded records to rotated boxes, window by window."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from itertools import chain
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bboxqa.core.arrays import ByteArray, FloatArray, IndexArray
+from bboxqa.core.spool import SpooledColumn
+from bboxqa.core.text import count
+from bboxqa.formats.annotations.records import Annotation, OutlinedAnnotation, Rle
+from bboxqa.model.shapes.rotated_boxes import corners, from_corners, turned_to, upright
+
+if TYPE_CHECKING:
+    from bboxqa.formats.annotations.columns import AnnotationFile
+
+Corners = tuple[IndexArray, FloatArray]
+
+_CORNERS = 8
+# In degrees; no tool turns further.
+_FARTHEST = 1e6
+
+
+class BoxForm(IntEnum):
+    """How an annotation says its rotated box."""
+
+    UPRIGHT = 0
+    """A box only."""
+    RECTANGLE = 1
+    """Four corners of a rectangle."""
+    QUADRILATERAL = 2
+    """Four corners of another shape."""
+    OTHER = 3
+    """Another outline, or a mask, beside the box."""
+    ANGLE = 4
+    """A box, and by how many degrees it is turned about its middle."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RotatedColumns:
+    """The rotated boxes of N annotations."""
+
+    box: FloatArray
+    """(N, 5) float64."""
+    form: ByteArray
+    """(N,) uint8. A `BoxForm` per annotation."""
+
+    def put(self, part: slice, rows: IndexArray, boxes: FloatArray) -> "RotatedColumns":
+        """Return a part of the rotated boxes, with others in some of its rows."""
+        box, form = self.box[part].copy(), self.form[part].copy()
+        box[rows], form[rows] = boxes, BoxForm.ANGLE
+        return RotatedColumns(box, form)
+
+
+class RotatedBuilder:
+    """Collects rotated boxes; those of five numbers are added when it is known what they mean."""
+
+    def __init__(self, limit: int | None) -> None:
+        self._box = SpooledColumn(np.float64, 5, limit)
+        self._form = SpooledColumn(np.uint8, limit=limit)
+
+    def add(self, records: Sequence[Annotation], bbox: FloatArray, quads: Corners | None) -> None:
+        """Add the rotated boxes of one window, whose boxes are (N, 4).
+
+        `quads` are the rows whose box is given by four corners, and these.
+        """
+        box, form = upright(bbox), np.zeros(len(records), np.uint8)
+        outlined = [r for r in records if isinstance(r, OutlinedAnnotation)]
+        outlines = [record.segmentation for record in outlined]
+        said = _rotations(records)
+        if outlines.count(None) < len(outlines):
+            _add_outlines(box, form, outlines)
+        if quads is not None:
+            _put_corners(box, form, *quads)
+        known = np.isfinite(said)
+        turned = np.flatnonzero(known & (form == BoxForm.UPRIGHT) & (np.mod(said, 360) != 0))
+        if outlines:
+            # An outline says how the box lies, also where it is upright.
+            has_ring = np.fromiter(map(bool, outlines), np.bool_, len(outlines))
+            turned = turned[~has_ring[turned]]
+        box[turned, 4], form[turned] = np.mod(said[turned], 360), BoxForm.ANGLE
+        named = np.flatnonzero(known & (form == BoxForm.RECTANGLE))
+        box[named] = turned_to(box[named], said[named])
+        self.add_columns(RotatedColumns(box, form))
+
+    def add_columns(self, columns: RotatedColumns) -> None:
+        """Append rotated boxes."""
+        self._box.add(columns.box)
+        self._form.add(columns.form)
+
+    def done(self) -> RotatedColumns:
+        """Return the collected columns."""
+        return RotatedColumns(self._box.done(), self._form.done())
+
+
+def _add_outlines(
+    box: FloatArray, form: ByteArray, outlines: Sequence[list[list[float]] | Rle | None]
+) -> None:
+    """Put the rectangles of outlines with four corners in place of boxes, and say which are."""
+    n = len(outlines)
+    has_outline = np.fromiter(map(bool, outlines), np.bool_, n)
+    form[has_outline] = BoxForm.OTHER
+    rows, points = quadrilaterals(outlines)
+    _put_corners(box, form, rows, points)
+
+
+def _put_corners(box: FloatArray, form: ByteArray, rows: IndexArray, points: FloatArray) -> None:
+    box[rows], is_rectangle = from_corners(points)
+    form[rows] = np.where(is_rectangle, BoxForm.RECTANGLE, BoxForm.QUADRILATERAL)
+
+
+def quadrilaterals(
+    outlines: Sequence[list[list[float]] | Rle | None],
+) -> tuple[IndexArray, FloatArray]:
+    """Return which outlines have four corners, and these, (K, 4, 2); a fifth may close the ring."""
+    rings = [each[0] if type(each) is list and len(each) == 1 else () for each in outlines]
+    lengths = np.fromiter(map(len, rings), np.int64, len(rings))
+    closed = [
+        row
+        for row in np.flatnonzero(lengths == _CORNERS + 2).tolist()
+        if rings[row][:2] == rings[row][-2:]
+    ]
+    rows = np.sort(np.concatenate([np.flatnonzero(lengths == _CORNERS), closed]).astype(np.int64))
+    if len(rows) == len(rings) and not closed:
+        chosen = rings
+    else:
+        chosen = [rings[row][:_CORNERS] for row in rows.tolist()]
+    flat = np.fromiter(chain.from_iterable(chosen), np.float64, _CORNERS * len(rows))
+    return rows, flat.reshape(-1, 4, 2)
+
+
+def _rotations(records: Sequence[Annotation]) -> FloatArray:
+    """Return by how many degrees annotations say to be turned; NaN where they do not say it."""
+    attributes = list(map(attrgetter("attributes"), records))
+    said = np.full(len(records), np.nan)
+    if attributes.count(None) == len(attributes):
+        return said
+    for row, each in enumerate(attributes):
+        if each is None:
+            continue
+        value = each.get("rotation") if isinstance(each, dict) else getattr(each, "rotation", None)
+        if isinstance(value, int | float) and abs(value) < _FARTHEST:
+            said[row] = value
+    return said
+
+
+def with_rotated_boxes(file: "AnnotationFile") -> "AnnotationFile":
+    """Return a file with its boxes as rotated ones, if its format does not read these."""
+    columns = file.columns
+    if columns.rotated is not None:
+        return file
+    rotated = RotatedColumns(upright(columns.bbox), np.zeros(len(columns.bbox), np.uint8))
+    return replace(file, columns=replace(columns, rotated=rotated))
+
+
+def bounding_boxes(boxes: FloatArray) -> FloatArray:
+    """Return the bounds of rotated boxes as x, y, width and height, (N, 4)."""
+    points = corners(boxes)
+    low = points.min(1)
+    return np.concatenate([low, points.max(1) - low], axis=1)
+
+
+def rotated_notes(form: ByteArray) -> Iterator[str]:
+    """Yield what is not compared as it was drawn if rotated boxes are compared."""
+    number = np.bincount(form, minlength=len(BoxForm)).tolist()
+    if some := number[BoxForm.QUADRILATERAL]:
+        is_ = "is no rectangle: it is" if some == 1 else "are no rectangles: they are"
+        yield (
+            f"{count(some, 'outline')} of four corners {is_} compared by the smallest rectangle "
+            "around it"
+        )
+    if some := number[BoxForm.OTHER]:
+        is_ = "is" if some == 1 else "are"
+        yield (
+            f"{count(some, 'other outline')} {is_} compared by the upright box; --similarity "
+            "polygon compares outlines"
+        )

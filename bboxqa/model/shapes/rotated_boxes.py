@@ -1,0 +1,226 @@
+"""Rotated boxes: centre x and y, width, height and angle, in pixels and degrees.
+
+The angle is that of the side that is the width, clockwise as seen in an image whose y axis points
+down, from 0 up to 360. The corners begin with the first end of that side, and go clockwise.
+"""
+
+from typing import Literal
+
+import numpy as np
+
+from bboxqa.core.arrays import BoolArray, FloatArray
+
+FiveNumbers = Literal[
+    "cxcywh-ccw-degrees",
+    "cxcywh-cw-degrees",
+    "cxcywh-cw-radians",
+    "cxcywh-ccw-radians",
+    "xywh-cw-degrees",
+    "xywh-ccw-degrees",
+    "xywh-cw-radians",
+    "xywh-ccw-radians",
+]
+"""What a box of five numbers may hold: its middle or left top corner, width, height, and the angle.
+
+A box with a left top corner is turned about its middle. The order is that of preference.
+"""
+
+# Corners farther from the rectangle than this, in pixels and as a share of its longer side, are
+# those of another shape. Files round corners to whole pixels.
+_ROUNDED, _SHARE = 1.0, 0.01
+# In degrees. The angle of an upright box with corners that are not rounded is not exactly 0.
+_UPRIGHT = 1e-9
+_SIGNS = np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]])
+
+
+def upright(bbox: FloatArray) -> FloatArray:
+    """Return N boxes given as x, y, width, height as rotated boxes of angle 0, (N, 5).
+
+    Examples
+    --------
+    >>> upright(np.array([[10.0, 20.0, 4.0, 2.0]])).tolist()
+    [[12.0, 21.0, 4.0, 2.0, 0.0]]
+    """
+    result = np.zeros((len(bbox), 5))
+    result[:, 2:4] = bbox[:, 2:]
+    result[:, :2] = bbox[:, :2] + bbox[:, 2:] / 2
+    return result
+
+
+def corners(boxes: FloatArray) -> FloatArray:
+    """Return the corners of N rotated boxes, (N, 4, 2).
+
+    Examples
+    --------
+    >>> corners(np.array([[2.0, 1.0, 4.0, 2.0, 90.0]])).round(9).tolist()
+    [[[3.0, -1.0], [3.0, 3.0], [1.0, 3.0], [1.0, -1.0]]]
+    """
+    cosine, sine = _directions(boxes[:, 4])
+    along = _SIGNS[:, 0] * boxes[:, 2, None]
+    across = _SIGNS[:, 1] * boxes[:, 3, None]
+    result = np.empty((len(boxes), 4, 2))
+    result[..., 0] = boxes[:, 0, None] + along * cosine[:, None] - across * sine[:, None]
+    result[..., 1] = boxes[:, 1, None] + along * sine[:, None] + across * cosine[:, None]
+    return result
+
+
+def bounds(boxes: FloatArray) -> FloatArray:
+    """Return the upright bounds of N rotated boxes as left, top, right, bottom, (N, 4).
+
+    Examples
+    --------
+    >>> bounds(np.array([[2.0, 1.0, 4.0, 2.0, 270.0]])).round(9).tolist()
+    [[1.0, -1.0, 3.0, 3.0]]
+    """
+    cosine, sine = np.abs(_directions(boxes[:, 4]))
+    half = np.empty((len(boxes), 2))
+    half[:, 0] = boxes[:, 2] * cosine + boxes[:, 3] * sine
+    half[:, 1] = boxes[:, 2] * sine + boxes[:, 3] * cosine
+    half /= 2
+    return np.concatenate([boxes[:, :2] - half, boxes[:, :2] + half], axis=1)
+
+
+def _directions(degrees: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return cosines and sines, which are exact for whole quarter turns."""
+    turns = np.floor(degrees / 90)
+    rest = np.deg2rad(degrees - turns * 90)
+    cosine, sine = np.cos(rest), np.sin(rest)
+    quarter = np.mod(turns, 4).astype(np.int8)
+    is_odd = quarter % 2 == 1
+    x, y = np.where(is_odd, -sine, cosine), np.where(is_odd, cosine, sine)
+    is_opposite = quarter >= 2
+    return np.where(is_opposite, -x, x), np.where(is_opposite, -y, y)
+
+
+def smallest_angle(boxes: FloatArray) -> FloatArray:
+    """Return the same N rectangles with angles from 0 up to 90; sides are swapped as needed.
+
+    Half turns, and the four ways to describe a square, become one, to the last bit.
+
+    Examples
+    --------
+    >>> smallest_angle(np.array([[0.0, 0, 4, 2, 120], [0, 0, 4, 2, 200]])).tolist()
+    [[0.0, 0.0, 2.0, 4.0, 30.0], [0.0, 0.0, 4.0, 2.0, 20.0]]
+    """
+    result = boxes.copy()
+    angle = np.mod(boxes[:, 4], 180)
+    # Just below 0, the remainder is rounded to 180.
+    angle[angle >= 180] = 0
+    is_swapped = angle >= 90
+    result[:, 4] = np.where(is_swapped, angle - 90, angle)
+    result[is_swapped, 2:4] = boxes[is_swapped][:, [3, 2]]
+    return result
+
+
+def turned_to(boxes: FloatArray, degrees: FloatArray) -> FloatArray:
+    """Return the same N rectangles with the angles nearest to those that are said, from 0 to 360.
+
+    Examples
+    --------
+    >>> turned_to(np.array([[0.0, 0, 4, 2, 20]]), np.array([290.5])).tolist()
+    [[0.0, 0.0, 2.0, 4.0, 290.0]]
+    """
+    turns = np.rint((degrees - boxes[:, 4]) / 90)
+    result = boxes.copy()
+    is_swapped = np.mod(turns, 2) == 1
+    result[is_swapped, 2:4] = boxes[is_swapped][:, [3, 2]]
+    result[:, 4] = np.mod(boxes[:, 4] + 90 * turns, 360)
+    result[result[:, 4] >= 360, 4] = 0
+    return result
+
+
+def from_corners(points: FloatArray) -> tuple[FloatArray, BoolArray]:
+    """Return the rectangles of N quadrilaterals, (N, 4, 2), and which of them are rectangles.
+
+    A rectangle may begin with any corner and go around in either direction. Its corners lie within
+    1 px, or 1 % of its longer side, of those that are given. Of other quadrilaterals, this is the
+    smallest rectangle around them. Angles are from 0 up to 90.
+
+    Examples
+    --------
+    >>> boxes, is_rectangle = from_corners(np.array([[[1.0, 0], [3, 0], [3, 8], [1, 8]]]))
+    >>> boxes.tolist(), is_rectangle.tolist()
+    ([[2.0, 4.0, 2.0, 8.0, 0.0]], [True])
+    """
+    if not len(points):
+        return np.zeros((0, 5)), np.zeros(0, np.bool_)
+    first, second, third, last = points.transpose(1, 0, 2)
+    along, across = (second - first + third - last) / 2, (third - second + last - first) / 2
+    turn = np.sign(along[:, 0] * across[:, 1] - along[:, 1] * across[:, 0])
+    # The side that is turned by a quarter says the direction as well.
+    x = along[:, 0] + turn * across[:, 1]
+    y = along[:, 1] - turn * across[:, 0]
+    is_flat = (x == 0) & (y == 0)
+    x, y = np.where(is_flat, across[:, 0], x), np.where(is_flat, across[:, 1], y)
+    length = np.hypot(x, y)
+    length[length == 0] = 1
+    direction = np.stack([x, y], 1) / length[:, None]
+    normal = np.stack([-direction[:, 1], direction[:, 0]], 1)
+    width, height = np.abs((along * direction).sum(1)), np.abs((across * normal).sum(1))
+    width = np.where(is_flat, np.hypot(*across.T), width)
+    centre = points.mean(1)
+    side = np.where(turn < 0, -1.0, 1.0)
+    half = _SIGNS[None, :, :1] * (width[:, None] * direction)[:, None]
+    half = half + _SIGNS[None, :, 1:] * ((side * height)[:, None] * normal)[:, None]
+    off = np.abs(centre[:, None] + half - points).max((1, 2))
+    is_rectangle = is_flat | (off <= np.maximum(_ROUNDED, _SHARE * np.maximum(width, height)))
+    boxes = np.column_stack([centre, width, height, _angle(direction)])
+    others = np.flatnonzero(~is_rectangle)
+    boxes[others] = _smallest_around(points[others])
+    return smallest_angle(boxes), is_rectangle
+
+
+def _angle(direction: FloatArray) -> FloatArray:
+    """Return the angles of (N, 2) directions from 0 up to 360, exact for whole quarter turns."""
+    angle = np.rad2deg(np.arctan2(direction[:, 1], direction[:, 0]))
+    quarter = np.rint(angle / 90) * 90
+    exact = np.where(np.abs(angle - quarter) < _UPRIGHT, quarter, angle)
+    return np.mod(exact, 360)
+
+
+_ENDS = np.array([[0, 1], [1, 2], [2, 3], [3, 0], [0, 2], [1, 3]])
+
+
+def _smallest_around(points: FloatArray) -> FloatArray:
+    """Return the smallest rectangles around quadrilaterals.
+
+    One of its sides lies along a side of their convex hull, which joins two of the four points.
+    """
+    sides = points[:, _ENDS[:, 1]] - points[:, _ENDS[:, 0]]
+    length = np.hypot(sides[..., 0], sides[..., 1])
+    is_point = length == 0
+    directions = np.where(
+        is_point[..., None], [1.0, 0.0], sides / np.where(is_point, 1, length)[..., None]
+    )
+    normals = np.stack([-directions[..., 1], directions[..., 0]], -1)
+    along = directions @ points.transpose(0, 2, 1)
+    across = normals @ points.transpose(0, 2, 1)
+    width, height = np.ptp(along, axis=2), np.ptp(across, axis=2)
+    best = np.argmin(width * height, axis=1)
+    rows = np.arange(len(points))
+    middle = [(each.max(2) + each.min(2))[rows, best] / 2 for each in (along, across)]
+    chosen, normal = directions[rows, best], normals[rows, best]
+    centre = middle[0][:, None] * chosen + middle[1][:, None] * normal
+    return np.column_stack([centre, width[rows, best], height[rows, best], _angle(chosen)])
+
+
+def scaled(boxes: FloatArray, factors: FloatArray) -> FloatArray:
+    """Return N rotated boxes in images that are stretched by (N, 2) factors.
+
+    Their areas, and the directions of their widths, are those of the parallelograms that they
+    become.
+
+    Examples
+    --------
+    >>> scaled(np.array([[1.0, 1, 4, 2, 90]]), np.array([[2.0, 3.0]])).tolist()
+    [[2.0, 3.0, 12.0, 4.0, 90.0]]
+    """
+    cosine, sine = _directions(boxes[:, 4])
+    direction = np.stack([cosine, sine], 1) * factors
+    stretch = np.hypot(*direction.T)
+    result = boxes.copy()
+    result[:, :2] *= factors
+    result[:, 2] *= stretch
+    result[:, 3] *= factors.prod(1) / stretch
+    result[:, 4] = _angle(direction)
+    return result
