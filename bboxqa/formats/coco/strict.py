@@ -61,12 +61,8 @@ def read_file(
     ----------
     keys : tuple of str
         The keys to look at: of the annotator, the session and the time.
-    segmentation : bool
-        Whether to keep the outlines.
-    keypoints : bool
-        Whether to keep the key points.
-    rotated : bool
-        Whether to keep rotated boxes.
+    segmentation, keypoints, rotated : bool
+        Whether to keep the outlines, the key points and rotated boxes.
     digest : bool
         Whether to compute the digest of the file.
     progress : callable, optional
