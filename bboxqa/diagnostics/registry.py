@@ -26,6 +26,8 @@ from bboxqa.diagnostics.disagreement.strata import (
     agreement_by_size_quarter,
 )
 from bboxqa.diagnostics.pair_similarity import pair_similarity
+from bboxqa.diagnostics.poses.joint_annotators import joint_annotators
+from bboxqa.diagnostics.poses.joints import joints
 from bboxqa.diagnostics.work.work import work, work_hours, work_sessions
 from bboxqa.model.table import Table
 from bboxqa.model.units import MatchedUnits
@@ -58,14 +60,19 @@ DIAGNOSTICS: dict[str, Diagnostic] = {
     "work": work,
     "work_sessions": work_sessions,
     "work_hours": work_hours,
+    "joints": joints,
+    "joint_annotators": joint_annotators,
 }
 
 OF_TIMES = ("work", "work_sessions", "work_hours")
 """The diagnostics of data whose times were read."""
 
+OF_KEYPOINTS = ("joints", "joint_annotators")
+"""The diagnostics of data whose key points are compared."""
 
-def names(*, with_times: bool = True) -> tuple[str, ...]:
-    """Return the names of all diagnostics, or of those that need no times.
+
+def names(*, with_times: bool = True, with_keypoints: bool = True) -> tuple[str, ...]:
+    """Return the names of all diagnostics, or of those that need no times, or no key points.
 
     Examples
     --------
@@ -74,7 +81,8 @@ def names(*, with_times: bool = True) -> tuple[str, ...]:
     >>> set(names()) - set(names(with_times=False)) == set(OF_TIMES)
     True
     """
-    return tuple(name for name in DIAGNOSTICS if with_times or name not in OF_TIMES)
+    left_out = (() if with_times else OF_TIMES) + (() if with_keypoints else OF_KEYPOINTS)
+    return tuple(name for name in DIAGNOSTICS if name not in left_out)
 
 
 def diagnostic(name: str) -> Diagnostic:

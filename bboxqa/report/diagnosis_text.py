@@ -27,6 +27,15 @@ _COLUMNS = {
     "agreement_by_region": ("region", *_OF_GROUP),
     "work": ("annotator", "n_sessions", "per_minute", "drift", "fatigue"),
     "work_sessions": ("annotator", "session", "start", "f1", "per_minute"),
+    "joints": ("joint", "n_both", "missing_share", "distance_percent", "swapped_share", "sigma"),
+    "joint_annotators": (
+        "annotator",
+        "joint",
+        "offset_x_px",
+        "offset_y_px",
+        "missing_share",
+        "swapped_share",
+    ),
     "sensitivity": ("threshold", "alpha", "f1", "f1_by_chance", "existence_alpha", "class_share"),
     "suggested_threshold": ("similarity", "threshold", "distance", "sigma", "sigma_threshold"),
     # The reason names the kind and the annotators.
@@ -101,6 +110,14 @@ def _largest_gain(table: Table) -> IndexArray:
     return np.argsort(-(table["f1_gain"] if np.isnan(gain).all() else gain), kind="stable")
 
 
+def _largest_share(name: str) -> Callable[[Table], IndexArray]:
+    return lambda table: np.argsort(-table[name], kind="stable")
+
+
+def _surely_moved(table: Table) -> IndexArray:
+    return np.lexsort((-table["offset_percent"], ~table["systematic"]))
+
+
 def _largest_offset(table: Table) -> IndexArray:
     return np.lexsort((-np.abs(table["offset_percent"]), ~table["systematic"]))
 
@@ -136,6 +153,8 @@ _ORDERS: dict[str, Callable[[Table], IndexArray]] = {
     "agreement_groups": _several_groups,
     "copies": lambda table: np.flatnonzero(table["n_identical"] > 0),
     "category_vitality": _lowest("vitality"),
+    "joints": _largest_share("distance_percent"),
+    "joint_annotators": _surely_moved,
     # Every other threshold of 0.05 to 0.95.
     "sensitivity": lambda table: np.arange(1, len(table), 2),
 }

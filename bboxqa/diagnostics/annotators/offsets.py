@@ -56,7 +56,7 @@ def offsets(matched: MatchedUnits) -> Table:
         start, stop = stop, stop + int(group.stop[-1])
         figures[:, group.annotator] = _figures(group, medians[:, start:stop], in_images, matched)
     px, low, high, percent, percent_low, percent_high, median = figures.reshape(7, -1)
-    p_value = _p_values(px, low, high, np.repeat(in_images, 4))
+    p_value = p_values(px, low, high, np.repeat(in_images, 4))
     return Table(
         {
             "annotator": Categorical(np.repeat(np.arange(n_annotators), 4).astype(np.int32), names),
@@ -137,7 +137,7 @@ def _intervals(
     return np.moveaxis(bounds.reshape(*offset.shape, 2), 3, 1)
 
 
-def _p_values(
+def p_values(
     value: FloatArray, low: FloatArray, high: FloatArray, n_images: IndexArray
 ) -> FloatArray:
     """Return the p-values of t-tests over images against 0, with errors from 95 % intervals."""

@@ -4,12 +4,8 @@ from collections.abc import Sequence
 
 from bboxqa.core.errors import ConfigError
 from bboxqa.model.annotations import Dataset
+from bboxqa.model.shapes.coco_joints import is_coco
 
-COCO_JOINTS = (
-    "nose", "left_eye", "right_eye", "left_ear", "right_ear", "left_shoulder", "right_shoulder",
-    "left_elbow", "right_elbow", "left_wrist", "right_wrist", "left_hip", "right_hip", "left_knee",
-    "right_knee", "left_ankle", "right_ankle",
-)  # fmt: skip
 COCO_SIGMAS = (
     0.026, 0.025, 0.025, 0.035, 0.035, 0.079, 0.079, 0.072, 0.072, 0.062, 0.062, 0.107, 0.107,
     0.087, 0.087, 0.089, 0.089,
@@ -38,19 +34,6 @@ def given_sigmas(dataset: Dataset, sigmas: Sequence[float]) -> tuple[tuple[float
         _of_category(name, joints, sigmas)
         for name, joints in zip(dataset.category_names, dataset.joint_names, strict=True)
     )
-
-
-def is_coco(joints: Sequence[str]) -> bool:
-    """Return whether joints are COCO's 17, in its order, or as many without names.
-
-    Examples
-    --------
-    >>> is_coco(COCO_JOINTS), is_coco([str(place) for place in range(1, 18)]), is_coco(["nose"])
-    (True, True, False)
-    """
-    numbers = [str(place) for place in range(1, len(joints) + 1)]
-    plain = [joint.strip().lower().replace(" ", "_").replace("-", "_") for joint in joints]
-    return len(joints) == len(COCO_JOINTS) and plain in (numbers, [*COCO_JOINTS])
 
 
 def _of_category(name: str, joints: tuple[str, ...], sigmas: Sequence[float]) -> tuple[float, ...]:

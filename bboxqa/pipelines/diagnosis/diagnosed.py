@@ -19,6 +19,7 @@ from bboxqa.model.results import MeasuredAgreement
 from bboxqa.model.table import Table
 from bboxqa.model.units import MatchedUnits
 from bboxqa.pipelines.counting import ImagePart
+from bboxqa.pipelines.diagnosis.about_joints import JOINT_TABLES
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
 from bboxqa.pipelines.diagnosis.named import named_in_words
 from bboxqa.pipelines.diagnosis.review_document import review_document
@@ -78,7 +79,8 @@ class ImageDiagnoser:
     def diagnosis(self, result: MeasuredAgreement) -> Diagnosis:
         """Return the story and the threshold that the data suggest, tables and what to review."""
         matched = self._matched(result)
-        tables = self._tables(matched, registry.names(with_times=self._has_times))
+        names = registry.names(with_times=self._has_times, with_keypoints=self._has_keypoints)
+        tables = self._tables(matched, names)
         queue = review_queue(matched)
         of_thresholds = sensitivity(
             self.images,
@@ -108,9 +110,15 @@ class ImageDiagnoser:
         return self.images.data.annotations.times is not None
 
     @property
+    def _has_keypoints(self) -> bool:
+        data = self.images.data
+        return data.annotations.keypoints is not None and bool(data.joint_sigmas)
+
+    @property
     def _needed(self) -> tuple[str, ...]:
         """The diagnostics that the story is made of."""
-        return (*TABLES, "work") if self._has_times else TABLES
+        more = JOINT_TABLES if self._has_keypoints else ()
+        return (*TABLES, "work", *more) if self._has_times else (*TABLES, *more)
 
     def _matched(self, result: MeasuredAgreement) -> MatchedUnits:
         check_diagnosis(self.images.data, self.memory)

@@ -20,6 +20,7 @@ from bboxqa.pipelines.diagnosis.about_annotators import (
     two_annotators,
     worst_annotator,
 )
+from bboxqa.pipelines.diagnosis.about_joints import joint_sentences
 from bboxqa.pipelines.diagnosis.about_objects import (
     agreement_sentence,
     category_sentences,
@@ -92,6 +93,7 @@ def story_of(
     found = [
         *people,
         *_confused(part, tables, named=named),
+        *(joint_sentences(tables) if named else ()),
         *supercategory_sentences(tables),
         *category_sentences(matched, tables),
         *(work_sentences(tables) if named else ()),

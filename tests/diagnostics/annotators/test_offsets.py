@@ -15,7 +15,7 @@ from bboxqa.agreement.uncertainty.resampling import drawn_weights
 from bboxqa.diagnostics.annotators import edge_differences
 from bboxqa.diagnostics.annotators.edge_differences import confirmed
 from bboxqa.diagnostics.annotators.image_ratios import RatioSums, holm
-from bboxqa.diagnostics.annotators.offsets import EDGES, _p_values, offsets
+from bboxqa.diagnostics.annotators.offsets import EDGES, offsets, p_values
 from bboxqa.diagnostics.disagreement.parts import parts
 
 
@@ -199,6 +199,6 @@ def test_an_annotator_who_shares_few_objects_with_each_of_many_others_is_found()
 def test_p_values_by_hand():
     # With 5 images, an interval of ±2.776 around 2 has an error of 1.
     data = np.array([2.0]), np.array([-0.776]), np.array([4.776]), np.array([5])
-    assert _p_values(*data)[0] == pytest.approx(2 * stdtr(4, -2), abs=1e-4)
-    assert _p_values(np.zeros(1), *data[1:]).tolist() == [1]
-    assert np.isnan(_p_values(data[0], data[1] * np.nan, *data[2:])).all()
+    assert p_values(*data)[0] == pytest.approx(2 * stdtr(4, -2), abs=1e-4)
+    assert p_values(np.zeros(1), *data[1:]).tolist() == [1]
+    assert np.isnan(p_values(data[0], data[1] * np.nan, *data[2:])).all()

@@ -1,0 +1,126 @@
+"""Diagnostics of joints against what was done to them, and against a computation by hand."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from support.poses import SWAPPED, people_document
+
+import bboxqa
+from bboxqa.geometry.similarities.sigmas import COCO_SIGMAS
+from bboxqa.model.shapes.coco_joints import COCO_JOINTS
+
+EAR, WRIST = COCO_JOINTS.index("right_ear"), COCO_JOINTS.index("left_wrist")
+
+
+def _damaged(who, number, points):
+    """Exchange left and right in an eighth, leave out an ear in a fifth, and lower a wrist."""
+    if who == "bob" and number % 8 == 0:
+        points = points[SWAPPED]
+    if who == "bob" and number % 5 == 0:
+        points[EAR] = 0
+    if who == "cid":
+        points[WRIST, 1] += 9
+    return points
+
+
+@cache
+def _diagnosed(*annotators):
+    document = people_document(
+        np.random.default_rng(1), n_images=80, annotators=annotators, damage=_damaged
+    )
+    data = bboxqa.read_coco(document, keypoints=True)
+    return bboxqa.agree(data, similarity="keypoints", bootstrap=300).diagnose()
+
+
+def _rows(table, **values):
+    return [
+        row for row in table.records() if all(row[name] == value for name, value in values.items())
+    ]
+
+
+def test_recovers_swaps_missing_joints_and_offsets_of_one_of_three():
+    table = _diagnosed("ann", "bob", "cid").tables["joint_annotators"]
+    (ear,) = _rows(table, annotator="bob", joint="right_ear")
+    # Where left and right are exchanged as well, the left ear is the one that is left out.
+    assert ear["missing_share"] == pytest.approx(0.2, abs=0.03)
+    assert ear["missing_share_low"] < 0.2 < ear["missing_share_high"]
+    (hip,) = _rows(table, annotator="bob", joint="left_hip")
+    assert hip["swapped_share"] == pytest.approx(1 / 8, abs=0.03)
+    (wrist,) = _rows(table, annotator="cid", joint="left_wrist")
+    assert wrist["systematic"]
+    assert wrist["offset_y_px"] == pytest.approx(9, abs=2.5)
+    others = [row for row in table.records() if row["annotator"] == "ann"]
+    assert not any(row["systematic"] for row in others)
+    assert max(row["missing_share"] for row in others) == 0
+    assert max(row["swapped_share"] or 0 for row in others) < 0.03
+
+
+def test_tells_a_story_of_them():
+    story = _diagnosed("ann", "bob", "cid").story
+    for part in (
+        "bob exchanges left and right in up to 1",
+        "bob leaves out joints that others label, in up to 2",
+        "cid places left_wrist ",
+    ):
+        assert [part for line in story if line.startswith(part)] == [part], story
+    (moved,) = [line for line in story if line.startswith("cid places left_wrist")]
+    assert moved.endswith("farther down than the others")
+
+
+def test_of_two_annotators_nobody_is_named_for_swaps():
+    story = _diagnosed("ann", "bob").story
+    (line,) = [line for line in story if line.startswith("left and right are exchanged by one of")]
+    assert "in up to 1" in line
+    assert not any("exchanges" in line for line in story)
+
+
+def test_joints_have_sigmas_and_swaps_of_the_truth():
+    table = _diagnosed("ann", "bob", "cid").tables["joints"]
+    assert table["joint"].astype(str).tolist() == list(COCO_JOINTS)
+    error = table["sigma"] / COCO_SIGMAS - 1
+    assert np.abs(error).max() < 0.2
+    sided = np.arange(17) != 0
+    # One of three is concerned: two of the three pairs.
+    assert np.nanmean(table["swapped_share"][sided]) == pytest.approx(2 / 3 / 8, abs=0.02)
+    assert np.isnan(table["swapped_share"][0])
+    ear = table["missing_share"][EAR]
+    assert ear == pytest.approx(2 / 3 / 5, abs=0.02)
+
+
+def test_figures_by_hand():
+    """Two annotators of two people with the joints 1 and 2, and an area of 100.
+
+    Joint 1: 3, 4 px apart, then equal. Joint 2: visible and hidden, then left out by bob.
+    """
+    points = {
+        ("ann", 1): [10, 10, 2, 20, 20, 2],
+        ("bob", 1): [13, 14, 2, 20, 20, 1],
+        ("ann", 2): [10, 10, 2, 20, 20, 2],
+        ("bob", 2): [10, 10, 2, 0, 0, 0],
+    }
+    document = {
+        "images": [{"id": n, "file_name": f"{n}.jpg", "width": 50, "height": 50} for n in (1, 2)],
+        "categories": [{"id": 1, "name": "dog"}],
+        "annotations": [
+            {"id": number, "image_id": image, "category_id": 1, "annotator": who, "area": 100}
+            | {"bbox": [10, 10, 10, 10], "keypoints": keypoints, "iscrowd": 0}
+            for number, ((who, image), keypoints) in enumerate(points.items(), 1)
+        ],
+    }
+    data = bboxqa.read_coco(document, keypoints=True)
+    result = bboxqa.agree(data, similarity="keypoints", sigmas=0.5, bootstrap=0)
+    first, second = result.diagnose().tables["joints"].records()
+    assert (first["n"], first["n_both"], first["missing_share"]) == (2, 2, 0)
+    assert (first["distance_px"], first["distance_percent"]) == (2.5, 25)
+    assert (first["same_visibility"], first["visibility_alpha"]) == (1, None)
+    assert (second["n"], second["n_both"], second["missing_share"]) == (2, 1, 0.5)
+    assert second["same_visibility"] == 0
+    # Values 2 and 1, and 2 and 0: D_o = 1, D_e = 1 − 2 · 1 / (4 · 3).
+    assert second["visibility_alpha"] == pytest.approx(1 - 1 / (1 - 2 / 12))
+    ann, bob = (
+        _rows(result.diagnose().tables["joint_annotators"], annotator=who, joint="1")[0]
+        for who in ("ann", "bob")
+    )
+    assert (bob["offset_x_px"], bob["offset_y_px"]) == (1.5, 2)
+    assert (ann["offset_x_px"], ann["offset_percent"]) == (-1.5, 25)
