@@ -13,24 +13,24 @@ _OPENED = ("annotations", "image", "track")
 
 
 def elements_of(
-    member: Member, progress: Steps | None = None, *, runs: bool = False
+    member: Member, progress: Steps | None = None, *, runs: PlainRuns | None = None
 ) -> Iterator[Element | PlainRun]:
     """Yield images and tracks when they begin, and other elements when they end.
 
-    With `runs`, those with nothing but plain boxes are runs.
+    With `runs`, those with nothing but plain boxes are taken out as runs.
 
     Raises BrokenTextError if the file is not XML, and DatasetError if it is not read.
     """
-    reading, plain = XmlElements(_OPENED), PlainRuns()
+    reading = XmlElements(_OPENED)
     done = 0
     try:
         for chunk in member.chunks():
-            for part in plain.parts(chunk) if runs else (chunk,):
+            for part in (chunk,) if runs is None else runs.parts(chunk):
                 yield from (part,) if isinstance(part, PlainRun) else reading.parsed(part)
             done += len(chunk)
             if progress is not None:
                 progress(done, max(done, member.most))
-        yield from reading.parsed(plain.last(), last=True)
+        yield from reading.parsed(b"" if runs is None else runs.last(), last=True)
     except RefusedXmlError as error:
         raise DatasetError(
             [f"{member.shown}:{error.line}: {error}"],

@@ -9,7 +9,7 @@ from bboxqa.formats.cvat.cvat_elements import elements_of
 from bboxqa.formats.cvat.cvat_notes import named_by, notes_of
 from bboxqa.formats.cvat.file_records import FileRecords, Gathered
 from bboxqa.formats.cvat.jobs import Head, head_of_file
-from bboxqa.formats.cvat.plain_runs import PlainRun
+from bboxqa.formats.cvat.plain_runs import PlainRun, PlainRuns
 from bboxqa.formats.cvat.run_records import add_run
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.members import Member
@@ -29,7 +29,8 @@ def translate_members(members: Sequence[Member], add: Add, wanted: Wanted) -> Tr
     for member in members:
         records = FileRecords(member.name, gathered, people.get(member.name, ""))
         as_columns = wanted.add_boxes
-        for found in elements_of(member, wanted.progress, runs=as_columns is not None):
+        runs = None if as_columns is None else PlainRuns(in_full=wanted.in_full)
+        for found in elements_of(member, wanted.progress, runs=runs):
             if not isinstance(found, PlainRun):
                 records.add(found)
             elif as_columns is not None:

@@ -24,6 +24,7 @@ UNLABELLED = "(no label)"
 _UNNAMED = "(not named)"
 # Attributes of elements that say something more of a shape, where they are not 0.
 _MORE = ("occluded", "group_id", "z_order")
+_NOTHING: Mapping[str, str] = {}
 
 
 @dataclass(slots=True)
@@ -207,7 +208,13 @@ class FileRecords:
         except ShapeError as error:
             self._refuse(element.name, error, where)
             return
-        record = shared | shape | self._said_more(element, shape, frame)
+        inside = {
+            part.values.get("name", ""): part.text
+            for part in element.inside
+            if part.name == "attribute"
+        }
+        record = shared | shape
+        record |= said_more(element.values, record.get("attributes", {}), inside, frame=frame)
         record["own_id"] = own_id
         name = (label or "").strip() or UNLABELLED
         if "bbox" not in record:
@@ -216,29 +223,19 @@ class FileRecords:
             return
         record["category_id"] = self.into.category(name, where)
         row = self.into.annotation(record, where)
+        self.check_label(element.name, name, where, row)
+
+    def is_known(self, label: str) -> bool:
+        """Return whether a label is one of those at the beginning of the file."""
+        return label != UNLABELLED and (not self._labels or label in self._labels)
+
+    def check_label(self, what: str, name: str, where: Where, row: int) -> None:
+        """Say what is wrong with the label of the annotation in a row."""
         if name == UNLABELLED:
-            self.into.defect("T004", f"{element.name}: has no label", where, row)
-        elif self._labels and name not in self._labels:
+            self.into.defect("T004", f"{what}: has no label", where, row)
+        elif not self.is_known(name):
             problem = f"label {one_line(name)!r} is not among the labels at the beginning"
             self.into.defect("T041", f"{problem} of the file", where, row)
-
-    def _said_more(self, element: Element, shape: Record, frame: int) -> Record:
-        """Return the keys of an annotation that do not say where it is."""
-        values = element.values
-        attributes = {**shape.get("attributes", {})}
-        for key in _MORE:
-            if values.get(key, "0") != "0":
-                attributes[key] = values[key]
-        if frame >= 0:
-            attributes["track_id"] = values.get("id", "")
-            attributes["keyframe"] = values.get("keyframe") == "1"
-        for part in element.inside:
-            if part.name == "attribute":
-                attributes[part.values.get("name", "")] = part.text
-        found: Record = {"attributes": attributes} if attributes else {}
-        if values.get("source", "manual") != "manual":
-            found["source"] = values["source"]
-        return found
 
     def _refuse(self, what: str, error: ShapeError, where: Where) -> None:
         codes = {EmptyMaskError: "T011", MaskError: "T008", UnknownSizeError: "T002"}
@@ -261,3 +258,37 @@ class FileRecords:
                 self._frame(frame, self._where(self._job))
         n_unknown = len(self._head.jobs) - len(jobs) if self._head.jobs else 1
         self._tally["unknown frames"] += n_unknown
+
+
+def said_more(
+    values: Mapping[str, str],
+    of_shape: Mapping[str, object] = _NOTHING,
+    inside: Mapping[str, str] = _NOTHING,
+    *,
+    frame: int = -1,
+) -> Record:
+    """Return the keys of an annotation that do not say where it is.
+
+    Parameters
+    ----------
+    values : mapping of str to str
+        The attributes of its element.
+    of_shape : mapping
+        What is known of its shape, such as its rotation.
+    inside : mapping of str to str
+        What was asked about it.
+    frame : int
+        That of a track; -1 for a shape of an image.
+    """
+    attributes = {**of_shape}
+    for key in _MORE:
+        if values.get(key, "0") != "0":
+            attributes[key] = values[key]
+    if frame >= 0:
+        attributes["track_id"] = values.get("id", "")
+        attributes["keyframe"] = values.get("keyframe") == "1"
+    attributes |= inside
+    found: Record = {"attributes": attributes} if attributes else {}
+    if values.get("source", "manual") != "manual":
+        found["source"] = values["source"]
+    return found

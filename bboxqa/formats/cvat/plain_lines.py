@@ -73,6 +73,11 @@ class Lines:
         is_whole = bool((self.words[ends - _WORD] == _END).all())
         return not len(ends) or (is_whole and self.text.find(_ANNOTATOR, *place) < 0)
 
+    def has_attributes(self, start: int, stop: int) -> bool:
+        """Return whether something was asked about boxes of elements, which follow each other."""
+        kinds = self.kind[self.first[start] : self.last[stop - 1] + 1]
+        return bool((kinds == _ATTRIBUTE).any())
+
     def boxes_of(self, start: int, stop: int) -> IndexArray:
         """Return the lines of the boxes of elements, which follow each other."""
         lines = np.arange(self.first[start], self.last[stop - 1] + 1)

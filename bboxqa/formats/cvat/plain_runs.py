@@ -24,6 +24,8 @@ _DECLARATION = re.compile(
 _SIDES = ("xtl", "ytl", "xbr", "ybr")
 _PLAIN = {*_SIDES, "label", "source", "occluded", "z_order", "frame", "keyframe", "outside"}
 _WANTED = {"label", "source", "outside", "frame"}
+SAID = {"occluded", "z_order", "keyframe", "source"}
+"""Attributes that say something more of a box."""
 _LEAST_QUOTES = 8
 _FARTHEST = 1e9
 # Fewer bytes are not worth columns of their own; more are not kept for the rest of an image.
@@ -56,12 +58,15 @@ class PlainRun:
 class PlainRuns:
     """Takes runs out of a file that is read part by part.
 
+    With `in_full`, boxes have all of their keys, and those with elements inside are not plain.
+
     What is left is for a parser, with the ends of lines of what was taken out. Nothing is taken out
     after a comment, a CDATA section or a processing instruction, in which anything may stand, or of
     a file that is not in UTF-8.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, in_full: bool = False) -> None:
+        self._in_full = in_full
         self._rest = b""
         self._line = self._line_of_parser = 1
         self._is_plain: bool | None = None
@@ -126,7 +131,7 @@ class PlainRuns:
         """Yield a run, or parts of it, and what the parser needs instead."""
         first, last = lines.first[start], lines.last[stop - 1]
         begin, end = int(lines.begin[first]), int(lines.end[last])
-        run = None if end - begin < _LEAST else _run_of(lines, start, stop, self._line)
+        run = None if end - begin < _LEAST else self._run(lines, start, stop)
         if run is not None:
             yield run
             self._line += int(last - first)
@@ -138,6 +143,11 @@ class PlainRuns:
             between = lines.text[lines.end[lines.last[half - 1]] : lines.begin[lines.first[half]]]
             yield self._passed(between)
             yield from self._taken(lines, half, stop)
+
+    def _run(self, lines: Lines, start: int, stop: int) -> PlainRun | None:
+        if self._in_full and lines.has_attributes(start, stop):
+            return None
+        return _run_of(lines, start, stop, self._line, _WANTED | SAID if self._in_full else _WANTED)
 
 
 def _runs(lines: Lines) -> Iterator[tuple[int, int]]:
@@ -152,7 +162,7 @@ def _runs(lines: Lines) -> Iterator[tuple[int, int]]:
                 yield start, stop
 
 
-def _run_of(lines: Lines, start: int, stop: int, line: int) -> PlainRun | None:
+def _run_of(lines: Lines, start: int, stop: int, line: int, wanted: set[str]) -> PlainRun | None:
     """Return a run, if all of its boxes have the same attributes, and none but plain ones."""
     rows = lines.boxes_of(start, stop)
     is_plain = len(rows) > 0 and lines.has_only_tags(start, stop)
@@ -163,9 +173,9 @@ def _run_of(lines: Lines, start: int, stop: int, line: int) -> PlainRun | None:
     try:
         holders = _holders(lines, start, stop, rows, line)
         x, y, right, bottom = (lines.numbers(*columns.pop(side)) for side in _SIDES)
-        texts = {name: lines.texts(*columns[name]) for name in columns.keys() & _WANTED}
-        for name in ("label", "source"):
-            b" ".join({*texts.get(name, ())}).decode()
+        texts = {name: lines.texts(*columns[name]) for name in columns.keys() & wanted}
+        for each in texts.values():
+            b" ".join({*each}).decode()
         frames = [int(number) for number in texts.pop("frame", ())]
     except ValueError:
         return None

@@ -1,20 +1,18 @@
 """From runs of plain boxes of CVAT to columns."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import compress
 
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, IndexArray
 from bboxqa.formats.annotations.machine_marks import is_machine
-from bboxqa.formats.cvat.file_records import UNLABELLED, FileRecords
-from bboxqa.formats.cvat.plain_runs import PlainRun
-from bboxqa.formats.document.origin import Where
-from bboxqa.formats.translation.translated import Boxes
-
-# Ids of tracks are small numbers.
-_LONGEST = 20
+from bboxqa.formats.cvat.file_records import UNLABELLED, FileRecords, said_more
+from bboxqa.formats.cvat.plain_runs import SAID, PlainRun
+from bboxqa.formats.translation.translated import Boxes, Lines, Record
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,36 +27,83 @@ class _Rows:
     labels: list[bytes]
     sources: list[bytes]
 
+    def only_kept(self) -> "_Rows":
+        """Return the boxes that count."""
+        return replace(
+            self,
+            image_id=self.image_id[self.is_kept],
+            own_ids=[*compress(self.own_ids, self.is_kept)],
+            labels=[*compress(self.labels, self.is_kept)],
+            sources=[*compress(self.sources, self.is_kept)],
+        )
+
 
 def add_run(records: FileRecords, run: PlainRun, add: Callable[[Boxes], None]) -> None:
     """Add the boxes of images or tracks, in the order of the file."""
     rows = (_of_tracks if run.is_tracks else _of_images)(records, run)
-    where = Where(records.member, run.holders[0].line)
-    is_whole = bool(rows.is_kept.all())
-    names = dict.fromkeys(rows.labels if is_whole else compress(rows.labels, rows.is_kept))
-    ids = {
-        name: records.into.category(name.decode().strip() or UNLABELLED, where) for name in names
-    }
-    if not is_whole:
-        ids = dict.fromkeys(rows.labels, 0) | ids
-    category_id = np.fromiter(map(ids.__getitem__, rows.labels), np.int64, len(rows.labels))
-    people = [*dict.fromkeys(rows.person)]
-    number = {name: place for place, name in enumerate(people)}
-    person = np.repeat(
-        [number[name] for name in rows.person], [holder.n_boxes for holder in run.holders]
+    kept = np.flatnonzero(rows.is_kept)
+    if not len(kept):
+        return
+    if len(kept) < len(run.bbox):
+        rows = rows.only_kept()
+    line = np.array(run.lines)[kept]
+    lines = Lines([records.member], np.zeros(len(kept), np.int64), line)
+    names, number = _numbered(rows.labels)
+    first = np.unique(number, return_index=True)[1].tolist()
+    named = zip(names, first, strict=True)
+    ids = [records.into.category(name, lines.where(row)) for name, row in named]
+    people = [*dict.fromkeys(person for person in rows.person if person)]
+    code = {name: place for place, name in enumerate(people)} | {"": -1}
+    counts = [holder.n_boxes for holder in run.holders]
+    boxes = Boxes(
+        rows.image_id,
+        np.array(ids)[number],
+        run.bbox[kept],
+        lines,
+        np.repeat([code[name] for name in rows.person], counts)[kept],
+        people,
+        rows.own_ids,
+        n_machine=_n_machine(rows.sources),
+        more=partial(_more_of, run, kept),
     )
-    machines = [name for name in {*rows.sources} if is_machine(name.decode())]
-    for place, name in enumerate(people):
-        chosen = rows.is_kept & (person == place)
-        boxes = Boxes(
-            rows.image_id[chosen],
-            category_id[chosen],
-            run.bbox[chosen],
-            name,
-            rows.own_ids if chosen.all() else [*compress(rows.own_ids, chosen)],
-            sum(source in machines for source in compress(rows.sources, chosen)) if machines else 0,
-        )
-        records.into.boxes(boxes, add)
+    begin = records.into.boxes(boxes, add)
+    for place, name in enumerate(names):
+        if not records.is_known(name):
+            for row in np.flatnonzero(number == place).tolist():
+                records.check_label("box", name, lines.where(row), begin + row)
+
+
+def _numbered(labels: Sequence[bytes]) -> tuple[list[str], IndexArray]:
+    """Return the distinct labels in their order, and (N,) int64, which of them each box has."""
+    known: dict[bytes, int] = {}
+    number = np.array([known.setdefault(label, len(known)) for label in labels])
+    return [label.decode().strip() or UNLABELLED for label in known], number
+
+
+def _n_machine(sources: list[bytes]) -> int:
+    times = Counter(sources)
+    return sum(number for name, number in times.items() if is_machine(name.decode()))
+
+
+def _more_of(run: PlainRun, kept: IndexArray) -> Sequence[Record]:
+    """Return the keys of annotations that do not say where they are."""
+    columns = {name: each for name, each in run.columns.items() if name in SAID}
+    rows = [*zip(*columns.values(), strict=True)] if columns else [()] * len(run.bbox)
+    known = {row: _values(columns, row) for row in {*rows}}
+    if run.is_tracks:
+        holders = (holder for holder in run.holders for _ in range(holder.n_boxes))
+        found = [
+            said_more({**holder.values, **known[row]}, frame=frame)
+            for holder, row, frame in zip(holders, rows, run.frames, strict=True)
+        ]
+    else:
+        of_row = {row: said_more(values) for row, values in known.items()}
+        found = [of_row[row] for row in rows]
+    return [found[place] for place in kept.tolist()]
+
+
+def _values(columns: Iterable[str], row: Iterable[bytes]) -> dict[str, str]:
+    return {name: each.decode() for name, each in zip(columns, row, strict=True)}
 
 
 def _of_images(records: FileRecords, run: PlainRun) -> _Rows:
@@ -94,7 +139,7 @@ def _of_tracks(records: FileRecords, run: PlainRun) -> _Rows:
         kept = is_kept[begin : begin + n].tolist()
         image_ids += records.ids_of_frames(frames, kept, run.lines[begin : begin + n])
         person.append(records.annotator())
-        track = holder.values.get("id", "")[:_LONGEST]
+        track = holder.values.get("id", "")
         own_ids += [f"track {track}, frame {frame}" for frame in frames]
         labels += [holder.values.get("label", "").encode()] * n
         sources += [holder.values.get("source", "").encode()] * n

@@ -1,6 +1,5 @@
 """From a translation to the document that rules look at, with places in the user's own files."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -8,11 +7,11 @@ import msgspec
 from bboxqa.core.memory import gc_paused
 from bboxqa.core.types import Steps
 from bboxqa.formats.document.content import RawDocument
-from bboxqa.formats.document.origin import Origin, Where
+from bboxqa.formats.document.origin import Origin
 from bboxqa.formats.document.tolerant import read_bytes, read_path
-from bboxqa.formats.translation.boxed import Boxed
 from bboxqa.formats.translation.places import Places
-from bboxqa.formats.translation.translated import BrokenTextError, Record, Translate, Wanted
+from bboxqa.formats.translation.plain.document_parts import DocumentParts
+from bboxqa.formats.translation.translated import BrokenTextError, Translate, Wanted
 
 
 def read_document(
@@ -22,29 +21,22 @@ def read_document(
 
     A broken json file is read as far as it can be, as COCO is.
     """
-    boxed, encoder = Boxed(), msgspec.json.Encoder()
-    parts: list[bytes] = []
-    places: list[Where] = []
-
-    def add(records: Sequence[Record], where: Sequence[Where]) -> None:
-        kept, kept_places = boxed.take(records, where)
-        if kept:
-            parts.append(encoder.encode(kept)[1:-1])
-            places.extend(kept_places)
-
+    parts = DocumentParts(memory)
     try:
         with gc_paused():
-            found = translate(path, add, Wanted(progress=progress))
+            wanted = Wanted(progress=progress, add_boxes=parts.add_boxes)
+            found = translate(path, parts.add, wanted)
     except BrokenTextError:
         if path.suffix.lower() != ".json":
             raise
         return read_path(path, memory=memory)
-    head = encoder.encode({"images": found.images, "categories": found.categories})
-    text = head[:-1] + b', "annotations": [' + b", ".join(parts) + b"]}"
-    reading = read_bytes(text, str(path), memory=memory)
+    lists = msgspec.json.encode({"images": found.images, "categories": found.categories})
+    reading = read_bytes(lists, str(path), memory=memory)
+    with gc_paused():
+        parts.put_into(reading)
     reading.size = path.stat().st_size
     of_lists = {
-        "annotations": places,
+        "annotations": parts.places,
         "images": found.image_places,
         "categories": found.category_places,
         "defects": [defect.where for defect in found.defects],

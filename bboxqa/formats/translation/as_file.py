@@ -65,15 +65,16 @@ def read_file(
         builder.add(msgspec.convert(kept, list[builder.type]))  # type: ignore[name-defined]
 
     def add_boxes(boxes: Boxes) -> None:
-        found = columns_of(boxes, boxed.n + 1, keys, outlines=segmentation, rotated=rotated)
+        first = boxed.take_columns(boxes)
+        found = columns_of(boxes, first, keys, outlines=segmentation, rotated=rotated)
         builder.absorb(found, ())
-        own_ids.extend(boxes.own_ids)
-        boxed.n += len(boxes)
+        own_ids.extend(each[:_LONGEST] for each in boxes.own_ids or [""] * len(boxes))
 
     wanted = Wanted(
         outlines=segmentation or rotated,
         keypoints=keypoints,
         sessions="session" in keys,
+        in_full=False,
         progress=progress,
         # Columns have no other keys.
         add_boxes=add_boxes if {*keys} <= {*ANNOTATOR_KEYS} and not keypoints else None,

@@ -21,8 +21,9 @@ def columns_of(
     n = len(boxes)
     nobody = Authors(np.full(n, -1, np.int32), ())
     authors = dict.fromkeys(keys, nobody)
-    if boxes.annotator:
-        authors[ANNOTATOR_KEYS[0]] = Authors(np.zeros(n, np.int32), (boxes.annotator,))
+    if boxes.annotators:
+        named = Authors(boxes.annotator.astype(np.int32), tuple(boxes.annotators))
+        authors[ANNOTATOR_KEYS[0]] = named
     return Columns(
         np.arange(first, first + n),
         boxes.image_id,
@@ -30,18 +31,24 @@ def columns_of(
         boxes.bbox,
         np.zeros(n, np.bool_),
         authors,
-        _rings(boxes.bbox) if outlines else None,
+        _outlines(rings_of(boxes)) if outlines else None,
         Counter({"source": boxes.n_machine} if boxes.n_machine else {}),
         rotated=RotatedColumns(upright(boxes.bbox), np.zeros(n, np.uint8)) if rotated else None,
     )
 
 
-def _rings(bbox: FloatArray) -> Segmentations:
-    """Return boxes as polygons of four corners."""
-    n = len(bbox)
-    x, y, width, height = bbox.T
+def rings_of(boxes: Boxes) -> FloatArray:
+    """Return the (N, 8) outlines of boxes: x and y of four points by turns."""
+    if boxes.corners is not None:
+        return boxes.corners.reshape(-1, 8)
+    x, y, width, height = boxes.bbox.T
     right, bottom = x + width, y + height
-    rings = np.stack([x, y, right, y, right, bottom, x, bottom], 1)
+    return np.stack([x, y, right, y, right, bottom, x, bottom], 1)
+
+
+def _outlines(rings: FloatArray) -> Segmentations:
+    """Return outlines of four points as polygons."""
+    n = len(rings)
     nothing = np.zeros(n, np.int64)
     return Segmentations(
         kind=np.full(n, SegmentationKind.POLYGON, np.uint8),

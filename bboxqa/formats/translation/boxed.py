@@ -6,7 +6,7 @@ from itertools import compress
 
 from bboxqa.core.text import count
 from bboxqa.formats.document.origin import Where
-from bboxqa.formats.translation.translated import Record
+from bboxqa.formats.translation.translated import Boxes, Record
 
 OWN_ID = "own_id"
 """The key of an annotation under which the id stands that its tool shows."""
@@ -36,6 +36,13 @@ class Boxed:
                 self._n_rotated += bool(record["attributes"].get("rotation"))
         self.n += len(kept)
         return kept, kept_places
+
+    def take_columns(self, boxes: Boxes) -> int:
+        """Count annotations with boxes; return the number of the first."""
+        first = self.n + 1
+        self.n += len(boxes)
+        self._n_rotated += boxes.n_rotated
+        return first
 
     def notes(self, *, are_upright: bool) -> Iterator[str]:
         """Yield what is not compared, or not as it was drawn."""

@@ -130,11 +130,13 @@ class Collector:
         joints = self._joints.get(number)
         return {"id": number, "name": name} | ({"keypoints": [*joints]} if joints else {})
 
-    def boxes(self, found: Boxes, add: Callable[[Boxes], None]) -> None:
-        """Hand on boxes as columns, after the annotations before them."""
+    def boxes(self, found: Boxes, add: Callable[[Boxes], None]) -> int:
+        """Hand on boxes as columns, after the annotations before them; return the first row."""
         self._flush()
+        row = self._n_boxed
         self._n_boxed += len(found)
         add(found)
+        return row
 
     def defect(self, code: str, message: str, where: Where, row: int = -1) -> None:
         """Add what is wrong with a record, or with the annotation in a row."""

@@ -28,19 +28,46 @@ class BrokenTextError(DatasetError):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Lines:
+    """Where annotations stand that have lines of their own."""
+
+    members: Sequence[str]
+    """Files below the source."""
+    member: IndexArray
+    """(N,) int64. Index into `members`."""
+    line: IndexArray
+    """(N,) int64. From 1 on."""
+
+    def __len__(self) -> int:
+        return len(self.line)
+
+    def where(self, row: int) -> Where:
+        """Return the place of an annotation."""
+        return Where(self.members[self.member[row]], int(self.line[row]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Boxes:
-    """Upright boxes of which nothing else is to be said, as columns."""
+    """Annotations with a box, of which little else is to be said, as columns."""
 
     image_id: IndexArray
     category_id: IndexArray
     """(N,) int64."""
     bbox: FloatArray
     """(N, 4) float64."""
-    annotator: str
-    """Of all of them; "" where nobody is named."""
-    own_ids: list[str]
+    lines: Lines
+    annotator: IndexArray
+    """(N,) int64. Index into `annotators`; -1 where nobody is named."""
+    annotators: Sequence[str] = ()
+    own_ids: Sequence[str] = ()
+    """Empty where the tool shows none."""
+    corners: FloatArray | None = None
+    """(N, 4, 2) float64. Outlines of four points; None where they are the boxes."""
+    n_rotated: int = 0
     n_machine: int = 0
     """How many a machine began."""
+    more: Callable[[], Sequence[Record]] | None = None
+    """Returns the other keys of each annotation; None where they have none."""
 
     def __len__(self) -> int:
         return len(self.image_id)
@@ -55,9 +82,11 @@ class Wanted:
     """Whether what has key points and no box is compared."""
     sessions: bool = False
     """Whether to keep several annotations of an image by one annotator, by the key `session`."""
+    in_full: bool = True
+    """Whether all keys of annotations are wanted, not only those that columns have."""
     progress: Steps | None = None
     add_boxes: Callable[[Boxes], None] | None = None
-    """Takes boxes as columns, much faster; None where all records are wanted in full."""
+    """Takes annotations as columns, much faster; None where all records are wanted in full."""
 
     def boxed(self, shape: Record) -> Record:
         """Return a shape with the box around its key points, if these are compared."""

@@ -15,6 +15,7 @@ from bboxqa.formats.translation.label_images import add_unlabelled, place_of
 from bboxqa.formats.translation.members import Member
 from bboxqa.formats.translation.other_files import add_others
 from bboxqa.formats.translation.picture_sizes import size_of_picture
+from bboxqa.formats.translation.plain.label_batches import LabelBatches, LabelFile, lines_of
 from bboxqa.formats.translation.translated import Add, Boxes, Record, Translated, Wanted
 from bboxqa.formats.yolo.class_names import ClassNames, names_of_lines, names_of_yaml
 from bboxqa.formats.yolo.label_files import LabelFiles, label_files_of
@@ -23,9 +24,6 @@ from bboxqa.formats.yolo.label_notes import notes_of
 from bboxqa.formats.yolo.plain_labels import plain_labels
 
 TITLE = "YOLO labels"
-_TOGETHER = 1 << 20
-"""Bytes of files that are read together."""
-_Taken = tuple[Member, Record, bytes]
 
 
 def translate_labels(path: Path, add: Add, wanted: Wanted) -> Translated:
@@ -56,8 +54,7 @@ class _LabelRecords:
         self._classes = ClassNames()
         self._ids: dict[int, int] = {}
         self._tally: Counter[str] = Counter()
-        self._taken: list[_Taken] = []
-        self._n_taken = 0
+        self._batches = LabelBatches(self._add_plain, self._add_file)
 
     def add_classes(self) -> None:
         """Add the categories that the file with their names has, in its order."""
@@ -96,44 +93,36 @@ class _LabelRecords:
         if place not in self._files.pictures and self._files.pictures:
             problem = f"{member.name}: no picture has this name"
             self._into.defect("T022", problem, Where(member.name, 1))
-        self._taken.append((member, image, data))
-        self._n_taken += len(data)
-        if self._n_taken > _TOGETHER or self._wanted.add_boxes is None:
-            self._add_taken()
+        self._batches.take((member, image, data))
 
-    def _add_taken(self) -> None:
-        """Add the labels of the files that were taken."""
-        taken, self._taken, self._n_taken = self._taken, [], 0
-        if not self._add_plain(taken):
-            for member, image, data in taken:
-                self._add_file(member, image, data)
-
-    def _add_plain(self, taken: Sequence[_Taken]) -> bool:
+    def _add_plain(self, files: Sequence[LabelFile]) -> bool:
         """Add the labels of files if all of them are boxes of classes with a name."""
         add_boxes, names = self._wanted.add_boxes, self._classes.names
-        has_sizes = all("width" in image for _, image, _ in taken)
-        found = plain_labels([data for _, _, data in taken]) if has_sizes else None
+        is_wanted = add_boxes is not None and all("width" in image for _, image, _ in files)
+        found = plain_labels([data for _, _, data in files]) if is_wanted else None
         if found is None or add_boxes is None:
             return False
-        # Numbers of classes are small.
-        numbers = np.flatnonzero(np.bincount(found.number)).tolist()
-        if self._files.names is not None and not {*numbers} <= {*names}:
+        numbers, first = np.unique(found.number, return_index=True)
+        if self._files.names is not None and not {*numbers.tolist()} <= {*names}:
             return False
-        ids = np.zeros(max(numbers, default=0) + 1, np.int64)
-        for number in numbers:
-            ids[number] = self._category(number, Where(taken[0][0].name, 1))
-        category_id = ids[found.number]
-        images = np.array([image["id"] for _, image, _ in taken], np.int64)
-        sizes = np.array([(image["width"], image["height"]) for _, image, _ in taken], np.float64)
+        lines = lines_of(files, found.n_boxes, np.ones(len(files), np.int64))
+        ids = np.zeros(numbers.max(initial=0) + 1, np.int64)
+        for row in np.sort(first).tolist():
+            number = int(found.number[row])
+            ids[number] = self._category(number, lines.where(row))
+        images = np.array([image["id"] for _, image, _ in files], np.int64)
+        sizes = np.array([(image["width"], image["height"]) for _, image, _ in files], np.float64)
         bbox = found.shares.copy()
         bbox[:, :2] -= bbox[:, 2:] / 2
         bbox *= np.tile(np.repeat(sizes, found.n_boxes, 0), 2)
-        boxes = Boxes(np.repeat(images, found.n_boxes), category_id, bbox, "", [""] * len(bbox))
-        self._into.boxes(boxes, add_boxes)
+        image_id = np.repeat(images, found.n_boxes)
+        nobody = np.full(len(bbox), -1)
+        self._into.boxes(Boxes(image_id, ids[found.number], bbox, lines, nobody), add_boxes)
         self._tally["box"] += len(bbox)
         return True
 
-    def _add_file(self, member: Member, image: Record, data: bytes) -> None:
+    def _add_file(self, file: LabelFile) -> None:
+        member, image, data = file
         try:
             text = data.decode()
         except UnicodeDecodeError:
@@ -218,7 +207,7 @@ class _LabelRecords:
 
     def done(self) -> Translated:
         """Return what belongs to all annotations."""
-        self._add_taken()
+        self._batches.end()
         known = sorted({*self._files.pictures, *self._files.listed} - {*self._files.labels})
         unlabelled = {place: self._files.pictures.get(place) for place in known}
         notes = [*add_others(self._into, self._files.others, "labels of YOLO")]

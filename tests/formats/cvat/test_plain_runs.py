@@ -13,7 +13,7 @@ from bboxqa.formats.translation.translated import Wanted
 def columns(path):
     """Return what is read of a file, and how many boxes were read as columns."""
     fast = []
-    translate(path, lambda *_: None, Wanted(add_boxes=fast.append))
+    translate(path, lambda *_: None, Wanted(in_full=False, add_boxes=fast.append))
     data = read_coco(path, min_annotators=1)
     each = data.annotations
     shown = each.shown_ids(np.arange(len(each)))

@@ -1,0 +1,125 @@
+"""Lines of text with equally many words in each, split and read in arrays."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray
+
+_NEWLINE, _BLANK, _POINT, _ZERO = np.frombuffer(b"\n .0", np.uint8)
+_WORD = 8
+_EXACT = 15
+"""Decimal digits that are exact as floating point numbers."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlainWords:
+    """The words of a text: what stands between separators.
+
+    Attributes
+    ----------
+    text : bytes
+        Padded at the end.
+    begin, end : (K, N) int64
+        Where the words begin and end, by column and line.
+    """
+
+    text: bytes
+    begin: IndexArray
+    end: IndexArray
+
+    def __len__(self) -> int:
+        return len(self.begin[0])
+
+    def numbers(self, column: int) -> FloatArray:
+        """Return the numbers of a column. Raises ValueError if a word is none."""
+        codes, begin = np.frombuffer(self.text, np.uint8), self.begin[column]
+        lengths = self.end[column] - begin
+        values = np.zeros(len(begin))
+        for length in np.flatnonzero(np.bincount(lengths)).tolist():
+            chosen = np.flatnonzero(lengths == length)
+            values[chosen] = _numbers(codes[begin[chosen, None] + np.arange(length)])
+        return values
+
+    def texts(self, column: int) -> list[str]:
+        """Return the words of a column. Raises ValueError if they are not in UTF-8."""
+        places = zip(self.begin[column].tolist(), self.end[column].tolist(), strict=True)
+        text = self.text
+        return b"\n".join([text[begin:end] for begin, end in places]).decode().split("\n")
+
+    def numbered(self, column: int) -> tuple[IndexArray, list[str]]:
+        """Return (N,) numbers of the words of a column, and the distinct words in their order."""
+        firsts = np.flatnonzero(self.changes(column))
+        chosen = PlainWords(self.text, self.begin[:, firsts], self.end[:, firsts])
+        known: dict[str, int] = {}
+        numbers = [known.setdefault(word, len(known)) for word in chosen.texts(column)]
+        return np.repeat(numbers, np.diff(firsts, append=len(self))), [*known]
+
+    def changes(self, column: int) -> BoolArray:
+        """Return whether each word differs from that in the line before."""
+        begin, end = self.begin[column], self.end[column]
+        words = np.ndarray((len(self.text) - _WORD + 1,), "<u8", self.text, strides=(1,))
+        changed = np.ones(len(begin), np.bool_)
+        changed[1:] = np.diff(end - begin) != 0
+        same = np.flatnonzero(~changed)
+        length = end[same] - begin[same]
+        for offset in range(0, int(length.max(initial=0)), _WORD):
+            rest = length - offset
+            same, rest = same[rest > 0], rest[rest > 0]
+            differing = words[begin[same] + offset] ^ words[begin[same - 1] + offset]
+            # What stands behind a word is not compared.
+            beyond = (8 * (_WORD - np.minimum(rest, _WORD))).astype(np.uint64)
+            is_other = differing << beyond != 0
+            changed[same[is_other]] = True
+            same, length = same[~is_other], rest[~is_other] + offset
+        return changed
+
+
+def plain_words(text: bytes, n_columns: int, separator: bytes = b" ") -> PlainWords | None:
+    r"""Return the words of lines; None if a line has more or fewer, or control characters.
+
+    Examples
+    --------
+    >>> words = plain_words(b"1 cat\n.5 dog", 2)
+    >>> words.numbers(0).tolist(), words.texts(1)
+    ([1.0, 0.5], ['cat', 'dog'])
+    >>> plain_words(b"1 cat\n2", 2) is None
+    True
+    """
+    codes = np.frombuffer(text, np.uint8)
+    is_newline = codes == _NEWLINE
+    is_separator = codes == ord(separator)
+    if not len(codes) or ((codes < _BLANK) & ~is_newline & ~is_separator).any():
+        return None
+    ends = np.append(np.flatnonzero(is_newline | is_separator), len(codes))
+    n_lines, rest = divmod(len(ends), n_columns)
+    last = ends[n_columns - 1 : -1 : n_columns]
+    if rest or not is_newline[last].all() or np.count_nonzero(is_newline) != n_lines - 1:
+        return None
+    begins = np.concatenate([[0], ends[:-1] + 1])
+    columns = (each.reshape(-1, n_columns).T for each in (begins, ends))
+    return PlainWords(text + bytes(_WORD), *map(np.ascontiguousarray, columns))
+
+
+def _numbers(signs: ByteArray) -> FloatArray:
+    """Return the numbers that texts of one length say; raise ValueError if one says none.
+
+    Parameters
+    ----------
+    signs : (N, L) uint8
+    """
+    n, length = signs.shape
+    if not length:
+        raise ValueError("a number is missing")
+    points = np.flatnonzero(signs[0] == _POINT).tolist()
+    place = points[0] if points else length
+    digits = np.delete(signs, place, 1) - _ZERO if points else signs - _ZERO
+    is_plain = (digits <= 9).all() and (not points or (signs[:, place] == _POINT).all())
+    if not is_plain or not 0 < digits.shape[1] <= _EXACT:
+        texts = np.ascontiguousarray(signs).view(f"S{length}").reshape(n)
+        written: FloatArray = texts.astype(np.float64)
+        return written
+    # Whole numbers below 2 ** 53 and their quotients are as precise as they are when read.
+    weights = 10.0 ** np.arange(digits.shape[1] - 1, -1, -1)
+    found: FloatArray = digits @ weights / 10.0 ** (length - 1 - place if points else 0)
+    return found

@@ -1,0 +1,88 @@
+"""Documents of plain boxes, which are made of columns: the same as of records."""
+
+import re
+
+import numpy as np
+import pytest
+from support.both_ways import read_both_ways
+from support.cvat_xml import box, document, head, image, track
+from support.tool_files import write
+
+import bboxqa
+from bboxqa.formats.cvat.cvat import translate as of_cvat
+from bboxqa.formats.yolo.yolo import translate as of_yolo
+
+
+def cvat_box(rng, **more):
+    x, y, width, height = rng.uniform(0, 40, 4)
+    said = {"label": str(rng.choice(["cat", "dog", "unknown", ""])), **more}
+    found = box(x, y, x + width, y + height, **said)
+    found = found.replace("manual", str(rng.choice(["manual", "auto"])))
+    found = found.replace('occluded="0"', f'occluded="{rng.integers(2)}"')
+    return found.replace('z_order="0"', f'z_order="{rng.integers(3)}"')
+
+
+def test_images_of_cvat(tmp_path):
+    rng = np.random.default_rng(3)
+    images = [
+        image(f"{n // 2}.jpg", *(cvat_box(rng) for _ in range(rng.integers(5)))) for n in range(500)
+    ]
+    images[220] = image("odd.jpg", box(inside='\n      <attribute name="a">1</attribute>'))
+    path = tmp_path / "a.xml"
+    path.write_text(document(head("ann"), *images), "utf-8")
+    n_plain, n_all = read_both_ways(of_cvat, path)
+    assert 0 < n_plain < n_all
+
+
+def test_tracks_of_cvat(tmp_path):
+    rng = np.random.default_rng(4)
+    tracks = [
+        track(
+            number,
+            *(
+                cvat_box(rng, label=None, frame=frame, outside=rng.integers(2), keyframe=frame % 2)
+                for frame in range(number % 7, 9)
+            ),
+            label=str(rng.choice(["cat", "dog", "unknown"])),
+            group_id=number % 3,
+        )
+        for number in range(60)
+    ]
+    text = document(head("ann", more="<size>9</size>"), *tracks)
+    path = tmp_path / "a.xml"
+    path.write_text(re.sub(' source="[a-z]+" occ', " occ", text), "utf-8")
+    n_plain, n_all = read_both_ways(of_cvat, path)
+    assert n_plain == n_all > 100
+
+
+def yolo_line(rng):
+    shares = rng.uniform(0.1, 0.4, 4)
+    return f"{rng.integers(3)} " + " ".join(f"{each:.{rng.integers(1, 18)}f}" for each in shares)
+
+
+ODD = {
+    "class without a name": "7 .5 .5 .1 .1",
+    "polygon": "0 .1 .1 .2 .1 .2 .2",
+    "beyond the image": "0 .5 .5 1.4 .1",
+    "score": "0 .5 .5 .1 .1 .9",
+    "no label": "cat",
+    "no UTF-8": "\udcff",
+    "negative": "0 .5 -.001 .1 1e-1",
+}
+
+
+@pytest.mark.parametrize("names", ["names: [cat, dog, bird]\n", None])
+def test_labels_of_yolo(tmp_path, names):
+    rng = np.random.default_rng(5)
+    files = {
+        f"labels/{n}.txt": "\n".join(yolo_line(rng) for _ in range(rng.integers(6)))
+        for n in range(120)
+    }
+    for place, line in enumerate(ODD.values()):
+        files[f"labels/{15 * place}.txt"] += f"\n{line}"
+    write(tmp_path, **({"data.yaml": names} if names else {}))
+    for name, text in files.items():
+        write(tmp_path, **{name: text.encode("utf-8", "surrogateescape")})
+    with bboxqa.reading(image_size=(640, 480)):
+        n_plain, n_all = read_both_ways(of_yolo, tmp_path)
+    assert n_all / 2 < n_plain < n_all
