@@ -5,6 +5,10 @@ from dataclasses import dataclass, field
 from xml.parsers import expat
 
 _MOST_DEEP, _MOST_ELEMENTS = 100, 1_000_000
+_NO_SIGN, _OTHER_ENCODING = (
+    expat.errors.codes[each]
+    for each in (expat.errors.XML_ERROR_INVALID_TOKEN, expat.errors.XML_ERROR_INCORRECT_ENCODING)
+)
 
 
 class XmlError(ValueError):
@@ -13,6 +17,10 @@ class XmlError(ValueError):
     def __init__(self, text: str, line: int, column: int = 0) -> None:
         super().__init__(text)
         self.line, self.column = line, column
+
+
+class EncodingXmlError(XmlError):
+    """XML that is not in the encoding that it names."""
 
 
 class RefusedXmlError(XmlError):
@@ -81,12 +89,15 @@ class XmlElements:
         self._n = 0
         self._found: list[Element] = []
         self._path: list[Element] = []
+        self._encoding = "UTF-8"
+        self._n_bytes = 0
         self._parser = parser = expat.ParserCreate()
         parser.buffer_text = True
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end
         parser.CharacterDataHandler = self._text
         parser.StartDoctypeDeclHandler = self._refuse
+        parser.XmlDeclHandler = self._declare
 
     def parsed(self, chunk: bytes, *, last: bool = False) -> list[Element]:
         """Return what begins or ends in a part of the file.
@@ -96,16 +107,30 @@ class XmlElements:
         try:
             self._parser.Parse(chunk, last)
         except expat.ExpatError as error:
-            reason = expat.ErrorString(error.code)
-            raise XmlError(
-                f"is XML that cannot be read: {reason}", error.lineno, error.offset + 1
-            ) from None
+            raise self._error_of(error, chunk) from None
         except (LookupError, ValueError) as error:
             if isinstance(error, XmlError):
                 raise
-            raise XmlError("is XML in an unknown encoding", 1, 1) from None
+            raise EncodingXmlError("is XML in an unknown encoding", 1, 1) from None
+        self._n_bytes += len(chunk)
         found, self._found = self._found, []
         return found
+
+    def _error_of(self, error: expat.ExpatError, chunk: bytes) -> XmlError:
+        """Return what is wrong: the encoding, where a sign that is not of ASCII cannot be read."""
+        line, column = error.lineno, error.offset + 1
+        if error.code == _OTHER_ENCODING:
+            said = f"says that it is in {self._encoding}, and is not"
+            return EncodingXmlError(f"is XML that {said}", line, column)
+        place = self._parser.ErrorByteIndex - self._n_bytes
+        if error.code == _NO_SIGN and 0 <= place < len(chunk) and chunk[place] >= 0x80:
+            what = f"is XML that is not in {self._encoding}"
+            return EncodingXmlError(f"{what}: found byte {chunk[place]:#04x}", line, column)
+        reason = expat.ErrorString(error.code)
+        return XmlError(f"is XML that cannot be read: {reason}", line, column)
+
+    def _declare(self, _version: str, encoding: str | None, _standalone: int) -> None:
+        self._encoding = encoding or self._encoding
 
     def _start(self, name: str, values: dict[str, str]) -> None:
         line, path = self._parser.CurrentLineNumber, self._path

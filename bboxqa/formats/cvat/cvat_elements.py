@@ -7,7 +7,13 @@ from bboxqa.core.types import Steps
 from bboxqa.formats.cvat.plain_runs import PlainRun, PlainRuns
 from bboxqa.formats.translation.members import Member
 from bboxqa.formats.translation.translated import BrokenTextError
-from bboxqa.formats.xml_elements import Element, RefusedXmlError, XmlElements, XmlError
+from bboxqa.formats.xml_elements import (
+    Element,
+    EncodingXmlError,
+    RefusedXmlError,
+    XmlElements,
+    XmlError,
+)
 
 _OPENED = ("annotations", "image", "track")
 
@@ -35,6 +41,11 @@ def elements_of(
         raise DatasetError(
             [f"{member.shown}:{error.line}: {error}"],
             "CVAT writes no such files: export it again.",
+        ) from None
+    except EncodingXmlError as error:
+        raise DatasetError(
+            [f"{member.shown}:{error.line}:{error.column}: {error}"],
+            "Save it in UTF-8, as CVAT writes it, or name its encoding in the first line.",
         ) from None
     except XmlError as error:
         raise BrokenTextError(

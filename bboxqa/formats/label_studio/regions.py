@@ -18,6 +18,8 @@ _SHAPES = {"rectangle", "polygon", "ellipse", "brush", "keypoint"}
 # Of the parts of a region that say more about it, by the type of their result.
 _ATTRIBUTES = {"choices", "textarea", "number", "rating", "taxonomy", "datetime"}
 _MOST_PERCENT = 100.5
+_PIXELS = 200
+"""Larger coordinates are pixels in place of percent."""
 
 
 class RegionError(ValueError):
@@ -117,6 +119,7 @@ def shape_of(region: Region, size: tuple[int, int], *, outlines: bool) -> Record
     Raises RegionError if its values are not as Label Studio writes them.
     """
     value = _value(region.result)
+    _check_percent(region)
     if region.kind == "rectangle":
         return _rectangle(value, size)
     if region.kind == "ellipse":
@@ -198,15 +201,28 @@ def beyond(region: Region) -> str:
 
     A corner of a rotated shape may lie outside of the image.
     """
-    value = _value(region.result)
-    if value.get("rotation"):
+    if _value(region.result).get("rotation"):
         return ""
+    for name, number in _coordinates(region):
+        if not -0.5 <= number <= _MOST_PERCENT:
+            return f"{name} is {number:g} %; expected 0 to 100"
+    return ""
+
+
+def _check_percent(region: Region) -> None:
+    """Raise RegionError if a coordinate is too large for a percentage: it is in pixels."""
+    for name, number in _coordinates(region):
+        if abs(number) > _PIXELS:
+            problem = f"{name} is {number:g}: pixels where percent of the image"
+            raise RegionError(f"{problem} from 0 to 100 are expected")
+
+
+def _coordinates(region: Region) -> Iterator[tuple[str, float]]:
+    """Yield the coordinates of a shape that are numbers, with their names."""
+    value = _value(region.result)
     named = [(name, value.get(name)) for name in ("x", "y", "width", "height")]
     points = value.get("points")
     for point in points if isinstance(points, list) else ():
         if isinstance(point, list):
             named += [("a coordinate", number) for number in point]
-    for name, number in named:
-        if isinstance(number, int | float) and not -0.5 <= number <= _MOST_PERCENT:
-            return f"{name} is {number:g} %; expected 0 to 100"
-    return ""
+    yield from ((name, each) for name, each in named if isinstance(each, int | float))

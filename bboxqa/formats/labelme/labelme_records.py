@@ -16,7 +16,7 @@ from bboxqa.formats.document.origin import Where
 from bboxqa.formats.labelme.labelme_heads import is_labelme_head
 from bboxqa.formats.labelme.labelme_shapes import shape_of
 from bboxqa.formats.translation.collector import Collector
-from bboxqa.formats.translation.json_files import begins
+from bboxqa.formats.translation.json_files import begins, json_problem
 from bboxqa.formats.translation.label_images import (
     FileImages,
     by_place,
@@ -97,13 +97,15 @@ class _LabelmeRecords:
 
     def add_file(self, place: str, member: Member) -> None:
         """Add the shapes of an image."""
+        text = member.text()
         try:
-            content = _decode(member.text())
+            content = _decode(text)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            problem = f"{member.shown}: is json of LabelMe that cannot be read: {error}"
+            reason = json_problem(text, error)
+            problem = f"{member.shown}: is json of LabelMe that cannot be read: {reason}"
             if not member.name:
                 raise BrokenTextError([problem], _AGAIN, files=[Path(member.shown)]) from None
-            problem = f"{member.name}: cannot be read: {error}"
+            problem = f"{member.name}: cannot be read: {reason}"
             self._into.defect("T001", problem, Where(member.name, ""))
             return
         image = self._image(place, member, content)

@@ -1,5 +1,6 @@
 """Sources of json with one file for each image: in a folder, in an archive, or by itself."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import islice
@@ -16,6 +17,8 @@ from bboxqa.formats.translation.heads import head_of, is_archive
 from bboxqa.formats.translation.members import Member, members_of
 from bboxqa.formats.translation.translated import BrokenTextError
 
+_BYTE = re.compile(r"\(byte (\d+)\)")
+_NO_NUMBER = re.compile(rb"-?(?:nan|inf(?:inity)?)\b", re.IGNORECASE)
 _AGAIN = "Export it again; the file may be cut off."
 # So many files of an archive, and of a folder, are looked at.
 _LOOKED_AT, _SAMPLE = 50, 5
@@ -46,6 +49,23 @@ def begins(looks_right: LooksRight, head: bytes) -> bool:
     return looks_right(head.replace(b"\0", b"").lstrip(b"\xef\xbb\xbf\xff\xfe").lstrip())
 
 
+def json_problem(text: bytes, error: Exception) -> str:
+    r"""Return why a text is not json; values that json does not have are named.
+
+    Examples
+    --------
+    >>> json_problem(b'[1,\n NaN]', ValueError("invalid character (byte 5)"))
+    'line 2: NaN, which json does not have'
+    """
+    place = _BYTE.search(str(error))
+    begin = max(0, int(place[1]) - 1) if place is not None else len(text)
+    found = _NO_NUMBER.search(text, begin, begin + 12)
+    if found is None:
+        return str(error)
+    line = text.count(b"\n", 0, begin) + 1
+    return f"line {line}: {found[0].decode()}, which json does not have"
+
+
 def first_files(folder: Path, pattern: str) -> Iterator[Path]:
     """Yield some files of a folder that match a pattern, without sorting all of them."""
     try:
@@ -62,13 +82,16 @@ def json_objects(
     Raises BrokenTextError if the only file of a source cannot be read.
     """
     for member in members:
+        text = member.text()
         try:
-            content = msgspec.json.decode(member.text())
+            content = msgspec.json.decode(text)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            reason = json_problem(text, error)
             if not member.name:
-                problem = f"{member.shown}: is {what} that cannot be read: {error}"
+                problem = f"{member.shown}: is {what} that cannot be read: {reason}"
                 raise BrokenTextError([problem], _AGAIN, files=[Path(member.shown)]) from None
-            into.defect("T001", f"{member.name}: cannot be read: {error}", Where(member.name, ""))
+            problem = f"{member.name}: cannot be read: {reason}"
+            into.defect("T001", problem, Where(member.name, ""))
             continue
         if isinstance(content, dict):
             yield member, content

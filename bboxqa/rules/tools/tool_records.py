@@ -40,9 +40,10 @@ RULES = (
         title="record is not as its tool writes it",
         severity=Severity.ERROR,
         breaks="What the record says cannot be read; agreement of the rest would be another.",
-        explanation="""A record of an annotation tool lacks a value, or has one of another type, for
-            example because a script wrote it. Correct the script, or export the file again from the
-            tool.""",
+        explanation="""A record, a label or a whole file of an annotation tool cannot be read: it
+            lacks a value or has one of another type, has pixels where shares or percent of the
+            image are expected, or the file is cut off or in another encoding than it says. Correct
+            the script that wrote it, or export the file again from the tool.""",
         bad=_task(_region('"x": "left", "y": 10, "width": 20, "height": 30')),
         good=_task(_region()),
         check=found_defects("T001"),
@@ -68,10 +69,10 @@ RULES = (
         title="coordinate beyond the image",
         severity=Severity.ERROR,
         breaks="The shape lies outside of its image, or has another size than was drawn.",
-        explanation="""A share of the width or height of an image is not from 0 to 100 %. Most often
-            a script wrote pixels where percent are expected. Multiply by 100 and divide by the size
-            of the image, and import again.""",
-        bad=_task(_region('"x": 640, "y": 10, "width": 20, "height": 30')),
+        explanation="""A share of the width or height of an image, in Label Studio and YOLO, is not
+            from 0 to 100 %: an object was drawn beyond the edge, or the image was cropped since.
+            Pixels in place of shares are T001. Correct it in the tool.""",
+        bad=_task(_region('"x": 104, "y": 10, "width": 20, "height": 30')),
         good=_task(_region()),
         check=found_defects("T003"),
         consequences=("B002", "B003", "B004", "P006", "O006", "Q002"),
@@ -154,9 +155,9 @@ RULES = (
         title="sizes of one image differ",
         severity=Severity.ERROR,
         breaks="Equal shapes become different ones in pixels, and agree less than they do.",
-        explanation="""Regions of one image say that it has different sizes, for example since the
-            image was replaced by a smaller copy after the first were drawn. Correct the sizes, or
-            annotate the image again.""",
+        explanation="""Records of one image, in Label Studio its regions, say that it has different
+            sizes, for example since the image was replaced by a smaller copy after the first were
+            drawn. Correct the sizes, or annotate the image again.""",
         bad=_task(f"{_region()}, {_region(size=_OTHER_SIZE).replace('r1', 'r2')}"),
         good=_task(f"{_region()}, {_region()}"),
         check=found_defects("T010"),

@@ -332,3 +332,19 @@ def test_exports_of_one_task_as_cvat_and_coco_agree(tmp_path):
 def test_real_exports_have_all_images_and_boxes(name, counts):
     data = read(SHARED / f"cvat/{name}/annotations.xml")
     assert (len(data.image_names), len(data.annotations)) == counts
+
+
+@pytest.mark.parametrize(
+    ("said", "encoding", "words"),
+    [
+        ("utf-8", "utf-16", "says that it is in utf-8, and is not"),
+        ("utf-8", "latin-1", "is not in utf-8: found byte 0xe9"),
+    ],
+)
+def test_another_encoding_than_the_file_says_is_told(tmp_path, said, encoding, words):
+    text = f'<?xml version="1.0" encoding="{said}"?>\n<annotations><version>1.1</version>'
+    text += '<image id="0" name="\u00e9.jpg" width="9" height="9"></image></annotations>'
+    (tmp_path / "a.xml").write_bytes(text.encode(encoding))
+    with pytest.raises(DatasetError, match=words) as caught:
+        read_coco(tmp_path / "a.xml")
+    assert "cut off" not in str(caught.value)

@@ -7,6 +7,7 @@ import pytest
 from support.studio import box, result, task, work, written
 
 from bboxqa import read_coco, validate
+from bboxqa.core.errors import DatasetError
 from bboxqa.formats.label_studio.regions import regions_of
 from bboxqa.model.findings import Severity
 
@@ -109,10 +110,17 @@ def test_anything_in_place_of_an_object_is_found(tmp_path, odd):
     ]
 
 
-def test_pixels_in_place_of_percent_are_one_finding(tmp_path):
-    path = written(tmp_path / "a.json", task(1, work(1, box(640, 1, 9, 9, id="r"))))
+@pytest.mark.parametrize(("x", "code"), [(150, "T003"), (640, "T001"), (-300, "T001")])
+def test_pixels_in_place_of_percent_are_one_finding(tmp_path, x, code):
+    path = written(tmp_path / "a.json", task(1, work(1, box(x, 1, 9, 9, id="r"))))
     codes = {each.code for each in validate(path).findings if each.severity is Severity.ERROR}
-    assert codes == {"T003"}
+    assert codes == {code}
+
+
+def test_pixels_in_place_of_percent_stop_a_measurement(tmp_path):
+    path = written(tmp_path / "a.json", task(1, work(1, box(640, 1, 9, 9, id="r")), work(2)))
+    with pytest.raises(DatasetError, match="x is 640: pixels where percent of the image"):
+        read_coco(path)
 
 
 @needs_shared

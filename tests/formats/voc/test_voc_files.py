@@ -262,3 +262,11 @@ def test_people_with_another_first_pixel_are_told(tmp_path):
     )
     with reading(voc_base=0):
         assert read_coco(tmp_path).headlines == ()
+
+
+def test_another_encoding_than_the_file_says_is_told(tmp_path):
+    (tmp_path / "a.xml").write_bytes(xml(name="caf\u00e9.jpg").encode("latin-1"))
+    written(tmp_path, b=xml(name="b.jpg"))
+    found, _ = translated(tmp_path)
+    (defect,) = found.defects
+    assert defect.message == "a.xml: is XML that is not in UTF-8: found byte 0xe9"
