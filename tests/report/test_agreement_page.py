@@ -456,6 +456,39 @@ def test_of_many_annotators_those_with_most_to_look_at_have_cards(crowd):
     assert 'id="categories"' not in page
 
 
+def test_groups_are_named_and_on_the_cards():
+    """Of each image and 16, ann and bob name the objects otherwise than cid and dan."""
+    rows = [
+        (image, who, who // 2, (30 * box, 10, 20, 20))
+        for image in range(16) for who in range(4) for box in range(2)
+    ]  # fmt: skip
+    found = documents(dataset(rows, size=(90, 90)))
+    names = [row["name"] for row in found["diagnosis"]["annotators"]]
+    page = agreement_page(found)
+    shown = texts(page)
+    assert "The annotators are 2 groups who agree more among themselves" in shown
+    assert f"Group 1: {names[0]}, {names[1]}." in shown
+    assert f"Group 2: {names[2]}, {names[3]}." in shown
+    assert '<table data-name="Groups">' in page
+    cards = re.findall(r'<article class="card" data-name="([^"]*)".*?</article>', page, re.DOTALL)
+    figures = re.findall(
+        r"<dt>(group|F1 with category[^<]*)</dt><dd>(\S+) ", page.split('class="cards"')[1]
+    )
+    for place, name in enumerate(cards):
+        assert figures[3 * place : 3 * place + 3] == [
+            ("group", str(names.index(name) // 2 + 1)),
+            ("F1 with category in the group", "1.00"),
+            ("F1 with category outside it", "0.00"),
+        ]
+
+
+def test_without_groups_the_page_says_so(crowd, page):
+    sentence = "No annotators were found who agree more among themselves"
+    assert sentence in texts(agreement_page(crowd))
+    # Three annotators cannot be two groups of two or more.
+    assert sentence not in texts(page)
+
+
 def image_of(*names):
     shapes = [
         {"annotator": name, "category": "cow", "annotation": 1, "object": 1, "bbox": [1, 1, 9, 9]}

@@ -10,6 +10,7 @@ import bboxqa
 from bboxqa.report.agreement_summary import summary
 from bboxqa.report.charts.annotator_charts import annotator_intervals
 from bboxqa.report.pages.agreement_page import agreement_page
+from bboxqa.report.pages.html_document import number
 from bboxqa.report.pages.reproduce import command
 from bboxqa.report.pages.sections.registry import sections
 from bboxqa.report.result_files import documents_of
@@ -111,6 +112,14 @@ def test_the_section_of_a_model_compares_it_with_each_annotator(full, page):
     above = sum(value > f1["net"] for value in f1.values())
     assert f"Its F1 with all annotators is {f1['net']:.2f} " in shown
     assert f"and higher for {above} of 3." in shown
+
+
+def test_cards_have_speed_and_sessions(full, page):
+    shown = texts_of(page, "annotators")
+    shown = re.sub(r"\s+", " ", shown)
+    for row in full["diagnosis"]["work"][1:]:
+        assert f"annotations a minute {number(row['per_minute']['value'], 1)}" in shown
+        assert f"sessions {row['n_sessions']}" in shown
 
 
 def test_the_section_of_time_has_speed_and_changes(full, page):

@@ -8,7 +8,7 @@ import msgspec
 
 from bboxqa.core.text import count
 from bboxqa.model.settings import AgreeSettings
-from bboxqa.report.pages.cards import annotator_cards
+from bboxqa.report.pages.cards import annotator_cards, group_sentences
 from bboxqa.report.pages.html_document import Cell, interval, number, percent, percents, render
 from bboxqa.report.pages.image_pages import INDEX, image_address, image_pages
 from bboxqa.report.pages.page_charts import drawn_sections, page_charts
@@ -119,6 +119,7 @@ def _page(
         costs=_costs(images.pictures),
         cards=annotator_cards(diagnosis, images.legend),
         few_cards=_FEW_CARDS,
+        groups=group_sentences(diagnosis),
         images=images,
         address_of=image_address if linked else None,
         command=command(

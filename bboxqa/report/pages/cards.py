@@ -13,6 +13,10 @@ from bboxqa.report.pages.sections.section import table_rows
 
 MOST = 24
 """Annotators that have a card; all are in the table."""
+# Smaller numbers of annotators are no several groups of two or more.
+_FEWEST_OF_GROUPS = 4
+# Of a group, so many are named.
+_MOST_NAMED = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,8 @@ def annotator_cards(diagnosis: Mapping[str, Any] | None, of: Legend) -> list[Car
     cells = table_rows(diagnosis["tables"]["confusion_matrix"])
     confused = _confusions(cells)
     several = len({row["category"] for row in cells} - {NO_BOX}) > 1
+    grouped = _grouped(diagnosis)
+    work = {row["name"]: row for row in diagnosis.get("work", ())[1:]}
     shown = [row for row in diagnosis["annotators"] if row["name"] in names]
     # Those without an F1 come last.
     shown.sort(key=lambda row: (row["f1"]["value"] is None, row["f1"]["value"] or 0.0))
@@ -48,7 +54,11 @@ def annotator_cards(diagnosis: Mapping[str, Any] | None, of: Legend) -> list[Car
         Card(
             name=row["name"],
             style=of.style(row["name"]) if row["name"] in of.annotators else "",
-            figures=_figures(row, several_categories=several),
+            figures=[
+                *_figures(row, several_categories=several),
+                *_of_group(grouped.get(row["name"])),
+                *_of_time(work.get(row["name"])),
+            ],
             chart=charts.get(row["name"], ""),
             confused=confused.get(row["name"], ""),
             n=row["n"],
@@ -56,6 +66,54 @@ def annotator_cards(diagnosis: Mapping[str, Any] | None, of: Legend) -> list[Car
             extras=row["extra_rate"]["value"],
         )
         for row in shown
+    ]
+
+
+def group_sentences(diagnosis: Mapping[str, Any] | None) -> list[str]:
+    """Return which annotators agree more among themselves than with the others."""
+    if diagnosis is None or len(diagnosis["annotators"]) < _FEWEST_OF_GROUPS:
+        return []
+    groups: dict[int, list[str]] = {}
+    for name, row in _grouped(diagnosis).items():
+        groups.setdefault(row["group"], []).append(name)
+    if not groups:
+        return ["No annotators were found who agree more among themselves than with the others."]
+    told = [
+        f"Group {number}: {', '.join(names_in_words(names[:_MOST_NAMED]))}"
+        + (f" and {len(names) - _MOST_NAMED:,} more." if names[_MOST_NAMED:] else ".")
+        for number, names in sorted(groups.items())
+    ]
+    first = (
+        f"The annotators are {len(groups)} groups who agree more among themselves than with the "
+        "others: each may read the instructions in its own way."
+    )
+    return [first, *told]
+
+
+def _grouped(diagnosis: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """Return the row of the table of groups of each annotator; none where all are one group."""
+    rows = table_rows(diagnosis["tables"]["agreement_groups"])
+    several = len({row["group"] for row in rows}) > 1
+    return {row["annotator"]: row for row in rows} if several else {}
+
+
+def _of_group(row: Mapping[str, Any] | None) -> list[tuple[str, str, str]]:
+    if row is None:
+        return []
+    return [
+        ("group", number(row["group"]), ""),
+        ("F1 with category in the group", number(row["within"]), ""),
+        ("F1 with category outside it", number(row["between"]), ""),
+    ]
+
+
+def _of_time(row: Mapping[str, Any] | None) -> list[tuple[str, str, str]]:
+    if row is None:
+        return []
+    speed = row["per_minute"]
+    return [
+        ("annotations a minute", number(speed["value"], 1), interval(speed["interval"], 1)),
+        ("sessions", number(row["n_sessions"]), ""),
     ]
 
 
