@@ -456,6 +456,16 @@ def test_of_many_annotators_those_with_most_to_look_at_have_cards(crowd):
     assert 'id="categories"' not in page
 
 
+def test_who_names_all_matches_alike_differs_on_no_category(tmp_path):
+    """Parts of the mountains are one object with boxes of other categories, which match none."""
+    assert run("example", "landscape", "--out", tmp_path).returncode == 0
+    found = documents(bboxqa.read_coco(tmp_path / "landscape.json"))
+    people = found["diagnosis"]["annotators"]
+    assert [row["class_share"]["value"] for row in people] == [1, 1, 1]
+    shown = texts(agreement_page(found))
+    assert "most often differs" not in shown
+
+
 def test_groups_are_named_and_on_the_cards():
     """Of each image and 16, ann and bob name the objects otherwise than cid and dan."""
     rows = [

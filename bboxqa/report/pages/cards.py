@@ -60,7 +60,8 @@ def annotator_cards(diagnosis: Mapping[str, Any] | None, of: Legend) -> list[Car
                 *_of_time(work.get(row["name"])),
             ],
             chart=charts.get(row["name"], ""),
-            confused=confused.get(row["name"], ""),
+            # Objects that others named otherwise may be no match, such as parts of a group.
+            confused="" if row["class_share"]["value"] == 1 else confused.get(row["name"], ""),
             n=row["n"],
             misses=row["miss_rate"]["value"],
             extras=row["extra_rate"]["value"],
