@@ -2,16 +2,19 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from math import isnan
 from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray
+from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count
 from bboxqa.formats.document.origin import Where
+from bboxqa.formats.dota.plain_dota import plain_labels
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.translation.collector import Collector
@@ -19,7 +22,8 @@ from bboxqa.formats.translation.label_folders import is_label_name
 from bboxqa.formats.translation.label_images import add_unlabelled, by_place, pictures_of
 from bboxqa.formats.translation.members import Member, members_of
 from bboxqa.formats.translation.picture_sizes import size_of_picture
-from bboxqa.formats.translation.translated import Add, Record, Translated, Wanted
+from bboxqa.formats.translation.plain.label_batches import LabelBatches, LabelFile, lines_of
+from bboxqa.formats.translation.translated import Add, Boxes, Record, Translated, Wanted
 from bboxqa.formats.translation.untrusted import LARGEST
 
 TITLE = "DOTA labels"
@@ -98,6 +102,7 @@ class _DotaRecords:
         self._pictures = pictures
         self._wanted = wanted
         self._into = Collector(TITLE, add)
+        self._batches = LabelBatches(self._add_plain, self._add_file)
         self._places: set[str] = set()
         self._tally: Counter[str] = Counter()
 
@@ -108,8 +113,39 @@ class _DotaRecords:
         if self._pictures and place not in self._pictures:
             problem = f"{member.name}: no picture has this name"
             self._into.defect("T022", problem, Where(member.name, 1))
+        self._batches.take((member, image, member.text()))
+
+    def _add_plain(self, files: Sequence[LabelFile]) -> bool:
+        """Add the labels of files if all of them are as DOTA writes them."""
+        add_boxes = self._wanted.add_boxes
+        found = None if add_boxes is None else plain_labels([data for _, _, data in files])
+        if found is None or add_boxes is None:
+            return False
+        lines = lines_of(files, found.n_labels, found.first)
+        begins = np.unique(found.category, return_index=True)[1].tolist()
+        named = zip(found.names, begins, strict=True)
+        ids = [self._into.category(name, lines.where(row)) for name, row in named]
+        images = np.array([image["id"] for _, image, _ in files], np.int64)
+        low, high = found.corners.min(1), found.corners.max(1)
+        degrees = shapes.rotations_of(found.corners)
+        boxes = Boxes(
+            np.repeat(images, found.n_labels),
+            np.array(ids, np.int64)[found.category],
+            np.concatenate([low, high - low], 1),
+            lines,
+            np.full(len(low), -1),
+            corners=found.corners if self._wanted.outlines else None,
+            n_rotated=int((degrees > 0).sum()),
+            more=partial(_more_of, degrees, found.difficult),
+        )
+        self._into.boxes(boxes, add_boxes)
+        self._tally["difficult"] += int((found.difficult > 0).sum())
+        return True
+
+    def _add_file(self, file: LabelFile) -> None:
+        member, image, data = file
         try:
-            text = member.text().decode("utf-8-sig")
+            text = data.decode("utf-8-sig")
         except UnicodeDecodeError:
             problem = f"{member.name}: is not text in UTF-8"
             self._into.defect("T001", problem, Where(member.name, 1))
@@ -141,21 +177,30 @@ class _DotaRecords:
         record["bbox"] = shapes.bounds(label.corners)
         if self._wanted.outlines:
             record["segmentation"] = [shapes.ring(label.corners)]
-        degrees = shapes.rotation_of(label.corners)
-        attributes: Record = {} if degrees is None else {"rotation": degrees}
-        if label.difficult:
-            attributes["difficult"] = label.difficult
-        if attributes:
-            record["attributes"] = attributes
+        record |= _said(shapes.rotation_of(label.corners), label.difficult)
         self._tally["difficult"] += label.difficult > 0
         self._into.annotation(record, where)
 
     def done(self) -> Translated:
         """Return what belongs to all annotations."""
+        self._batches.end()
         known = sorted({*self._pictures} - self._places)
         unlabelled = {place: self._pictures[place] for place in known}
         notes = [*add_unlabelled(self._into, unlabelled, self._image)]
         return self._into.done([*_notes_of(self._tally), *notes])
+
+
+def _said(degrees: float | None, difficult: int) -> Record:
+    """Return the keys of an annotation that do not say where it is."""
+    attributes: Record = {} if degrees is None else {"rotation": degrees}
+    if difficult:
+        attributes["difficult"] = difficult
+    return {"attributes": attributes} if attributes else {}
+
+
+def _more_of(degrees: FloatArray, difficult: IndexArray) -> list[Record]:
+    each = zip(degrees.tolist(), difficult.tolist(), strict=True)
+    return [_said(None if isnan(angle) else angle, mark) for angle, mark in each]
 
 
 def _notes_of(tally: Counter[str]) -> Iterator[str]:

@@ -18,6 +18,7 @@ from bboxqa.formats.translation.box_columns import columns_of
 from bboxqa.formats.translation.boxed import OWN_ID, Boxed
 from bboxqa.formats.translation.members import members_of
 from bboxqa.formats.translation.picture_sizes import is_picture
+from bboxqa.formats.translation.plain.document_parts import records_of
 from bboxqa.formats.translation.translated import Boxes, Record, Translate, Wanted
 from bboxqa.model.annotations import Source
 
@@ -65,6 +66,10 @@ def read_file(
         builder.add(msgspec.convert(kept, list[builder.type]))  # type: ignore[name-defined]
 
     def add_boxes(boxes: Boxes) -> None:
+        if rotated and boxes.corners is not None:
+            # Records say how a box is turned.
+            add(records_of(boxes, boxed.n + 1), [boxes.lines.where(0)] * len(boxes))
+            return
         first = boxed.take_columns(boxes)
         found = columns_of(boxes, first, keys, outlines=segmentation, rotated=rotated)
         builder.absorb(found, ())

@@ -12,6 +12,7 @@ _SIDES = 72
 """Of a polygon in place of an ellipse; its area is 0.13 % smaller."""
 _SQUARE = 0.02
 """Cosine of the corners of an oriented box, at most."""
+_HALF = 1e-6
 
 
 def bounds(points: FloatArray) -> list[float]:
@@ -52,15 +53,35 @@ def rotation_of(points: FloatArray) -> float | None:
     >>> rotation_of(np.array([[1.0, 0], [2, 1], [1, 2], [0, 1]]))
     45.0
     """
-    sides = np.roll(points, -1, 0) - points
-    lengths = np.hypot(*sides.T)
-    if lengths.min() == 0:
-        return None
-    cosines = (sides * np.roll(sides, -1, 0)).sum(1) / (lengths * np.roll(lengths, -1))
-    # Short sides have been rounded more.
-    if (np.abs(cosines) > _SQUARE + 2 / lengths.min()).any():
-        return None
-    return round(float(np.degrees(np.arctan2(sides[0, 1], sides[0, 0]))) % 90, 3)
+    degrees = float(rotations_of(points[None])[0])
+    return None if np.isnan(degrees) else degrees
+
+
+def rotations_of(points: FloatArray) -> FloatArray:
+    """Return (N,) float64 of (N, 4, 2) points as `rotation_of` does; NaN where they are none.
+
+    Examples
+    --------
+    >>> turned = [[1.0, 0], [2, 1], [1, 2], [0, 1]]
+    >>> rotations_of(np.array([turned, [[0, 0], [9, 0], [9, 9], [5, 5]]]))
+    array([45., nan])
+    """
+    x, y = np.moveaxis(np.roll(points, -1, 1) - points, 2, 0)
+    lengths = np.hypot(x, y)
+    shortest = lengths.min(1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        products = x * np.roll(x, -1, 1) + y * np.roll(y, -1, 1)
+        cosines = products / (lengths * np.roll(lengths, -1, 1))
+        # Short sides have been rounded more.
+        is_square = (np.abs(cosines) <= _SQUARE + 2 / shortest[:, None]).all(1) & (shortest > 0)
+    degrees = np.degrees(np.arctan2(y[:, 0], x[:, 0])) % 90
+    thousandths = degrees * 1000
+    found: FloatArray = np.rint(thousandths) / 1000
+    # Halves are rounded as the number itself is, not its product.
+    near = np.flatnonzero(np.abs(thousandths % 1 - 0.5) < _HALF)
+    found[near] = [round(each, 3) for each in degrees[near].tolist()]
+    found[~is_square] = np.nan
+    return found
 
 
 def corners(x: float, y: float, width: float, height: float) -> FloatArray:

@@ -1,6 +1,7 @@
 """Documents of plain boxes, which are made of columns: the same as of records."""
 
 import re
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ from support.tool_files import write
 
 import bboxqa
 from bboxqa.formats.cvat.cvat import translate as of_cvat
+from bboxqa.formats.dota.dota import translate as of_dota
+from bboxqa.formats.translation.as_file import read_file
 from bboxqa.formats.yolo.yolo import translate as of_yolo
 
 
@@ -86,3 +89,70 @@ def test_labels_of_yolo(tmp_path, names):
     with bboxqa.reading(image_size=(640, 480)):
         n_plain, n_all = read_both_ways(of_yolo, tmp_path)
     assert n_all / 2 < n_plain < n_all
+
+
+def dota_line(rng):
+    points = rng.uniform(-10, 300, (4, 2))
+    if rng.integers(4):
+        turn = np.deg2rad(rng.choice([0, 30, 45, rng.uniform(0, 360)]))
+        side = rng.uniform(20, 90, 2)
+        right = np.array([np.cos(turn), np.sin(turn)])
+        down = np.array([-right[1], right[0]])
+        start = points[0]
+        points = np.array([start, start + side[0] * right, start + side @ [right, down]])
+        points = np.vstack([points, start + side[1] * down])
+    digits = rng.integers(0, 17)
+    numbers = " ".join(f"{each:.{digits}f}" for each in points.ravel())
+    return f"{numbers} {rng.choice(['plane', 'ship'])} {rng.integers(3)}"
+
+
+ODD_OF_DOTA = {
+    "no mark": "1 1 5 1 5 3 1 3 plane",
+    "two words": "1 1 5 1 5 3 1 3 small vehicle 1",
+    "not ASCII": "1 1 5 1 5 3 1 3 avión 0",
+    "two blanks": "1 1 5 1 5 3 1 3  plane 0",
+    "far away": "1e10 1 5 1 5 3 1 3 plane 0",
+    "no label": "plane",
+    "header below": "gsd:0.1",
+    "separator": "1 1 5 1 5 3 1 3 a\x1cb 0",
+}
+
+
+def dota_folder(folder, odd):
+    rng = np.random.default_rng(6)
+    files = {}
+    for number in range(200):
+        lines = [dota_line(rng) for _ in range(rng.integers(6))]
+        end = str(rng.choice(["\n", "\r\n"]))
+        head = str(rng.choice(["", f"imagesource:GoogleEarth{end}gsd:0.1{end}"]))
+        files[f"labelTxt/{number}.txt"] = head + end.join(lines)
+    for place, line in enumerate(odd):
+        files[f"labelTxt/{13 * place}.txt"] += f"\n{line}"
+    return write(folder, **files)
+
+
+def test_labels_of_dota(tmp_path):
+    n_plain, n_all = read_both_ways(of_dota, dota_folder(tmp_path, ODD_OF_DOTA.values()))
+    assert n_all / 2 < n_plain < n_all
+
+
+@pytest.mark.parametrize("outlines", [{"segmentation": True}, {"rotated": True}])
+def test_labels_of_dota_as_columns(tmp_path, outlines):
+    folder = dota_folder(tmp_path, [ODD_OF_DOTA["no mark"], ODD_OF_DOTA["two words"]])
+
+    def of_records(path, add, wanted):
+        return of_dota(path, add, replace(wanted, add_boxes=None))
+
+    options = {"segmentation": False, "keys": ("annotator",), "digest": False} | outlines
+    found, wanted = (
+        read_file(translate, folder, memory=None, progress=None, **options)
+        for translate in (of_dota, of_records)
+    )
+    assert found.notes == wanted.notes
+    for name in ("id", "image_id", "category_id", "bbox"):
+        np.testing.assert_array_equal(getattr(found.columns, name), getattr(wanted.columns, name))
+    for name in ("segmentation", "rotated"):
+        columns, expected = getattr(found.columns, name), getattr(wanted.columns, name)
+        for each in fields(expected) if expected is not None else ():
+            values = getattr(columns, each.name), getattr(expected, each.name)
+            np.testing.assert_array_equal(*values)

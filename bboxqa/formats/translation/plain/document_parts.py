@@ -54,7 +54,7 @@ class DocumentParts:
             more = boxes.more() if boxes.more is not None else ()
             # Most have no other keys.
             more = more if any(more) else ()
-            self._add_text(_records_of(boxes, first, more))
+            self._add_text(records_of(boxes, first) if more else _plain_records(boxes, first))
             self._builder.absorb(_columns_of(boxes, first, more))
             self.places.append(boxes.lines)
 
@@ -123,10 +123,15 @@ class _Record(msgspec.Struct, gc=False, omit_defaults=True):
     segmentation: list[list[float]] = []
 
 
-def _records_of(
-    boxes: Boxes, first: int, more: Sequence[Record]
-) -> Sequence[_Record] | Sequence[Record]:
+def records_of(boxes: Boxes, first: int = 0) -> list[Record]:
     """Return the records of columns, which are numbered from `first` on."""
+    records: list[Record] = msgspec.to_builtins(_plain_records(boxes, first))
+    if boxes.more is None:
+        return records
+    return [record | more for record, more in zip(records, boxes.more(), strict=True)]
+
+
+def _plain_records(boxes: Boxes, first: int) -> list[_Record]:
     n = len(boxes)
     names = [*boxes.annotators, ""]
     outlines = [[]] * n if boxes.corners is None else rings_of(boxes)[:, None].tolist()
@@ -139,11 +144,7 @@ def _records_of(
         boxes.own_ids or [""] * n,
         outlines,
     )
-    records = list(map(_Record, *columns))
-    if not more:
-        return records
-    plain: list[Record] = msgspec.to_builtins(records)
-    return [record | other for record, other in zip(plain, more, strict=True)]
+    return list(map(_Record, *columns))
 
 
 def _columns_of(boxes: Boxes, first: int, more: Sequence[Record]) -> AnnotationColumns:
