@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bboxqa.agreement.registry import COEFFICIENTS, CoefficientInputs
+from bboxqa.agreement.uncertainty.few_clusters import expanded_interval, expanded_level
 from bboxqa.agreement.uncertainty.resampling import (
     bca_interval,
+    covering_intervals,
     jackknife,
-    percentile_interval,
     replicates_of_all,
 )
 from bboxqa.model.ratings import Ratings
@@ -81,9 +82,12 @@ def covers(
     generator = np.random.default_rng([n_images, number])
     estimator = sample(generator, n_images, mean_units, coefficient, annotators)
     drawn = replicates_of_all({"": estimator}, replicates, number)[""]
-    low, high = percentile_interval(drawn[None])[0]
+    n_clusters = np.array([len(estimator.clusters)])
+    bounds = expanded_interval(drawn[None], n_clusters)
+    low, high = covering_intervals(np.array([estimator.value]), drawn[None], bounds)[0][0]
     moved = np.minimum(drawn + estimator.bias, 1.0)
-    lower, upper = bca_interval(estimator.value, moved, jackknife(estimator))
+    level = float(expanded_level(n_clusters)[0])
+    lower, upper = bca_interval(estimator.value, moved, jackknife(estimator), level)
     away = abs(estimator.value - truth)
     return low <= truth <= high, lower <= truth <= upper, away <= 1.96 * estimator.standard_error
 

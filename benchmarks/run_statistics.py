@@ -64,7 +64,7 @@ def bootstrap_bboxqa(said: Any, n_values: int) -> Callable[[], float]:
     """1,000 replicates of alpha, ten units an image, from ratings sorted by unit."""
     from bboxqa.agreement.alpha.levels import alpha
     from bboxqa.agreement.counts.unit_counts import unit_counts
-    from bboxqa.agreement.uncertainty.resampling import percentile_interval, replicates_of_all
+    from bboxqa.agreement.uncertainty.resampling import quantiles, replicates_of_all
     from bboxqa.model.reliability import ReliabilityData
 
     unit, annotator = np.nonzero(said.T >= 0)
@@ -82,7 +82,7 @@ def bootstrap_bboxqa(said: Any, n_values: int) -> Callable[[], float]:
     def run() -> float:
         estimator = alpha(unit_counts(data))
         drawn = replicates_of_all({"": estimator}, 1000, 0)[""]
-        return float(percentile_interval(drawn[None])[0, 0])
+        return float(quantiles(drawn[None], 0.025, 0.975)[0, 0])
 
     return run
 

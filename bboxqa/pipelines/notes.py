@@ -10,11 +10,8 @@ from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.pipelines.all_asked import partly_annotated
 
-FEW_CLUSTERS = 20
-"""With fewer clusters, intervals by resampling them are known to be too narrow."""
-
-
-_FEWER_IMAGES = 50
+FEW_CLUSTERS = 10
+"""With fewer clusters, even expanded intervals are known to be somewhat too narrow."""
 
 
 def image_notes(
@@ -32,12 +29,8 @@ def image_notes(
     """
     yield from _annotation_notes(counts, n_crowd, n_crowd_images)
     n_images = int((data.assigned.sum(1) >= 2).sum())
-    if settings.bootstrap and 0 < n_images < _FEWER_IMAGES:
-        few = "too narrow" if n_images < FEW_CLUSTERS else "somewhat too narrow"
-        yield (
-            f"{count(n_images, 'image')}: intervals of alpha come from resampling images, and are "
-            + (f"{few} with so few" if n_images > 1 else "not possible with one")
-        )
+    if settings.bootstrap and n_images:
+        yield from few_images_note(n_images)
     for part in thresholds:
         if part.interval_shift:
             yield shift_note(f"alpha at {part.threshold_label}", part.interval_shift)
@@ -48,6 +41,15 @@ def image_notes(
                 f"order of annotators, gives alpha {part.greedy_alpha:.4f} "
                 f"({part.greedy_alpha - part.alpha:+.4f})"
             )
+
+
+def few_images_note(n_images: int) -> Iterator[str]:
+    """Yield what intervals of few images are."""
+    if n_images < FEW_CLUSTERS:
+        yield (
+            f"{count(n_images, 'image')}: intervals come from resampling images, and are "
+            + ("somewhat too narrow with so few" if n_images > 1 else "not possible with one")
+        )
 
 
 def all_asked_notes(data: Dataset, thresholds: Sequence[ThresholdResult]) -> Iterator[str]:

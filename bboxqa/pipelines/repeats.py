@@ -10,7 +10,6 @@ from bboxqa.agreement.alpha.nominal import value_sums
 from bboxqa.agreement.counts.object_counts import ObjectSums
 from bboxqa.agreement.objects.meaning import reason_without_meaning
 from bboxqa.agreement.objects.threshold_sums import Intervals, ThresholdSums, threshold_intervals
-from bboxqa.agreement.uncertainty.few_clusters import normal_ratio
 from bboxqa.core.arrays import IndexArray, sum_by
 from bboxqa.core.text import names_in_words
 from bboxqa.core.types import Progress
@@ -20,7 +19,7 @@ from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.pipelines.counting import AgreementCounts, compared_images, count_sequentially
-from bboxqa.pipelines.diagnosis.sentences import Bounds, above_others, bounds, judged
+from bboxqa.pipelines.diagnosis.sentences import above_others, bounds, judged
 
 EVERYONE = "(all)"
 """The annotator of the row of all annotators together."""
@@ -81,9 +80,6 @@ def repeat_notes(part: ThresholdResult) -> Iterator[str]:
     table = part.repeats.take(np.arange(1, len(part.repeats)))
     f1 = bounds(table, "f1")
     error = judged(table, f1.of_complement())
-    # These are percentiles, which are not yet expanded for the number of images.
-    factor = normal_ratio(table["n_images"])
-    error = Bounds(error.value, *(error.value + factor * (end - error.value) for end in error[1:]))
     worst = above_others(error, table["n_images"], n_kinds=1)[:1].tolist()
     if len(table) == 2 and not error.low.max() > error.high.min():
         return

@@ -16,7 +16,7 @@ from bboxqa.agreement.alpha.levels import alpha
 from bboxqa.agreement.counts.unit_counts import unit_counts
 from bboxqa.agreement.kappa.chance import chance_corrected
 from bboxqa.agreement.kappa.weights import agreement_weights
-from bboxqa.agreement.uncertainty.resampling import jackknife, percentile_interval
+from bboxqa.agreement.uncertainty.resampling import jackknife, quantiles
 from bboxqa.core.errors import ConfigError
 
 K = 4
@@ -133,7 +133,7 @@ def test_one_more_unit_with_one_rating_changes_nothing(values, level, value, pla
     equal(after, before)
     assert len(before.clusters) == len(after.clusters)
     if not np.isnan(before.value):
-        drawn = [percentile_interval(replicates_of(e, 50, 3)[None])[0] for e in (before, after)]
+        drawn = [quantiles(replicates_of(e, 50, 3)[None], 0.025, 0.975)[0] for e in (before, after)]
         assert drawn[1] == pytest.approx(drawn[0], nan_ok=True)
 
 

@@ -21,7 +21,7 @@ from bboxqa.agreement.registry import (
 from bboxqa.agreement.uncertainty.resampling import (
     jackknife,
     jackknife_error,
-    percentile_interval,
+    quantiles,
 )
 from bboxqa.cli.stats import scale_label
 from bboxqa.core.errors import ConfigError
@@ -147,7 +147,7 @@ def test_five_ways_to_be_sure():
     found = estimated("krippendorff_alpha", answers)
     assert found.standard_error == pytest.approx(0.145478717222199, abs=1e-9)
     assert jackknife_error(jackknife(found)) == pytest.approx(0.14632665220070634, abs=1e-9)
-    low, high = percentile_interval(replicates_of(found, 5000, 0)[None])[0]
+    low, high = quantiles(replicates_of(found, 5000, 0)[None], 0.025, 0.975)[0]
     assert low == pytest.approx(0.423, abs=0.02)
     assert high == 1
 

@@ -16,7 +16,7 @@ from bboxqa.agreement.counts.coincidences import coincidences, coincidences_of
 from bboxqa.agreement.counts.reliability_rows import from_table
 from bboxqa.agreement.counts.unit_counts import unit_counts
 from bboxqa.agreement.uncertainty import resampling
-from bboxqa.agreement.uncertainty.resampling import percentile_interval, replicates_of_all
+from bboxqa.agreement.uncertainty.resampling import quantiles, replicates_of_all
 from bboxqa.agreement.uncertainty.sum_table import SumTable
 
 K = 3
@@ -40,7 +40,7 @@ def intervals(data, images, replicates=200, seed=0):
     values = np.unique(np.concatenate([found.value for found in data]))
     estimators = image_estimators(data, [alpha_per_group(d) for d in data], images, values)
     found = replicates_of_all(estimators, replicates, seed)
-    bounds = {key: percentile_interval(np.atleast_2d(drawn)) for key, drawn in found.items()}
+    bounds = {key: quantiles(np.atleast_2d(drawn), 0.025, 0.975) for key, drawn in found.items()}
     return [
         SimpleNamespace(
             pooled=bounds[index, "pooled"][0],
@@ -67,22 +67,23 @@ def equal(a, b, tolerance=0.0):
 
 @given(st.lists(st.floats(-1, 1), min_size=1, max_size=60), st.sampled_from([0.5, 0.9, 0.95, 0.99]))
 def test_percentiles_are_those_of_numpy(values, level):
-    expected = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
-    assert percentile_interval(np.array([values]), level)[0] == pytest.approx(expected, abs=1e-12)
+    shares = (1 - level) / 2, (1 + level) / 2
+    expected = np.quantile(values, shares)
+    assert quantiles(np.array([values]), *shares)[0] == pytest.approx(expected, abs=1e-12)
 
 
 def test_undefined_replicates():
     values = np.arange(100.0)
     few, many = values.copy(), values.copy()
     few[:5], many[:6] = np.nan, np.nan
-    found = percentile_interval(np.array([values, few, many, np.full(100, np.nan)]))
+    found = quantiles(np.array([values, few, many, np.full(100, np.nan)]), 0.025, 0.975)
     assert found[1] == pytest.approx(np.quantile(few[5:], [0.025, 0.975]))
     assert not np.isnan(found[0]).any()
     assert np.isnan(found[2:]).all()
 
 
 def test_no_coefficients():
-    assert percentile_interval(np.zeros((0, 10))).shape == (0, 2)
+    assert quantiles(np.zeros((0, 10)), 0.025, 0.975).shape == (0, 2)
 
 
 def test_same_seed_same_intervals():

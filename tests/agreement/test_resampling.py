@@ -18,7 +18,7 @@ from bboxqa.agreement.uncertainty.resampling import (
     drawn_weights,
     jackknife,
     jackknife_error,
-    percentile_interval,
+    quantiles,
     replicates_of_all,
 )
 from bboxqa.agreement.uncertainty.sum_table import SumTable, table_of
@@ -231,7 +231,7 @@ def test_replicates_of_means_over_several_pairs_are_means_of_pseudo_values(name)
 def test_no_replicates():
     found = mean_of(np.arange(3.0))
     assert replicates_of(found, 0, 0).shape == (0,)
-    assert np.isnan(percentile_interval(np.zeros((2, 0)))).all()
+    assert np.isnan(quantiles(np.zeros((2, 0)), 0.025, 0.975)).all()
 
 
 @given(
@@ -241,7 +241,7 @@ def test_no_replicates():
 def test_percentiles_are_those_of_numpy(values, level):
     shares = [(1 - level) / 2, (1 + level) / 2]
     expected = np.quantile(values, shares)
-    assert percentile_interval(np.array([values]), level)[0] == pytest.approx(expected)
+    assert quantiles(np.array([values]), *shares)[0] == pytest.approx(expected)
 
 
 def test_undefined_replicates_are_left_out_if_few():
@@ -249,7 +249,7 @@ def test_undefined_replicates_are_left_out_if_few():
     few, many = replicates.copy(), replicates.copy()
     few[:5] = np.nan
     many[:6] = np.nan
-    found = percentile_interval(np.stack([replicates, few, many]))
+    found = quantiles(np.stack([replicates, few, many]), 0.025, 0.975)
     assert found[1] == pytest.approx(np.quantile(replicates[5:], [0.025, 0.975]))
     assert np.isnan(found[2]).all()
     assert np.isnan(bca_interval(50, many, np.arange(3.0))).all()
@@ -278,7 +278,7 @@ def test_intervals_are_near_those_of_scipy():
     replicates = replicates_of(found, 20_000, 0)
     generator = np.random.default_rng(1)
     for method, bounds in (
-        ("percentile", percentile_interval(replicates[None])[0]),
+        ("percentile", quantiles(replicates[None], 0.025, 0.975)[0]),
         ("BCa", bca_interval(found.value, replicates, jackknife(found))),
     ):
         expected = bootstrap(
@@ -289,7 +289,7 @@ def test_intervals_are_near_those_of_scipy():
 
 def test_bca_without_bias_and_speed_is_the_percentile_interval():
     replicates = np.arange(1001.0)
-    expected = percentile_interval(replicates[None])[0]
+    expected = quantiles(replicates[None], 0.025, 0.975)[0]
     assert bca_interval(500.0, replicates, np.ones(4)) == pytest.approx(expected)
 
 
@@ -397,7 +397,7 @@ def test_an_interval_contains_its_value_even_if_no_replicate_reaches_it(interval
 
 def test_intervals_that_contain_their_value_stay():
     replicates = np.sort(np.random.default_rng(0).normal(size=(3, 100)), axis=1)
-    before = percentile_interval(replicates)
+    before = quantiles(replicates, 0.025, 0.975)
     after, moved = covering_intervals(replicates[:, 50], replicates, before, np.inf)
     assert np.array_equal(before, after)
     assert not moved.any()
@@ -409,7 +409,7 @@ def test_moved_intervals_contain_their_values_and_stay_below_the_highest(seed):
     # Skewed, so that the mean may lie outside of the interval.
     replicates = 1 - rng.pareto(0.7, (4, 50)).clip(0, 1e6)
     values = rng.choice([0.99, 1.0, replicates.min() - 1, np.nan], 4)
-    found, moved = covering_intervals(values, replicates, percentile_interval(replicates))
+    found, moved = covering_intervals(values, replicates, quantiles(replicates, 0.025, 0.975))
     known = ~np.isnan(values)
     assert (found[known, 0] <= values[known]).all()
     assert (found[known, 1] >= values[known]).all()

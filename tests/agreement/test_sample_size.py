@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import t
 from support.ratings import replicates_of
+from support.resampled import expanded
 
 from bboxqa.agreement.alpha.levels import alpha
 from bboxqa.agreement.counts.reliability_rows import from_table
 from bboxqa.agreement.counts.unit_counts import unit_counts
 from bboxqa.agreement.uncertainty.estimator import undefined
-from bboxqa.agreement.uncertainty.resampling import percentile_interval
 from bboxqa.agreement.uncertainty.sample_size import plan_clusters
 from bboxqa.core.errors import ConfigError
 
@@ -26,14 +27,31 @@ def estimator(n_units, seed=0, wrong=0.3):
 
 
 @given(st.floats(0.01, 0.5))
-def test_the_number_grows_with_the_square_of_the_width(target):
+def test_the_number_is_the_least_whose_interval_is_narrow_enough(target):
     found = estimator(60)
     plan = plan_clusters(found, target, replicates=200)
-    low, high = percentile_interval(replicates_of(found, 200, 0)[None])[0]
-    assert plan.width == pytest.approx(high - low)
-    assert plan.n_needed == max(2, ceil(60 * (plan.width / target) ** 2 * (1 - 1e-12)))
+    drawn = replicates_of(found, 200, 0)
+    assert plan.width == pytest.approx(np.ptp(expanded(drawn, 60)))
+    # The width of n clusters is that of Student's t with n − 1 degrees of freedom, over √(n − 1).
+    wide = {n: t.ppf(0.975, n - 1) / (n - 1) ** 0.5 for n in (60, plan.n_needed)}
+    before = t.ppf(0.975, plan.n_needed - 2) / (plan.n_needed - 2) ** 0.5
+    assert plan.width * wide[plan.n_needed] / wide[60] <= target * (1 + 1e-9)
+    assert plan.width * before / wide[60] > target
     assert plan.n_more == max(0, plan.n_needed - 60)
     assert plan.status == "ok"
+
+
+def test_a_target_below_rounding_takes_many():
+    plan = plan_clusters(estimator(60), 1e-9, replicates=200)
+    assert plan.n_needed == ceil(60 * (plan.width / 1e-9) ** 2)
+
+
+def test_few_clusters_are_planned_with_expanded_intervals():
+    """Of 12 units: t of 11 degrees of freedom is 2.201, and √(11) is 3.317: 0.6636 of an error."""
+    plan = plan_clusters(estimator(12, seed=3), 0.3)
+    quarter = plan_clusters(estimator(12, seed=3), plan.width / 4)
+    # A quarter of that, 0.1659, takes 143 units (1.9768 / √142 = 0.16589), and not 16 · 12.
+    assert quarter.n_needed == 143
 
 
 def test_a_width_that_is_reached_exactly_takes_no_more():

@@ -8,6 +8,7 @@ import pytest
 from support.cli import run
 from support.datasets import annotation, document, image, write
 from support.reference import data_file
+from support.resampled import n_for_width
 
 from bboxqa.core.errors import ConfigError
 from bboxqa.model.settings import AgreeSettings
@@ -57,8 +58,9 @@ def test_says_how_many_more(file):
 
 def test_empty_images_come_on_top(file):
     values = json.loads(run("plan", file, "--target-width", 0.1, "--format", "json").output)
-    with_a_say = 32 * (values["width"] / 0.1) ** 2
-    assert values["n_needed"] == pytest.approx(with_a_say * 40 / 32, abs=2)
+    drawn = {each["image_id"] for each in json.loads(file.read_text())["annotations"]}
+    with_a_say = n_for_width(len(drawn), values["width"] / 0.1)
+    assert values["n_needed"] == pytest.approx(with_a_say * 40 / len(drawn), abs=2)
     assert values["n_more"] == values["n_needed"] - 40
     assert values["status"] == "ok"
 
@@ -154,15 +156,17 @@ def test_annotators_of_a_plan_are_those_of_most_images(tmp_path):
 def test_simulated_annotations():
     path = data_file("simulated.json")
     values = json.loads(run("plan", path, "--target-width", "0.05", "--format", "json").output)
-    assert (values["n_images"], values["n_needed"]) == (60, 997)
-    assert values["n_needed"] == pytest.approx(60 * (values["width"] / 0.05) ** 2, abs=3)
+    assert values["n_images"] == 60
+    # All left 8 of the 60 images empty, which say nothing.
+    with_a_say = n_for_width(52, values["width"] / 0.05)
+    assert values["n_needed"] == pytest.approx(with_a_say * 60 / 52, abs=2)
 
 
 def test_real_annotations():
     path = data_file("lvis_double_100.json")
     values = json.loads(run("plan", path, "--target-width", "0.05", "--format", "json").output)
     assert values["n_images"] == 100
-    assert values["n_needed"] == pytest.approx(100 * (values["width"] / 0.05) ** 2, abs=3)
+    assert values["n_needed"] == pytest.approx(n_for_width(100, values["width"] / 0.05), abs=3)
 
 
 @pytest.mark.parametrize("form", ["text", "json"])

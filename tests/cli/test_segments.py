@@ -185,7 +185,10 @@ def test_rare_labels_are_said_to_be_rare(tmp_path):
     assert labels["walk"]["interval"]
     assert labels["fall"]["interval"]
     assert labels["jump"]["interval"] is None
-    assert "intervals of labels in fewer than 20 recordings are too narrow: fall" in tier["notes"]
+    assert (
+        "intervals of labels in fewer than 10 recordings are somewhat too narrow: fall"
+        in tier["notes"]
+    )
     none = "no interval for label jump: too many resamples leave it undefined, or all lie on one"
     assert f"{none} side of it" in tier["notes"]
 

@@ -130,6 +130,11 @@ def alpha_per_category(data: Coincidences) -> tuple[FloatArray, FloatArray]:
     return binary_alpha(marginal, diagonal, float(marginal.sum())), marginal
 
 
+def images_per_value(data: Coincidences) -> IndexArray:
+    """Return in how many groups, such as images, each value is pairable, (K,) int64."""
+    return np.bincount(data.value[data.marginal > 0], minlength=data.n_values)
+
+
 def alpha_per_pair(
     counts: PairCounts,
 ) -> tuple[IntArray, IntArray, FloatArray, IndexArray]:

@@ -8,6 +8,7 @@ from bboxqa.agreement.alpha.nominal import (
     Alpha,
     alpha_of_sums,
     alpha_per_category,
+    images_per_value,
     pooled_alpha,
     value_sums,
 )
@@ -21,7 +22,6 @@ from bboxqa.agreement.objects.estimators import above_chance, object_estimators
 from bboxqa.agreement.uncertainty.few_clusters import expanded_interval
 from bboxqa.agreement.uncertainty.resampling import (
     covering_intervals,
-    percentile_interval,
     replicates_of_all,
 )
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, frozen_arrays
@@ -60,6 +60,16 @@ class ThresholdSums:
         marginal, diagonal = value_sums(self.classes)
         return alpha_of_sums(marginal, diagonal.sum(), one_group=False)
 
+    def n_images(self, kind: str) -> int:
+        """Return how many images a figure of `figures` is made of."""
+        if kind in ("mean", "meaningful mean"):
+            alphas = self.image_alpha if kind == "mean" else self.meaningful_alpha
+            return int(np.count_nonzero(~np.isnan(alphas)))
+        if kind in ("pooled", "class"):
+            counted = self.coincidences if kind == "pooled" else self.classes
+            return len(np.unique(counted.group))
+        return int(np.count_nonzero(self.objects.possible))
+
     def figures(self) -> dict[str, float]:
         """Return each figure that has one value."""
         total = self.objects.total()
@@ -93,7 +103,7 @@ def threshold_intervals(
 ) -> list[Intervals]:
     """Return the intervals of each threshold, all from the same draws with replacement.
 
-    Those of rates and means are expanded for the number of images; those of alpha are percentiles.
+    They are expanded for the number of images that a figure is made of.
 
     `images`, (C,) int64 sorted, are those that are drawn.
     """
@@ -109,10 +119,9 @@ def threshold_intervals(
         for index, sums in enumerate(thresholds)
     }
     estimators |= pooled_estimators([sums.classes for sums in thresholds], images)
-    rates = object_estimators(
+    estimators |= object_estimators(
         [sums.objects for sums in thresholds], [sums.chance for sums in thresholds], images
     )
-    estimators |= rates
     # With several threads, the order of additions and so the last bit would vary.
     with threadpool_limits(1, "blas"):
         drawn = replicates_of_all(estimators, replicates, seed, on_progress)
@@ -120,25 +129,20 @@ def threshold_intervals(
     found: list[Intervals] = [{} for _ in thresholds]
     for index, kind in estimators:
         sums = thresholds[index]
+        replicated = np.atleast_2d(drawn[index, kind])
         if kind == "categories":
             of_values = alpha_per_category(sums.coincidences)[0][values]
             intervals = np.full((sums.coincidences.n_values, 3), np.nan)
-            bounds = percentile_interval(drawn[index, kind])
-            intervals[values] = _covering(of_values, drawn[index, kind], bounds)
+            made_of = images_per_value(sums.coincidences)[values]
+            intervals[values] = _intervals(of_values, replicated, made_of)
         else:
-            value = np.array([figures[index][kind]])
-            replicated = np.atleast_2d(drawn[index, kind])
-            bounds = (
-                expanded_interval(replicated, np.array([len(images)]))
-                if (index, kind) in rates
-                else percentile_interval(replicated)
-            )
-            intervals = _covering(value, replicated, bounds)
+            value, made_of = np.array([figures[index][kind]]), np.array([sums.n_images(kind)])
+            intervals = _intervals(value, replicated, made_of)
         found[index][kind] = intervals
     return found
 
 
-def _covering(values: FloatArray, replicates: FloatArray, bounds: FloatArray) -> FloatArray:
-    """Return low, high and shift of each row of replicates, (K, 3)."""
-    bounds, shift = covering_intervals(values, replicates, bounds)
+def _intervals(values: FloatArray, replicates: FloatArray, made_of: IndexArray) -> FloatArray:
+    """Return low, high and shift of each row of replicates, (K, 3), by how many images it has."""
+    bounds, shift = covering_intervals(values, replicates, expanded_interval(replicates, made_of))
     return np.column_stack([bounds, shift])

@@ -6,11 +6,8 @@ from math import nan
 import numpy as np
 
 from bboxqa.agreement.uncertainty.estimator import OK, Estimator
-from bboxqa.agreement.uncertainty.resampling import (
-    covering_intervals,
-    drawn_weights,
-    percentile_interval,
-)
+from bboxqa.agreement.uncertainty.few_clusters import expanded_interval
+from bboxqa.agreement.uncertainty.resampling import covering_intervals, drawn_weights
 from bboxqa.core.arrays import FloatArray, IndexArray
 
 APART = "no common cluster: the two share no unit or cluster, and were resampled independently"
@@ -25,7 +22,7 @@ class Difference:
     value : float
         NaN where either is undefined.
     interval : tuple of float
-        The 95 % interval; NaN where there is none.
+        The 95 % interval, expanded for the fewer clusters of the two; NaN where there is none.
     standard_error : float
         The standard deviation of the replicates; NaN where there are none.
     status : str
@@ -80,7 +77,8 @@ def paired_difference(
     drawn = np.concatenate(parts)
     low, high = nan, nan
     if len(drawn):
-        found = percentile_interval(drawn[None])
+        fewest = np.array([min(len(ours), len(theirs))])
+        found = expanded_interval(drawn[None], fewest)
         low, high = covering_intervals(np.array([value]), drawn[None], found, 2.0)[0][0]
     defined = drawn[~np.isnan(drawn)]
     error = float(defined.std(ddof=1)) if not np.isnan(low) and len(defined) > 1 else nan

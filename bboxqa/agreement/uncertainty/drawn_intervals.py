@@ -8,7 +8,6 @@ import numpy as np
 from bboxqa.agreement.uncertainty.few_clusters import expanded_interval
 from bboxqa.agreement.uncertainty.resampling import (
     covering_intervals,
-    percentile_interval,
     repeated_weights,
 )
 from bboxqa.core.arrays import FloatArray, IndexArray
@@ -44,8 +43,8 @@ def drawn_intervals(
     highest : float
         The largest value that the figures can have.
     n_images : (K,) int64, optional
-        The images that each figure is made of, for intervals that are expanded for their number;
-        by default they are percentiles, as those of alpha are.
+        The images that each figure is made of, by default all that add something: intervals are
+        expanded for their number.
 
     Returns
     -------
@@ -78,11 +77,19 @@ def drawn_intervals(
             repeated_weights(len(used), bootstrap, seed),
         )
         replicates = np.concatenate([*chunks], axis=1)
-    bounds = (
-        percentile_interval(replicates)
-        if n_images is None
-        else expanded_interval(replicates, n_images)
-    )
+    made_of = np.full(len(values), len(used)) if n_images is None else n_images
+    bounds = expanded_interval(replicates, made_of)
     bounds = covering_intervals(values, replicates, bounds, highest)[0]
     bounds[np.isnan(values)] = np.nan
     return bounds
+
+
+def n_nonzero(table: Any) -> IndexArray:
+    """Return in how many columns each row of an array or sparse array is not 0, (K,).
+
+    Examples
+    --------
+    >>> n_nonzero(np.array([[0, 2, 1], [0, 0, 3]]))
+    array([2, 1])
+    """
+    return np.asarray((table != 0).sum(1)).ravel()

@@ -25,11 +25,26 @@ def normal_ratio(n_clusters: IndexArray) -> FloatArray:
     return widened
 
 
+def expanded_level(n_clusters: IndexArray) -> FloatArray:
+    """Return the share of draws that a 95 % interval of few clusters spans, (K,).
+
+    It widens a normal distribution by `normal_ratio`.
+
+    Examples
+    --------
+    >>> expanded_level(np.array([6, 50, 1000])).round(4)
+    array([0.9951, 0.9577, 0.9504])
+    """
+    from scipy.special import ndtr, ndtri
+
+    level: FloatArray = 1 - 2 * ndtr(ndtri((1 - LEVEL) / 2) * normal_ratio(n_clusters))
+    return level
+
+
 def expanded_interval(replicates: FloatArray, n_clusters: IndexArray) -> FloatArray:
     """Return the expanded percentile interval of each row of replicates, (K, B) → (K, 2) [1]_.
 
-    It spans the share of replicates that widens a normal distribution by `normal_ratio`. NaN where
-    more than 5 % of the replicates are.
+    It spans the share `expanded_level` of the replicates. NaN where more than 5 % of them are.
 
     Parameters
     ----------
@@ -48,7 +63,5 @@ def expanded_interval(replicates: FloatArray, n_clusters: IndexArray) -> FloatAr
     >>> expanded_interval(replicates, np.array([6])).round(1)
     array([[  2.4, 997.6]])
     """
-    from scipy.special import ndtr, ndtri
-
-    outside = ndtr(ndtri((1 - LEVEL) / 2) * normal_ratio(n_clusters))
-    return quantiles(replicates, outside, 1 - outside)
+    level = expanded_level(n_clusters)
+    return quantiles(replicates, (1 - level) / 2, (1 + level) / 2)

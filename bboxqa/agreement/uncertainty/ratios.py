@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals
+from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals, n_nonzero
 from bboxqa.core.arrays import FloatArray
 
 
@@ -42,7 +42,7 @@ def ratio_intervals(numerator: Any, denominator: Any, bootstrap: int, seed: int)
     array([[0.   , 0.875]])
     """
     none = np.full((denominator.shape[0], 2), np.nan)
-    n_images = np.asarray((denominator != 0).sum(1)).ravel()
+    n_images = n_nonzero(denominator)
     known = np.flatnonzero(n_images > 1)
     if not bootstrap or len(known) == 0:
         return none

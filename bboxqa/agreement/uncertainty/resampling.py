@@ -28,24 +28,6 @@ _KEPT = 100_000_000
 _DEFINED = 0.95
 
 
-def percentile_interval(replicates: FloatArray, level: float = LEVEL) -> FloatArray:
-    """Return the percentile interval of each row of replicates, (K, B) → (K, 2) [1]_.
-
-    `level` is the share of replicates inside of it. NaN where more than 5 % of the replicates are.
-
-    References
-    ----------
-    .. [1] B. Efron (1979), Bootstrap methods: another look at the jackknife, Annals of Statistics
-           7(1), doi:10.1214/aos/1176344552.
-
-    Examples
-    --------
-    >>> percentile_interval(np.arange(1001.0)[None])
-    array([[ 25., 975.]])
-    """
-    return quantiles(replicates, (1 - level) / 2, (1 + level) / 2)
-
-
 def covering_intervals(
     values: FloatArray, replicates: FloatArray, intervals: FloatArray, highest: float = 1.0
 ) -> tuple[FloatArray, FloatArray]:

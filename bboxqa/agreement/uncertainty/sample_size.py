@@ -1,12 +1,14 @@
 """How many more clusters are needed for an interval of a given width."""
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from math import ceil, exp, floor, hypot, nan, sqrt
 
 import numpy as np
 
 from bboxqa.agreement.uncertainty.estimator import OK, ROUNDING, Estimator
-from bboxqa.agreement.uncertainty.resampling import percentile_interval, replicates_of_all
+from bboxqa.agreement.uncertainty.few_clusters import expanded_interval, normal_ratio
+from bboxqa.agreement.uncertainty.resampling import covering_intervals, replicates_of_all
 from bboxqa.core.errors import ConfigError
 
 TOO_FEW = "too few clusters for an interval"
@@ -17,6 +19,8 @@ _NORMAL = 1.96
 # the root of their number: of each of them sqrt(0.025 * 0.975) / density (David and Nagaraja 2003).
 _OF_DRAWS = 1.93
 _CHUNK = 1 << 12
+# Intervals of more clusters are not expanded by anything that is seen.
+_MANY = 1 << 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +50,8 @@ def plan_clusters(
     """Return how many clusters give an interval of a width, if new ones are like the present ones.
 
     The width of the bootstrap interval falls with the square root of the number of clusters (Efron
-    and Tibshirani 1993, ch. 6): half the width takes four times as many. The target width, from end
-    to end, has to be above 0.
+    and Tibshirani 1993, ch. 6): half the width takes four times as many, and somewhat fewer where
+    intervals of few clusters are expanded. The target width, from end to end, has to be above 0.
     """
     if not target_width > 0:
         raise ConfigError(f"target width is {target_width:g}; expected more than 0, such as 0.05")
@@ -62,19 +66,33 @@ def plan_clusters(
     width = nan
     if n_clusters > 1:
         drawn = replicates_of_all({"": estimator}, replicates, seed)[""]
-        low, high = percentile_interval(drawn[None])[0]
-        width = float(high - low)
+        bounds = expanded_interval(drawn[None], np.array([n_clusters]))
+        ends = covering_intervals(np.array([estimator.value]), drawn[None], bounds)[0][0]
+        width = float(ends[1] - ends[0])
     if np.isnan(width):
         return nothing(TOO_FEW)
     if width == 0:
         return nothing("all replicates are equal: the data show no spread to plan by", 0.0)
-    # The factor keeps rounding from adding a cluster where the target is met exactly.
-    needed = max(2, ceil(n_clusters * (width / target_width) ** 2 * (1 - ROUNDING)))
+    needed = _needed(n_clusters, width / target_width)
     more = max(0, needed - n_clusters)
     error = hypot(_error_of_spread(estimator), _OF_DRAWS / sqrt(replicates))
     factor = exp(_NORMAL * error)
     between = max(2, floor(needed / factor)), ceil(needed * factor)
     return Plan(estimator.value, n_clusters, width, target_width, needed, more, between, OK)
+
+
+def _needed(n_clusters: int, factor: float) -> int:
+    """Return the least number of clusters whose interval is narrower by a factor, at least 2."""
+
+    def width(n: int) -> float:
+        return float(normal_ratio(np.array([n]))[0]) / sqrt(n)
+
+    most = max(n_clusters, ceil(n_clusters * factor**2))
+    if most > _MANY:
+        return most
+    # Rounding must not add a cluster where the target is met exactly.
+    widest = width(n_clusters) / factor * (1 + ROUNDING)
+    return 2 + bisect_left(range(2, most), True, key=lambda n: width(n) <= widest)
 
 
 def _error_of_spread(estimator: Estimator) -> float:

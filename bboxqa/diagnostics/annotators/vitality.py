@@ -150,7 +150,11 @@ def vitality(matched: MatchedUnits) -> Vitality:
     *without, alpha = _alphas(lost, *(each[:, None] for each in sums))[:, 0]
     value = alpha - np.array(without)
     tables = _tables(lost, n_annotators, data, missing) if matched.bootstrap else ()
-    interval = drawn_intervals(value, tables, evaluate, matched.bootstrap, matched.seed)
+    cells = np.unique(lost.annotator[lost.row] * data.n_groups + lost.image)
+    made_of = np.bincount(cells // max(data.n_groups, 1), minlength=n_annotators)
+    interval = drawn_intervals(
+        value, tables, evaluate, matched.bootstrap, matched.seed, n_images=made_of
+    )
     return Vitality(float(alpha), np.array(without), value, interval)
 
 

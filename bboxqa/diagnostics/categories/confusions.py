@@ -12,7 +12,7 @@ from bboxqa.agreement.counts.coincidences import coincidences_of
 from bboxqa.agreement.counts.object_counts import ratio
 from bboxqa.agreement.counts.unit_counts import UnitCounts, unit_counts
 from bboxqa.agreement.objects.meaning import has_meaning
-from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals
+from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals, n_nonzero
 from bboxqa.agreement.uncertainty.sum_table import table_of
 from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, find, frozen_arrays, sum_by
 from bboxqa.core.remembered import remembered
@@ -126,7 +126,12 @@ def confusions(matched: MatchedUnits) -> Table:
         tables = _tables(found, place[rows], counts, pairs, rows)
         values = np.concatenate([share[rows], gain[rows]])
         evaluate = partial(_drawn, pairs.first[rows], pairs.second[rows])
-        drawn = drawn_intervals(values, tables, evaluate, matched.bootstrap, matched.seed)
+        of_category = tables[-1]
+        with_either = n_nonzero(of_category[pairs.first[rows]] + of_category[pairs.second[rows]])
+        drawn = drawn_intervals(
+            values, tables, evaluate, matched.bootstrap, matched.seed,
+            n_images=np.tile(with_either, 2),
+        )  # fmt: skip
         bounds[:, rows] = drawn.reshape(2, -1, 2)
     # Undefined gains come last; then the more frequent pair first.
     order = np.lexsort([pairs.second, pairs.first, -n, -gain])

@@ -7,7 +7,7 @@ import numpy as np
 from bboxqa.agreement.alpha.nominal import nominal_alpha
 from bboxqa.agreement.counts.object_counts import ratio
 from bboxqa.agreement.objects.meaning import has_meaning
-from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals
+from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals, n_nonzero
 from bboxqa.agreement.uncertainty.ratios import ratio_intervals
 from bboxqa.agreement.uncertainty.sum_table import table_of
 from bboxqa.core.arrays import FloatArray, IndexArray, compact, sum_by
@@ -200,5 +200,8 @@ def _alphas(
         drawn = np.bincount(key, minlength=(n_groups + 1) * n_categories).astype(np.float64)
         meaningful = [has_meaning(row) for row in drawn.reshape(-1, n_categories)[:n_groups]]
         alpha[~np.array(meaningful, np.bool_)] = np.nan
-    bounds = drawn_intervals(alpha, tables, evaluate, matched.bootstrap, matched.seed, highest=1.0)
+    with_group = n_nonzero(groups @ tables[0])
+    bounds = drawn_intervals(
+        alpha, tables, evaluate, matched.bootstrap, matched.seed, 1.0, n_images=with_group
+    )
     return {"alpha": alpha, "alpha_low": bounds[:, 0], "alpha_high": bounds[:, 1]}

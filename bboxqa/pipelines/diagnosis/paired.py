@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals
+from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals, n_nonzero
 from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.diagnostics.annotators.independent import independent
 from bboxqa.diagnostics.annotators.rates import RATES, rate_sums
@@ -35,7 +35,7 @@ def differences(matched: MatchedUnits) -> Mapping[str, Bounds]:
 
     totals = (np.asarray(table.sum(1), np.float64).reshape(-1, 1) for table in tables)
     value = evaluate(*totals)[:, 0]
-    made_of = np.asarray((tables[1] != 0).sum(1)).ravel()
+    made_of = n_nonzero(tables[1])
     ends = drawn_intervals(
         value, tables, evaluate, matched.bootstrap, matched.seed, n_images=made_of
     )
@@ -57,5 +57,8 @@ def category_differences(matched: MatchedUnits, places: IndexArray) -> Bounds:
 
     totals = (np.asarray(table.sum(1), np.float64).reshape(-1, 1) for table in tables)
     value = evaluate(*totals)[:, 0]
-    ends = drawn_intervals(value, tables, evaluate, matched.bootstrap, matched.seed)
+    made_of = n_nonzero(tables[1])
+    ends = drawn_intervals(
+        value, tables, evaluate, matched.bootstrap, matched.seed, n_images=made_of
+    )
     return Bounds(value, ends[:, 0], ends[:, 1])

@@ -15,12 +15,12 @@ from bboxqa.agreement.registry import (
     named_coefficients,
 )
 from bboxqa.agreement.uncertainty.estimator import Estimator
+from bboxqa.agreement.uncertainty.few_clusters import expanded_interval, expanded_level
 from bboxqa.agreement.uncertainty.resampling import (
     bca_interval,
     covering_intervals,
     jackknife,
     jackknife_error,
-    percentile_interval,
     replicates_of_all,
 )
 from bboxqa.core.arrays import FloatArray
@@ -249,7 +249,8 @@ def estimates_of(
 def _estimate(estimator: Estimator, drawn: FloatArray | None, interval: str) -> Estimate:
     bounds, shift, error = np.full(2, nan), 0.0, estimator.standard_error
     if drawn is not None:
-        bounds = percentile_interval(drawn[None])[0]
+        n_clusters = np.array([len(estimator.clusters)])
+        bounds = expanded_interval(drawn[None], n_clusters)[0]
         if interval == "bca" or isnan(error):
             without = np.full(1, nan)
             if estimator.sums.shape[0] * len(estimator.clusters) <= _JACKKNIFE:
@@ -257,7 +258,12 @@ def _estimate(estimator: Estimator, drawn: FloatArray | None, interval: str) -> 
             error = jackknife_error(without) if isnan(error) else error
             if interval == "bca":
                 shifted = np.minimum(drawn + estimator.bias, 1.0) if estimator.bias else drawn
-                drawn, bounds = shifted, bca_interval(estimator.value, shifted, without)
+                drawn, bounds = (
+                    shifted,
+                    bca_interval(
+                        estimator.value, shifted, without, float(expanded_level(n_clusters)[0])
+                    ),
+                )
         covering, moved = covering_intervals(np.array([estimator.value]), drawn[None], bounds[None])
         bounds, shift = covering[0], float(moved[0])
     return Estimate(

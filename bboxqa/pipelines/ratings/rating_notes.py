@@ -15,6 +15,8 @@ from bboxqa.pipelines.notes import FEW_CLUSTERS, shift_note
 
 # A bias of so many standard errors is reported.
 _NOTABLE = 0.25
+# The clusters that it takes to know a bias by the jackknife.
+_KNOWN_BIAS = 20
 
 
 def notes_of(
@@ -126,12 +128,12 @@ def _interval_notes(
     elif few:
         of = f" of {', '.join(few)}" if several else ""
         least = count(min(few.values()), what)
-        yield f"intervals{of} come from resampling, and are too narrow with {least} only"
+        yield f"intervals{of} come from resampling, and are somewhat too narrow with {least} only"
     if bootstrap and used > 1:
         yield from missing_intervals(estimators, estimates)
         yield from moved_intervals(estimates)
     for name, estimator in estimators.items():
-        enough = len(estimator.clusters) >= FEW_CLUSTERS
+        enough = len(estimator.clusters) >= _KNOWN_BIAS
         if enough and abs(estimator.bias) > _NOTABLE * estimates[name].standard_error:
             yield (
                 f"{name} has a bias of about {estimator.bias:+.4f} by the jackknife, since pairs "

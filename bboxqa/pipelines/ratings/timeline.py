@@ -186,6 +186,6 @@ def _rare(labels: Sequence[LabelAgreement]) -> Iterator[str]:
     ]
     if few:
         yield (
-            f"intervals of labels in fewer than {FEW_CLUSTERS} recordings are too narrow: "
+            f"intervals of labels in fewer than {FEW_CLUSTERS} recordings are somewhat too narrow: "
             + ", ".join(few)
         )

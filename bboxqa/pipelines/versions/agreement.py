@@ -11,11 +11,10 @@ from bboxqa.agreement.uncertainty.estimator import OK, Estimator
 from bboxqa.agreement.uncertainty.few_clusters import expanded_interval
 from bboxqa.agreement.uncertainty.resampling import (
     covering_intervals,
-    percentile_interval,
     replicates_of_all,
 )
 from bboxqa.agreement.uncertainty.sum_table import SumTable
-from bboxqa.core.arrays import FloatArray, IntArray
+from bboxqa.core.arrays import FloatArray, IndexArray, IntArray
 from bboxqa.core.types import Progress
 from bboxqa.model.comparison import AgreementChange, Change
 from bboxqa.model.results import MeasuredAgreement
@@ -136,9 +135,8 @@ def _change(
     for kind in ("pooled", "mean", "categories", "f1"):
         old, new = (_estimate(side, index, kind, values) for side in sides)
         replicates = [np.atleast_2d(drawn[side, index, kind]) for side in (0, 1) if drawn]
-        # As in `agree`, intervals of alpha are percentiles and those of F1 expanded.
-        n_images = [len(side.images) for side in sides] if kind == "f1" else []
-        found[kind] = (old, new, new - old, *_intervals(old, new, replicates, n_images))
+        made_of = [side.n_images(index, kind, values) for side in sides]
+        found[kind] = (old, new, new - old, *_intervals(old, new, replicates, made_of))
     return AgreementChange(
         measure=part.measure,
         iou_threshold=part.iou_threshold,
@@ -163,11 +161,11 @@ def _estimate(side: Side, index: int, kind: str, values: IntArray) -> FloatArray
 
 
 def _intervals(
-    old: FloatArray, new: FloatArray, replicates: list[FloatArray], n_images: list[int]
+    old: FloatArray, new: FloatArray, replicates: list[FloatArray], made_of: list[IndexArray]
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Return the intervals before and after and of the difference, and the shift of the last.
 
-    They are expanded for the numbers of images before and after, if these are given.
+    They are expanded for the numbers of images that each figure is made of before and after.
     """
     if not replicates:
         unknown = np.full((len(old), 2), np.nan)
@@ -175,11 +173,8 @@ def _intervals(
     left, right = replicates
     apart = right - left
     drawn = left, right, apart
-    if n_images:
-        each_n = np.array([*n_images, min(n_images)])[:, None]
-        ends = [expanded_interval(each, n) for each, n in zip(drawn, each_n, strict=True)]
-    else:
-        ends = [percentile_interval(each) for each in drawn]
+    fewest = np.minimum(*made_of)
+    ends = [expanded_interval(each, n) for each, n in zip(drawn, (*made_of, fewest), strict=True)]
     before, _ = covering_intervals(old, left, ends[0])
     after, _ = covering_intervals(new, right, ends[1])
     between, shift = covering_intervals(new - old, apart, ends[2], 2.0)

@@ -9,7 +9,7 @@ from bboxqa.formats.dataset.image_names import join_advice
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.comparison import CROWD_FLAGS, AgreementChange, Version
 from bboxqa.model.settings import AgreeSettings
-from bboxqa.pipelines.notes import FEW_CLUSTERS, shift_note
+from bboxqa.pipelines.notes import few_images_note, shift_note
 from bboxqa.pipelines.versions.aligned import STATUS, Aligned, empty_images
 from bboxqa.pipelines.versions.tables import Changes
 
@@ -83,12 +83,8 @@ def agreement_notes(
     if alone:
         which = f"{alone[0]}, " if len(alone) == 1 else ""
         yield f"{which}no image has two annotators, so agreement is not compared"
-    if thresholds and settings.bootstrap and min(n_images) < FEW_CLUSTERS:
-        yield (
-            f"{count(min(n_images), 'image')}: intervals of alpha come from resampling images, "
-            "and are "
-            + ("too narrow with so few" if min(n_images) > 1 else "not possible with one")
-        )
+    if thresholds and settings.bootstrap:
+        yield from few_images_note(min(n_images))
     for part in thresholds:
         if part.pooled.interval_shift:
             what = f"the difference of alpha at {part.threshold_label}"

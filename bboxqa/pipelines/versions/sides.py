@@ -7,6 +7,7 @@ import numpy as np
 from bboxqa.agreement.alpha.nominal import (
     alpha_per_category,
     alpha_per_group,
+    images_per_value,
     pooled_alpha,
     value_sums,
 )
@@ -51,6 +52,15 @@ class Side:
         if self.with_missing:
             alpha[values_without_meaning(marginal)] = np.nan
         return alpha
+
+    def n_images(self, index: int, kind: str, values: IntArray) -> IndexArray:
+        """Return how many images "pooled", "mean", "f1" or each of "categories" is made of."""
+        if kind == "categories":
+            return images_per_value(self.counted[index])[values]
+        if kind == "pooled":
+            return np.array([len(np.unique(self.counted[index].group))])
+        adds = ~np.isnan(self.alphas[index]) if kind == "mean" else self.objects[index][1] > 0
+        return np.array([np.count_nonzero(adds)])
 
     def within(self, images: IndexArray) -> "Side":
         """Return the same in some of the images."""

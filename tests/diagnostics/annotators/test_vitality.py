@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from support.datasets import dataset
 from support.matched import matched, random_data
+from support.resampled import expanded
 
 from bboxqa.agreement.alpha.nominal import alpha_per_category, pooled_alpha
 from bboxqa.agreement.counts.coincidences import coincidences
@@ -109,4 +110,4 @@ def test_the_interval_is_that_of_counting_drawn_images_again():
         drawn.append([alpha(everyone) - alpha(each) for each in again])
     table = annotators(units)
     found = np.column_stack([table["vitality_low"], table["vitality_high"]])
-    assert found == pytest.approx(np.quantile(drawn, [0.025, 0.975], axis=0).T)
+    assert found == pytest.approx(expanded(drawn, len(images)).T)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from support.datasets import dataset
 from support.matched import matched, random_data
+from support.resampled import expanded
 
 from bboxqa.agreement.alpha.nominal import pooled_alpha
 from bboxqa.agreement.counts.coincidences import coincidences
@@ -75,7 +76,7 @@ def test_nothing_is_confused():
 def test_intervals_are_those_of_drawn_images_measured_alone(missing):
     units = matched(random_data(4, n_images=14, n_categories=3), missing=missing, bootstrap=40)
     data, names = units.reliability, units.data.category_names
-    images = np.unique(data.group[data.unit])
+    images, image_of = np.unique(data.group[data.unit]), units.data.annotations.image
     rng, drawn = np.random.default_rng(0), []
     for _ in range(40):
         copies = [
@@ -97,7 +98,8 @@ def test_intervals_are_those_of_drawn_images_measured_alone(missing):
     for row in table:
         pair = names.index(row["first"]), names.index(row["second"])
         gains = [alpha(each, *pair) - alpha(each, 0, 0) for each in drawn]
-        low, high = np.nanquantile(gains, [0.025, 0.975])
+        category = units.data.annotations.category
+        low, high = expanded(gains, len(np.unique(image_of[np.isin(category, pair)])))
         assert np.isnan(gains).mean() <= 0.05
         assert low <= row["gain"] <= high
         assert (row["gain_low"], row["gain_high"]) == pytest.approx((low, high))

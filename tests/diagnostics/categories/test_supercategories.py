@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from support.datasets import dataset, document
 from support.matched import matched, random_data
+from support.resampled import expanded
 
 import bboxqa
 from bboxqa.agreement.alpha.nominal import pooled_alpha
@@ -65,7 +66,7 @@ def test_the_interval_is_that_of_drawn_images_measured_alone():
             ]
         )
     rows = {row["supercategory"]: row for row in supercategories(units).records()}
-    expected = np.quantile(gains, [0.025, 0.975], axis=0).T
+    expected = expanded(gains, len(images)).T
     for name, bounds in zip(("animal", "thing", "(all)"), expected, strict=True):
         assert bounds[0] <= rows[name]["gain"] <= bounds[1]
         assert (rows[name]["gain_low"], rows[name]["gain_high"]) == pytest.approx(tuple(bounds))
