@@ -12,13 +12,13 @@ from bboxqa.core.text import clean
 
 
 def unusable_projects(found: Discovered, before: Mapping[str, Row]) -> list[Row]:
-    """Return failed rows of projects whose files are no longer COCO, or cannot be read."""
+    """Return failed rows of projects whose files have no annotations, or cannot be read."""
     names = {clean(project.name): project.name for project in found.projects}
     rows: dict[str, Row] = {}
     for file in found.left_alone:
         name = home_of(Path(file)).as_posix()
         if clean(name) in before and clean(name) not in names:
-            message = f"{file}: no longer COCO json"
+            message = f"{file}: no longer has annotations that are read"
             rows[name] = Row(name, FAILED, 0, passed=False, message=message)
     for unreadable in found.unreadable:
         path = Path(unreadable.path)
@@ -64,4 +64,4 @@ def _loss(folder: Path, pattern: str | None) -> str | None:
     except DatasetError:
         return None
     is_empty = not found.projects and not found.unreadable
-    return "project folder no longer holds COCO json" if is_empty else None
+    return "project folder no longer holds annotations that are read" if is_empty else None

@@ -113,7 +113,7 @@ def _page(
         worse=worse,
         left_out={
             "Cannot be read": [str(each) for each in found.unreadable],
-            "Ignored: not COCO, or no valid json": found.left_alone,
+            "Ignored: not annotations that are read, or no valid json": found.left_alone,
         },
         most_left_out=_MOST_LEFT_OUT,
         titles=_TITLES,

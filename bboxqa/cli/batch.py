@@ -17,7 +17,7 @@ from bboxqa.cli.options.shared_options import (
     quiet_option,
     raw_csv_option,
 )
-from bboxqa.cli.options.source_options import folder_options
+from bboxqa.cli.options.source_options import source_options
 from bboxqa.cli.project_line import line_of
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ _SHOWN = 20
     ("error", "warning", "info"),
     "Fail projects with findings of this severity or a higher one; default error.",
 )
-@folder_options
+@source_options
 @memory_option(" per project")
 @raw_csv_option()
 @click.option("--dry-run", is_flag=True, help="Print the projects that are found, and stop.")
@@ -150,7 +150,9 @@ def batch(
             on_project=on_project,
         )
     if not result.found.projects:
-        click.echo(f"Error: {root}: no project below this folder has COCO json", err=True)
+        click.echo(
+            f"Error: {root}: no project below this folder has annotations that are read", err=True
+        )
         _show_some(result.found.unreadable, "unreadable: ", err=True)
         return 2
     _show(result, out, quiet=quiet)
@@ -210,7 +212,7 @@ def _show_plan(found: "Discovered") -> None:
         images = ", images" if project.images else ""
         click.echo(f"{one_line(project.name)}: {one_line(files)}{images}{settings}")
     click.echo(f"{count(len(found.projects), 'project')}")
-    _show_some(found.left_alone, "not COCO: ", err=True)
+    _show_some(found.left_alone, "not annotations: ", err=True)
     _show_some(found.unreadable, "unreadable: ", err=True)
 
 
@@ -274,6 +276,6 @@ def _show(result: "BatchResult", out: Path, *, quiet: bool) -> None:
     _show_some((f"{part.project}: {part.what}" for part in result.worse), "  worse: ")
     if result.found.left_alone:
         n_files = count(len(result.found.left_alone), "json file")
-        click.echo(f"  not COCO: {n_files} ignored, listed in {out / 'index.html'}:")
+        click.echo(f"  not annotations: {n_files} ignored, listed in {out / 'index.html'}:")
         _show_some(result.found.left_alone, "    ")
     click.echo(f"Written: {out / 'index.html'}")

@@ -365,7 +365,7 @@ def test_an_export_that_became_something_else_is_a_failure(ran, content):
         assert statuses(result) == {"a": "measured", "b": "failed", "c": "measured"}
         assert not result.passed
         assert result.rows[1].message == (
-            "b/x.json: no longer COCO json" if content else "b/x.json: is empty"
+            "b/x.json: no longer has annotations that are read" if content else "b/x.json: is empty"
         )
         assert linked("b") == ["failed.txt"]
     assert [part.project for part in run(ran, pattern="y*.json").worse] == []
@@ -402,7 +402,7 @@ def test_what_cannot_be_read_is_not_left_out(ran, spoil, known):
 
 def test_a_project_without_files_is_gone(ran):
     (ran / "b/x.json").unlink()
-    told = Regression("b", "project folder no longer holds COCO json")
+    told = Regression("b", "project folder no longer holds annotations that are read")
     assert run(ran).worse == (told,)
     assert run(ran).worse == ()
 

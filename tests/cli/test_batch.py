@@ -129,7 +129,7 @@ def test_of_a_root_with_nothing_else_an_empty_file_is_named(run, tmp_path):
     code, _out, err = run("alone")
     assert code == 2
     assert err == [
-        "Error: alone: no project below this folder has COCO json",
+        "Error: alone: no project below this folder has annotations that are read",
         "unreadable: new/x.json: is empty",
     ]
 
@@ -138,7 +138,7 @@ def test_what_is_not_coco_is_told(run, root):
     write(root / "other.json", "{}")
     code, out, _err = run("root")
     assert code == 0
-    assert "  not COCO: 1 json file ignored, listed in bboxqa-batch/index.html:" in out
+    assert "  not annotations: 1 json file ignored, listed in bboxqa-batch/index.html:" in out
     assert "    other.json" in out
 
 
@@ -211,7 +211,7 @@ def test_dry_run(run, root, tmp_path):
         "worse: annotations/x.json, images, own settings",
         "2 projects",
     ]
-    assert err == ["not COCO: good/package.json"]
+    assert err == ["not annotations: good/package.json"]
     assert {path.name for path in tmp_path.iterdir()} == {"root"}
     assert run("root", "--dry-run", "--pattern", "y*")[1] == ["good: y.json", "1 project"]
 
@@ -222,7 +222,7 @@ def test_dry_run_shows_only_so_many(run, tmp_path):
     code, out, err = run("root", "--dry-run")
     assert (code, out) == (0, ["0 projects"])
     assert len(err) == 21
-    assert err[-1] == "not COCO: … and 10 more"
+    assert err[-1] == "not annotations: … and 10 more"
 
 
 def test_log_of_json(run, root):
@@ -246,7 +246,7 @@ def test_no_project(run, tmp_path):
     write(tmp_path / "root/other.json", "{}")
     code, out, err = run("root")
     assert (code, out) == (2, [])
-    assert err == ["Error: root: no project below this folder has COCO json"]
+    assert err == ["Error: root: no project below this folder has annotations that are read"]
 
 
 def test_broken_history(run, root, tmp_path):
@@ -401,3 +401,12 @@ def test_names_of_projects_are_no_formulas_of_a_spreadsheet(run, root, tmp_path)
         assert run("root", *option)[0] == 0
         with (tmp_path / "bboxqa-batch/projects.csv").open(newline="") as file:
             assert [row["project"] for row in csv.DictReader(file)] == [name, "worse"]
+
+
+def test_columns_of_tables_are_said_for_all_projects(run, tmp_path):
+    (tmp_path / "root/p").mkdir(parents=True)
+    rows = ["file,who,l,t,w,h", "a.jpg,ann,1,2,3,4", "a.jpg,bob,1,2,3,4"]
+    (tmp_path / "root/p/x.csv").write_text("\n".join(rows))
+    assert run("root", "--dry-run")[1] == ["0 projects"]
+    columns = "image=file,annotator=who,x=l,y=t,width=w,height=h"
+    assert run("root", "--dry-run", "--columns", columns)[1] == ["p: x.csv", "1 project"]

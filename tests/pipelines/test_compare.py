@@ -248,6 +248,15 @@ def test_images_without_annotations_are_renamed_if_their_stems_are_the_same(
     assert (note in result.notes) == (status != ["renamed"])
 
 
+def test_images_without_annotations_and_size_are_not_renamed(tmp_path):
+    before, after = (
+        document([box(1)], [image(1), image(2, name, width=None, height=None)])
+        for name in ("old/empty.jpg", "new/empty.jpg")
+    )
+    statuses = compared(tmp_path, before, after).images["status"].tolist()
+    assert sorted(statuses) == ["added", "both", "removed"]
+
+
 def test_images_without_annotations_that_share_a_stem_are_not_renamed(tmp_path):
     before = document([], [image(1, "a/1.jpg"), image(2, "b/1.jpg")])
     after = document([], [image(1, "c/1.jpg")])

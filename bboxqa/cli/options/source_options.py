@@ -99,16 +99,7 @@ _OF_TABLES = (
 
 def source_options(command: _Command) -> _Command:
     """Add the options that say what the files of annotation tools do not say."""
-    return _with(command, *_OF_FOLDERS, *_OF_BOXES, *_OF_TABLES)
-
-
-def folder_options(command: _Command) -> _Command:
-    """Add the options that say what folders of labels do not say."""
-    return _with(command, *_OF_FOLDERS, *_OF_BOXES)
-
-
-def _with(command: _Command, *options: Callable[[_Command], _Command]) -> _Command:
     # Options are shown in the reverse order.
-    for option in reversed(options):
+    for option in reversed((*_OF_FOLDERS, *_OF_BOXES, *_OF_TABLES)):
         command = option(command)
     return command

@@ -5,6 +5,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from bboxqa.core.errors import DatasetError
+from bboxqa.core.file_names import IMAGE_SUFFIXES
 from bboxqa.core.text import clean, count, nearest
 
 _EXAMPLES = 3
@@ -29,6 +30,8 @@ def chosen_image(
 ) -> str:
     """Return the one of some names that a name or an id means; a name comes first.
 
+    The ending of an image may be left out, or given where the data have none.
+
     Raises DatasetError if there is none, or the id is that of several images.
 
     Parameters
@@ -42,6 +45,8 @@ def chosen_image(
     --------
     >>> chosen_image("0", ["a.png"], lambda: [{"id": 0, "file_name": "a.png"}])
     'a.png'
+    >>> chosen_image("b/a", ["b/a.png"], lambda: [])
+    'b/a.png'
     """
     if isinstance(wanted, str) and wanted in names:
         return wanted
@@ -55,7 +60,17 @@ def chosen_image(
         raise DatasetError(
             [f"the id {wanted} is that of several images: {several}"], "Name the image by its file."
         )
+    same = [name for name in names if _is_with_ending(str(wanted), name)]
+    if len(same) == 1:
+        return same[0]
     raise DatasetError([f"there is no image {wanted!r} among {_described(str(wanted), names)}"])
+
+
+def _is_with_ending(wanted: str, name: str) -> bool:
+    """Return whether two names are the same but for an ending that one of them lacks."""
+    longer, shorter = sorted((wanted, name), key=len, reverse=True)
+    ending = longer.removeprefix(shorter)
+    return ending != longer and ending.lower() in IMAGE_SUFFIXES
 
 
 def _id_of(record: object) -> str:

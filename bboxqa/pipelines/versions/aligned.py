@@ -121,7 +121,7 @@ def align_images(before: Dataset, after: Dataset, annotators: Aligned) -> Aligne
     """Return the images of both, by name; others are the same if most of their boxes are.
 
     Only boxes that occur once among those images tell them apart. Images without annotations are
-    the same if their names differ by folder and ending only, and their sizes do not.
+    the same if their names differ by folder and ending only, and their sizes are known and equal.
     """
     by_name = align(before.image_names, after.image_names)
     removed = (by_name.after < 0)[by_name.place_before]
@@ -147,6 +147,9 @@ def _same_stems(*versions: tuple[Dataset, list[int]]) -> list[tuple[int, int]]:
     for places, (data, images) in zip(found, versions, strict=True):
         for image in images:
             width, height = data.image_size[image].tolist()
+            if not (width and height):
+                # Nothing but the name would speak for it.
+                continue
             key = (join_name(data.image_names[image], "stem"), width, height)
             places.setdefault(key, []).append(image)
     left, right = found
