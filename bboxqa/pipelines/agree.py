@@ -29,7 +29,7 @@ from bboxqa.pipelines.counting import (
 )
 from bboxqa.pipelines.diagnosis.diagnosed import ImageDiagnoser
 from bboxqa.pipelines.notes import all_asked_notes, chance_notes, image_notes
-from bboxqa.pipelines.poses.joint_sigmas import with_sigmas
+from bboxqa.pipelines.poses.joint_sigmas import with_points, with_sigmas
 from bboxqa.pipelines.reference.joined import compared
 from bboxqa.pipelines.reference.measured import reference_matches, with_reference
 from bboxqa.pipelines.refusals.checks import check_boxes
@@ -217,7 +217,9 @@ def agree_with(
     `count_all` counts agreement in the images, for instance on other machines; by default
     `count_sequentially` does so within the memory.
     """
-    data = with_sigmas(data, settings, memory=memory)
+    data = with_sigmas(with_points(data, settings), settings, memory=memory)
+    if isinstance(reference, Dataset):
+        reference = with_points(reference, settings)
     if reference is not None:
         found = compared(data, reference, memory)
         both = with_sigmas(found.both, settings, of=data, memory=memory)

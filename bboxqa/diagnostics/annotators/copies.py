@@ -7,7 +7,7 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, frozen_arrays, sum_by
 from bboxqa.core.remembered import remembered
 from bboxqa.diagnostics.annotators.image_ratios import Ratios, RatioSums
-from bboxqa.diagnostics.annotators.object_cells import edges_of, pairs_of_units
+from bboxqa.diagnostics.annotators.object_cells import drawn_edges, pairs_of_units
 from bboxqa.model.table import Categorical, Table
 from bboxqa.model.units import MatchedUnits
 
@@ -106,7 +106,7 @@ def _pair_likeness(matched: MatchedUnits) -> PairLikeness:
     key = of.annotator[pairs.left].astype(np.int64) * n_annotators + of.annotator[pairs.right]
     keys, row = np.unique(key, return_inverse=True)
     n = len(keys)
-    edges = edges_of(of.bbox)
+    edges = drawn_edges(matched)
     equal: BoolArray = edges[pairs.left] == edges[pairs.right]
     n_equal = equal.sum(1)
     identical = n_equal == 4

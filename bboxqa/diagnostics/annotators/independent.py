@@ -8,7 +8,7 @@ from bboxqa.agreement.counts.reliability_rows import from_units
 from bboxqa.core.arrays import BoolArray, IndexArray
 from bboxqa.core.remembered import remembered
 from bboxqa.diagnostics.annotators.copies import all_share_boxes, copies
-from bboxqa.diagnostics.annotators.object_cells import edges_of
+from bboxqa.diagnostics.annotators.object_cells import drawn_edges
 from bboxqa.model.units import CandidatePairs, MatchedUnits, UnitTable
 
 # An image is copied where so many of the matched boxes of two annotators are identical.
@@ -53,7 +53,7 @@ def _copied_images(matched: MatchedUnits, first: int, second: int) -> BoolArray:
         (of.annotator[pairs.left] == first) & (of.annotator[pairs.right] == second)
     )
     left, right = pairs.left[own], pairs.right[own]
-    edges = edges_of(of.bbox)
+    edges = drawn_edges(matched)
     same = (edges[left] == edges[right]).all(1)
     n_images = len(matched.data.image_names)
     n_pairs = np.bincount(of.image[left], minlength=n_images)

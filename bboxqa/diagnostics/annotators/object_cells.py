@@ -96,6 +96,17 @@ def edges_of(bbox: FloatArray) -> FloatArray:
     return np.concatenate([bbox[:, :2], bbox[:, :2] + bbox[:, 2:]], axis=1)
 
 
+def drawn_edges(matched: MatchedUnits) -> FloatArray:
+    """Return the edges of boxes, or of the extents of key points where these are compared, (N, 4).
+
+    Boxes may be given to those who label key points, and are then equal.
+    """
+    of = matched.data.annotations
+    if of.keypoints is None or not matched.data.joint_sigmas:
+        return edges_of(of.bbox)
+    return edges_of(of.keypoints.extent())
+
+
 @remembered
 def pairs_of_units(matched: MatchedUnits) -> CandidatePairs:
     """Return the pairs of two annotations of one unit that overlap at all."""

@@ -8,7 +8,6 @@ from bboxqa.agreement.uncertainty.sum_table import table_of
 from bboxqa.core.arrays import FloatArray, IndexArray, sum_by
 from bboxqa.diagnostics.annotators.edge_differences import confirmed
 from bboxqa.diagnostics.annotators.image_ratios import holm
-from bboxqa.diagnostics.annotators.independent import independent
 from bboxqa.diagnostics.annotators.offsets import p_values
 from bboxqa.diagnostics.poses.joint_pairs import JointPairs, joint_offsets, joint_pairs
 from bboxqa.model.table import Categorical, Table
@@ -33,7 +32,6 @@ def joint_annotators(matched: MatchedUnits) -> Table:
     correction for all rows; missing_share, of the joints that others labelled, those that the
     annotator did not; and swapped_share, where left and right are surely exchanged.
     """
-    matched = independent(matched)
     found = joint_pairs(matched)
     n_joints = int(joint_offsets(matched)[-1])
     people = matched.data.annotator_names

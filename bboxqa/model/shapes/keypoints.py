@@ -98,6 +98,23 @@ class Keypoints:
         return np.where(has_area, self.area, np.where(has_box, of_box, of_points)), counts
 
 
+def largest_moves(keypoints: Keypoints, left: IndexArray, right: IndexArray) -> FloatArray:
+    """Return how far the joint that differs most is moved between two annotations, in x or y, (P,).
+
+    Joints that one of them did not label do not count; 0 where the numbers of joints differ.
+    """
+    held = keypoints.stop - keypoints.start
+    n_joints = np.where(held[left] == held[right], held[left], 0)
+    first, _ = rows(keypoints.start[left], keypoints.start[left] + n_joints)
+    pair = np.repeat(np.arange(len(left)), n_joints)
+    second = first + (keypoints.start[right] - keypoints.start[left])[pair]
+    both = (keypoints.visibility[first] > 0) & (keypoints.visibility[second] > 0)
+    found = np.zeros(len(left))
+    moved = np.abs(keypoints.xy[first] - keypoints.xy[second]).max(1, initial=0)
+    np.maximum.at(found, pair[both], moved[both])
+    return found
+
+
 def join_keypoints(
     parts: Sequence[Keypoints], index: Sequence[IndexArray], memory: int | None
 ) -> Keypoints:

@@ -7,12 +7,14 @@ from math import log, nan
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray, IndexArray, rows
-from bboxqa.core.errors import ConfigError
+from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.core.text import count
 from bboxqa.geometry.candidates import candidate_pairs
 from bboxqa.geometry.similarities.registry import needs_keypoints
 from bboxqa.geometry.similarities.sigmas import given_sigmas
 from bboxqa.matching.match import match
 from bboxqa.model.annotations import Dataset
+from bboxqa.model.selection import select_annotations
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.counting import compared_images
 
@@ -51,6 +53,45 @@ def with_sigmas(
         return data
     sessions = replace(repeats.sessions, joint_sigmas=data.joint_sigmas)
     return replace(data, repeats=replace(repeats, sessions=sessions))
+
+
+def with_points(data: Dataset, settings: AgreeSettings) -> Dataset:
+    """Return a data set without annotations that have no labelled key points, if it is about these.
+
+    As COCO's evaluation does; a note says how many there are. Raises DatasetError if there are no
+    others.
+    """
+    if not needs_keypoints(settings.similarity) or data.annotations.keypoints is None:
+        return data
+    repeats = data.repeats
+    if repeats is not None:
+        sessions = repeats.sessions
+        kept = select_annotations(sessions.annotations, _labelled(sessions))
+        repeats = replace(repeats, sessions=replace(sessions, annotations=kept))
+    n = len(data.annotations)
+    labelled = _labelled(data)
+    if len(labelled) == n:
+        return replace(data, repeats=repeats)
+    if not len(labelled):
+        raise DatasetError(
+            [f"none of {count(n, 'annotation')} has labelled key points"],
+            "Boxes are compared with --similarity bbox.",
+        )
+    some = count(n - len(labelled), "annotation")
+    return replace(
+        data,
+        annotations=select_annotations(data.annotations, labelled),
+        repeats=repeats,
+        notes=(*data.notes, f"{some} without labelled key points left out"),
+    )
+
+
+def _labelled(data: Dataset) -> IndexArray:
+    """Return the annotations with labelled key points."""
+    keypoints = data.annotations.keypoints
+    if keypoints is None:
+        return np.arange(len(data.annotations))
+    return np.flatnonzero(keypoints.packed().labelled()[1])
 
 
 def _estimated(data: Dataset, of: Dataset, memory: int | None) -> Dataset:

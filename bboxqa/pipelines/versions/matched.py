@@ -28,7 +28,7 @@ from bboxqa.model.outlines import Segmentations
 from bboxqa.model.selection import join_columns, join_outlines, select_annotations
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.shapes.joints_of import joints_of
-from bboxqa.model.shapes.keypoints import join_keypoints
+from bboxqa.model.shapes.keypoints import Keypoints, join_keypoints, largest_moves
 from bboxqa.pipelines.poses.joint_sigmas import ESTIMATED, with_sigmas
 from bboxqa.pipelines.versions.aligned import Aligned
 
@@ -105,6 +105,8 @@ def match_versions(
     more = _similar(both, _open(annotations, left, right), settings, memory, progress)
     left, right = _joined((left, right), more)
     shift = np.abs(edges[left] - edges[right]).max(1, initial=0)
+    if annotations.keypoints is not None:
+        shift = np.maximum(shift, largest_moves(annotations.keypoints, left, right))
     similarity = np.ones(len(left))
     changed = np.arange(len(left)) if outlines else np.flatnonzero(shift)
     similarity[changed] = similarity_of_pairs(
@@ -257,7 +259,18 @@ def _redrawn(
         for place in np.flatnonzero(similarity == 0).tolist():
             first, last = (_outline(outlines, int(side[place])) for side in (left, right))
             redrawn[place] = first != last
+    if annotations.keypoints is not None:
+        points = annotations.keypoints
+        for place in np.flatnonzero(similarity == 0).tolist():
+            first, last = (_points(points, int(side[place])) for side in (left, right))
+            redrawn[place] = first != last
     return redrawn
+
+
+def _points(keypoints: Keypoints, row: int) -> tuple[bytes, bytes]:
+    """Return what tells the key points of an annotation from those of others."""
+    part = slice(int(keypoints.start[row]), int(keypoints.stop[row]))
+    return keypoints.xy[part].tobytes(), keypoints.visibility[part].tobytes()
 
 
 def _outline(outlines: Segmentations, index: int) -> tuple[Any, ...]:

@@ -7,6 +7,7 @@ import pytest
 from support.poses import SWAPPED, people_document
 
 import bboxqa
+from bboxqa.core.errors import DatasetError
 from bboxqa.geometry.similarities.sigmas import COCO_SIGMAS
 from bboxqa.model.shapes.coco_joints import COCO_JOINTS
 
@@ -124,3 +125,29 @@ def test_figures_by_hand():
     )
     assert (bob["offset_x_px"], bob["offset_y_px"]) == (1.5, 2)
     assert (ann["offset_x_px"], ann["offset_percent"]) == (-1.5, 25)
+
+
+def test_annotators_who_were_given_boxes_are_no_copies():
+    document = people_document(np.random.default_rng(2), n_images=30, damage=_damaged)
+    boxes = {each["image_id"]: each["bbox"] for each in document["annotations"]}
+    for annotation in document["annotations"]:
+        annotation["bbox"] = boxes[annotation["image_id"]]
+    data = bboxqa.read_coco(document, keypoints=True)
+    tables = bboxqa.agree(data, similarity="keypoints", bootstrap=200).diagnose().tables
+    assert not tables["copies"]["copied"].any()
+    assert (tables["joint_annotators"]["n"] > 0).all()
+
+
+def test_annotations_without_labelled_key_points_are_left_out():
+    document = people_document(np.random.default_rng(3), n_images=4)
+    for annotation in document["annotations"]:
+        if annotation["image_id"] == 4:
+            annotation["keypoints"] = [0] * 51
+    data = bboxqa.read_coco(document, keypoints=True)
+    result = bboxqa.agree(data, similarity="keypoints", bootstrap=0)
+    assert (result.n_annotations, result.thresholds[0].existence.f1) == (6, 1)
+    assert "2 annotations without labelled key points left out" in result.notes
+    for annotation in document["annotations"]:
+        annotation["keypoints"] = [0] * 51
+    with pytest.raises(DatasetError, match="none of 8 annotations has labelled key points"):
+        bboxqa.agree(bboxqa.read_coco(document, keypoints=True), similarity="keypoints")

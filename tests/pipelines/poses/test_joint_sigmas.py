@@ -69,3 +69,15 @@ def test_sigmas_that_cannot_be_used_are_refused(tmp_path, sigmas, problem):
     done = run("agree", path, "--similarity", "keypoints", "--sigmas", sigmas)
     assert done.returncode == 2
     assert problem in " ".join(done.stderr.split())
+
+
+def test_versions_with_moved_joints_are_compared():
+    before = people_document(np.random.default_rng(5), n_images=6)
+    after = people_document(np.random.default_rng(5), n_images=6)
+    # The box stays; the second joint of the first annotation is moved by 20 px.
+    after["annotations"][0]["keypoints"][3] += 20
+    result = bboxqa.compare(_read(before), _read(after), similarity="keypoints")
+    assert (result.counts["unchanged"], result.counts["moved"]) == (11, 1)
+    assert result.moved_px == pytest.approx((20, 20))
+    with pytest.raises(ConfigError, match="compared with the same sigmas"):
+        bboxqa.compare(_read(before), _read(after), similarity="keypoints", sigmas="estimated")
