@@ -1,8 +1,8 @@
 """Rules about tasks and jobs of CVAT."""
 
 from bboxqa.model.findings import Severity
+from bboxqa.rules.base.found_defects import found_defects
 from bboxqa.rules.base.rule import Rule
-from bboxqa.rules.tools.defects import found_defects
 
 
 def _task(assignee: str = "<username>ann</username>", label: str = "cat") -> str:

@@ -1,8 +1,8 @@
 """Rules about label files of YOLO."""
 
 from bboxqa.model.findings import Severity
+from bboxqa.rules.base.found_defects import found_defects
 from bboxqa.rules.base.rule import Files, Rule
-from bboxqa.rules.tools.defects import found_defects
 
 # The beginning of a picture as text; its size is all that is read of it.
 _PICTURE = "P3 100 80 255"

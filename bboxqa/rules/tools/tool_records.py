@@ -1,8 +1,8 @@
 """Rules about records of annotation tools."""
 
 from bboxqa.model.findings import Severity
+from bboxqa.rules.base.found_defects import found_defects
 from bboxqa.rules.base.rule import Rule
-from bboxqa.rules.tools.defects import found_defects
 
 
 def _task(regions: str, *, more: str = "") -> str:

@@ -1,8 +1,8 @@
 """Rules about XML of Pascal VOC."""
 
 from bboxqa.model.findings import Severity
+from bboxqa.rules.base.found_defects import found_defects
 from bboxqa.rules.base.rule import Files, Rule
-from bboxqa.rules.tools.defects import found_defects
 
 
 def _xml(name: str = "a.jpg", xmin: int = 10, xmax: int = 30) -> str:
