@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from bboxqa.core.text import one_line
+from bboxqa.core.text import count, one_line
 from bboxqa.formats.annotations.records import whole_number
 from bboxqa.formats.cvat.cvat_shapes import (
     EmptyMaskError,
@@ -222,7 +222,12 @@ class FileRecords:
             self._apart.add(name)
             return
         record["category_id"] = self.into.category(name, where)
+        n_joints, expected = len(record.get("joints", ())), self._head.n_joints.get(name, 0)
         row = self.into.annotation(record, where)
+        if record.get("shape") == "skeleton" and expected and n_joints != expected:
+            has = f"skeleton has {count(n_joints, 'point')}"
+            problem = f"{has}; its label {one_line(name)!r} has {expected}"
+            self.into.defect("K001", problem, where, row)
         self.check_label(element.name, name, where, row)
 
     def is_known(self, label: str) -> bool:

@@ -1,7 +1,8 @@
 """Who worked on what, as the head of a file of CVAT says."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
@@ -59,6 +60,8 @@ class Head:
     jobs: tuple[Job, ...] = ()
     labels: tuple[Label, ...] = ()
     line: int = 1
+    n_joints: Mapping[str, int] = field(default_factory=dict)
+    """The number of points of each label that is a skeleton."""
 
     def job_of(self, values: Mapping[str, str]) -> Job | None:
         """Return the job of an image or track; None if the file does not say so."""
@@ -76,11 +79,13 @@ def head_of_file(meta: Element) -> Head:
         listed = project.find("tasks")
         tasks = () if listed is None else (e for e in listed.inside if e.name == "task")
         jobs = tuple(_job(task, project, meta) for task in tasks)
-        return Head(jobs or (_job(project, project, meta),), (*_labels(project),), meta.line)
+        jobs = jobs or (_job(project, project, meta),)
+        return Head(jobs, (*_labels(project),), meta.line, _joints(project))
     for kind in _KINDS:
         found = meta.find(kind)
         if found is not None:
-            return Head((_job(found, found, meta),), (*_labels(found),), meta.line)
+            jobs = (_job(found, found, meta),)
+            return Head(jobs, (*_labels(found),), meta.line, _joints(found))
     return Head(line=meta.line)
 
 
@@ -129,3 +134,10 @@ def _labels(work: Element) -> Iterator[Label]:
         name = label.said("name")
         if name and not label.said("parent"):
             yield Label(name, label.line, label.said("type") not in _WITHOUT_BOX)
+
+
+def _joints(work: Element) -> Counter[str]:
+    """Return how many labels are points of each skeleton."""
+    listed = work.find("labels")
+    parents = (label.said("parent") for label in (() if listed is None else listed.inside))
+    return Counter(filter(None, parents))

@@ -9,6 +9,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.datumaro.datumaro import looks_right
 from bboxqa.formats.datumaro.datumaro_shapes import shape_of
+from bboxqa.formats.datumaro.point_lists import point_counts, wrong_joints
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.json_files import begins, json_objects
@@ -51,11 +52,15 @@ class _DatumaroRecords:
         self.into = Collector(TITLE, add)
         self._tally: Counter[str] = Counter()
         self._wanted = wanted
+        self._n_points: dict[int, int] = {}
 
     def add_subset(self, member: str, content: dict[str, Any]) -> None:
         """Add the items of a file."""
         listed = mapping(mapping(content.get("categories")).get("label")).get("labels")
         names = [plain_text(mapping(each).get("name")) for each in items(listed)]
+        self._n_points = point_counts(content)
+        for pointer, problem in wrong_joints(content):
+            self.into.defect("K006", problem, Where(member, pointer))
         for place, given in enumerate(items(content.get("items"))):
             item, where = mapping(given), Where(member, f"/items/{place}")
             own = plain_text(item.get("id")) or f"item {place + 1}"
@@ -103,6 +108,10 @@ class _DatumaroRecords:
         name = names[number] if is_known else _UNLABELLED  # type: ignore[index]
         record["category_id"] = self.into.category(name or _UNLABELLED, where)
         row = self.into.annotation(record, where)
+        n_points = len(shape.get("keypoints", ())) // 3
+        if is_known and n_points != self._n_points.get(number, n_points):  # type: ignore[arg-type]
+            problem = f"{label}: has {count(n_points, 'point')}; its label {one_line(name)!r} has "
+            self.into.defect("K001", f"{problem}{self._n_points[number]}", where, row)  # type: ignore[index]
         if number is None:
             self.into.defect("T004", f"{label}: has no label_id", where, row)
         elif not is_known:

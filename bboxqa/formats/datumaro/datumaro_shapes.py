@@ -66,7 +66,7 @@ def _key_points(annotation: dict[str, Any], names: Sequence[str]) -> Record:
         given = items(part.get("visibility"))
         for place, (x, y) in enumerate(points.tolist()):
             seen = given[place] if place < len(given) else 2
-            keypoints += [x, y, seen if seen in (0, 1, 2) else 2]
+            keypoints += [x, y, number_of(seen, "visibility")]
         number = part.get("label_id")
         is_known = type(number) is int and 0 <= number < len(names)
         name = names[number] if is_known else ""  # type: ignore[index]

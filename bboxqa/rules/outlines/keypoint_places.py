@@ -11,6 +11,7 @@ from bboxqa.core.text import count
 from bboxqa.geometry.kernels.boxes import corners, from_corners
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.base.found_defects import found_defects
 from bboxqa.rules.base.reporting import record_defect, row_edits, summary_hits
 from bboxqa.rules.base.rule import Defect, Hits, Rule, hits, part_hits
 from bboxqa.rules.facts.document import Document
@@ -148,7 +149,8 @@ def _swapped(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     )
 
 
-def _skeletons(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _skeletons(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
+    yield from found_defects("K006")(document, settings)
     categories = document.categories
     joined: list[tuple[IndexArray, int]] = []
     for row in range(len(categories)):

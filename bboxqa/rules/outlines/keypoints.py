@@ -11,6 +11,7 @@ from bboxqa.core.text import count
 from bboxqa.formats.document.annotation_columns import Kind
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.base.found_defects import found_defects
 from bboxqa.rules.base.reporting import record_defect, summary_defect
 from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits
 from bboxqa.rules.facts.box_overlaps import first_equal
@@ -28,7 +29,7 @@ def _expected(document: Document) -> IndexArray:
     return expected[document.category[document.annotations.keypoints.row]]
 
 
-def _keypoints(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _keypoints(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
     columns = document.annotations
     points = columns.keypoints
     if len(points.row) == 0:
@@ -37,6 +38,10 @@ def _keypoints(document: Document, _settings: ValidateSettings) -> Iterator[Hits
     misshapen = np.where(expected >= 0, points.n_numbers != expected, points.n_numbers % 3 != 0) | (
         points.n_numbers < 0
     )
+    if document.reading.origin is not None:
+        # Lists end with the last joint that an annotation has; missing ones are told otherwise.
+        misshapen &= (points.n_numbers > expected) & (expected >= 0)
+        yield from found_defects("K001")(document, settings)
     kind = columns.kind["num_keypoints"][points.row]
     number = np.isin(kind, (Kind.INT, Kind.FLOAT))
     miscounted = ~number | (columns.num_keypoints[points.row] != points.n_visible)
@@ -150,9 +155,10 @@ RULES = (
             num_keypoints is, and ignores objects whose num_keypoints is 0.""",
         explanation="""Keypoints are x, y and visibility (0, 1 or 2) of each point that the category
             names, and num_keypoints is how many of them have a visibility above 0. Here the list
-            has the wrong length, or the count is wrong. The fix corrects the count. Export lists of
-            the wrong length again. The count may leave out points at (0, 0), see K003. The counts
-            of copied keypoints (K008) are not compared.""",
+            has the wrong length, or the count is wrong; in CVAT and Datumaro, a skeleton lacks
+            points of its label. The fix corrects the count. Export lists of the wrong length again.
+            The count may leave out points at (0, 0), see K003. The counts of copied keypoints
+            (K008) are not compared.""",
         bad={
             "categories": [_CATEGORY],
             "annotations": [{"keypoints": [12, 12, 2, 0, 0, 0], "num_keypoints": 2}],

@@ -41,6 +41,9 @@ class DocumentParts:
     def add(self, records: Sequence[Record], where: Sequence[Where]) -> None:
         """Add annotations; see `bboxqa.formats.translation.translated.Add`."""
         kept, places = self._boxed.take(records, where)
+        for record in kept:
+            if "keypoints" in record:
+                _complete(record)
         if kept:
             text = self._add_text(kept)
             # What json does not know is something else in it, such as infinite numbers.
@@ -80,6 +83,13 @@ class DocumentParts:
         reading.memory = self._memory
         trim_memory()
         check_memory(reading.name, len(reading.annotations), self._memory)
+
+
+def _complete(record: Record) -> None:
+    """Give key points the number of labelled ones; take away a box that only surrounds them."""
+    record.setdefault("num_keypoints", sum(seen > 0 for seen in record["keypoints"][2::3]))
+    if "shape" in record:
+        del record["bbox"]
 
 
 class _Places(Sequence[Where]):

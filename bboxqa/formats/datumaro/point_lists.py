@@ -1,0 +1,41 @@
+"""The points that labels of Datumaro have, and the pairs that their skeletons join."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from bboxqa.formats.translation.untrusted import items, mapping
+
+
+def point_counts(content: dict[str, Any]) -> dict[int, int]:
+    """Return how many points each label has, by its number.
+
+    Examples
+    --------
+    >>> listed = [{"label_id": 0, "labels": ["nose", "tail"], "joints": [[1, 2]]}]
+    >>> point_counts({"categories": {"points": {"items": listed}}})
+    {0: 2}
+    """
+    counts = {}
+    for given in map(mapping, _listed(content)):
+        number = given.get("label_id")
+        if isinstance(number, int) and items(given.get("labels")):
+            counts[number] = len(items(given.get("labels")))
+    return counts
+
+
+def wrong_joints(content: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the pointer and the problem of each skeleton that joins points that it does not have.
+
+    Points may be counted from 0 or from 1 on.
+    """
+    for place, given in enumerate(map(mapping, _listed(content))):
+        n = len(items(given.get("labels")))
+        ends = [end for pair in items(given.get("joints")) for end in items(pair)]
+        wrong = [end for end in ends if isinstance(end, int) and not 0 <= end <= n]
+        if n and wrong:
+            problem = f"skeleton joins keypoint {wrong[0]}; expected numbers up to {n}, the number "
+            yield f"/categories/points/items/{place}", f"{problem}of its points"
+
+
+def _listed(content: dict[str, Any]) -> list[Any]:
+    return items(mapping(mapping(content.get("categories")).get("points")).get("items"))
