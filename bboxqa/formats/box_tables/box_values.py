@@ -150,3 +150,13 @@ def as_corner_and_size(box: list[float], form: str) -> list[float]:
     if form == "cxcywh":
         return [x - right / 2, y - bottom / 2, right, bottom]
     return box
+
+
+def as_corners_and_sizes(boxes: FloatArray, form: str) -> FloatArray:
+    """Return (N, 4) boxes as `as_corner_and_size` does."""
+    first, second = boxes[:, :2], boxes[:, 2:]
+    if form == "xyxy":
+        return np.concatenate([first, second - first], 1)
+    if form == "cxcywh":
+        return np.concatenate([first - second / 2, second], 1)
+    return boxes

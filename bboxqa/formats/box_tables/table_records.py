@@ -3,6 +3,7 @@
 import csv
 from array import array
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from math import nan
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from bboxqa.core.arrays import IndexArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.annotations.records import whole_number
@@ -23,25 +25,28 @@ from bboxqa.formats.box_tables.box_values import (
     side_of,
 )
 from bboxqa.formats.box_tables.parquet_rows import class_names
+from bboxqa.formats.box_tables.plain_tables import PlainRows, TablePart, parts_of
+from bboxqa.formats.box_tables.row_columns import OF_GROUPS, boxes_of, in_pixels, is_named
 from bboxqa.formats.box_tables.table_columns import FORM_WORDS, NAMES, Columns, columns_of
-from bboxqa.formats.box_tables.table_rows import names_in, rows_of
+from bboxqa.formats.box_tables.table_rows import names_in
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.members import Member
-from bboxqa.formats.translation.translated import Add, Record, Translated, Wanted
+from bboxqa.formats.translation.translated import Add, Boxes, Lines, Record, Translated, Wanted
 from bboxqa.formats.translation.untrusted import ValueProblemError, mapping, plain_text
 
 _UNLABELLED = "(no label)"
 _UNNAMED = "(not named)"
 _SIDES = ("width", "height")
+_TRUE = {"1", "true"}
 SAY = f"Say what the columns hold: --columns image=NAME,bbox=NAME,… ({', '.join(NAMES)})"
 """What to do where no columns of boxes are found."""
 _FORM = "Say which it is: --box-format xywh, xyxy or cxcywh"
 
 
 @dataclass(frozen=True, slots=True)
-class Boxes:
+class BoxKind:
     """What the boxes of a table are."""
 
     form: str
@@ -50,7 +55,7 @@ class Boxes:
     """Whether some rows have no box: their annotators were asked, and drew nothing."""
 
 
-def translate_table(path: Path, member: Member, add: Add, _wanted: Wanted) -> Translated:
+def translate_table(path: Path, member: Member, add: Add, wanted: Wanted) -> Translated:
     """Translate a table; raise DatasetError if it has no boxes, or they can be of several forms."""
     header = names_in(member)
     if not header:
@@ -58,24 +63,22 @@ def translate_table(path: Path, member: Member, add: Add, _wanted: Wanted) -> Tr
     columns = columns_of(header, choices().columns)
     if columns.problem:
         raise DatasetError([f"{member.shown}: has {columns.problem}"], SAY)
-    records = _TableRecords(path, member, columns, _boxes(member, columns), add)
-    for at, row in rows_of(member, _used(columns)):
-        records.add_row(at, row)
+    add_boxes = wanted.add_boxes
+    parts = parts_of(member, columns, plain=add_boxes is not None, in_full=wanted.in_full)
+    records = _TableRecords(path, member, columns, _boxes(member, columns, parts()), add)
+    for part in parts():
+        if part.plain is None or add_boxes is None or not records.add_plain(part.plain, add_boxes):
+            for at, row in part.rows():
+                records.add_row(at, row)
     return records.done()
 
 
-def _used(columns: Columns) -> list[str]:
-    """Return the names of the columns that are used."""
-    return list(dict.fromkeys(columns.of.values()))
-
-
-def _boxes(member: Member, columns: Columns) -> Boxes:
+def _boxes(member: Member, columns: Columns, parts: Iterable[TablePart]) -> BoxKind:
     """Return what boxes are, from all numbers of a table."""
     found, sizes = array("d"), array("d")
     n_empty = 0
     form = choices().box_format or columns.form
-    whole = (row for _, row in rows_of(member, _used(columns)) if "" not in row)
-    for cells in (each for row in whole for each in boxes_in(row, columns)):
+    for cells in _without_plain(parts, columns, found):
         try:
             box = numbers_of_box(cells, columns.form)
         except ValueProblemError:
@@ -94,14 +97,27 @@ def _boxes(member: Member, columns: Columns) -> Boxes:
             name = one_line(columns.of.get("bbox") or columns.of["objects"])
             both = f"{name!r} may hold left, top, width and height, or two corners"
             raise DatasetError([f"{member.shown}: {both}: all numbers fit both"], _FORM)
-    return Boxes(form or "xywh", is_share, n_empty > 0)
+    return BoxKind(form or "xywh", is_share, n_empty > 0)
+
+
+def _without_plain(
+    parts: Iterable[TablePart], columns: Columns, numbers: "array[float]"
+) -> Iterator[Cells]:
+    """Yield the cells of each box, but for plain rows, whose numbers are added."""
+    for part in parts:
+        if part.plain is not None:
+            numbers.frombytes(part.plain.boxes.tobytes())
+            continue
+        for _, row in part.rows():
+            if "" not in row:
+                yield from boxes_in(row, columns)
 
 
 class _TableRecords:
     """Makes COCO records of rows."""
 
     def __init__(
-        self, path: Path, member: Member, columns: Columns, boxes: Boxes, add: Add
+        self, path: Path, member: Member, columns: Columns, boxes: BoxKind, add: Add
     ) -> None:
         self._into = Collector("Open Images csv" if columns.is_open_images else "table", add)
         self._member = member
@@ -129,6 +145,45 @@ class _TableRecords:
                 self._into.refuse(label, error, where)
                 continue
             self._add(cells, numbers, label, where)
+
+    def add_plain(self, rows: PlainRows, add: Callable[[Boxes], None]) -> bool:
+        """Add the boxes of rows; return False if any of them has something else to say."""
+        names = [key for key in OF_GROUPS if key in self._columns.of]
+        begins = rows.begins(names)
+        groups = rows.cells(names, begins)
+        labels = rows.numbered("category")[1]
+        has_labels = "category" not in self._columns.of or all(map(str.strip, labels))
+        is_crowd = any(each.strip().lower() in _TRUE for each in rows.numbered("iscrowd")[1])
+        if is_crowd or not has_labels or not all(map(is_named, groups)):
+            return False
+        images, people = [], []
+        for row, cells in zip(begins.tolist(), groups, strict=True):
+            where = Where(self._member.name, rows.line + row)
+            image = self._image(cells["image"].strip(), cells, where)
+            annotator = cells.get("annotator", "").strip()
+            if annotator and annotator not in image["annotators"]:
+                image["annotators"].append(annotator)
+            images.append(image)
+            people.append(annotator)
+        if self._boxes.is_share and not all("width" in image for image in images):
+            return False
+        group = np.repeat(np.arange(len(begins)), np.diff(begins, append=len(rows.boxes)))
+        kind, line = self._boxes, rows.line + np.arange(len(group))
+        lines = Lines([self._member.name], np.zeros(len(group), np.int64), line)
+        bbox = in_pixels(rows, kind.form, images, group, is_share=kind.is_share)
+        category_id = self._categories_of(rows, lines)
+        self._into.boxes(boxes_of(rows, bbox, (images, people, group), category_id, lines), add)
+        return True
+
+    def _categories_of(self, rows: PlainRows, lines: Lines) -> IndexArray:
+        """Return (N,) the ids of the categories of rows."""
+        category, labels = rows.numbered("category")
+        begins = np.unique(category, return_index=True)[1].tolist()
+        names = [self._names.get(each, each) or _UNLABELLED for each in map(str.strip, labels)]
+        named = zip(names, begins, strict=True)
+        ids = np.array([self._into.category(name, lines.where(row)) for name, row in named])
+        found: IndexArray = ids[category]
+        return found
 
     def _add(self, cells: Cells, numbers: list[float] | None, label: str, where: Where) -> None:
         given = cells.get("image")
@@ -187,7 +242,7 @@ class _TableRecords:
 
     def _shared(self, cells: Cells, label: str) -> Record:
         shared: Record = {"own_id": plain_text(cells.get("id")) or label}
-        if "iscrowd" in cells and str(cells["iscrowd"]).strip().lower() in {"1", "true"}:
+        if "iscrowd" in cells and str(cells["iscrowd"]).strip().lower() in _TRUE:
             shared["iscrowd"] = 1
         if "created_at" in cells and (made := plain_text(cells["created_at"])):
             shared["created_at"] = made

@@ -39,9 +39,14 @@ def header_of(head: bytes) -> list[str]:
     if first.lstrip().startswith("{"):
         return list(dict.fromkeys(name for line in lines for name in _keys(line)))
     try:
-        return [cell.strip() for cell in next(csv.reader([first], delimiter=_delimiter(first)), [])]
+        return header_in(first, delimiter_of(first))
     except csv.Error:
         return []
+
+
+def header_in(first: str, delimiter: str) -> list[str]:
+    """Return the names of the columns in a line."""
+    return [cell.strip() for cell in next(csv.reader([first], delimiter=delimiter), [])]
 
 
 def _keys(line: str) -> list[str]:
@@ -79,25 +84,31 @@ def rows_of(member: Member, only: Sequence[str] = ()) -> Iterator[Row]:
     return _of_cells(member, text)
 
 
-def _delimiter(first: str) -> str:
+def delimiter_of(first: str) -> str:
     """Return the most frequent delimiter of a line."""
     return max(",\t;", key=first.count)
 
 
 def _of_cells(member: Member, text: str) -> Iterator[Row]:
     first = text.lstrip("\r\n").partition("\n")[0]
+    return cells_of(member, text, delimiter_of(first))
+
+
+def cells_of(
+    member: Member, text: str, delimiter: str, header: Sequence[str] = (), line: int = 0
+) -> Iterator[Row]:
+    """Yield the rows of a text of cells, which begins with the header if that is not given.
+
+    `line` is how many lines there are before.
+    """
     reader = csv.reader(
-        io.StringIO(text, newline=""),
-        delimiter=_delimiter(first),
-        strict=True,
-        skipinitialspace=True,
+        io.StringIO(text, newline=""), delimiter=delimiter, strict=True, skipinitialspace=True
     )
-    header: list[str] = []
-    line = 0
+    before = line
     try:
         for cells in reader:
             # A cell may have several lines.
-            start, line = line + 1, reader.line_num
+            start, line = line + 1, before + reader.line_num
             if not cells:
                 continue
             if not header:

@@ -10,6 +10,8 @@ from support.cvat_xml import box, document, head, image, track
 from support.tool_files import write
 
 import bboxqa
+from bboxqa.formats.box_tables import plain_tables
+from bboxqa.formats.box_tables.box_table import translate as of_table
 from bboxqa.formats.cvat.cvat import translate as of_cvat
 from bboxqa.formats.dota.dota import translate as of_dota
 from bboxqa.formats.translation.as_file import read_file
@@ -156,3 +158,41 @@ def test_labels_of_dota_as_columns(tmp_path, outlines):
         for each in fields(expected) if expected is not None else ():
             values = getattr(columns, each.name), getattr(expected, each.name)
             np.testing.assert_array_equal(*values)
+
+
+ODD_ROWS = {
+    "no image": ",ann,cat,7,640,480,1,2,3,4",
+    "no annotator": "a.jpg,,cat,8,640,480,1,2,3,4",
+    "no category": "a.jpg,ann,,9,640,480,1,2,3,4",
+    "no id": "a.jpg,ann,cat,,640,480,1,2,3,4",
+    "another size": "a.jpg,ann,cat,11,650,480,1,2,3,4",
+    "no box": "b.jpg,bob,,,640,480,,,,",
+    "no number": "a.jpg,ann,cat,12,640,480,1,x,3,4",
+    "a cell less": "a.jpg,ann,cat,13,640,480,1,2,3",
+    "blanks": " a.jpg , ann , cat , 14 , 640,480, 1,2,3 ,4",
+    "not ASCII": "ä.jpg,zoë,été,15,640,480,1,2,3,4",
+    "empty": "",
+}
+BOXES = {"xywh": "x,y,width,height", "xyxy": "x1,y1,x2,y2", "cxcywh": "cx,cy,width,height"}
+
+
+@pytest.mark.parametrize("form", BOXES)
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+@pytest.mark.parametrize("is_share", [False, True])
+def test_tables_of_cells(tmp_path, monkeypatch, form, line_end, is_share):
+    monkeypatch.setattr(plain_tables, "_WINDOW", 500)
+    rng = np.random.default_rng(7)
+    rows = [f"image,annotator,category,id,image_width,image_height,{BOXES[form]}"]
+    for number in range(300):
+        box = rng.uniform(0.1, 0.3, 4) * (1 if is_share else 400)
+        box[2:] += box[:2]
+        numbers = ",".join(f"{each:.{rng.integers(1, 17)}f}" for each in box)
+        names = f"{number // 9}.jpg,{rng.choice(['ann', 'bob'])},{rng.choice(['cat', 'dog'])}"
+        rows.append(f"{names},{100 + number},640,480,{numbers}")
+    for place, row in enumerate(() if is_share else ODD_ROWS.values()):
+        rows.insert(20 * place + 30, row)
+    path = tmp_path / "a.csv"
+    path.write_text(line_end.join(rows), "utf-8", newline="")
+    n_plain, n_all = read_both_ways(of_table, path)
+    assert n_all / 3 < n_plain <= n_all
+    assert is_share == (n_plain == n_all)

@@ -50,10 +50,14 @@ class PlainWords:
     def numbered(self, column: int) -> tuple[IndexArray, list[str]]:
         """Return (N,) numbers of the words of a column, and the distinct words in their order."""
         firsts = np.flatnonzero(self.changes(column))
-        chosen = PlainWords(self.text, self.begin[:, firsts], self.end[:, firsts])
         known: dict[str, int] = {}
-        numbers = [known.setdefault(word, len(known)) for word in chosen.texts(column)]
+        words = self.rows(firsts).texts(column)
+        numbers = [known.setdefault(word, len(known)) for word in words]
         return np.repeat(numbers, np.diff(firsts, append=len(self))), [*known]
+
+    def rows(self, rows: IndexArray) -> "PlainWords":
+        """Return some of the lines."""
+        return PlainWords(self.text, self.begin[:, rows], self.end[:, rows])
 
     def changes(self, column: int) -> BoolArray:
         """Return whether each word differs from that in the line before."""
