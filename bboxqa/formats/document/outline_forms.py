@@ -78,5 +78,5 @@ def _runs(counts: str) -> tuple[list[int], str]:
     try:
         return decode_counts(counts.encode()).tolist(), ""
     except (ValueError, OverflowError) as error:
-        said = "pycocotools does not notice, and takes another mask"
+        said = "pycocotools may take another mask without noticing"
         return [], f"counts is not valid: {error}; {said}"

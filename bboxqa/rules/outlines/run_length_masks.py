@@ -158,9 +158,9 @@ RULES = (
         code="R002",
         title="run lengths do not fill the mask",
         severity=Severity.ERROR,
-        breaks="""pycocotools measures area, box and IoU of another mask without noticing. Only its
-            decode() may stop, with 'Invalid RLE mask representation'; pixels that are missing it
-            leaves uninitialised.""",
+        breaks="""pycocotools may measure area, box and IoU of another mask without noticing. Only
+            its decode() may stop, with 'Invalid RLE mask representation'; it leaves pixels that are
+            missing uninitialised.""",
         explanation="""Run lengths count all pixels of a mask, column by column, so they add up to
             height times width. Here they do not, or they are not of the form that COCO has for
             them. The export was cut off, its text was changed, or its runs are those of a crop
