@@ -71,7 +71,7 @@ def _opened(out: Path) -> Iterator[sqlite3.Connection]:
     except sqlite3.Error as error:
         if getattr(error, "sqlite_errorcode", None) in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
             raise OutputError(
-                f"{path}: is in use by another program; close that, and run the same again"
+                f"{path}: is in use by another program; close that, and run it again"
             ) from None
         raise OutputError(f"{path}: {error}; move it away to begin a new history") from None
 

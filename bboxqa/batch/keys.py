@@ -74,7 +74,7 @@ def stamps(project: Project) -> dict[Path, Identity]:
 def refuse_other_key(project: Project, settings: Settings, key: str) -> None:
     """Refuse a project that changed since its key was computed."""
     if local_key(project, settings) != key:
-        raise OutputError(f"{project.folder}: changed after the run had begun; run the same again")
+        raise OutputError(f"{project.folder}: changed after the run had begun; run it again")
 
 
 def check_unchanged(project: Project, begun: dict[Path, Identity]) -> None:
@@ -82,7 +82,7 @@ def check_unchanged(project: Project, begun: dict[Path, Identity]) -> None:
     changed = stamps(project).items() ^ begun.items()
     if changed:
         file = min(file for file, _ in changed)
-        raise OutputError(f"{file}: changed while it was read; run the same again")
+        raise OutputError(f"{file}: changed while it was read; run it again")
 
 
 def _stamp(image: Path) -> bytes:

@@ -41,7 +41,7 @@ class Settings:
     pages: bool = False
     """Whether pages of projects are made, with a diagnosis; does not change other results."""
     choices: Choices = field(default_factory=Choices)
-    """What the user says about files that do not say it themselves."""
+    """What the user states about files that lack it, such as the size of images."""
 
 
 @dataclass(frozen=True, slots=True)

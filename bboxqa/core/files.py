@@ -58,7 +58,7 @@ Identity = tuple[int, ...]
 def identity_of(path: Path) -> Identity:
     """Return the identity of a file.
 
-    The time of its last change of any kind tells a file that was put away and back.
+    The time of its last change of any kind also differs for a file that was moved away and back.
     """
     status = path.stat()
     times = status.st_mtime_ns, status.st_ctime_ns

@@ -20,7 +20,7 @@ def pseudonyms_of(path: Path, names: Iterable[str]) -> dict[str, str]:
     """Return a pseudonym for each name, and keep those that are new in a file, the key.
 
     Those that the key has stay. It is written as a whole, and can be read by its owner only. Raises
-    ConfigError if the file is no key, and OutputError if it cannot be written.
+    ConfigError if the file is not a key, and OutputError if it cannot be written.
     """
     known = _read(path)
     new = sorted({*names} - known.keys())
@@ -46,7 +46,8 @@ def _read(path: Path) -> dict[str, str]:
     is_key = isinstance(found, dict) and all(isinstance(each, str) for each in found.values())
     if not is_key or len({*found.values()}) < len(found):
         raise ConfigError(
-            f"{path}: is no key of pseudonyms; expected an object with a pseudonym for each name, "
+            f"{path}: is not a key of pseudonyms; expected an object with a pseudonym for each "
+            "name, "
             "each of them once; name another file to begin a new one"
         )
     return found

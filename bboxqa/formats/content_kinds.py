@@ -150,7 +150,7 @@ def kind_of(head: bytes) -> str | None:
 
 
 def _binary(head: bytes) -> str | None:
-    """Return how content is no text; None if it is."""
+    """Return why content is not text; None if it is."""
     if head and not head.strip(b"\0"):
         return "zeros"
     n_control = len(head) - len(head.translate(None, _CONTROL))

@@ -87,8 +87,8 @@ def convert(
     to : str
         The format, such as "coco" or "label-studio".
     lossy : bool
-        Whether to write what the format can hold, and leave out the rest. By default annotations
-        are refused of which it cannot hold all.
+        Whether to write what the format can hold, and leave out the rest. By default,
+        annotations that it cannot hold completely are refused.
     force : bool
         Whether to replace what is there.
     as_predictions : bool

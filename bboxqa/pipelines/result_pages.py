@@ -139,7 +139,7 @@ def _small(
         )
     if (size := len(encoded(page))) > target.most_bytes:
         notes.append(
-            f"the page has {size / 1e6:.1f} MB, most of them for what is drawn on images: --top "
+            f"the page has {size / 1e6:.1f} MB, most of it for what is drawn on images: --top "
             f"{target.top // 2} shows fewer, and --split writes a folder of pages"
         )
     return page, tuple(notes)

@@ -286,7 +286,15 @@ class TestStatus:
             ('{"images": [', "x.json:1:13: F001 error "),
             ({"images": []}, 'S001 error keys "annotations"'),
             (two_annotators() | {"categories": []}, "category_id"),
-            (document([annotation("\x1b[31m", annotator="a")]), "id is"),
+            (
+                document(
+                    [
+                        annotation("\x1b[31m", annotator="a", bbox=[1, 1, -2, 2]),
+                        annotation(2, annotator="b"),
+                    ]
+                ),
+                "bbox width is -2",
+            ),
         ],
     )
     def test_failed_because_of_the_input(self, tmp_path, content, message):
@@ -486,7 +494,7 @@ class TestFolders:
         row = run_project(folders, PLAIN, tmp_path / "out", "key")
         assert (row.status, row.message) == (
             "failed",
-            f"{new}: changed while it was read; run the same again",
+            f"{new}: changed while it was read; run it again",
         )
 
 
@@ -506,7 +514,7 @@ def test_what_changes_while_it_is_read_is_not_kept(tmp_path, monkeypatch):
     monkeypatch.setattr(project, "validate_project", slow)
     row = done(tmp_path, differing())
     assert row.status == "failed"
-    assert row.message.endswith("x.json: changed while it was read; run the same again")
+    assert row.message.endswith("x.json: changed while it was read; run it again")
     assert recorded(tmp_path / "out", "p") is None
     monkeypatch.undo()
     assert done(tmp_path, differing()).status == "measured"
@@ -519,7 +527,7 @@ def test_what_is_replaced_while_it_waits_is_not_kept_as_the_result_of_what_was_t
     write(tmp_path / "root" / "p" / "x.json", differing((40, 40, 20, 20)))
     row = run_task(task, PLAIN, tmp_path / "out")
     assert row.status == "failed"
-    assert row.message.endswith("p: changed after the run had begun; run the same again")
+    assert row.message.endswith("p: changed after the run had begun; run it again")
     packed = run_packed(task, PLAIN, tmp_path)
     assert packed.row == row
     write(tmp_path / "root" / "p" / "x.json", differing())
@@ -679,5 +687,5 @@ def test_what_is_put_away_and_back_while_it_is_read_is_not_kept(tmp_path, monkey
     monkeypatch.setattr(project, "validate_project", replaced)
     row = done(tmp_path, differing())
     assert row.status == "failed"
-    assert row.message.endswith("x.json: changed while it was read; run the same again")
+    assert row.message.endswith("x.json: changed while it was read; run it again")
     assert recorded(tmp_path / "out", "p") is None

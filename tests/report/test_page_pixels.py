@@ -124,9 +124,7 @@ def test_pixels_are_reduced_until_the_page_is_small_enough(noise, tmp_path, monk
     addresses = [re.findall(r'<image href="([^"]*)"', each) for each in (whole, page)]
     assert len(set(addresses[0]) & set(addresses[1])) == 1
     monkeypatch.setattr(PageTarget, "most_bytes", 10_000)
-    assert (
-        "MB, most of them for what is drawn on images: --top 25" in write_report(report, target)[1]
-    )
+    assert "MB, most of it for what is drawn on images: --top 25" in write_report(report, target)[1]
 
 
 def test_a_page_may_have_more_bytes_for_more_images():

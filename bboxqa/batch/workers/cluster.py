@@ -34,7 +34,7 @@ _Result = TypeVar("_Result")
 
 _ADDRESS = re.compile(r"(tcp|tls|ucx|ws|wss)://[^\s/]+:\d+")
 _LOCAL = re.compile(r"local(?::([1-9]\d*))?")
-_GONE = "the scheduler has closed; what was done is kept: run the same again"
+_GONE = "the scheduler has closed; what was done is kept: run it again"
 _SECONDS_TO_ANSWER = 5
 # A cluster that grows on demand may take minutes to start its first worker.
 _SECONDS_TO_JOIN = 600

@@ -233,7 +233,7 @@ def _start(work: Callable[[_Task], Any], module: str, lane: _Lane[_Task]) -> _Wo
         # Raised as it is, the run would seem to have been interrupted.
         raise OutputError(
             f"no process can be started ({str(error) or 'the server that forks them has ended'}); "
-            "what was done is kept: run the same again"
+            "what was done is kept: run it again"
         ) from None
     theirs.close()
     return _Worker(process, ours, lane)

@@ -1,4 +1,4 @@
-"""Options that say what the files of annotation tools do not say."""
+"""Options that supply what the files of annotation tools lack."""
 
 import re
 from collections.abc import Callable
@@ -11,7 +11,7 @@ _SIZE = re.compile(r"([1-9]\d{0,6})\s*[x×X]\s*([1-9]\d{0,6})")
 
 
 def _say(context: click.Context, parameter: click.Parameter, value: Any) -> None:
-    """Say it for all that the command reads."""
+    """Apply them to everything that the command reads."""
     if value is None:
         return
     from bboxqa.formats.translation.choices import reading
@@ -48,7 +48,7 @@ _OF_FOLDERS = (
         metavar="WIDTHxHEIGHT",
         expose_value=False,
         callback=_say_size,
-        help="YOLO, VOC, LabelMe, DOTA: the size of images that is not known, such as 1920x1080.",
+        help="YOLO, VOC, LabelMe, DOTA: the size of images of unknown size, such as 1920x1080.",
     ),
     click.option(
         "--missing-txt",
@@ -63,7 +63,7 @@ _OF_FOLDERS = (
         type=click.Choice(["0", "1"]),
         expose_value=False,
         callback=_say_number,
-        help="Pascal VOC: the number of the first pixel; by default told from the values.",
+        help="Pascal VOC: the number of the first pixel; by default inferred from the values.",
     ),
 )
 _OF_BOXES = (
@@ -92,13 +92,13 @@ _OF_TABLES = (
         expose_value=False,
         callback=_say,
         help="Tables: whether a box is left, top, width and height, two corners, or centre, width "
-        "and height; by default told from names and numbers.",
+        "and height; by default inferred from names and numbers.",
     ),
 )
 
 
 def source_options(command: _Command) -> _Command:
-    """Add the options that say what the files of annotation tools do not say."""
+    """Add the options that supply what the files of annotation tools lack."""
     # Options are shown in the reverse order.
     for option in reversed((*_OF_FOLDERS, *_OF_BOXES, *_OF_TABLES)):
         command = option(command)

@@ -277,7 +277,7 @@ class AnnotationFile:
     categories: list[Category]
     columns: Columns
     notes: tuple[str, ...] = ()
-    """What was left out, and what is to be known of the rest."""
+    """Notes: what was left out, and how the rest was read."""
     named_by: str = ""
     """How its format names annotators, such as "completed_by"; "" for COCO."""
     numbers_categories: bool = False
@@ -285,7 +285,7 @@ class AnnotationFile:
     own_ids: TextArray | None = None
     """(N,) str. The ids that the tool shows; None where these are the ids of the columns."""
     told_base: int | None = None
-    """The number of the first pixel, if the values of the file tell it."""
+    """The number of the first pixel, if the values of the file show it."""
 
     @property
     def shown_ids(self) -> TextArray | IndexArray:

@@ -135,7 +135,7 @@ class _TableRecords:
         """Add the boxes of a row."""
         where, label = Where(self._member.name, at), f"{self._word} {at}"
         if "" in row:
-            problem = f"{label}: has {row['']} cells, another number than the first line"
+            problem = f"{label}: has {row['']} cells; the first line has another number"
             self._into.defect("T001", problem, where)
             return
         for cells in boxes_in(row, self._columns):
@@ -255,7 +255,7 @@ class _TableRecords:
         """Return what belongs to all annotations."""
         if sizeless := self._tally["sizeless"]:
             some = "1 box" if sizeless == 1 else f"{sizeless:,} boxes"
-            problem = f"{some} in shares of images whose size is not known: --image-size says it"
+            problem = f"{some} in shares of images whose size is not known: --image-size gives it"
             also = ", or columns do: --columns image_width=NAME,image_height=NAME"
             self._into.defect("T002", problem + also, Where(self._member.name, 1))
         column = self._columns.of.get("annotator")

@@ -130,5 +130,5 @@ def _of_lines(member: Member, text: str) -> Iterator[Row]:
         try:
             yield number, decode(line)
         except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
-            problem = f"{member.shown}: line {number}: is no json object: {error}"
+            problem = f"{member.shown}: line {number}: is not a json object: {error}"
             raise BrokenTextError([problem], _LINES) from None

@@ -1,4 +1,4 @@
-"""What is to be known of annotations of CVAT besides the annotations themselves."""
+"""Notes on annotations of CVAT."""
 
 from collections.abc import Iterator, Mapping
 

@@ -115,7 +115,7 @@ def _pixels(rle: object, width: int, height: int) -> IntArray:
     """Return (height, width) numbers from values and run lengths by turns, row by row."""
     flat = items(rle)
     if len(flat) % 2 or not all(type(each) is int and 0 <= each < MAX_MASK_PIXELS for each in flat):
-        raise MaskProblemError("has a dense_rle that is no list of values and run lengths")
+        raise MaskProblemError("has a dense_rle that is not a list of values and run lengths")
     values, runs = np.array(flat[::2], np.int32), np.array(flat[1::2], np.int64)
     if runs.sum() != width * height:
         found = f"has run lengths of {runs.sum():,} pixels"

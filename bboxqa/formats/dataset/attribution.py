@@ -252,7 +252,7 @@ def _check_people(files: Sequence[AnnotationFile]) -> None:
             images.setdefault(path.parent, set()).add(file.images[0].file_name)
     # Files of one image in a folder may be one for each person.
     if any(len(names) > 1 for names in images.values()):
-        problem = f"{_listed(files)}: each file is about one image; who drew it is not said"
+        problem = f"{_listed(files)}: each file is about one image and does not say who drew it"
         raise DatasetError([problem], _FOLDERS)
 
 

@@ -56,7 +56,7 @@ def _different_bases(files: Sequence[AnnotationFile]) -> Iterator[str]:
         yield (
             f"corners are taken as edges from 0 on in {shown[0]}{more[0]}, and as pixels from 1 on "
             f"in {shown[1]}{more[1]}: if the same program wrote all of them, boxes are a pixel "
-            "apart; --voc-base 0 or --voc-base 1 says which it is"
+            "apart; --voc-base 0 or --voc-base 1 sets one for all"
         )
 
 

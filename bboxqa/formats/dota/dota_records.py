@@ -66,7 +66,7 @@ def label_of(line: str) -> Label:
     except ValueError:
         raise LineError(f"{shown} does not begin with 8 numbers") from None
     if not (np.abs(values) < LARGEST).all():
-        raise LineError(f"{shown} has coordinates that are no pixels")
+        raise LineError(f"{shown} has coordinates that cannot be pixels")
     has_mark = len(words) > 9 and words[-1].isdecimal() and len(words[-1]) == 1
     category = " ".join(words[8 : len(words) - has_mark])
     return Label(values.reshape(4, 2), category, int(words[-1]) if has_mark else 0)

@@ -21,7 +21,7 @@ _APART = {
     "line": "line", "linestrip": "polyline", "point": "point", "points": "point",
     "polyline": "polyline",
 }  # fmt: skip
-"""What is no area, in words."""
+"""Shapes without an area, as messages name them."""
 _QUADRANGLES = ("rotation", "oriented_rectangle", "quadrilateral")
 
 

@@ -156,7 +156,7 @@ class _ProjectRecords:
         if not name:
             self.into.defect("T004", f"{label}: has no classTitle", where, row)
         elif self._classes and name not in self._classes:
-            problem = f"{label}: {one_line(name)!r} is no class of {META}"
+            problem = f"{label}: {one_line(name)!r} is not a class of {META}"
             self.into.defect("T050", problem, where, row)
 
     def _shared(self, figure: dict[str, Any], image: Record, label: str, where: Where) -> Record:

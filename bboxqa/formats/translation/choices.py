@@ -1,4 +1,4 @@
-"""What the user says about files that do not say it themselves."""
+"""What the user states about files that lack it, such as the size of images."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -76,7 +76,7 @@ def reading(
     box_format: BoxFormat | None = None,
     rotated: FiveNumbers | None = None,
 ) -> Iterator[None]:
-    """Say what the files of annotation tools do not say, for all that is read inside.
+    """Supply what the files of annotation tools lack, for everything that is read inside.
 
     Raises ConfigError if a value is none of those below.
 
@@ -89,7 +89,7 @@ def reading(
         Whether annotators were asked about images without a label file; by default they
         were not.
     voc_base : {0, 1}, optional
-        The number of the first pixel in Pascal VOC files; by default it is told from their values.
+        The number of the first pixel in Pascal VOC files; by default inferred from their values.
     columns : mapping of str to str, optional
         The columns of tables by what they hold: any of image, image_id, annotator, category, id,
         score, image_width, image_height, created_at, iscrowd; and of a box x, y, width and height,

@@ -65,8 +65,8 @@ class Collector:
     ) -> tuple[int, int] | None:
         """Give an image the width and height that a file says; return its size, None without one.
 
-        A size that no image has is a defect, and so is another one than was said before; it is
-        told once for each image.
+        An impossible size is a defect, and so is one that differs from an earlier one; each is
+        reported once for an image.
         """
         label = f"image {one_line(name)}" if name else "the image"
         try:

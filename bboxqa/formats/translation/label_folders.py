@@ -40,7 +40,7 @@ class LabelFolders:
     is_name: Callable[[str], bool]
     """Returns whether the name of a file may be that of labels."""
     is_label: Callable[[bytes, bool], bool]
-    """Takes the beginning of a file, and whether nothing else speaks for the format."""
+    """Takes the beginning of a file, and whether nothing else indicates the format."""
     may_be_empty: bool = False
     """Whether a file without labels is empty."""
 

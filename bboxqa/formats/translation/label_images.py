@@ -17,7 +17,7 @@ _PLACES = re.compile(
     r"labels|labeltxt.*|annfiles|annotations?|xmls?|jsons?|images|jpegimages|data|obj_.*_data",
     re.IGNORECASE,
 )
-"""Folders that say nothing of an image."""
+"""Folders whose names are no part of the name of an image."""
 _SPLITS = re.compile(r"train|val|valid|test", re.IGNORECASE)
 
 
@@ -71,7 +71,7 @@ class FileImages:
 
 
 def pictures_of(path: Path, members: list[Member], folders: tuple[str, ...]) -> list[Member]:
-    """Return the pictures of a source, or those that the annotators of several have together.
+    """Return the pictures of a source, or those that several annotators share.
 
     `folders` are the names of folders for them beside the source.
     """

@@ -14,7 +14,7 @@ _NOTHING = re.compile(rb"\s*(?:\[\s*\]|\{\s*\})\s*\Z")
 
 
 def add_others(into: Collector, members: Sequence[Member], expected: str) -> Iterator[str]:
-    """Tell files that are left out, each as a defect; yield a note on all of them.
+    """Report files that are left out, each as a defect; yield a note on all of them.
 
     `expected` names what the other files of the source are, as in "json of LabelMe".
     """

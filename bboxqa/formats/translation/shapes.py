@@ -45,8 +45,7 @@ def rotated(points: FloatArray, centre: tuple[float, float], degrees: float) -> 
 def rotation_of(points: FloatArray) -> float | None:
     """Return by how many degrees a rectangle is turned clockwise; None if four points are none.
 
-    It is that of the side from the first corner to the second, from 0 up to 90, as which corner is
-    the first means nothing.
+    It is the angle of a side, from 0 up to 90, since any corner may be the first.
 
     Examples
     --------
@@ -153,7 +152,7 @@ def mask_bounds(crop: BoolArray, left: int = 0, top: int = 0) -> list[float] | N
 
 
 def outer_rings(rings: Sequence[FloatArray]) -> list[FloatArray]:
-    """Return the (K, 2) rings that are no holes: those inside of an even number of others.
+    """Return the (K, 2) rings that are not holes: those inside an even number of others.
 
     Rings of tools that fill them by turns do not say which are holes; COCO fills all rings.
 

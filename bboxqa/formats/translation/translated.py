@@ -79,7 +79,7 @@ class Wanted:
 
     outlines: bool = True
     keypoints: bool = False
-    """Whether what has key points and no box is compared."""
+    """Whether annotations with key points but no box are compared."""
     sessions: bool = False
     """Whether to keep several annotations of an image by one annotator, by the key `session`."""
     in_full: bool = True
@@ -109,11 +109,11 @@ class Translated:
     """Where each image stands, and where each category is first used."""
     defects: Sequence[ToolDefect] = ()
     notes: Sequence[str] = field(default_factory=list)
-    """What was left out, and what is to be known of the rest."""
+    """Notes: what was left out, and how the rest was read."""
     named_by: str = ""
     """How the format names annotators, in words that continue "annotators by "."""
     told_base: int | None = None
-    """The number of the first pixel, if the values of the source tell it."""
+    """The number of the first pixel, if the values of the source show it."""
 
 
 class Add(Protocol):

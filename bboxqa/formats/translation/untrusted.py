@@ -179,5 +179,5 @@ def picture_mask(text: object, most: int, *, packed: bool) -> BoolArray:
     except (binascii.Error, zlib.error, OSError, SyntaxError, ValueError) as error:
         if isinstance(error, MaskProblemError):
             raise
-        raise MaskProblemError("is no PNG in base64") from None
+        raise MaskProblemError("is not a PNG in base64") from None
     return np.asarray(flat) > 0

@@ -14,7 +14,7 @@ from bboxqa.formats.xml_elements import Element
 
 _CORNER = re.compile(rb"<([xy])m(?:in|ax)>\s*([-+\d.eE]+)\s*<")
 _FEW_FRACTIONS = 0.05
-"""A smaller share of fractions is that of single files that were changed later."""
+"""Fewer fractions come from single files that were changed later."""
 _SIDES = ("xmin", "ymin", "xmax", "ymax")
 _LARGEST = 1e9
 
@@ -25,7 +25,7 @@ class CornerError(ValueError):
 
 @dataclass(slots=True)
 class CornerTally:
-    """What tells the number of the first pixel."""
+    """Counts of coordinates that show the number of the first pixel."""
 
     n: int = 0
     n_fractions: int = 0
@@ -45,7 +45,7 @@ class CornerTally:
             self.n_ones += value == 1
 
     def base(self) -> tuple[int, str]:
-        """Return the number of the first pixel, and what tells it.
+        """Return the number of the first pixel, and why it is this one.
 
         Examples
         --------
@@ -60,11 +60,11 @@ class CornerTally:
             return 0, "since some are 0"
         if self.n_ones:
             return 1, "since some are 1 and none is 0"
-        return 1, "as Pascal VOC defines, since no value tells"
+        return 1, "as Pascal VOC defines, since no value shows it"
 
 
 def base_note(base: int, reason: str, *, given: bool) -> str:
-    """Return what is to be known of how corners are read."""
+    """Return the note on how corners are read."""
     how = "inclusive pixels from 1 on" if base else "edges from 0 on"
     other = "--voc-base 0" if base else "--voc-base 1"
     if given:

@@ -107,12 +107,12 @@ def folder_losses(content: Content, title: str) -> Iterator[Loss]:
     files = safe_paths(names)
     lost = [name for name in names if "/".join(files[name]) != without_ending(name)]
     if lost:
-        why = f"{title} names files as images, and these are no paths of their own"
+        why = f"{title} names files after images, and these names cannot be paths"
         yield Loss(len(lost), "names of images", why, repr(one_line(lost[0])))
     paths = people_paths(content.annotators)
     lost = [name for name in content.annotators if paths[name] != (name,)]
     if lost:
-        why = f"{title} names annotators by folders, which cannot have these names"
+        why = f"{title} names folders after annotators, and these names cannot be folders"
         yield Loss(len(lost), "names of annotators", why, repr(one_line(lost[0])))
 
 

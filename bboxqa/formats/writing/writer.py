@@ -39,7 +39,7 @@ class Writer:
     suffixes : tuple of str
         Of the files that are written.
     losses : callable
-        Yields what of a content cannot be held.
+        Yields what the format cannot hold.
     files : callable
         Yields the files of a content, without what cannot be held. Raises DatasetError if it lacks
         what the format needs.

@@ -22,7 +22,7 @@ class ClassNames:
     lines: dict[int, int] = field(default_factory=dict)
     """Where in the file each name stands."""
     n_classes: int | None = None
-    """As it says under `nc`."""
+    """The number under `nc`."""
     nc_line: int = 1
     keypoints: tuple[int, int] | None = None
     """Number of key points, and of values for each."""
@@ -71,7 +71,7 @@ def names_of_yaml(text: str) -> ClassNames | None:
         top = compose(text, Loader=SafeLoader)
     except (YAMLError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
-        problem = getattr(error, "problem", None) or "is no YAML that can be read"
+        problem = getattr(error, "problem", None) or "is YAML that cannot be read"
         return ClassNames(problem=one_line(problem), problem_line=mark.line + 1 if mark else 1)
     pairs = top.value if isinstance(top, MappingNode) else []
     values = {key.value: value for key, value in pairs if isinstance(key.value, str)}

@@ -69,7 +69,7 @@ def label_of(line: str, keypoints: tuple[int, int] | None) -> Label:
 
 
 def _kind(values: list[float], keypoints: tuple[int, int] | None) -> tuple[str, float | None]:
-    """Return what numbers behind a class are, and the confidence that is the last of some."""
+    """Return what numbers after a class are, and the confidence that is the last of some."""
     n = len(values)
     if keypoints is not None:
         n_pose = 4 + keypoints[0] * keypoints[1]
@@ -80,9 +80,9 @@ def _kind(values: list[float], keypoints: tuple[int, int] | None) -> tuple[str, 
     if n > 6 and keypoints is None and (n - 4) % 3 == 0 and set(values[6::3]) <= _VISIBILITY:
         return "pose", None
     if n < 6:
-        raise LineError(f"has {n} numbers behind the class; expected 4 of a box, or more points")
+        raise LineError(f"has {n} numbers after the class; expected 4 of a box, or more points")
     if n % 2 and not 0 <= values[-1] <= 1:
-        raise LineError(f"has {n} numbers behind the class; expected pairs of x and y")
+        raise LineError(f"has {n} numbers after the class; expected pairs of x and y")
     return "quadrangle" if n in (8, 9) else "outline", values[-1] if n % 2 else None
 
 

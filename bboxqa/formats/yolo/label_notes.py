@@ -1,4 +1,4 @@
-"""What is to be known of labels of YOLO besides the labels themselves."""
+"""Notes on labels of YOLO."""
 
 from collections.abc import Iterator, Mapping
 

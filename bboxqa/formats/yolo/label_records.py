@@ -155,7 +155,7 @@ class _LabelRecords:
             reason = "its picture cannot be opened"
         elif self._files.pictures:
             reason = "no picture has its name"
-        advice = "--image-size WIDTHxHEIGHT says it for images without a picture"
+        advice = "--image-size WIDTHxHEIGHT gives it for images without a picture"
         problem = f"{member.name}: the size of its image is not known: {reason}; {advice}"
         self._into.defect("T002", problem, where)
 

@@ -27,7 +27,7 @@ _COMPARED = (
     "similarity", "iou_threshold", "matcher", "category_lenient", "missing", "empty_images",
     "all_touched", "sigmas",
 )  # fmt: skip
-_MOVED = "Whether boxes moved is told while the former files are kept beside the new ones."
+_MOVED = "To see whether boxes moved, keep the former files beside the new ones."
 _Keys = dict[tuple[str, str, str], str]
 
 
@@ -127,7 +127,7 @@ def _former(
         return None, "the result has predictions of a model"
     missing = next((each for each in sources if not Path(each.name).exists()), None)
     if missing is not None:
-        return None, f"{one_line(missing.name)}, which was measured, is not there"
+        return None, f"{one_line(missing.name)}, which was measured, no longer exists"
     files: Files = [each.name for each in sources]
     if all(each.annotator is not None for each in sources):
         files = {str(each.annotator): each.name for each in sources}

@@ -9,7 +9,7 @@ from bboxqa.report.charts.labels import short_name
 def reason_left_out(
     copies: Sequence[Mapping[str, Any]], otherwise: str, annotator: str | None = None
 ) -> str:
-    """Return that boxes are left out, if annotators share some, or else another reason.
+    """Return why a chart is empty: shared boxes are left out, or else another reason.
 
     Parameters
     ----------

@@ -37,8 +37,8 @@ RULES = (
         title="corners of a box are exchanged",
         severity=Severity.WARNING,
         breaks="Training stops at a box of negative width, or leaves it out.",
-        explanation="""xmin is greater than xmax, or ymin than ymax, as converters write it that
-            take the corner where drawing began as the first. Here they are put in order. Exchange
+        explanation="""xmin is greater than xmax, or ymin than ymax, as written by converters for
+            which the corner where drawing began is the first. Here they are put in order. Exchange
             them in the file.""",
         bad=Files({"a.xml": _xml(xmin=30, xmax=10)}),
         good=Files({"a.xml": _xml()}),

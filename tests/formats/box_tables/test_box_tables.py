@@ -141,7 +141,7 @@ def test_a_table_without_annotators_is_by_one_person(tmp_path):
     ("row", "code", "words"),
     [
         ("a.jpg,ann,cat,1,2,3,wide", "T001", "line 4: height is 'wide'; expected a number"),
-        ("a.jpg,ann,cat,1,2,3", "T001", "line 4: has 6 cells, another number than the first line"),
+        ("a.jpg,ann,cat,1,2,3", "T001", "line 4: has 6 cells; the first line has another number"),
         (",ann,cat,1,2,3,4", "T001", "line 4: does not name its image"),
         ("a.jpg,ann,,1,2,3,4", "T004", "line 4: has no category"),
         ("a.jpg,,cat,1,2,3,4", "T005", "line 4: does not name its annotator"),
@@ -217,7 +217,7 @@ def test_parquet_of_labels_or_cut_off_is_no_table_of_boxes(tmp_path):
     [
         ('image,x,y,width,height\na.jpg,1,2,3,"4', "cannot be split into cells"),
         ("image,x,y,width,height\n", "has no rows"),
-        ('{"image": "a", "bbox": [1, 2, 3, 4]}\n{"image"', "line 2: is no json object"),
+        ('{"image": "a", "bbox": [1, 2, 3, 4]}\n{"image"', "line 2: is not a json object"),
     ],
 )
 def test_tables_that_cannot_be_read_are_refused(tmp_path, text, words):
@@ -261,5 +261,5 @@ def test_a_real_file_of_open_images():
     with bboxqa.reading(image_size=(8, 2)):
         data = alone(path)
     assert drawn(data) == [("b", "(not named)", "Generic label #0", 1.6, 0.6, 6.4, 0.4)]
-    with pytest.raises(DatasetError, match="size is not known: --image-size says it"):
+    with pytest.raises(DatasetError, match="size is not known: --image-size gives it"):
         alone(path)

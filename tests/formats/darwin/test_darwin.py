@@ -124,8 +124,8 @@ def test_masks_stand_in_layers(tmp_path):
     ("given", "code", "words"),
     [
         (layer([0, 79], icat=1), "T008", "the mask has run lengths of 79 pixels; its image has 10"),
-        (layer([0, 80, 1], icat=1), "T008", "the mask has a dense_rle that is no list of values"),
-        (layer([0, -80, 1, 160], icat=1), "T008", "the mask has a dense_rle that is no list"),
+        (layer([0, 80, 1], icat=1), "T008", "the mask has a dense_rle that is not a list"),
+        (layer([0, -80, 1, 160], icat=1), "T008", "the mask has a dense_rle that is not a list"),
         (layer([0, 80], other=1), "T008", "the mask is in no raster_layer of the file"),
         (layer([0, 80], icat=1), "T011", "the mask has no pixels"),
     ],

@@ -148,7 +148,7 @@ def test_each_folder_is_by_one_person(tmp_path, place):
         (shape([[1, 2], [3, "x"]]), "T001", "a coordinate is 'x'; expected a number"),
         (shape(None, "polygon"), "T001", "points are missing"),
         (shape([[1, 2], [3, 4]]) | {"label": ""}, "T004", "a shape has no label"),
-        (shape([[1, 2], [3, 4]], "mask", mask="x"), "T008", "the mask is no PNG in base64"),
+        (shape([[1, 2], [3, 4]], "mask", mask="x"), "T008", "the mask is not a PNG in base64"),
         (shape([[99, 2], [101, 2]], "mask", mask=png([[9, 9, 9]])), "T008", "lies outside"),
         (shape([[1, 2], [3, 2]], "mask", mask=png([[0, 0, 0]])), "T011", "has no pixels"),
         (7, "T001", "is no object"),

@@ -148,7 +148,7 @@ def test_masks_are_read_at_their_origin(tmp_path):
 @pytest.mark.parametrize(
     ("given", "code", "words"),
     [
-        (mask(MASK[:40]), "T008", "the mask is no PNG in base64"),
+        (mask(MASK[:40]), "T008", "the mask is not a PNG in base64"),
         (mask(None), "T008", "the mask is missing"),
         (mask(origin=(98, 20)), "T008", "the mask has 3 × 3 pixels at (98, 20), beyond the image"),
         (mask(origin=("x", 2)), "T001", "a coordinate is 'x'; expected a number"),
@@ -252,7 +252,7 @@ def test_a_class_that_the_project_does_not_list_is_a_finding(tmp_path):
     }
     ((_, _, pointer, message),) = found(write(tmp_path, **files), "T050")
     assert pointer == "/objects/1"
-    assert message == "a.json, object 2: 'cow' is no class of meta.json"
+    assert message == "a.json, object 2: 'cow' is not a class of meta.json"
 
 
 def test_oriented_boxes_turn_clockwise_about_their_centre(tmp_path):

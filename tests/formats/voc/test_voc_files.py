@@ -258,7 +258,7 @@ def test_people_with_another_first_pixel_are_told(tmp_path):
     assert headline == (
         f"corners are taken as edges from 0 on in {tmp_path}/ann, and as pixels from 1 on in "
         f"{tmp_path}/bob: if the same program wrote all of them, boxes are a pixel apart; "
-        "--voc-base 0 or --voc-base 1 says which it is"
+        "--voc-base 0 or --voc-base 1 sets one for all"
     )
     with reading(voc_base=0):
         assert read_coco(tmp_path).headlines == ()

@@ -181,7 +181,7 @@ def test_what_is_said_of_files_is_checked(choice):
     ("line", "code", "words"),
     [
         ("2 .5 .5 .2 .2", "T020", "class 2 has no name; the last that has one is 1"),
-        ("0 .5 .5 .2", "T001", "has 3 numbers behind the class"),
+        ("0 .5 .5 .2", "T001", "has 3 numbers after the class"),
         ("0 .5 .5 .2 x", "T001", "are not numbers only"),
         ("0.5 .5 .5 .2 .2", "T001", "the class is 0.5"),
         ("-1 .5 .5 .2 .2", "T001", "the class is -1"),
@@ -337,7 +337,7 @@ def test_many_files_at_once_are_read_as_line_by_line(tmp_path, extra):
 def test_four_numbers_in_a_line_and_six_in_the_next_are_not_two_boxes(tmp_path):
     made(tmp_path, classes_txt="cat\ndog", a_txt="0 .5 .5 .2\n1 0 .1 .1 .2 .2\n")
     made(tmp_path, b_txt=BOX, c_txt=BOX)
-    with pytest.raises(DatasetError, match="has 3 numbers behind the class"):
+    with pytest.raises(DatasetError, match="has 3 numbers after the class"):
         at_once(tmp_path)
 
 
@@ -348,7 +348,7 @@ def test_four_numbers_in_a_line_and_six_in_the_next_are_not_two_boxes(tmp_path):
             "nc: 1\nnames: [cat",
             "T001 error data.yaml: names of classes cannot be read: expected ',' or ']'",
         ),
-        ("names: " + "[" * 5_000, "is no YAML that can be read"),
+        ("names: " + "[" * 5_000, "is YAML that cannot be read"),
         ("names: [[cat]]", "the names of classes are not texts"),
         ("names: cat #" + "x" * 1_000_000, "has more than 1,000,000 characters"),
     ],
