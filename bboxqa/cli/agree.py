@@ -136,8 +136,8 @@ def agree(
         raise click.UsageError("--quiet is about text; leave out --format")
     if score is not None and predictions is None:
         raise click.UsageError("--score is for --predictions FILE, which is missing")
-    if since is not None and (config or output_format != "text"):
-        raise click.UsageError("--since goes with neither --config nor --format")
+    if since is not None and (config or output_format not in ("text", "json")):
+        raise click.UsageError("--since goes without --config, and with --format text or json")
     settings = agree_settings(config, options, _settings_of(since))
     source = source_of(paths, named)
     if out is not None:
@@ -171,10 +171,14 @@ def agree(
         shown = {"story": told, "diagnose": diagnose or failure is not None}
     elif diagnose and output_format == "json":
         shown = {"diagnosis": diagnosis}
+    if changed is not None and output_format == "json":
+        from bboxqa.report.comparison_summary import since_summary
+
+        shown["since"] = since_summary(changed)
     written, notes = _write(result, diagnosis, out, page, raw_csv=raw_csv)
     show(AGREEMENT_VIEWS, result, output_format, written, quiet=quiet, **shown)
     show_notes(notes)
-    if changed is not None:
+    if changed is not None and output_format == "text":
         from bboxqa.report.since_text import since_lines
 
         click.echo("\n".join(since_lines(changed)))

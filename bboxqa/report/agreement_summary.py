@@ -117,11 +117,21 @@ def _place(found: Place) -> dict[str, Any]:
     }
 
 
-def json_lines(result: MeasuredAgreement, *, diagnosis: Diagnosis | None = None) -> Iterator[str]:
-    """Yield a result as indented JSON, the form of `summary.json`; a diagnosis is added to it."""
+def json_lines(
+    result: MeasuredAgreement,
+    *,
+    diagnosis: Diagnosis | None = None,
+    since: dict[str, Any] | None = None,
+) -> Iterator[str]:
+    """Yield a result as indented JSON, the form of `summary.json`.
+
+    A diagnosis is added to it, and the `since_summary` of what has changed since a saved result.
+    """
     found = summary(result)
     if diagnosis is not None:
         found["diagnosis"] = diagnosis_summary(diagnosis)
+    if since is not None:
+        found["since"] = since
     yield from json_text(found).rstrip("\n").split("\n")
 
 

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from importlib.resources import files
+from math import nan
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from bboxqa.model.comparison import AgreementChange, Change, ComparisonResult, Version
+from bboxqa.model.comparison import AgreementChange, Change, ComparisonResult, SinceRun, Version
 from bboxqa.model.table import Table
 from bboxqa.report.agreement_summary import OF_SETTINGS
 from bboxqa.report.json_text import json_text
@@ -107,6 +108,31 @@ def _figure(change: Change) -> dict[str, Any]:
 def json_lines(result: ComparisonResult) -> Iterator[str]:
     """Yield a result as indented JSON, the form of `summary.json`."""
     yield from json_text(summary(result)).rstrip("\n").split("\n")
+
+
+def since_summary(since: SinceRun) -> dict[str, Any]:
+    """Return the figures before and now, and which annotations changed; None where not known.
+
+    `comparison` is as `bboxqa compare --format json` writes it.
+    """
+    before, after = since.n_annotations
+    compared = since.comparison
+    return {
+        "folder": since.folder,
+        "figures": [
+            {
+                "name": name,
+                "before": None if was is None else json_number(was),
+                "now": json_number(value),
+                "difference": json_number(value - (nan if was is None else was)),
+            }
+            for name, was, value in since.figures
+        ],
+        "comparison": None if compared is None else summary(compared),
+        "annotations_by_id": dict(since.counts) or None,
+        "n_annotations": None if compared else {"before": before, "now": after},
+        "reason": since.reason,
+    }
 
 
 def comparison_schema() -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """What has changed since a result was saved."""
 
+import json
 import shutil
 
 import pytest
@@ -60,3 +61,14 @@ def test_settings_are_those_of_the_result(saved):
     code, text = since(saved, "reviewed.json", "--iou", "0.6")
     assert code == 2
     assert "--iou is 0.6, but 0.5 in the result to compare with" in text
+
+
+def test_json_has_what_changed(saved):
+    outcome = run(
+        "agree", "reviewed.json", "--since", "result", "--format", "json", cwd=saved
+    )  # fmt: skip
+    found = json.loads(outcome.stdout)["since"]
+    alpha = found["figures"][0]
+    assert alpha["name"] == "alpha, pooled, IoU 0.5"
+    assert alpha["difference"] == pytest.approx(alpha["now"] - alpha["before"])
+    assert found["comparison"]["changes"]
