@@ -20,7 +20,7 @@ from bboxqa.report.pages.pictures import (
     shown_images,
     worst_first,
 )
-from bboxqa.report.pages.reproduce import command
+from bboxqa.report.pages.reproduce import command, inputs_table, settings_table
 from bboxqa.report.pages.sections.registry import sections
 from bboxqa.report.pages.sections.section import Section, table_rows
 from bboxqa.report.pages.verdict import verdict
@@ -127,8 +127,8 @@ def _page(
             msgspec.json.decode(msgspec.json.encode(AgreeSettings())),
             part["reference"]["name"] if "reference" in part else None,
         ),
-        settings=_settings(manifest),
-        inputs=_inputs(manifest["inputs"]),
+        settings=settings_table(manifest),
+        inputs=inputs_table(manifest["inputs"]),
     )
 
 
@@ -230,19 +230,3 @@ def _bounds(bounds: list[float] | None, shown: str | None = None) -> Cell:
 def _table(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     columns = [*records[0]] if records else []
     return {"columns": columns, "rows": [[*row.values()] for row in records]}
-
-
-def _inputs(inputs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the files as a table, without the columns that say nothing."""
-    told = [
-        key for key in (inputs[0] if inputs else ())
-        if any(each[key] not in (None, "annotations") for each in inputs)
-    ]  # fmt: skip
-    return _table([{key: each[key] for key in told} for each in inputs])
-
-
-def _settings(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings and versions as a table of text."""
-    pairs = {**manifest["settings"], **manifest["versions"], "platform": manifest["platform"]}
-    rows = [[name, "" if value is None else str(value)] for name, value in pairs.items()]
-    return {"columns": ["name", "value"], "rows": rows}

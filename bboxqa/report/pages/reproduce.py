@@ -1,6 +1,6 @@
 """The command that makes a result again."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from shlex import join
 from typing import Any
 
@@ -42,6 +42,22 @@ def command(
     }
     words = [word for name, value in changed.items() for word in _words(name, value)]
     return join(["bboxqa", "agree", *names, *words])
+
+
+def settings_table(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings and versions as a table of text."""
+    pairs = {**manifest["settings"], **manifest["versions"], "platform": manifest["platform"]}
+    rows = [[name, "" if value is None else str(value)] for name, value in pairs.items()]
+    return {"columns": ["name", "value"], "rows": rows}
+
+
+def inputs_table(inputs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the files as a table, without the columns that say nothing."""
+    told = [
+        key for key in (inputs[0] if inputs else ())
+        if any(each[key] not in (None, "annotations") for each in inputs)
+    ]  # fmt: skip
+    return {"columns": told, "rows": [[each[key] for key in told] for each in inputs]}
 
 
 def _given(source: Mapping[str, Any]) -> tuple[str, ...]:
