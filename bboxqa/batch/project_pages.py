@@ -11,6 +11,7 @@ from bboxqa.batch.rows import Settings
 from bboxqa.core.errors import OutputError
 from bboxqa.model.diagnosis import Diagnosis
 from bboxqa.model.findings import FoundReport
+from bboxqa.model.settings import ValidateSettings
 from bboxqa.report.agreement_result import AgreementResult
 
 REPORT = "report.html"
@@ -51,7 +52,9 @@ def write_agreement_page(
     return write_result(documents, PageTarget(folder / REPORT, images, above=_RUN))
 
 
-def findings_page_of(report: FoundReport, images: Path | None) -> bytes:
+def findings_page_of(
+    report: FoundReport, images: Path | None, settings: ValidateSettings | None = None
+) -> bytes:
     """Return the page of the first findings of each rule, with pixels if `images` has some."""
     from bboxqa.pipelines.result_pages import report_page
 
@@ -62,5 +65,5 @@ def findings_page_of(report: FoundReport, images: Path | None) -> bytes:
         if seen[finding.file, finding.code] <= _LISTED:
             listed.append(finding)
     folders = () if images is None else (images,)
-    page = report_page(replace(report, findings=tuple(listed)), folders, above=_RUN)
+    page = report_page(replace(report, findings=tuple(listed)), folders, settings, above=_RUN)
     return page.encode("utf-8", "backslashreplace")

@@ -56,5 +56,5 @@ def validate_project(
         report.severities.get(Severity.WARNING, 0),
         report.severities.get(Severity.INFO, 0),
         report.at_least(report.fail_on) > 0,
-        findings_page_of(report, images) if pages else b"",
+        findings_page_of(report, images, settings) if pages else b"",
     )

@@ -146,7 +146,7 @@ def validate(
         from bboxqa.pipelines.result_pages import write_report
 
         with tracking() as progress:
-            notes = write_report(report, page, progress)
+            notes = write_report(report, page, progress, settings, options["ground_truth"])
         show_notes(notes)
         click.echo(f"Written: {page.page}", err=True)
     if options["write_baseline"]:

@@ -5,11 +5,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, quoted
 from bboxqa.core.types import Progress
 from bboxqa.formats.saved_results import pseudonymous_documents, read_saved
+from bboxqa.model.annotations import Source
 from bboxqa.model.findings import FoundReport
+from bboxqa.model.settings import ValidateSettings
 from bboxqa.pipelines.drawing.thumbnails import fitted, inline, thumbnail
 from bboxqa.pipelines.pictures import other_size, pictures
 from bboxqa.report.pages.agreement_page import agreement_page, agreement_pages
@@ -24,6 +28,8 @@ from bboxqa.report.pages.page_file import (
     write_pages,
 )
 from bboxqa.report.pages.pictures import Pixels, worst_first
+from bboxqa.report.pages.reproduce import validate_command
+from bboxqa.report.result_files import digest_of, manifest
 
 # Pixels of the longer side of an image in a page.
 _SIDE = 640
@@ -83,36 +89,77 @@ def write_result(
 
 
 def write_report(
-    report: FoundReport, target: PageTarget, progress: Progress | None = None
+    report: FoundReport,
+    target: PageTarget,
+    progress: Progress | None = None,
+    settings: ValidateSettings | None = None,
+    ground_truth: Path | None = None,
 ) -> tuple[str, ...]:
-    """Write the page of what `validate` found, and return notes as `write_result` does."""
+    """Write the page of what `validate` found, and return notes as `write_result` does.
+
+    With the settings of `validate`, the page says how to make it again.
+    """
+    made = _made(report, target.images, settings, ground_truth)
     if not target.split:
-        page, notes = _findings(report, target, progress)
+        page, notes = _findings(report, target, made, progress)
         write_page(target.path, page)
         return notes
     sizes = pictured_images(report, target.top)
     with page_folder(target.path) as folder:
         pixels = _pixels(sizes, target.images, _file_of(folder), "former", progress)
-        page = findings_page(report, pixels, top=target.top, linked=True)
+        page = findings_page(report, pixels, top=target.top, linked=True, **made)
         write_pages(folder, [(INDEX, page)])
     return _notes(pixels)
 
 
-def report_page(report: FoundReport, images: Sequence[Path] = (), *, above: str = "") -> str:
+def report_page(
+    report: FoundReport,
+    images: Sequence[Path] = (),
+    settings: ValidateSettings | None = None,
+    *,
+    above: str = "",
+) -> str:
     """Return the page, of one file, of what `validate` found; `above` as in `PageTarget`."""
-    page, _ = _findings(report, PageTarget(Path(), images, above=above))
+    made = _made(report, images, settings)
+    page, _ = _findings(report, PageTarget(Path(), images, above=above), made)
     return page
 
 
+def _made(
+    report: FoundReport,
+    images: Sequence[Path],
+    settings: ValidateSettings | None,
+    ground_truth: Path | None = None,
+) -> dict[str, Any]:
+    """Return what a page says of how a report was made; nothing without settings."""
+    if settings is None:
+        return {}
+    names = [file.name for file in report.files]
+    files = [path for path in map(Path, names) if path.is_file()]
+    sources = [Source(str(path), path.stat().st_size, digest_of(path)) for path in files]
+    found = manifest(settings, sources)
+    defaults = msgspec.json.decode(msgspec.json.encode(ValidateSettings()))
+    beside = {"images": [*map(str, images)]}
+    if ground_truth is not None:
+        beside["ground_truth"] = [str(ground_truth)]
+    return {
+        "manifest": found,
+        "command": validate_command(names, found["settings"], defaults, **beside),
+    }
+
+
 def _findings(
-    report: FoundReport, target: PageTarget, progress: Progress | None = None
+    report: FoundReport,
+    target: PageTarget,
+    made: Mapping[str, Any],
+    progress: Progress | None = None,
 ) -> tuple[str, tuple[str, ...]]:
     """Return the page, of one file, of what `validate` found, and notes on it."""
     sizes = pictured_images(report, target.top)
     pixels = _pixels(sizes, target.images, _inline, "former", progress)
 
     def make(pixels: Mapping[str, Pixels]) -> str:
-        return findings_page(report, pixels, top=target.top, above=target.above)
+        return findings_page(report, pixels, top=target.top, above=target.above, **made)
 
     page, on_size = _small(make, pixels, target)
     return page, (*_notes(pixels), *on_size)

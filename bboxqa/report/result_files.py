@@ -19,7 +19,7 @@ from bboxqa.core.text import one_line
 from bboxqa.model.annotations import Source
 from bboxqa.model.diagnosis import Diagnosis
 from bboxqa.model.results import MeasuredAgreement
-from bboxqa.model.settings import AgreeSettings
+from bboxqa.model.settings import AgreeSettings, ValidateSettings
 from bboxqa.model.table import Categorical, Table
 from bboxqa.report.csv_cells import csv_cell
 from bboxqa.report.diagnosis_summary import diagnosis_summary
@@ -130,10 +130,15 @@ def _outputs(folder: Path) -> list[dict[str, Any]]:
     """Return name, size and digest of each file of a folder, by name."""
     found = []
     for path in sorted(folder.iterdir()):
-        with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "blake2b").hexdigest()
-        found.append({"name": path.name, "size": path.stat().st_size, "blake2b": digest})
+        size = path.stat().st_size
+        found.append({"name": path.name, "size": size, "blake2b": digest_of(path)})
     return found
+
+
+def digest_of(path: Path) -> str:
+    """Return the BLAKE2b digest of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "blake2b").hexdigest()
 
 
 def _csv(path: Path, parts: Sequence[tuple[float | None, Table]], raw: bool) -> None:
@@ -172,7 +177,9 @@ def _cells(texts: tuple[str, ...], raw: bool) -> tuple[str, ...]:
     return tuple(csv_cell(one_line(text), raw=raw) for text in texts)
 
 
-def manifest(settings: AgreeSettings, sources: Sequence[Source]) -> dict[str, Any]:
+def manifest(
+    settings: AgreeSettings | ValidateSettings, sources: Sequence[Source]
+) -> dict[str, Any]:
     """Return what is needed to compute the same result again."""
     from importlib.metadata import PackageNotFoundError, version
 

@@ -1,6 +1,7 @@
 """What pages and commands say of images that cannot be shown, or are of another size."""
 
 import re
+from hashlib import blake2b
 from html import unescape
 from pathlib import Path
 
@@ -125,6 +126,20 @@ def test_pixels_are_reduced_until_the_page_is_small_enough(noise, tmp_path, monk
     assert len(set(addresses[0]) & set(addresses[1])) == 1
     monkeypatch.setattr(PageTarget, "most_bytes", 10_000)
     assert "MB, most of it for what is drawn on images: --top 25" in write_report(report, target)[1]
+
+
+def test_a_page_of_findings_says_how_to_make_it_again(noise, tmp_path):
+    place, file = noise
+    target = tmp_path / "a.html"
+    options = ("--ignore", "S004,C005", "--fail-on", "warning", "--images", place)
+    assert run("validate", file, *options, "--report", target).returncode == 1
+    page = unescape(target.read_text())
+    words = f"bboxqa validate {file} --images {place} --ignore S004,C005 --fail-on warning"
+    assert f"<code>{words}</code>" in page
+    assert blake2b(file.read_bytes()).hexdigest() in page
+    (settings,) = re.findall(r'data-name="Settings and versions".*?</table>', page, re.DOTALL)
+    for name, value in (("duplicate_iou", "0.9"), ("bboxqa", bboxqa.__version__)):
+        assert re.search(rf"<td>{name}</td><td>{value}</td>", settings)
 
 
 def test_a_page_may_have_more_bytes_for_more_images():

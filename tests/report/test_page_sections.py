@@ -11,7 +11,7 @@ from bboxqa.report.agreement_summary import summary
 from bboxqa.report.charts.annotator_charts import annotator_intervals
 from bboxqa.report.pages.agreement_page import agreement_page
 from bboxqa.report.pages.html_document import number
-from bboxqa.report.pages.reproduce import command
+from bboxqa.report.pages.reproduce import IN_MEMORY, command
 from bboxqa.report.pages.sections.registry import sections
 from bboxqa.report.result_files import documents_of
 
@@ -112,6 +112,33 @@ def test_the_section_of_a_model_compares_it_with_each_annotator(full, page):
     above = sum(value > f1["net"] for value in f1.values())
     assert f"Its F1 with all annotators is {f1['net']:.2f} " in shown
     assert f"and higher for {above} of 3." in shown
+
+
+def test_a_value_of_python_is_reproduced_in_python():
+    manifest = {
+        "settings": {"iou_threshold": [0.6], "similarity": "bbox", "seed": 1},
+        "inputs": [
+            {"name": "document", "role": "annotations", "annotator": None},
+            {"name": "net.json", "role": "predictions", "score": 0.4, "annotator": None},
+        ],
+    }
+    assert command(manifest, {"similarity": "bbox", "seed": 0}, "eve") == (
+        "bboxqa.agree(bboxqa.read_coco(document, predictions='net.json', score=0.4), "
+        "reference='eve', iou_threshold=0.6, seed=1)"
+    )
+
+
+@pytest.mark.parametrize("value", ["document", "table"])
+def test_values_of_python_are_known_by_their_names(value):
+    images = [{"id": 1, "file_name": "1.jpg", "width": 50, "height": 40}]
+    boxes = [{"image": "1.jpg", "annotator": who, "category": "cow", "x": 1, "y": 2, "width": 9,
+              "height": 9, "image_width": 50, "image_height": 40} for who in "ab"]  # fmt: skip
+    records = [{"id": n, "image_id": 1, "category_id": 1, "bbox": [1, 2, 9, 9], "annotator": who}
+               for n, who in enumerate("ab", 1)]  # fmt: skip
+    coco = {"images": images, "categories": [{"id": 1, "name": "cow"}], "annotations": records}
+    data = bboxqa.read_coco(coco if value == "document" else boxes)
+    assert [source.name for source in data.sources] == [value]
+    assert value in IN_MEMORY
 
 
 def test_cards_have_speed_and_sessions(full, page):

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
 from math import inf
+from typing import Any
 
 from bboxqa.core.text import one_line
 from bboxqa.model.findings import FileReport, Finding, FoundBox, FoundReport
@@ -18,6 +19,7 @@ from bboxqa.report.findings.phrases import (
 )
 from bboxqa.report.pages.html_document import render
 from bboxqa.report.pages.pictures import TOP, Pixels
+from bboxqa.report.pages.reproduce import inputs_table, settings_table
 
 # Boxes may lie this far outside of their image, as a share of it, to be drawn.
 _BEYOND = 4.0
@@ -47,6 +49,8 @@ def findings_page(
     pixels: Mapping[str, Pixels] | None = None,
     *,
     top: int = TOP,
+    manifest: Mapping[str, Any] | None = None,
+    command: str = "",
     linked: bool = False,
     above: str = "",
 ) -> str:
@@ -59,6 +63,10 @@ def findings_page(
         The pixels of images by file name; others are blank.
     top : int
         How many images have pictures, at most; see `pictured_images`.
+    manifest : mapping of str to object, optional
+        Settings, versions and files, as in the file of this name of a result of `agree`.
+    command : str
+        What makes the report again.
     linked : bool
         Whether style and script are files beside the page.
     above : str
@@ -78,6 +86,10 @@ def findings_page(
         files=[_file(file) for file in report.files],
         groups=_groups(report, found, number, pixels),
         n_rules=len(report.rules),
+        manifest=manifest,
+        command=command,
+        settings=None if manifest is None else settings_table(manifest),
+        inputs=None if manifest is None else inputs_table(manifest["inputs"]),
         n_pictured=len(number),
         n_with_boxes=len(names),
         n_reduced=sum(pixels[name].is_reduced for name in number if name in pixels),

@@ -4,6 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from shlex import join
 from typing import Any
 
+IN_MEMORY = ("document", "dataset", "table")
+"""What the sources of values of Python are called, which are no files."""
+
+_OPTIONS_OF_VALIDATE = ("select", "ignore", "per_file_ignores", "fail_on", "min_severity")
+# Of more files, only the first are named in a command.
+_MOST_FILES = 20
 _OPTIONS = {"iou_threshold": "--iou", "category_map": "--map", "filter": "--pattern"}
 
 
@@ -34,6 +40,8 @@ def command(
     "bboxqa agree 'my file.json' --reference eve --seed 1"
     """
     inputs = manifest["inputs"]
+    if inputs and inputs[0]["name"] in IN_MEMORY:
+        return _call(manifest, defaults, reference)
     names = [word for source in inputs for word in _given(source)]
     if reference is not None and all(source["role"] != "reference" for source in inputs):
         names += ["--reference", reference]
@@ -42,6 +50,42 @@ def command(
     }
     words = [word for name, value in changed.items() for word in _words(name, value)]
     return join(["bboxqa", "agree", *names, *words])
+
+
+def validate_command(
+    files: Sequence[str],
+    settings: Mapping[str, Any],
+    defaults: Mapping[str, Any],
+    **given: Sequence[str],
+) -> str:
+    """Return the command that validates files again, as a shell reads it.
+
+    `given` are options with their values.
+
+    Examples
+    --------
+    >>> validate_command(
+    ...     ["a.json"], {"select": ["B", "S"]}, {"select": []}, images=["my images"]
+    ... )
+    "bboxqa validate a.json --images 'my images' --select B,S"
+    """
+    words = ["bboxqa", "validate", *files[:_MOST_FILES]]
+    words += ["…"] if len(files) > _MOST_FILES else []
+    words += [
+        word for name, values in given.items() for each in values for word in (_option(name), each)
+    ]
+    for name in _OPTIONS_OF_VALIDATE:
+        value = settings.get(name, ())
+        if value == defaults.get(name, ()):
+            continue
+        if isinstance(value, dict):
+            values = [f"{glob}:{','.join(codes)}" for glob, codes in value.items()]
+        else:
+            values = [value if isinstance(value, str) else ",".join(value)]
+        words += [word for each in values for word in (_option(name), each)]
+    if settings.get("show_consequences"):
+        words.append("--show-consequences")
+    return join(words)
 
 
 def settings_table(manifest: Mapping[str, Any]) -> dict[str, Any]:
@@ -70,9 +114,31 @@ def _given(source: Mapping[str, Any]) -> tuple[str, ...]:
     return (name,) if annotator is None else ("--annotator", f"{annotator}={name}")
 
 
+def _call(manifest: Mapping[str, Any], defaults: Mapping[str, Any], reference: str | None) -> str:
+    """Return the call of Python that makes a result of a value again."""
+    first, *others = manifest["inputs"]
+    read = first["name"]
+    for source in others:
+        if source["role"] == "predictions":
+            read += f", predictions={source['name']!r}, score={source['score']:g}"
+    keywords = {
+        name: value for name, value in manifest["settings"].items() if value != defaults.get(name)
+    }
+    named = [] if reference is None else [f"reference={reference!r}"]
+    named += [
+        f"{name}={value[0] if isinstance(value, list) and len(value) == 1 else value!r}"
+        for name, value in keywords.items()
+    ]
+    return f"bboxqa.agree({', '.join([f'bboxqa.read_coco({read})', *named])})"
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
 def _words(name: str, value: Any) -> Iterator[str]:
     """Yield an option and its value, as often as it has several."""
-    option = _OPTIONS.get(name, f"--{name.replace('_', '-')}")
+    option = _OPTIONS.get(name, _option(name))
     if isinstance(value, bool):
         yield option if value else f"--no-{name}"
     elif isinstance(value, dict):
