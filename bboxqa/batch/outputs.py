@@ -16,10 +16,13 @@ from bboxqa.batch.rows import FAILED, MEASURED, NOT_MEASURED, Row, Settings, gat
 from bboxqa.core.files import write_atomically
 from bboxqa.core.text import clean, count
 from bboxqa.core.version import __version__
+from bboxqa.model.settings import AgreeSettings
 from bboxqa.report.csv_cells import csv_line
 from bboxqa.report.json_text import json_text
 from bboxqa.report.numbers import decimal
 from bboxqa.report.pages.html_document import render
+from bboxqa.report.pages.reproduce import settings_table
+from bboxqa.report.result_files import manifest
 
 _TITLES = (
     "Project", "Status", "Alpha", "95 % interval", "F1", "Class alpha", "Mean IoU", "Images",
@@ -33,6 +36,7 @@ _LINKS = (
     ("summary.json", "agreement"),
     ("images.csv", "images"),
     ("findings.jsonl", "findings"),
+    ("manifest.json", "settings and digests"),
     ("log.txt", "log"),
 )
 
@@ -49,7 +53,7 @@ def write_outputs(
 
     `started` is when the run began, in UTC and ISO 8601.
     """
-    page = _page(out, found, rows, worse, gates(settings), started)
+    page = _page(out, found, rows, worse, settings, started)
     texts = (_table(rows, settings.raw_csv), _summary(found, rows, worse), page)
     for name, text in zip(WRITTEN, texts, strict=True):
         write_atomically(out / name, text.encode("utf-8", "surrogateescape"))
@@ -84,7 +88,7 @@ def _page(
     found: Discovered,
     rows: Sequence[Row],
     worse: Sequence[Regression],
-    gates: str,
+    settings: Settings,
     started: str,
 ) -> str:
     """Return a page with a row for each project, the most urgent first, and links to its files."""
@@ -108,7 +112,7 @@ def _page(
         headline=f"{n_projects}: {verdict}",
         state=state,
         statuses=statuses,
-        gates=gates,
+        gates=gates(settings),
         moment=f"{started[:16].replace('T', ' ')} UTC",
         worse=worse,
         left_out={
@@ -119,7 +123,17 @@ def _page(
         titles=_TITLES,
         numbers=_NUMBERS,
         rows=[_row(out, row) for row in ordered],
+        settings=_settings(settings),
     )
+
+
+def _settings(settings: Settings) -> dict[str, Any]:
+    """Return what a run was given, and versions, as a table of text."""
+    given = {
+        **settings.agree, **settings.agree_over, **settings.validate, **settings.validate_over,
+        "images": settings.images, "pages": settings.pages, "raw_csv": settings.raw_csv,
+    }  # fmt: skip
+    return settings_table(manifest(AgreeSettings(), ()) | {"settings": given})
 
 
 def _urgency(row: Row) -> tuple[bool, bool, float, str]:

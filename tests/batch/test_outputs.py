@@ -56,10 +56,16 @@ class Page(HTMLParser):
     def __init__(self, text):
         super().__init__()
         self.tags, self.links, self.cells, self.items = [], [], [], []
+        self.settings = []
         self.within, self.scripts = [], []
         self.feed(text)
         self.close()
         assert self.within == []
+
+    @property
+    def rows(self):
+        """Those of the settings, or those of the projects, which come before."""
+        return self.settings if "details" in self.within else self.cells
 
     def handle_starttag(self, tag, attrs):
         self.tags.append(tag)
@@ -69,9 +75,9 @@ class Page(HTMLParser):
         if tag == "a" and not dict(attrs)["href"].startswith("#"):
             self.links.append(dict(attrs)["href"])
         if tag == "tr":
-            self.cells.append([])
+            self.rows.append([])
         if tag == "td":
-            self.cells[-1].append("")
+            self.rows[-1].append("")
         if tag == "li":
             self.items.append("")
 
@@ -82,7 +88,7 @@ class Page(HTMLParser):
         if "script" in self.within:
             self.scripts.append(data)
         if "td" in self.within and "small" not in self.within:
-            self.cells[-1][-1] += data
+            self.rows[-1][-1] += data
         if "li" in self.within:
             self.items[-1] += data
 
@@ -95,6 +101,13 @@ def script(name):
 def written(out, rows=ROWS, found=NOTHING, worse=()):
     write_outputs(out, found, rows, worse, SETTINGS, "2026-11-22T17:21:23+00:00")
     return Page((out / "index.html").read_text("utf-8"))
+
+
+def test_the_page_has_the_settings_of_the_run_and_versions(tmp_path):
+    page = written(tmp_path)
+    assert ["min_alpha", "0.6"] in page.settings
+    assert ["images", "False"] in page.settings
+    assert ["bboxqa", __version__] in page.settings
 
 
 def test_table(tmp_path):
