@@ -6,11 +6,16 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import lru_cache
+from itertools import chain, islice
 from multiprocessing import current_process, get_context
 from multiprocessing.connection import Connection
 from signal import SIG_IGN, SIGINT, signal
 from threading import Thread
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
 
 LONG = 1 << 25
 """Bytes of json above which a second process saves more time than its start takes."""
@@ -62,14 +67,38 @@ def in_threads(work: Callable[[_Item], _Result], items: Iterable[_Item]) -> Iter
     if n_threads < 2:
         yield from map(work, items)
         return
+    rest = iter(items)
+    first = list(islice(rest, 2))
+    if len(first) < 2:
+        # To start a thread often takes longer than the item.
+        yield from map(work, first)
+        return
     waiting: deque[Future[_Result]] = deque()
     with ThreadPoolExecutor(n_threads) as pool:
-        for item in items:
+        for item in chain(first, rest):
             waiting.append(pool.submit(work, item))
             if len(waiting) > n_threads:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Limit linear algebra to one thread.
+
+    With several, the order of additions, and so the last bit of a sum, would vary.
+    """
+    with _libraries().limit(limits=1, user_api="blas"):
+        yield
+
+
+@lru_cache(maxsize=1)
+def _libraries() -> "ThreadpoolController":
+    """Return the libraries of this process that use threads; to look for them takes a while."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 @contextmanager

@@ -2,8 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray, IndexArray, sum_by
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.memory import release_pages, trim_memory
-from bboxqa.core.parallel import threads
+from bboxqa.core.parallel import in_threads
 from bboxqa.core.types import Steps
 from bboxqa.geometry.neighbours import neighbours
 from bboxqa.geometry.similarities import registry
@@ -97,19 +97,13 @@ def candidate_pairs(
     found: list[Found] = []
     shards = list(_shards(dataset))
     # Threads suffice, since numpy and GEOS release the lock, and nothing has to be copied.
-    with ThreadPoolExecutor(threads() if chosen.threads else 1) as pool:
-        jobs = [pool.submit(_compare, dataset, chosen, options, room, *shard) for shard in shards]
-        try:
-            for _, stop in shards:
-                # A job keeps its pairs.
-                part, of_part = jobs.pop(0).result()
-                found += part
-                del part
-                counts += of_part
-                if progress is not None:
-                    progress(stop, len(dataset.annotations))
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+    run = in_threads if chosen.threads else map
+    work = partial(_compare, dataset, chosen, options, room)
+    for (_, stop), (part, of_part) in zip(shards, run(work, shards), strict=True):
+        found += part
+        counts += of_part
+        if progress is not None:
+            progress(stop, len(dataset.annotations))
     pairs = CandidatePairs(*_joined(found))
     trim_memory()
     return pairs, counts
@@ -140,9 +134,10 @@ def _shards(dataset: Dataset) -> Iterator[tuple[int, int]]:
 
 
 def _compare(
-    dataset: Dataset, similarity: Similarity, options: Options, room: _Room, start: int, stop: int
+    dataset: Dataset, similarity: Similarity, options: Options, room: _Room, shard: tuple[int, int]
 ) -> tuple[list[Found], Counter[str]]:
     """Return the pairs of one part that reach the threshold."""
+    start, stop = shard
     part = replace(dataset, annotations=dataset.annotations.take(np.arange(start, stop)))
     comparison = similarity.prepare(part, options)
     if part.annotations.segmentation is not None:
@@ -227,5 +222,5 @@ def similarity_of_pairs(
         compare = chosen.prepare(part, options).compare
         return compare(left[low:high] - start, right[low:high] - start)
 
-    with ThreadPoolExecutor(threads() if chosen.threads else 1) as pool:
-        return np.concatenate([np.zeros(0), *pool.map(measure, _shards(dataset))])
+    run = in_threads if chosen.threads else map
+    return np.concatenate([np.zeros(0), *run(measure, _shards(dataset))])

@@ -25,6 +25,7 @@ from bboxqa.agreement.uncertainty.resampling import (
     replicates_of_all,
 )
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, frozen_arrays
+from bboxqa.core.parallel import one_blas_thread
 from bboxqa.core.types import Steps
 from bboxqa.model.reliability import Coincidences
 
@@ -107,8 +108,6 @@ def threshold_intervals(
 
     `images`, (C,) int64 sorted, are those that are drawn.
     """
-    from threadpoolctl import threadpool_limits
-
     counted = [sums.coincidences for sums in thresholds]
     values = np.unique(np.concatenate([found.value for found in counted]))
     estimators = image_estimators(
@@ -122,8 +121,7 @@ def threshold_intervals(
     estimators |= object_estimators(
         [sums.objects for sums in thresholds], [sums.chance for sums in thresholds], images
     )
-    # With several threads, the order of additions and so the last bit would vary.
-    with threadpool_limits(1, "blas"):
+    with one_blas_thread():
         drawn = replicates_of_all(estimators, replicates, seed, on_progress)
     figures = [sums.figures() for sums in thresholds]
     found: list[Intervals] = [{} for _ in thresholds]

@@ -11,7 +11,7 @@ from bboxqa.agreement.uncertainty.resampling import (
     repeated_weights,
 )
 from bboxqa.core.arrays import FloatArray, IndexArray
-from bboxqa.core.parallel import in_threads
+from bboxqa.core.parallel import in_threads, one_blas_thread
 
 
 def drawn_intervals(
@@ -63,15 +63,12 @@ def drawn_intervals(
     >>> drawn_intervals(widths.mean(1), [widths], lambda sums: sums / 6, 1000, 0)
     array([[3.83333333, 6.66666667]])
     """
-    from threadpoolctl import threadpool_limits
-
     adds = sum(np.asarray((table != 0).sum(0)).ravel() for table in tables)
     used = np.flatnonzero(adds)
     if not bootstrap or len(used) < 2 or len(values) == 0:
         return np.full((len(values), 2), np.nan)
     drawn = tables if len(used) == len(np.ravel(adds)) else [table[:, used] for table in tables]
-    # With several threads, the order of additions and so the last bit would vary.
-    with threadpool_limits(1, "blas"):
+    with one_blas_thread():
         chunks = in_threads(
             lambda weights: evaluate(*(np.asarray(table @ weights) for table in drawn)),
             repeated_weights(len(used), bootstrap, seed),

@@ -15,6 +15,7 @@ from bboxqa.agreement.uncertainty.resampling import (
 )
 from bboxqa.agreement.uncertainty.sum_table import SumTable
 from bboxqa.core.arrays import FloatArray, IndexArray, IntArray
+from bboxqa.core.parallel import one_blas_thread
 from bboxqa.core.types import Progress
 from bboxqa.model.comparison import AgreementChange, Change
 from bboxqa.model.results import MeasuredAgreement
@@ -79,8 +80,6 @@ def _draw(
     progress: Progress | None,
 ) -> _Drawn:
     """Return replicates of the alphas of each side, (B,) or (V, B); empty without draws."""
-    from threadpoolctl import threadpool_limits
-
     if not settings.bootstrap or min(len(side.images) for side in sides) < 2:
         return {}
     estimators = [
@@ -99,8 +98,7 @@ def _draw(
         estimators.reverse()
     on_progress = None if progress is None else partial(progress, "resampling")
     drawn: _Drawn = {}
-    # With several threads, the order of additions and so the last bit would vary.
-    with threadpool_limits(1, "blas"):
+    with one_blas_thread():
         for more, each in enumerate(estimators):
             seed = settings.seed + more
             drawn |= replicates_of_all(each, settings.bootstrap, seed, on_progress)
