@@ -8,6 +8,10 @@ COCO_JOINTS = (
     "left_elbow", "right_elbow", "left_wrist", "right_wrist", "left_hip", "right_hip", "left_knee",
     "right_knee", "left_ankle", "right_ankle",
 )  # fmt: skip
+_LIMBS = (
+    (0, 1), (0, 2), (1, 2), (1, 3), (2, 4), (3, 5), (4, 6), (5, 6), (5, 7), (7, 9), (6, 8), (8, 10),
+    (5, 11), (6, 12), (11, 12), (11, 13), (13, 15), (12, 14), (14, 16),
+)  # fmt: skip
 _LEFT = re.compile(r"left|(?<![a-z])l(?![a-z])", re.IGNORECASE)
 _RIGHT = re.compile(r"right|(?<![a-z])r(?![a-z])", re.IGNORECASE)
 
@@ -45,3 +49,14 @@ def sides_of(joints: Sequence[str]) -> list[tuple[int, int]]:
         if _LEFT.search(name)
     )
     return [(left, right) for left, right in lefts if right is not None]
+
+
+def limbs_of(joints: Sequence[str]) -> tuple[tuple[int, int], ...]:
+    """Return the joints that lines of a drawing join: those of COCO's people, else none.
+
+    Examples
+    --------
+    >>> len(limbs_of(COCO_JOINTS)), limbs_of(["head", "tail"])
+    (19, ())
+    """
+    return _LIMBS if is_coco(joints) else ()

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from bboxqa.core.arrays import IndexArray
+from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.core.errors import ConfigError
 from bboxqa.geometry.candidates import candidate_pairs
 from bboxqa.geometry.kernels.masks import outline_rings
@@ -12,6 +12,7 @@ from bboxqa.matching.match import match
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.selection import select_annotations
 from bboxqa.model.settings import AgreeSettings
+from bboxqa.model.shapes.coco_joints import limbs_of
 from bboxqa.pipelines.poses.joint_sigmas import with_sigmas
 from bboxqa.report.drawing.scene import Scene, Shape
 
@@ -46,13 +47,24 @@ def data_scene(data: Dataset, name: str, settings: AgreeSettings | None) -> Scen
 def _shape(data: Dataset, row: int, unit: int) -> Shape:
     of = data.annotations
     left, top, width, height = of.bbox[row].tolist()
+    joints = data.joint_names[of.category[row]] if data.joint_names else ()
     return Shape(
         bbox=(left, top, width, height),
         rings=tuple(outline_rings(of.segmentation, row)),
+        points=_points(data, row),
+        limbs=limbs_of(joints),
         annotator=data.annotator_names[of.annotator[row]],
         category=data.category_names[of.category[row]],
         unit=unit,
     )
+
+
+def _points(data: Dataset, row: int) -> FloatArray | None:
+    keypoints = data.annotations.keypoints
+    if keypoints is None:
+        return None
+    part = slice(int(keypoints.start[row]), int(keypoints.stop[row]))
+    return np.column_stack([keypoints.xy[part], keypoints.visibility[part]])
 
 
 def _units(data: Dataset, place: int, rows: IndexArray, settings: AgreeSettings) -> IndexArray:

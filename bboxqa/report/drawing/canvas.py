@@ -32,6 +32,8 @@ _HEIGHT, _MARGIN, _GAP, _REACH, _CAPITAL = 1.4, 0.35, 0.12, 2.0, 0.73
 # On screens, letters are moved to whole pixels, which makes texts wider.
 _HINTED = 1.04
 _SURROUNDING, _RIM = 0.5, 0.004
+# Of the width of lines.
+_DOT = 2.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,7 @@ def draw_outlines(
     _draw_ground(ax, size, pixels, part)
     scale = _scale(ax, part, outlines) if scale is None else scale
     _draw_lines(ax, outlines, scale)
+    _draw_points(ax, outlines, scale)
     return _draw_labels(ax, outlines, scale, part)
 
 
@@ -162,6 +165,30 @@ def _draw_lines(ax: "Axes", outlines: Sequence[Outline], scale: Scale) -> None:
     styles: Any = [(0, each.look.dashes) if each.look.dashes else "-" for each in drawn]
     lines: dict[str, Any] = {"linewidths": scale.line, "edgecolors": colors, "linestyles": styles}
     ax.add_collection(PathCollection(paths, facecolors=fill, zorder=3, **lines))
+
+
+def _draw_points(ax: "Axes", outlines: Sequence[Outline], scale: Scale) -> None:
+    """Draw key points as dots, hidden ones hollow, and the lines that join them."""
+    from matplotlib.collections import LineCollection
+
+    for outline in outlines:
+        if outline.points is None:
+            continue
+        labelled = outline.points[:, 2] > 0
+        limbs: Any = [
+            outline.points[[*ends], :2]
+            for ends in outline.limbs
+            if max(ends) < len(labelled) and labelled[[*ends]].all()
+        ]
+        color = outline.look.color
+        lines: dict[str, Any] = {"colors": color, "linewidths": scale.line, "zorder": 3.5}
+        ax.add_collection(LineCollection(limbs, **lines))
+        for value, inside in ((1, BACK), (2, color)):
+            x, y, _ = outline.points[outline.points[:, 2] == value].T
+            ax.scatter(
+                x, y, s=(_DOT * scale.line) ** 2, facecolors=inside, edgecolors=color, zorder=3.6,
+                linewidths=scale.line / 2,
+            )  # fmt: skip
 
 
 def _path(outline: Outline) -> Any:

@@ -33,6 +33,8 @@ class Outline:
     look: Look
     label: str = ""
     rings: tuple[FloatArray, ...] = ()
+    points: FloatArray | None = None
+    limbs: tuple[tuple[int, int], ...] = ()
 
 
 Key = tuple[str, Look]
@@ -72,7 +74,7 @@ def _outlined(
     shapes: Sequence[Shape], looks: Sequence[Look], labels: Sequence[str]
 ) -> list[Outline]:
     return [
-        Outline(shape.bbox, look, short_name(label), shape.rings)
+        Outline(shape.bbox, look, short_name(label), shape.rings, shape.points, shape.limbs)
         for shape, look, label in zip(shapes, looks, labels, strict=True)
     ]
 

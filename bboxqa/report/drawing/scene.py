@@ -24,6 +24,10 @@ class Shape:
     category: str = ""
     unit: int = 0
     """Number of the unit in this image, from 1 on; 0 for none."""
+    points: FloatArray | None = None
+    """(K, 3) x, y and visibility of its key points; None where they were not read."""
+    limbs: tuple[tuple[int, int], ...] = ()
+    """The key points that lines join."""
     codes: tuple[str, ...] = ()
     """Codes of the rules that found something, the most severe first."""
 
