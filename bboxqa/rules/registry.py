@@ -11,7 +11,7 @@ from bboxqa.rules.annotators import attendance, habits, naming
 from bboxqa.rules.base.rule import Rule
 from bboxqa.rules.boxes import areas, copies, extents, image_edges, layouts
 from bboxqa.rules.categories import category_maps, category_names, category_use
-from bboxqa.rules.collection import duplicates, statistics
+from bboxqa.rules.collection import duplicates, statistics, tracked
 from bboxqa.rules.ids import (
     id_types,
     identifiers,
@@ -64,7 +64,7 @@ _MODULES = (
     keypoints, keypoint_places, keypoint_scale,
     category_maps, category_names, category_use,
     attendance, habits, naming,
-    duplicates, statistics,
+    duplicates, statistics, tracked,
     segments, png_files, scores, tool_records, cvat_jobs, label_files, label_lists,
     voc_files,
 )  # fmt: skip

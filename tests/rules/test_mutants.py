@@ -18,11 +18,13 @@ from bboxqa.rules.registry import RULES
 SEEDS = int(os.environ.get("BBOXQA_FUZZ", "2"))
 
 # What no corruption of one small file of objects shows: other files and kinds of file, images on
-# disk, sizes, statistics, rotated boxes (see oriented/).
+# disk, sizes, statistics, rotated boxes (see oriented/), tracks.
 ELSEWHERE = {
     code
     for code, rule in RULES.items()
-    if rule.scope in ("files", "images") or code in ("F007", "A005", "S014") or code[0] in "QGETO"
+    if rule.scope in ("files", "images")
+    or code in ("F007", "A005", "S014", "C010", "D004")
+    or code[0] in "QGETO"
 }
 
 

@@ -90,9 +90,7 @@ def attribute(
         way = way or "annotator-key"
     if min_annotators > 1 and not any(len(file.columns.id) for file in files):
         left_out = [note for file in files for note in file.notes if note.endswith("not compared")]
-        raise NothingToCompareError(
-            [f"{_listed(files)}: no annotations; nothing to measure"], "; ".join(left_out)
-        )
+        raise NothingToCompareError(*_nothing(files, left_out))
     found = []
     for candidate in WAYS if way is None else (way,):
         if candidate == "annotator-key":
@@ -109,6 +107,19 @@ def attribute(
     if min_annotators == 1 and (found or way is None):
         return found[0] if found else _unnamed(files)
     raise NothingToCompareError([_too_few(files, found, annotator_key)], ways_to_name(files))
+
+
+def _nothing(files: Sequence[AnnotationFile], left_out: Sequence[str]) -> tuple[list[str], str]:
+    """Return what is wrong with files without annotations to compare, and what to do."""
+    if not left_out:
+        return [f"{_listed(files)}: no annotations; nothing to measure"], ""
+    said = "; ".join(left_out)
+    advice = "Agreement is measured of boxes, outlines, masks and key points: export those."
+    if any(word in said for word in ("skeleton", "key point", "point set")):
+        advice = "--similarity keypoints compares key points."
+    return [f"{_listed(files)}: no annotations that have a box; nothing to measure"], (
+        f"{said}\n{advice}"
+    )
 
 
 def _listed(files: Sequence[AnnotationFile]) -> str:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import bboxqa
+from bboxqa.core.errors import BboxqaError
 from bboxqa.formats.translation.choices import Choices, chosen
 from bboxqa.pipelines.read import read_coco
 
@@ -168,3 +169,23 @@ def test_annotators_of_one_skeleton_are_compared(tmp_path):
     # s² is 30 × 15 of both; every joint is 1 px apart, and k is 0.2.
     assert result.thresholds[0].place.mean_iou == pytest.approx(np.exp(-1 / (2 * 450 * 0.04)))
     assert any("the extent of their key points as scale" in note for note in result.notes)
+
+
+def test_what_has_no_box_is_refused_with_what_compares_it(tmp_path):
+    corners = " ".join(
+        f'{axis}{corner}{side}="{number}"'
+        for side in "12"
+        for number, corner in enumerate(("tl", "bl", "tr", "br"))
+        for axis in "xy"
+    )
+    cuboid = f'<cuboid label="dog" {corners}></cuboid>'
+    skeleton = _skeleton(("head", 10, 20, 0, 0))
+    for inside, advice in ((cuboid, "masks and key points"), (skeleton, "--similarity keypoints")):
+        path = tmp_path / "a.xml"
+        path.write_text(
+            "<annotations><version>1.1</version>"
+            f'<image id="0" name="a.jpg" width="100" height="80">{inside}</image></annotations>'
+        )
+        with pytest.raises(BboxqaError, match="no annotations that have a box") as error:
+            read_coco(path)
+        assert advice in str(error.value)
