@@ -7,7 +7,7 @@ import numpy as np
 
 from bboxqa.core.text import count
 from bboxqa.diagnostics.categories.supercategories import ALL
-from bboxqa.diagnostics.disagreement.kinds import KINDS
+from bboxqa.diagnostics.disagreement.kinds import KINDS, Kind
 from bboxqa.model.table import Table
 from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.model.units import MatchedUnits
@@ -23,6 +23,7 @@ from bboxqa.pipelines.diagnosis.sentences import (
     bounds,
     confuser,
     is_first,
+    share_bounds,
 )
 
 # A smaller gain of a kind is none in two digits.
@@ -46,11 +47,13 @@ _KIND = dict(
 )
 
 
-def kind_sentences(tables: Mapping[str, Table], *, has_alpha: bool) -> tuple[list[str], list[str]]:
+def kind_sentences(
+    tables: Mapping[str, Table], *, has_alpha: bool, named: bool
+) -> tuple[list[str], list[str]]:
     """Return the kind of disagreement that costs most, with the next one if it costs half as much.
 
     The second list has the other kinds that surely cost something, by what they cost; all of them
-    where there are no intervals.
+    where there are no intervals. If `named`, whose boxes surely are in other places most often.
     """
     table = tables["decomposition"]
     what, column = ("alpha", "alpha_gain") if has_alpha else ("F1", "f1_gain")
@@ -68,8 +71,10 @@ def kind_sentences(tables: Mapping[str, Table], *, has_alpha: bool) -> tuple[lis
         which = f"{share.percent(place)} of the objects"
         if isnan(share.low[place]):
             which = f"{int(table['n_any'][place]):,} of {count(n_objects, 'object')}"
+        kind = table["kind"][place]
+        who = _misplacer(tables) if named and kind == KINDS[Kind.BADLY_PLACED] else ""
         text = (
-            f"{which} {_KIND[table['kind'][place]]}: settled as most "
+            f"{which} {_KIND[kind]}{f', above all those of {who}' if who else ''}: settled as most "
             f"annotators drew them, {what} would be {_gain(gain, place)} higher"
         )
         above = f", which overlaps with the gain{'s' * (rank > 1)} above" if rank else ""
@@ -139,6 +144,18 @@ def _confuser(matrix: Table, first: str, second: str) -> str:
     # Several others saw one object: they do not count as so many objects.
     n_others = len(np.unique(own["annotator"].astype(str))) - 1
     return confuser(own, own["category"] != own["others"], n_others)
+
+
+def _misplacer(tables: Mapping[str, Table]) -> str:
+    """Return who surely places boxes apart from most more often than the others; or nothing."""
+    annotators, table = tables["annotators"], tables["decomposition_by_annotator"]
+    table = table.take(np.flatnonzero(table["kind"] == KINDS[Kind.BADLY_PLACED]))
+    apart = dict(zip(table["annotator"].tolist(), table["n_objects"].tolist(), strict=True))
+    drew = np.flatnonzero(annotators["n"])
+    names, n = annotators["annotator"][drew], annotators["n"][drew].astype(np.float64)
+    share = np.minimum(np.array([apart.get(name, 0) for name in names.tolist()]) / n, 1.0)
+    places = above_others(share_bounds(share, n), annotators["n_images"][drew])
+    return str(names[places[0]]) if len(places) else ""
 
 
 def category_sentences(matched: MatchedUnits, tables: Mapping[str, Table]) -> Iterator[Sentence]:

@@ -19,11 +19,14 @@ def named_in_words(
     """Return what a story is made of with long and blank names shortened and quoted."""
     data = matched.data
     people, categories = names_in_words(data.annotator_names), names_in_words(data.category_names)
-    if (people, categories) == (data.annotator_names, data.category_names):
+    groups = tuple(sorted({*data.supercategories}))
+    broader = names_in_words(groups)
+    if (people, categories, broader) == (data.annotator_names, data.category_names, groups):
         return part, matched, tables
     words = {column: dict(zip(data.annotator_names, people, strict=True)) for column in _PEOPLE}
     of_categories = dict(zip(data.category_names, categories, strict=True))
     words |= dict.fromkeys(_CATEGORIES, of_categories)
+    words["supercategory"] = dict(zip(groups, broader, strict=True))
     reference = part.reference
     if reference is not None:
         reference = replace(

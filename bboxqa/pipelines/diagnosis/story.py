@@ -79,7 +79,9 @@ def story_of(
     beside = [*reference_sentences(part)] if named else []
     if not len(matched.data.annotations):
         return (*beside, _NOTHING if part.reference is None else _NO_PAIRS)
-    lead, kinds = kind_sentences(tables, has_alpha=not isnan(part.alpha))
+    lead, kinds = kind_sentences(
+        tables, has_alpha=not isnan(part.alpha), named=named and _are_judged(matched)
+    )
     last = [*limit_sentences(part, matched, tables)]
     people = [*idle_sentences(matched, tables["annotators"])]
     if named:
