@@ -77,6 +77,7 @@ def told(seed: int, errors: str, n_annotators: int, images: int) -> tuple[bool, 
         *words,
         "matches the others",
         *["different categories", "above all by"] * ("confuse" in errors),
+        *["in different places"] * ("jitter" in errors),
     )
     wrong = any(not any(word in line for word in known) for line in of_guilty)
     usual = {guilty, "p01"} if "copy" in errors else {guilty}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,8 +32,11 @@ def data_of(seed: int, images: int, options: Mapping[str, Any]) -> bboxqa.Datase
 
 def of_all(seed: int, images: int, bootstrap: int, options: Mapping[str, Any]) -> Figures:
     """Measure existence, class and place of one simulated data set."""
-    result = bboxqa.agree(data_of(seed, images, options), bootstrap=bootstrap)
-    (found,) = result.thresholds
+    return _of_all(data_of(seed, images, options), bootstrap)[0]
+
+
+def _of_all(data: bboxqa.Dataset, bootstrap: int) -> tuple[Figures, bboxqa.ThresholdResult]:
+    (found,) = bboxqa.agree(data, bootstrap=bootstrap).thresholds
     existence, classes, place = found.existence, found.class_agreement, found.place
     figures = {
         "existence F1": (existence.f1, *existence.interval),
@@ -43,12 +47,16 @@ def of_all(seed: int, images: int, bootstrap: int, options: Mapping[str, Any]) -
     }
     if not existence.reason:
         figures["existence alpha"] = (existence.alpha, *existence.alpha_interval)
-    return figures
+    return figures, found
 
 
 def of_p04(seed: int, images: int, bootstrap: int, options: Mapping[str, Any]) -> Figures:
     """Measure how the annotator p04 errs."""
-    tables = tables_of(seed, images, bootstrap, options, ("annotators", "offsets"))
+    return _of_p04(data_of(seed, images, options), bootstrap)
+
+
+def _of_p04(data: bboxqa.Dataset, bootstrap: int) -> Figures:
+    tables = _tables(data, bootstrap, ("annotators", "offsets"))
     (row,) = [each for each in tables["annotators"] if each["annotator"] == "p04"]
     figures = {
         name: _with_bounds(row, name) for name in ("miss_rate", "extra_rate", "class_share", "f1")
@@ -88,23 +96,50 @@ def _offsets(name: str, rows: Iterable[Mapping[str, Any]]) -> Figures:
 
 
 def _with_bounds(row: Mapping[str, Any], name: str) -> tuple[float, float, float]:
-    return row[name], row[f"{name}_low"], row[f"{name}_high"]
+    return _numbers(row[key] for key in (name, f"{name}_low", f"{name}_high"))
+
+
+def _numbers(values: Iterable[float | None]) -> tuple[float, float, float]:
+    value, low, high = (math.nan if value is None else value for value in values)
+    return value, low, high
 
 
 def tables_of(
     seed: int, images: int, bootstrap: int, options: Mapping[str, Any], names: Iterable[str]
 ) -> dict[str, list[dict[str, Any]]]:
     """Return rows of diagnostics by name."""
+    return _tables(data_of(seed, images, options), bootstrap, names)
+
+
+def _tables(
+    data: bboxqa.Dataset, bootstrap: int, names: Iterable[str]
+) -> dict[str, list[dict[str, Any]]]:
     settings = bboxqa.AgreeSettings(bootstrap=bootstrap)
-    matched = matched_units(compared_images(data_of(seed, images, options)), settings)
+    matched = matched_units(compared_images(data), settings)
     return {name: diagnostic(name)(matched).records() for name in names}
 
 
-def of_all_and_p04(seed: int, images: int, bootstrap: int, options: Mapping[str, Any]) -> Figures:
-    """Measure all together, and how the annotator p04 errs."""
-    of_one = of_p04(seed, images, bootstrap, options)
-    shown = {f"{name} of p04": of_one[name] for name in ("miss_rate", "class_share", "f1")}
-    return of_all(seed, images, bootstrap, options) | shown
+def of_all_and_one(seed: int, images: int, bootstrap: int, options: Mapping[str, Any]) -> Figures:
+    """Measure all together, and one annotator, one category and one pair of annotators."""
+    data = data_of(seed, images, options)
+    figures, found = _of_all(data, bootstrap)
+    of_one = _of_p04(data, bootstrap)
+    category = found.categories.records()[0]
+    (pair,) = [
+        each
+        for each in found.pairs.records()
+        if (each["annotator_1"], each["annotator_2"]) == ("p01", "p04")
+    ]
+    return (
+        {name: figures[name] for name in ("existence F1", "class share", "mean IoU", "alpha")}
+        | {"mean alpha": (found.mean_image_alpha, *found.mean_image_interval)}
+        | {f"{name} of p04": of_one[name] for name in ("miss_rate", "class_share", "f1")}
+        | {
+            "alpha of a category": _numbers(category[key] for key in ("alpha", "low", "high")),
+            "F1 of a category": _with_bounds(category, "f1"),
+            "F1 of a pair": _with_bounds(pair, "f1"),
+        }
+    )
 
 
 def merged_share(options: Mapping[str, Any]) -> float:
