@@ -3,7 +3,7 @@
 import csv
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from math import nan
@@ -151,7 +151,7 @@ class _TableRecords:
         names = [key for key in OF_GROUPS if key in self._columns.of]
         begins = rows.begins(names)
         groups = rows.cells(names, begins)
-        labels = rows.numbered("category")[1]
+        category, labels = rows.numbered("category")
         has_labels = "category" not in self._columns.of or all(map(str.strip, labels))
         is_crowd = any(each.strip().lower() in _TRUE for each in rows.numbered("iscrowd")[1])
         if is_crowd or not has_labels or not all(map(is_named, groups)):
@@ -171,13 +171,14 @@ class _TableRecords:
         kind, line = self._boxes, rows.line + np.arange(len(group))
         lines = Lines([self._member.name], np.zeros(len(group), np.int64), line)
         bbox = in_pixels(rows, kind.form, images, group, is_share=kind.is_share)
-        category_id = self._categories_of(rows, lines)
+        category_id = self._categories_of(category, labels, lines)
         self._into.boxes(boxes_of(rows, bbox, (images, people, group), category_id, lines), add)
         return True
 
-    def _categories_of(self, rows: PlainRows, lines: Lines) -> IndexArray:
-        """Return (N,) the ids of the categories of rows."""
-        category, labels = rows.numbered("category")
+    def _categories_of(
+        self, category: IndexArray, labels: Sequence[str], lines: Lines
+    ) -> IndexArray:
+        """Return (N,) the ids of the categories of rows, which are numbered."""
         begins = np.unique(category, return_index=True)[1].tolist()
         names = [self._names.get(each, each) or _UNLABELLED for each in map(str.strip, labels)]
         named = zip(names, begins, strict=True)

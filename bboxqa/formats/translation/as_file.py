@@ -128,9 +128,14 @@ def _size_and_digest(path: Path, *, digest: bool) -> tuple[int, str | None]:
             if not digest:
                 size += stream.seek(0, 2)
                 continue
-            whole.update(f"{member.name}\0{stream.seek(0, 2)}\0".encode("utf-8", "surrogateescape"))
-            size += stream.tell()
-            stream.seek(0)
-            while block := stream.read(_CHUNK):
+            block = stream.read(_CHUNK)
+            # Most files of a folder are small: each call takes longer than their bytes.
+            length = len(block) if len(block) < _CHUNK else stream.seek(0, 2)
+            whole.update(f"{member.name}\0{length}\0".encode("utf-8", "surrogateescape"))
+            size += length
+            if length > len(block):
+                stream.seek(len(block))
+            whole.update(block)
+            while length > _CHUNK and (block := stream.read(_CHUNK)):
                 whole.update(block)
     return size, whole.hexdigest() if digest else None

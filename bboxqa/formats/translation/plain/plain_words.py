@@ -115,15 +115,25 @@ def _numbers(signs: ByteArray) -> FloatArray:
     n, length = signs.shape
     if not length:
         raise ValueError("a number is missing")
-    points = np.flatnonzero(signs[0] == _POINT).tolist()
-    place = points[0] if points else length
-    digits = np.delete(signs, place, 1) - _ZERO if points else signs - _ZERO
-    is_plain = (digits <= 9).all() and (not points or (signs[:, place] == _POINT).all())
-    if not is_plain or not 0 < digits.shape[1] <= _EXACT:
+    is_point = signs == _POINT
+    places = np.where(is_point.any(1), is_point.argmax(1), length)
+    values = np.zeros(n)
+    for place in np.flatnonzero(np.bincount(places)).tolist():
+        chosen = np.flatnonzero(places == place)
+        # Most texts of one length have their points at one place.
+        values[chosen] = _with_point(signs if len(chosen) == n else signs[chosen], place)
+    return values
+
+
+def _with_point(signs: ByteArray, place: int) -> FloatArray:
+    """Return the numbers that texts of one length say, whose first points are at one place."""
+    n, length = signs.shape
+    digits = np.delete(signs, place, 1) - _ZERO if place < length else signs - _ZERO
+    if (digits > 9).any() or not 0 < digits.shape[1] <= _EXACT:
         texts = np.ascontiguousarray(signs).view(f"S{length}").reshape(n)
         written: FloatArray = texts.astype(np.float64)
         return written
     # Whole numbers below 2 ** 53 and their quotients are as precise as they are when read.
     weights = 10.0 ** np.arange(digits.shape[1] - 1, -1, -1)
-    found: FloatArray = digits @ weights / 10.0 ** (length - 1 - place if points else 0)
+    found: FloatArray = digits @ weights / 10.0 ** max(length - 1 - place, 0)
     return found
