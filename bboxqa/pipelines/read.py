@@ -194,6 +194,7 @@ def read_for(
     Outlines are read if the similarity needs them, or if they are asked for. `check` is called in
     place of the checks that settings ask for.
     """
+    rotated = outlines or needs_rotated_boxes(settings.similarity)
     outlines = outlines or needs_outlines(settings.similarity)
     if check is None and settings.checks:
         check = partial(check_files, boxes=not outlines, memory=memory)
@@ -204,7 +205,7 @@ def read_for(
         attribution=settings.attribution,
         segmentation=outlines,
         keypoints=needs_keypoints(settings.similarity),
-        rotated=needs_rotated_boxes(settings.similarity),
+        rotated=rotated,
         pattern=settings.filter,
         join_by=settings.join,
         category_map=settings.category_map,

@@ -8,8 +8,9 @@ from bboxqa.core.arrays import IndexArray
 from bboxqa.diagnostics.disagreement.kinds import ALL_AGREE, KINDS
 from bboxqa.diagnostics.disagreement.object_list import ObjectList, object_list
 from bboxqa.geometry.kernels.masks import outline_rings
-from bboxqa.model.annotations import Dataset
-from bboxqa.model.outlines import SegmentationKind, Segmentations
+from bboxqa.model.annotations import Annotations, Dataset
+from bboxqa.model.outlines import SegmentationKind
+from bboxqa.model.shapes.rotated_boxes import corners
 from bboxqa.model.table import Table
 from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.model.units import MatchedUnits
@@ -113,13 +114,17 @@ def _shape(
         "object": int(number[found.of[row]]),
         "unit": int(matched.units.unit[row]),
         "bbox": of.bbox[row].tolist(),
-        **_rings(of.segmentation, row),
+        **_rings(of, row),
     }
 
 
-def _rings(segmentations: Segmentations | None, row: int) -> dict[str, Any]:
+def _rings(of: Annotations, row: int) -> dict[str, Any]:
     """Return the outline of an annotation, if it has one, as lists of x and y by turns."""
-    if segmentations is None or segmentations.kind[row] == SegmentationKind.NONE:
+    segmentations, boxes = of.segmentation, of.rotated_box
+    if segmentations is not None and segmentations.kind[row] != SegmentationKind.NONE:
+        rings = outline_rings(segmentations, row)
+    elif boxes is not None and boxes[row, 4]:
+        rings = [*corners(boxes[row : row + 1])]
+    else:
         return {}
-    rings = outline_rings(segmentations, row)
     return {"rings": [ring.round(2).ravel().tolist() for ring in rings]}

@@ -9,10 +9,11 @@ from bboxqa.core.errors import ConfigError
 from bboxqa.geometry.candidates import candidate_pairs
 from bboxqa.geometry.kernels.masks import outline_rings
 from bboxqa.matching.match import match
-from bboxqa.model.annotations import Dataset
+from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.selection import select_annotations
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.shapes.coco_joints import limbs_of
+from bboxqa.model.shapes.rotated_boxes import corners
 from bboxqa.pipelines.poses.joint_sigmas import with_sigmas
 from bboxqa.report.drawing.scene import Scene, Shape
 
@@ -50,7 +51,7 @@ def _shape(data: Dataset, row: int, unit: int) -> Shape:
     joints = data.joint_names[of.category[row]] if data.joint_names else ()
     return Shape(
         bbox=(left, top, width, height),
-        rings=tuple(outline_rings(of.segmentation, row)),
+        rings=tuple(outline_rings(of.segmentation, row)) or _turned_ring(of, row),
         points=_points(data, row),
         limbs=limbs_of(joints),
         annotator=data.annotator_names[of.annotator[row]],
@@ -65,6 +66,12 @@ def _points(data: Dataset, row: int) -> FloatArray | None:
         return None
     part = slice(int(keypoints.start[row]), int(keypoints.stop[row]))
     return np.column_stack([keypoints.xy[part], keypoints.visibility[part]])
+
+
+def _turned_ring(of: Annotations, row: int) -> tuple[FloatArray, ...]:
+    """Return the corners of a box that has an angle and no outline; nothing of another."""
+    boxes = of.rotated_box
+    return () if boxes is None or not boxes[row, 4] else (corners(boxes[row : row + 1])[0],)
 
 
 def _units(data: Dataset, place: int, rows: IndexArray, settings: AgreeSettings) -> IndexArray:
