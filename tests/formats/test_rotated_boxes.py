@@ -7,8 +7,11 @@ import pytest
 from support.cli import run
 
 import bboxqa
+from bboxqa.core import parallel
+from bboxqa.formats import windows
 from bboxqa.formats.translation.choices import reading
 from bboxqa.model.shapes.rotated_boxes import bounds, corners
+from bboxqa.pipelines.drawing.data_scene import data_scene
 from bboxqa.pipelines.read import read_for
 from bboxqa.pipelines.settings import agree_settings_from
 
@@ -69,7 +72,8 @@ def document(shapes):
 def read(path, shapes, **more):
     """Return the data set of shapes that two people drew alike."""
     path.write_text(json.dumps(document(shapes)))
-    return read_for(path, agree_settings_from({"similarity": "obb"}), **more)
+    settings = agree_settings_from({"similarity": "obb", "checks": False})
+    return read_for(path, settings, **more)
 
 
 def rectangles(data):
@@ -162,6 +166,10 @@ def test_boxes_are_the_bounds(path, shapes):
     path.write_text(json.dumps(document(shapes)))
     data = bboxqa.read_coco(path, segmentation=False)
     assert data.annotations.rotated_box is None
+    assert data.notes[-1] == (
+        "8 boxes of five or eight numbers are compared by the upright bounds; --similarity obb "
+        "compares them as they are turned"
+    )
     found = data.annotations.bbox[np.argsort(data.annotations.id)][::2]
     expected = bounds(BOXES)
     expected[:, 2:] -= expected[:, :2]
@@ -213,6 +221,38 @@ def test_results_of_a_model_with_angles(path, tmp_path):
     data = bboxqa.read_coco(path, predictions=tmp_path / "model.json")
     result = bboxqa.agree(data, similarity="obb", iou_threshold=0.95, bootstrap=0)
     assert result.thresholds[0].existence.f1 == 1
+
+
+def test_a_file_without_angles_is_told(path):
+    upright = [{"bbox": [10, 10, 30, 20]}, {"bbox": [80, 80, 20, 20]}]
+    data = read(path, upright)
+    told = "no box is rotated: --similarity bbox gives the same figures, and is faster"
+    assert told in bboxqa.agree(data, similarity="obb", bootstrap=0).notes
+    data = read(path, beside())
+    assert told not in bboxqa.agree(data, similarity="obb", bootstrap=0).notes
+
+
+@pytest.mark.parametrize("shapes", [five(direction="ccw"), outlined()])
+def test_two_processes_and_little_memory_change_nothing(path, shapes, monkeypatch):
+    expected = read(path, shapes * 40)
+    monkeypatch.setattr(windows, "LONG", 0)
+    monkeypatch.setattr(parallel, "cores", lambda: 2)
+    monkeypatch.setattr(windows, "WINDOW", 2000)
+    halved = read(path, shapes * 40)
+    spooled = read(path, shapes * 40, memory=10_000_000)
+    for data in (halved, spooled):
+        assert np.array_equal(data.annotations.rotated_box, expected.annotations.rotated_box)
+        assert np.array_equal(data.annotations.bbox, expected.annotations.bbox)
+        assert data.notes == expected.notes
+
+
+def test_drawings_show_boxes_as_they_are_turned(path):
+    path.write_text(json.dumps(document(beside())))
+    settings = agree_settings_from({"similarity": "obb"})
+    scene = data_scene(read_for(path, settings), "1.png", settings)
+    found = {tuple(np.round(shape.rings[0][0], 6)) for shape in scene.shapes if shape.rings}
+    turned = corners(BOXES[BOXES[:, 4] != 0])[:, 0].round(6)
+    assert found == {tuple(each) for each in turned.tolist()}
 
 
 def test_cli(path):

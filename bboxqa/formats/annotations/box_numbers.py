@@ -3,7 +3,7 @@
 import mmap
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, get_args
@@ -48,6 +48,8 @@ class TurnedNumbers:
     """How many agree with their outline, by what the numbers may mean."""
     n_outlines: int
     """How many have an outline of four corners."""
+    n_corners: int
+    """How many boxes of eight numbers there are."""
 
 
 class NumbersBuilder:
@@ -60,7 +62,7 @@ class NumbersBuilder:
         self._name, self._problems = name, problems
         self._values = SpooledColumn(np.float64, 5, limit)
         self._fits: Counter[str] = Counter()
-        self._n_outlines = 0
+        self._n_outlines = self._n_corners = 0
 
     def add(self, records: Sequence[Annotation]) -> tuple[FloatArray, IndexArray, FloatArray]:
         """Return the (N, 4) boxes of one window, and which rows have four corners, (K, 4, 2).
@@ -83,6 +85,7 @@ class NumbersBuilder:
         self._values.add(values)
         self._count_fits(records, rows[5], found[5])
         points = found[8].reshape(-1, 4, 2)
+        self._n_corners += len(points)
         low = points.min(1)
         bbox[rows[8]] = np.concatenate([low, points.max(1) - low], axis=1)
         return bbox, rows[8], points
@@ -104,10 +107,11 @@ class NumbersBuilder:
         self._values.add(numbers.values)
         self._fits += numbers.fits
         self._n_outlines += numbers.n_outlines
+        self._n_corners += numbers.n_corners
 
     def done(self) -> TurnedNumbers:
         """Return the collected numbers."""
-        return TurnedNumbers(self._values.done(), self._fits, self._n_outlines)
+        return TurnedNumbers(self._values.done(), self._fits, self._n_outlines, self._n_corners)
 
 
 def _numbers(records: Sequence[Annotation], rows: IndexArray, length: int) -> FloatArray:
@@ -148,10 +152,27 @@ def settled(
 
     `said` is what the user says that five numbers mean.
     """
+    numbers = columns.numbers
     columns, notes = _with_meaning(columns, said, memory)
+    if numbers is not None and columns.rotated is None and columns.segmentation is None:
+        notes += tuple(_upright_notes(numbers))
     if columns.rotated is not None and columns.segmentation is None:
         notes += tuple(rotated_notes(columns.rotated.form))
     return columns, notes
+
+
+def _upright_notes(numbers: TurnedNumbers) -> Iterator[str]:
+    """Yield how many boxes are not compared as they are turned."""
+    if some := _extent(numbers)[0] + numbers.n_corners:
+        are = (
+            "1 box of five or eight numbers is"
+            if some == 1
+            else (f"{some:,} boxes of five or eight numbers are")
+        )
+        yield (
+            f"{are} compared by the upright bounds; --similarity obb compares them as they are "
+            "turned"
+        )
 
 
 def _with_meaning(
