@@ -255,6 +255,17 @@ def test_drawings_show_boxes_as_they_are_turned(path):
     assert found == {tuple(each) for each in turned.tolist()}
 
 
+def test_label_files_of_dota(tmp_path):
+    lines = [" ".join(map(str, ring)) + " ship 0" for ring in rings(order=(2, 1, 0, 3))]
+    for who in ("ann", "bob"):
+        folder = tmp_path / who / "labelTxt"
+        folder.mkdir(parents=True)
+        (folder / "1.txt").write_text("\n".join(lines))
+    data = read_for(tmp_path, agree_settings_from({"similarity": "obb"}))
+    found = data.annotations.rotated_box[data.annotations.annotator == 0]
+    assert_same(found[np.lexsort(found.T[:1])], BOXES[np.lexsort(BOXES.T[:1])])
+
+
 def test_cli(path):
     path.write_text(json.dumps(document(five(direction="ccw"))))
     done = run("agree", path, "--similarity", "obb", "--bootstrap", "0")

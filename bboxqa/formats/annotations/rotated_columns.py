@@ -148,12 +148,20 @@ def _rotations(records: Sequence[Annotation]) -> FloatArray:
     return said
 
 
+def rotated_columns(bbox: FloatArray, points: FloatArray | None) -> RotatedColumns:
+    """Return boxes, or the rectangles of their (N, 4, 2) corners if these are given."""
+    box, form = upright(bbox), np.zeros(len(bbox), np.uint8)
+    if points is not None:
+        _put_corners(box, form, np.arange(len(bbox)), points)
+    return RotatedColumns(box, form)
+
+
 def with_rotated_boxes(file: "AnnotationFile") -> "AnnotationFile":
     """Return a file with its boxes as rotated ones, if its format does not read these."""
     columns = file.columns
     if columns.rotated is not None:
         return file
-    rotated = RotatedColumns(upright(columns.bbox), np.zeros(len(columns.bbox), np.uint8))
+    rotated = rotated_columns(columns.bbox, None)
     return replace(file, columns=replace(columns, rotated=rotated))
 
 

@@ -8,10 +8,9 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray
 from bboxqa.formats.annotations.columns import Authors, Columns
 from bboxqa.formats.annotations.records import ANNOTATOR_KEYS
-from bboxqa.formats.annotations.rotated_columns import RotatedColumns
+from bboxqa.formats.annotations.rotated_columns import rotated_columns
 from bboxqa.formats.translation.translated import Boxes
 from bboxqa.model.outlines import SegmentationKind, Segmentations
-from bboxqa.model.shapes.rotated_boxes import upright
 
 
 def columns_of(
@@ -33,7 +32,7 @@ def columns_of(
         authors,
         _outlines(rings_of(boxes)) if outlines else None,
         Counter({"source": boxes.n_machine} if boxes.n_machine else {}),
-        rotated=RotatedColumns(upright(boxes.bbox), np.zeros(n, np.uint8)) if rotated else None,
+        rotated=rotated_columns(boxes.bbox, boxes.corners) if rotated else None,
     )
 
 
