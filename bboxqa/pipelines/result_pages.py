@@ -197,8 +197,10 @@ def _fewer(worst: Mapping[str, Any] | None, target: PageTarget) -> tuple[str, ..
     kept = 0 if worst is None else len(worst["images"])
     if worst is None or kept >= min(target.n_images or 0, worst["n_images"]):
         return ()
-    note = f"--top {target.n_images}: a result keeps its {kept:,} worst images; all are shown"
-    return (note if target.split else f"{note}, and --split writes a folder that opens faster",)
+    note = (
+        f"--top {target.n_images}: a result keeps its {kept:,} worst images, and no page shows more"
+    )
+    return (note if target.split else f"{note}; --split writes a folder that opens faster",)
 
 
 @contextmanager

@@ -167,8 +167,6 @@ def test_more_images_than_a_result_keeps_are_not_promised(found, tmp_path):
     assert write_result(found, target) == ()
     larger = found | {"worst_images": found["worst_images"] | {"n_images": 2000}}
     (note,) = write_result(larger, target)
-    assert note.startswith(
-        "--top 1500: a result keeps its 7 worst images; all are shown, and --split"
-    )
+    assert note.startswith("--top 1500: a result keeps its 7 worst images, and no page shows more")
     assert write_result(larger, PageTarget(tmp_path / "a.html", n_images=7)) == ()
     assert write_result(larger, PageTarget(tmp_path / "a.html")) == ()
