@@ -3,7 +3,7 @@
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, IndexArray
-from bboxqa.diagnostics.annotators.image_ratios import RatioSums
+from bboxqa.diagnostics.annotators.image_ratios import Ratios, RatioSums
 from bboxqa.diagnostics.annotators.independent import independent
 from bboxqa.diagnostics.annotators.object_cells import ObjectCells, object_cells
 from bboxqa.diagnostics.disagreement.kinds import Kind, disagreements
@@ -50,10 +50,14 @@ def boxes_per_object(matched: MatchedUnits) -> Table:
         row = cells.annotator[among] + place * n_annotators
         sums.add(row, cells.image[among], has[among], np.ones(int(among.sum())))
     ratios = sums.ratios(matched.bootstrap, matched.seed)
+    return _table(ratios, matched.data.annotator_names)
+
+
+def _table(ratios: Ratios, names: tuple[str, ...]) -> Table:
+    """Return a row for each annotator, from the rates one after the other."""
+    n_annotators = len(names)
     columns: dict[str, Column] = {
-        "annotator": Categorical(
-            np.arange(n_annotators, dtype=np.int32), matched.data.annotator_names
-        ),
+        "annotator": Categorical(np.arange(n_annotators, dtype=np.int32), names),
         "n": ratios.denominator[:n_annotators].astype(np.int64),
         "n_expected": ratios.denominator[2 * n_annotators :].astype(np.int64),
     }

@@ -77,6 +77,17 @@ def _sources(
     return files, _names_of(files), attribution
 
 
+def _refuse_repeated(files: Sequence[Path]) -> None:
+    """Refuse no file, and files that are given twice."""
+    if not files:
+        raise DatasetError(["no file given"])
+    # Path.resolve stops at a link that leads to itself.
+    times = Counter(map(realpath, files))
+    twice = next((file for file in files if times[realpath(file)] > 1), None)
+    if twice is not None:
+        raise DatasetError([f"a file is given twice: {twice}"])
+
+
 # Reading leaves millions of objects, which the garbage collector would visit while joining.
 @gc_paused()
 def read_dataset(
@@ -112,14 +123,7 @@ def read_dataset(
     if predictions is not None and session_key is not None:
         raise ConfigError("a model has no sessions: give either a session key or predictions")
     files, names, attribution = _sources(source, pattern, attribution, min_annotators)
-    if not files:
-        raise DatasetError(["no file given"])
-    # Path.resolve stops at a link that leads to itself.
-    times = Counter(map(realpath, files))
-    twice = next((file for file in files if times[realpath(file)] > 1), None)
-    if twice is not None:
-        raise DatasetError([f"a file is given twice: {twice}"])
-
+    _refuse_repeated(files)
     named = ANNOTATOR_KEYS if annotator_key is None else (annotator_key,)
     keys = (*named, *(key for key in (session_key, time_key) if key is not None))
 
@@ -182,13 +186,14 @@ def read_dataset(
     data = join(
         read, files, attributed, memory, min_annotators, asked, sessions=sessions, seconds=seconds
     )
+    notes = list(data.notes)
     if session_key is None and predictions is None:
-        data = replace(data, notes=(*data.notes, *session_notes(files, named)))
+        notes += session_notes(files, named)
     if time_key is not None and seconds is not None:
-        data = replace(data, notes=(*data.notes, *untimed_notes(seconds, time_key)))
+        notes += untimed_notes(seconds, time_key)
     if predictions is not None:
-        data = replace(data, notes=(*data.notes, prediction_note(predictions, read[-1])))
-    data = replace(data, headlines=(*doubts, *data.headlines))
+        notes.append(prediction_note(predictions, read[-1]))
+    data = replace(data, notes=tuple(notes), headlines=(*doubts, *data.headlines))
     del read
     trim_memory()
     return data if pseudonyms is None else without_people(data, given)

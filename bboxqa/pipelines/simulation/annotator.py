@@ -101,13 +101,7 @@ def drawing(scene: Scene, errors: AnnotatorErrors, seed: int, number: int) -> Dr
     is_split = view.happens("split", errors.split)[alone]
     whole, parted = alone[~is_split], alone[is_split]
     twice = whole[view.happens("duplicate", errors.duplicate)[whole]]
-    joint = np.concatenate(
-        [
-            np.minimum(edges[first], edges[second])[:, :2],
-            np.maximum(edges[first], edges[second])[:, 2:],
-        ],
-        axis=1,
-    )
+    joint = _around(edges[first], edges[second])
     halves = _halves(edges[parted], view.stream("cut"))
     again = _placed(view, view.stream("again"))[twice]
 
@@ -131,6 +125,11 @@ def drawing(scene: Scene, errors: AnnotatorErrors, seed: int, number: int) -> Dr
             _extras(view),
         ]
     )
+
+
+def _around(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Return the edges of the boxes around two each."""
+    return np.hstack([np.minimum(first, second)[:, :2], np.maximum(first, second)[:, 2:]])
 
 
 def stream(seed: int, number: int, kind: str) -> Generator:

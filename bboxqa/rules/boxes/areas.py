@@ -40,16 +40,8 @@ def _areas(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
         single = outlined & rows_where(
             n_rows, lambda rows: _differ(given[rows], outline[rows], settings)
         )
-        of_box = single & document.has_box
-        of_box &= rows_where(n_rows, lambda rows: _is_box(given[rows], sides[rows].prod(1)))
         outline, ring_area = _visible(document, np.flatnonzero(single))
-        boxes = np.flatnonzero(of_box)
-        right = boxes[fits_rings(document, boxes, outline, ring_area, settings)]
-        of_box[right] = False
-        n_comparable = _n_comparable(document, outlined, settings) - len(right)
-        habit = of_box.sum() >= _ENOUGH and 2 * of_box.sum() > n_comparable
-        if not habit:
-            of_box[:] = False
+        of_box, n_comparable = _of_habit(document, single, outlined, outline, ring_area, settings)
         single &= ~of_box
         suspects = np.flatnonzero(single)
         single[suspects[_explained(document, suspects, outline, ring_area)]] = False
@@ -70,7 +62,7 @@ def _areas(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
             return float(outline[row])
         return float(sides[row].prod()) if boxed[row] else nan
 
-    if habit:
+    if of_box.any():
         yield from described_hits(
             [_of_boxes(document, expected, np.flatnonzero(of_box), n_comparable)]
         )
@@ -86,14 +78,38 @@ def _areas(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
         return replace(found, edits=()) if row in doubtful else found
 
     def summary(rows: IndexArray, share: str) -> str:
-        factor = np.array([given[row] / expected(row) for row in rows.tolist()])
-        factor = factor[np.isfinite(factor)]
-        if len(factor) == 0:
-            return f"area is 0 or less in {share}; expected more than 0"
-        times = span_of(factor)
-        return f"area is {times} times that of the outline or box in {share}; expected 1"
+        return _in_words(np.array([given[row] / expected(row) for row in rows.tolist()]), share)
 
     yield from hits(single, describe, summary=summary)
+
+
+def _of_habit(
+    document: Document,
+    single: BoolArray,
+    outlined: BoolArray,
+    outline: FloatArray,
+    ring_area: FloatArray,
+    settings: ValidateSettings,
+) -> tuple[BoolArray, int]:
+    """Return which areas are those of boxes, if this is a habit, and how many are comparable."""
+    given, sides = document.annotations.area, document.annotations.bbox[:, 2:]
+    of_box = single & document.has_box
+    of_box &= rows_where(len(given), lambda rows: _is_box(given[rows], sides[rows].prod(1)))
+    boxes = np.flatnonzero(of_box)
+    right = boxes[fits_rings(document, boxes, outline, ring_area, settings)]
+    of_box[right] = False
+    n_comparable = _n_comparable(document, outlined, settings) - len(right)
+    if of_box.sum() < _ENOUGH or 2 * of_box.sum() <= n_comparable:
+        of_box[:] = False
+    return of_box, n_comparable
+
+
+def _in_words(factor: FloatArray, share: str) -> str:
+    """Return what is wrong with areas, by what they are times the expected ones."""
+    factor = factor[np.isfinite(factor)]
+    if len(factor) == 0:
+        return f"area is 0 or less in {share}; expected more than 0"
+    return f"area is {span_of(factor)} times that of the outline or box in {share}; expected 1"
 
 
 def _of_factor(document: Document, factor: AreaFactor, total: int) -> Iterator[Hits]:
