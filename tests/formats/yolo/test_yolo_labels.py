@@ -348,7 +348,7 @@ def test_four_numbers_in_a_line_and_six_in_the_next_are_not_two_boxes(tmp_path):
             "nc: 1\nnames: [cat",
             "T001 error data.yaml: names of classes cannot be read: expected ',' or ']'",
         ),
-        ("names: " + "[" * 5_000, "is YAML that cannot be read"),
+        ("names: " + "[" * 1_000, "is YAML that cannot be read"),
         ("names: [[cat]]", "the names of classes are not texts"),
         ("names: cat #" + "x" * 1_000_000, "has more than 1,000,000 characters"),
     ],
