@@ -57,6 +57,16 @@ def test_alpha_before_and_after_in_the_same_draws(path):
         )
 
 
+def test_compare_gives_the_difference_in_python(path):
+    _, notes = measured(path, {"sheep": "cow"})
+    data, mapped = (bboxqa.read_coco(path, category_map=names) for names in ({}, {"sheep": "cow"}))
+    changes = bboxqa.compare(data, mapped, bootstrap=60, seed=4, iou_threshold=(0.5, 0.7))
+    for note, change in zip(notes, changes.thresholds, strict=True):
+        found = change.pooled
+        low, high = found.interval
+        assert note.endswith(f"difference {found.difference:+.2f} [{low:.2f}, {high:.2f}]")
+
+
 def test_an_alpha_that_the_map_leaves_without_meaning(path):
     _, notes = measured(path, {"sheep": "cow", "horse": "cow"})
     words = r"alpha 0\.\d\d → – \(undefined: only one value occurs"
