@@ -25,12 +25,13 @@ from bboxqa.formats.dataset.attribution import UNNAMED, Attribution
 from bboxqa.formats.dataset.join import image_label
 from bboxqa.formats.document.content import BYTE_ORDER_MARK
 from bboxqa.formats.document.origin import Where
+from bboxqa.formats.document.rotation_columns import WRITTEN_ANGLE
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.translation.translated import Translate, Wanted
 from bboxqa.formats.writing.content import Content, Record
 from bboxqa.model.annotations import Dataset
 
-_OF_TOOLS = "session"
+_OF_TOOLS = ("session", WRITTEN_ANGLE)
 
 
 class Gathering:
@@ -115,7 +116,8 @@ def _translated(translate: Translate, path: Path) -> Record:
     found = translate(path, add, Wanted())
     for number, record in enumerate(boxed, start=1):
         record.setdefault("id", number)
-        record.pop(_OF_TOOLS, None)
+        for key in _OF_TOOLS:
+            record.pop(key, None)
     lists = {"images": found.images, "categories": found.categories, "annotations": boxed}
     return {**lists, "apart": apart}
 
