@@ -73,7 +73,8 @@ class Content:
             some = count(len(wrong), "image")
             raise DatasetError(
                 [f"{some} without width and height, such as {wrong[0]!r}; {title} needs them"],
-                "Add the size of each image to the files that are read.",
+                "Add the size of each image to the files that are read, or say it for all of them: "
+                "--image-size 1920x1080",
             )
 
 

@@ -307,3 +307,13 @@ def test_blank_names_are_losses(tmp_path, to):
 def test_a_table_that_would_not_be_read_is_refused(tmp_path):
     with pytest.raises(OutputError, match=r"ends in \.csv; try: .*/out\.csv"):
         bboxqa.convert(_source(tmp_path), tmp_path / "out", to="csv")
+
+
+def test_images_without_a_size_have_the_one_that_is_given(tmp_path):
+    path = _source(tmp_path, images=[("a.jpg", None, None, ["ann", "7"]), *IMAGES[1:]])
+    with pytest.raises(DatasetError, match="--image-size"):
+        bboxqa.convert(path, tmp_path / "a.json", to="label-studio")
+    with bboxqa.reading(image_size=(200, 100)):
+        bboxqa.convert(path, tmp_path / "a.json", to="label-studio")
+    task, *_ = json.loads((tmp_path / "a.json").read_text())
+    assert (task["data"]["width"], task["data"]["height"]) == (200, 100)
