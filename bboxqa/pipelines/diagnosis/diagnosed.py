@@ -31,7 +31,7 @@ from bboxqa.pipelines.diagnosis.worst_images import worst_images
 # The story of more takes longer than their alpha, and is told if it is asked for.
 _MOST_TOLD = 100_000
 # What all diagnostics of an annotation take at once, about.
-_BYTES = 1500
+_BYTES = 1700
 # Pairs of annotations in an image.
 _CROWDED = 1 << 20
 
