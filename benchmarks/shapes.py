@@ -1,87 +1,92 @@
-"""Measure `bboxqa agree` on people with 17 key points: by their boxes, and by their key points.
+"""Processor time of agreement of shapes, and of the plain boxes of the same file.
 
-    python benchmarks/shapes.py people.json --n 1000000
+    python benchmarks/shapes.py [--objects 500000] [--repeats 3]
 
-Makes the file if it does not exist, and prints the table of `benchmarks/README.md`. Other work of
-the machine makes processor times somewhat longer.
+Two annotators draw each object of a COCO file. Both similarities are measured in turns.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
+import json
+import resource
+import statistics
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
-from statistics import median
-from typing import IO
+from typing import Any
 
 import numpy as np
-from measure import MEGABYTE, measure
 
-HEADER = """\
-| similarity | annotations | median wall s | median processor s | runs | peak MB | load |
-| --- | ---: | ---: | ---: | ---: | ---: | ---: |"""
-SIMILARITIES = ("bbox", "keypoints")
-PER_IMAGE = 5
+from bboxqa.model.shapes.rotated_boxes import bounds, corners
+
+PER_IMAGE = 50
 
 
-def write_people(file: IO[str], n: int) -> None:
-    """Write images of five people, each drawn by two annotators some pixels apart."""
-    rng = np.random.default_rng(1)
-    n_images = n // (2 * PER_IMAGE)
-    images = (
-        f'{{"id":{each},"file_name":"{each}.jpg","width":640,"height":480}}'
-        for each in range(n_images)
-    )
-    file.write(f'{{"images":[{",".join(images)}],"categories":[{{"id":1,"name":"person"}}],')
-    file.write('"annotations":[')
-    number = 0
-    for image in range(n_images):
-        corner = rng.uniform(0, 1, (PER_IMAGE, 1, 2)) * [500, 320]
-        truth = rng.uniform(0, 1, (PER_IMAGE, 17, 2)) * [80, 150] + corner
-        for annotator in ("ann", "bob"):
-            points = np.round(truth + rng.normal(0, 2, truth.shape)).astype(int)
-            for person in points:
-                number += 1
-                left, top = person.min(0)
-                width, height = person.max(0) - person.min(0)
-                keypoints = ",".join(f"{x},{y},2" for x, y in person)
-                file.write("," if number > 1 else "")
-                file.write(
-                    f'{{"id":{number},"image_id":{image},"category_id":1,"iscrowd":0,'
-                    f'"annotator":"{annotator}","area":{width * height * 0.6:.1f},'
-                    f'"bbox":[{left},{top},{width},{height}],"num_keypoints":17,'
-                    f'"keypoints":[{keypoints}]}}'
-                )
-    file.write("]}")
+def drawn(n_objects: int) -> list[np.ndarray[Any, np.dtype[np.float64]]]:
+    """Return the rotated boxes of two annotators, each (N, 5)."""
+    generator = np.random.default_rng(0)
+    places = generator.uniform(40, 984, (n_objects, 2))
+    sizes = generator.uniform([15, 8], [60, 30], (n_objects, 2))
+    true = np.column_stack([places, sizes, generator.uniform(0, 360, n_objects)])
+    return [true + generator.normal(0, [1, 1, 1, 1, 2], true.shape) for _ in range(2)]
+
+
+def shape_keys(form: str, boxes: np.ndarray[Any, np.dtype[np.float64]]) -> list[dict[str, Any]]:
+    """Return the keys of annotations that say where rotated boxes are."""
+    if form == "five numbers":
+        counter_clockwise = boxes * [1, 1, 1, 1, -1]
+        return [{"bbox": box} for box in counter_clockwise.round(3).tolist()]
+    edges = bounds(boxes)
+    edges[:, 2:] -= edges[:, :2]
+    rings = corners(boxes).reshape(-1, 8).round(2).tolist()
+    found = zip(edges.round(2).tolist(), rings, strict=True)
+    return [{"bbox": box, "segmentation": [ring]} for box, ring in found]
+
+
+def write(path: Path, form: str, n_objects: int) -> None:
+    """Write a COCO file."""
+    n_images = -(-n_objects // PER_IMAGE)
+    annotations = [
+        {"id": who * n_objects + n, "image_id": n // PER_IMAGE, "category_id": n % 5}
+        | {"annotator": ("ann", "bob")[who], "iscrowd": 0, **keys}
+        for who, boxes in enumerate(drawn(n_objects))
+        for n, keys in enumerate(shape_keys(form, boxes))
+    ]
+    images = [
+        {"id": n, "file_name": f"{n}.png", "width": 1024, "height": 1024} for n in range(n_images)
+    ]
+    categories = [{"id": n, "name": f"category {n}"} for n in range(5)]
+    content = {"images": images, "categories": categories, "annotations": annotations}
+    path.write_text(json.dumps(content))
+
+
+def seconds(path: Path, similarity: str) -> float:
+    """Return the processor time of one run of `bboxqa agree`."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    command = [sys.executable, "-m", "bboxqa", "agree", path, "--similarity", similarity]
+    subprocess.run([*command, "--bootstrap", "0"], check=True, capture_output=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def main() -> None:
-    """Print a row for each similarity."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("file", type=Path, metavar="FILE")
-    parser.add_argument("--n", type=int, default=1_000_000, help="annotations of a new file")
-    parser.add_argument("--runs", type=int, default=3)
-    arguments = parser.parse_args()
-    if not arguments.file.exists():
-        with arguments.file.open("w") as file:
-            write_people(file, arguments.n)
-    print(HEADER)
-    for similarity in SIMILARITIES:
-        load = os.getloadavg()[0]
-        options = ["--similarity", similarity, "--format", "json"]
-        command = [sys.executable, "-m", "bboxqa", "agree", str(arguments.file), *options]
-        runs = [measure(command) for _ in range(arguments.runs)]
-        if not all(run.succeeded for run in runs):
-            raise SystemExit(f"{arguments.file}: {runs[0].last_error_line}")
-        wall = median(run.wall_seconds for run in runs)
-        processor = median(run.processor_seconds for run in runs)
-        peak = max(run.peak_bytes for run in runs) / MEGABYTE
-        print(
-            f"| {similarity} | {arguments.n:,} | {wall:.1f} | {processor:.1f} | {len(runs)} | "
-            f"{peak:,.0f} | {load:.1f} |",
-            flush=True,
-        )
+    """Print a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--objects", type=int, default=500_000)
+    parser.add_argument("--repeats", type=int, default=3)
+    options = parser.parse_args()
+    print("| file | plain boxes, s | shapes, s | ratio |\n| --- | ---: | ---: | ---: |")
+    for form in ("four corners", "five numbers"):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "export.json")
+            write(path, form, options.objects)
+            runs = [
+                [seconds(path, name) for name in ("bbox", "obb")] for _ in range(options.repeats)
+            ]
+        plain, turned = (statistics.median(column) for column in zip(*runs, strict=True))
+        print(f"| rotated boxes, {form} | {plain:.1f} | {turned:.1f} | {turned / plain:.2f} |")
 
 
 if __name__ == "__main__":
