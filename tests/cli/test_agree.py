@@ -69,8 +69,10 @@ def test_help_and_docstring_name_all_that_is_registered(setting, names):
     (option,) = (each for each in agree.params if each.name == setting)
     listed = re.findall(r"[a-z]+", option.help)
     assert [name for name in names if name not in listed] == []
-    (choices,) = re.findall(rf"^    {setting} : {{(.+)}}$", bboxqa.agree.__doc__, re.MULTILINE)
-    assert {choice.strip('" ') for choice in choices.split(",")} == set(names)
+    (described,) = re.findall(
+        rf"^    {setting} : (.+?)(?=^    \w)", bboxqa.agree.__doc__, re.MULTILINE | re.DOTALL
+    )
+    assert set(re.findall(r'"([a-z]+)"', described)) == set(names)
 
 
 def test_text_shows_both_alphas_with_intervals_and_the_worst_images(export):
