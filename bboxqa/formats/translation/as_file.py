@@ -73,7 +73,8 @@ def read_file(
         first = boxed.take_columns(boxes)
         found = columns_of(boxes, first, keys, outlines=segmentation, rotated=rotated)
         builder.absorb(found, ())
-        own_ids.extend(each[:_LONGEST] for each in boxes.own_ids or [""] * len(boxes))
+        # One without an id is enough for none to be shown.
+        own_ids.extend([each[:_LONGEST] for each in boxes.own_ids or [""] * min(len(boxes), 1)])
 
     wanted = Wanted(
         outlines=segmentation or rotated,

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray
+from bboxqa.formats.translation.plain.short_numbers import WORD, Codes, short_numbers
 
 _NEWLINE, _BLANK, _POINT, _ZERO = np.frombuffer(b"\n .0", np.uint8)
-_WORD = 8
 _EXACT = 15
 """Decimal digits that are exact as floating point numbers."""
 
@@ -33,13 +33,26 @@ class PlainWords:
 
     def numbers(self, column: int) -> FloatArray:
         """Return the numbers of a column. Raises ValueError if a word is none."""
-        codes, begin = np.frombuffer(self.text, np.uint8), self.begin[column]
+        begin = self.begin[column]
         lengths = self.end[column] - begin
+        values, is_plain = short_numbers(self._words()[begin], np.clip(lengths, 1, WORD))
+        others = np.flatnonzero(~is_plain | (lengths < 1) | (lengths > WORD))
+        if len(others):
+            values[others] = self._other_numbers(begin[others], lengths[others])
+        return values
+
+    def _other_numbers(self, begin: IndexArray, lengths: IndexArray) -> FloatArray:
+        """Return numbers that are long, or more than digits and a point."""
+        codes = np.frombuffer(self.text, np.uint8)
         values = np.zeros(len(begin))
         for length in np.flatnonzero(np.bincount(lengths)).tolist():
             chosen = np.flatnonzero(lengths == length)
             values[chosen] = _numbers(codes[begin[chosen, None] + np.arange(length)])
         return values
+
+    def _words(self) -> Codes:
+        """Return the eight bytes from each byte of the text on."""
+        return np.ndarray((len(self.text) - WORD + 1,), "<u8", self.text, strides=(1,))
 
     def texts(self, column: int) -> list[str]:
         """Return the words of a column. Raises ValueError if they are not in UTF-8."""
@@ -62,17 +75,17 @@ class PlainWords:
     def changes(self, column: int) -> BoolArray:
         """Return whether each word differs from that in the line before."""
         begin, end = self.begin[column], self.end[column]
-        words = np.ndarray((len(self.text) - _WORD + 1,), "<u8", self.text, strides=(1,))
+        words = self._words()
         changed = np.ones(len(begin), np.bool_)
         changed[1:] = np.diff(end - begin) != 0
         same = np.flatnonzero(~changed)
         length = end[same] - begin[same]
-        for offset in range(0, int(length.max(initial=0)), _WORD):
+        for offset in range(0, int(length.max(initial=0)), WORD):
             rest = length - offset
             same, rest = same[rest > 0], rest[rest > 0]
             differing = words[begin[same] + offset] ^ words[begin[same - 1] + offset]
             # What stands behind a word is not compared.
-            beyond = (8 * (_WORD - np.minimum(rest, _WORD))).astype(np.uint64)
+            beyond = (8 * (WORD - np.minimum(rest, WORD))).astype(np.uint64)
             is_other = differing << beyond != 0
             changed[same[is_other]] = True
             same, length = same[~is_other], rest[~is_other] + offset
@@ -93,16 +106,19 @@ def plain_words(text: bytes, n_columns: int, separator: bytes = b" ") -> PlainWo
     codes = np.frombuffer(text, np.uint8)
     is_newline = codes == _NEWLINE
     is_separator = codes == ord(separator)
-    if not len(codes) or ((codes < _BLANK) & ~is_newline & ~is_separator).any():
+    n_newlines, n_known = np.count_nonzero(is_newline), np.count_nonzero(codes < _BLANK)
+    if separator < b" ":
+        n_known -= np.count_nonzero(is_separator)
+    if not len(codes) or n_known != n_newlines:
         return None
     ends = np.append(np.flatnonzero(is_newline | is_separator), len(codes))
     n_lines, rest = divmod(len(ends), n_columns)
     last = ends[n_columns - 1 : -1 : n_columns]
-    if rest or not is_newline[last].all() or np.count_nonzero(is_newline) != n_lines - 1:
+    if rest or not is_newline[last].all() or n_newlines != n_lines - 1:
         return None
     begins = np.concatenate([[0], ends[:-1] + 1])
     columns = (each.reshape(-1, n_columns).T for each in (begins, ends))
-    return PlainWords(text + bytes(_WORD), *map(np.ascontiguousarray, columns))
+    return PlainWords(text + bytes(WORD), *map(np.ascontiguousarray, columns))
 
 
 def _numbers(signs: ByteArray) -> FloatArray:
