@@ -46,7 +46,7 @@ def there_and_back(source, folder, *formats):
     for number, to in enumerate((*formats, "coco")):
         out = folder / f"step{number}{ENDINGS.get(to, '')}"
         bboxqa.convert(source, out, to=to)
-        if to.startswith("yolo"):
+        if to.startswith("yolo") or to == "dota":
             add_pictures(sizes, out)
         source = out
     return json.loads(source.read_bytes())

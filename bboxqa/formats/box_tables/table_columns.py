@@ -31,6 +31,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "width": ("width", "w", "bboxwidth", "bboxw", "boxwidth", "boxw"),
     "height": ("height", "h", "bboxheight", "bboxh", "boxheight", "boxh"),
     "bbox": ("bbox", "box", "boundingbox"),
+    "rotation": ("rotation",),
     "objects": ("objects",),
     "image_id": ("imageid", "imgid"),
     "image_width": ("imagewidth", "imgwidth", "originalwidth"),

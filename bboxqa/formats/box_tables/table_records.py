@@ -34,6 +34,7 @@ from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.members import Member
 from bboxqa.formats.translation.translated import Add, Boxes, Lines, Record, Translated, Wanted
+from bboxqa.formats.translation.turned_boxes import angle_in, turned_box
 from bboxqa.formats.translation.untrusted import ValueProblemError, mapping, plain_text
 
 _UNLABELLED = "(no label)"
@@ -154,7 +155,8 @@ class _TableRecords:
         category, labels = rows.numbered("category")
         has_labels = "category" not in self._columns.of or all(map(str.strip, labels))
         is_crowd = any(each.strip().lower() in _TRUE for each in rows.numbered("iscrowd")[1])
-        if is_crowd or not has_labels or not all(map(is_named, groups)):
+        is_turned = any(map(angle_in, rows.numbered("rotation")[1]))
+        if is_turned or is_crowd or not has_labels or not all(map(is_named, groups)):
             return False
         images, people = [], []
         for row, cells in zip(begins.tolist(), groups, strict=True):
@@ -207,6 +209,8 @@ class _TableRecords:
             sides = (image["width"], image["height"]) * 2
             bbox = [number * side for number, side in zip(bbox, sides, strict=True)]
         record: Record = {"image_id": image["id"], "bbox": bbox, **self._shared(cells, label)}
+        if degrees := angle_in(cells.get("rotation")):
+            record |= turned_box(bbox, degrees)
         if annotator:
             record["annotator"] = annotator
         category = plain_text(cells.get("category"))

@@ -2,14 +2,13 @@
 
 import math
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
-from bboxqa.formats.document.rotation_columns import WRITTEN_ANGLE
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.translated import Record
+from bboxqa.formats.translation.turned_boxes import turned_box
 from bboxqa.formats.xml_elements import Element
 
 _CORNER = re.compile(rb"<([xy])m(?:in|ax)>\s*([-+\d.eE]+)\s*<")
@@ -93,20 +92,8 @@ def rotated_box(element: Element, base: int) -> Record:
     x, y, width, height, angle = (
         _number(element, each) for each in ("cx", "cy", "w", "h", "angle")
     )
-    return turned((x - width / 2 - base, y - height / 2 - base, width, height), math.degrees(angle))
-
-
-def turned(box: Iterable[float], degrees: float) -> Record:
-    """Return the keys of an annotation of a box that is turned clockwise about its centre."""
-    x, y, width, height = box
-    centre = (x + width / 2, y + height / 2)
-    points = shapes.rotated(shapes.corners(x, y, width, height), centre, degrees)
-    return {
-        "bbox": shapes.bounds(points),
-        "segmentation": [shapes.ring(points)],
-        "attributes": {"rotation": degrees},
-        WRITTEN_ANGLE: degrees,
-    }
+    box = (x - width / 2 - base, y - height / 2 - base, width, height)
+    return turned_box(box, math.degrees(angle))
 
 
 def outline_of(element: Element, base: int) -> Record | None:

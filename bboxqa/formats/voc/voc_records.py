@@ -20,6 +20,7 @@ from bboxqa.formats.translation.members import Member, members_of
 from bboxqa.formats.translation.other_files import add_others
 from bboxqa.formats.translation.picture_sizes import is_picture, size_of_picture
 from bboxqa.formats.translation.translated import Add, Record, Translated, Wanted
+from bboxqa.formats.translation.turned_boxes import turned_box
 from bboxqa.formats.voc.voc_boxes import (
     CornerError,
     CornerTally,
@@ -27,7 +28,6 @@ from bboxqa.formats.voc.voc_boxes import (
     box_of,
     outline_of,
     rotated_box,
-    turned,
 )
 from bboxqa.formats.voc.voc_heads import is_voc_head
 from bboxqa.formats.xml_elements import Element, XmlError, tree_of
@@ -171,7 +171,7 @@ class _VocRecords:
         shape, is_turned = box_of(box, self._base)
         degrees = _rotation(found)
         if degrees:
-            return turned(shape["bbox"], degrees), is_turned
+            return turned_box(shape["bbox"], degrees), is_turned
         if inside is not None:
             shape["segmentation"] = inside["segmentation"]
         return shape, is_turned

@@ -5,40 +5,62 @@ import io
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
+from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import ConfigError
+from bboxqa.formats.box_tables.box_values import are_shares
 from bboxqa.formats.writing.content import Content, Record, image_name
-from bboxqa.formats.writing.losses import Loss, common_losses, label_losses
-from bboxqa.formats.writing.outlines import outline_losses
+from bboxqa.formats.writing.losses import Loss, common_losses, label_losses, losses_of
+from bboxqa.formats.writing.outlines import (
+    kind_of,
+    outline_losses,
+    rotated,
+    rounded_losses,
+)
 from bboxqa.formats.writing.writer import Options, Writer, Written
 
 COLUMNS = (
     "image", "image_id", "image_width", "image_height", "annotator", "category", "id",
     "x", "y", "width", "height", "iscrowd",
 )  # fmt: skip
-"""The columns of every table; keys of annotations with texts and numbers follow."""
+"""The columns of every table; `rotation` and keys with texts and numbers follow."""
 
 _TITLE = "a table of boxes"
+_ROTATION = "rotation"
 _OWN = {"id", "image_id", "category_id", "bbox", "annotator", "area", "iscrowd", "segmentation"}
 
 
 def _losses(content: Content, _options: Options) -> Iterator[Loss]:
     held = _more(content)
-    yield from outline_losses(content, _TITLE, ())
+    yield from outline_losses(content, _TITLE, ("rotated",), any_rectangle=True)
+    yield from rounded_losses(content, _TITLE, any_rectangle=True)
     yield from label_losses(content, _TITLE)
+    if are_shares(np.array([each["bbox"] for each in content.annotations], np.float64)):
+        why = f"{_TITLE} with none but small numbers is read as shares of the image"
+        yield from losses_of(content.annotations, "boxes of less than a pixel", why)
     yield from common_losses(content, _TITLE, annotations=held, crowds=True, unasked=True)
 
 
 def _more(content: Content) -> list[str]:
     """Return the keys of annotations that hold texts and numbers only."""
     plain: dict[str, bool] = {}
+    taken = {*COLUMNS, _ROTATION}
     for each in content.annotations:
         for key in each.keys() - _OWN:
-            is_plain = isinstance(each[key], str | int | float) and key not in COLUMNS
+            is_plain = isinstance(each[key], str | int | float) and key not in taken
             plain[key] = plain.get(key, True) and is_plain
     return sorted(key for key in plain if plain[key])
 
 
-def _rows(content: Content, more: list[str]) -> Iterator[list[Any]]:
+def _table(content: Content) -> tuple[list[str], Iterator[list[Any]]]:
+    """Return the names of columns, and the rows."""
+    more = _more(content)
+    turned = any(_turned(each) is not None for each in content.annotations)
+    return [*COLUMNS, *[_ROTATION] * turned, *more], _rows(content, more, turned=turned)
+
+
+def _rows(content: Content, more: list[str], *, turned: bool) -> Iterator[list[Any]]:
     """Yield the rows; one without a box for each annotator who drew nothing in an image."""
     for place, image in enumerate(content.images):
         size = [image.get("width"), image.get("height")]
@@ -46,22 +68,36 @@ def _rows(content: Content, more: list[str]) -> Iterator[list[Any]]:
         works = content.works(place) or [("", [])]
         for name, drawn in works:
             for each in drawn:
-                yield [*first, name or None, *_cells(content, each), *map(each.get, more)]
+                *cells, degrees = _cells(content, each)
+                rotation = [degrees] * turned
+                yield [*first, name or None, *cells, *rotation, *map(each.get, more)]
             if not drawn:
-                yield [*first, name or None, *[None] * (len(COLUMNS) - 5 + len(more))]
+                yield [*first, name or None, *[None] * (len(COLUMNS) - 5 + turned + len(more))]
 
 
 def _cells(content: Content, annotation: Record) -> list[Any]:
+    """Return the category, id, box, mark of a crowd and angle of an annotation."""
     category = content.category_names[annotation["category_id"]]
-    return [category, annotation["id"], *annotation["bbox"], int("iscrowd" in annotation)]
+    box, degrees = annotation["bbox"], 0.0
+    turned = _turned(annotation)
+    if turned is not None:
+        x, y, width, height, degrees = turned.tolist()
+        box = [x - width / 2, y - height / 2, width, height]
+    return [category, annotation["id"], *box, int("iscrowd" in annotation), degrees]
+
+
+def _turned(annotation: Record) -> FloatArray | None:
+    """Return the rotated box of an annotation; None of an upright one."""
+    is_rotated = kind_of(annotation, any_rectangle=True) == "rotated"
+    return rotated(annotation) if is_rotated else None
 
 
 def _csv(content: Content, _options: Options) -> Iterator[Written]:
-    more = _more(content)
+    names, rows = _table(content)
     text = io.StringIO(newline="")
     write = csv.writer(text, lineterminator="\n")
-    write.writerow([*COLUMNS, *more])
-    write.writerows(_rows(content, more))
+    write.writerow(names)
+    write.writerows(rows)
     yield Written((), text.getvalue().encode("utf-8", "surrogatepass"))
 
 
@@ -71,9 +107,8 @@ def _parquet(content: Content, _options: Options) -> Iterator[Written]:
         from pyarrow import parquet
     except ImportError:
         raise ConfigError('parquet needs pyarrow: pip install "bboxqa[parquet]"') from None
-    more = _more(content)
-    names = [*COLUMNS, *more]
-    columns = list(zip(*_rows(content, more), strict=True)) or [()] * len(names)
+    names, rows = _table(content)
+    columns = list(zip(*rows, strict=True)) or [()] * len(names)
     types = {name: pa.type_for_alias(kind) for name, kind in _TYPES.items()}
     arrays = {
         name: pa.array(_of_one_type(column), types.get(name))
@@ -87,7 +122,9 @@ def _parquet(content: Content, _options: Options) -> Iterator[Written]:
 _TYPES = {
     **dict.fromkeys(("image", "annotator", "category"), "string"),
     **dict.fromkeys(("image_id", "id", "iscrowd"), "int64"),
-    **dict.fromkeys(("image_width", "image_height", "x", "y", "width", "height"), "float64"),
+    **dict.fromkeys(
+        ("image_width", "image_height", "x", "y", "width", "height", "rotation"), "float64"
+    ),
 }
 
 

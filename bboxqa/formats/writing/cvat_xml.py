@@ -16,6 +16,7 @@ from bboxqa.formats.writing.outlines import (
     outline_losses,
     rings_of,
     rotated,
+    rounded_losses,
 )
 from bboxqa.formats.writing.safe_names import people_paths, plain_xml
 from bboxqa.formats.writing.writer import Options, Writer, Written
@@ -30,6 +31,7 @@ _OWN = {"occluded": "0", "z_order": "0", "group_id": ""}
 
 def _losses(content: Content, _options: Options) -> Iterator[Loss]:
     yield from outline_losses(content, _TITLE, _HELD)
+    yield from rounded_losses(content, _TITLE)
     yield from common_losses(content, _TITLE, annotations=("attributes", "source", *_OF_REVIEW))
     nested = [each for each in content.annotations if not _is_flat(each.get("attributes"))]
     yield from losses_of(nested, "attributes of several values", f"{_TITLE} has one value for each")
@@ -151,10 +153,9 @@ def _where(annotation: Record) -> tuple[str, dict[str, Any]]:
     more = {}
     if turned is not None:
         # A box of CVAT is turned about its centre.
-        centre = rings_of(annotation)[0].mean(0)
-        width, height = turned.width, turned.height
-        x, y = centre[0] - width / 2, centre[1] - height / 2
-        more = {"rotation": _number(turned.degrees)}
+        x, y, width, height, degrees = turned.tolist()
+        x, y = x - width / 2, y - height / 2
+        more = {"rotation": _number(degrees)}
     edges = {"xtl": x, "ytl": y, "xbr": x + width, "ybr": y + height}
     return "box", {key: _number(each) for key, each in edges.items()} | more
 

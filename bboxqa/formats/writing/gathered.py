@@ -30,6 +30,7 @@ from bboxqa.formats.registry import format_of
 from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.translation.translated import Translate, Wanted
 from bboxqa.formats.writing.content import Content, Record
+from bboxqa.formats.writing.turned_records import turned_keys, turned_rows
 from bboxqa.model.annotations import Dataset
 
 _OF_TOOLS = ("session", WRITTEN_ANGLE)
@@ -167,8 +168,11 @@ class _Joined:
             authors,
             strict=True,
         )
-        for record, own, image_id, category_id, bbox, author in rows:
+        turned = turned_rows(columns.rotated, records["annotations"])
+        for row, (record, own, image_id, category_id, bbox, author) in enumerate(rows):
             whole = _annotation(record, own, bbox, author if self._is_named else "")
+            if row in turned:
+                whole |= turned_keys(whole, turned[row])
             if columns.text_ids is not None and whole_number(record["id"]) is None:
                 whole["own_id"] = record["id"]
             self._annotations.append((whole, label_of[image_id], category_of[category_id]))

@@ -9,13 +9,19 @@ import msgspec
 
 from bboxqa.formats.writing.content import Content, Record, image_name
 from bboxqa.formats.writing.losses import Loss, common_losses, folder_losses, label_losses
-from bboxqa.formats.writing.outlines import Kind, crop_of, kind_of, outline_losses, rings_of
+from bboxqa.formats.writing.outlines import (
+    Kind,
+    corners_of,
+    crop_of,
+    kind_of,
+    outline_losses,
+    rings_of,
+)
 from bboxqa.formats.writing.safe_names import people_paths, safe_paths
 from bboxqa.formats.writing.writer import Options, Writer, Written
 
 _TITLE = "LabelMe"
 _VERSION = "5.4.1"
-# The angle of a rotated box is that of its polygon.
 _HELD: tuple[Kind, ...] = ("rotated", "polygon", "mask")
 
 
@@ -65,7 +71,10 @@ def _shape(content: Content, annotation: Record) -> Record:
 def _where(annotation: Record) -> tuple[str, list[list[float]], dict[str, Any]]:
     """Return the type of a shape, its points, and its mask if it has one."""
     kind = kind_of(annotation)
-    if kind in ("polygon", "rotated"):
+    if kind == "rotated":
+        corners = corners_of(annotation)
+        return "oriented_rectangle", [] if corners is None else corners.tolist(), {}
+    if kind == "polygon":
         return "polygon", rings_of(annotation)[0].tolist(), {}
     if kind == "mask":
         return _mask(annotation)

@@ -1,7 +1,7 @@
 """The outlines of annotations, as formats tell them apart."""
 
 from collections.abc import Collection, Iterator
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
@@ -9,28 +9,20 @@ from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.formats.writing.content import Content, Record
 from bboxqa.formats.writing.losses import Loss, losses_of
 from bboxqa.model.run_lengths import decode_counts, run_bounds
+from bboxqa.model.shapes.rotated_boxes import corners, from_corners, turned_to, upright
 
 Kind = Literal["box", "rotated", "polygon", "polygons", "mask"]
 
 # In pixels. Files round to two decimals.
 _ROUNDED = 0.011
-_SAME = 1e-3
+_SAME, _SAME_ANGLE = 1e-3, 1e-5
+_CORNERS = 4
 _WORDS: tuple[tuple[Kind, str, str], ...] = (
     ("rotated", "rotated boxes", "no angle"),
     ("polygon", "polygons", "no polygon"),
     ("polygons", "polygons of several rings", "one ring at most"),
     ("mask", "masks", "no mask"),
 )
-
-
-class Rotated(NamedTuple):
-    """A rectangle that is turned clockwise about its first corner."""
-
-    x: float
-    y: float
-    width: float
-    height: float
-    degrees: float
 
 
 def rings_of(annotation: Record) -> list[FloatArray]:
@@ -68,8 +60,10 @@ def crop_of(annotation: Record) -> tuple[BoolArray, int, int]:
     return np.ascontiguousarray(crop), left, top
 
 
-def kind_of(annotation: Record) -> Kind:
+def kind_of(annotation: Record, *, any_rectangle: bool = False) -> Kind:
     """Return what the outline of an annotation is; that of an upright box is "box".
+
+    A rectangle that does not say its angle is a polygon, unless `any_rectangle`.
 
     Examples
     --------
@@ -78,6 +72,9 @@ def kind_of(annotation: Record) -> Kind:
     ('box', 'box')
     >>> kind_of({**box, "segmentation": [[1, 1, 3, 1, 3, 3]]})
     'polygon'
+    >>> diamond = {"bbox": [0, 0, 4, 4], "segmentation": [[2, 0, 4, 2, 2, 4, 0, 2]]}
+    >>> kind_of(diamond), kind_of(diamond, any_rectangle=True)
+    ('polygon', 'rotated')
     """
     if isinstance(annotation.get("segmentation"), dict):
         return "mask"
@@ -88,49 +85,78 @@ def kind_of(annotation: Record) -> Kind:
         return "polygons"
     if _is_box(rings[0], annotation["bbox"]):
         return "box"
-    return "rotated" if rotated(annotation) is not None else "polygon"
+    is_rotated = (any_rectangle or said_angle(annotation) is not None) and (
+        rotated(annotation) is not None
+    )
+    return "rotated" if is_rotated else "polygon"
 
 
 def _is_box(ring: FloatArray, bbox: list[float]) -> bool:
     """Return whether a ring has the corners of a box, one after the other."""
-    points = ring[:-1] if len(ring) == 5 and (ring[0] == ring[-1]).all() else ring
-    if len(points) != 4:
+    points = _without_last(ring)
+    if len(points) != _CORNERS:
         return False
-    x, y, width, height = bbox
-    corners = np.array([[x, y], [x + width, y], [x + width, y + height], [x, y + height]])
-    turns = [np.roll(each, shift, 0) for each in (corners, corners[::-1]) for shift in range(4)]
-    return any(bool((np.abs(points - each) <= _SAME).all()) for each in turns)
+    return _distance(points, bbox_corners({"bbox": bbox})) <= _SAME
 
 
-def rotated(annotation: Record) -> Rotated | None:
-    """Return the rectangle of an annotation that says its rotation; None for all others.
+def said_angle(annotation: Record) -> float | None:
+    """Return by how many degrees an annotation says to be turned; None where it does not."""
+    inside = annotation.get("attributes")
+    said = inside.get("rotation") if isinstance(inside, dict) else None
+    return said if isinstance(said, int | float) and not isinstance(said, bool) else None
+
+
+def rotated(annotation: Record) -> FloatArray | None:
+    """Return the rotated box of an annotation whose outline is a rectangle; None for all others.
+
+    Its angle is the one that the annotation says, where that is one of a side.
 
     Examples
     --------
-    >>> diamond = [[2, 0, 4, 2, 2, 4, 0, 2]]
-    >>> found = rotated(
-    ...     {"bbox": [0, 0, 4, 4], "segmentation": diamond, "attributes": {"rotation": 45}}
-    ... )
-    >>> found[:2], round(found.width, 2), found.degrees
-    ((2.0, 0.0), 2.83, 45)
+    >>> diamond = {"segmentation": [[2, 0, 4, 2, 2, 4, 0, 2]], "attributes": {"rotation": 135}}
+    >>> rotated(diamond).round(2).tolist()
+    [2.0, 2.0, 2.83, 2.83, 135.0]
     """
-    inside = annotation.get("attributes")
-    said = inside.get("rotation") if isinstance(inside, dict) else None
     rings = rings_of(annotation)
-    if not isinstance(said, int | float) or len(rings) != 1 or len(rings[0]) != 4:
+    if len(rings) != 1:
         return None
-    first, second, opposite, last = rings[0]
-    across, down = second - first, last - first
-    width, height = float(np.hypot(*across)), float(np.hypot(*down))
-    if not np.allclose(opposite, second + down, atol=_ROUNDED) or not width * height:
+    points = _without_last(rings[0])
+    if len(points) != _CORNERS:
         return None
-    turn = across[0] * down[1] - across[1] * down[0]
-    # Clockwise, with right angles.
-    if abs(turn / (width * height) - 1) > 1e-3:
+    boxes, is_rectangle = from_corners(points[None])
+    if not is_rectangle[0] or not boxes[0, 2] * boxes[0, 3]:
         return None
-    degrees = float(np.degrees(np.arctan2(across[1], across[0])) % 360)
-    near = abs((degrees - said + 180) % 360 - 180) < 0.01
-    return Rotated(float(first[0]), float(first[1]), width, height, said % 360 if near else degrees)
+    said = said_angle(annotation)
+    if said is not None:
+        boxes = turned_to(boxes, np.array([said]))
+        off = np.deg2rad(abs((boxes[0, 4] - said + 180) % 360 - 180))
+        # A file rounds corners; the angle may be given with all digits.
+        if off * np.hypot(*boxes[0, 2:4]) <= _SAME_ANGLE:
+            boxes[0, 4] = said % 360
+    found: FloatArray = boxes[0]
+    return found
+
+
+def corners_of(annotation: Record) -> FloatArray | None:
+    """Return the four corners of an annotation, (4, 2); None where its outline has others."""
+    if isinstance(annotation.get("segmentation"), dict):
+        return None
+    rings = rings_of(annotation)
+    if not rings:
+        return bbox_corners(annotation)
+    points = _without_last(rings[0])
+    return points if len(rings) == 1 and len(points) == _CORNERS else None
+
+
+def bbox_corners(annotation: Record) -> FloatArray:
+    """Return the corners of the box of an annotation, (4, 2)."""
+    found: FloatArray = corners(upright(np.array([annotation["bbox"]], np.float64)))[0]
+    return found
+
+
+def _without_last(ring: FloatArray) -> FloatArray:
+    """Return a ring without a last point that closes it."""
+    return ring[:-1] if len(ring) == _CORNERS + 1 and (ring[0] == ring[-1]).all() else ring
 
 
 def bounds_of(annotation: Record) -> tuple[float, float, float, float] | None:
@@ -162,19 +188,71 @@ def _area(ring: FloatArray) -> float:
     return float(abs(x @ np.roll(y, -1) - y @ np.roll(x, -1))) / 2
 
 
-def outline_losses(content: Content, title: str, held: Collection[Kind]) -> Iterator[Loss]:
-    """Yield the outlines that a format cannot hold, and boxes that it cannot hold beside them."""
+def outline_losses(
+    content: Content, title: str, held: Collection[str], *, any_rectangle: bool = False
+) -> Iterator[Loss]:
+    """Yield the outlines that a format cannot hold, and boxes that it cannot hold beside them.
+
+    `any_rectangle` as for `kind_of`.
+    """
     of_kind: dict[Kind, list[Record]] = {kind: [] for kind, *_ in _WORDS}
     of_kind["box"] = []
     for each in content.annotations:
-        of_kind[kind_of(each)].append(each)
+        of_kind[kind_of(each, any_rectangle=any_rectangle)].append(each)
     for kind, what, why in _WORDS:
         if kind not in held:
             words = f"{title} holds {why}; their boxes are written"
             yield from losses_of(of_kind[kind], what, words)
-    apart = [each for kind in held for each in of_kind[kind] if _differs(each)]
+    apart = [each for kind, some in of_kind.items() if kind in held for each in some]
+    apart = [each for each in apart if _differs(each)]
     why = f"{title} holds the outline, whose bounds are the box"
     yield from losses_of(apart, "boxes that differ from the bounds of the outline", why)
+
+
+def corner_losses(content: Content, title: str) -> Iterator[Loss]:
+    """Yield the outlines that a format of four corners cannot hold."""
+    others: dict[Kind, list[Record]] = {kind: [] for kind, *_ in _WORDS}
+    apart = []
+    for each in content.annotations:
+        if corners_of(each) is None:
+            others[kind_of(each)].append(each)
+        elif _differs(each):
+            apart.append(each)
+    for kind, what, _ in _WORDS:
+        why = f"{title} holds four corners; their boxes are written"
+        yield from losses_of(others[kind], what, why)
+    why = f"{title} holds the outline, whose bounds are the box"
+    yield from losses_of(apart, "boxes that differ from the bounds of the outline", why)
+
+
+def rounded_losses(content: Content, title: str, *, any_rectangle: bool = False) -> Iterator[Loss]:
+    """Yield the rotated boxes whose corners a format moves, as it holds their sides and angle."""
+    moved, farthest = [], 0.0
+    for each in content.annotations:
+        if kind_of(each, any_rectangle=any_rectangle) == "rotated":
+            distance = _moved(each)
+            if distance > _ROUNDED:
+                moved.append(each)
+                farthest = max(farthest, distance)
+    why = (
+        f"{title} holds sides and angle, and their corners are no exact rectangle: "
+        f"these move by up to {farthest:.2g} px"
+    )
+    yield from losses_of(moved, "rotated boxes", why)
+
+
+def _moved(annotation: Record) -> float:
+    """Return how far the corner that differs most is from that of the rotated box, in pixels."""
+    box = rotated(annotation)
+    if box is None:
+        return 0.0
+    return _distance(_without_last(rings_of(annotation)[0]), corners(box[None])[0])
+
+
+def _distance(points: FloatArray, own: FloatArray) -> float:
+    """Return how far four corners are from others in x or y, in the best order around."""
+    turns = (np.roll(each, turn, 0) for each in (own, own[::-1]) for turn in range(_CORNERS))
+    return min(float(np.abs(points - each).max()) for each in turns)
 
 
 def _differs(annotation: Record) -> bool:

@@ -5,11 +5,12 @@ from bboxqa.core.text import unknown_name
 from bboxqa.formats.writing.box_tables import CSV, PARQUET
 from bboxqa.formats.writing.coco_json import COCO_JSON
 from bboxqa.formats.writing.cvat_xml import CVAT_XML
+from bboxqa.formats.writing.dota_folders import DOTA
 from bboxqa.formats.writing.labelme_folders import LABELME
 from bboxqa.formats.writing.studio_json import STUDIO_JSON
 from bboxqa.formats.writing.voc_folders import VOC
 from bboxqa.formats.writing.writer import Writer
-from bboxqa.formats.writing.yolo_folders import YOLO, YOLO_SEGMENT
+from bboxqa.formats.writing.yolo_folders import YOLO, YOLO_OBB, YOLO_SEGMENT
 
 WRITERS: dict[str, Writer] = {
     "coco": COCO_JSON,
@@ -19,6 +20,8 @@ WRITERS: dict[str, Writer] = {
     "cvat": CVAT_XML,
     "yolo": YOLO,
     "yolo-segment": YOLO_SEGMENT,
+    "yolo-obb": YOLO_OBB,
+    "dota": DOTA,
     "voc": VOC,
     "labelme": LABELME,
 }
@@ -29,8 +32,8 @@ def names() -> tuple[str, ...]:
 
     Examples
     --------
-    >>> names()
-    ('coco', 'label-studio', 'csv', 'parquet', 'cvat', 'yolo', 'yolo-segment', 'voc', 'labelme')
+    >>> names()[:5]
+    ('coco', 'label-studio', 'csv', 'parquet', 'cvat')
     """
     return tuple(WRITERS)
 

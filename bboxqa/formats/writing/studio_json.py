@@ -21,8 +21,10 @@ from bboxqa.formats.writing.outlines import (
     pixels_of,
     rings_of,
     rotated,
+    rounded_losses,
 )
 from bboxqa.formats.writing.writer import Options, Writer, Written
+from bboxqa.model.shapes.rotated_boxes import corners
 
 _TITLE = "Label Studio"
 _HELD: tuple[Kind, ...] = ("rotated", "polygon", "mask")
@@ -36,6 +38,7 @@ _PLAIN = re.compile(r"[^\w/.~+,@()-]")
 def _losses(content: Content, options: Options) -> Iterator[Loss]:
     times = () if options.as_predictions else _TIMES
     yield from outline_losses(content, _TITLE, _HELD)
+    yield from rounded_losses(content, _TITLE)
     yield from common_losses(
         content, _TITLE, annotations=("score", "source", "reason", "gain", *times), unasked=True
     )
@@ -174,7 +177,12 @@ def _shape(annotation: Record, width: float, height: float) -> tuple[str, dict[s
     if kind == "mask":
         return "brush", {"format": "rle", "rle": brush_numbers(pixels_of(annotation))}
     turned = rotated(annotation) if kind == "rotated" else None
-    x, y, wide, high, degrees = turned or (*annotation["bbox"], 0)
+    x, y, wide, high = annotation["bbox"]
+    degrees: float = 0
+    if turned is not None:
+        # A box of Label Studio is turned about its first corner.
+        x, y = corners(turned[None])[0, 0].tolist()
+        wide, high, degrees = turned[2:].tolist()
     box = {"x": x * across, "y": y * down, "width": wide * across, "height": high * down}
     return "rectangle", {**box, "rotation": degrees}
 

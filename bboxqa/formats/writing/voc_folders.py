@@ -1,5 +1,6 @@
 """Pascal VOC's XML: a folder for each annotator, a file for each image."""
 
+import math
 from collections.abc import Iterator, Sequence
 from xml.sax.saxutils import escape
 
@@ -15,7 +16,12 @@ from bboxqa.formats.writing.losses import (
     label_losses,
     losses_of,
 )
-from bboxqa.formats.writing.outlines import outline_losses
+from bboxqa.formats.writing.outlines import (
+    kind_of,
+    outline_losses,
+    rotated,
+    rounded_losses,
+)
 from bboxqa.formats.writing.safe_names import people_paths, plain_xml, safe_paths
 from bboxqa.formats.writing.writer import Options, Writer, Written
 
@@ -24,7 +30,8 @@ _MARKS = ("truncated", "difficult", "occluded")
 
 
 def _losses(content: Content, _options: Options) -> Iterator[Loss]:
-    yield from outline_losses(content, _TITLE, ())
+    yield from outline_losses(content, _TITLE, ("rotated",), any_rectangle=True)
+    yield from rounded_losses(content, _TITLE, any_rectangle=True)
     yield from common_losses(content, _TITLE, annotations=("attributes",))
     yield from folder_losses(content, _TITLE)
     yield from label_losses(content, _TITLE, plain_xml)
@@ -56,8 +63,9 @@ def _base(drawn: Sequence[Record]) -> int | None:
 
     It is 1 where that is clear, as the format defines it; None where no number is clear.
     """
+    upright = [each for each in drawn if _turned(each) is None]
     for base in (1, 0):
-        corners = _corners(drawn, base).ravel()
+        corners = _corners(upright, base).ravel()
         fractions, zeros, ones = corners % 1 != 0, corners == 0, corners == 1
         sums = (int(each.sum()) for each in (fractions, zeros, ones))
         if CornerTally(len(corners), *sums).base()[0] == base:
@@ -99,10 +107,34 @@ def _lines(content: Content, image: Record, drawn: Sequence[Record], base: int) 
         for mark in _MARKS:
             if mark != "occluded" or marks.get(mark):
                 yield f"    <{mark}>{int(bool(marks.get(mark)))}</{mark}>\n"
-        yield f"    <bndbox>\n      <xmin>{left:.10g}</xmin>\n      <ymin>{top:.10g}</ymin>\n"
-        yield f"      <xmax>{right:.10g}</xmax>\n      <ymax>{bottom:.10g}</ymax>\n"
-        yield "    </bndbox>\n  </object>\n"
+        turned = _turned(each)
+        if turned is None:
+            box = {"xmin": left, "ymin": top, "xmax": right, "ymax": bottom}
+            yield from _numbers("bndbox", box)
+        else:
+            yield "    <type>robndbox</type>\n"
+            yield from _numbers("robndbox", _of_rotated(turned, base))
+        yield "  </object>\n"
     yield "</annotation>\n"
+
+
+def _turned(annotation: Record) -> FloatArray | None:
+    is_rotated = kind_of(annotation, any_rectangle=True) == "rotated"
+    return rotated(annotation) if is_rotated else None
+
+
+def _of_rotated(box: FloatArray, base: int) -> dict[str, float]:
+    """Return a rotated box as roLabelImg writes it: half turns are the same to it."""
+    x, y, width, height, degrees = box.tolist()
+    angle = math.radians(degrees % 180)
+    return {"cx": x + base, "cy": y + base, "w": width, "h": height, "angle": angle}
+
+
+def _numbers(name: str, values: dict[str, float]) -> Iterator[str]:
+    yield f"    <{name}>\n"
+    for key, each in values.items():
+        yield f"      <{key}>{each:.10g}</{key}>\n"
+    yield f"    </{name}>\n"
 
 
 def _text(text: str) -> str:
@@ -110,4 +142,7 @@ def _text(text: str) -> str:
 
 
 VOC = Writer(_TITLE, "folder", (".xml",), _losses, _files)
-"""Boxes, with inclusive corners from 1 on where they are whole numbers, else edges from 0 on."""
+"""Boxes, with inclusive corners from 1 on where they are whole numbers, else edges from 0 on.
+
+Rotated ones are those of roLabelImg.
+"""

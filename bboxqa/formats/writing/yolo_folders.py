@@ -1,13 +1,27 @@
 """YOLO's label files: a folder for each annotator."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
+import numpy as np
+
+from bboxqa.core.arrays import FloatArray
 from bboxqa.formats.writing.content import Content, Record, image_name
 from bboxqa.formats.writing.losses import Loss, common_losses, folder_losses
-from bboxqa.formats.writing.outlines import Kind, kind_of, outline_losses, rings_of
+from bboxqa.formats.writing.outlines import (
+    Kind,
+    bbox_corners,
+    corner_losses,
+    corners_of,
+    kind_of,
+    outline_losses,
+    rings_of,
+)
 from bboxqa.formats.writing.safe_names import people_paths, safe_paths, without_ending
 from bboxqa.formats.writing.writer import Options, Writer, Written
+
+Points = Callable[[Record], FloatArray]
+"""Returns (K, 2) numbers of an annotation in pixels, of which shares are written."""
 
 
 def _boxes_losses(content: Content, _options: Options) -> Iterator[Loss]:
@@ -18,6 +32,13 @@ def _outline_losses(content: Content, _options: Options) -> Iterator[Loss]:
     return _losses(content, "YOLO segment", ("rotated", "polygon"))
 
 
+def _corner_losses(content: Content, _options: Options) -> Iterator[Loss]:
+    title = "YOLO OBB"
+    yield from corner_losses(content, title)
+    yield from common_losses(content, title)
+    yield from folder_losses(content, title)
+
+
 def _losses(content: Content, title: str, held: Sequence[Kind]) -> Iterator[Loss]:
     yield from outline_losses(content, title, held)
     yield from common_losses(content, title)
@@ -25,14 +46,18 @@ def _losses(content: Content, title: str, held: Sequence[Kind]) -> Iterator[Loss
 
 
 def _boxes(content: Content, _options: Options) -> Iterator[Written]:
-    return _files(content, outlines=False)
+    return _files(content, _box)
 
 
 def _outlines(content: Content, _options: Options) -> Iterator[Written]:
-    return _files(content, outlines=True)
+    return _files(content, _ring)
 
 
-def _files(content: Content, *, outlines: bool) -> Iterator[Written]:
+def _corners(content: Content, _options: Options) -> Iterator[Written]:
+    return _files(content, _four_corners)
+
+
+def _files(content: Content, points: Points) -> Iterator[Written]:
     drawn_in = {each["image_id"] for each in content.annotations}
     content.check_sizes("YOLO", drawn_in)
     paths = safe_paths(image_name(each) for each in content.images)
@@ -43,7 +68,7 @@ def _files(content: Content, *, outlines: bool) -> Iterator[Written]:
         *folders, last = paths[image_name(image)]
         ending = image_name(image)[len(without_ending(image_name(image))) :]
         for name, drawn in content.works(place):
-            lines = [_line(each, image, classes, outlines=outlines) for each in drawn]
+            lines = [_line(each, image, classes, points) for each in drawn]
             parts = (*people[name], "labels", *folders, f"{last}.txt")
             yield Written(parts, "".join(lines).encode())
             listed[name].append("/".join(("./images", *folders, last + ending)))
@@ -61,28 +86,34 @@ def _settings(content: Content) -> str:
     return "".join(["train: train.txt\nval: train.txt\nnames:\n", *names])
 
 
-def _line(annotation: Record, image: Record, classes: dict[int, int], *, outlines: bool) -> str:
-    width, height = image["width"], image["height"]
-    if outlines:
-        shares = _ring(annotation, width, height)
-    else:
-        x, y, w, h = annotation["bbox"]
-        shares = [(x + w / 2) / width, (y + h / 2) / height, w / width, h / height]
-    values = " ".join(f"{each:.10g}" for each in shares)
+def _line(annotation: Record, image: Record, classes: dict[int, int], points: Points) -> str:
+    shares = points(annotation) / (image["width"], image["height"])
+    values = " ".join(f"{each:.10g}" for each in shares.ravel().tolist())
     return f"{classes[annotation['category_id']]} {values}\n"
 
 
-def _ring(annotation: Record, width: float, height: float) -> list[float]:
-    """Return the outline of an annotation in shares; the corners of one without outline."""
+def _box(annotation: Record) -> FloatArray:
+    """Return the centre of a box, and its size."""
+    x, y, width, height = annotation["bbox"]
+    return np.array([[x + width / 2, y + height / 2], [width, height]])
+
+
+def _ring(annotation: Record) -> FloatArray:
+    """Return the outline of an annotation; the corners of one without outline."""
     if kind_of(annotation) in ("polygon", "rotated"):
-        ring: list[list[float]] = rings_of(annotation)[0].tolist()
-    else:
-        x, y, w, h = annotation["bbox"]
-        ring = [[x, y], [x + w, y], [x + w, y + h], [x, y + h]]
-    return [share for x, y in ring for share in (x / width, y / height)]
+        return rings_of(annotation)[0]
+    return bbox_corners(annotation)
+
+
+def _four_corners(annotation: Record) -> FloatArray:
+    """Return the corners of an annotation; those of the box where its outline has others."""
+    found = corners_of(annotation)
+    return bbox_corners(annotation) if found is None else found
 
 
 YOLO = Writer("YOLO detect", "folder", (".txt", ".yaml"), _boxes_losses, _boxes)
 """Boxes."""
 YOLO_SEGMENT = Writer("YOLO segment", "folder", (".txt", ".yaml"), _outline_losses, _outlines)
 """Outlines; a box is an outline of four points."""
+YOLO_OBB = Writer("YOLO OBB", "folder", (".txt", ".yaml"), _corner_losses, _corners)
+"""Four corners."""

@@ -1,0 +1,66 @@
+"""DOTA's label files: a folder for each annotator."""
+
+from collections.abc import Iterator
+
+from bboxqa.formats.writing.content import Content, Record, image_name
+from bboxqa.formats.writing.losses import (
+    Loss,
+    common_losses,
+    folder_losses,
+    label_losses,
+    losses_of,
+)
+from bboxqa.formats.writing.outlines import bbox_corners, corner_losses, corners_of
+from bboxqa.formats.writing.safe_names import people_paths, safe_paths
+from bboxqa.formats.writing.writer import Options, Writer, Written
+
+_TITLE = "DOTA"
+_MOST = 9
+
+
+def _losses(content: Content, _options: Options) -> Iterator[Loss]:
+    yield from corner_losses(content, _TITLE)
+    yield from common_losses(content, _TITLE, annotations=("attributes",))
+    other = [each for each in content.annotations if not _is_mark(each.get("attributes", {}))]
+    yield from losses_of(other, "other attributes", f"{_TITLE} has the mark 'difficult' only")
+    yield from folder_losses(content, _TITLE)
+    yield from label_losses(content, _TITLE)
+    lost = [each for each in content.category_names.values() if " ".join(each.split()) != each]
+    lost += [each for each in content.category_names.values() if each.replace(" ", "").isdecimal()]
+    if lost:
+        why = f"{_TITLE} has them between blanks, after numbers"
+        yield Loss(len(lost), "names of categories", why, repr(lost[0]))
+
+
+def _is_mark(attributes: object) -> bool:
+    if not isinstance(attributes, dict):
+        return False
+    return all(
+        key == "rotation" or (key == "difficult" and each in range(_MOST + 1))
+        for key, each in attributes.items()
+    )
+
+
+def _files(content: Content, _options: Options) -> Iterator[Written]:
+    paths = safe_paths(image_name(each) for each in content.images)
+    people = people_paths(content.annotators)
+    for place, image in enumerate(content.images):
+        *folders, last = paths[image_name(image)]
+        for name, drawn in content.works(place):
+            text = "".join(_line(content, each) for each in drawn)
+            parts = (*people[name], "labelTxt", *folders, f"{last}.txt")
+            yield Written(parts, text.encode())
+
+
+def _line(content: Content, annotation: Record) -> str:
+    corners = corners_of(annotation)
+    points = bbox_corners(annotation) if corners is None else corners
+    values = " ".join(f"{each:.10g}" for each in points.ravel().tolist())
+    marks = annotation.get("attributes")
+    difficult = marks.get("difficult", 0) if isinstance(marks, dict) else 0
+    mark = int(difficult) if difficult in range(_MOST + 1) else 0
+    return f"{values} {content.category_names[annotation['category_id']]} {mark}\n"
+
+
+DOTA = Writer(_TITLE, "folder", (".txt",), _losses, _files)
+"""Four corners in pixels."""

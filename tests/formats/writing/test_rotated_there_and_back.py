@@ -1,0 +1,131 @@
+"""Rotated boxes are the same rectangles after they were in another format."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.converted import ENDINGS, document, there_and_back, written
+
+import bboxqa
+from bboxqa import DatasetError
+from bboxqa.model.shapes.rotated_boxes import bounds, corners, smallest_angle
+
+DATA = Path(__file__).parents[4] / "shared/data/formats"
+# Formats in which rotated boxes are written and read, each with the one after it.
+FORMATS = [
+    "coco", "label-studio", "cvat", "yolo-obb", "voc", "labelme", "dota", "csv", "parquet",
+]  # fmt: skip
+# The largest error of two formats: ten digits of shares of an image, or six decimals.
+ROUNDED = 1e-5
+
+
+def _rotated(box, **more):
+    points, (left, top, right, bottom) = corners(box[None])[0], bounds(box[None])[0].tolist()
+    return {
+        "bbox": [left, top, right - left, bottom - top],
+        "segmentation": [points.ravel().tolist()],
+        "attributes": {"rotation": float(box[4])},
+        **more,
+    }
+
+
+def _read(path):
+    boxes = smallest_angle(bboxqa.read_coco(path, min_annotators=1).annotations.rotated_box)
+    # A square is the same with any angle of its sides; others have one below 90 degrees.
+    return boxes[np.lexsort(boxes[:, 1::-1].round(2).T)]
+
+
+@pytest.mark.parametrize("place", range(len(FORMATS)), ids=FORMATS)
+def test_centre_size_and_angle_stay(place, tmp_path):
+    formats = FORMATS[place], FORMATS[(place + 1 + place % 3) % len(FORMATS)]
+    random = np.random.default_rng(place)
+    sides, middles = random.uniform(5, 300, (12, 2)), random.uniform(200, 700, (12, 2))
+    boxes = np.column_stack([middles, sides, random.uniform(1, 360, 12)])
+    boxes[:4, 4] = 0, 90, 180, 270
+    boxes[4, 2] = boxes[4, 3]
+    drawn = [(0, "ab"[n % 2], n % 2, _rotated(box)) for n, box in enumerate(boxes)]
+    source = written(tmp_path / "source.json", document([("a.png", 900, 900, ["a", "b"])], drawn))
+    expected = _read(source)
+    there_and_back(source, tmp_path, *formats)
+    found = _read(tmp_path / "step2.json")
+    np.testing.assert_allclose(found, expected, atol=ROUNDED)
+
+
+def _one(tmp_path, record, to, **options):
+    content = document([("a.png", 200, 200, ["ann"])], [(0, "ann", 0, record)])
+    out = tmp_path / f"out{ENDINGS.get(to, '')}"
+    bboxqa.convert(written(tmp_path / "source.json", content), out, to=to, **options)
+    return out
+
+
+def test_numbers_without_an_outline_become_corners(tmp_path):
+    # A box of 40 × 20 about (100, 100), a quarter turn clockwise: 20 × 40.
+    records = {
+        "turned beside it": {"bbox": [80, 90, 40, 20], "attributes": {"rotation": 90}},
+        "eight": {"bbox": [110, 80, 110, 120, 90, 120, 90, 80]},
+        "five": {"bbox": [100, 100, 40, 20, math.pi / 2]},
+    }
+    for name, record in records.items():
+        (tmp_path / name).mkdir()
+        content = json.loads(_one(tmp_path / name, record, "coco").read_bytes())
+        (found,) = content["annotations"]
+        assert found["bbox"] == pytest.approx([90, 80, 20, 40]), name
+        assert found["area"] == pytest.approx(800), name
+        ring = np.array(found["segmentation"]).reshape(4, 2)
+        order = np.lexsort(ring.round(6).T)
+        assert ring[order].ravel().tolist() == pytest.approx([90, 80, 110, 80, 90, 120, 110, 120])
+        assert found["attributes"]["rotation"] % 90 == pytest.approx(0, abs=1e-9), name
+
+
+def test_roi_of_rolabelimg_is_in_radians_about_the_middle(tmp_path):
+    record = _rotated(np.array([100, 90, 40, 20, 210.0]))
+    text = (_one(tmp_path, record, "voc") / "ann/Annotations/a.xml").read_text()
+    assert "<type>robndbox</type>" in text
+    inner = text.partition("<robndbox>")[2].partition("</robndbox>")[0].split()
+    # Half a turn less, in pixels from 1 on.
+    assert inner[:4] == ["<cx>101</cx>", "<cy>91</cy>", "<w>40</w>", "<h>20</h>"]
+    assert float(inner[4][7:-8]) == pytest.approx(math.pi / 6)
+
+
+def test_dota_and_yolo_have_four_corners(tmp_path):
+    record = _rotated(np.array([100, 100, 40, 20, 90.0]))
+    record["attributes"]["difficult"] = 1
+    dota = (_one(tmp_path, record, "dota") / "ann/labelTxt/a.txt").read_text()
+    assert dota == "110 80 110 120 90 120 90 80 cat 1\n"
+    yolo = _one(tmp_path, _rotated(np.array([100, 100, 40, 20, 90.0])), "yolo-obb", force=True)
+    assert (yolo / "ann/labels/a.txt").read_text() == "0 0.55 0.4 0.55 0.6 0.45 0.6 0.45 0.4\n"
+
+
+@pytest.mark.parametrize("to", ["dota", "yolo-obb"])
+def test_outlines_of_more_corners_are_refused(to, tmp_path):
+    ring = [10, 10, 50, 10, 70, 30, 50, 60, 10, 60]
+    record = {"bbox": [10, 10, 60, 50], "segmentation": [ring]}
+    with pytest.raises(DatasetError, match=r"1 polygon .*four corners; their boxes are written"):
+        _one(tmp_path, record, to)
+
+
+@pytest.mark.parametrize("to", ["label-studio", "cvat", "voc", "csv"])
+def test_corners_that_are_moved_are_told(to, tmp_path):
+    record = _rotated(np.array([100, 100, 40, 20, 30.0]))
+    ring = [round(each) for each in record["segmentation"][0]]
+    x, y = ring[::2], ring[1::2]
+    record |= {"segmentation": [ring], "bbox": [min(x), min(y), max(x) - min(x), max(y) - min(y)]}
+    with pytest.raises(DatasetError, match=r"no exact rectangle: these move by up to 0\.\d+ px"):
+        _one(tmp_path, record, to)
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="shared data is absent")
+@pytest.mark.parametrize("to", ["cvat", "labelme", "voc", "csv"])
+def test_rotated_boxes_of_label_studio_stay(to, tmp_path):
+    first = tmp_path / "first.json"
+    bboxqa.convert(DATA / "label_studio/rotated_boxes/data_obb.json", first, to="coco")
+    content = json.loads(first.read_bytes())
+    for each in content["annotations"]:
+        # Keys of Label Studio that other formats do not have.
+        for key in ("own_id", "source", "created_at", "updated_at", "lead_time", "score"):
+            each.pop(key, None)
+    assert all(each["attributes"]["rotation"] for each in content["annotations"])
+    there_and_back(written(first, content), tmp_path, to)
+    np.testing.assert_allclose(_read(tmp_path / "step1.json"), _read(first), atol=1e-4)
