@@ -4,9 +4,11 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from support.brute import box_iou
 from support.datasets import dataset, random_rows
 
+from bboxqa.diagnostics.annotators.rates import annotators
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.agree import agree_with
 from bboxqa.pipelines.counting import compared_images
@@ -69,3 +71,33 @@ def test_a_badly_placed_box_is_part_of_an_object():
 def test_no_annotations():
     matched = matched_units(compared_images(dataset([], n_images=2)), SETTINGS)
     assert len(matched.objects) == len(matched.near) == len(matched.n_neighbours) == 0
+
+
+@pytest.mark.parametrize("n_annotators", [2, 3])
+def test_small_objects_beside_displaced_boxes_are_not_missed(n_annotators):
+    # Twelve large objects tell that the last one draws 5 px too far to the right; of five of 4 px,
+    # which its boxes do not touch, it misses one.
+    large = [(0, (60.0 * place, 0.0, 40.0, 40.0)) for place in range(12)]
+    small = [(0, (60.0 * place, 90.0, 4.0, 4.0)) for place in range(5)]
+    last = n_annotators - 1
+    rows = [
+        (image, annotator, 0, (x + 5.0 * (annotator == last), y, w, h))
+        for place, (image, (x, y, w, h)) in enumerate(large + small)
+        for annotator in range(n_annotators)
+        if not (annotator == last and place == 16)
+    ]
+    found = matched_units(compared_images(dataset(rows)), replace(SETTINGS, iou_threshold=(0.5,)))
+    table = annotators(found)
+    assert table["n_missed"].tolist() == [0] * last + [1]
+    assert table["n_extra"].tolist() == ([1, 0] if n_annotators == 2 else [0, 0, 0])
+
+
+def test_few_displaced_boxes_say_nothing_about_others():
+    boxes = [(100.0 * place, 0.0, 40.0, 40.0) for place in range(4)] + [(0.0, 90.0, 4.0, 4.0)]
+    rows = [
+        (0, annotator, 0, (x + 5.0 * annotator, y, w, h))
+        for x, y, w, h in boxes
+        for annotator in range(2)
+    ]
+    found = matched_units(compared_images(dataset(rows)), replace(SETTINGS, iou_threshold=(0.5,)))
+    assert annotators(found)["n_missed"].tolist() == [1, 1]

@@ -17,6 +17,7 @@ from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.units import CandidatePairs, MatchedUnits
 from bboxqa.pipelines.counting import ImagePart, reliability_of
+from bboxqa.pipelines.diagnosis.displaced import with_displaced_joined
 from bboxqa.pipelines.diagnosis.two_labels import with_labels_matched
 
 # Two boxes that overlap less show different objects.
@@ -74,7 +75,7 @@ def matched_units(
         bootstrap=settings.bootstrap,
         seed=settings.seed,
     )
-    return with_second_boxes_apart(found)
+    return with_displaced_joined(with_second_boxes_apart(found), memory)
 
 
 def _are_models(data: Dataset) -> BoolArray:
