@@ -20,7 +20,7 @@ from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.label_folders import is_label_name
 from bboxqa.formats.translation.label_images import add_unlabelled, by_place, pictures_of
-from bboxqa.formats.translation.members import Member, members_of
+from bboxqa.formats.translation.members import Member
 from bboxqa.formats.translation.picture_sizes import size_of_picture
 from bboxqa.formats.translation.plain.label_batches import LabelBatches, LabelFile, lines_of
 from bboxqa.formats.translation.translated import Add, Boxes, Record, Translated, Wanted
@@ -77,7 +77,8 @@ def translate_dota(path: Path, add: Add, wanted: Wanted) -> Translated:
 
     Raises DatasetError if it has none.
     """
-    members = members_of(path)
+    source = wanted.files_of(path)
+    members = source.members
     labels = [each for each in members if is_label_name(each.name)]
     # Other texts are about the data set.
     labels = [each for each in labels if _is_in_labels(each.name)] or labels
@@ -85,7 +86,7 @@ def translate_dota(path: Path, add: Add, wanted: Wanted) -> Translated:
         raise DatasetError([f"{path}: has no label files of DOTA"])
     records = _DotaRecords(by_place(pictures_of(path, members, ("images",))), add, wanted)
     for number, (place, member) in enumerate(by_place(labels).items()):
-        records.take_file(place, member)
+        records.take_file(place, member, source.text(member))
         if wanted.progress is not None and number % 100 == 0:
             wanted.progress(number, len(labels))
     return records.done()
@@ -106,14 +107,14 @@ class _DotaRecords:
         self._places: set[str] = set()
         self._tally: Counter[str] = Counter()
 
-    def take_file(self, place: str, member: Member) -> None:
+    def take_file(self, place: str, member: Member, data: bytes) -> None:
         """Add the labels of an image."""
         image = self._image(place, Where(member.name, 1))
         self._places.add(place)
         if self._pictures and place not in self._pictures:
             problem = f"{member.name}: no picture has this name"
             self._into.defect("T022", problem, Where(member.name, 1))
-        self._batches.take((member, image, member.text()))
+        self._batches.take((member, image, data))
 
     def _add_plain(self, files: Sequence[LabelFile]) -> bool:
         """Add the labels of files if all of them are as DOTA writes them."""

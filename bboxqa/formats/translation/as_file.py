@@ -16,13 +16,11 @@ from bboxqa.formats.annotations.rotated_columns import rotated_notes
 from bboxqa.formats.document.origin import STOPPING, Where
 from bboxqa.formats.translation.box_columns import columns_of
 from bboxqa.formats.translation.boxed import OWN_ID, Boxed
-from bboxqa.formats.translation.members import members_of
-from bboxqa.formats.translation.picture_sizes import is_picture
 from bboxqa.formats.translation.plain.document_parts import records_of
+from bboxqa.formats.translation.source_files import MeasuredFiles
 from bboxqa.formats.translation.translated import Boxes, Record, Translate, Wanted
 from bboxqa.model.annotations import Source
 
-_CHUNK = 1 << 16
 # Ids are kept as columns, which are as wide as the longest.
 _LONGEST = 40
 
@@ -76,6 +74,7 @@ def read_file(
         # One without an id is enough for none to be shown.
         own_ids.extend([each[:_LONGEST] for each in boxes.own_ids or [""] * min(len(boxes), 1)])
 
+    files = MeasuredFiles(path, digest=digest) if path.is_dir() else None
     wanted = Wanted(
         outlines=segmentation or rotated,
         keypoints=keypoints,
@@ -84,13 +83,14 @@ def read_file(
         progress=progress,
         # Columns have no other keys.
         add_boxes=add_boxes if {*keys} <= {*ANNOTATOR_KEYS} and not keypoints else None,
+        files=files,
     )
     found = translate(path, add, wanted)
     problems = [f"{path}: {each.message}" for each in found.defects if each.code in STOPPING]
     problems += [*builder.problems, *builder.author_problems()]
     if problems:
         raise DatasetError(problems, files=[path] * len(problems))
-    size, blake2b = _size_and_digest(path, digest=digest)
+    size, blake2b = _size_and_digest(path, files, digest=digest)
     columns = builder.done()
     notes = [*found.notes, *boxed.notes(are_upright=not (segmentation or rotated))]
     if columns.rotated is not None and not segmentation:
@@ -113,30 +113,12 @@ def _ring(x: float, y: float, width: float, height: float) -> list[float]:
     return [x, y, right, y, right, bottom, x, bottom]
 
 
-def _size_and_digest(path: Path, *, digest: bool) -> tuple[int, str | None]:
+def _size_and_digest(
+    path: Path, files: MeasuredFiles | None, *, digest: bool
+) -> tuple[int, str | None]:
     """Return the size of a source in bytes, and the digest of its names and contents."""
-    if path.is_file():
-        with path.open("rb") as file:
-            content = hashlib.file_digest(file, "blake2b").hexdigest() if digest else None
-        return path.stat().st_size, content
-    size, whole = 0, hashlib.blake2b()
-    for member in members_of(path):
-        if is_picture(member.name):
-            # Pictures are no annotations, and large.
-            whole.update(f"{member.name}\0".encode("utf-8", "surrogateescape"))
-            continue
-        with member.open() as stream:
-            if not digest:
-                size += stream.seek(0, 2)
-                continue
-            block = stream.read(_CHUNK)
-            # Most files of a folder are small: each call takes longer than their bytes.
-            length = len(block) if len(block) < _CHUNK else stream.seek(0, 2)
-            whole.update(f"{member.name}\0{length}\0".encode("utf-8", "surrogateescape"))
-            size += length
-            if length > len(block):
-                stream.seek(len(block))
-            whole.update(block)
-            while length > _CHUNK and (block := stream.read(_CHUNK)):
-                whole.update(block)
-    return size, whole.hexdigest() if digest else None
+    if files is not None:
+        return files.size_and_digest()
+    with path.open("rb") as file:
+        content = hashlib.file_digest(file, "blake2b").hexdigest() if digest else None
+    return path.stat().st_size, content

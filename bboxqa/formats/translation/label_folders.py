@@ -29,8 +29,8 @@ LISTS = re.compile(r"(?:train|val|valid|test|trainval|default)(?:20\d\d)?\.txt",
 def is_label_name(name: str) -> bool:
     """Return whether the name of a file may be that of labels."""
     last = name.rpartition("/")[2]
-    is_other = _NO_LABELS.fullmatch(last) or LISTS.fullmatch(last)
-    return last.lower().endswith(".txt") and not is_other
+    is_text = last[-4:].lower() == ".txt"
+    return is_text and not (_NO_LABELS.fullmatch(last) or LISTS.fullmatch(last))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from bboxqa.core.text import count, one_line
@@ -150,15 +151,22 @@ def place_of(name: str) -> str:
     >>> place_of("data/obj_train_data/b.c.jpg"), place_of("C:\\x\\images\\b.jpg"), place_of("b.png")
     ('b.c', 'b', 'b')
     """
-    *folders, last = without_suffix(name.replace("\\", "/")).split("/")
+    folder, _, last = without_suffix(name.replace("\\", "/")).rpartition("/")
+    return _place_of_folder(folder) + last
+
+
+@lru_cache(1024)
+def _place_of_folder(name: str) -> str:
+    """Return the beginning of the places of all images of a folder."""
+    folders = name.split("/")
     known = [place for place, each in enumerate(folders) if _PLACES.fullmatch(each)]
     if known:
         before, behind = folders[: known[-1]], folders[known[-1] + 1 :]
         split = [each for each in before[-1:] if _SPLITS.fullmatch(each)]
         folders = [*split, *behind]
-    elif folders and (folders[0] == "" or ":" in folders[0]):
+    elif folders[0] == "" or ":" in folders[0]:
         folders = []
-    return "/".join([*(each for each in folders if each not in ("", ".", "..")), last])
+    return "".join(f"{each}/" for each in folders if each not in ("", ".", ".."))
 
 
 def path_below(name: str) -> str:

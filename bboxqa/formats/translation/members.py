@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 from pathlib import Path, PurePosixPath
 from typing import IO, cast
 
@@ -59,12 +60,7 @@ class Member:
 
         Raises DatasetError as `read` does.
         """
-        data = self.read()
-        if data.startswith(codecs.BOM_UTF8):
-            return b"   " + data[3:]
-        if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            return data.decode("utf-16", "replace").encode()
-        return data
+        return as_utf8(self.read())
 
     def chunks(self) -> Iterator[bytes]:
         """Yield the content in parts. Raises DatasetError as `read` does."""
@@ -103,6 +99,15 @@ class Member:
 
 _AGAIN = "Export or download it again."
 _UNPACK = "If that is right, unpack the archive, and name what is inside."
+
+
+def as_utf8(data: bytes) -> bytes:
+    """Return text in UTF-8, with blanks in place of a byte order mark."""
+    if data.startswith(codecs.BOM_UTF8):
+        return b"   " + data[3:]
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return data.decode("utf-16", "replace").encode()
+    return data
 
 
 def members_of(path: Path) -> list[Member]:
@@ -156,11 +161,11 @@ def _of_folder(path: Path) -> list[Member]:
         start = "" if below == "." else f"{below}/"
         for name in files:
             if not name.startswith("."):
-                file = os.path.join(folder, name)  # noqa: PTH118 - ten times as fast
+                file = f"{folder}{os.sep}{name}"
                 found.append(Member(start + name, file, MAX_SIZE, partial(opened_file, file)))
         if len(found) > MAX_MEMBERS:
             raise DatasetError([f"{path}: has more than {count(MAX_MEMBERS, 'file')}"])
-    return sorted(found, key=lambda member: member.name)
+    return sorted(found, key=attrgetter("name"))
 
 
 def _of_zip(path: Path) -> list[Member]:

@@ -19,6 +19,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.types import Steps
 from bboxqa.formats.annotations.records import extent_of
 from bboxqa.formats.document.origin import ToolDefect, Where
+from bboxqa.formats.translation.source_files import SourceFiles
 
 Record = dict[str, Any]
 
@@ -87,6 +88,12 @@ class Wanted:
     progress: Steps | None = None
     add_boxes: Callable[[Boxes], None] | None = None
     """Takes annotations as columns, much faster; None where all records are wanted in full."""
+    files: SourceFiles | None = None
+    """Files of the source that are listed; None if it is one file, or they are not listed yet."""
+
+    def files_of(self, path: Path) -> SourceFiles:
+        """Return the files of the source."""
+        return self.files or SourceFiles(path)
 
     def boxed(self, shape: Record) -> Record:
         """Return a shape with the box around its key points, if these are compared."""

@@ -11,7 +11,7 @@ from bboxqa.formats.translation.label_images import (
     place_of,
     shared_folders,
 )
-from bboxqa.formats.translation.members import Member, files_in, members_of
+from bboxqa.formats.translation.members import Member, files_in
 from bboxqa.formats.translation.other_files import json_or_xml_of_tools
 from bboxqa.formats.translation.picture_sizes import is_picture
 from bboxqa.formats.yolo.label_heads import is_names_file, is_names_head
@@ -35,12 +35,11 @@ class LabelFiles:
     """Files of other tools in the folders of labels."""
 
 
-def label_files_of(path: Path) -> LabelFiles:
-    """Return the files of a source.
+def label_files_of(path: Path, members: list[Member]) -> LabelFiles:
+    """Return what the files of a source are.
 
     Pictures and names may be beside a folder of labels: then all annotators have them together.
     """
-    members = members_of(path)
     found = LabelFiles()
     names = [member for member in members if is_names_file(member.name) and _has_names(member)]
     found.names_inside, found.n_names = bool(names), len(names)
@@ -50,12 +49,14 @@ def label_files_of(path: Path) -> LabelFiles:
     for each in members:
         if LISTS.fullmatch(each.name.rpartition("/")[2]):
             found.listed |= _listed(each)
-    labels = [each for each in members if is_label_name(each.name)]
-    if any("labels" in _folders(each.name) for each in labels):
+    texts = [each for each in members if is_label_name(each.name)]
+    folders = {_folder(each.name) for each in texts}
+    named = {each for each in folders if "labels" in each.lower().split("/")}
+    if named:
         # Other texts are about the data set.
-        labels = [each for each in labels if "labels" in _folders(each.name)]
-    found.labels = by_place(labels)
-    found.others = json_or_xml_of_tools(members, {each.name.rpartition("/")[0] for each in labels})
+        texts = [each for each in texts if _folder(each.name) in named]
+    found.labels = by_place(texts)
+    found.others = json_or_xml_of_tools(members, named or folders)
     found.pictures = by_place(pictures_of(path, members, ("images",)))
     return found
 
@@ -70,8 +71,8 @@ def _rank(member: Member) -> tuple[int, int, str]:
     return member.name.count("/"), known, member.name
 
 
-def _folders(name: str) -> tuple[str, ...]:
-    return tuple(part.lower() for part in name.split("/")[:-1])
+def _folder(name: str) -> str:
+    return name.rpartition("/")[0]
 
 
 def _listed(member: Member) -> dict[str, str]:

@@ -31,14 +31,15 @@ def translate_labels(path: Path, add: Add, wanted: Wanted) -> Translated:
 
     Raises DatasetError if it has none.
     """
-    files = label_files_of(path)
+    source = wanted.files_of(path)
+    files = label_files_of(path, source.members)
     if not files.labels and not files.pictures:
         raise DatasetError([f"{path}: has no label files of YOLO"])
     records = _LabelRecords(files, add, wanted)
     records.add_classes()
     n_files = len(files.labels)
     for number, (place, member) in enumerate(files.labels.items()):
-        records.take_file(place, member)
+        records.take_file(place, member, source.text(member))
         if wanted.progress is not None and number % 100 == 0:
             wanted.progress(number, n_files)
     return records.done()
@@ -86,9 +87,8 @@ class _LabelRecords:
         inside = member is not None and self._files.names_inside
         return Where(member.name if inside and member else "", line)
 
-    def take_file(self, place: str, member: Member) -> None:
+    def take_file(self, place: str, member: Member, data: bytes) -> None:
         """Take the labels of an image; those of many are added together."""
-        data = member.text()
         image = self._image(place, Where(member.name, 1))
         if place not in self._files.pictures and self._files.pictures:
             problem = f"{member.name}: no picture has this name"

@@ -1,0 +1,79 @@
+"""The files of a source: listed once, and each label file opened once."""
+
+import hashlib
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+
+from bboxqa.formats.translation.members import Member, as_utf8, members_of
+from bboxqa.formats.translation.picture_sizes import is_picture
+
+_CHUNK = 1 << 20
+
+
+class SourceFiles:
+    """The files of a source."""
+
+    def __init__(self, path: Path) -> None:
+        self.members = members_of(path)
+
+    def text(self, member: Member) -> bytes:
+        """Return the content of a file, as `Member.text` does."""
+        return member.text()
+
+
+class MeasuredFiles(SourceFiles):
+    """The files of a folder, whose size and digest are those of the bytes that were read.
+
+    Parameters
+    ----------
+    path : Path
+    digest : bool
+        Whether the digest is wanted.
+    """
+
+    def __init__(self, path: Path, *, digest: bool) -> None:
+        super().__init__(path)
+        self._size = 0
+        self._digest = hashlib.blake2b() if digest else None
+        self._n_done = 0
+        self._place = {each.name: place for place, each in enumerate(self.members)}
+
+    def text(self, member: Member) -> bytes:
+        """Return the content of a file, as `Member.text` does.
+
+        Files that are read in the order of `members` are not read again for the digest.
+        """
+        data = member.read()
+        place = self._place[member.name]
+        if place >= self._n_done:
+            self._pass_over(place)
+            self._take(member, len(data), (data,))
+            self._n_done = place + 1
+        return as_utf8(data)
+
+    def size_and_digest(self) -> tuple[int, str | None]:
+        """Return the size in bytes without pictures, and the digest of names and contents."""
+        self._pass_over(len(self.members))
+        return self._size, None if self._digest is None else self._digest.hexdigest()
+
+    def _pass_over(self, stop: int) -> None:
+        """Take the files before a place that were not read."""
+        for member in self.members[self._n_done : stop]:
+            if not is_picture(member.name):
+                with member.open() as stream:
+                    length = stream.seek(0, 2)
+                    stream.seek(0)
+                    self._take(member, length, iter(partial(stream.read, _CHUNK), b""))
+            elif self._digest is not None:
+                # Pictures are no annotations, and large.
+                self._digest.update(f"{member.name}\0".encode("utf-8", "surrogateescape"))
+        self._n_done = stop
+
+    def _take(self, member: Member, length: int, content: Iterable[bytes]) -> None:
+        self._size += length
+        if self._digest is not None:
+            head = f"{member.name}\0{length}\0"
+            self._digest.update(head.encode("utf-8", "surrogateescape"))
+            for part in content:
+                self._digest.update(part)
