@@ -14,7 +14,7 @@ _OF_GROUP = ("n_objects", "f1", "missed_share", "badly_placed_share", "class_sha
 
 # Of wide tables, the columns that are shown; the last ones may not fit.
 _COLUMNS = {
-    "decomposition": ("kind", "n_objects", "share", "alpha_gain", "f1_gain"),
+    "decomposition": ("kind", "n_any", "share_any", "alpha_gain", "f1_gain"),
     "annotators": ("annotator", "n", "f1", "miss_rate", "extra_rate", "class_share"),
     "boxes_per_object": ("annotator", "n", "twice_rate", "split_rate", "merge_rate"),
     "offsets": ("annotator", "edge", "n", "offset_px", "offset_percent", "systematic"),

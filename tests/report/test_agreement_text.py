@@ -104,3 +104,13 @@ def test_views_by_name(data):
     assert next(view(AGREEMENT_VIEWS, "json")(result)) == "{"
     with pytest.raises(ConfigError, match=r"^format is 'jsn'; expected one of text, json; did you"):
         view(AGREEMENT_VIEWS, "jsn")
+
+
+def test_kinds_are_shown_as_often_as_the_story_tells_them(data):
+    story = result_of(data).diagnose()
+    lines = [*text_lines(result_of(data), story=story, diagnose=True)]
+    start = lines.index(f"Decomposition at {story.threshold_label}")
+    assert lines[start + 1].split()[:3] == ["kind", "n_any", "share_any"]
+    kinds = story.tables["decomposition"]
+    for line, n_any in zip(lines[start + 2 :], kinds["n_any"].tolist(), strict=False):
+        assert f" {n_any} " in line
