@@ -16,8 +16,8 @@ from bboxqa.cli.options.shared_options import completed, pseudonyms_option
     required=True,
     metavar="NAME",
     shell_complete=completed("bboxqa.formats.writing.registry:names"),
-    help="Format of OUT: coco, label-studio, cvat, yolo, yolo-segment, yolo-obb, dota, voc, "
-    "labelme, csv or parquet.",
+    help="Format of OUT: coco, label-studio, cvat, yolo, yolo-segment, yolo-obb, yolo-pose, dota, "
+    "voc, labelme, csv or parquet.",
 )
 @click.option(
     "--lossy", is_flag=True, help="Leave out what the format cannot hold; by default it is refused."

@@ -10,7 +10,7 @@ from bboxqa.core.pseudonyms import check_key, pseudonyms_of, without_names
 from bboxqa.core.text import count
 from bboxqa.core.types import AnyPath, Files, Progress
 from bboxqa.formats.inputs import as_paths
-from bboxqa.formats.writing.content import Content
+from bboxqa.formats.writing.content import Content, without_points
 from bboxqa.formats.writing.gathered import Gathering
 from bboxqa.formats.writing.losses import Loss
 from bboxqa.formats.writing.registry import writer
@@ -139,6 +139,8 @@ def convert(
     if key is not None:
         check_key(key, [path])
     content, notes = gather(source, settings, progress, key)
+    if not to_format.has_keypoints:
+        content = without_points(content)
     losses = tuple(to_format.losses(content, options))
     if losses and not lossy:
         raise DatasetError([str(each) for each in losses], _ADVICE)
@@ -164,6 +166,7 @@ def gather(
         digest=False,
         min_annotators=1,
         outlines=True,
+        keypoints=True,
         progress=progress,
         check=gathering.keep,
         pseudonyms=pseudonyms,

@@ -184,6 +184,7 @@ def read_for(
     digest: bool = True,
     min_annotators: int = 2,
     outlines: bool = False,
+    keypoints: bool = False,
     predictions: Predictions | None = None,
     progress: Progress | None = None,
     check: Check | None = None,
@@ -191,8 +192,8 @@ def read_for(
 ) -> Dataset:
     """Return the data set of files, checked for what would falsify agreement in it.
 
-    Outlines are read if the similarity needs them, or if they are asked for. `check` is called in
-    place of the checks that settings ask for.
+    Outlines and key points are read if the similarity needs them, or if they are asked for.
+    `check` is called in place of the checks that settings ask for.
     """
     rotated = outlines or needs_rotated_boxes(settings.similarity)
     outlines = outlines or needs_outlines(settings.similarity)
@@ -204,7 +205,7 @@ def read_for(
         annotator_key=settings.annotator_key,
         attribution=settings.attribution,
         segmentation=outlines,
-        keypoints=needs_keypoints(settings.similarity),
+        keypoints=keypoints or needs_keypoints(settings.similarity),
         rotated=rotated,
         pattern=settings.filter,
         join_by=settings.join,

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from bboxqa.formats.writing.content import Content
+from bboxqa.formats.writing.content import Content, Record
 from bboxqa.formats.writing.losses import Loss
 from bboxqa.formats.writing.outlines import area_of
 from bboxqa.formats.writing.writer import Options, Writer, Written
@@ -14,11 +14,13 @@ from bboxqa.formats.writing.writer import Options, Writer, Written
 def _losses(content: Content, _options: Options) -> Iterator[Loss]:
     apart = Counter(each["shape"] for each in content.apart)
     for shape, n in apart.most_common():
-        yield Loss(n, f"{shape}s", "COCO is written with boxes, polygons and masks only")
+        yield Loss(
+            n, f"{shape}s", "COCO is written with boxes, polygons, masks and key points only"
+        )
 
 
 def _files(content: Content, _options: Options) -> Iterator[Written]:
-    annotations = [{"iscrowd": 0, "area": area_of(each), **each} for each in content.annotations]
+    annotations = [_annotation(each) for each in content.annotations]
     document = {
         **content.top,
         "images": content.images,
@@ -28,5 +30,13 @@ def _files(content: Content, _options: Options) -> Iterator[Written]:
     yield Written((), msgspec.json.encode(document))
 
 
-COCO_JSON = Writer("COCO", "file", (".json",), _losses, _files)
+def _annotation(annotation: Record) -> Record:
+    """Return an annotation as COCO has it; points on a line have neither box nor area."""
+    whole = {"iscrowd": 0, "area": area_of(annotation), **annotation}
+    if whole.pop("shape", "") and not whole["area"]:
+        del whole["area"], whole["bbox"]
+    return whole
+
+
+COCO_JSON = Writer("COCO", "file", (".json",), _losses, _files, has_keypoints=True)
 """All that was read, with `annotator` on annotations and `annotators` on images."""

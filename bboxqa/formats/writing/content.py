@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Container, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -23,7 +23,8 @@ class Content:
     """Each has `id` and `name`."""
     annotations: Sequence[Record]
     """Each has `id`, `image_id`, `category_id` and `bbox`; `annotator` where somebody is named, and
-    `own_id`, the text of the id that its tool shows, where that is no whole number."""
+    `own_id`, the text of the id that its tool shows, where that is no whole number. One with key
+    points and no box has their extent as `bbox`, and says by `shape` what it is."""
     apart: Sequence[Record] = ()
     """What has no box, by the words under `shape`."""
     asked: Sequence[Sequence[str]] = ()
@@ -44,6 +45,11 @@ class Content:
     def category_names(self) -> dict[int, str]:
         """The names of categories by their ids."""
         return {each["id"]: each["name"] for each in self.categories}
+
+    @cached_property
+    def joint_names(self) -> dict[int, list[str]]:
+        """The names of joints by the ids of categories; empty where they have none."""
+        return {each["id"]: each.get("keypoints", []) for each in self.categories}
 
     @cached_property
     def by_image(self) -> dict[int, dict[str, list[Record]]]:
@@ -76,6 +82,13 @@ class Content:
                 "Add the size of each image to the files that are read, or say it for all of them: "
                 "--image-size 1920x1080",
             )
+
+
+def without_points(content: Content) -> Content:
+    """Return a content in which annotations with key points and no box are apart."""
+    apart = [each for each in content.annotations if "shape" in each]
+    kept = [each for each in content.annotations if "shape" not in each]
+    return replace(content, annotations=kept, apart=[*content.apart, *apart])
 
 
 def image_name(image: Record) -> str:

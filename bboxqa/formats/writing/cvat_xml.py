@@ -8,6 +8,12 @@ import numpy as np
 
 from bboxqa.core.text import one_line
 from bboxqa.formats.writing.content import Content, Record, image_name
+from bboxqa.formats.writing.key_points import (
+    Joint,
+    boxes_beside_points,
+    has_joints,
+    joints_of,
+)
 from bboxqa.formats.writing.losses import Loss, common_losses, losses_of
 from bboxqa.formats.writing.outlines import (
     Kind,
@@ -32,7 +38,12 @@ _OWN = {"occluded": "0", "z_order": "0", "group_id": ""}
 def _losses(content: Content, _options: Options) -> Iterator[Loss]:
     yield from outline_losses(content, _TITLE, _HELD)
     yield from rounded_losses(content, _TITLE)
-    yield from common_losses(content, _TITLE, annotations=("attributes", "source", *_OF_REVIEW))
+    yield from boxes_beside_points(content, _TITLE)
+    held = ("attributes", "source", "keypoints", *_OF_REVIEW)
+    # CVAT has no edges of skeletons in these files.
+    yield from common_losses(
+        content, _TITLE, annotations=held, categories=("keypoints", "skeleton")
+    )
     nested = [each for each in content.annotations if not _is_flat(each.get("attributes"))]
     yield from losses_of(nested, "attributes of several values", f"{_TITLE} has one value for each")
     names = [image_name(each) for each in content.images]
@@ -86,11 +97,14 @@ def _lines(content: Content, name: str, places: Sequence[int]) -> Iterator[str]:
 
 def _labels(content: Content) -> Iterator[str]:
     """Yield the labels with their attributes, which CVAT knows before it sees shapes."""
+    skeletons = {each["category_id"] for each in content.annotations if _is_skeleton(content, each)}
     of_label: dict[int, dict[str, None]] = {each["id"]: {} for each in content.categories}
     for each in content.annotations:
         of_label[each["category_id"]] |= dict.fromkeys(_said(each))
     for number, name in content.category_names.items():
-        yield f"        <label>\n          <name>{_text(name)}</name>\n          <type>any</type>\n"
+        kind = "skeleton" if number in skeletons else "any"
+        yield f"        <label>\n          <name>{_text(name)}</name>\n"
+        yield f"          <type>{kind}</type>\n"
         yield "          <attributes>\n"
         for attribute in of_label[number]:
             yield f"            <attribute>\n              <name>{_text(attribute)}</name>\n"
@@ -99,6 +113,12 @@ def _labels(content: Content) -> Iterator[str]:
             yield "              <default_value></default_value>\n"
             yield "              <values></values>\n            </attribute>\n"
         yield "          </attributes>\n        </label>\n"
+        if number in skeletons:
+            for joint in content.joint_names[number]:
+                yield f"        <label>\n          <name>{_text(joint)}</name>\n"
+                yield "          <type>points</type>\n          <attributes>\n"
+                yield f"          </attributes>\n          <parent>{_text(name)}</parent>\n"
+                yield "        </label>\n"
 
 
 def _said(annotation: Record) -> dict[str, str]:
@@ -118,7 +138,10 @@ def _value(value: object) -> str:
 
 
 def _shape(content: Content, annotation: Record) -> Iterator[str]:
-    kind, where = _where(annotation)
+    if _is_skeleton(content, annotation):
+        kind, where = "skeleton", dict[str, Any]()
+    else:
+        kind, where = _where(annotation)
     given = annotation.get("attributes")
     own = given if isinstance(given, dict) else {}
     values = {
@@ -131,9 +154,31 @@ def _shape(content: Content, annotation: Record) -> Iterator[str]:
     if "group_id" in own:
         values["group_id"] = own["group_id"]
     yield f"    <{kind}{_attributes(values)}>\n"
+    if kind == "skeleton":
+        for joint in joints_of(content, annotation):
+            yield f"      <points{_attributes(_joint(joint))}>\n      </points>\n"
     for key, each in _said(annotation).items():
         yield f"      <attribute name={_quoted(key)}>{_text(each)}</attribute>\n"
     yield f"    </{kind}>\n"
+
+
+def _is_skeleton(content: Content, annotation: Record) -> bool:
+    """Return whether key points have names, or visibility, which point sets do not have."""
+    if not has_joints(annotation):
+        return False
+    is_seen = all(joint.visibility == 2 for joint in joints_of(content, annotation))
+    return bool(content.joint_names[annotation["category_id"]]) or not is_seen
+
+
+def _joint(joint: Joint) -> dict[str, str]:
+    """Return the attributes of a point of a skeleton."""
+    return {
+        "label": joint.name,
+        "source": "manual",
+        "outside": _flag(joint.visibility == 0),
+        "occluded": _flag(joint.visibility == 1),
+        "points": f"{_number(joint.x)},{_number(joint.y)}",
+    }
 
 
 def _flag(value: object) -> str:
@@ -142,6 +187,10 @@ def _flag(value: object) -> str:
 
 def _where(annotation: Record) -> tuple[str, dict[str, Any]]:
     """Return the element of a shape, and its attributes that say where it is."""
+    if has_joints(annotation):
+        places = annotation["keypoints"]
+        pairs = zip(places[::3], places[1::3], strict=False)
+        return "points", {"points": ";".join(f"{_number(x)},{_number(y)}" for x, y in pairs)}
     kind = kind_of(annotation)
     if kind == "polygon":
         pairs = rings_of(annotation)[0].tolist()
@@ -192,5 +241,5 @@ def _text(text: str) -> str:
     return escape(plain_xml(text))
 
 
-CVAT_XML = Writer(_TITLE, "folder or file", (".xml",), _losses, _files)
+CVAT_XML = Writer(_TITLE, "folder or file", (".xml",), _losses, _files, has_keypoints=True)
 """A file for each annotator, who is the assignee of its task."""

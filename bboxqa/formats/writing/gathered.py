@@ -30,6 +30,7 @@ from bboxqa.formats.registry import format_of
 from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.translation.translated import Translate, Wanted
 from bboxqa.formats.writing.content import Content, Record
+from bboxqa.formats.writing.key_points import completed, more_joints, points_of
 from bboxqa.formats.writing.turned_records import turned_keys, turned_rows
 from bboxqa.model.annotations import Dataset
 
@@ -115,7 +116,7 @@ def _translated(translate: Translate, path: Path) -> Record:
         for record in records:
             (boxed if "bbox" in record else apart).append(record)
 
-    found = translate(path, add, Wanted())
+    found = translate(path, add, Wanted(keypoints=True))
     for number, record in enumerate(boxed, start=1):
         record.setdefault("id", number)
         for key in _OF_TOOLS:
@@ -152,12 +153,16 @@ class _Joined:
                 known["own_id"] = image.id
             self._images[label] = {**known, **self._images.get(label, {"id": number})}
         category_of: dict[int, str] = {}
+        moved: set[int] = set()
         for category, record in zip(file.categories, records["categories"], strict=True):
             name = clean(category.name)
             number = id_number(category.id)
             category_of[number] = name
             self._has_text_ids |= number != category.id
-            self._categories.setdefault(name, {**record, "id": number, "name": name})
+            known = self._categories.setdefault(name, {**record, "id": number, "name": name})
+            known |= more_joints(known, category)
+            if category.keypoints != record.get("keypoints"):
+                moved.add(number)
         columns = file.columns
         rows = zip(
             records["annotations"],
@@ -171,6 +176,8 @@ class _Joined:
         turned = turned_rows(columns.rotated, records["annotations"])
         for row, (record, own, image_id, category_id, bbox, author) in enumerate(rows):
             whole = _annotation(record, own, bbox, author if self._is_named else "")
+            if "keypoints" in whole:
+                whole |= points_of(columns.keypoints, row, whole, is_reordered=category_id in moved)
             if row in turned:
                 whole |= turned_keys(whole, turned[row])
             if columns.text_ids is not None and whole_number(record["id"]) is None:
@@ -190,6 +197,9 @@ class _Joined:
         annotations = []
         for record, label, category in self._annotations:
             record["image_id"], record["category_id"] = image_ids[label], category_ids[category]
+            if "keypoints" in record:
+                n_joints = len(self._categories[category].get("keypoints", ()))
+                record["keypoints"] = completed(record["keypoints"], n_joints)
             annotations.append(record)
         _own_numbers(annotations)
         _number(annotations, anew=self._data.has_text_ids)
@@ -220,6 +230,8 @@ def _annotation(record: Record, own: int, bbox: list[float], author: str) -> Rec
     """Return the record of an annotation with its values as they are understood."""
     whole = {key: each for key, each in record.items() if each is not None}
     whole["id"] = own
+    if "bbox" not in whole:
+        whole |= {"bbox": bbox, "shape": "skeleton"}
     if not all(type(each) in (int, float) for each in whole["bbox"]):
         whole["bbox"] = bbox
     if not whole.get("iscrowd"):

@@ -12,7 +12,7 @@ _OF_ANNOTATIONS = {"id", "own_id", "image_id", "category_id", "bbox", "annotator
 _OF_IMAGES = {"id", "own_id", "file_name", "width", "height", "annotators"}
 _OF_CATEGORIES = {"id", "name"}
 # What follows from other keys, or says nothing.
-_DERIVED = {"num_keypoints", "segmentation", "iscrowd"}
+_DERIVED = {"num_keypoints", "shape", "segmentation", "iscrowd"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +59,7 @@ def common_losses(
     title: str,
     *,
     annotations: Collection[str] = (),
+    categories: Collection[str] = (),
     crowds: bool = False,
     unasked: bool = False,
 ) -> Iterator[Loss]:
@@ -71,6 +72,8 @@ def common_losses(
         The format, as messages name it.
     annotations : collection of str
         The keys of annotations that it holds besides those of all formats.
+    categories : collection of str
+        The keys of categories that it holds besides those of all formats.
     crowds : bool
         Whether it marks groups of objects.
     unasked : bool
@@ -97,7 +100,11 @@ def common_losses(
     yield from _keys(content.annotations, known, "annotations", why, shown_id)
     yield from _keys(content.images, _OF_IMAGES, "images", why, image_name)
     yield from _keys(
-        content.categories, _OF_CATEGORIES, "categories", why, lambda each: str(each["name"])
+        content.categories,
+        {*_OF_CATEGORIES, *categories},
+        "categories",
+        why,
+        lambda each: str(each["name"]),
     )
 
 

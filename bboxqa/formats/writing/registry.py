@@ -10,7 +10,7 @@ from bboxqa.formats.writing.labelme_folders import LABELME
 from bboxqa.formats.writing.studio_json import STUDIO_JSON
 from bboxqa.formats.writing.voc_folders import VOC
 from bboxqa.formats.writing.writer import Writer
-from bboxqa.formats.writing.yolo_folders import YOLO, YOLO_OBB, YOLO_SEGMENT
+from bboxqa.formats.writing.yolo_folders import YOLO, YOLO_OBB, YOLO_POSE, YOLO_SEGMENT
 
 WRITERS: dict[str, Writer] = {
     "coco": COCO_JSON,
@@ -21,6 +21,7 @@ WRITERS: dict[str, Writer] = {
     "yolo": YOLO,
     "yolo-segment": YOLO_SEGMENT,
     "yolo-obb": YOLO_OBB,
+    "yolo-pose": YOLO_POSE,
     "dota": DOTA,
     "voc": VOC,
     "labelme": LABELME,

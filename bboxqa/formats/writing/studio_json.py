@@ -13,6 +13,7 @@ from bboxqa.formats.label_studio.image_paths import image_names, is_image
 from bboxqa.formats.label_studio.people import person
 from bboxqa.formats.label_studio.studio_notes import GROUND_TRUTH
 from bboxqa.formats.writing.content import Content, Record, image_name, shown_id
+from bboxqa.formats.writing.key_points import Joint, has_joints, hidden_points, joints_of
 from bboxqa.formats.writing.losses import Loss, common_losses, label_losses, losses_of
 from bboxqa.formats.writing.outlines import (
     Kind,
@@ -30,7 +31,15 @@ _TITLE = "Label Studio"
 _HELD: tuple[Kind, ...] = ("rotated", "polygon", "mask")
 _TIMES = ("created_at", "updated_at", "lead_time")
 _BEGUN = "prediction"
-_CONTROLS = {"rectangle": "label", "polygon": "polygon", "brush": "brush"}
+_CONTROLS = {
+    "rectangle": "label",
+    "polygon": "polygon",
+    "brush": "brush",
+    "keypoint": "keypoint",
+}
+_KEY_POINT = "key point"
+# The size of a point on the screen, in percent.
+_DOT = 0.5
 # Signs of an address that need no escape.
 _PLAIN = re.compile(r"[^\w/.~+,@()-]")
 
@@ -39,8 +48,10 @@ def _losses(content: Content, options: Options) -> Iterator[Loss]:
     times = () if options.as_predictions else _TIMES
     yield from outline_losses(content, _TITLE, _HELD)
     yield from rounded_losses(content, _TITLE)
+    yield from hidden_points(content, _TITLE)
+    held = ("score", "source", "reason", "gain", "keypoints", *times)
     yield from common_losses(
-        content, _TITLE, annotations=("score", "source", "reason", "gain", *times), unasked=True
+        content, _TITLE, annotations=held, categories=("keypoints", "skeleton"), unasked=True
     )
     apart = _differing(content, times)
     why = f"{_TITLE} holds one for all that an annotator drew in an image"
@@ -124,7 +135,7 @@ def _work(content: Content, image: Record, name: str, drawn: Sequence[Record]) -
     for key in _TIMES:
         if drawn and key in drawn[0]:
             work[key] = drawn[0][key]
-    return work | {"result": [_region(content, image, each) for each in drawn]}
+    return work | {"result": _regions(content, image, drawn)}
 
 
 def _prediction(content: Content, image: Record, name: str, drawn: Sequence[Record]) -> Record:
@@ -134,7 +145,7 @@ def _prediction(content: Content, image: Record, name: str, drawn: Sequence[Reco
         found["score"] = sum(scores) / len(scores)
     elif (gain := _gain(drawn)) is not None:
         found["score"] = gain
-    return found | {"result": [_region(content, image, each) for each in drawn]}
+    return found | {"result": _regions(content, image, drawn)}
 
 
 def _gain(drawn: Sequence[Record]) -> float | None:
@@ -145,17 +156,57 @@ def _gain(drawn: Sequence[Record]) -> float | None:
     return sum(gains) if gains else None
 
 
+def _regions(content: Content, image: Record, drawn: Sequence[Record]) -> list[Record]:
+    """Return the regions of annotations, each before the key points that are its joints."""
+    found = []
+    for each in drawn:
+        region = _region(content, image, each)
+        found.append(region)
+        if region["type"] != "keypointlabels" and has_joints(each):
+            found += _joints(content, image, each)
+    return found
+
+
+def _joints(content: Content, image: Record, annotation: Record) -> Iterator[Record]:
+    """Yield the labelled key points of an annotation, inside of its region."""
+    own = shown_id(annotation)
+    for place, joint in enumerate(joints_of(content, annotation)):
+        if joint.visibility:
+            yield {
+                "id": f"{own}-{place + 1}",
+                "parentID": own,
+                "type": "keypointlabels",
+                "from_name": _CONTROLS["keypoint"],
+                **_of_image(image),
+                "value": {**_point(joint, image), "keypointlabels": [joint.name]},
+            }
+
+
+def _point(joint: Joint, image: Record) -> dict[str, Any]:
+    x, y = joint.x * 100 / image["width"], joint.y * 100 / image["height"]
+    return {"x": x, "y": y, "width": _DOT}
+
+
+def _of_image(image: Record) -> Record:
+    return {
+        "to_name": "image",
+        "original_width": int(image["width"]),
+        "original_height": int(image["height"]),
+        "image_rotation": 0,
+    }
+
+
 def _region(content: Content, image: Record, annotation: Record) -> Record:
-    kind, value = _shape(annotation, image["width"], image["height"])
+    if annotation.get("shape") == _KEY_POINT:
+        kind, value = "keypoint", _point(joints_of(content, annotation)[0], image)
+    else:
+        kind, value = _shape(annotation, image["width"], image["height"])
     name = content.category_names[annotation["category_id"]]
     region: Record = {
         "id": shown_id(annotation),
         "type": f"{kind}labels",
         "from_name": _CONTROLS[kind],
-        "to_name": "image",
-        "original_width": int(image["width"]),
-        "original_height": int(image["height"]),
-        "image_rotation": 0,
+        **_of_image(image),
         "value": {**value, f"{kind}labels": [name]},
     }
     if isinstance(annotation.get("score"), int | float):
@@ -187,5 +238,5 @@ def _shape(annotation: Record, width: float, height: float) -> tuple[str, dict[s
     return "rectangle", {**box, "rotation": degrees}
 
 
-STUDIO_JSON = Writer(_TITLE, "file", (".json",), _losses, _files)
+STUDIO_JSON = Writer(_TITLE, "file", (".json",), _losses, _files, has_keypoints=True)
 """Tasks with annotations, or with predictions."""

@@ -23,7 +23,9 @@ def turned_rows(columns: RotatedColumns | None, records: Sequence[Record]) -> di
 
 def _have_more(records: Sequence[Record]) -> BoolArray:
     """Return whether boxes have more than four numbers, (N,)."""
-    lengths = (isinstance(each["bbox"], list) and len(each["bbox"]) > _PLAIN for each in records)
+    lengths = (
+        isinstance(each.get("bbox"), list) and len(each["bbox"]) > _PLAIN for each in records
+    )
     return np.fromiter(lengths, np.bool_, len(records))
 
 

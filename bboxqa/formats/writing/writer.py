@@ -45,6 +45,8 @@ class Writer:
         what the format needs.
     is_known_by_suffix : bool
         Whether a file is only read if its name ends in one of `suffixes`.
+    has_keypoints : bool
+        Whether it writes annotations that have key points and no box.
     """
 
     title: str
@@ -53,3 +55,4 @@ class Writer:
     losses: Callable[[Content, Options], Iterator[Loss]]
     files: Callable[[Content, Options], Iterator[Written]]
     is_known_by_suffix: bool = False
+    has_keypoints: bool = False

@@ -7,6 +7,7 @@ import numpy as np
 
 from bboxqa.core.arrays import FloatArray
 from bboxqa.formats.writing.content import Content, Record, image_name
+from bboxqa.formats.writing.key_points import completed
 from bboxqa.formats.writing.losses import Loss, common_losses, folder_losses
 from bboxqa.formats.writing.outlines import (
     Kind,
@@ -39,6 +40,20 @@ def _corner_losses(content: Content, _options: Options) -> Iterator[Loss]:
     yield from folder_losses(content, title)
 
 
+def _pose_losses(content: Content, _options: Options) -> Iterator[Loss]:
+    title = "YOLO pose"
+    yield from outline_losses(content, title, ())
+    held = ("keypoints",)
+    yield from common_losses(content, title, annotations=held, categories=("keypoints", "skeleton"))
+    yield from folder_losses(content, title)
+    most = _n_joints(content)
+    named = [(each["name"], content.joint_names[each["id"]]) for each in content.categories]
+    fewer = [name for name, joints in named if joints and len(joints) < most]
+    if fewer:
+        why = f"{title} has {most} of each category; those that are left have no names"
+        yield Loss(len(fewer), "categories with fewer key points", why, repr(fewer[0]))
+
+
 def _losses(content: Content, title: str, held: Sequence[Kind]) -> Iterator[Loss]:
     yield from outline_losses(content, title, held)
     yield from common_losses(content, title)
@@ -57,7 +72,11 @@ def _corners(content: Content, _options: Options) -> Iterator[Written]:
     return _files(content, _four_corners)
 
 
-def _files(content: Content, points: Points) -> Iterator[Written]:
+def _poses(content: Content, _options: Options) -> Iterator[Written]:
+    return _files(content, _box, _n_joints(content))
+
+
+def _files(content: Content, points: Points, n_joints: int = 0) -> Iterator[Written]:
     drawn_in = {each["image_id"] for each in content.annotations}
     content.check_sizes("YOLO", drawn_in)
     paths = safe_paths(image_name(each) for each in content.images)
@@ -68,28 +87,56 @@ def _files(content: Content, points: Points) -> Iterator[Written]:
         *folders, last = paths[image_name(image)]
         ending = image_name(image)[len(without_ending(image_name(image))) :]
         for name, drawn in content.works(place):
-            lines = [_line(each, image, classes, points) for each in drawn]
+            lines = [_line(each, image, classes, points, n_joints) for each in drawn]
             parts = (*people[name], "labels", *folders, f"{last}.txt")
             yield Written(parts, "".join(lines).encode())
             listed[name].append("/".join(("./images", *folders, last + ending)))
     for name, own in listed.items():
         yield Written((*people[name], "train.txt"), "".join(f"{each}\n" for each in own).encode())
-        yield Written((*people[name], "data.yaml"), _settings(content).encode())
+        yield Written((*people[name], "data.yaml"), _settings(content, n_joints).encode())
 
 
-def _settings(content: Content) -> str:
+def _n_joints(content: Content) -> int:
+    """Return the largest number of key points that an annotation has."""
+    listed = (len(each.get("keypoints") or ()) // 3 for each in content.annotations)
+    return max([*listed, *map(len, content.joint_names.values()), 1])
+
+
+def _settings(content: Content, n_joints: int) -> str:
     # A text of JSON is one of YAML.
     names = [
         f"  {place}: {json.dumps(each['name'], ensure_ascii=False)}\n"
         for place, each in enumerate(content.categories)
     ]
-    return "".join(["train: train.txt\nval: train.txt\nnames:\n", *names])
+    shape = [f"kpt_shape: [{n_joints}, 3]\n"] if n_joints else []
+    joints = [
+        f"  {place}: {json.dumps(content.joint_names[each['id']], ensure_ascii=False)}\n"
+        for place, each in enumerate(content.categories)
+        if n_joints and len(content.joint_names[each["id"]]) == n_joints
+    ]
+    named = ["kpt_names:\n", *joints] if joints else []
+    return "".join(["train: train.txt\nval: train.txt\n", *shape, "names:\n", *names, *named])
 
 
-def _line(annotation: Record, image: Record, classes: dict[int, int], points: Points) -> str:
-    shares = points(annotation) / (image["width"], image["height"])
-    values = " ".join(f"{each:.10g}" for each in shares.ravel().tolist())
+def _line(
+    annotation: Record, image: Record, classes: dict[int, int], points: Points, n_joints: int
+) -> str:
+    sides = image["width"], image["height"]
+    shares = (points(annotation) / sides).ravel().tolist()
+    if n_joints:
+        shares += _joints(annotation, sides, n_joints)
+    values = " ".join(f"{each:.10g}" for each in shares)
     return f"{classes[annotation['category_id']]} {values}\n"
+
+
+def _joints(annotation: Record, sides: tuple[float, float], n_joints: int) -> list[float]:
+    """Return x and y in shares and visibility of all key points, by turns; zeros without label."""
+    triples = np.array(completed(annotation.get("keypoints") or [], n_joints), np.float64)
+    places = triples.reshape(-1, 3) / (*sides, 1)
+    places[:, 2] = np.clip(np.ceil(places[:, 2]), 0, 2)
+    places[places[:, 2] == 0] = 0
+    found: list[float] = places.ravel().tolist()
+    return found
 
 
 def _box(annotation: Record) -> FloatArray:
@@ -117,3 +164,7 @@ YOLO_SEGMENT = Writer("YOLO segment", "folder", (".txt", ".yaml"), _outline_loss
 """Outlines; a box is an outline of four points."""
 YOLO_OBB = Writer("YOLO OBB", "folder", (".txt", ".yaml"), _corner_losses, _corners)
 """Four corners."""
+YOLO_POSE = Writer(
+    "YOLO pose", "folder", (".txt", ".yaml"), _pose_losses, _poses, has_keypoints=True
+)
+"""Boxes with key points."""

@@ -1,0 +1,108 @@
+"""The key points of annotations, as formats hold them."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from bboxqa.formats.annotations.records import Category, extent_of
+from bboxqa.formats.writing.content import Content, Record, shown_id
+from bboxqa.formats.writing.losses import Loss, losses_of
+from bboxqa.model.shapes.keypoints import Keypoints
+
+# In pixels.
+_ROUNDED = 1e-3
+
+
+class Joint(NamedTuple):
+    """A key point."""
+
+    name: str
+    x: float
+    y: float
+    visibility: int
+    """0 where it is not labelled, 1 where it is hidden, 2 where it is visible."""
+
+
+def points_of(
+    keypoints: Keypoints | None, row: int, record: Record, *, is_reordered: bool
+) -> Record:
+    """Return the key points of an annotation, in the order of its category.
+
+    They are those of its record, unless its category has them in another order.
+    """
+    if keypoints is None or not is_reordered:
+        return {"keypoints": record["keypoints"]}
+    part = slice(int(keypoints.start[row]), int(keypoints.stop[row]))
+    triples = np.column_stack([keypoints.xy[part], keypoints.visibility[part]])
+    return {"keypoints": triples.ravel().tolist()}
+
+
+def completed(keypoints: list[float], n_joints: int) -> list[float]:
+    """Return key points with those at the end that are left out as not labelled.
+
+    Examples
+    --------
+    >>> completed([5, 5, 2], 2)
+    [5, 5, 2, 0, 0, 0]
+    """
+    return [*keypoints, *[0] * (3 * n_joints - len(keypoints))]
+
+
+def more_joints(known: Record, category: Category) -> Record:
+    """Return the names of joints of a category, if it has more of them than are known."""
+    given, names = category.keypoints, known.get("keypoints")
+    n_known = len(names) if isinstance(names, list) else 0
+    return {"keypoints": given} if isinstance(given, list) and len(given) > n_known else {}
+
+
+def joints_of(content: Content, annotation: Record) -> list[Joint]:
+    """Return the joints of an annotation; numbers are the names of those without one."""
+    given: Sequence[float] = annotation.get("keypoints") or ()
+    names = content.joint_names[annotation["category_id"]]
+    names = [*names, *(str(place) for place in range(len(names) + 1, len(given) // 3 + 1))]
+    triples = zip(names, given[::3], given[1::3], given[2::3], strict=False)
+    # Models give scores in place of visibility.
+    return [Joint(name, x, y, min(int(np.ceil(seen)), 2)) for name, x, y, seen in triples]
+
+
+def has_joints(annotation: Record) -> bool:
+    """Return whether an annotation has a labelled key point."""
+    return any(seen > 0 for seen in (annotation.get("keypoints") or ())[2::3])
+
+
+def boxes_beside_points(content: Content, title: str) -> Iterator[Loss]:
+    """Yield the boxes and outlines around key points, for formats that have points only."""
+    pointed = [each for each in content.annotations if has_joints(each)]
+    outlined = [each for each in pointed if each.get("segmentation")]
+    why = f"{title} holds the key points"
+    yield from losses_of(outlined, "outlines around key points", why)
+    boxed = [each for each in pointed if "shape" not in each and not _is_extent(each)]
+    yield from losses_of(boxed, "boxes around key points", why)
+
+
+def _is_extent(annotation: Record) -> bool:
+    extent = extent_of(annotation["keypoints"])
+    return extent is not None and bool(
+        np.allclose(extent, annotation["bbox"], rtol=0, atol=_ROUNDED)
+    )
+
+
+def hidden_points(content: Content, title: str) -> Iterator[Loss]:
+    """Yield the key points that are marked as hidden, for formats without visibility."""
+    lost = [
+        each for each in content.annotations if any(joint.visibility == 1 for joint in _all(each))
+    ]
+    n = sum(joint.visibility == 1 for each in lost for joint in _all(each))
+    if lost:
+        example = f"in annotation {shown_id(lost[0])}"
+        why = f"{title} has no visibility: written as visible"
+        yield Loss(n, "joints that are hidden", why, example)
+
+
+def _all(annotation: Record) -> list[Joint]:
+    triples: Sequence[float] = annotation.get("keypoints") or ()
+    return [
+        Joint("", x, y, min(int(np.ceil(seen)), 2))
+        for x, y, seen in zip(triples[::3], triples[1::3], triples[2::3], strict=False)
+    ]

@@ -1,0 +1,185 @@
+"""Key points and their visibility are the same after they were in another format."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.converted import document, there_and_back, written
+
+import bboxqa
+from bboxqa import DatasetError
+
+DATA = Path(__file__).parents[4] / "shared/data/formats"
+NAMES = ["head", "left_hand", "right_hand", "tail"]
+ROUNDED = 1e-5
+
+
+def _document(records, names=NAMES):
+    drawn = [(0, "ab"[n % 2], n % 2, record) for n, record in enumerate(records)]
+    content = document([("a.png", 900, 700, ["a", "b"])], drawn, ["cat", "dog"])
+    for each in content["categories"] if names else ():
+        each["keypoints"] = names
+    return content
+
+
+def _people(random, levels, *, boxed):
+    """Return eight animals, the first of which has all joints labelled."""
+    for number in range(8):
+        xy = random.uniform(100, 500, (4, 2))
+        seen = random.choice(levels, 4) if number > 1 else np.full(4, 2)
+        seen[number % 4] = max(seen[number % 4], *levels)
+        seen[(number + 1) % 4] = max(seen[(number + 1) % 4], *levels)
+        xy[seen == 0] = 0
+        low, high = xy[seen > 0].min(0), xy[seen > 0].max(0)
+        beside = 9 * boxed
+        yield {
+            "bbox": [*(low - beside).tolist(), *(high - low + 2 * beside).tolist()],
+            "keypoints": np.column_stack([xy, seen]).ravel().tolist(),
+            "num_keypoints": int((seen > 0).sum()),
+        }
+
+
+def _joints(content):
+    """Return who drew which joints where, by their names, in one order."""
+    names = {each["id"]: each.get("keypoints") for each in content["categories"]}
+    found = []
+    for each in content["annotations"]:
+        triples = np.array(each["keypoints"]).reshape(-1, 3)
+        labels = names[each["category_id"]] or [str(n) for n in range(1, len(triples) + 1)]
+        joints = zip(labels, triples.tolist(), strict=True)
+        seen = {name: triple for name, triple in joints if triple[2]}
+        found.append((each["annotator"], each["category_id"], dict(sorted(seen.items()))))
+    return sorted(found, key=lambda one: (one[:2], next(iter(one[2].items()))))
+
+
+def _same(content, expected):
+    found, wanted = _joints(content), _joints(expected)
+    assert [(who, of, [*joints]) for who, of, joints in found] == [
+        (who, of, [*joints]) for who, of, joints in wanted
+    ]
+    values = ([*joints.values()] for *_, joints in found)
+    own = ([*joints.values()] for *_, joints in wanted)
+    np.testing.assert_allclose(np.concatenate([*values]), np.concatenate([*own]), atol=ROUNDED)
+
+
+@pytest.mark.parametrize(
+    ("to", "then", "levels", "boxed"),
+    [
+        ("coco", "yolo-pose", [0, 1, 2], True),
+        ("cvat", "coco", [0, 1, 2], False),
+        ("yolo-pose", "coco", [0, 1, 2], True),
+        ("label-studio", "yolo-pose", [0, 2], True),
+        ("cvat", "label-studio", [0, 2], False),
+        ("yolo-pose", "cvat", [0, 1, 2], False),
+    ],
+)
+def test_joints_and_visibility_stay(to, then, levels, boxed, tmp_path):
+    random = np.random.default_rng(len(to) + len(then))
+    content = _document([*_people(random, levels, boxed=boxed)])
+    back = there_and_back(written(tmp_path / "source.json", content), tmp_path, to, then)
+    _same(back, content)
+    if boxed:
+        boxes = sorted(each["bbox"] for each in back["annotations"])
+        own = sorted(each["bbox"] for each in content["annotations"])
+        np.testing.assert_allclose(boxes, own, atol=ROUNDED)
+
+
+def test_points_without_names_are_a_point_set_of_cvat(tmp_path):
+    random = np.random.default_rng(1)
+    content = _document([*_people(random, [2], boxed=False)], names=())
+    source = written(tmp_path / "source.json", content)
+    bboxqa.convert(source, tmp_path / "out", to="cvat")
+    text = (tmp_path / "out/a.xml").read_text()
+    assert text.count("<points label=") == 4
+    assert "<skeleton" not in text
+    _same(there_and_back(source, tmp_path, "cvat"), content)
+
+
+def test_a_skeleton_of_cvat_has_its_labels_and_says_what_is_hidden(tmp_path):
+    record = {"keypoints": [10, 20, 2, 30.5, 40, 1, 50, 60, 2, 0, 0, 0], "bbox": [10, 20, 40, 40]}
+    content = _document([record])
+    bboxqa.convert(written(tmp_path / "s.json", content), tmp_path / "out", to="cvat")
+    lines = (tmp_path / "out/a.xml").read_text().split("\n")
+    points = [line.strip() for line in lines if "<points" in line]
+    assert points == [
+        '<points label="head" source="manual" outside="0" occluded="0" points="10,20">',
+        '<points label="left_hand" source="manual" outside="0" occluded="1" points="30.5,40">',
+        '<points label="right_hand" source="manual" outside="0" occluded="0" points="50,60">',
+        '<points label="tail" source="manual" outside="1" occluded="0" points="0,0">',
+    ]
+    assert [line.strip() for line in lines].count("<parent>cat</parent>") == 4
+
+
+def test_files_with_joints_in_other_orders_become_one(tmp_path):
+    first, second = ({"keypoints": [1, 1, 2, 5, 5, 2], "bbox": [1, 1, 4, 4]} for _ in "ab")
+    paths = []
+    for name, record, names in (("a", first, ["x", "y"]), ("b", second, ["y", "x"])):
+        content = document([("a.png", 90, 90, None)], [(0, name, 0, record)], ["cat"])
+        content["categories"][0]["keypoints"] = names
+        paths.append(written(tmp_path / f"{name}.json", content))
+    bboxqa.convert(paths, tmp_path / "out.json", to="coco")
+    back = json.loads((tmp_path / "out.json").read_bytes())
+    assert back["categories"][0]["keypoints"] == ["x", "y"]
+    found = {each["annotator"]: each["keypoints"] for each in back["annotations"]}
+    assert found == {"a": [1, 1, 2, 5, 5, 2], "b": [5, 5, 2, 1, 1, 2]}
+
+
+@pytest.mark.parametrize(
+    ("to", "problem"),
+    [
+        ("label-studio", r"1 joint that is hidden \(in annotation 100\): .* written as visible"),
+        ("cvat", r"1 box around key points"),
+        ("csv", "1 annotation with 'keypoints'"),
+        ("voc", "1 annotation with 'keypoints'"),
+    ],
+)
+def test_what_cannot_be_held_is_refused(to, problem, tmp_path):
+    record = {"keypoints": [10, 20, 2, 30, 40, 1], "bbox": [1, 1, 80, 80]}
+    source = written(tmp_path / "source.json", _document([record], NAMES[:2]))
+    out = tmp_path / {"label-studio": "o.json", "csv": "o.csv"}.get(to, "o")
+    with pytest.raises(DatasetError, match=problem):
+        bboxqa.convert(source, out, to=to)
+    bboxqa.convert(source, out, to=to, lossy=True)
+
+
+@pytest.mark.parametrize("to", ["csv", "yolo", "voc", "labelme"])
+def test_points_without_a_box_are_no_boxes(to, tmp_path):
+    content = _document([{"keypoints": [10, 20, 2, 30, 40, 2]}], NAMES[:2])
+    content["annotations"].append({**content["annotations"][0], "id": 7, "bbox": [1, 1, 9, 9]})
+    del content["annotations"][1]["keypoints"]
+    out = tmp_path / ("o.csv" if to == "csv" else "o")
+    found = bboxqa.convert(written(tmp_path / "s.json", content), out, to=to, lossy=True)
+    assert found.n_annotations == 1
+    assert any(loss.what == "skeletons" and loss.n == 1 for loss in found.losses)
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="shared data is absent")
+@pytest.mark.parametrize(
+    ("name", "to"),
+    [
+        ("cvat/points_job", "cvat"),
+        ("cvat/points_job", "label-studio"),
+        ("label_studio/mixed_shapes/data_keypoints.json", "cvat"),
+        ("label_studio/mixed_shapes/data_keypoints.json", "label-studio"),
+        ("label_studio/mixed_shapes/data_keypoints.json", "yolo-pose"),
+    ],
+)
+def test_points_of_tools_stay(name, to, tmp_path):
+    first = tmp_path / "first.json"
+    bboxqa.convert(DATA / name, first, to="coco", lossy=True)
+    content = json.loads(first.read_bytes())
+    kept = [each for each in content["annotations"] if "keypoints" in each]
+    keys = ("id", "image_id", "category_id", "annotator", "bbox", "keypoints", "area")
+    content["annotations"] = [{key: each[key] for key in keys if key in each} for each in kept]
+    assert kept
+    written(first, content)
+    out, back = tmp_path / ("o.json" if to == "label-studio" else "o"), tmp_path / "back.json"
+    bboxqa.convert(first, out, to=to, lossy=True)
+    with bboxqa.reading(image_size=(content["images"][0]["width"], content["images"][0]["height"])):
+        bboxqa.convert(out, back, to="coco", lossy=True)
+    points = [
+        np.sort(np.concatenate([each["keypoints"] for each in one["annotations"]]))
+        for one in (json.loads(back.read_bytes()), content)
+    ]
+    np.testing.assert_allclose(*points, atol=0.2)
