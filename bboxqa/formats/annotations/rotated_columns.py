@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from itertools import chain
-from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +12,7 @@ from bboxqa.core.arrays import ByteArray, FloatArray, IndexArray
 from bboxqa.core.spool import SpooledColumn
 from bboxqa.core.text import count
 from bboxqa.formats.annotations.records import Annotation, OutlinedAnnotation, Rle
+from bboxqa.formats.annotations.rotations import rotations
 from bboxqa.model.shapes.rotated_boxes import corners, from_corners, turned_to, upright
 
 if TYPE_CHECKING:
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 Corners = tuple[IndexArray, FloatArray]
 
 _CORNERS = 8
-# In degrees; no tool turns further.
-_FARTHEST = 1e6
 
 
 class BoxForm(IntEnum):
@@ -71,7 +69,7 @@ class RotatedBuilder:
         box, form = upright(bbox), np.zeros(len(records), np.uint8)
         outlined = [r for r in records if isinstance(r, OutlinedAnnotation)]
         outlines = [record.segmentation for record in outlined]
-        said = _rotations(records)
+        said = rotations(records)
         if outlines.count(None) < len(outlines):
             _add_outlines(box, form, outlines)
         if quads is not None:
@@ -131,21 +129,6 @@ def quadrilaterals(
         chosen = [rings[row][:_CORNERS] for row in rows.tolist()]
     flat = np.fromiter(chain.from_iterable(chosen), np.float64, _CORNERS * len(rows))
     return rows, flat.reshape(-1, 4, 2)
-
-
-def _rotations(records: Sequence[Annotation]) -> FloatArray:
-    """Return by how many degrees annotations say to be turned; NaN where they do not say it."""
-    attributes = list(map(attrgetter("attributes"), records))
-    said = np.full(len(records), np.nan)
-    if attributes.count(None) == len(attributes):
-        return said
-    for row, each in enumerate(attributes):
-        if each is None:
-            continue
-        value = each.get("rotation") if isinstance(each, dict) else getattr(each, "rotation", None)
-        if isinstance(value, int | float) and abs(value) < _FARTHEST:
-            said[row] = value
-    return said
 
 
 def rotated_columns(bbox: FloatArray, points: FloatArray | None) -> RotatedColumns:
