@@ -270,3 +270,15 @@ def test_cli(path):
     path.write_text(json.dumps(document(five(direction="ccw"))))
     done = run("agree", path, "--similarity", "obb", "--bootstrap", "0")
     assert "IoU=0.50 | obb ] = 1.0000" in done.stdout
+
+
+@pytest.mark.parametrize("similarity", ["bbox", "obb"])
+def test_angles_that_are_not_compared_are_said(path, similarity):
+    """A box beside the attribute `rotation` is compared as it stands, other than with obb."""
+    path.write_text(json.dumps(document(beside())))
+    settings = agree_settings_from({"similarity": similarity, "checks": False})
+    said = (
+        "6 annotations have an attribute 'rotation': their bbox is compared without it; "
+        "--similarity obb compares what is turned"
+    )
+    assert (said in read_for(path, settings).notes) == (similarity == "bbox")

@@ -156,6 +156,9 @@ def settled(
     columns, notes = _with_meaning(columns, said, memory)
     if numbers is not None and columns.rotated is None and columns.segmentation is None:
         notes += tuple(_upright_notes(numbers))
+    plain = columns.rotated is None and columns.segmentation is None and columns.keypoints is None
+    if columns.n_turned and plain:
+        notes += (_unturned_note(columns.n_turned),)
     if columns.rotated is not None and columns.segmentation is None:
         notes += tuple(rotated_notes(columns.rotated.form))
     return columns, notes
@@ -173,6 +176,15 @@ def _upright_notes(numbers: TurnedNumbers) -> Iterator[str]:
             f"{are} compared by the upright bounds; --similarity obb compares them as they are "
             "turned"
         )
+
+
+def _unturned_note(n: int) -> str:
+    """Return how many boxes are turned by an attribute, and compared as if they were not."""
+    has, its = ("has", "its bbox is") if n == 1 else ("have", "their bbox is")
+    return (
+        f"{count(n, 'annotation')} {has} an attribute 'rotation': {its} compared without it; "
+        "--similarity obb compares what is turned"
+    )
 
 
 def _with_meaning(

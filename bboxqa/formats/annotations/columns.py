@@ -30,6 +30,7 @@ from bboxqa.formats.annotations.records import (
     record_field,
 )
 from bboxqa.formats.annotations.rotated_columns import Corners, RotatedBuilder, RotatedColumns
+from bboxqa.formats.annotations.rotations import count_turned
 from bboxqa.formats.annotations.text_ids import TextIds
 from bboxqa.model.annotations import Source
 from bboxqa.model.outlines import Segmentations
@@ -77,6 +78,8 @@ class Columns:
         None where rotated boxes were not read.
     numbers : TurnedNumbers or None
         The boxes of five numbers until it is known what they mean; None where there are none.
+    n_turned : int
+        How many annotations have an attribute that says that they are turned.
     """
 
     id: IndexArray
@@ -91,6 +94,7 @@ class Columns:
     text_ids: TextArray | None = None
     rotated: RotatedColumns | None = None
     numbers: TurnedNumbers | None = None
+    n_turned: int = 0
 
 
 class _AuthorsBuilder:
@@ -146,12 +150,8 @@ class ColumnsBuilder:
         The file as problems name it.
     keys : tuple of str
         The keys to look at: of the annotator, the session and the time.
-    segmentation : bool
-        Whether to keep the outlines.
-    keypoints : bool
-        Whether to keep the key points.
-    rotated : bool
-        Whether to keep rotated boxes.
+    segmentation, keypoints, rotated : bool
+        Whether to keep outlines, key points and rotated boxes.
     turned : bool
         Whether boxes may have five numbers, with an angle, or the eight of four corners.
     memory : int, optional
@@ -184,6 +184,7 @@ class ColumnsBuilder:
         self._columns["iscrowd"] = SpooledColumn(np.bool_, limit=limit)
         self._authors = {key: _AuthorsBuilder(key, limit) for key in keys}
         self._marks: Counter[str] = Counter()
+        self._n_turned = 0
         self.outlines = OutlinesBuilder(name, self.problems, memory) if segmentation else None
         self.joints = JointsBuilder(name, self.problems, memory) if keypoints else None
         self._rotated = RotatedBuilder(limit) if rotated else None
@@ -203,6 +204,7 @@ class ColumnsBuilder:
         for author in self._authors.values():
             author.add(records)
         self._marks += count_marks(records)
+        self._n_turned += count_turned(records)
         if self.outlines is not None:
             self.outlines.add([r for r in records if isinstance(r, OutlinedAnnotation)])
         if self.joints is not None:
@@ -238,6 +240,7 @@ class ColumnsBuilder:
         for key, author in self._authors.items():
             author.absorb(columns.authors[key])
         self._marks += columns.marks
+        self._n_turned += columns.n_turned
         if self.outlines is not None and columns.segmentation is not None:
             self.outlines.absorb(columns.segmentation)
         if self.joints is not None and columns.keypoints is not None:
@@ -265,6 +268,7 @@ class ColumnsBuilder:
             text_ids=self._text_ids.done(found["id"]),
             rotated=None if self._rotated is None else self._rotated.done(),
             numbers=None if self._numbers is None else self._numbers.done(),
+            n_turned=self._n_turned,
         )
 
 

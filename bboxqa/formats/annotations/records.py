@@ -70,9 +70,10 @@ class Category(msgspec.Struct, gc=False):
 
 
 class Attributes(msgspec.Struct, gc=False):
-    """The attributes of an annotation, as CVAT writes them."""
+    """The attributes of an annotation, as CVAT writes them; its rotation is in degrees."""
 
     annotator: Loose = None
+    rotation: Loose = None
 
 
 class Annotation(msgspec.Struct, gc=False):
@@ -105,18 +106,6 @@ class OutlinedAnnotation(Annotation, gc=False):
     """An annotation record with its outline."""
 
     segmentation: list[list[float]] | Rle | None = None
-
-
-class TurnedAttributes(Attributes, gc=False):
-    """The attributes of an annotation with its rotation, in degrees."""
-
-    rotation: Loose = None
-
-
-class TurnedAnnotation(OutlinedAnnotation, gc=False):
-    """An annotation record with all that may say how its box is turned."""
-
-    attributes: TurnedAttributes | list[Any] | str | int | float | bool | None = None
 
 
 def whole_number(value: object) -> int | None:
@@ -253,8 +242,8 @@ def annotation_type(
         `Annotation` or a subclass of it. The value of a key is in the field that `record_field`
         names.
     """
-    base: type[Annotation] = OutlinedAnnotation if segmentation else Annotation
-    base = TurnedAnnotation if rotated or turned else base
+    outlined = segmentation or rotated or turned
+    base: type[Annotation] = OutlinedAnnotation if outlined else Annotation
     added: dict[str, Any] = dict(_OF_KEYPOINTS) if keypoints else {}
     if turned:
         added["bbox"] = ("bbox", _BOX_NUMBERS)
