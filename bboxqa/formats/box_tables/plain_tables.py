@@ -126,9 +126,6 @@ def _table_of(member: Member, columns: Columns) -> _Table | None:
     delimiter = delimiter_of(first)
     header = header_in(first.removesuffix("\r"), delimiter)
     place = {name: number for number, name in enumerate(header)}
-    # Rows with such a column are none.
-    if "" in place:
-        return None
     of = {key: place[name] for key, name in columns.of.items() if name in place}
     plain = text.replace("\r\n", "\n")
     return _Table(member, plain, header, delimiter, of, FORMS[columns.form])

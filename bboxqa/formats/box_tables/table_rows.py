@@ -73,8 +73,8 @@ def names_in(member: Member) -> list[str]:
 def rows_of(member: Member, only: Sequence[str] = ()) -> Iterator[Row]:
     """Yield the rows of a table, at least some of its columns.
 
-    Raises BrokenTextError if it cannot be read. A row of another length than the header has the key
-    "", with its length.
+    Columns without a name, such as the index of a frame, are left out. Raises BrokenTextError if it
+    cannot be read. A row of another length than the header has the key "", with its length.
     """
     if member.head().startswith(PARQUET):
         return parquet_rows(member, only)
@@ -114,7 +114,9 @@ def cells_of(
             if not header:
                 header = [cell.strip() for cell in cells]
             elif len(cells) == len(header):
-                yield start, dict(zip(header, cells, strict=True))
+                row = dict(zip(header, cells, strict=True))
+                row.pop("", None)
+                yield start, row
             else:
                 yield start, {"": len(cells)}
     except csv.Error as error:
@@ -128,7 +130,9 @@ def _of_lines(member: Member, text: str) -> Iterator[Row]:
         if line.isspace():
             continue
         try:
-            yield number, decode(line)
+            row = decode(line)
         except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
             problem = f"{member.shown}: line {number}: is not a json object: {error}"
             raise BrokenTextError([problem], _LINES) from None
+        row.pop("", None)
+        yield number, row

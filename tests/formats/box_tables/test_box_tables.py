@@ -157,6 +157,24 @@ def test_findings_name_the_line(tmp_path, row, code, words):
     assert (file, line, pointer, message) == (str(path), 4, "", words)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        ",image,annotator,category,x,y,width,height\n0,a.jpg,ann,cat,1,2,3,4\n",
+        ',image,annotator,category,x,y,width,height\n"0",a.jpg,ann,cat,1,2,3,4\n',
+        ",image,annotator,category,bbox,\n0,a.jpg,ann,cat,1 2 3 4,none\n",
+    ],
+)
+def test_columns_without_a_name_are_left_out(tmp_path, text):
+    (tmp_path / "a.csv").write_text(text, "utf-8")
+    with bboxqa.reading(box_format="xywh"):
+        data = read_coco(tmp_path / "a.csv", min_annotators=1)
+        assert drawn(data) == [("a.jpg", "ann", "cat", 1, 2, 3, 4)]
+        (tmp_path / "a.csv").write_text(text + "1,a.jpg\n", "utf-8")
+        ((_, line, _, message),) = found(tmp_path / "a.csv", "T001")
+    assert (line, message) == (3, "line 3: has 2 cells; the first line has another number")
+
+
 def test_json_lines_and_objects_of_an_image(tmp_path):
     rows = [
         {
