@@ -139,6 +139,25 @@ def test_two_annotators_are_not_judged():
     assert sentence(story, "it cannot be told who is right")
 
 
+def test_of_pairs_without_a_third_nobody_is_named_for_confusions():
+    """One of two confuses: the other one would be named as well as the one who does."""
+    errors = {"p*": "jitter=1", "p03": "confuse=cow/sheep:0.3"}
+    options = {"annotators": 4, "images": 80, "categories": ("cow", "sheep", "horse")}
+    content = bboxqa.simulate(errors=errors, **options).document()
+    groups = {image["id"]: place // 40 for place, image in enumerate(content["images"])}
+    for image in content["images"]:
+        image["annotators"] = [["p01", "p02"], ["p03", "p04"]][groups[image["id"]]]
+    content["annotations"] = [
+        each
+        for each in content["annotations"]
+        if (each["annotator"] in ("p03", "p04")) == groups[each["image_id"]]
+    ]
+    story = bboxqa.agree(bboxqa.read_coco(content), bootstrap=200).story()
+    assert sentence(story, "no image has three annotators", "nobody is named")
+    assert sentence(story, "cow and sheep are confused")
+    assert not any("p0" in line for line in story.story)
+
+
 def test_what_cannot_be_told_is_said():
     story = told({"p*": "jitter=1 miss=0.1"}, annotators=3, images=3, categories=("cow",))
     assert (

@@ -94,7 +94,7 @@ def story_of(
         last.append(_ONE_AGAINST_ONE)
     found = [
         *people,
-        *_confused(part, tables, named=named),
+        *_confused(part, tables, named=named, judged=_are_judged(matched)),
         *(joint_sentences(tables) if named else ()),
         *supercategory_sentences(tables),
         *category_sentences(matched, tables),
@@ -159,11 +159,11 @@ def _named(
 
 
 def _confused(
-    part: ThresholdResult, tables: Mapping[str, Table], *, named: bool
+    part: ThresholdResult, tables: Mapping[str, Table], *, named: bool, judged: bool
 ) -> Iterator[Sentence]:
     """Yield which categories are confused: with those of the reference, or by annotators."""
     if part.reference is None:
-        yield from confusion_sentences(tables, named=named)
+        yield from confusion_sentences(tables, named=named and judged)
     elif named:
         yield from reference_confusion_sentences(part.reference)
 
