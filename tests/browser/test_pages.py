@@ -305,7 +305,7 @@ def test_images_are_found_filtered_and_sorted(page):
 @pytest.fixture(scope="module")
 def crowd(folder):
     """The page of 9 annotators: the first missed most, and the last drew most alone."""
-    names = [f"a{n}" for n in range(9)]
+    names = [f"annotator a{n}" for n in range(9)]
     images = [
         {"id": n, "file_name": f"{n}.png", "width": 99, "height": 99, "annotators": names}
         for n in range(9)
@@ -331,16 +331,27 @@ def test_cards_are_sorted_and_found(opened, crowd):
     names = "(all) => all.map((each) => each.dataset.name)"
     first = cards.evaluate_all(names)
     form.get_by_label("Order").select_option("most misses")
-    assert cards.first.get_attribute("data-name") == "a0"
+    assert cards.first.get_attribute("data-name") == "annotator a0"
     form.get_by_label("Order").select_option("most extras")
-    assert cards.first.get_attribute("data-name") == "a8"
+    assert cards.first.get_attribute("data-name") == "annotator a8"
     form.get_by_label("Order").select_option("name")
-    assert cards.evaluate_all(names) == [f"a{n}" for n in range(9)]
+    assert cards.evaluate_all(names) == [f"annotator a{n}" for n in range(9)]
     form.get_by_label("Order").select_option("lowest F1")
     assert cards.evaluate_all(names) == first
     form.get_by_label("Find").fill("A3")
-    assert cards.evaluate_all(names) == ["a3"]
+    assert cards.evaluate_all(names) == ["annotator a3"]
     assert form.locator("output").inner_text() == "1 of 9 cards shown"
+
+
+def test_all_annotators_are_offered_on_a_phone(browser, crowd):
+    context = browser.new_context(viewport={"width": 390, "height": 800})
+    page = context.new_page()
+    page.goto(crowd.as_uri())
+    heights = page.locator("fieldset:has([name=annotator])").evaluate(
+        "(each) => [each.scrollHeight, each.clientHeight]"
+    )
+    context.close()
+    assert heights[0] == heights[1]
 
 
 def test_all_annotators_are_switched_off_together(page):
@@ -475,13 +486,13 @@ def test_tiles_are_found_and_sorted(opened, split):
     assert shown.evaluate_all("(all) => all.map((each) => each.dataset.name)") == ["0007.png"]
     page.fill("[name=find]", "")
     page.check("[name=kind][value='class conflict']")
-    assert page.inner_text("output") == "334 of 1000 images shown"
+    assert page.inner_text("output") == "334 of 1,000 images shown"
     page.uncheck("[name=kind][value='class conflict']")
     page.select_option("[name=order]", "name")
     assert shown.nth(1).get_attribute("data-name") == "0001.png"
     page.select_option("[name=category]", "0")
     # Where both chose the other category, it is not among the images.
-    assert page.inner_text("output") == "667 of 1000 images shown"
+    assert page.inner_text("output") == "667 of 1,000 images shown"
 
 
 def test_without_a_script_tiles_lead_to_their_pages(browser, split):
@@ -509,6 +520,28 @@ def test_figures_and_charts_can_be_read_on_a_phone(browser, agreement):
     )
     assert max(ends) <= 390
     context.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("agreement", "#figures .chart, [data-name=Figures] td"),
+        ("findings", "[data-name=Content] :is(th, td), .rules td, .places td"),
+        ("batch", ".projects td"),
+    ],
+)
+def test_what_matters_can_be_seen_on_a_phone_without_scrolling(name, shown, browser, request):
+    path = request.getfixturevalue(name)
+    context = browser.new_context(viewport={"width": 390, "height": 800}, offline=True)
+    page = context.new_page()
+    page.goto(path.as_uri())
+    boxes = [each.bounding_box() for each in page.locator(shown).all() if each.is_visible()]
+    inner = [each.bounding_box() for each in page.locator(".places td:nth-child(3)").all()]
+    context.close()
+    assert boxes
+    assert [box for box in boxes if box["x"] + box["width"] > 390] == []
+    # Messages have the whole width.
+    assert [box for box in inner if box["width"] < 340] == []
 
 
 def test_long_names_stay_on_the_paper(browser, hostile):

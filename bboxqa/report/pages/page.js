@@ -92,6 +92,8 @@ for (const article of document.querySelectorAll(".image")) {
   for (const line of article.querySelectorAll("li[data-object]")) line.tabIndex = 0;
 }
 
+const counted = (number) => number.toLocaleString("en");
+
 // Lists that are sorted and searched by the form above them; the first order is that of the page.
 // filter() returns whether an item is shown.
 function arrange(form, list, noun, orders, filter) {
@@ -112,7 +114,7 @@ function arrange(form, list, noun, orders, filter) {
       current = order.value;
       list.append(...(current === first ? items : items.toSorted(orders[current])));
     }
-    form.querySelector("output").value = `${shown} of ${items.length} ${noun} shown`;
+    form.querySelector("output").value = `${counted(shown)} of ${counted(items.length)} ${noun} shown`;
   };
 
   form.hidden = false;
