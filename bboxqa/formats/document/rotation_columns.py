@@ -10,8 +10,9 @@ from bboxqa.formats.document.raw_values import MISSING, are_numbers, floats
 
 WRITTEN_ANGLE = "written_angle"
 """The key of a translated annotation under which the angle stands as its tool wrote it."""
-_MOST = 8
-_LENGTHS = (5, _MOST)
+MOST_NUMBERS = 8
+"""Of a rotated box: its corners."""
+_LENGTHS = (5, MOST_NUMBERS)
 
 
 def rotations_of(
@@ -30,7 +31,7 @@ def rotations_of(
     turned = [_angle(*each) for each in zip(attributes, angles, strict=True)]
     numbers = [_numbers(value) for value in boxes]
     rows = [n for n, box in enumerate(numbers) if box or turned[n] is not None]
-    values = np.full((len(rows), _MOST), np.nan)
+    values = np.full((len(rows), MOST_NUMBERS), np.nan)
     for place, row in enumerate(rows):
         values[place, : len(numbers[row])] = numbers[row]
     n_numbers = np.array([len(numbers[row]) for row in rows], np.int64)

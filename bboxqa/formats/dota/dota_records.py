@@ -4,13 +4,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
-from math import isnan
 from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray, IndexArray
+from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count
 from bboxqa.formats.document.origin import Where
@@ -137,7 +135,8 @@ class _DotaRecords:
             np.full(len(low), -1),
             corners=found.corners if self._wanted.outlines else None,
             n_rotated=int((degrees > 0).sum()),
-            more=partial(_more_of, degrees, found.difficult),
+            degrees=degrees,
+            difficult=found.difficult,
         )
         self._into.boxes(boxes, add_boxes)
         self._tally["difficult"] += int((found.difficult > 0).sum())
@@ -197,11 +196,6 @@ def _said(degrees: float | None, difficult: int) -> Record:
     if difficult:
         attributes["difficult"] = difficult
     return {"attributes": attributes} if attributes else {}
-
-
-def _more_of(degrees: FloatArray, difficult: IndexArray) -> list[Record]:
-    each = zip(degrees.tolist(), difficult.tolist(), strict=True)
-    return [_said(None if isnan(angle) else angle, mark) for angle, mark in each]
 
 
 def _notes_of(tally: Counter[str]) -> Iterator[str]:

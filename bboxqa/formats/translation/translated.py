@@ -64,6 +64,10 @@ class Boxes:
     """Empty where the tool shows none."""
     corners: FloatArray | None = None
     """(N, 4, 2) float64. Outlines of four points; None where they are the boxes."""
+    degrees: FloatArray | None = None
+    """(N,) float64. The attribute `rotation`, NaN without it; None where no box has it."""
+    difficult: IndexArray | None = None
+    """(N,) int64. The attribute `difficult`, 0 without it; None where no box has it."""
     n_rotated: int = 0
     n_machine: int = 0
     """How many a machine began."""

@@ -8,13 +8,21 @@ from typing import Any, overload
 import msgspec
 import numpy as np
 
+from bboxqa.core.arrays import FloatArray
 from bboxqa.core.memory import trim_memory
 from bboxqa.core.spool import check_memory
 from bboxqa.formats.annotations.records import ANNOTATOR_KEYS, ID_KEYS
-from bboxqa.formats.document.annotation_columns import AnnotationColumns, Form, Kind, Rings
+from bboxqa.formats.document.annotation_columns import (
+    AnnotationColumns,
+    Form,
+    Kind,
+    Rings,
+    Rotations,
+)
 from bboxqa.formats.document.builder import AnnotationsBuilder
 from bboxqa.formats.document.content import RawDocument, Section
 from bboxqa.formats.document.origin import Where
+from bboxqa.formats.document.rotation_columns import MOST_NUMBERS
 from bboxqa.formats.translation.box_columns import rings_of
 from bboxqa.formats.translation.boxed import Boxed
 from bboxqa.formats.translation.translated import Boxes, Lines, Record
@@ -121,6 +129,13 @@ class _Places(Sequence[Where]):
         return part.where(inside) if isinstance(part, Lines) else part[inside]
 
 
+class _Attributes(msgspec.Struct, gc=False, omit_defaults=True):
+    """What else is said about a box."""
+
+    rotation: float | None = None
+    difficult: int = 0
+
+
 class _Record(msgspec.Struct, gc=False, omit_defaults=True):
     """An annotation with a box."""
 
@@ -131,6 +146,7 @@ class _Record(msgspec.Struct, gc=False, omit_defaults=True):
     annotator: str = ""
     own_id: str = ""
     segmentation: list[list[float]] = []
+    attributes: _Attributes | None = None
 
 
 def records_of(boxes: Boxes, first: int = 0) -> list[Record]:
@@ -153,8 +169,23 @@ def _plain_records(boxes: Boxes, first: int) -> list[_Record]:
         map(names.__getitem__, boxes.annotator.tolist()),
         boxes.own_ids or [""] * n,
         outlines,
+        _attributes_of(boxes),
     )
     return list(map(_Record, *columns))
+
+
+def _attributes_of(boxes: Boxes) -> Sequence[_Attributes | None]:
+    """Return the attributes of each box; None for one without any."""
+    n = len(boxes)
+    found: list[_Attributes | None] = [None] * n
+    degrees = np.full(n, np.nan) if boxes.degrees is None else boxes.degrees
+    difficult = np.zeros(n, np.int64) if boxes.difficult is None else boxes.difficult
+    has_angle = ~np.isnan(degrees)
+    rows = np.flatnonzero(has_angle | (difficult != 0))
+    columns = (each[rows].tolist() for each in (has_angle, degrees, difficult))
+    for row, is_said, angle, mark in zip(rows.tolist(), *columns, strict=True):
+        found[row] = _Attributes(angle if is_said else None, mark)
+    return found
 
 
 def _columns_of(boxes: Boxes, first: int, more: Sequence[Record]) -> AnnotationColumns:
@@ -176,6 +207,8 @@ def _columns_of(boxes: Boxes, first: int, more: Sequence[Record]) -> AnnotationC
     nobody = np.full(n, -1, np.int32)
     annotator = dict.fromkeys(columns.annotator, nobody)
     others: dict[str, Any] = {name: np.repeat(getattr(columns, name), times) for name in _OTHERS}
+    if boxes.degrees is not None:
+        others["rotations"] = _rotations_of(boxes.degrees)
     return replace(
         columns,
         **others,
@@ -190,3 +223,10 @@ def _columns_of(boxes: Boxes, first: int, more: Sequence[Record]) -> AnnotationC
         annotator=annotator | {ANNOTATOR_KEYS[0]: boxes.annotator.astype(np.int32)},
         annotator_names=tuple(boxes.annotators),
     )
+
+
+def _rotations_of(degrees: FloatArray) -> Rotations:
+    """Return the columns of boxes of four numbers with an angle."""
+    row = np.flatnonzero(np.isfinite(degrees) & (degrees != 0))
+    values = np.full((len(row), MOST_NUMBERS), np.nan)
+    return Rotations(row, np.zeros(len(row), np.int64), values, degrees[row])
