@@ -36,7 +36,7 @@ def work_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
             others = float(np.nanmedian(np.delete(found.value, place)))
             text = (
                 f"F1 of {people['annotator'][place]} with the others {_change(found, place)} "
-                f"{unit}; the median of the others: {_signed(others)}"
+                f"{unit}; that of the others {_moved(others)} (median)"
             )
             yield Sentence(abs(found.value[place]) * length[name][place] * share[place], text)
         if not named and _is_sure(everyone, 0):
@@ -81,8 +81,12 @@ def _is_sure(found: Bounds, place: int) -> bool:
 def _change(found: Bounds, place: int) -> str:
     """Return how a figure changes, with its interval."""
     ends = sorted(abs(each[place]) for each in (found.low, found.high))
-    verb = "rises" if found.value[place] > 0 else "falls"
-    return f"{verb} by {abs(found.value[place]):.3f} [{ends[0]:.3f}, {ends[1]:.3f}]"
+    return f"{_moved(found.value[place])} [{ends[0]:.3f}, {ends[1]:.3f}]"
+
+
+def _moved(value: float) -> str:
+    """Return in which direction a figure changes, and by how much."""
+    return f"{'rises' if value > 0 else 'falls'} by {abs(value):.3f}"
 
 
 def _signed(value: float) -> str:

@@ -184,6 +184,7 @@ def test_the_story_names_who_tires_and_not_those_who_are_compared_with_them(tire
     story = bboxqa.agree(tired, bootstrap=200).story().story
     said = [line for line in story if "from one session to the next" in line]
     assert [line[:34] for line in said] == ["F1 of p03 with the others falls by"]
+    assert "from one session to the next; that of the others falls by 0.0" in said[0]
     assert not any(name in line for line in story for name in ("p01", "p02"))
     # F1 of the others falls, too, since p03 is one of those whom they are compared with.
     assert work(matched(tired, bootstrap=200))["drift_high"][1] < 0
