@@ -303,7 +303,9 @@ def test_files_without_boxes_say_what_they_have(tmp_path):
     path = written(tmp_path / "a.xml", head("ann"), image("a.jpg", shape("points", points="1,2")))
     with pytest.raises(DatasetError, match="nothing to measure") as caught:
         read_coco(path)
-    assert caught.value.advice == "1 point set is not compared"
+    assert caught.value.advice == (
+        "1 point set is not compared\n--similarity keypoints compares key points."
+    )
 
 
 @needs_shared
