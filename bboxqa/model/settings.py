@@ -266,8 +266,9 @@ def _check(settings: AgreeSettings, shown: Callable[[str], str]) -> None:
     if settings.session_key is not None and settings.session_key == settings.annotator_key:
         raise ConfigError(f"{shown('session_key')} is the key of the annotator as well")
     if settings.sigmas != "estimated" and not all(0 < each < 10 for each in settings.sigmas):
+        wrong = next(each for each in settings.sigmas if not 0 < each < 10)
         raise ConfigError(
-            f"{shown('sigmas')} are {min(settings.sigmas):g} to {max(settings.sigmas):g}; expected "
+            f"{shown('sigmas')} {'has' if len(settings.sigmas) > 1 else 'is'} {wrong:g}; expected "
             "numbers above 0 and below 10, such as 0.05"
         )
     if settings.seed < 0:

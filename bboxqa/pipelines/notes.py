@@ -114,7 +114,8 @@ def _annotation_notes(counts: Counter[str], n_crowd: int, n_crowd_images: int) -
             "images"
         )
     if counts["flat"]:
-        yield f"{count(counts['flat'], 'annotation')} without area match no other"
+        match = "matches" if counts["flat"] == 1 else "match"
+        yield f"{count(counts['flat'], 'annotation')} without area {match} no other"
     if counts["short"]:
         yield f"{count(counts['short'], 'ring')} of fewer than 3 points left out"
     if counts["repaired"]:

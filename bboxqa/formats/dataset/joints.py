@@ -1,13 +1,13 @@
 """The joints of categories: their names and order, and those that annotations leave out."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.text import clean
+from bboxqa.core.text import clean, count
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import Category, whole_number
 from bboxqa.model.annotations import Annotations, Dataset
@@ -89,6 +89,7 @@ def with_joints(data: Dataset, files: Sequence[AnnotationFile]) -> Dataset:
         # Names of joints that nobody has are not of interest.
         joint_names.append(joints if number else ())
     known = tuple(joint_names)
+    data = replace(data, notes=(*data.notes, *_length_notes(data, files)))
     data = replace(data, annotations=_completed(data.annotations, known), joint_names=known)
     repeats = data.repeats
     if repeats is None:
@@ -96,6 +97,29 @@ def with_joints(data: Dataset, files: Sequence[AnnotationFile]) -> Dataset:
     annotations = _completed(repeats.sessions.annotations, known)
     sessions = replace(repeats.sessions, annotations=annotations, joint_names=known)
     return replace(data, repeats=replace(repeats, sessions=sessions))
+
+
+def _length_notes(data: Dataset, files: Sequence[AnnotationFile]) -> Iterator[str]:
+    """Yield how many lists of key points are shorter or longer than all files name their joints."""
+    keypoints = data.annotations.keypoints
+    numbers: dict[str, set[int]] = {}
+    for category in (each for file in files for each in file.categories):
+        numbers.setdefault(clean(category.name), set()).add(len(_names_of(category)))
+    of = [numbers.get(name, set()) for name in data.category_names]
+    named = np.array([each.pop() if len(each) == 1 else 0 for each in of], np.int64)
+    if keypoints is None or not named.any():
+        return
+    expected = named[data.annotations.category]
+    held = keypoints.stop - keypoints.start
+    is_list = (held > 0) & (expected > 0)
+    for n, words, why in (
+        ((is_list & (held < expected)).sum(), "fewer", "the last of these count as not labelled"),
+        ((is_list & (held > expected)).sum(), "more", "the others are numbered joints"),
+    ):
+        if n:
+            yield (
+                f"{count(int(n), 'list')} of key points with {words} than the category names: {why}"
+            )
 
 
 def _completed(annotations: Annotations, joint_names: tuple[_Names, ...]) -> Annotations:

@@ -53,7 +53,8 @@ def test_nothing_to_estimate_from_is_refused():
     ("sigmas", "problem"),
     [
         ("0.1,x", "expected a number, numbers between commas, or estimated"),
-        ("0.1,-1", "--sigmas are -1 to 0.1; expected numbers above 0"),
+        ("0.1,-1", "--sigmas has -1; expected numbers above 0"),
+        ("0", "--sigmas is 0; expected numbers above 0"),
         ("0.1,0.2", "--sigmas has 2 numbers, but category 'cat' has 3 key points"),
     ],
 )
@@ -81,3 +82,28 @@ def test_versions_with_moved_joints_are_compared():
     assert result.moved_px == pytest.approx((20, 20))
     with pytest.raises(ConfigError, match="compared with the same sigmas"):
         bboxqa.compare(_read(before), _read(after), similarity="keypoints", sigmas="estimated")
+
+
+@pytest.mark.parametrize(
+    ("n", "said"),
+    [
+        (1, "fewer than the category names: the last of these count as not labelled"),
+        (2, ""),
+        (3, "more than the category names: the others are numbered joints"),
+    ],
+)
+def test_key_points_of_another_number_than_the_names_are_said(n, said):
+    joints = [{"keypoints": [5, 5, 2] * 2}, {"keypoints": [5, 5, 2] * n}]
+    box = {"image_id": 1, "category_id": 1, "bbox": [0, 0, 9, 9]}
+    data = _read(
+        {
+            "images": [{"id": 1, "file_name": "a.jpg"}],
+            "categories": [{"id": 1, "name": "cat", "keypoints": ["nose", "tail"]}],
+            "annotations": [
+                {"id": number, "annotator": "ab"[number], **box, **each}
+                for number, each in enumerate(joints)
+            ],
+        }
+    )
+    notes = [note for note in data.notes if "key points" in note]
+    assert notes == ([f"1 list of key points with {said}"] if said else [])
