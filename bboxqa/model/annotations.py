@@ -17,7 +17,7 @@ from bboxqa.core.arrays import (
 from bboxqa.core.text import count
 from bboxqa.model.outlines import Segmentations
 from bboxqa.model.shapes.keypoints import Keypoints
-from bboxqa.model.table import Categorical, Table, html_table
+from bboxqa.model.table import Categorical, Table, html_bars, html_table
 from bboxqa.model.times import Times
 
 
@@ -192,10 +192,14 @@ class Dataset:
             }
         )
         order = np.argsort(-by_category["annotations"], kind="stable")
+        by_category = by_category.take(order)
         head = repr(self).strip("<>").removeprefix("Dataset: ")
         notes = "".join(f"<li>{escape(note)}</li>" for note in (*self.headlines, *self.notes))
-        tables = html_table(by_annotator, 20) + html_table(by_category.take(order), 20)
-        return f"<p>{escape(head)}</p>{tables}<ul>{notes}</ul>"
+        names = [self.category_names[place] for place in order[:20]]
+        numbers = [int(number) for number in by_category["annotations"][:20]]
+        picture = html_bars(names, numbers, "Annotations by category") if names else ""
+        tables = html_table(by_annotator, 20) + html_table(by_category, 20)
+        return f"<p>{escape(head)}</p>{picture}{tables}<ul>{notes}</ul>"
 
 
 @frozen_arrays

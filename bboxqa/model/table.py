@@ -4,15 +4,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bboxqa.core.arrays import IntArray
-from bboxqa.core.text import count
+from bboxqa.core.text import count, one_line
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_LONGEST_NAME = 24
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -156,3 +159,23 @@ def html_table(table: Table, most: int) -> str:
     body = "".join(f"<tr>{''.join(map(cell, row))}</tr>" for row in table.head(most).rows())
     more = f"<p>… and {len(table) - most:,} more rows</p>" if len(table) > most else ""
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+
+
+def html_bars(names: Sequence[str], numbers: Sequence[int], title: str) -> str:
+    """Return a horizontal bar for each name as an `img` element that holds SVG, on white."""
+    longest = max((1, *numbers))
+    parts = [f'<rect width="100%" height="100%" fill="#fff"/><text x="4" y="15">{title}</text>']
+    for place, (name, number) in enumerate(zip(names, numbers, strict=True)):
+        y, width = 22 * place + 24, 280 * number / longest
+        shown = name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
+        parts += (
+            f'<text x="170" y="{y + 13}" text-anchor="end">{escape(one_line(shown))}</text>',
+            f'<rect x="178" y="{y}" width="{width:.1f}" height="16" fill="#0072b2"/>',
+            f'<text x="{184 + width:.1f}" y="{y + 13}">{number:,}</text>',
+        )
+    head = (
+        '<svg xmlns="http://www.w3.org/2000/svg" width="540" '
+        f'height="{22 * len(names) + 28}" font-family="sans-serif" font-size="12">'
+    )
+    content = quote("".join((head, *parts, "</svg>")), safe=" /:;=,()")
+    return f'<img alt="{title}" src="data:image/svg+xml,{content}">'
