@@ -24,12 +24,12 @@ class Shape:
     category: str = ""
     unit: int = 0
     """Number of the unit in this image, from 1 on; 0 for none."""
+    codes: tuple[str, ...] = ()
+    """Codes of the rules that found something, the most severe first."""
     points: FloatArray | None = None
     """(K, 3) x, y and visibility of its key points; None where they were not read."""
     limbs: tuple[tuple[int, int], ...] = ()
     """The key points that lines join."""
-    codes: tuple[str, ...] = ()
-    """Codes of the rules that found something, the most severe first."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
