@@ -9,6 +9,7 @@ from support.datasets import dataset
 
 import bboxqa
 from bboxqa.geometry.kernels.masks import mask_rings
+from bboxqa.report.pages.pictures import legend, pictures
 
 
 def found(data, **settings):
@@ -87,3 +88,42 @@ def test_rings_of_a_mask_enclose_its_pixels(seed):
             at = x0 + (y - y0) * (x1 - x0) / (y1 - y0) if y1 != y0 else np.inf
             inside ^= crosses & (x < at)
     np.testing.assert_array_equal(inside, pixels)
+
+
+def test_a_rotated_box_has_a_mark_at_its_width():
+    # 40 x 20 about (50, 50), a quarter turn clockwise: the width is the right side.
+    record = {"image_id": 1, "category_id": 1, "bbox": [30, 40, 40, 20]}
+    drawn = [
+        record | {"id": n, "annotator": who, "attributes": {"rotation": 90}}
+        for n, who in enumerate("ab", start=1)
+    ]
+    (image,) = found(bboxqa.read_coco(_document(drawn)), similarity="obb")["images"]
+    corners, mark = image["shapes"][0]["rings"]
+    assert corners == [60, 30, 60, 70, 40, 70, 40, 30]
+    assert mark == [60, 50, 55, 50]
+
+
+def test_key_points_are_visible_or_hidden_and_joined_by_lines():
+    keypoints = [10, 10, 2, 20, 10, 1, 5, 5, 0, *[0] * 42]
+    record = {"image_id": 1, "category_id": 1, "bbox": [5, 5, 30, 30], "keypoints": keypoints}
+    drawn = [record | {"id": n, "annotator": who} for n, who in enumerate("ab", start=1)]
+    data = bboxqa.read_coco(_document(drawn), keypoints=True)
+    (image,) = found(data, similarity="keypoints")["images"]
+    shape = image["shapes"][0]
+    assert shape["visible_points"] == [[10, 10]]
+    assert shape["hidden_points"] == [[20, 10]]
+    # Of nose and left eye; the right eye is not labelled.
+    assert shape["lines"] == [[10, 10, 20, 10]]
+    (picture,) = pictures([image], legend([image]), {})
+    drawn = picture.shapes[0]
+    assert drawn.d == "M5 5h30v30H5zM10 10L20 10"
+    assert (drawn.dots, drawn.hidden) == ("M10 10h0M20 10h0", "M20 10h0")
+
+
+def _document(annotations):
+    image = {"id": 1, "file_name": "a.png", "width": 100, "height": 100}
+    return {
+        "images": [image],
+        "categories": [{"id": 1, "name": "cat"}],
+        "annotations": annotations,
+    }

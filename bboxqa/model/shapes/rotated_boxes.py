@@ -30,6 +30,8 @@ A box with a left top corner is turned about its middle. The order is that of pr
 _ROUNDED, _SHARE = 1.0, 0.01
 # In degrees. The angle of an upright box with corners that are not rounded is not exactly 0.
 _UPRIGHT = 1e-9
+# Of the shorter side.
+_MARK = 0.25
 _SIGNS = np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]])
 
 
@@ -62,6 +64,25 @@ def corners(boxes: FloatArray) -> FloatArray:
     result[..., 0] = boxes[:, 0, None] + along * cosine[:, None] - across * sine[:, None]
     result[..., 1] = boxes[:, 1, None] + along * sine[:, None] + across * cosine[:, None]
     return result
+
+
+def width_marks(boxes: FloatArray) -> FloatArray:
+    """Return a line from the middle of the first side inwards, (N, 2, 2): it shows the angle.
+
+    The first side is the width, and the top of a box that is not turned.
+
+    Examples
+    --------
+    >>> width_marks(np.array([[5.0, 5.0, 10.0, 4.0, 0.0]])).tolist()
+    [[[5.0, 3.0], [5.0, 4.0]]]
+    """
+    points = corners(boxes)
+    middle = points[:, :2].mean(1)
+    inwards = boxes[:, :2] - middle
+    length = np.hypot(*inwards.T)
+    most = boxes[:, 2:4].min(1) * _MARK
+    share = np.divide(most, length, out=np.zeros(len(boxes)), where=length > 0)
+    return np.stack([middle, middle + inwards * share[:, None]], 1)
 
 
 def bounds(boxes: FloatArray) -> FloatArray:

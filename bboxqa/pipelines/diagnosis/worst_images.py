@@ -10,7 +10,8 @@ from bboxqa.diagnostics.disagreement.object_list import ObjectList, object_list
 from bboxqa.geometry.kernels.masks import outline_rings
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.outlines import SegmentationKind
-from bboxqa.model.shapes.rotated_boxes import corners
+from bboxqa.model.shapes.coco_joints import limbs_of
+from bboxqa.model.shapes.rotated_boxes import corners, width_marks
 from bboxqa.model.table import Table
 from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.model.units import MatchedUnits
@@ -115,6 +116,7 @@ def _shape(
         "unit": int(matched.units.unit[row]),
         "bbox": of.bbox[row].tolist(),
         **_rings(of, row),
+        **_points(matched.data, row),
     }
 
 
@@ -127,4 +129,23 @@ def _rings(of: Annotations, row: int) -> dict[str, Any]:
         rings = [*corners(boxes[row : row + 1])]
     else:
         return {}
+    if boxes is not None and boxes[row, 4]:
+        # A ring of two points is a line.
+        rings = [*rings, width_marks(boxes[row : row + 1])[0]]
     return {"rings": [ring.round(2).ravel().tolist() for ring in rings]}
+
+
+def _points(data: Dataset, row: int) -> dict[str, Any]:
+    """Return the labelled key points of an annotation, and the lines between those of people."""
+    keypoints = data.annotations.keypoints
+    if keypoints is None:
+        return {}
+    part = slice(int(keypoints.start[row]), int(keypoints.stop[row]))
+    xy, seen = keypoints.xy[part].round(2), keypoints.visibility[part]
+    limbs = limbs_of(data.joint_names[data.annotations.category[row]])
+    lines = [xy[[*ends]] for ends in limbs if max(ends) < len(seen) and seen[[*ends]].all()]
+    return {
+        "visible_points": xy[seen > 1].tolist(),
+        "hidden_points": xy[seen == 1].tolist(),
+        "lines": [line.ravel().tolist() for line in lines],
+    }

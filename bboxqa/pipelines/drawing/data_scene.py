@@ -13,7 +13,7 @@ from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.selection import select_annotations
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.shapes.coco_joints import limbs_of
-from bboxqa.model.shapes.rotated_boxes import corners
+from bboxqa.model.shapes.rotated_boxes import corners, width_marks
 from bboxqa.pipelines.poses.joint_sigmas import with_sigmas
 from bboxqa.report.drawing.scene import Scene, Shape
 
@@ -51,7 +51,10 @@ def _shape(data: Dataset, row: int, unit: int) -> Shape:
     joints = data.joint_names[of.category[row]] if data.joint_names else ()
     return Shape(
         bbox=(left, top, width, height),
-        rings=tuple(outline_rings(of.segmentation, row)) or _turned_ring(of, row),
+        rings=(
+            *(tuple(outline_rings(of.segmentation, row)) or _turned_ring(of, row)),
+            *_width_mark(of, row),
+        ),
         points=_points(data, row),
         limbs=limbs_of(joints),
         annotator=data.annotator_names[of.annotator[row]],
@@ -72,6 +75,12 @@ def _turned_ring(of: Annotations, row: int) -> tuple[FloatArray, ...]:
     """Return the corners of a box that has an angle and no outline; nothing of another."""
     boxes = of.rotated_box
     return () if boxes is None or not boxes[row, 4] else (corners(boxes[row : row + 1])[0],)
+
+
+def _width_mark(of: Annotations, row: int) -> tuple[FloatArray, ...]:
+    """Return the mark at the width of a box that has an angle; a ring of two points is a line."""
+    boxes = of.rotated_box
+    return () if boxes is None or not boxes[row, 4] else (width_marks(boxes[row : row + 1])[0],)
 
 
 def _units(data: Dataset, place: int, rows: IndexArray, settings: AgreeSettings) -> IndexArray:

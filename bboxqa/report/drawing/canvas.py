@@ -182,6 +182,7 @@ def _draw_points(ax: "Axes", outlines: Sequence[Outline], scale: Scale) -> None:
         ]
         color = outline.look.color
         lines: dict[str, Any] = {"colors": color, "linewidths": scale.line, "zorder": 3.5}
+        lines["linestyles"] = [(0, outline.look.dashes)] if outline.look.dashes else "-"
         ax.add_collection(LineCollection(limbs, **lines))
         for value, inside in ((1, BACK), (2, color)):
             x, y, _ = outline.points[outline.points[:, 2] == value].T

@@ -40,6 +40,14 @@ class Drawn:
     number: int
     style: str
     text: str
+    dots: str = ""
+    """The path of its key points, each a line without length, whose ends are round."""
+    hidden: str = ""
+
+    @property
+    def color(self) -> str:
+        """The class of the colour of its line."""
+        return self.style.partition(" ")[0]
 
     @property
     def dash(self) -> str:
@@ -255,6 +263,8 @@ def _drawn(shape: Mapping[str, Any], of: Legend, people: Sequence[str]) -> Drawn
             f"{shape['object']}: {shape['category']} by {shape['annotator']} "
             f"(annotation {shape['annotation']})"
         ),
+        dots=_dots([*shape.get("visible_points", ()), *shape.get("hidden_points", ())]),
+        hidden=_dots(shape.get("hidden_points", ())),
     )
 
 
@@ -278,10 +288,15 @@ def _labels(image: Mapping[str, Any], letter: float) -> list[Label]:
 def _path(shape: Mapping[str, Any]) -> str:
     """Return the outline of a shape as the data of a path, its box where it has none."""
     rings = shape.get("rings")
+    lines = "".join("M{:.7g} {:.7g}L{:.7g} {:.7g}".format(*line) for line in shape.get("lines", ()))
     if not rings:
         x, y, width, height = (f"{side:.7g}" for side in shape["bbox"])
-        return f"M{x} {y}h{width}v{height}H{x}z"
-    return "".join(
+        return f"M{x} {y}h{width}v{height}H{x}z{lines}"
+    return lines + "".join(
         "M" + "L".join(f"{x:.7g} {y:.7g}" for x, y in zip(ring[::2], ring[1::2], strict=True)) + "z"
         for ring in rings
     )
+
+
+def _dots(points: Sequence[Sequence[float]]) -> str:
+    return "".join(f"M{x:.7g} {y:.7g}h0" for x, y in points)
