@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from bboxqa.core.errors import DatasetError, OtherKindError
 from bboxqa.core.types import Files
 from bboxqa.formats.inputs import as_paths
@@ -12,6 +14,7 @@ from bboxqa.formats.registry import format_of
 from bboxqa.pipelines.refusals.causes import STOPPING, causes
 
 if TYPE_CHECKING:
+    from bboxqa.rules.facts.document import Document
     from bboxqa.rules.facts.file_kinds import FileKind
 
 _LISTED = 10
@@ -27,7 +30,7 @@ def with_findings(error: DatasetError, memory: int | None) -> DatasetError:
     lines: list[str] = []
     files: list[Path] = []
     others: dict[Path, FileKind] = {}
-    n_left_out, all_safe = 0, True
+    n_left_out, all_safe, are_points = 0, True, False
     for path in dict.fromkeys(path for path in error.files if path is not None):
         read = format_of(path).document
         if read is None:
@@ -43,6 +46,7 @@ def with_findings(error: DatasetError, memory: int | None) -> DatasetError:
             lines += found.lines
             n_left_out += found.n_found - len(found.lines)
             all_safe &= found.fix == "safe" and found.is_complete
+            are_points |= _are_points(document)
     if others:
         return _unmeasured(others)
     if not files:
@@ -55,8 +59,16 @@ def with_findings(error: DatasetError, memory: int | None) -> DatasetError:
         advice = f"Safe fixes, written to a copy: {command} --fix"
     else:
         advice = f"For all findings, and what to do about them: {command}"
+    if are_points:
+        advice += "\n--similarity keypoints compares key points, which need no bbox."
     lines += rest
     return DatasetError(lines[:_LISTED], advice, total=len(lines) + n_left_out)
+
+
+def _are_points(document: "Document") -> bool:
+    """Return whether annotations have key points, and none has a box."""
+    columns = document.annotations
+    return bool(len(columns.keypoints.row)) and bool(np.isnan(columns.bbox).all())
 
 
 def of_predictions(

@@ -1,5 +1,7 @@
 """How far annotators scatter about each joint, against what they were made with."""
 
+import json
+
 import numpy as np
 import pytest
 from support.cli import run
@@ -107,3 +109,21 @@ def test_key_points_of_another_number_than_the_names_are_said(n, said):
     )
     notes = [note for note in data.notes if "key points" in note]
     assert notes == ([f"1 list of key points with {said}"] if said else [])
+
+
+@pytest.mark.parametrize("box", [{}, {"bbox": [0, 0, 9, 9]}])
+def test_who_compares_boxes_of_key_points_is_told_what_compares_these(tmp_path, box):
+    shape = {"image_id": 1, "category_id": 1, "keypoints": [5, 5, 2]}
+    document = {
+        "images": [{"id": 1, "file_name": "a.jpg"}],
+        "categories": [{"id": 1, "name": "cat", "keypoints": ["nose"]}],
+        "annotations": [
+            {"id": 1, "annotator": "a", **shape},
+            {"id": 2, "annotator": "b", **shape, **box},
+        ],
+    }
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(document))
+    result = run("agree", path)
+    assert result.returncode == 2
+    assert ("--similarity keypoints compares key points" in result.stderr) == (not box)
