@@ -139,6 +139,12 @@ def test_two_annotators_are_not_judged():
     assert sentence(story, "it cannot be told who is right")
 
 
+def test_the_other_two_are_matched_without_who_draws_twice():
+    """Second boxes separate what p01 and p03 drew alike, so that their F1 in units is below 1."""
+    story = told({"p*": "jitter=1", "p02": "duplicate=0.3"}, images=60)
+    assert sentence(story, "p02 matches the others less", "between the other two it is 1.00")
+
+
 def test_of_pairs_without_a_third_nobody_is_named_for_confusions():
     """One of two confuses: the other one would be named as well as the one who does."""
     errors = {"p*": "jitter=1", "p03": "confuse=cow/sheep:0.3"}

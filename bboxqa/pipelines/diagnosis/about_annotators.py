@@ -10,7 +10,9 @@ from bboxqa.diagnostics.annotators.category_use import NO_BOX
 from bboxqa.diagnostics.annotators.copies import all_share_boxes
 from bboxqa.diagnostics.annotators.image_f1 import asked_with_others
 from bboxqa.model.table import Table
+from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.model.units import MatchedUnits
+from bboxqa.pipelines.diagnosis.paired import f1_without
 from bboxqa.pipelines.diagnosis.sentences import (
     LEAST_SHARE,
     Bounds,
@@ -27,17 +29,22 @@ from bboxqa.pipelines.diagnosis.sentences import (
 
 # Standard errors that two counts must differ by.
 _SIGN_TEST = 1.96
+# Without one of so many, two are left.
+_THREE = 3
 # What annotators are found to do, and by which rate.
 _RATES = {"misses": "miss_rate", "adds": "extra_rate", "misnames": "class_share"}
 
 
 def worst_annotator(
-    tables: Mapping[str, Table], differences: Mapping[str, Bounds], pairs: Table, alpha: float
+    part: ThresholdResult,
+    matched: MatchedUnits,
+    tables: Mapping[str, Table],
+    differences: Mapping[str, Bounds],
 ) -> Iterator[str]:
     """Yield who matches the others least, and what alpha would be without, of three or more."""
     table = tables["annotators"]
     f1 = bounds(table, "f1")
-    error = f1.of_complement()
+    error, alpha = f1.of_complement(), part.alpha
     # Somebody who drew nothing is told so.
     named = above_others(error, table["n_images"], differences["f1"])
     for place in named[table["n"][named] > 0][:1].tolist():
@@ -47,7 +54,11 @@ def worst_annotator(
             f"{name} matches the others {how}: F1 {f1.value[place]:.2f} "
             f"[{f1.low[place]:.2f}, {f1.high[place]:.2f}]"
         )
-        text += between_others(pairs, name, "f1", "{:.2f}".format)
+        of_two = f1_without(matched, place) if len(table) == _THREE else np.nan
+        if not np.isnan(of_two):
+            text += f"; between the other two it is {of_two:.2f}"
+        else:
+            text += between_others(part.pairs, name, "f1", "{:.2f}".format)
         vital = bounds(table, "vitality")
         if vital.high[place] < 0:
             text += (

@@ -6,9 +6,11 @@ import numpy as np
 
 from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals, n_nonzero
 from bboxqa.core.arrays import FloatArray, IndexArray
-from bboxqa.diagnostics.annotators.independent import independent
+from bboxqa.diagnostics.annotators.independent import assigned_to, independent
 from bboxqa.diagnostics.annotators.rates import RATES, rate_sums
 from bboxqa.diagnostics.categories.difficulty import difficulty_sums
+from bboxqa.geometry.candidates import TOLERANCE
+from bboxqa.matching.match import match
 from bboxqa.model.units import MatchedUnits
 from bboxqa.pipelines.diagnosis.sentences import Bounds, median_of_others
 
@@ -41,6 +43,25 @@ def differences(matched: MatchedUnits) -> Mapping[str, Bounds]:
     )
     found = np.column_stack([value, ends]).reshape(*shape, 3)
     return {rate: Bounds(*found[place].T) for place, rate in enumerate(RATES)}
+
+
+def f1_without(matched: MatchedUnits, annotator: int) -> float:
+    """Return F1 of what the others drew, matched again, in images of two others; NaN for nothing.
+
+    Who draws an object twice takes one of its boxes from the others' unit: matched with this
+    annotator, two others who agree on everything have less than 1.
+    """
+    assigned = matched.data.assigned.copy()
+    assigned[:, annotator] = False
+    assigned[assigned.sum(1) != 2] = False
+    two = assigned_to(matched, assigned)
+    n = len(two.data.annotations)
+    if n == 0:
+        return np.nan
+    pairs = two.near.take(two.near.similarity >= two.threshold - TOLERANCE)
+    lenient = two.category_lenient
+    units = match(two.data.annotations, pairs, two.matcher, two.threshold, category_lenient=lenient)
+    return 2 * (n - len(units)) / n
 
 
 def category_differences(matched: MatchedUnits, places: IndexArray) -> Bounds:

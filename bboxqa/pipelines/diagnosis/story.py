@@ -143,7 +143,7 @@ def _named(
     """Return who agrees least, and who errs: against the reference, or else most others."""
     are_judged = _are_judged(matched)
     apart = differences(matched) if are_judged else {}
-    worst = [*worst_annotator(tables, apart, part.pairs, part.alpha)] if are_judged else []
+    worst = [*worst_annotator(part, matched, tables, apart)] if are_judged else []
     people = [*copy_sentences(tables)]
     if part.reference is not None:
         people += error_sentences(part.reference)
