@@ -282,3 +282,11 @@ def test_angles_that_are_not_compared_are_said(path, similarity):
         "--similarity obb compares what is turned"
     )
     assert (said in read_for(path, settings).notes) == (similarity == "bbox")
+
+
+def test_boxes_of_four_numbers_beside_those_of_five_are_said(path):
+    first, *others = five()
+    data = read(path, [{"bbox": first["bbox"][:4]}, *others])
+    assert data.notes[1] == (
+        "2 boxes of four numbers beside them taken as x, y, width, height, upright"
+    )

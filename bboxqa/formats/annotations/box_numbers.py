@@ -200,7 +200,10 @@ def _with_meaning(
     if form is None:
         form, why = _meaning(numbers, largest, n_turned)
     some = f"{n_five:,} {'box' if n_five == 1 else 'boxes'}"
-    note = f"{some} of five numbers taken as {form}, {why}"
+    notes = [f"{some} of five numbers taken as {form}, {why}"]
+    if n_four := len(columns.bbox) - n_five - numbers.n_corners:
+        upright = "1 box" if n_four == 1 else f"{n_four:,} boxes"
+        notes.append(f"{upright} of four numbers beside them taken as x, y, width, height, upright")
     limit = column_limit(memory)
     bbox = SpooledColumn(np.float64, 4, limit)
     rotated = None if columns.rotated is None else RotatedBuilder(limit)
@@ -213,7 +216,7 @@ def _with_meaning(
         if rotated is not None and columns.rotated is not None:
             rotated.add_columns(columns.rotated.put(part, rows, boxes))
     found = None if rotated is None else rotated.done()
-    return replace(columns, bbox=bbox.done(), rotated=found, numbers=None), (note,)
+    return replace(columns, bbox=bbox.done(), rotated=found, numbers=None), tuple(notes)
 
 
 def _bounds(boxes: FloatArray) -> FloatArray:
