@@ -19,18 +19,18 @@ _INSIDE = re.compile(
 _OF_LABELS = re.compile(r"labels|labeltxt.*|annfiles|annotations?|xmls?|jsons?", re.IGNORECASE)
 _OF_OTHERS = {".csv", ".gz", ".json", ".md", ".parquet", ".py", ".xml", ".zip"}
 _LOOKED_AT, _DEPTH, _SAMPLE, _SAMPLE_OF_ARCHIVE = 5000, 6, 8, 20
-_NO_LABELS = re.compile(
-    r"(?:.*(?:readme|license|requirements|notes).*|classes|labels|labelmap)\.txt", re.IGNORECASE
-)
+_NO_LABELS = {"classes.txt", "labels.txt", "labelmap.txt"}
+_NO_LABELS_WITH = ("readme", "license", "requirements", "notes")
 LISTS = re.compile(r"(?:train|val|valid|test|trainval|default)(?:20\d\d)?\.txt", re.IGNORECASE)
 """Names of files that list images."""
 
 
 def is_label_name(name: str) -> bool:
     """Return whether the name of a file may be that of labels."""
-    last = name.rpartition("/")[2]
-    is_text = last[-4:].lower() == ".txt"
-    return is_text and not (_NO_LABELS.fullmatch(last) or LISTS.fullmatch(last))
+    last = name.rpartition("/")[2].lower()
+    if not last.endswith(".txt") or last in _NO_LABELS or LISTS.fullmatch(last):
+        return False
+    return not any(word in last for word in _NO_LABELS_WITH)
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,23 +41,26 @@ def label_files_of(path: Path, members: list[Member]) -> LabelFiles:
     Pictures and names may be beside a folder of labels: then all annotators have them together.
     """
     found = LabelFiles()
-    names = [member for member in members if is_names_file(member.name) and _has_names(member)]
+    texts: list[Member] = []
+    others: list[Member] = []
+    for each in members:
+        (texts if is_label_name(each.name) else others).append(each)
+    names = [member for member in others if is_names_file(member.name) and _has_names(member)]
     found.names_inside, found.n_names = bool(names), len(names)
     for folder in shared_folders(path):
         names = names or [each for each in files_in(folder) if _has_names(each)]
     found.names = min(names, key=_rank, default=None)
-    for each in members:
+    for each in others:
         if LISTS.fullmatch(each.name.rpartition("/")[2]):
             found.listed |= _listed(each)
-    texts = [each for each in members if is_label_name(each.name)]
     folders = {_folder(each.name) for each in texts}
     named = {each for each in folders if "labels" in each.lower().split("/")}
     if named:
         # Other texts are about the data set.
         texts = [each for each in texts if _folder(each.name) in named]
     found.labels = by_place(texts)
-    found.others = json_or_xml_of_tools(members, named or folders)
-    found.pictures = by_place(pictures_of(path, members, ("images",)))
+    found.others = json_or_xml_of_tools(others, named or folders)
+    found.pictures = by_place(pictures_of(path, others, ("images",)))
     return found
 
 

@@ -52,6 +52,7 @@ class _LabelRecords:
         self._files = files
         self._wanted = wanted
         self._into = Collector(TITLE, add)
+        self._given_size = choices().image_size
         self._classes = ClassNames()
         self._ids: dict[int, int] = {}
         self._tally: Counter[str] = Counter()
@@ -170,8 +171,8 @@ class _LabelRecords:
             self._tally["nameless"] += place not in self._files.listed
         image["file_name"] = name
         size = size_of_picture(picture) if picture is not None else None
-        if size is None and choices().image_size is not None:
-            size = choices().image_size
+        if size is None and self._given_size is not None:
+            size = self._given_size
             self._tally["given"] += 1
         if size is not None:
             image["width"], image["height"] = size
