@@ -170,3 +170,13 @@ def test_more_images_than_a_result_keeps_are_not_promised(found, tmp_path):
     assert note.startswith("--top 1500: a result keeps its 7 worst images, and no page shows more")
     assert write_result(larger, PageTarget(tmp_path / "a.html", n_images=7)) == ()
     assert write_result(larger, PageTarget(tmp_path / "a.html")) == ()
+
+
+def test_a_box_too_small_to_be_seen_has_a_ring(tmp_path):
+    boxes = (annotation(1, bbox=(50, 40, 0, 0)), annotation(2, bbox=(10, 10, 20, 0)))
+    file = write(tmp_path / "export.json", document(list(boxes)))
+    assert run("validate", file, "--select", "B001", "--report", tmp_path / "p.html").returncode
+    paths = re.findall(r'stroke-series-1" d="([^"]*)"', (tmp_path / "p.html").read_text())
+    # The picture is 100 pixels wide, so the ring has a radius of 2 around the point.
+    ring = "M48 40a2 2 0 0 1 4 0a2 2 0 0 1 -4 0"
+    assert sorted(paths) == ["M10 10h20v0H10z", f"M50 40h0v0H50z{ring}"]

@@ -23,6 +23,8 @@ from bboxqa.report.pages.reproduce import inputs_table, settings_table
 
 # Boxes may lie this far outside of their image, as a share of it, to be drawn.
 _BEYOND = 4.0
+# A box of less than this share of the picture cannot be seen.
+_SMALL = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,9 +229,19 @@ def _picture(
         height=height,
         pixels=pixels,
         note="" if found is None else found.note,
-        paths=[
-            f"M{x:.7g} {y:.7g}h{w:.7g}v{h:.7g}H{x:.7g}z" for x, y, w, h in (b.bbox for b in boxes)
-        ],
+        paths=[_path(box.bbox, max(right - left, bottom - top)) for box in boxes],
         number=number,
         is_repeated=False,
     )
+
+
+def _path(bbox: Sequence[float], side: float) -> str:
+    """Return a box as the data of a path, with a ring around one too small to be seen."""
+    x, y, w, h = bbox
+    outline = f"M{x:.7g} {y:.7g}h{w:.7g}v{h:.7g}H{x:.7g}z"
+    if max(abs(w), abs(h)) > _SMALL * side:
+        return outline
+    radius = 2 * _SMALL * side
+    half = f"a{radius:.7g} {radius:.7g} 0 0 1"
+    start = f"M{x + w / 2 - radius:.7g} {y + h / 2:.7g}"
+    return f"{outline}{start}{half} {2 * radius:.7g} 0{half} {-2 * radius:.7g} 0"
