@@ -75,7 +75,7 @@ def boxes_beside_points(content: Content, title: str) -> Iterator[Loss]:
     """Yield the boxes and outlines around key points, for formats that have points only."""
     pointed = [each for each in content.annotations if has_joints(each)]
     outlined = [each for each in pointed if each.get("segmentation")]
-    why = f"{title} holds the key points"
+    why = f"key points of {title} have neither box nor outline; they are written without"
     yield from losses_of(outlined, "outlines around key points", why)
     boxed = [each for each in pointed if "shape" not in each and not _is_extent(each)]
     yield from losses_of(boxed, "boxes around key points", why)

@@ -129,7 +129,7 @@ def test_files_with_joints_in_other_orders_become_one(tmp_path):
     ("to", "problem"),
     [
         ("label-studio", r"1 joint that is hidden \(in annotation 100\): .* written as visible"),
-        ("cvat", r"1 box around key points"),
+        ("cvat", r"1 box around key points .*have neither box nor outline"),
         ("csv", "1 annotation with 'keypoints'"),
         ("voc", "1 annotation with 'keypoints'"),
     ],
