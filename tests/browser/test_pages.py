@@ -544,6 +544,20 @@ def test_what_matters_can_be_seen_on_a_phone_without_scrolling(name, shown, brow
     assert [box for box in inner if box["width"] < 340] == []
 
 
+def test_messages_are_seen_beside_long_paths_on_a_tablet(browser, tmp_path):
+    records = [annotation(n, bbox=(10 * n, 10, 20, 0)) for n in range(1, 3)]
+    path = write(tmp_path / f"{'long' * 20}.json", document(records))
+    assert run("validate", path, "--report", tmp_path / "findings.html").returncode == 1
+    context = browser.new_context(viewport={"width": 800, "height": 800}, offline=True)
+    page = context.new_page()
+    page.goto((tmp_path / "findings.html").as_uri())
+    beyond = page.locator(".scroll:has(.places)").evaluate_all(
+        "(all) => all.filter((each) => each.scrollWidth > each.clientWidth).length"
+    )
+    context.close()
+    assert beyond == 0
+
+
 def test_long_names_stay_on_the_paper(browser, hostile):
     context = browser.new_context(viewport={"width": 680, "height": 900}, offline=True)
     page = context.new_page()
