@@ -15,7 +15,7 @@ from bboxqa.core.text import count, one_line
 if TYPE_CHECKING:
     import pandas as pd
 
-_LONGEST_NAME = 24
+_LONGEST_NAME = 22
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -58,7 +58,7 @@ def test_a_notebook_shows_a_picture_of_a_data_set():
     svg = "{http://www.w3.org/2000/svg}"
     texts = ["".join(each.itertext()) for each in picture.iter(f"{svg}text")]
     assert texts == [
-        "Annotations by category", "<b>\"&'\\x00\\ud800", "6", "y" * 23 + "…", "3",
+        "Annotations by category", "<b>\"&'\\x00\\ud800", "6", "y" * 21 + "…", "3",
     ]  # fmt: skip
     widths = [float(each.get("width")) for each in [*picture.iter(f"{svg}rect")][1:]]
     assert widths == [280, 140]

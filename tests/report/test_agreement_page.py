@@ -660,3 +660,10 @@ def test_long_names_are_short_in_sentences_and_cards(hostile):
         found = re.findall(rf"<{element}[^>]*>([^<]*)", hostile)
         assert not [text for text in found if "x" * 60 in text]
     assert f">{long}</td>" in hostile
+
+
+def test_a_page_says_how_objects_were_matched(page, found):
+    assert "auto: hungarian in images that two annotators drew in, greedy where more did" in page
+    other = deepcopy(found)
+    other["summary"]["matcher"] = "recursive"
+    assert "matched by recursive;" in agreement_page(other)
