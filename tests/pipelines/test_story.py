@@ -67,6 +67,13 @@ def test_of_one_image_all_kinds_are_told_and_why_nothing_more_is():
     assert sentence(story, "one image does not tell", "no intervals", "takes 5 images")
 
 
+def test_of_one_image_a_single_object_is_told_as_one():
+    boxes = [(100.0 * place, 0.0, 40.0, 40.0) for place in range(4)]
+    rows = [(0, who, place % 2, box) for place, box in enumerate(boxes) for who in range(3)]
+    story = bboxqa.agree(dataset(rows[:-1]), bootstrap=0).story()
+    assert sentence(story, "1 of 4 objects is drawn by some annotators and not by others")
+
+
 def test_broader_categories_are_suggested_where_they_surely_agree_more():
     made = bboxqa.simulate(
         images=60,

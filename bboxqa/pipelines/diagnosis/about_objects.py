@@ -69,17 +69,26 @@ def kind_sentences(
             continue
         # Of a single image, there are counts and no intervals.
         which = f"{share.percent(place)} of the objects"
-        if isnan(share.low[place]):
-            which = f"{int(table['n_any'][place]):,} of {count(n_objects, 'object')}"
         kind = table["kind"][place]
+        what_is = _KIND[kind]
+        if isnan(share.low[place]):
+            n = int(table["n_any"][place])
+            which = f"{n:,} of {count(n_objects, 'object')}"
+            what_is = _of_one(what_is) if n == 1 else what_is
         who = _misplacer(tables) if named and kind == KINDS[Kind.BADLY_PLACED] else ""
         text = (
-            f"{which} {_KIND[kind]}{f', above all those of {who}' if who else ''}: settled as most "
+            f"{which} {what_is}{f', above all those of {who}' if who else ''}: settled as most "
             f"annotators drew them, {what} would be {_gain(gain, place)} higher"
         )
         above = f", which overlaps with the gain{'s' * (rank > 1)} above" if rank else ""
         (lead if is_lead else rest).append(text + above)
     return lead, rest
+
+
+def _of_one(words: str) -> str:
+    """Return what is said of several objects as it is said of one."""
+    verb, _, rest = words.partition(" ")
+    return f"{'is' if verb == 'are' else 'has'} {rest}"
 
 
 def confusion_sentences(tables: Mapping[str, Table], *, named: bool) -> Iterator[Sentence]:
