@@ -113,6 +113,6 @@ def test_the_key_is_not_passed_on(tmp_path, source):
 
 
 def test_another_file_is_no_key(source):
-    with pytest.raises(ConfigError, match="no key of pseudonyms"):
+    with pytest.raises(ConfigError, match="is not a key of pseudonyms; expected an object"):
         bboxqa.read_coco(source, pseudonyms=source)
     assert "annotations" in json.loads(source.read_bytes())

@@ -61,7 +61,7 @@ def drawn_intervals(
     --------
     >>> widths = np.array([[3.0, 5.0, 4.0, 4.0, 9.0, 5.0]])
     >>> drawn_intervals(widths.mean(1), [widths], lambda sums: sums / 6, 1000, 0)
-    array([[3.83333333, 6.66666667]])
+    array([[3.5      , 7.4284381]])
     """
     adds = sum(np.asarray((table != 0).sum(0)).ravel() for table in tables)
     used = np.flatnonzero(adds)

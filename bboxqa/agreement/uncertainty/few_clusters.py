@@ -33,7 +33,7 @@ def expanded_level(n_clusters: IndexArray) -> FloatArray:
     Examples
     --------
     >>> expanded_level(np.array([6, 50, 1000])).round(4)
-    array([0.9951, 0.9577, 0.9504])
+    array([0.9951, 0.9576, 0.9504])
     """
     from scipy.special import ndtr, ndtri
 

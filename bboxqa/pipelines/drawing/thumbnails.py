@@ -59,7 +59,7 @@ def _share(sizes: Sequence[int], room: int) -> int:
     Examples
     --------
     >>> _share([10, 50, 80], 100), _share([10, 20], 100)
-    (45, 70)
+    (45, 90)
     """
     share = room
     for n_left, size in zip(range(len(sizes), 0, -1), sorted(sizes), strict=True):

@@ -106,7 +106,7 @@ def as_cell(value: object) -> Cell:
     >>> as_cell(1234)
     Cell(shown='1,234', raw='1234', is_number=True)
     >>> as_cell(0.98765), as_cell("cow").raw
-    (Cell(shown='0.9876', raw='0.98765', is_number=True), None)
+    (Cell(shown='0.9877', raw='0.98765', is_number=True), None)
     """
     if isinstance(value, Cell):
         return value
