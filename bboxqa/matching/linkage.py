@@ -119,8 +119,10 @@ class _Units:
 
     def share_author(self, left: IntArray, right: IntArray) -> BoolArray:
         """Return whether an annotator is in both units."""
-        both = self.authors[left] & self.authors[right]
-        shared: BoolArray = np.bitwise_or.reduce(both, axis=1) != 0
+        shared = np.zeros(len(left), np.bool_)
+        # Word by word: the words of all pairs at once would be gigabytes for 2,000 annotators.
+        for word in np.ascontiguousarray(self.authors.T):
+            shared |= word[left] & word[right] != 0
         return shared
 
 
