@@ -1,6 +1,5 @@
 """Which annotations of two versions of a data set are the same."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,14 +14,13 @@ from bboxqa.core.arrays import (
 )
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.types import Progress
-from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs, similarity_of_pairs
+from bboxqa.geometry.candidates import TOLERANCE, similarity_of_pairs
 from bboxqa.geometry.kernels.boxes import corners, overlap
 from bboxqa.geometry.similarities.registry import (
     needs_keypoints,
     needs_outlines,
     needs_rotated_boxes,
 )
-from bboxqa.matching.match import match
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.outlines import Segmentations
 from bboxqa.model.selection import join_columns, join_outlines, select_annotations
@@ -31,13 +29,12 @@ from bboxqa.model.shapes.joints_of import joints_of
 from bboxqa.model.shapes.keypoints import Keypoints, join_keypoints, largest_moves
 from bboxqa.pipelines.poses.joint_sigmas import ESTIMATED, with_sigmas
 from bboxqa.pipelines.versions.aligned import Aligned
+from bboxqa.pipelines.versions.similar import Pairs, similar_pairs
 
 # The least share of annotations with one id that have to overlap, for ids to be trusted.
 _STABLE = 0.9
 # An odd number without pattern, as hashes are made with.
 _MIX = np.uint64(0x9E3779B97F4A7C15)
-
-_Pairs = tuple[IndexArray, IndexArray]
 
 
 @frozen_arrays
@@ -102,7 +99,7 @@ def match_versions(
     if not outlines:
         # Equal boxes need not be compared with all that overlap.
         left, right = _joined((left, right), _equal(annotations, _open(annotations, left, right)))
-    more = _similar(both, _open(annotations, left, right), settings, memory, progress)
+    more = similar_pairs(both, _open(annotations, left, right), settings, memory, progress)
     left, right = _joined((left, right), more)
     shift = np.abs(edges[left] - edges[right]).max(1, initial=0)
     if annotations.keypoints is not None:
@@ -199,7 +196,7 @@ def _sizes(before: Dataset, after: Dataset, images: Aligned) -> IntArray:
     return sizes
 
 
-def _same_id(annotations: Annotations) -> _Pairs:
+def _same_id(annotations: Annotations) -> Pairs:
     """Return the pairs of annotations with an id that each version has once in their image."""
     order = np.lexsort((annotations.id, annotations.image))
     new = np.diff(annotations.id[order], prepend=0) != 0
@@ -224,7 +221,7 @@ def _open(annotations: Annotations, left: IndexArray, right: IndexArray) -> Inde
     return np.flatnonzero(is_open & (present[0] & present[1])[image])
 
 
-def _equal(annotations: Annotations, rows: IndexArray) -> _Pairs:
+def _equal(annotations: Annotations, rows: IndexArray) -> Pairs:
     """Return the pairs among `rows` with one image, box and category, those of low ids first."""
     if not len(rows):
         return rows, rows
@@ -278,35 +275,8 @@ def _outline(outlines: Segmentations, index: int) -> tuple[Any, ...]:
     return int(outlines.kind[index]), rings, outlines.rle(index)
 
 
-def _joined(pairs: _Pairs, more: _Pairs) -> _Pairs:
+def _joined(pairs: Pairs, more: Pairs) -> Pairs:
     """Return both pairs, by `left`."""
     left, right = (np.concatenate(each) for each in zip(pairs, more, strict=True))
     order = np.argsort(left)
     return left[order], right[order]
-
-
-def _similar(
-    both: Dataset,
-    rows: IndexArray,
-    settings: AgreeSettings,
-    memory: int | None,
-    progress: Progress | None,
-) -> _Pairs:
-    """Return the pairs that the matcher makes of some of the annotations."""
-    if not len(rows):
-        return rows, rows
-    part = replace(both, annotations=select_annotations(both.annotations, rows))
-    threshold = min(settings.iou_threshold)
-    pairs, _ = candidate_pairs(
-        part,
-        settings.similarity,
-        threshold,
-        all_touched=settings.all_touched,
-        memory=memory,
-        progress=None if progress is None else lambda *done: progress("matching", *done),
-    )
-    lenient = settings.category_lenient
-    units = match(part.annotations, pairs, settings.matcher, threshold, category_lenient=lenient)
-    order = np.argsort(units.unit, kind="stable")
-    first = np.flatnonzero(np.diff(units.unit[order]) == 0)
-    return rows[order[first]], rows[order[first + 1]]

@@ -1,0 +1,42 @@
+"""Which annotations of two versions are similar enough to be the same."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from bboxqa.core.arrays import IndexArray
+from bboxqa.core.types import Progress
+from bboxqa.geometry.candidates import candidate_pairs
+from bboxqa.matching.match import match
+from bboxqa.model.annotations import Dataset
+from bboxqa.model.selection import select_annotations
+from bboxqa.model.settings import AgreeSettings
+
+Pairs = tuple[IndexArray, IndexArray]
+
+
+def similar_pairs(
+    both: Dataset,
+    rows: IndexArray,
+    settings: AgreeSettings,
+    memory: int | None,
+    progress: Progress | None,
+) -> Pairs:
+    """Return the pairs that the matcher makes of some of the annotations."""
+    if not len(rows):
+        return rows, rows
+    part = replace(both, annotations=select_annotations(both.annotations, rows))
+    threshold = min(settings.iou_threshold)
+    pairs, _ = candidate_pairs(
+        part,
+        settings.similarity,
+        threshold,
+        all_touched=settings.all_touched,
+        memory=memory,
+        progress=None if progress is None else lambda *done: progress("matching", *done),
+    )
+    lenient = settings.category_lenient
+    units = match(part.annotations, pairs, settings.matcher, threshold, category_lenient=lenient)
+    order = np.argsort(units.unit, kind="stable")
+    first = np.flatnonzero(np.diff(units.unit[order]) == 0)
+    return rows[order[first]], rows[order[first + 1]]
