@@ -358,6 +358,23 @@ def test_an_outline_without_common_area_has_moved_and_one_without_area_has_not()
     assert counts(compare(before, before, similarity="polygon", **PLAIN)) == {"unchanged": 2}
 
 
+def test_people_without_labelled_points_are_matched_by_their_boxes(tmp_path):
+    """Ids changed; one person stays, one gets key points, and one is another."""
+
+    def person(number, x, *points):
+        return box(number, x) | {"keypoints": [*points, 0, 0, 0][:6], "area": 400}
+
+    nothing = (0, 0, 0)
+    before = [person(1, 0, *nothing), person(2, 30, *nothing), person(3, 60, *nothing)]
+    after = [person(7, 0, *nothing), person(8, 30, 35, 15, 2), person(9, 75, *nothing)]
+    joints = [{"id": 1, "name": "cat", "keypoints": ["nose", "tail"]}]
+    content = [document(part, categories=joints) for part in (before, after)]
+    read = versions(tmp_path, *content, keypoints=True)
+    result = compare(*read, similarity="keypoints", sigmas=0.1, **PLAIN)
+    assert not result.by_id
+    assert counts(result) == {"unchanged": 1, "moved": 1, "removed": 1, "added": 1}
+
+
 def test_an_undefined_alpha_says_in_which_version_and_why(tmp_path):
     before = [box(1), box(2, by="bob"), box(3, image_id=2), box(4, image_id=2, by="bob")]
     after = [*before[:3], {**before[3], "category_id": 2}]

@@ -72,7 +72,8 @@ def match_versions(
 
     Two annotations with the same id are the same if they are by one annotator, of one image, and
     overlap. Ids are used if this is true of nearly all annotations whose id both versions have in
-    that image. Of the others, equal ones are the same, and what is left is matched by similarity.
+    that image. Of the others, equal ones are the same, and what is left is matched by similarity;
+    what has no labelled key points by its box.
 
     Parameters
     ----------
@@ -101,6 +102,11 @@ def match_versions(
         left, right = _joined((left, right), _equal(annotations, _open(annotations, left, right)))
     more = similar_pairs(both, _open(annotations, left, right), settings, memory, progress)
     left, right = _joined((left, right), more)
+    if needs_keypoints(name):
+        # Annotations without labelled key points are similar to none.
+        rest = _open(annotations, left, right)
+        more = similar_pairs(both, rest, settings, memory, progress, unlabelled=True)
+        left, right = _joined((left, right), more)
     shift = np.abs(edges[left] - edges[right]).max(1, initial=0)
     if annotations.keypoints is not None:
         shift = np.maximum(shift, largest_moves(annotations.keypoints, left, right))

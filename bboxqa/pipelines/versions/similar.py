@@ -21,20 +21,29 @@ def similar_pairs(
     settings: AgreeSettings,
     memory: int | None,
     progress: Progress | None,
+    *,
+    unlabelled: bool = False,
 ) -> Pairs:
-    """Return the pairs that the matcher makes of some of the annotations."""
+    """Return the pairs that the matcher makes of some of the annotations.
+
+    `unlabelled` makes pairs by boxes, of which at least one has no labelled key points.
+    """
     if not len(rows):
         return rows, rows
     part = replace(both, annotations=select_annotations(both.annotations, rows))
     threshold = min(settings.iou_threshold)
     pairs, _ = candidate_pairs(
         part,
-        settings.similarity,
+        "bbox" if unlabelled else settings.similarity,
         threshold,
         all_touched=settings.all_touched,
         memory=memory,
         progress=None if progress is None else lambda *done: progress("matching", *done),
     )
+    keypoints = part.annotations.keypoints
+    if unlabelled and keypoints is not None:
+        _, n_labelled = keypoints.packed().labelled()
+        pairs = pairs.take((n_labelled[pairs.left] == 0) | (n_labelled[pairs.right] == 0))
     lenient = settings.category_lenient
     units = match(part.annotations, pairs, settings.matcher, threshold, category_lenient=lenient)
     order = np.argsort(units.unit, kind="stable")
