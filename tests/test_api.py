@@ -22,7 +22,7 @@ from bboxqa.report.agreement_summary import summary
 SIMULATED = Path(__file__).parent / "data/simulated.json"
 OF_READING = {
     "annotator_key", "attribution", "filter", "join", "asked", "category_map", "session_key",
-    "time_key",
+    "time_key", "tracks",
 }  # fmt: skip
 OF_VALIDATE = {"source", "images", "ground_truth", "max_findings", "memory", "progress"}
 

@@ -52,6 +52,12 @@ if TYPE_CHECKING:
     "and fatigue with --diagnose.",
 )
 @click.option(
+    "--tracks",
+    is_flag=True,
+    help="Read which boxes of a video show one object, such as track_id: shows with --diagnose "
+    "whether annotators follow the same objects (IDF1), and where they switch.",
+)
+@click.option(
     "--reference",
     metavar="NAME|FILE",
     help="Compare each annotator with an expert: one of the annotators, who then has no part in "

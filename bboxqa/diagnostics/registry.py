@@ -28,6 +28,8 @@ from bboxqa.diagnostics.disagreement.strata import (
 from bboxqa.diagnostics.pair_similarity import pair_similarity
 from bboxqa.diagnostics.poses.joint_annotators import joint_annotators
 from bboxqa.diagnostics.poses.joints import joints
+from bboxqa.diagnostics.videos.track_agreement import tracks
+from bboxqa.diagnostics.videos.track_switches import track_switches
 from bboxqa.diagnostics.work.work import work, work_hours, work_sessions
 from bboxqa.model.table import Table
 from bboxqa.model.units import MatchedUnits
@@ -62,6 +64,8 @@ DIAGNOSTICS: dict[str, Diagnostic] = {
     "work_hours": work_hours,
     "joints": joints,
     "joint_annotators": joint_annotators,
+    "tracks": tracks,
+    "track_switches": track_switches,
 }
 
 OF_TIMES = ("work", "work_sessions", "work_hours")
@@ -71,8 +75,14 @@ OF_KEYPOINTS = ("joints", "joint_annotators")
 """The diagnostics of data whose key points are compared."""
 
 
-def names(*, with_times: bool = True, with_keypoints: bool = True) -> tuple[str, ...]:
-    """Return the names of all diagnostics, or of those that need no times, or no key points.
+OF_TRACKS = ("tracks", "track_switches")
+"""The diagnostics of data whose tracks were read."""
+
+
+def names(
+    *, with_times: bool = True, with_keypoints: bool = True, with_tracks: bool = True
+) -> tuple[str, ...]:
+    """Return the names of all diagnostics, or of those that need no times, key points or tracks.
 
     Examples
     --------
@@ -82,6 +92,7 @@ def names(*, with_times: bool = True, with_keypoints: bool = True) -> tuple[str,
     True
     """
     left_out = (() if with_times else OF_TIMES) + (() if with_keypoints else OF_KEYPOINTS)
+    left_out += () if with_tracks else OF_TRACKS
     return tuple(name for name in DIAGNOSTICS if name not in left_out)
 
 

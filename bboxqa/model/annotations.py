@@ -17,6 +17,7 @@ from bboxqa.core.arrays import (
 from bboxqa.core.text import count
 from bboxqa.model.outlines import Segmentations
 from bboxqa.model.shapes.keypoints import Keypoints
+from bboxqa.model.shapes.tracks import Tracks
 from bboxqa.model.table import Categorical, Table, html_bars, html_table
 from bboxqa.model.times import Times
 
@@ -46,6 +47,9 @@ class Annotations:
     rotated_box : (N, 5) float64 or None
         Centre x and y, width and height in pixels, and the angle of the width in degrees, clockwise
         from 0 up to 360; upright boxes have angle 0. None where they were not read.
+    track : (N,) int32 or None
+        Index into the tracks of the `Dataset`, -1 of what is in none. None where they were not
+        read.
     """
 
     id: IndexArray
@@ -59,6 +63,7 @@ class Annotations:
     own_id: TextArray | None = None
     keypoints: Keypoints | None = None
     rotated_box: FloatArray | None = None
+    track: IntArray | None = None
 
     def __len__(self) -> int:
         return len(self.id)
@@ -80,6 +85,7 @@ class Annotations:
             own_id=None if self.own_id is None else self.own_id[index],
             keypoints=None if self.keypoints is None else self.keypoints.take(index),
             rotated_box=None if self.rotated_box is None else self.rotated_box[index],
+            track=None if self.track is None else self.track[index],
         )
 
     def shown_ids(self, index: IndexArray | list[int]) -> list[str]:
@@ -149,6 +155,8 @@ class Dataset:
         where key points were not read.
     joint_sigmas : tuple of tuple of float
         How far each key point scatters, by category; empty for COCO's.
+    tracks : Tracks, optional
+        The tracks of annotations; None where they were not read.
     """
 
     image_names: tuple[str, ...]
@@ -168,6 +176,7 @@ class Dataset:
     has_text_ids: bool = False
     joint_names: tuple[tuple[str, ...], ...] = ()
     joint_sigmas: tuple[tuple[float, ...], ...] = ()
+    tracks: Tracks | None = None
 
     def __repr__(self) -> str:
         return (

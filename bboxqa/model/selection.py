@@ -40,9 +40,8 @@ def select_annotations(annotations: Annotations, index: IndexArray) -> Annotatio
     keypoints = None if annotations.keypoints is None else annotations.keypoints.take(index)
     others = ("segmentation", "times", "own_id", "keypoints")
     names = [field.name for field in fields(annotations) if field.name not in others]
-    if annotations.rotated_box is None:
-        names.remove("rotated_box")
-    columns = _rows_of(annotations, names, index)
+    read = [name for name in names if getattr(annotations, name) is not None]
+    columns = _rows_of(annotations, read, index)
     return replace(
         annotations,
         **columns,

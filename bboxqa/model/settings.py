@@ -53,6 +53,8 @@ class AgreeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
         annotated an image in several; "file" where each file is one.
     time_key : str or None
         The key of annotations that says when they were made.
+    tracks : bool
+        Whether to read which annotations of a video show one object.
     sigmas : tuple of float or "estimated"
         How far each key point scatters: one number for all, one for each, or those that the
         annotators show; COCO's where it is empty.
@@ -80,6 +82,7 @@ class AgreeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     asked: Asked = "authors"
     session_key: str | None = None
     time_key: str | None = None
+    tracks: bool = False
     checks: bool = True
     sigmas: tuple[float, ...] | Literal["estimated"] = ()
 

@@ -41,7 +41,7 @@ from bboxqa.report.agreement_result import AgreementResult
 CountAll = Callable[..., AgreementCounts]
 _OF_READING = (
     "annotator_key", "attribution", "filter", "join", "asked", "category_map", "session_key",
-    "time_key", "predictions", "score")  # fmt: skip
+    "time_key", "tracks", "predictions", "score")  # fmt: skip
 
 
 def agree(

@@ -38,6 +38,7 @@ def read_coco(
     asked: Asked = "authors",
     session_key: str | None = None,
     time_key: str | None = None,
+    tracks: bool = False,
     predictions: AnyPath | None = None,
     score: float = 0.5,
     pseudonyms: AnyPath | None = None,
@@ -82,6 +83,9 @@ def read_coco(
     time_key : str, optional
         The key of annotations that says when they were made, in ISO 8601, or in seconds or
         milliseconds since 1970.
+    tracks : bool
+        Whether to read which annotations of a video show one object, from the keys ``track_id`` or
+        ``instance_id`` of annotations or their attributes ``track_id`` or ``track``.
     predictions : path, optional
         COCO results of a model, with the ids of the images and categories of the source: one more
         annotator, with the name of the file, who was asked about all images. One annotator is
@@ -134,6 +138,7 @@ def read_coco(
         "asked": asked,
         "session_key": session_key,
         "time_key": time_key,
+        "tracks": tracks,
         "predictions": None if predictions is None else Predictions(Path(predictions), score),
         "pseudonyms": None if pseudonyms is None else Path(pseudonyms),
         "digest": digest,
@@ -213,6 +218,7 @@ def read_for(
         asked=settings.asked,
         session_key=settings.session_key,
         time_key=settings.time_key,
+        tracks=settings.tracks,
         predictions=predictions,
         pseudonyms=pseudonyms,
         min_annotators=min_annotators,

@@ -36,6 +36,7 @@ _COLUMNS = {
         "missing_share",
         "swapped_share",
     ),
+    "tracks": ("annotator_1", "annotator_2", "n_boxes_1", "n_boxes_2", "idf1", "switches"),
     "sensitivity": ("threshold", "alpha", "f1", "f1_by_chance", "existence_alpha", "class_share"),
     "suggested_threshold": ("similarity", "threshold", "distance", "sigma", "sigma_threshold"),
     # The reason names the kind and the annotators.
@@ -155,6 +156,7 @@ _ORDERS: dict[str, Callable[[Table], IndexArray]] = {
     "category_vitality": _lowest("vitality"),
     "joints": _largest_share("distance_percent"),
     "joint_annotators": _surely_moved,
+    "tracks": _lowest("idf1"),
     # Every other threshold of 0.05 to 0.95.
     "sensitivity": lambda table: np.arange(1, len(table), 2),
 }

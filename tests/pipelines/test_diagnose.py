@@ -60,7 +60,7 @@ def test_pair_similarity_is_that_of_annotations_in_one_unit(data):
 def test_every_diagnostic_has_its_table(data):
     tables = tables_of(data)
     assert [*tables] == [
-        *names(with_times=False, with_keypoints=False),
+        *names(with_times=False, with_keypoints=False, with_tracks=False),
         "sensitivity",
         "suggested_threshold",
         "review_images",

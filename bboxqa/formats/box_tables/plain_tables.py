@@ -108,7 +108,7 @@ def parts_of(
     """
     used = list(dict.fromkeys(columns.of.values()))
     table = _table_of(member, columns) if plain and columns.form else None
-    says_more = in_full and not columns.of.keys().isdisjoint(("score", "created_at"))
+    says_more = in_full and not columns.of.keys().isdisjoint(("score", "created_at", "track"))
     if table is None or says_more:
         return lambda: iter([TablePart(partial(rows_of, member, used))])
     return table.parts

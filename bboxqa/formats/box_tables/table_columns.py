@@ -40,6 +40,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "score": ("score",),
     "iscrowd": ("iscrowd", "isgroupof"),
     "created_at": ("createdat",),
+    "track": ("trackid", "track", "instanceid"),
 }  # fmt: skip
 FORMS: dict[str, tuple[str, ...]] = {
     "xyxy": ("x1", "y1", "x2", "y2"),

@@ -251,6 +251,8 @@ class _TableRecords:
             shared["iscrowd"] = 1
         if "created_at" in cells and (made := plain_text(cells["created_at"])):
             shared["created_at"] = made
+        if "track" in cells and (track := plain_text(cells["track"])):
+            shared["track_id"] = track
         if "score" in cells:
             with suppress(TypeError, ValueError):
                 shared["score"] = float(cells["score"])

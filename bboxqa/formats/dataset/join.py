@@ -24,6 +24,7 @@ from bboxqa.formats.dataset.sessions import (
     split_sessions,
     with_repeats,
 )
+from bboxqa.formats.dataset.track_ids import read_tracks
 from bboxqa.formats.dataset.wrong_values import (
     bad_boxes,
     bad_outlines,
@@ -45,6 +46,7 @@ def join(
     *,
     sessions: FileSessions | None = None,
     seconds: Sequence[FloatArray] | None = None,
+    with_tracks: bool = False,
 ) -> Dataset:
     """Return one data set from all files.
 
@@ -66,6 +68,8 @@ def join(
         Who was asked about an image that does not say so.
     sessions, seconds
         In which session and when each annotation was made, if that was read.
+    with_tracks : bool
+        Whether tracks were read.
     """
     joined = Joined(dict(zip(files, paths, strict=True)))
     labels = [[image_label(image) for image in file.images] for file in files]
@@ -88,13 +92,16 @@ def join(
     if sessions is not None:
         split = split_sessions(indexed, authors, sessions, attribution, annotator_names)
         indexed, authors = split.first, split.first_authors
+    images = tuple(joined.images)
+    track, tracks = read_tracks(files, indexed, authors, images) if with_tracks else (None, None)
     data = Dataset(
-        image_names=tuple(joined.images),
+        image_names=images,
         image_size=_sizes(joined),
         category_names=tuple(joined.categories),
         supercategories=supercategories(files, joined.categories),
         annotator_names=annotator_names,
-        annotations=merge(files, indexed, authors, memory, seconds),
+        annotations=merge(files, indexed, authors, memory, seconds, track),
+        tracks=tracks,
         assigned=assigned,
         attribution=attribution.way,
         sources=tuple(file.source for file in files),

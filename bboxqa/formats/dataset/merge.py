@@ -30,10 +30,12 @@ def merge(
     authors: Sequence[IntArray],
     memory: int | None,
     seconds: Sequence[FloatArray] | None = None,
+    tracks: Sequence[IntArray] | None = None,
 ) -> Annotations:
     """Return the annotations of all files, ordered by image, annotator, box, category and id.
 
-    `seconds` are the times of all annotations of each file, if they were read.
+    `seconds` are the times of all annotations of each file, and `tracks` the tracks of those that
+    are indexed, if they were read.
     """
     columns = [file.columns for file in files]
     limit = column_limit(memory)
@@ -89,6 +91,7 @@ def merge(
         own_id=_own_ids(files, indexed, order),
         keypoints=None if keypoints is None else keypoints.take(rows),
         rotated_box=None if rotated_box is None else spilled(rotated_box, limit, rows),
+        track=None if tracks is None else spilled(np.concatenate(tracks), limit, order),
     )
 
 

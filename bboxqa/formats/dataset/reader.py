@@ -28,6 +28,7 @@ from bboxqa.formats.dataset.predictions import (
 from bboxqa.formats.dataset.pseudonymous import with_pseudonyms, without_people
 from bboxqa.formats.dataset.sessions import read_sessions
 from bboxqa.formats.dataset.times import read_times, untimed_notes
+from bboxqa.formats.dataset.track_ids import TRACK_KEYS, VIDEO_KEY, trackless_notes
 from bboxqa.formats.dataset.unused_sessions import session_notes
 from bboxqa.formats.inputs import as_paths, list_files
 from bboxqa.formats.registry import format_of
@@ -105,6 +106,7 @@ def read_dataset(
     asked: Asked = "authors",
     session_key: str | None = None,
     time_key: str | None = None,
+    tracks: bool = False,
     predictions: Predictions | None = None,
     pseudonyms: Path | None = None,
     digest: bool = True,
@@ -126,6 +128,7 @@ def read_dataset(
     _refuse_repeated(files)
     named = ANNOTATOR_KEYS if annotator_key is None else (annotator_key,)
     keys = (*named, *(key for key in (session_key, time_key) if key is not None))
+    keys += (*TRACK_KEYS, VIDEO_KEY) if tracks else ()
 
     def read_one(file: Path) -> AnnotationFile:
         form = format_of(file)
@@ -184,9 +187,17 @@ def read_dataset(
     sessions = None if session_key is None else read_sessions(read, attributed, session_key)
     seconds = None if time_key is None else read_times(read, time_key)
     data = join(
-        read, files, attributed, memory, min_annotators, asked, sessions=sessions, seconds=seconds
+        read,
+        files,
+        attributed,
+        memory,
+        min_annotators,
+        asked,
+        sessions=sessions,
+        seconds=seconds,
+        with_tracks=tracks,
     )
-    notes = list(data.notes)
+    notes = [*data.notes, *trackless_notes(data.annotations.track)]
     if session_key is None and predictions is None:
         notes += session_notes(files, named)
     if time_key is not None and seconds is not None:

@@ -14,7 +14,7 @@ BoxFormat = Literal["xywh", "xyxy", "cxcywh"]
 COLUMNS = (
     "image", "annotator", "category", "x", "y", "width", "height", "x1", "y1", "x2", "y2", "cx",
     "cy", "rotation", "bbox", "objects", "image_id", "image_width", "image_height", "id", "score",
-    "iscrowd", "created_at",
+    "iscrowd", "created_at", "track",
 )  # fmt: skip
 """What columns of tables may hold."""
 
@@ -92,9 +92,9 @@ def reading(
         The number of the first pixel in Pascal VOC files; by default inferred from their values.
     columns : mapping of str to str, optional
         The columns of tables by what they hold: any of image, image_id, annotator, category, id,
-        score, image_width, image_height, created_at, iscrowd, rotation; and of a box x, y, width
-        and height, or x1, y1, x2 and y2, or cx, cy, width and height, or bbox, or the objects of an
-        image. Others are told from their names.
+        score, image_width, image_height, created_at, iscrowd, rotation, track; and of a box x, y,
+        width and height, or x1, y1, x2 and y2, or cx, cy, width and height, or bbox, or the objects
+        of an image. Others are told from their names.
     box_format : {"xywh", "xyxy", "cxcywh"}, optional
         The form of boxes in tables: left top corner and size, two corners, or centre and size; by
         default it is told from the names of the columns, else from the numbers.

@@ -79,7 +79,11 @@ class ImageDiagnoser:
     def diagnosis(self, result: MeasuredAgreement) -> Diagnosis:
         """Return the story and the threshold that the data suggest, tables and what to review."""
         matched = self._matched(result)
-        names = registry.names(with_times=self._has_times, with_keypoints=self._has_keypoints)
+        names = registry.names(
+            with_times=self._has_times,
+            with_keypoints=self._has_keypoints,
+            with_tracks=self._has_tracks,
+        )
         tables = self._tables(matched, names)
         queue = review_queue(matched)
         of_thresholds = sensitivity(
@@ -115,10 +119,16 @@ class ImageDiagnoser:
         return data.annotations.keypoints is not None and bool(data.joint_sigmas)
 
     @property
+    def _has_tracks(self) -> bool:
+        return self.images.data.annotations.track is not None
+
+    @property
     def _needed(self) -> tuple[str, ...]:
         """The diagnostics that the story is made of."""
-        more = JOINT_TABLES if self._has_keypoints else ()
-        return (*TABLES, "work", *more) if self._has_times else (*TABLES, *more)
+        more: tuple[str, ...] = ("work",) if self._has_times else ()
+        more += JOINT_TABLES if self._has_keypoints else ()
+        more += registry.OF_TRACKS if self._has_tracks else ()
+        return (*TABLES, *more)
 
     def _matched(self, result: MeasuredAgreement) -> MatchedUnits:
         check_diagnosis(self.images.data, self.memory)

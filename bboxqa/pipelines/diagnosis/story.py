@@ -35,6 +35,7 @@ from bboxqa.pipelines.diagnosis.about_reference import (
     reference_confusion_sentences,
     reference_sentences,
 )
+from bboxqa.pipelines.diagnosis.about_tracks import track_sentences
 from bboxqa.pipelines.diagnosis.about_work import work_limits, work_sentences
 from bboxqa.pipelines.diagnosis.paired import differences
 from bboxqa.pipelines.diagnosis.sentences import LEAST_DRAWS, Sentence, bounds, judged
@@ -99,6 +100,7 @@ def story_of(
         *supercategory_sentences(tables),
         *category_sentences(matched, tables),
         *(work_sentences(tables) if named else ()),
+        *track_sentences(tables),
     ]
     found.sort(key=lambda sentence: -sentence.weight)
     first = [*agreement_sentence(part, matched), *lead, *beside]

@@ -38,6 +38,7 @@ def read_reference(
         category_map={},
         session_key=None,
         time_key=None,
+        tracks=False,
     )
     found = read_for(
         reference, own, memory=memory, digest=digest, min_annotators=1, progress=progress

@@ -7,6 +7,7 @@ from bboxqa.report.pages.sections.reference_section import reference_section
 from bboxqa.report.pages.sections.repeats_section import repeats_section
 from bboxqa.report.pages.sections.section import Documents, Section
 from bboxqa.report.pages.sections.time_section import time_section
+from bboxqa.report.pages.sections.tracks_section import tracks_section
 
 SectionMaker = Callable[[Documents], Section | None]
 """Returns a section of the documents of a result; None where they have nothing about it."""
@@ -16,6 +17,7 @@ SECTIONS: tuple[SectionMaker, ...] = (
     model_section,
     repeats_section,
     time_section,
+    tracks_section,
 )
 
 

@@ -1,0 +1,1 @@
+"""Whether annotators follow the same objects through videos."""

@@ -1,0 +1,227 @@
+"""IDF1 and identity switches against published figures, all assignments, and injected switches."""
+
+import json
+from dataclasses import replace
+from itertools import permutations
+
+import numpy as np
+import pytest
+from jsonschema import validate
+from support.cli import run
+from support.cvat_xml import head
+from support.matched import matched
+from support.tool_files import write
+
+import bboxqa
+from bboxqa.diagnostics.videos.track_agreement import tracks
+from bboxqa.diagnostics.videos.track_switches import track_switches
+from bboxqa.model.units import CandidatePairs
+from bboxqa.report.diagnosis_summary import diagnosis_schema
+
+COLUMNS = ("annotator_1", "track", "annotator_2", "before", "after", "until", "since")
+
+
+def film(*frames, video="film"):
+    """Return a document of frames, {annotator: {track: left edge of a box of 20 px}} each."""
+    images = [
+        {"id": n, "file_name": f"{video}/{n}.jpg", "width": 999, "height": 99, "annotators": [*who]}
+        for n, who in enumerate(frames, 1)
+    ]
+    rows = [
+        {"image_id": n, "annotator": name, "track_id": track, "bbox": [left, 10, 20, 20]}
+        for n, who in enumerate(frames, 1)
+        for name, boxes in who.items()
+        for track, left in boxes.items()
+    ]
+    more = {"category_id": 1, "area": 400, "iscrowd": 0}
+    return {
+        "images": images,
+        "categories": [{"id": 1, "name": "person"}],
+        "annotations": [{"id": n, **row, **more} for n, row in enumerate(rows, 1)],
+    }
+
+
+def read(document):
+    return bboxqa.read_coco(document, tracks=True, segmentation=False)
+
+
+def rows_of(table, *columns):
+    return [tuple(row[name] for name in columns) for row in table.records()]
+
+
+def test_published_example_of_py_motmetrics():
+    # The distances of its README: IDF1, IDP and IDR are 83.3 %, and 1 identity switch.
+    frames = [
+        ({"a": {1: 0, 2: 100}, "b": {1: 200, 2: 300, 3: 400}}, [[0.1, None, 0.3], [0.5, 0.2, 0.3]]),
+        ({"a": {1: 0, 2: 100}, "b": {1: 200}}, [[0.2], [0.4]]),
+        ({"a": {1: 0, 2: 100}, "b": {1: 200, 3: 400}}, [[0.6, 0.2], [0.1, 0.6]]),
+    ]
+    units = matched(read(film(*(boxes for boxes, _ in frames))))
+    each = units.data.annotations
+    pairs = []
+    for image, (_, distances) in enumerate(frames):
+        own, others = (
+            np.flatnonzero((each.image == image) & (each.annotator == n)) for n in (0, 1)
+        )
+        pairs += [
+            (left, right, 1 - distance)
+            for left, row in zip(own, distances, strict=True)
+            for right, distance in zip(others, row, strict=True)
+            if distance is not None
+        ]
+    left, right, similarity = zip(*pairs, strict=True)
+    near = CandidatePairs(np.array(left), np.array(right), np.array(similarity))
+    units = replace(units, near=near, threshold=0.4)
+    (row,) = tracks(units).records()
+    assert row["idf1"] == pytest.approx(10 / 12, abs=1e-12)
+    assert [row[name] for name in ("idtp", "idfn", "idfp")] == [5, 1, 1]
+    assert (row["switches_1"], row["switches_2"]) == (1, 0)
+    found = rows_of(track_switches(units), *COLUMNS)
+    assert found == [("a", "2", "b", "2", "3", "film/1.jpg", "film/3.jpg")]
+
+
+def test_idtp_is_the_largest_of_all_assignments():
+    rng = np.random.default_rng(1)
+    for _ in range(8):
+        frames = [
+            {
+                name: {track: float(left) for track, left in zip("wxyz", row, strict=True)}
+                for name, row in zip("ab", rng.integers(0, 60, (2, 4)), strict=True)
+            }
+            for _ in range(6)
+        ]
+        units = matched(read(film(*frames)), bootstrap=0)
+        # Boxes of 20 px side by side have IoU 1/2 where they are 20/3 px apart.
+        same = np.zeros((4, 4), int)
+        for frame in frames:
+            gap = np.subtract.outer([*frame["a"].values()], [*frame["b"].values()])
+            same += np.abs(gap) <= 20 / 3
+        best = max(same[np.arange(4), order].sum() for order in permutations(range(4)))
+        assert tracks(units)["idtp"].tolist() == [best]
+
+
+def test_tells_a_swap_a_cut_and_a_gap_and_keeps_tracks_that_cross():
+    frames = [
+        {"a": {1: 0, 2: 100, 3: 200}, "b": {7: 0, 8: 100, 9: 200}},
+        # The tracks cross: the other one is nearer, but both overlap still.
+        {"a": {1: 50, 2: 53, 3: 200}, "b": {7: 53, 8: 50, 9: 200}},
+        {"a": {1: 0, 2: 100, 3: 200}, "b": {7: 100, 8: 0}},
+        {"a": {1: 0, 2: 100, 3: 200}, "b": {7: 100, 8: 0, 10: 200}},
+    ]
+    units = matched(read(film(*frames)), bootstrap=200)
+    assert rows_of(track_switches(units), *COLUMNS) == [
+        ("a", "1", "b", "7", "8", "film/2.jpg", "film/3.jpg"),
+        ("a", "2", "b", "8", "7", "film/2.jpg", "film/3.jpg"),
+        ("a", "3", "b", "9", "10", "film/2.jpg", "film/4.jpg"),
+        ("b", "7", "a", "1", "2", "film/2.jpg", "film/3.jpg"),
+        ("b", "8", "a", "2", "1", "film/2.jpg", "film/3.jpg"),
+    ]
+    (row,) = tracks(units).records()
+    # 1 and 7, 2 and 8 overlap in frames 1 and 2, 1 and 8, 2 and 7 in 2, 3 and 4: three each.
+    assert (row["idtp"], row["n_boxes_1"], row["n_boxes_2"]) == (3 + 3 + 2, 12, 11)
+    assert (row["switches_1"], row["switches_2"], row["switches"]) == (3, 2, 5)
+    assert row["interval_over"] == "objects"
+    assert row["switches_low"] <= 5 <= row["switches_high"]
+
+
+def test_an_id_is_a_track_of_one_video_only_and_intervals_draw_videos():
+    boxes = {"a": {1: 0}, "b": {1: 0}}
+    parts = [film(boxes, boxes, video=video) for video in ("x", "y", "z")]
+    whole = parts[0]
+    for number, part in enumerate(parts[1:], 1):
+        for image in part["images"]:
+            image["id"] += 10 * number
+        for row in part["annotations"]:
+            row |= {"id": row["id"] + 10 * number, "image_id": row["image_id"] + 10 * number}
+        whole["images"] += part["images"]
+        whole["annotations"] += part["annotations"]
+    data = read(whole)
+    assert data.tracks.videos == ("x", "y", "z")
+    (row,) = tracks(matched(data, bootstrap=200)).records()
+    assert (row["n_tracks_1"], row["idf1"], row["interval_over"]) == (3, 1, "videos")
+    for image in whole["images"]:
+        image["video_id"] = 5
+    data = read(whole)
+    assert data.tracks.videos == ("5",)
+    (row,) = tracks(matched(data, bootstrap=200)).records()
+    assert (row["n_tracks_1"], row["idf1_low"]) == (1, None)
+    assert row["interval_over"] == "nothing: one object in one video"
+
+
+def test_tracks_are_in_the_order_of_their_ids_and_not_of_hashes():
+    ids = ["10", "b", "9", "a", "100", "c"]
+    boxes = {name: 60 * place for place, name in enumerate(ids)}
+    data = read(film({"a": boxes, "b": {"1": 0}}))
+    assert data.tracks.names == ("a", "b", "c", "9", "10", "100", "1")
+
+
+def test_frames_are_in_the_order_of_their_numbers():
+    frames = [{"a": {1: 0}, "b": {7 if n < 9 else 8: 0}} for n in range(12)]
+    (found,) = rows_of(track_switches(matched(read(film(*frames)))), "until", "since")
+    assert found == ("film/9.jpg", "film/10.jpg")
+
+
+def test_the_command_writes_tables_where_tracks_are_asked(tmp_path):
+    frames = [{"a": {1: 0, 2: 60}, "b": {7 if n < 4 else 8: 0, 9: 60}} for n in range(8)]
+    source, out = tmp_path / "film.json", tmp_path / "out"
+    source.write_text(json.dumps(film(*frames)))
+    done = run("agree", source, "--tracks", "--diagnose", "--out", out, "--bootstrap", 200)
+    assert (
+        "1 identity switch, such as track 1 of a, which is 7 of b until film/4.jpg" in done.stdout
+    )
+    found = json.loads((out / "diagnosis.json").read_text())
+    validate(found, diagnosis_schema())
+    assert found["tables"]["track_switches"]["rows"][0][:5] == ["a", "1", "b", "7", "8"]
+    assert (out / "tracks.csv").exists()
+    run("agree", source, "--diagnose", "--out", out, "--bootstrap", 0, "--force")
+    assert "tracks" not in json.loads((out / "diagnosis.json").read_text())["tables"]
+
+
+def test_files_without_tracks_are_refused_where_they_are_asked():
+    document = film({"a": {1: 0}, "b": {1: 0}})
+    for row in document["annotations"]:
+        del row["track_id"]
+    with pytest.raises(bboxqa.DatasetError, match="none of 2 annotations is in a track"):
+        read(document)
+
+
+@pytest.mark.parametrize("similarity", ["bbox", "obb"])
+def test_tracks_of_a_video_of_cvat_are_those_of_frames_where_it_is_inside(tmp_path, similarity):
+    def video(second):
+        rows = [(0, 0, 1), (0, 1, 0), (second, 2, 0), (second, 3, 1)]
+        boxes = {
+            track: "".join(
+                f'<box frame="{frame}" keyframe="{key}" outside="0" occluded="0" xtl="10" ytl="10" '
+                'xbr="30" ybr="30" z_order="0"></box>\n'
+                for own, frame, key in rows
+                if own == track
+            )
+            for track in {0, second}
+        }
+        gone = '<box frame="4" keyframe="1" outside="1" xtl="9" ytl="9" xbr="30" ybr="30"></box>'
+        tracks = "".join(
+            f'<track id="{track}" label="cat" source="manual">{text}{gone}</track>\n'
+            for track, text in boxes.items()
+        )
+        size = "<size>6</size><original_size><width>99</width><height>99</height></original_size>"
+        return f"<annotations>\n{head(more=size)}{tracks}</annotations>"
+
+    source = write(tmp_path, **{"ann.xml": video(0), "bob.xml": video(1)})
+    data = bboxqa.read_coco(source, attribution="files", tracks=True)
+    result = bboxqa.agree(data, similarity=similarity, bootstrap=0)
+    (row,) = result.diagnose().tables["tracks"].records()
+    assert (row["n_boxes_1"], row["n_tracks_2"], row["idtp"], row["idf1"]) == (4, 2, 2, 0.5)
+    found = rows_of(result.diagnose().tables["track_switches"], "until", "since")
+    assert found == [("frame_000001", "frame_000002")]
+
+
+def test_a_column_of_a_table_may_name_the_track():
+    rows = [
+        {"image": f"{n}.jpg", "annotator": who, "track": n // 2 if who == "b" else "x",
+         "bbox": "5 5 9 9"}
+        for n in range(4) for who in "ab"
+    ]  # fmt: skip
+    with bboxqa.reading(box_format="xywh"):
+        data = bboxqa.read_coco(rows, tracks=True)
+    assert data.tracks.names == ("x", "0", "1")
+    assert rows_of(track_switches(matched(data)), "before", "after") == [("0", "1")]
