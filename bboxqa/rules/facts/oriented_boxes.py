@@ -6,6 +6,8 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.formats.document.annotation_columns import Rings
+from bboxqa.model.shapes.rotated_boxes import corners as corners_of_boxes
+from bboxqa.model.shapes.rotated_boxes import upright
 from bboxqa.rules.facts.document import Document
 
 _CORNER_FORMATS = ("DOTA labels", "YOLO labels")
@@ -29,7 +31,8 @@ class OrientedBoxes:
     """(Q,) int64. The annotation of each, ascending."""
     corners: FloatArray
     """(Q, 4, 2) float64. In pixels, one after the other along the outline, as far as the file says
-    so; NaN where the corners are not known for sure."""
+    so; of a box with an angle and no outline, turned about its middle. NaN where five numbers do
+    not say for sure."""
     is_written: BoolArray
     """(Q,) bool. Whether the file has these corners, and not an angle."""
     size: FloatArray
@@ -77,7 +80,19 @@ def oriented_boxes(document: Document) -> OrientedBoxes:
     is_five[at] = n_numbers == 5
     result.angle[result.is_written & ~is_five] = np.nan
     result.size[result.is_written & ~is_five] = np.nan
+    _turn(document, result, ~has_ring & (n_numbers == 0), at)
     return result
+
+
+def _turn(document: Document, boxes: OrientedBoxes, candidates: BoolArray, at: IndexArray) -> None:
+    """Add the corners of boxes that have an angle and no outline, at some of the places `at`."""
+    columns = document.annotations
+    outlined = np.union1d(columns.rings.row, columns.rles.row)
+    at = at[candidates & np.isfinite(boxes.angle[at])]
+    at = at[document.has_box[boxes.row[at]] & ~np.isin(boxes.row[at], outlined)]
+    turned = upright(columns.bbox[boxes.row[at]])
+    turned[:, 4] = boxes.angle[at]
+    boxes.corners[at] = corners_of_boxes(turned)
 
 
 def rows_with_corners(document: Document) -> IndexArray:

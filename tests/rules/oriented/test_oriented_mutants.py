@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from support.datasets import annotation, document
 from support.rotated_files import FORMATS, WITH_ANGLES, WITH_CORNERS, boxes, changed
 from support.validation import codes, findings
 
@@ -155,3 +156,21 @@ def test_one_box_of_five_numbers_is_broken():
     example = {"annotations": [{}, {}, {"bbox": [1, 2, 3, 4, 5]}]}
     assert {"S006"} <= codes(example)
     assert "O009" not in codes(example)
+
+
+@pytest.mark.parametrize(
+    ("bbox", "degrees", "expected"),
+    [
+        # Turned by a quarter, the box is 5 to 15, 25 to 65; as it stands it begins at -10.
+        ((-10, 40, 40, 10), 90, set()),
+        # The box as it stands is inside; turned by a quarter it is -10 to 20, 40 to 50.
+        ((0, 30, 10, 30), 90, {"O006"}),
+        ((-10, 40, 40, 10), 0, {"B003"}),
+        ((-0.5, 40, 40, 10), 180, set()),
+    ],
+)
+def test_a_box_beside_an_angle_lies_where_it_is_turned(bbox, degrees, expected):
+    turned = annotation(1, bbox=bbox, attributes={"rotation": degrees})
+    others = [annotation(number, bbox=(10 * number, 40, 8, 8)) for number in range(2, 9)]
+    edges = {"B002", "B003", "B004", "O006"}
+    assert codes(document([turned, *others])) & edges == expected
