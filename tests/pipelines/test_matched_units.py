@@ -92,6 +92,21 @@ def test_small_objects_beside_displaced_boxes_are_not_missed(n_annotators):
     assert table["n_extra"].tolist() == ([1, 0] if n_annotators == 2 else [0, 0, 0])
 
 
+def test_small_displaced_boxes_may_be_imprecise():
+    # As above, but the last one's boxes of 2 px by 3 px would be 6 / 16 of those of 4 px: below
+    # the threshold, as boxes that are not displaced may be.
+    large = [(60.0 * place, 0.0, 40.0, 40.0) for place in range(12)]
+    small = [(60.0 * place, 90.0, 4.0, 4.0) for place in range(5)]
+    drawn = [(0, annotator, 0, box) for box in large + small for annotator in range(2)]
+    last = [(0, 2, 0, (x + 5, y, w, h)) for x, y, w, h in large]
+    last += [(0, 2, 0, (x + 5, y, 2.0, 3.0)) for x, y, _, _ in small[:4]]
+    data = dataset(drawn + last)
+    found = matched_units(compared_images(data), replace(SETTINGS, iou_threshold=(0.5,)))
+    table = annotators(found)
+    assert table["n_missed"].tolist() == [0, 0, 1]
+    assert table["n_extra"].tolist() == [0, 0, 0]
+
+
 def test_few_displaced_boxes_say_nothing_about_others():
     boxes = [(100.0 * place, 0.0, 40.0, 40.0) for place in range(4)] + [(0.0, 90.0, 4.0, 4.0)]
     rows = [

@@ -18,17 +18,17 @@ from bboxqa.model.units import CandidatePairs, MatchedUnits, UnitTable
 
 # Of fewer objects, a displacement may be that of single boxes.
 _FEWEST = 10
-# Boxes that overlap so far once the displacement is taken away show one object.
-_SAME = 0.5
 
 
-def with_displaced_joined(matched: MatchedUnits, memory: int | None = None) -> MatchedUnits:
+def with_displaced_joined(
+    matched: MatchedUnits, least: float, memory: int | None = None
+) -> MatchedUnits:
     """Return units where displaced boxes belong to the objects that they show.
 
     A box that is 5 px too far to the right does not overlap an object of 4 px at all. It is badly
     placed, and no miss and an extra: the larger objects tell by how much the boxes of its annotator
-    are displaced, and without that it matches what the others drew. Objects that all annotators
-    drew, second boxes and parts stay as they are.
+    are displaced, and without that its IoU with what the others drew is at least `least`. Objects
+    that all annotators drew, second boxes and parts stay as they are.
     """
     shift = _displacements(matched)
     # Larger boxes overlap what they show, even if both annotators are displaced.
@@ -41,7 +41,7 @@ def with_displaced_joined(matched: MatchedUnits, memory: int | None = None) -> M
     bbox = annotations.bbox.copy()
     bbox[:, :2] -= shift[annotations.annotator]
     moved = replace(matched.data, annotations=replace(annotations, bbox=bbox))
-    pairs, _ = candidate_pairs(moved, "bbox", _SAME, memory=memory)
+    pairs, _ = candidate_pairs(moved, "bbox", least, memory=memory)
     pairs = CandidatePairs(open_boxes[pairs.left], open_boxes[pairs.right], pairs.similarity)
     everything = matched.data.annotations
     objects = drawn_objects(matched)

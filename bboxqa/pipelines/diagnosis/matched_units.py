@@ -75,7 +75,8 @@ def matched_units(
         bootstrap=settings.bootstrap,
         seed=settings.seed,
     )
-    return with_displaced_joined(with_second_boxes_apart(found), memory)
+    least = lower_threshold(threshold)
+    return with_displaced_joined(with_second_boxes_apart(found), least, memory)
 
 
 def _are_models(data: Dataset) -> BoolArray:
