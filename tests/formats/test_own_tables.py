@@ -100,6 +100,15 @@ def test_tables_of_results_are_no_ratings(folder, name, what):
         assert "Ratings are in units.csv" in result.stderr
 
 
+def test_no_table_beside_units_is_measured(folder):
+    """Rates beside names of annotators look like ratings, one annotator a row."""
+    for path in set(folder.glob("*.csv")) - {folder / "units.csv"}:
+        with pytest.raises(DatasetError) as found:
+            read_ratings(path)
+        if path.read_text().startswith("annotator,"):
+            assert "of bboxqa agree; expected ratings" in str(found.value)
+
+
 def test_coefficients_are_no_ratings(folder, tmp_path):
     table = tmp_path / "coefficients.csv"
     run("stats", folder / "units.csv", "--format", "csv", "--output", table)

@@ -31,17 +31,31 @@ _RESULTS = {
     ("coefficient", "value", "low", "high", "standard_error"): (
         "a table of coefficients, as bboxqa stats and segments write with --format csv"
     ),
+    ("n_reference", "precision", "recall"): "reference.csv of bboxqa agree",
+    ("annotator", "n", "miss_rate"): "a table of annotators, annotators.csv of bboxqa agree",
+    ("annotator", "n_twice", "n_split", "n_merged"): "boxes_per_object.csv of bboxqa agree",
+    ("annotator", "group", "within", "between"): "agreement_groups.csv of bboxqa agree",
+    ("annotator", "category", "n_used", "n_expected"): "category_use.csv of bboxqa agree",
+    ("annotator", "category", "others", "n"): "confusion_matrix.csv of bboxqa agree",
+    ("annotator", "edge", "offset_px"): "a table of offsets of bboxqa agree",
+    ("kind", "n_objects", "share", "alpha_gain"): "a table of disagreement of bboxqa agree",
+    ("image", "kind", "reason", "annotations", "boxes"): "review.csv of bboxqa agree",
+    ("image", "n_objects", "reason", "annotators"): "review_images.csv of bboxqa agree",
+    ("change", "id_before", "id_after"): "a table of changes, changes.csv of bboxqa compare",
 }
 
 
 def refuse_results(table: TableFile) -> None:
     """Refuse a table of results of `bboxqa`, which holds no ratings."""
-    for columns, what in _RESULTS.items():
-        if set(columns) <= set(table.header):
-            raise DatasetError(
-                [f"{table.name}: is {what}; expected ratings"],
-                "Ratings are in units.csv, which bboxqa agree writes with --out FOLDER.",
-            )
+    found = [what for columns, what in _RESULTS.items() if set(columns) <= set(table.header)]
+    first, *others = table.header
+    if first == "annotator" and others and all(name.startswith("with ") for name in others):
+        found = ["agreement_matrix.csv of bboxqa agree"]
+    if found:
+        raise DatasetError(
+            [f"{table.name}: is {found[0]}; expected ratings"],
+            "Ratings are in units.csv, which bboxqa agree writes with --out FOLDER.",
+        )
 
 
 def has_unit_columns(names: Collection[str]) -> bool:
