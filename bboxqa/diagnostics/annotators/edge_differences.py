@@ -1,6 +1,6 @@
 """How far apart each two annotators place the edges of the objects that both drew."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -24,8 +24,8 @@ _AT_ONCE = 1 << 13
 
 
 @frozen_arrays
-class EdgeDifferences:
-    """Edges of one annotator less those of another one, of E objects that both drew."""
+class BoxDifferences:
+    """K measures of one annotator's boxes less those of another one's, of E objects of both."""
 
     annotator: IndexArray
     """(M,) int64. Of each ordered pair, the annotator whose edges are compared with the other's;
@@ -34,36 +34,60 @@ class EdgeDifferences:
     image: IndexArray
     """(E,) int64. The ordered pair and the image of each object; the second half is the first one
     with the annotators exchanged."""
-    edges: FloatArray
-    """(E, 4) float64. The differences."""
+    differences: FloatArray
+    """(E, K) float64."""
     others: FloatArray
-    """(E, 2) float64. The width and height of the other's box."""
+    """(E, S) float64. Sizes of the other's box, such as width and height."""
+    size_of: IndexArray
+    """(K,) int64. The size of which each measure is told as a share."""
     n_shared: IndexArray
     """(A,) int64. How many objects each annotator shares with others."""
 
 
-def edge_differences(matched: MatchedUnits) -> EdgeDifferences:
+def edge_differences(matched: MatchedUnits) -> BoxDifferences:
     """Return the differences of each two annotators, also where boxes are too far to match.
 
     Boxes that show parts of objects, or several objects, are left out.
     """
+    bbox = matched.data.annotations.bbox
+    edges = edges_of(bbox)
+    left, right = shared_boxes(matched)
+    difference = edges[left] - edges[right]
+    return box_differences(
+        matched, left, right, difference, (bbox[left, 2:], bbox[right, 2:]), np.array([0, 1, 0, 1])
+    )
+
+
+def shared_boxes(matched: MatchedUnits) -> tuple[IndexArray, IndexArray]:
+    """Return the annotations of each two annotators of one object, without odd boxes."""
     cells = object_cells(matched)
     odd_boxes = np.append(parts(matched).odd_boxes, True)
     drawn = np.flatnonzero(~odd_boxes[cells.annotation])
     left, right = (drawn[side] for side in pairs_within(cells.object[drawn]))
+    return cells.annotation[left], cells.annotation[right]
+
+
+def box_differences(
+    matched: MatchedUnits,
+    left: IndexArray,
+    right: IndexArray,
+    difference: FloatArray,
+    sizes: tuple[FloatArray, FloatArray],
+    size_of: IndexArray,
+) -> BoxDifferences:
+    """Return the differences of pairs of annotations and, negated, those of the pairs reversed."""
+    of, n_annotators = matched.data.annotations, len(matched.data.annotator_names)
     own, other = np.concatenate([left, right]), np.concatenate([right, left])
-    n_annotators = len(matched.data.annotator_names)
-    key = cells.annotator[own].astype(np.int64) * n_annotators + cells.annotator[other]
+    key = of.annotator[own].astype(np.int64) * n_annotators + of.annotator[other]
     keys, pair = compact(key, n_annotators**2)
-    bbox = matched.data.annotations.bbox
-    edges = edges_of(bbox)
-    return EdgeDifferences(
+    return BoxDifferences(
         annotator=keys // n_annotators,
         pair=pair,
-        image=cells.image[own].astype(np.int64),
-        edges=edges[cells.annotation[own]] - edges[cells.annotation[other]],
-        others=bbox[cells.annotation[other], 2:],
-        n_shared=np.bincount(cells.annotator[np.unique(own)], minlength=n_annotators),
+        image=of.image[own].astype(np.int64),
+        differences=np.concatenate([difference, -difference]),
+        others=np.concatenate([sizes[1], sizes[0]]),
+        size_of=size_of,
+        n_shared=np.bincount(of.annotator[np.unique(own)], minlength=n_annotators),
     )
 
 
@@ -75,12 +99,11 @@ class PairGroup:
     start: IndexArray
     stop: IndexArray
     """(G,) int64. The annotators, and where the pairs of each begin and end."""
-    edges: Any
-    sides: Any
+    differences: Any
+    sizes: Any
     counts: Any
-    """(4 P, I), (2 P, I) and (P, I) arrays or sparse arrays. What each image adds to the
-    differences of the four edges, to width and height of the others' boxes, and to the number of
-    objects."""
+    """(K P, I), (S P, I) and (P, I) arrays or sparse arrays. What each image adds to the
+    differences, to the sizes of the others' boxes, and to the number of objects."""
 
     @property
     def each(self) -> Iterator[tuple[int, slice]]:
@@ -88,7 +111,7 @@ class PairGroup:
         yield from enumerate(map(slice, self.start.tolist(), self.stop.tolist()))
 
 
-def pair_groups(found: EdgeDifferences, n_images: int) -> Iterator[PairGroup]:
+def pair_groups(found: BoxDifferences, n_images: int) -> Iterator[PairGroup]:
     """Yield the sums of some annotators at a time."""
     annotators, n_pairs = np.unique(found.annotator, return_counts=True)
     stop = np.cumsum(n_pairs)
@@ -103,8 +126,8 @@ def pair_groups(found: EdgeDifferences, n_images: int) -> Iterator[PairGroup]:
             annotator=annotators[first:last],
             start=start[first:last] - low,
             stop=stop[first:last] - low,
-            edges=_table(*of, found.edges[inside]),
-            sides=_table(*of, found.others[inside]),
+            differences=_table(*of, found.differences[inside]),
+            sizes=_table(*of, found.others[inside]),
             counts=_table(*of, np.ones((len(inside), 1))),
         )
 
@@ -117,19 +140,31 @@ def _table(pair: IndexArray, image: IndexArray, shape: tuple[int, int], amounts:
     return table_of(row.ravel(), np.tile(image, n_amounts), amounts.T.ravel(), shape)
 
 
-def pair_medians(found: EdgeDifferences) -> FloatArray:
-    """Return the median difference of each ordered pair and edge, (4, M)."""
+def of_others(
+    found: BoxDifferences, statistic: Callable[[FloatArray], FloatArray], sign: int
+) -> FloatArray:
+    """Return what others confirm of a statistic of differences, (A, K); NaN without others.
+
+    `sign` is what it is multiplied by if both annotators of a pair are exchanged.
+    """
+    n_annotators, n_measures = len(found.n_shared), found.differences.shape[1]
     half = len(found.pair) // 2
     # The second half are those of the first in the other direction.
     pair, mirrored = found.pair[:half], found.pair[half:]
     order = np.argsort(pair, kind="stable")
-    medians = np.empty((4, len(found.annotator)))
+    of_pairs = np.empty((len(found.annotator), n_measures))
     for rows in np.split(order, run_starts(pair[order])[1:]):
         if len(rows):
-            of_pair = np.median(found.edges[rows], axis=0)
-            medians[:, pair[rows[0]]] = of_pair
-            medians[:, mirrored[rows[0]]] = -of_pair
-    return medians
+            value = statistic(found.differences[rows])
+            of_pairs[pair[rows[0]]] = value
+            of_pairs[mirrored[rows[0]]] = sign * value
+    counts = np.bincount(found.pair, minlength=len(of_pairs)).astype(np.float64)[:, None]
+    result = np.full((n_annotators, n_measures), np.nan)
+    starts = run_starts(found.annotator)
+    for start, stop in pairwise([*starts.tolist(), len(of_pairs)]):
+        weights = np.broadcast_to(counts[start:stop], of_pairs[start:stop].shape)
+        result[found.annotator[start]] = confirmed(of_pairs[start:stop], weights)
+    return result
 
 
 def confirmed(values: FloatArray, weights: FloatArray) -> FloatArray:

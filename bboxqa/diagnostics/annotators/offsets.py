@@ -1,26 +1,29 @@
 """Where each annotator places the edges of objects, against the others."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from bboxqa.agreement.counts.object_counts import ratio
 from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals
 from bboxqa.core.arrays import FloatArray, IndexArray, compact
 from bboxqa.diagnostics.annotators.edge_differences import (
+    BoxDifferences,
     PairGroup,
     confirmed,
     edge_differences,
+    of_others,
     pair_groups,
-    pair_medians,
 )
 from bboxqa.diagnostics.annotators.image_ratios import holm
 from bboxqa.diagnostics.annotators.independent import independent
-from bboxqa.model.table import Categorical, Table
+from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.model.units import MatchedUnits
 
 EDGES = ("left", "top", "right", "bottom")
 
-# An offset is systematic where the probability of one such false alarm in the table is below this.
-_ALARM = 0.05
+ALARM = 0.05
+"""An offset is systematic where the chance of one false alarm in the table is below this."""
 
 
 def offsets(matched: MatchedUnits) -> Table:
@@ -41,78 +44,103 @@ def offsets(matched: MatchedUnits) -> Table:
     correction for all rows.
     """
     matched = independent(matched)
-    names, n_images = matched.data.annotator_names, len(matched.data.image_names)
-    n_annotators = len(names)
     found = edge_differences(matched)
-    medians = pair_medians(found)
-    # Offsets in px and in percent, their intervals, and medians.
-    figures = np.full((7, n_annotators, 4), np.nan)
-    stop = 0
-    own_images, _ = compact(
-        found.annotator[found.pair] * n_images + found.image, n_annotators * n_images
-    )
-    in_images = np.bincount(own_images // max(n_images, 1), minlength=n_annotators)
-    for group in pair_groups(found, n_images):
-        start, stop = stop, stop + int(group.stop[-1])
-        figures[:, group.annotator] = _figures(group, medians[:, start:stop], in_images, matched)
-    px, low, high, percent, percent_low, percent_high, median = figures.reshape(7, -1)
-    p_value = p_values(px, low, high, np.repeat(in_images, 4))
+    figures, in_images = offset_figures(found, matched)
+    px, percent = figures
+    p_value = p_values(*px, np.repeat(in_images, len(EDGES)))
     return Table(
         {
-            "annotator": Categorical(np.repeat(np.arange(n_annotators), 4).astype(np.int32), names),
-            "edge": Categorical(np.tile(np.arange(4), n_annotators).astype(np.int32), EDGES),
-            "n": np.repeat(found.n_shared, 4),
-            "n_others": np.repeat(np.bincount(found.annotator, minlength=n_annotators), 4),
-            "offset_px": px,
-            "offset_px_low": low,
-            "offset_px_high": high,
-            "median_px": median,
-            "offset_percent": percent,
-            "offset_percent_low": percent_low,
-            "offset_percent_high": percent_high,
+            **row_columns(found, matched, "edge", EDGES),
+            **with_bounds("offset_px", px),
+            "median_px": of_others(found, medians, -1).ravel(),
+            **with_bounds("offset_percent", percent),
             "p_value": p_value,
-            "systematic": holm(p_value) < _ALARM,
+            "systematic": holm(p_value) < ALARM,
         }
     )
 
 
-def _figures(
-    group: PairGroup, medians: FloatArray, in_images: IndexArray, matched: MatchedUnits
-) -> FloatArray:
-    """Return the figures of the annotators of a group, (7, G, 4)."""
-    edges, sides, counts = (
-        np.asarray(table.sum(1), np.float64).reshape(-1, 1)
-        for table in (group.edges, group.sides, group.counts)
+def row_columns(
+    found: BoxDifferences, matched: MatchedUnits, title: str, measures: Sequence[str]
+) -> dict[str, Column]:
+    """Return the columns that say what each row is about, and of how much it is made."""
+    names = matched.data.annotator_names
+    n_annotators, n_measures = len(names), len(measures)
+    annotator = np.repeat(np.arange(n_annotators), n_measures).astype(np.int32)
+    measure = np.tile(np.arange(n_measures), n_annotators).astype(np.int32)
+    n_others = np.bincount(found.annotator, minlength=n_annotators)
+    return {
+        "annotator": Categorical(annotator, names),
+        title: Categorical(measure, tuple(measures)),
+        "n": np.repeat(found.n_shared, n_measures),
+        "n_others": np.repeat(n_others, n_measures),
+    }
+
+
+def with_bounds(name: str, figures: FloatArray) -> dict[str, Column]:
+    """Return the columns of a figure, (3, R): the value and its bounds."""
+    return {f"{name}{end}": row for end, row in zip(("", "_low", "_high"), figures, strict=True)}
+
+
+def medians(differences: FloatArray) -> FloatArray:
+    """Return the median of each column."""
+    found: FloatArray = np.median(differences, axis=0)
+    return found
+
+
+def offset_figures(found: BoxDifferences, matched: MatchedUnits) -> tuple[FloatArray, IndexArray]:
+    """Return offsets with their bounds, as they are and in percent of a size, (2, 3, A K).
+
+    Also returns in how many images each annotator has differences, (A,).
+    """
+    n_annotators, n_images = len(found.n_shared), len(matched.data.image_names)
+    own_images, _ = compact(
+        found.annotator[found.pair] * n_images + found.image, n_annotators * n_images
     )
-    offset = _offsets(group, edges, sides, counts)[..., 0]
-    bounds = _intervals(group, offset, in_images[group.annotator], matched)
-    median = np.empty(offset.shape[1:])
-    for place, own in group.each:
-        for edge in range(4):
-            median[place, edge] = confirmed(medians[edge, own, None], counts[own])[0]
-    return np.stack([offset[0], *bounds[0], offset[1], *bounds[1], median])
+    in_images = np.bincount(own_images // max(n_images, 1), minlength=n_annotators)
+    figures = np.full((2, 3, n_annotators, len(found.size_of)), np.nan)
+    for group in pair_groups(found, n_images):
+        amounts = (
+            np.asarray(table.sum(1), np.float64).reshape(-1, 1)
+            for table in (group.differences, group.sizes, group.counts)
+        )
+        offset = _offsets(group, found.size_of, *amounts)[..., 0]
+        of_group = in_images[group.annotator]
+        figures[:, 0, group.annotator] = offset
+        figures[:, 1:, group.annotator] = _intervals(
+            group, found.size_of, offset, of_group, matched
+        )
+    return figures.reshape(2, 3, -1), in_images
 
 
 def _offsets(
-    group: PairGroup, edges: FloatArray, sides: FloatArray, counts: FloatArray
+    group: PairGroup,
+    size_of: IndexArray,
+    sums: FloatArray,
+    size_sums: FloatArray,
+    counts: FloatArray,
 ) -> FloatArray:
-    """Return offsets in px and in percent, (2, G, 4, B), of sums of B columns."""
+    """Return offsets as they are and in percent, (2, G, K, B), of sums of B columns."""
     n_pairs, n_columns = counts.shape
-    differences = ratio(edges.reshape(4, n_pairs, n_columns), counts)
-    of_sides = sides.reshape(2, n_pairs, n_columns)
-    found = np.empty((2, len(group.annotator), 4, n_columns))
+    differences = ratio(sums.reshape(-1, n_pairs, n_columns), counts)
+    sizes = size_sums.reshape(-1, n_pairs, n_columns)
+    found = np.empty((2, len(group.annotator), len(size_of), n_columns))
     for place, own in group.each:
-        side = ratio(of_sides[:, own].sum(1), counts[own].sum(0))
-        for edge in range(4):
-            found[0, place, edge] = confirmed(differences[edge, own], counts[own])
-            found[1, place, edge] = 100 * found[0, place, edge] / side[edge % 2]
+        size = ratio(sizes[:, own].sum(1), counts[own].sum(0))
+        for measure, of in enumerate(size_of.tolist()):
+            found[0, place, measure] = confirmed(differences[measure, own], counts[own])
+            found[1, place, measure] = 100 * found[0, place, measure] / size[of]
     return found
 
 
 def _intervals(
-    group: PairGroup, offset: FloatArray, in_images: IndexArray, matched: MatchedUnits
+    group: PairGroup,
+    size_of: IndexArray,
+    offset: FloatArray,
+    in_images: IndexArray,
+    matched: MatchedUnits,
 ) -> FloatArray:
-    """Return the bounds of offsets over images, (2, 2, G, 4): of px and percent, low and high.
+    """Return the bounds of offsets over images, (2, 2, G, K): low and high of both.
 
     The draws' percentiles are reflected about the offset, the basic bootstrap interval [1]_: beside
     a displaced annotator, what the others confirm is the lower or the higher of their differences.
@@ -124,12 +152,12 @@ def _intervals(
     .. [1] A. C. Davison and D. V. Hinkley (1997), Bootstrap methods and their application,
            Cambridge University Press, eq. 5.6, doi:10.1017/CBO9780511802843.
     """
-    tables = group.edges, group.sides, group.counts
+    tables = group.differences, group.sizes, group.counts
 
     def evaluate(*sums: FloatArray) -> FloatArray:
-        return _offsets(group, *sums).reshape(offset.size, -1)
+        return _offsets(group, size_of, *sums).reshape(offset.size, -1)
 
-    made_of = np.tile(np.repeat(in_images, 4), 2)
+    made_of = np.tile(np.repeat(in_images, len(size_of)), 2)
     drawn = drawn_intervals(
         offset.ravel(), tables, evaluate, matched.bootstrap, matched.seed, n_images=made_of
     )
