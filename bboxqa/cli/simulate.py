@@ -28,6 +28,9 @@ _NOT_WITH_TRUTH = ("images", "objects", "categories", "overlap")
     help="Highest IoU of two objects in one image, where there is room; default 0.",
 )
 @click.option(
+    "--rotated", is_flag=True, help="Rotated boxes: at random angles, or as the truth has them."
+)
+@click.option(
     "--annotators",
     metavar="NUMBER|NAMES",
     help='Annotators; default 3: p01, p02 and p03. Or names such as "ann,bob".',
@@ -71,6 +74,10 @@ def simulate(*, out: Path | None, force: bool, **options: Any) -> int:
       jitter=2 or jitter=3%  standard deviation of each edge, in pixels or percent of the side
       offset=5,0             too far to the right and down, in pixels or percent
       scale=1.1              too large, by a factor
+    Of rotated boxes:
+      turn=4                 too far clockwise, in degrees
+      wobble=2               standard deviation of the angle, in degrees
+      across=0.1             width and height exchanged, per object
     And:
       fatigue=3              rates and jitter rise, threefold in the last image
       copy=p01:0.3           so many images are copied from another annotator

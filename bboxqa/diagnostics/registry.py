@@ -28,6 +28,8 @@ from bboxqa.diagnostics.disagreement.strata import (
 from bboxqa.diagnostics.pair_similarity import pair_similarity
 from bboxqa.diagnostics.poses.joint_annotators import joint_annotators
 from bboxqa.diagnostics.poses.joints import joints
+from bboxqa.diagnostics.rotated.quarter_turns import quarter_turns
+from bboxqa.diagnostics.rotated.rotated_offsets import rotated_offsets
 from bboxqa.diagnostics.videos.track_agreement import tracks
 from bboxqa.diagnostics.videos.track_switches import track_switches
 from bboxqa.diagnostics.work.work import work, work_hours, work_sessions
@@ -66,6 +68,8 @@ DIAGNOSTICS: dict[str, Diagnostic] = {
     "joint_annotators": joint_annotators,
     "tracks": tracks,
     "track_switches": track_switches,
+    "rotated_offsets": rotated_offsets,
+    "quarter_turns": quarter_turns,
 }
 
 OF_TIMES = ("work", "work_sessions", "work_hours")
@@ -74,15 +78,24 @@ OF_TIMES = ("work", "work_sessions", "work_hours")
 OF_KEYPOINTS = ("joints", "joint_annotators")
 """The diagnostics of data whose key points are compared."""
 
+OF_ROTATED_BOXES = ("rotated_offsets", "quarter_turns")
+"""The diagnostics of data whose rotated boxes are compared."""
+
+OF_EDGES = ("offsets",)
+"""The diagnostics of data without them: bounds of rotated boxes have no edges of their own."""
 
 OF_TRACKS = ("tracks", "track_switches")
 """The diagnostics of data whose tracks were read."""
 
 
 def names(
-    *, with_times: bool = True, with_keypoints: bool = True, with_tracks: bool = True
+    *,
+    with_times: bool = True,
+    with_keypoints: bool = True,
+    with_tracks: bool = True,
+    with_rotated_boxes: bool = False,
 ) -> tuple[str, ...]:
-    """Return the names of all diagnostics, or of those that need no times, key points or tracks.
+    """Return the names of the diagnostics of data that have times, key points, tracks and so on.
 
     Examples
     --------
@@ -91,8 +104,12 @@ def names(
     >>> set(names()) - set(names(with_times=False)) == set(OF_TIMES)
     True
     """
-    left_out = (() if with_times else OF_TIMES) + (() if with_keypoints else OF_KEYPOINTS)
-    left_out += () if with_tracks else OF_TRACKS
+    left_out = (
+        *(() if with_times else OF_TIMES),
+        *(() if with_keypoints else OF_KEYPOINTS),
+        *(() if with_tracks else OF_TRACKS),
+        *(OF_EDGES if with_rotated_boxes else OF_ROTATED_BOXES),
+    )
     return tuple(name for name in DIAGNOSTICS if name not in left_out)
 
 

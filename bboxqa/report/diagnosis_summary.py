@@ -1,5 +1,6 @@
 """A diagnosis as one plain object, the form of `diagnosis.json`."""
 
+from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
@@ -31,7 +32,7 @@ def diagnosis_summary(diagnosis: Diagnosis) -> dict[str, Any]:
         "threshold": diagnosis.threshold_label,
         "story": list(diagnosis.story),
         "warnings": list(diagnosis.warnings),
-        "annotators": _annotators(tables["annotators"], tables["offsets"]),
+        "annotators": _annotators(tables),
         "confusions": [_confusion(row) for row in confused],
         "decomposition": [_with_intervals(row) for row in tables["decomposition"].records()],
         **({"work": _work(tables["work"])} if "work" in tables else {}),
@@ -42,20 +43,33 @@ def diagnosis_summary(diagnosis: Diagnosis) -> dict[str, Any]:
     }
 
 
-def _annotators(annotators: Table, offsets: Table) -> list[dict[str, Any]]:
-    """Return the figures of each annotator; offsets have four rows each, in the same order."""
-    edges = offsets.records()
+def _annotators(tables: Mapping[str, Table]) -> list[dict[str, Any]]:
+    """Return the figures of each annotator, whose offsets are rows in the same order."""
+    people = tables["annotators"].records()
+    edges = _by_annotator(tables.get("offsets"), len(people))
+    rotated = _by_annotator(tables.get("rotated_offsets"), len(people))
     return [
         {
             "name": row["annotator"],
             "n": row["n"],
             **{name: _figure(row, name) for name in _FIGURES},
-            "offset_px": [
-                _figure(edge, "offset_px") for edge in edges[4 * place : 4 * (place + 1)]
-            ],
+            "offset_px": [_figure(edge, "offset_px") for edge in edges[place]],
+            **({"rotated_offsets": [*map(_rotated, rotated[place])]} if rotated[place] else {}),
         }
-        for place, row in enumerate(annotators.records())
+        for place, row in enumerate(people)
     ]
+
+
+def _by_annotator(table: Table | None, n_annotators: int) -> list[list[dict[str, Any]]]:
+    """Return the rows of each annotator; none without a table."""
+    rows = [] if table is None else table.records()
+    n = len(rows) // max(n_annotators, 1)
+    return [rows[n * place : n * (place + 1)] for place in range(n_annotators)]
+
+
+def _rotated(row: dict[str, Any]) -> dict[str, Any]:
+    kept = ("measure", "unit", "spread", "systematic")
+    return {**{name: row[name] for name in kept}, **_figure(row, "offset")}
 
 
 def _confusion(row: dict[str, Any]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ _COLUMNS = {
     "annotators": ("annotator", "n", "f1", "miss_rate", "extra_rate", "class_share"),
     "boxes_per_object": ("annotator", "n", "twice_rate", "split_rate", "merge_rate"),
     "offsets": ("annotator", "edge", "n", "offset_px", "offset_percent", "systematic"),
+    "rotated_offsets": ("annotator", "measure", "unit", "n", "offset", "spread", "systematic"),
     "category_use": ("annotator", "category", "n_used", "n_expected", "use", "systematic"),
     "copies": ("annotator_1", "annotator_2", "n", "n_identical", "identical_share", "copied"),
     "difficulty": ("category", "n", "alpha", "found_share", "class_share"),
@@ -123,6 +124,10 @@ def _largest_offset(table: Table) -> IndexArray:
     return np.lexsort((-np.abs(table["offset_percent"]), ~table["systematic"]))
 
 
+def _surest_offset(table: Table) -> IndexArray:
+    return np.lexsort((table["p_value"], ~table["systematic"]))
+
+
 def _surest_use(table: Table) -> IndexArray:
     known = np.flatnonzero(~np.isnan(table["p_value"]))
     p_value, systematic = table["p_value"][known], table["systematic"][known]
@@ -148,6 +153,8 @@ _ORDERS: dict[str, Callable[[Table], IndexArray]] = {
     "decomposition_by_annotator": _largest_gain,
     "annotators": _lowest("f1"),
     "offsets": _largest_offset,
+    "rotated_offsets": _surest_offset,
+    "quarter_turns": lambda table: np.flatnonzero(table["share"] > 0),
     "category_use": _surest_use,
     "confusion_matrix": _most_confused,
     "agreement_matrix": _small_matrix,

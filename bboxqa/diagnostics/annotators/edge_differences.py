@@ -74,8 +74,10 @@ def box_differences(
     difference: FloatArray,
     sizes: tuple[FloatArray, FloatArray],
     size_of: IndexArray,
+    *,
+    sign: int = -1,
 ) -> BoxDifferences:
-    """Return the differences of pairs of annotations and, negated, those of the pairs reversed."""
+    """Return the differences of pairs of annotations and, with another sign, of them reversed."""
     of, n_annotators = matched.data.annotations, len(matched.data.annotator_names)
     own, other = np.concatenate([left, right]), np.concatenate([right, left])
     key = of.annotator[own].astype(np.int64) * n_annotators + of.annotator[other]
@@ -84,7 +86,7 @@ def box_differences(
         annotator=keys // n_annotators,
         pair=pair,
         image=of.image[own].astype(np.int64),
-        differences=np.concatenate([difference, -difference]),
+        differences=np.concatenate([difference, sign * difference]),
         others=np.concatenate([sizes[1], sizes[0]]),
         size_of=size_of,
         n_shared=np.bincount(of.annotator[np.unique(own)], minlength=n_annotators),

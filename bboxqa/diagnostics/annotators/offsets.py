@@ -47,7 +47,7 @@ def offsets(matched: MatchedUnits) -> Table:
     found = edge_differences(matched)
     figures, in_images = offset_figures(found, matched)
     px, percent = figures
-    p_value = p_values(*px, np.repeat(in_images, len(EDGES)))
+    p_value = p_values(px[0], px[1], px[2], np.repeat(in_images, len(EDGES)))
     return Table(
         {
             **row_columns(found, matched, "edge", EDGES),

@@ -34,7 +34,8 @@ _QUARTERS = np.array([0.25, 0.5, 0.75])
 def agreement_by_size(matched: MatchedUnits) -> Table:
     """Return agreement on small, medium and large objects, by COCO's bounds of 32² and 96² px.
 
-    The area of an object is the mean of its boxes, also where outlines are compared. See
+    The area of an object is the mean of its boxes, also where outlines are compared, and
+    of rotated boxes where these are compared. See
     `_by_group` for the columns.
     """
     objects = drawn_objects(matched)
@@ -95,7 +96,10 @@ def _means(objects: DrawnObjects, amount: FloatArray) -> FloatArray:
 
 
 def _areas(matched: MatchedUnits, objects: DrawnObjects) -> FloatArray:
-    return _means(objects, matched.data.annotations.bbox[:, 2:].prod(1))
+    of = matched.data.annotations
+    boxes = of.rotated_box if matched.has_rotated_boxes else None
+    sides = of.bbox[:, 2:] if boxes is None else boxes[:, 2:4]
+    return _means(objects, sides.prod(1))
 
 
 def _by_group(

@@ -117,16 +117,24 @@ def _misplaced(annotators: Table, found: _Offsets, axis: _Axis) -> list[int]:
 
 
 def _largest(annotators: Table, found: Bounds) -> list[int]:
+    return surely_off(annotators, found, _LEAST_OFFSET)
+
+
+def surely_off(annotators: Table, found: Bounds, least: float) -> list[int]:
+    """Return whose figure is surely off 0 by at least so much, and more than the others'.
+
+    Of two, the first: what one does, the other does in the other direction.
+    """
     found = judged(annotators, found)
     sign = np.sign(found.value)
     ends = np.stack([sign * found.low, sign * found.high])
     size = Bounds(np.abs(found.value), ends.min(0), ends.max(0))
     if len(size.value) == 2:
-        return [0] if size.low[0] >= _LEAST_OFFSET else []
+        return [0] if size.low[0] >= least else []
     return [
         place
         for place in above_others(size, annotators["n_images"]).tolist()
-        if size.low[place] >= _LEAST_OFFSET
+        if size.low[place] >= least
     ]
 
 
@@ -153,24 +161,43 @@ def _moved(found: _Offsets, place: int, axis: _Axis) -> str:
 
 
 def _length(figures: Sequence[float] | FloatArray) -> str:
-    """Return the size of an offset in px with its interval."""
+    return size_in_words(figures, " px")
+
+
+def size_in_words(figures: Sequence[float] | FloatArray, unit: str) -> str:
+    """Return the size of an offset with its interval."""
     value, low, high = figures
     ends = sorted((abs(low), abs(high))) if low * high > 0 else sorted((low, high))
-    return f"{abs(value):.1f} px [{ends[0]:.1f}, {ends[1]:.1f}]"
+    return f"{abs(value):.1f}{unit} [{ends[0]:.1f}, {ends[1]:.1f}]"
+
+
+def edges_explain(tables: Mapping[str, Table]) -> FloatArray:
+    """Return the share of the overlap that each annotator loses by edges that are told, (A,).
+
+    Moving an edge by a share of the side takes about as much from the IoU.
+    """
+    table = tables["annotators"]
+    offsets = _offsets(tables["offsets"], len(table))
+    told = np.isin(np.arange(len(table)), list(_displaced(table, offsets)))
+    lost: FloatArray = np.where(told, np.abs(offsets.percent).sum(1) / 100, 0)
+    return lost
 
 
 def precision_sentences(
-    tables: Mapping[str, Table], differences: Mapping[str, Bounds], pairs: Table
+    tables: Mapping[str, Table],
+    differences: Mapping[str, Bounds],
+    pairs: Table,
+    lost: FloatArray,
+    what: str = "edge is surely moved",
 ) -> Iterator[Sentence]:
-    """Yield whose boxes surely overlap those of the others less, if offsets do not explain it."""
+    """Yield whose boxes surely overlap those of the others less, if offsets do not explain it.
+
+    `lost` is what offsets take from the overlap of each, and `what` they do.
+    """
     table = tables["annotators"]
     names, share = table["annotator"], table["n"] / max(int(table["n"].sum()), 1)
     found, difference = bounds(table, "mean_similarity"), differences["mean_similarity"]
     places = above_others(found.of_complement(), table["n_images"], difference)
-    offsets = _offsets(tables["offsets"], len(names))
-    told = np.isin(np.arange(len(names)), list(_displaced(table, offsets)))
-    # Moving an edge by a share of the side takes about as much from the IoU.
-    lost = np.where(told, np.abs(offsets.percent).sum(1) / 100, 0)
     large = (difference.value >= _LEAST_DIFFERENCE) & (lost < difference.value / 2)
     for place, more in most_named(places[large[places]].tolist(), "annotators"):
         text = (
@@ -179,5 +206,5 @@ def precision_sentences(
             f"{found.high[place]:.2f}]"
         )
         text += between_others(pairs, names[place], "mean_iou", "{:.2f}".format)
-        text += f"; no edge is surely moved in one direction by as much{more}"
+        text += f"; no {what} in one direction by as much{more}"
         yield Sentence(difference.value[place] * share[place], text)

@@ -13,6 +13,7 @@ from bboxqa.diagnostics import registry
 from bboxqa.diagnostics.disagreement.review import review_queue
 from bboxqa.formats.dataset.remarks import MACHINE
 from bboxqa.geometry.candidates import possible_pairs
+from bboxqa.geometry.similarities.registry import needs_rotated_boxes
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.diagnosis import REPEATS, Diagnosis, Story
 from bboxqa.model.results import MeasuredAgreement
@@ -20,6 +21,7 @@ from bboxqa.model.table import Table
 from bboxqa.model.units import MatchedUnits
 from bboxqa.pipelines.counting import ImagePart
 from bboxqa.pipelines.diagnosis.about_joints import JOINT_TABLES
+from bboxqa.pipelines.diagnosis.about_rotation import ROTATED_TABLES
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
 from bboxqa.pipelines.diagnosis.named import named_in_words
 from bboxqa.pipelines.diagnosis.review_document import review_document
@@ -74,7 +76,8 @@ class ImageDiagnoser:
     def story(self, result: MeasuredAgreement) -> Story:
         """Return who, what and where lowers agreement at the first threshold, in sentences."""
         matched = self._matched(result)
-        return Story(**self._told(result, matched, self._tables(matched, self._needed)))
+        tables = self._tables(matched, self._needed(result))
+        return Story(**self._told(result, matched, tables))
 
     def diagnosis(self, result: MeasuredAgreement) -> Diagnosis:
         """Return the story and the threshold that the data suggest, tables and what to review."""
@@ -83,6 +86,7 @@ class ImageDiagnoser:
             with_times=self._has_times,
             with_keypoints=self._has_keypoints,
             with_tracks=self._has_tracks,
+            with_rotated_boxes=needs_rotated_boxes(result.settings.similarity),
         )
         tables = self._tables(matched, names)
         queue = review_queue(matched)
@@ -122,10 +126,11 @@ class ImageDiagnoser:
     def _has_tracks(self) -> bool:
         return self.images.data.annotations.track is not None
 
-    @property
-    def _needed(self) -> tuple[str, ...]:
-        """The diagnostics that the story is made of."""
-        more: tuple[str, ...] = ("work",) if self._has_times else ()
+    def _needed(self, result: MeasuredAgreement) -> tuple[str, ...]:
+        """Return the diagnostics that the story is made of."""
+        are_rotated = needs_rotated_boxes(result.settings.similarity)
+        more: tuple[str, ...] = ROTATED_TABLES if are_rotated else registry.OF_EDGES
+        more += ("work",) if self._has_times else ()
         more += JOINT_TABLES if self._has_keypoints else ()
         more += registry.OF_TRACKS if self._has_tracks else ()
         return (*TABLES, *more)

@@ -4,12 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
-from bboxqa.diagnostics.annotators.edge_differences import (
-    confirmed,
-    edge_differences,
-    pair_medians,
-)
+from bboxqa.core.arrays import BoolArray, FloatArray
+from bboxqa.diagnostics.annotators.edge_differences import edge_differences, of_others
+from bboxqa.diagnostics.annotators.offsets import medians
 from bboxqa.diagnostics.disagreement.drawn_objects import drawn_objects
 from bboxqa.diagnostics.disagreement.parts import parts
 from bboxqa.geometry.candidates import candidate_pairs
@@ -56,22 +53,12 @@ def _displacements(matched: MatchedUnits) -> FloatArray:
     of it where there is one other, who is displaced as far in the other direction.
     """
     found = edge_differences(matched)
-    medians = pair_medians(found)
-    weights = np.bincount(found.pair, minlength=len(found.annotator))[:, None].astype(np.float64)
-    shift = np.zeros((len(matched.data.annotator_names), 2))
-    for annotator in np.flatnonzero(found.n_shared >= _FEWEST).tolist():
-        own = _rows_of(found.annotator, annotator)
-        offset = np.array([confirmed(edge[own, None], weights[own])[0] for edge in medians])
-        near, far = offset[:2], offset[2:]
-        least = np.where(np.abs(near) < np.abs(far), near, far)
-        n_others = own.stop - own.start
-        shift[annotator] = np.where(near * far > 0, least, 0) / (2 if n_others == 1 else 1)
-    return shift
-
-
-def _rows_of(values: IndexArray, value: int) -> slice:
-    """Return where sorted values have a value."""
-    return slice(*np.searchsorted(values, [value, value + 1]).tolist())
+    offset = of_others(found, medians, -1)
+    near, far = offset[:, :2], offset[:, 2:]
+    least = np.where(np.abs(near) < np.abs(far), near, far)
+    n_others = np.bincount(found.annotator, minlength=len(offset))
+    shift = np.where(near * far > 0, least, 0) / np.where(n_others == 1, 2, 1)[:, None]
+    return np.where(found.n_shared[:, None] >= _FEWEST, shift, 0)
 
 
 def _may_show_another(matched: MatchedUnits) -> BoolArray:

@@ -29,23 +29,33 @@ from bboxqa.pipelines.diagnosis.about_objects import (
     limit_sentences,
     supercategory_sentences,
 )
-from bboxqa.pipelines.diagnosis.about_places import offset_sentences, precision_sentences
+from bboxqa.pipelines.diagnosis.about_places import (
+    edges_explain,
+    offset_sentences,
+    precision_sentences,
+)
 from bboxqa.pipelines.diagnosis.about_reference import (
     error_sentences,
     reference_confusion_sentences,
     reference_sentences,
 )
+from bboxqa.pipelines.diagnosis.about_rotation import rotated_sentences, rotation_explains
 from bboxqa.pipelines.diagnosis.about_tracks import track_sentences
 from bboxqa.pipelines.diagnosis.about_work import work_limits, work_sentences
 from bboxqa.pipelines.diagnosis.paired import differences
-from bboxqa.pipelines.diagnosis.sentences import LEAST_DRAWS, Sentence, bounds, judged
+from bboxqa.pipelines.diagnosis.sentences import (
+    LEAST_DRAWS,
+    Bounds,
+    Sentence,
+    bounds,
+    judged,
+)
 
 TABLES = (
     "decomposition",
     "decomposition_by_annotator",
     "annotators",
     "boxes_per_object",
-    "offsets",
     "confusion_matrix",
     "copies",
     "confusions",
@@ -150,14 +160,31 @@ def _named(
     if part.reference is not None:
         people += error_sentences(part.reference)
     elif _n_drawing(matched) <= 2:
-        people += offset_sentences(tables["offsets"], tables["annotators"])
+        people += _misplaced(tables)
         people += two_annotators(tables)
     elif are_judged:
-        people += offset_sentences(tables["offsets"], tables["annotators"])
-        people += precision_sentences(tables, apart, part.pairs)
+        people += _misplaced(tables)
+        people += _imprecise(part, tables, apart)
         people += rate_sentences(tables, apart, part.pairs, _have_judges(matched))
         people += shape_sentences(tables)
     return worst, people
+
+
+def _misplaced(tables: Mapping[str, Table]) -> Iterator[Sentence]:
+    """Yield who places edges, or rotated boxes, elsewhere than the others do."""
+    if "rotated_offsets" in tables:
+        return rotated_sentences(tables)
+    return offset_sentences(tables["offsets"], tables["annotators"])
+
+
+def _imprecise(
+    part: ThresholdResult, tables: Mapping[str, Table], apart: Mapping[str, Bounds]
+) -> Iterator[Sentence]:
+    """Yield who places boxes less precisely, where offsets do not explain it."""
+    if "rotated_offsets" in tables:
+        lost, what = rotation_explains(tables), "middle, side or angle is surely off"
+        return precision_sentences(tables, apart, part.pairs, lost, what)
+    return precision_sentences(tables, apart, part.pairs, edges_explain(tables))
 
 
 def _confused(

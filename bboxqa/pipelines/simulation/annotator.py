@@ -7,16 +7,17 @@ import numpy as np
 from numpy.random import Generator
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, frozen_arrays
+from bboxqa.model.shapes.rotated_boxes import bounds
 from bboxqa.pipelines.simulation.errors import AnnotatorErrors
 from bboxqa.pipelines.simulation.placement import free_boxes
-from bboxqa.pipelines.simulation.scene import DECIMALS, Scene
+from bboxqa.pipelines.simulation.scene import DECIMALS, Scene, around, turned, turned_bounds
 
 _CUT = 0.35, 0.65
 _NARROWEST = 1.0
 
 KINDS = (
     "miss", "confuse", "swap", "jitter", "split", "cut", "merge", "claim", "duplicate", "again",
-    "extra", "copy", "time",
+    "extra", "copy", "time", "wobble", "across",
 )  # fmt: skip
 """What random numbers are drawn for; each has a stream of its own.
 
@@ -37,6 +38,8 @@ class Drawing:
     """(M,) int64. The object whose outline the box has."""
     category: IntArray
     edges: FloatArray
+    angle: FloatArray
+    """(M,). In degrees; 0 of upright boxes."""
 
     def take(self, index: IndexArray) -> "Drawing":
         """Return the boxes at `index`, in that order."""
@@ -47,6 +50,7 @@ class Drawing:
             shape=self.shape[index],
             category=self.category[index],
             edges=self.edges[index],
+            angle=self.angle[index],
         )
 
 
@@ -94,15 +98,20 @@ def drawing(scene: Scene, errors: AnnotatorErrors, seed: int, number: int) -> Dr
         np.linspace(1.0, errors.fatigue, n_images),
         lambda kind: stream(seed, number, kind),
     )
-    edges, category = _placed(view, view.stream("jitter")), _named(view)
+    edges, angle, category = _placed(view, view.stream("jitter")), _angles(view), _named(view)
+    edges = _across(view, edges)
     seen = np.flatnonzero(~view.happens("miss", errors.miss))
     first, second = _merged_pairs(view, seen)
     alone = seen[~np.isin(seen, np.concatenate([first, second]))]
     is_split = view.happens("split", errors.split)[alone]
     whole, parted = alone[~is_split], alone[is_split]
     twice = whole[view.happens("duplicate", errors.duplicate)[whole]]
-    joint = _around(edges[first], edges[second])
+    outer = edges if scene.angle is None else bounds(turned(edges, angle))
+    joint = _around(outer[first], outer[second])
     halves = _halves(edges[parted], view.stream("cut"))
+    if scene.angle is not None:
+        first_half, second_half = (_beside(half, edges[parted], angle[parted]) for half in halves)
+        halves = first_half, second_half
     again = _placed(view, view.stream("again"))[twice]
 
     def boxes(truth: IndexArray, places: FloatArray, merged: IndexArray | None = None) -> Drawing:
@@ -114,6 +123,7 @@ def drawing(scene: Scene, errors: AnnotatorErrors, seed: int, number: int) -> Dr
             shape=truth,
             category=category[truth],
             edges=places,
+            angle=angle[truth] if merged is None else np.zeros(len(truth)),
         )
 
     return joined(
@@ -152,7 +162,45 @@ def _placed(view: _View, rng: Generator) -> FloatArray:
     shift = np.stack([right.along(sides[:, 0]), down.along(sides[:, 1])], axis=1)
     noise = rng.standard_normal((len(scene), 4)) * view.fatigue[scene.image][:, None]
     noise *= errors.jitter.along(np.tile(sides, 2))
-    return _inside(np.concatenate([low + shift, high + shift], axis=1) + noise, scene)
+    if scene.angle is None:
+        return _inside(np.concatenate([low + shift, high + shift], axis=1) + noise, scene)
+    edges = np.concatenate([low, high], axis=1) + noise
+    sides = np.maximum(edges[:, 2:] - edges[:, :2], _NARROWEST)
+    moved = _turned((edges[:, :2] + edges[:, 2:]) / 2 - centre, scene.angle)
+    return around(centre + moved + shift, sides).round(DECIMALS)
+
+
+def _angles(view: _View) -> FloatArray:
+    """Return the angles of all objects as the annotator turns them, (N,); 0 of upright ones."""
+    scene, errors = view.scene, view.errors
+    if scene.angle is None:
+        return np.zeros(len(scene))
+    noise = view.stream("wobble").standard_normal(len(scene)) * view.fatigue[scene.image]
+    found: FloatArray = np.mod(scene.angle + errors.turn + errors.wobble * noise, 360)
+    return found.round(DECIMALS) % 360
+
+
+def _across(view: _View, edges: FloatArray) -> FloatArray:
+    """Return edges with width and height exchanged of some boxes."""
+    if not view.errors.across:
+        return edges
+    centre, sides = (edges[:, :2] + edges[:, 2:]) / 2, edges[:, 2:] - edges[:, :2]
+    exchanged = around(centre, sides[:, ::-1]).round(DECIMALS)
+    return np.where(view.happens("across", view.errors.across)[:, None], exchanged, edges)
+
+
+def _turned(xy: FloatArray, degrees: FloatArray) -> FloatArray:
+    """Return points that are turned clockwise about the origin, (N, 2)."""
+    cosine, sine = np.cos(np.deg2rad(degrees)), np.sin(np.deg2rad(degrees))
+    x, y = xy.T
+    return np.column_stack([x * cosine - y * sine, x * sine + y * cosine])
+
+
+def _beside(half: FloatArray, whole: FloatArray, angle: FloatArray) -> FloatArray:
+    """Return the edges of halves whose whole is turned about its own middle."""
+    centre, sides = (whole[:, :2] + whole[:, 2:]) / 2, half[:, 2:] - half[:, :2]
+    away = _turned((half[:, :2] + half[:, 2:]) / 2 - centre, angle)
+    return around(centre + away, sides).round(DECIMALS)
 
 
 def _inside(edges: FloatArray, scene: Scene) -> FloatArray:
@@ -233,7 +281,13 @@ def _extras(view: _View) -> Drawing:
     image, number = np.repeat(np.arange(len(counts), dtype=np.int32), counts), counts.sum()
     shape = rng.integers(0, max(1, len(scene)), number)
     sides = (scene.edges[:, 2:] - scene.edges[:, :2])[shape]
-    others = scene.image, scene.edges
-    edges = free_boxes(image, sides, scene.image_size, others, 0.0, rng)
+    angle = np.zeros(number) if scene.angle is None else scene.angle[shape]
+    room, there = sides, scene.edges
+    if scene.angle is not None:
+        room, there = turned_bounds(sides, angle), bounds(turned(scene.edges, scene.angle))
+    edges = free_boxes(image, room, scene.image_size, (scene.image, there), 0.0, rng)
+    if scene.angle is not None:
+        edges = around((edges[:, :2] + edges[:, 2:]) / 2, sides)
     without = np.full(number, -1)
-    return Drawing(image, without, without, shape, scene.category[shape], edges.round(DECIMALS))
+    category = scene.category[shape]
+    return Drawing(image, without, without, shape, category, edges.round(DECIMALS), angle)

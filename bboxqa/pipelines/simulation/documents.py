@@ -9,7 +9,8 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, frozen_arrays, sum_by
 from bboxqa.model.outlines import SegmentationKind
-from bboxqa.pipelines.simulation.scene import DECIMALS, Scene
+from bboxqa.model.shapes.rotated_boxes import bounds, corners
+from bboxqa.pipelines.simulation.scene import DECIMALS, Scene, turned
 
 _CHUNK = 100_000
 
@@ -23,6 +24,8 @@ class Boxes:
     category: IntArray
     annotator: IntArray
     edges: FloatArray
+    angle: FloatArray
+    """(M,). In degrees; 0 of upright boxes."""
     shape: IndexArray
     """(M,) int64. The object of the scene whose outline each has."""
     truth: IndexArray
@@ -44,6 +47,7 @@ class _Record(msgspec.Struct, omit_defaults=True):
     annotator: str
     iscrowd: int | None = None
     segmentation: list[list[float]] | None = None
+    attributes: dict[str, float] | None = None
     true_id: int | None = None
     merged_id: int | None = None
     created_at: str | None = None
@@ -107,6 +111,15 @@ def _records(
     edges = boxes.edges[part]
     sides = (edges[:, 2:] - edges[:, :2]).round(DECIMALS)
     outlines, areas = _outlines(scene, boxes.shape[part], edges)
+    attributes: list[dict[str, float] | None] = [None] * len(part)
+    if scene.angle is not None:
+        areas = sides.prod(axis=1)
+        rotated = turned(edges, boxes.angle[part])
+        points = corners(rotated).round(DECIMALS).reshape(-1, 8)
+        outlines = [[ring] for ring in points.tolist()]
+        attributes = [{"rotation": angle} for angle in boxes.angle[part].tolist()]
+        edges = bounds(rotated).round(DECIMALS)
+        sides = (edges[:, 2:] - edges[:, :2]).round(DECIMALS)
     truth, merged = boxes.truth[part], boxes.merged[part]
     columns = zip(
         boxes.id[part].tolist(),
@@ -116,14 +129,15 @@ def _records(
         np.where(np.isnan(areas), sides.prod(axis=1), areas).round(DECIMALS).tolist(),
         boxes.annotator[part].tolist(),
         outlines,
+        attributes,
         np.where(truth < 0, 0, scene.id[truth]).tolist() if len(scene) else [0] * len(part),
         np.where(merged < 0, 0, scene.id[merged]).tolist() if len(scene) else [0] * len(part),
         _times(boxes.seconds[part]),
         strict=True,
     )
-    for id_, image, category, bbox, area, who, rings, true_id, merged_id, time in columns:
+    for id_, image, category, bbox, area, who, rings, more, true_id, merged_id, time in columns:
         yield _Record(
-            id_, image, category, bbox, area, annotators[who], 0, rings, true_id or None,
+            id_, image, category, bbox, area, annotators[who], 0, rings, more, true_id or None,
             merged_id or None, time,
         )  # fmt: skip
 

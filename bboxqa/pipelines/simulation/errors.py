@@ -20,6 +20,9 @@ FORMS = {
     "jitter": "pixels or percent of a side, such as 2 or 3%",
     "scale": "a factor from 0.1 to 10, such as 1.1",
     "offset": "pixels or percent of a side, to the right and down, such as 5,0 or 10%,-5%",
+    "turn": "degrees clockwise from -90 to 90, such as 4",
+    "wobble": "degrees from 0 to 90, such as 2",
+    "across": "a rate from 0 to 1, such as 0.1",
     "split": "a rate from 0 to 1, such as 0.1",
     "merge": "a rate from 0 to 1, such as 0.1",
     "duplicate": "a rate from 0 to 1, such as 0.1",
@@ -27,6 +30,9 @@ FORMS = {
     "copy": "another annotator and a share of the images, such as p01:0.3",
 }
 """The errors that an annotator can have, and how each is written."""
+
+OF_ROTATED_BOXES = ("turn", "wobble", "across")
+"""The errors of rotated boxes only."""
 
 _LENGTH = re.compile(r"(.*?)(%?)")
 
@@ -61,6 +67,10 @@ class AnnotatorErrors:
         Factor of width and height.
     offset : (Length, Length)
         By how much boxes are too far to the right, and too far down.
+    turn, wobble : float
+        By how many degrees rotated boxes are turned clockwise, and the standard deviation of that.
+    across : float
+        The rate at which width and height of a rotated box are exchanged, and the angle is not.
     fatigue : float
         Factor of all rates and of jitter in the last image; it rises evenly from 1 in the first.
     copy : tuple of (str, float), optional
@@ -74,6 +84,9 @@ class AnnotatorErrors:
     jitter: Length = Length()
     scale: float = 1.0
     offset: tuple[Length, Length] = (Length(), Length())
+    turn: float = 0.0
+    wobble: float = 0.0
+    across: float = 0.0
     split: float = 0.0
     merge: float = 0.0
     duplicate: float = 0.0
@@ -227,5 +240,7 @@ _PARSERS: dict[str, Callable[[str], Any]] = {
     "jitter": partial(_length, lowest=0.0),
     "scale": partial(_number, lowest=0.1, highest=10.0),
     "offset": _offset,
+    "turn": partial(_number, lowest=-90.0, highest=90.0),
+    "wobble": partial(_number, lowest=0.0, highest=90.0),
     "fatigue": partial(_number, lowest=1.0, highest=100.0),
 }

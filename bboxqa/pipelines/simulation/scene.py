@@ -7,6 +7,7 @@ from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, frozen_arrays
 from bboxqa.core.errors import DatasetError
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.outlines import SegmentationKind, Segmentations
+from bboxqa.model.shapes.rotated_boxes import bounds
 from bboxqa.pipelines.simulation.placement import free_boxes
 
 WIDTH, HEIGHT = 640, 480
@@ -31,13 +32,22 @@ class Scene:
     edges: FloatArray
     """(N, 4). Left, top, right and bottom in pixels."""
     outlines: Segmentations | None = None
+    angle: FloatArray | None = None
+    """(N,). By how many degrees each box is turned clockwise about its middle, from 0 up to 360;
+    None of upright boxes."""
 
     def __len__(self) -> int:
         return len(self.id)
 
 
 def drawn_scene(
-    n_images: int, mean_objects: float, shares: dict[str, float], overlap: float, rng: Generator
+    n_images: int,
+    mean_objects: float,
+    shares: dict[str, float],
+    overlap: float,
+    rng: Generator,
+    *,
+    rotated: bool = False,
 ) -> Scene:
     """Return random boxes in images of 640 by 480 pixels, with room around them.
 
@@ -53,6 +63,8 @@ def drawn_scene(
         Highest IoU of two boxes in one image, where there is room.
     rng : Generator
         Source of random numbers.
+    rotated : bool
+        Whether boxes are turned by any angle.
     """
     image = np.repeat(np.arange(n_images, dtype=np.int32), rng.poisson(mean_objects, n_images))
     n = len(image)
@@ -61,7 +73,11 @@ def drawn_scene(
     sides = np.exp(np.stack([side + aspect, side - aspect], axis=1))
     size = np.full((n_images, 2), (WIDTH, HEIGHT), np.int32)
     none = np.zeros(0, np.int64), np.zeros((0, 4))
-    edges = free_boxes(image, sides, size, none, overlap, rng)
+    angle = rng.uniform(0, 360, n).round(DECIMALS) % 360 if rotated else None
+    room = sides if angle is None else turned_bounds(sides, angle)
+    edges = free_boxes(image, room, size, none, overlap, rng)
+    if angle is not None:
+        edges = around(edges[:, :2] + room / 2, sides)
     weight = np.array(list(shares.values()))
     digits = max(4, len(str(n_images)))
     return Scene(
@@ -72,13 +88,32 @@ def drawn_scene(
         image=image,
         category=rng.choice(len(weight), n, p=weight / weight.sum()).astype(np.int32),
         edges=edges.round(DECIMALS),
+        angle=angle,
     )
 
 
-def scene_of(data: Dataset) -> Scene:
+def turned_bounds(sides: FloatArray, angle: FloatArray) -> FloatArray:
+    """Return width and height of the upright bounds of turned boxes, (N, 2)."""
+    edges = bounds(np.column_stack([np.zeros_like(sides), sides, angle]))
+    return edges[:, 2:] - edges[:, :2]
+
+
+def turned(edges: FloatArray, angle: FloatArray) -> FloatArray:
+    """Return boxes that are turned about their middles as rotated boxes, (N, 5)."""
+    centre, sides = (edges[:, :2] + edges[:, 2:]) / 2, edges[:, 2:] - edges[:, :2]
+    return np.column_stack([centre, sides, angle])
+
+
+def around(centre: FloatArray, sides: FloatArray) -> FloatArray:
+    """Return the edges of upright boxes, (N, 4)."""
+    return np.concatenate([centre - sides / 2, centre + sides / 2], axis=1)
+
+
+def scene_of(data: Dataset, *, rotated: bool = False) -> Scene:
     """Return the objects of a data set by one annotator, without crowds, by image and id.
 
-    Masks are replaced by their boxes. Ids that are not above 0, or not distinct, are replaced.
+    Masks are replaced by their boxes, and outlines by rotated boxes if these are asked for. Ids
+    that are not above 0, or not distinct, are replaced.
 
     Raises DatasetError if there are several annotators, or the size of an image is not known.
     """
@@ -92,14 +127,17 @@ def scene_of(data: Dataset) -> Scene:
         raise DatasetError([f"{where}: image {name}: has no width and height"])
     kept = data.annotations.take(np.flatnonzero(~data.annotations.iscrowd))
     kept = kept.take(np.lexsort((kept.id, kept.image)))
+    boxes = kept.rotated_box if rotated else None
     corner, sides = kept.bbox[:, :2], kept.bbox[:, 2:]
+    if boxes is not None:
+        corner, sides = boxes[:, :2] - boxes[:, 2:4] / 2, boxes[:, 2:4]
     flat = np.flatnonzero((sides <= 0).any(axis=1))
     if len(flat):
         raise DatasetError([f"{where}: annotation {kept.shown_ids(flat[:1])[0]}: box has no area"])
     ids = kept.id
     if len(ids) and (ids.min() < 1 or len(np.unique(ids)) < len(ids)):
         ids = np.arange(1, len(ids) + 1)
-    outlines = kept.segmentation
+    outlines = None if rotated else kept.segmentation
     has_outlines = outlines is not None and (outlines.kind == SegmentationKind.POLYGON).any()
     return Scene(
         image_names=data.image_names,
@@ -110,4 +148,5 @@ def scene_of(data: Dataset) -> Scene:
         category=kept.category,
         edges=np.concatenate([corner, corner + sides], axis=1),
         outlines=outlines if has_outlines else None,
+        angle=None if boxes is None else boxes[:, 4],
     )

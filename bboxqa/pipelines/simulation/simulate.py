@@ -16,7 +16,12 @@ from bboxqa.model.settings_files import read_toml
 from bboxqa.pipelines.read import read_coco
 from bboxqa.pipelines.simulation.all_annotators import all_boxes
 from bboxqa.pipelines.simulation.documents import Boxes, document_lines
-from bboxqa.pipelines.simulation.errors import Settings, errors_by_annotator
+from bboxqa.pipelines.simulation.errors import (
+    OF_ROTATED_BOXES,
+    AnnotatorErrors,
+    Settings,
+    errors_by_annotator,
+)
 from bboxqa.pipelines.simulation.scene import Scene, drawn_scene, scene_of
 
 _NAMES = (
@@ -93,9 +98,19 @@ class Simulation:
     def _true_text(self) -> bytes:
         scene = self.scene
         index, none = np.arange(len(scene)), np.full(len(scene), -1)
+        angle = np.zeros(len(scene)) if scene.angle is None else scene.angle
         author = np.zeros(len(scene), np.int32)
         boxes = Boxes(
-            scene.id, scene.image, scene.category, author, scene.edges, index, none, none, none
+            scene.id,
+            scene.image,
+            scene.category,
+            author,
+            scene.edges,
+            angle,
+            index,
+            none,
+            none,
+            none,
         )
         everywhere = np.ones((len(scene.image_names), 1), np.bool_)
         info = {"description": "truth of simulated annotators", "version": __version__, **self.info}
@@ -113,6 +128,7 @@ def simulate(
     profiles: AnyPath | None = None,
     per_image: int | None = None,
     overlap: float = 0.0,
+    rotated: bool = False,
     seed: int = 0,
 ) -> Simulation:
     """Simulate annotators with known errors.
@@ -141,6 +157,8 @@ def simulate(
         How many annotators, drawn at random, annotate each image; by default all.
     overlap : float
         Highest IoU of two objects in one image.
+    rotated : bool
+        Whether objects are rotated boxes: at random angles, or as the truth has them.
     seed : int
         The same seed gives the same annotations.
 
@@ -172,14 +190,15 @@ def simulate(
     _check(images, objects, overlap, seed)
     rng = np.random.default_rng([seed])
     if truth is None:
-        scene = drawn_scene(images, objects, _shares(categories), overlap, rng)
+        scene = drawn_scene(images, objects, _shares(categories), overlap, rng, rotated=rotated)
     else:
-        scene = scene_of(read_coco(truth, min_annotators=1))
+        scene = scene_of(read_coco(truth, min_annotators=1), rotated=rotated)
     names = _annotator_names(annotators)
     if per_image is not None and not 1 <= per_image <= len(names):
         raise ConfigError(f"per_image is {per_image}; expected 1 to {len(names)}")
     tables = {} if profiles is None else read_toml(Path(profiles))
     by_name = errors_by_annotator((tables, errors), names, scene.category_names)
+    _check_rotated(by_name, rotated=rotated)
     asked = _assigned(len(scene.image_names), len(names), per_image, rng)
     boxes = all_boxes(scene, by_name, asked, seed)
     given = {"seed": seed, "profiles": tables, "errors": errors}
@@ -195,6 +214,13 @@ def _check(images: int, objects: float, overlap: float, seed: int) -> None:
         raise ConfigError(f"overlap is {overlap:g}; expected 0 to 1")
     if seed < 0:
         raise ConfigError(f"seed is {seed}; expected 0 or more")
+
+
+def _check_rotated(by_name: Mapping[str, AnnotatorErrors], *, rotated: bool) -> None:
+    for name, errors in by_name.items():
+        given = [kind for kind in OF_ROTATED_BOXES if getattr(errors, kind)]
+        if given and not rotated:
+            raise ConfigError(f"{name}: {given[0]} needs rotated boxes: add --rotated")
 
 
 def _shares(categories: int | str | Sequence[str]) -> dict[str, float]:

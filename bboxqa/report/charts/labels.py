@@ -76,3 +76,16 @@ def draw_nothing(ax: "Axes", title: str, reason: str) -> "Axes":
     ax.set_title(title)
     ax.text(0, 0.5, reason, color=DIM, transform=ax.transAxes, va="center", wrap=True)
     return ax
+
+
+def signed(value: float) -> str:
+    """Return a number with one decimal and its sign; zero has none.
+
+    Examples
+    --------
+    >>> signed(2.04), signed(-0.04)
+    ('+2.0', '0.0')
+    """
+    rounded = round(value, 1)
+    text = f"{rounded:+.1f}" if rounded else "0.0"
+    return text.replace("-", "\N{MINUS SIGN}")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from bboxqa.report.charts.copied import reason_left_out
 from bboxqa.report.charts.figures import AxesMaker, new_axes, page_style
-from bboxqa.report.charts.labels import draw_nothing, set_title, short_name
+from bboxqa.report.charts.labels import draw_nothing, set_title, short_name, signed
 from bboxqa.report.charts.palette import DIM, SERIES, TEXT
 
 if TYPE_CHECKING:
@@ -84,15 +84,8 @@ def _pixels(row: Mapping[str, Any]) -> str:
     value, low, high = (row[f"offset_px{end}"] for end in ("", "_low", "_high"))
     if value is None:
         return "–"
-    text = f"{_signed(value)} px"
-    return text if low is None or high is None else f"{text}\n[{_signed(low)}, {_signed(high)}]"
-
-
-def _signed(value: float) -> str:
-    """Return a number with one decimal and its sign; zero has none."""
-    rounded = round(value, 1)
-    text = f"{rounded:+.1f}" if rounded else "0.0"
-    return text.replace("-", "\N{MINUS SIGN}")
+    text = f"{signed(value)} px"
+    return text if low is None or high is None else f"{text}\n[{signed(low)}, {signed(high)}]"
 
 
 def _exaggeration(largest: float) -> float:

@@ -8,7 +8,13 @@ from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import unknown_name
 from bboxqa.model.results import MeasuredAgreement
 from bboxqa.report.agreement_summary import summary
-from bboxqa.report.charts import bar_charts, heat_maps, interval_charts, offset_chart
+from bboxqa.report.charts import (
+    bar_charts,
+    heat_maps,
+    interval_charts,
+    offset_chart,
+    rotated_offset_chart,
+)
 from bboxqa.report.charts.figures import AxesMaker, new_axes, page_style, shown_axes
 from bboxqa.report.charts.fonts import fonts_for
 from bboxqa.report.charts.sensitivity_chart import sensitivity
@@ -168,7 +174,8 @@ class Plots:
         """Draw a box with its edges where an annotator draws them on average.
 
         The arrows are so much longer than the offsets as the chart says; those of systematic
-        offsets are coloured.
+        offsets are coloured. Where rotated boxes are compared, one is drawn as the annotator
+        places, sizes and turns it.
 
         Parameters
         ----------
@@ -196,11 +203,12 @@ class Plots:
 did you mean 'Ann3'?
         """
         self._check_annotator(annotator)
-        rows = [row for row in self._rows("offsets") if row["annotator"] == annotator]
+        is_rotated = "rotated_offsets" in self._result.diagnose().tables
+        draw = rotated_offset_chart.rotated_offsets if is_rotated else offset_chart.offsets
+        rows = self._rows("rotated_offsets" if is_rotated else "offsets")
+        rows = [row for row in rows if row["annotator"] == annotator]
         copies = self._rows("copies")
-        return _with_fonts(
-            [annotator], lambda: offset_chart.offsets(rows, copies=copies, axes=_maker(ax))
-        )
+        return _with_fonts([annotator], lambda: draw(rows, copies=copies, axes=_maker(ax)))
 
     def decomposition(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the share of objects of each kind of disagreement, with its 95 % interval.

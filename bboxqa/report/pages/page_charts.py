@@ -10,6 +10,7 @@ from bboxqa.report.charts.figures import page_style
 from bboxqa.report.charts.heat_maps import confusion_matrix, pair_matrix
 from bboxqa.report.charts.interval_charts import category_intervals, intervals
 from bboxqa.report.charts.offset_chart import offsets
+from bboxqa.report.charts.rotated_offset_chart import rotated_offsets
 from bboxqa.report.charts.sensitivity_chart import sensitivity
 from bboxqa.report.charts.svg import figure_svg
 from bboxqa.report.pages.pictures import worst_first
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 # Of more annotators, only those with a systematic offset have a drawing of it.
 _MOST_DRAWN = 12
-_EDGES = 4
 _TWO = 2
 
 
@@ -95,19 +95,22 @@ def drawn_sections(sections: Sequence[Section]) -> list[dict[str, Any]]:
 @page_style()
 def offset_charts(diagnosis: Mapping[str, Any], names: Collection[str]) -> dict[str, Markup]:
     """Return a drawing of the offsets of each of some annotators, by name."""
-    rows = table_rows(diagnosis["tables"]["offsets"])
-    copies = table_rows(diagnosis["tables"]["copies"])
-    every = [rows[start : start + _EDGES] for start in range(0, len(rows), _EDGES)]
-    own = [edges for edges in every if edges[0]["annotator"] in names]
-    if len(own) > _MOST_DRAWN:
-        own = [edges for edges in own if any(row["systematic"] for row in edges)]
+    tables = diagnosis["tables"]
+    is_rotated = "rotated_offsets" in tables
+    rows = table_rows(tables["rotated_offsets" if is_rotated else "offsets"])
+    copies = table_rows(tables["copies"])
+    by_name: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        if row["annotator"] in names:
+            by_name.setdefault(row["annotator"], []).append(row)
+    if len(by_name) > _MOST_DRAWN:
+        by_name = {
+            name: own for name, own in by_name.items() if any(row["systematic"] for row in own)
+        }
+    draw = rotated_offsets if is_rotated else offsets
     return {
-        edges[0]["annotator"]: _svg(
-            offsets(edges, title="", copies=copies),
-            f"offsets-{place}",
-            f"Offsets of {edges[0]['annotator']}",
-        )
-        for place, edges in enumerate(own)
+        name: _svg(draw(own, title="", copies=copies), f"offsets-{place}", f"Offsets of {name}")
+        for place, (name, own) in enumerate(by_name.items())
     }
 
 

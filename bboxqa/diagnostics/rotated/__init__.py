@@ -1,0 +1,1 @@
+"""How annotators place, size and turn rotated boxes of the same object."""

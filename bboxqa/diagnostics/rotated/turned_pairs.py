@@ -1,0 +1,74 @@
+"""The rotated boxes of each two annotators who drew the same object."""
+
+import numpy as np
+
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, frozen_arrays
+from bboxqa.core.remembered import remembered
+from bboxqa.diagnostics.annotators.edge_differences import shared_boxes
+from bboxqa.model.units import MatchedUnits
+
+# Boxes whose sides differ by less say nothing about quarter turns.
+_ELONGATED = 1.25
+
+
+@frozen_arrays
+class TurnedPairs:
+    """P pairs of annotations of one object, each described as the other one is, as far as it can.
+
+    Rectangles are the same with width and height exchanged and a quarter turn. Those of a pair are
+    described with angles that differ by at most 45 degrees.
+    """
+
+    left: IndexArray
+    right: IndexArray
+    """(P,) int64. The annotations."""
+    centre: FloatArray
+    """(P, 2) float64. The middle of the left one less that of the right one, in px."""
+    angle: FloatArray
+    """(P,) float64. How far the left one is turned clockwise from the right one, in degrees."""
+    left_sides: FloatArray
+    right_sides: FloatArray
+    """(P, 2) float64. The long and the short side, as both together tell which one is long."""
+    is_elongated: BoolArray
+    """(P,) bool. Where the sides of both differ enough to tell a quarter turn."""
+    is_across: BoolArray
+    """(P,) bool. Where the long side of one lies along the short side of the other."""
+    is_renamed: BoolArray
+    """(P,) bool. Where the long sides lie along each other, and one calls it width, the other
+    height."""
+
+
+@remembered
+def turned_pairs(matched: MatchedUnits) -> TurnedPairs:
+    """Return the pairs of annotations of each two annotators of one object, without odd boxes."""
+    boxes = matched.data.annotations.rotated_box
+    if boxes is None:
+        raise ValueError("the rotated boxes were not read")
+    left, right = shared_boxes(matched)
+    one, two = boxes[left], boxes[right]
+    turns = np.rint((two[:, 4] - one[:, 4]) / 90)
+    is_odd = np.mod(turns, 2) == 1
+    sides = np.where(is_odd[:, None], one[:, [3, 2]], one[:, 2:4]), two[:, 2:4]
+    width_is_long = (sides[0] + sides[1]) @ [1.0, -1.0] >= 0
+    long_sides = [np.where(width_is_long[:, None], each, each[:, ::-1]) for each in sides]
+    ways = np.stack([_way(each) for each in sides])
+    is_elongated: BoolArray = (ways != 0).all(0)
+    is_across = is_elongated & (ways[0] != ways[1])
+    return TurnedPairs(
+        left=left,
+        right=right,
+        centre=one[:, :2] - two[:, :2],
+        angle=one[:, 4] + 90 * turns - two[:, 4],
+        left_sides=long_sides[0],
+        right_sides=long_sides[1],
+        is_elongated=is_elongated,
+        is_across=is_across,
+        is_renamed=is_elongated & ~is_across & is_odd,
+    )
+
+
+def _way(sides: FloatArray) -> IndexArray:
+    """Return 1 where the first side is clearly longer, -1 where the second is, and 0 elsewhere."""
+    first, second = sides.T
+    way: IndexArray = (first > _ELONGATED * second) * 1 - (second > _ELONGATED * first) * 1
+    return way

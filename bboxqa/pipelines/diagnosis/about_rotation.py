@@ -1,0 +1,136 @@
+"""Sentences about rotated boxes: who turns, moves or sizes them otherwise than the others do."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from bboxqa.core.arrays import FloatArray
+from bboxqa.diagnostics.rotated.quarter_turns import ACROSS, RENAMED, TURNS
+from bboxqa.diagnostics.rotated.rotated_offsets import MEASURES
+from bboxqa.model.table import Table
+from bboxqa.pipelines.diagnosis.about_places import size_in_words, surely_off
+from bboxqa.pipelines.diagnosis.sentences import (
+    LEAST_SHARE,
+    Bounds,
+    Sentence,
+    above_others,
+    bounds,
+    joined,
+    judged,
+    most_named,
+)
+
+ROTATED_TABLES = ("rotated_offsets", "quarter_turns")
+"""The diagnostics that these sentences are made of."""
+
+_ANGLE = MEASURES.index("angle")
+# Smaller offsets, in px and degrees, are not worth a sentence.
+_LEAST = 0.5
+_DIRECTIONS = {
+    "centre x": ("further left", "further right"),
+    "centre y": ("further up", "further down"),
+    "long side": ("shorter", "longer"),
+    "short side": ("narrower", "wider"),
+    "angle": ("counter-clockwise", "clockwise"),
+}
+_OF = {"long side": "long side", "short side": "short side"}
+# Turning a box of medium length by 1 degree takes about so many percent from the IoU.
+_LOST = 2.0
+
+
+def rotated_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
+    """Yield who surely turns, moves, sizes or exchanges the sides of rotated boxes."""
+    annotators, offsets = tables["annotators"], tables["rotated_offsets"]
+    names, share = annotators["annotator"], annotators["n"] / max(int(annotators["n"].sum()), 1)
+    lost = _lost(offsets, len(names))
+    found = _displaced(annotators, offsets)
+    for words, measures in ((_turned, {_ANGLE}), (_moved, {*range(_ANGLE)})):
+        places = [place for place in found if measures & {*found[place]}]
+        places.sort(key=lambda place: -lost[place, sorted(measures)].max())
+        for place, more in most_named(places, "rotated_offsets"):
+            others = names[1 - place] if len(names) == 2 else "the others"
+            rows = [row for row in found[place] if row in measures]
+            text = words(offsets, names[place], place, rows, others)
+            yield Sentence(lost[place, rows].max() * share[place], text + more)
+    yield from _exchanged(tables)
+
+
+def rotation_explains(tables: Mapping[str, Table]) -> FloatArray:
+    """Return the share of the overlap that each annotator loses by offsets that are told, (A,)."""
+    annotators, offsets = tables["annotators"], tables["rotated_offsets"]
+    told = np.isin(np.arange(len(annotators)), list(_displaced(annotators, offsets)))
+    lost: FloatArray = np.where(told, _lost(offsets, len(annotators)).sum(1), 0)
+    return lost
+
+
+def _lost(offsets: Table, n_annotators: int) -> FloatArray:
+    """Return the share of the overlap that each offset takes, about, (A, 5)."""
+    shape = n_annotators, len(MEASURES)
+    lost: FloatArray = np.abs(offsets["offset_percent"].reshape(shape)) / 100
+    angle = np.deg2rad(offsets["offset"].reshape(shape)[:, _ANGLE])
+    lost[:, _ANGLE] = _LOST * np.abs(np.sin(angle))
+    return lost
+
+
+def _displaced(annotators: Table, offsets: Table) -> dict[int, list[int]]:
+    """Return which measures of whom are surely off."""
+    lost = _lost(offsets, len(annotators))
+    found: dict[int, list[int]] = {}
+    for measure in range(len(MEASURES)):
+        rows = np.arange(measure, len(offsets), len(MEASURES))
+        figures = Bounds(*(each[rows] for each in bounds(offsets, "offset")))
+        for place in surely_off(annotators, figures, _LEAST):
+            is_large = lost[place, measure] >= LEAST_SHARE
+            if is_large and offsets["systematic"][rows[place]]:
+                found.setdefault(place, []).append(measure)
+    return found
+
+
+def _turned(offsets: Table, name: str, place: int, measures: Sequence[int], others: str) -> str:
+    (words,) = (_words(offsets, place, measure, "°") for measure in measures)
+    from_others = "those of the others" if others == "the others" else f"those of {others}"
+    return f"{name} turns boxes {words} from {from_others}"
+
+
+def _moved(offsets: Table, name: str, place: int, measures: Sequence[int], others: str) -> str:
+    words = joined([_words(offsets, place, measure, " px") for measure in measures])
+    return f"{name} draws boxes {words} than {others}"
+
+
+def _words(offsets: Table, place: int, measure: int, unit: str) -> str:
+    row = place * len(MEASURES) + measure
+    figures = [float(each[row]) for each in bounds(offsets, "offset")]
+    name = MEASURES[measure]
+    text = f"{size_in_words(figures, unit)} {_DIRECTIONS[name][int(figures[0] > 0)]}"
+    if name in _OF:
+        text += f" ({abs(offsets['offset_percent'][row]):.1f} % of the mean {_OF[name]})"
+    return text
+
+
+def _exchanged(tables: Mapping[str, Table]) -> Iterator[Sentence]:
+    """Yield who surely exchanges width and height; of two, that one of them does."""
+    annotators, turns = tables["annotators"], tables["quarter_turns"]
+    names = annotators["annotator"]
+    for kind, name in enumerate(TURNS):
+        rows = np.arange(kind, len(turns), len(TURNS))
+        found = judged(annotators, Bounds(*(each[rows] for each in bounds(turns, "share"))))
+        two = len(names) == 2
+        places = [0] if two else above_others(found, annotators["n_images"]).tolist()
+        places = [place for place in places if found.low[place] >= LEAST_SHARE]
+        for place, more in most_named(places, "quarter_turns"):
+            who = f"{names[0]} or {names[1]}" if two else names[place]
+            weight = float(found.value[place]) if name == ACROSS else 0.0
+            yield Sentence(weight, _exchange_words(name, who, found.percent(place)) + more)
+
+
+def _exchange_words(name: str, who: str, share: str) -> str:
+    if name == RENAMED:
+        return (
+            f"{who} calls the other side the width in {share} of the boxes that are no squares: "
+            "the angle is a quarter turn off, the rectangle is the same, and agreement is not "
+            "lowered; agree on which side is the width"
+        )
+    return (
+        f"{who} draws {share} of the boxes that are no squares across those of the others, as "
+        "where width and height are exchanged and the angle is not"
+    )
