@@ -27,8 +27,8 @@ _ANGLE = MEASURES.index("angle")
 # Smaller offsets, in px and degrees, are not worth a sentence.
 _LEAST = 0.5
 _DIRECTIONS = {
-    "centre x": ("further left", "further right"),
-    "centre y": ("further up", "further down"),
+    "centre x": ("farther left", "farther right"),
+    "centre y": ("farther up", "farther down"),
     "long side": ("shorter", "longer"),
     "short side": ("narrower", "wider"),
     "angle": ("counter-clockwise", "clockwise"),
@@ -126,11 +126,11 @@ def _exchanged(tables: Mapping[str, Table]) -> Iterator[Sentence]:
 def _exchange_words(name: str, who: str, share: str) -> str:
     if name == RENAMED:
         return (
-            f"{who} calls the other side the width in {share} of the boxes that are no squares: "
-            "the angle is a quarter turn off, the rectangle is the same, and agreement is not "
-            "lowered; agree on which side is the width"
+            f"{who} calls the other side the width in {share} of the boxes that are not nearly "
+            "square: the angle is a quarter turn off, the rectangle is the same, and agreement is "
+            "not lowered; agree on which side is the width"
         )
     return (
-        f"{who} draws {share} of the boxes that are no squares across those of the others, as "
-        "where width and height are exchanged and the angle is not"
+        f"{who} draws {share} of the boxes that are not nearly square across those of the others, "
+        "as if width and height were exchanged and the angle was not"
     )
