@@ -8,6 +8,7 @@ from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, frozen_arrays,
 from bboxqa.core.remembered import remembered
 from bboxqa.diagnostics.annotators.image_ratios import Ratios, RatioSums
 from bboxqa.diagnostics.annotators.object_cells import drawn_edges, pairs_of_units
+from bboxqa.model.shapes.keypoints import largest_moves
 from bboxqa.model.table import Categorical, Table
 from bboxqa.model.units import MatchedUnits
 
@@ -110,6 +111,8 @@ def _pair_likeness(matched: MatchedUnits) -> PairLikeness:
     equal: BoolArray = edges[pairs.left] == edges[pairs.right]
     n_equal = equal.sum(1)
     identical = n_equal == 4
+    if of.keypoints is not None and matched.data.joint_sigmas:
+        identical &= largest_moves(of.keypoints, pairs.left, pairs.right) == 0
     one, image = np.ones(len(row)), of.image[pairs.left]
     sums = RatioSums(2 * n, len(matched.data.image_names))
     sums.add(row, image, identical, one)
@@ -123,7 +126,7 @@ def _pair_likeness(matched: MatchedUnits) -> PairLikeness:
         second=second,
         identical=both.part(slice(n)),
         expected=_expected(np.stack(shares)),
-        near_share=sum_by(row, n_equal == 3, n) / np.bincount(row, minlength=n),
+        near_share=sum_by(row, (n_equal >= 3) & ~identical, n) / np.bincount(row, minlength=n),
         similarity=both.part(slice(n, None)),
     )
 

@@ -6,6 +6,7 @@ from bboxqa.agreement.counts.reliability_rows import from_units
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, compact, frozen_arrays
 from bboxqa.core.remembered import remembered
 from bboxqa.model.reliability import Cell, ReliabilityData
+from bboxqa.model.shapes.rotated_boxes import bounds, smallest_angle
 from bboxqa.model.units import CandidatePairs, MatchedUnits, UnitTable
 
 
@@ -99,12 +100,18 @@ def edges_of(bbox: FloatArray) -> FloatArray:
 def drawn_edges(matched: MatchedUnits) -> FloatArray:
     """Return the edges of boxes, or of the extents of key points where these are compared, (N, 4).
 
-    Boxes may be given to those who label key points, and are then equal.
+    Boxes may be given to those who label key points, and are then equal. Those of turned boxes are
+    the edges of their bounds.
     """
     of = matched.data.annotations
-    if of.keypoints is None or not matched.data.joint_sigmas:
-        return edges_of(of.bbox)
-    return edges_of(of.keypoints.extent())
+    if of.keypoints is not None and matched.data.joint_sigmas:
+        return edges_of(of.keypoints.extent())
+    edges = edges_of(of.bbox)
+    if of.rotated_box is not None:
+        boxes = smallest_angle(of.rotated_box)
+        turned = np.flatnonzero(of.rotated_box[:, 4])
+        edges[turned] = bounds(boxes[turned])
+    return edges
 
 
 @remembered

@@ -62,7 +62,11 @@ def _equal_sets(
     sound = rows_where(len(rows), lambda of: np.isfinite(columns.bbox[rows[of]]).all(1))
     sound &= size[of_row] >= _MIN_COPIED
     rows, picture, of_row = rows[sound], picture[sound], of_row[sound]
-    of_rows = (*(columns.bbox[:, place] for place in range(4)), columns.category_id)
+    of_rows = (
+        *(columns.bbox[:, place] for place in range(4)),
+        columns.category_id,
+        *_beside_boxes(document),
+    )
     shape = first_equal(
         len(rows),
         [picture.__getitem__, *(lambda of, each=each: each[rows[of]] for each in of_rows)],
@@ -81,6 +85,21 @@ def _equal_sets(
     common = sum_by(of_pair, found[:, 2], len(pairs))
     result: IndexArray = pairs[(size[pairs] == common[:, None]).all(1)]
     return result
+
+
+def _beside_boxes(document: Document) -> Iterator[FloatArray]:
+    """Yield what tells annotations in boxes that were given to both apart: angles, key points."""
+    columns = document.annotations
+    angles, points = columns.rotations, columns.keypoints
+    for row, value in (
+        (angles.row, angles.angle),
+        (points.row, points.n_visible),
+        *((points.row, edge) for edge in points.bounds.T),
+    ):
+        if len(row):
+            column = np.zeros(len(columns))
+            column[row] = np.nan_to_num(value)
+            yield column
 
 
 def _copied(names: list[str], images: IndexArray, shared: int) -> Defect:
@@ -225,7 +244,8 @@ RULES = (
         breaks="""Agreement is measured on copies, so it is 1 there, whatever the annotators would
             have drawn.""",
         explanation="""Two annotators have the same boxes with the same categories on an image,
-            equal to the last digit, although independent drawings differ by some pixels. Only
+            equal to the last digit, and the same angles and key points if they have any, although
+            independent drawings differ by some pixels. Only
             images with at least 3 annotations of each of the two count; the pair is reported if
             there are 3 such images, or if they are more than half of those that both annotated. The
             annotations were copied, imported for both, or proposed by a model and not corrected.

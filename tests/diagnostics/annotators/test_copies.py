@@ -1,5 +1,7 @@
 """Annotators who copy, and such who are only good."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from support.datasets import dataset
@@ -38,6 +40,15 @@ def test_identical_boxes_name_the_pair(n_annotators):
     assert pair["identical_share"] == pair["n_identical"] / pair["n"]
     assert next(iter(found)) == ("0", "1")
     assert sum(row["copied"] for row in found.values()) == 1
+
+
+def test_equal_boxes_that_are_turned_otherwise_are_no_copies():
+    data = drawn(1, spread=[0, 0])
+    boxes = data.annotations.rotated_box.copy()
+    boxes[:, 4] = 30 + data.annotations.annotator
+    turned = replace(data, annotations=replace(data.annotations, rotated_box=boxes))
+    assert copied_by_pair(data)["0", "1"]["copied"]
+    assert not copied_by_pair(turned)["0", "1"]["copied"]
 
 
 @pytest.mark.parametrize("spread", [(1, 1, 6), (0.5, 0.5, 4, 4), (0.3, 0.3, 5, 5, 5)])

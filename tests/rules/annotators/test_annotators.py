@@ -253,6 +253,23 @@ def test_sets_that_differ_anywhere_are_no_copies(others):
     assert not found("A004", boxes("ann") + others, **more)
 
 
+@pytest.mark.parametrize(
+    ("by_ann", "by_bob"),
+    [
+        ({"keypoints": [9, 9, 2, 12, 30, 2]}, {"keypoints": [9, 9, 2, 12, 31, 2]}),
+        ({"keypoints": [9, 9, 2, 9, 9, 2]}, {"keypoints": [9, 9, 2, 0, 0, 0]}),
+        ({"attributes": {"rotation": 30}}, {"attributes": {"rotation": 31}}),
+    ],
+)
+def test_given_boxes_with_other_points_or_angles_are_no_copies(by_ann, by_bob):
+    ann, same, bob = (
+        [box | more for box in boxes(who)]
+        for who, more in (("ann", by_ann), ("bob", by_ann), ("bob", by_bob))
+    )
+    assert found("A004", ann + same)
+    assert not found("A004", ann + bob)
+
+
 def test_sets_of_two_boxes_are_equal_by_chance():
     assert not found("A004", boxes("ann", 2) + boxes("bob", 2))
 
