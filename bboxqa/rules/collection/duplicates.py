@@ -28,6 +28,7 @@ from bboxqa.rules.facts.box_overlaps import (
 )
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.layouts.box_layout import in_other_layout
+from bboxqa.rules.facts.oriented_boxes import iou_as_turned
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,7 +97,9 @@ def _earlier(document: Document, threshold: float) -> _Earlier:
     same, other = np.full(none, none), np.full(none, none)
     kind = columns.category_id
     for found in overlapping(columns.bbox, _drawer(document, exact), kind, threshold):
-        left, right = found.left, found.right
+        # Turned boxes that cross each other can have equal bounds.
+        kept = ~(iou_as_turned(document, found.left, found.right) < threshold)
+        left, right = found.left[kept], found.right[kept]
         alike = kind[left] == kind[right]
         np.minimum.at(same, right[alike], left[alike])
         np.minimum.at(other, right[~alike], left[~alike])
@@ -162,8 +165,10 @@ def _near(document: Document, settings: ValidateSettings, *, same: bool) -> Iter
 
     def describe(row: int) -> Defect:
         first = int(earlier[row])
-        box = corners(document.annotations.bbox[[first, row]])
-        iou = float(bbox_iou(box[:1], box[1:])[0])
+        iou = float(iou_as_turned(document, np.array([first]), np.array([row]))[0])
+        if np.isnan(iou):
+            box = corners(document.annotations.bbox[[first, row]])
+            iou = float(bbox_iou(box[:1], box[1:])[0])
         records = [document.record(first), document.record(row)]
         kinds = [_category(document, each) for each in (first, row)]
         what = f"of the same category {kinds[0]}"

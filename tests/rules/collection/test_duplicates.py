@@ -197,3 +197,24 @@ def test_looking_for_repetitions_changes_no_record():
     document = document_of({"annotations": [{}, {"score": 1}]})
     list(RULES["D001"].check(document, ValidateSettings()))
     assert document.ids(1)["annotation"] == document.record(1)["id"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "n"),
+    [
+        # An X of two boxes: their bounds are equal, and they share a quarter of their area.
+        ({"rotation": 45}, {"rotation": 135}, 0),
+        ({"rotation": 45}, {"rotation": 225}, 1),
+        ({"rotation": 45}, {"rotation": 47}, 1),
+    ],
+)
+def test_rotated_boxes_are_compared_as_they_are_turned(first, second, n):
+    pair = [{"bbox": [20, 30, 40, 10], "attributes": each} for each in (first, second)]
+    assert len(found("D002", *pair)) == n
+
+
+def test_outlines_of_crossing_boxes_are_no_duplicates():
+    ring, mirrored = [20, 20, 27, 13, 67, 53, 60, 60], [20, 53, 27, 60, 67, 20, 60, 13]
+    box = {"bbox": [20, 13, 47, 47], "area": 560}
+    turned = [box | {"segmentation": [each]} for each in (ring, mirrored)]
+    assert not found("D002", *turned)
