@@ -14,6 +14,7 @@ from bboxqa.formats.cvat.cvat_shapes import (
     shape_of,
 )
 from bboxqa.formats.cvat.jobs import Head, Job, head_of_file
+from bboxqa.formats.cvat.said_keys import said_more
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.collector import SIDES, Collector
 from bboxqa.formats.translation.translated import Record, Wanted
@@ -22,9 +23,6 @@ from bboxqa.formats.xml_elements import Element
 UNLABELLED = "(no label)"
 """The category of shapes without a label."""
 _UNNAMED = "(not named)"
-# Attributes of elements that say something more of a shape, where they are not 0.
-_MORE = ("occluded", "group_id", "z_order")
-_NOTHING: Mapping[str, str] = {}
 
 
 @dataclass(slots=True)
@@ -263,37 +261,3 @@ class FileRecords:
                 self._frame(frame, self._where(self._job))
         n_unknown = len(self._head.jobs) - len(jobs) if self._head.jobs else 1
         self._tally["unknown frames"] += n_unknown
-
-
-def said_more(
-    values: Mapping[str, str],
-    of_shape: Mapping[str, object] = _NOTHING,
-    inside: Mapping[str, str] = _NOTHING,
-    *,
-    frame: int = -1,
-) -> Record:
-    """Return the keys of an annotation that do not say where it is.
-
-    Parameters
-    ----------
-    values : mapping of str to str
-        The attributes of its element.
-    of_shape : mapping
-        What is known of its shape, such as its rotation.
-    inside : mapping of str to str
-        What was asked about it.
-    frame : int
-        That of a track; -1 for a shape of an image.
-    """
-    attributes = {**of_shape}
-    for key in _MORE:
-        if values.get(key, "0") != "0":
-            attributes[key] = values[key]
-    if frame >= 0:
-        attributes["track_id"] = values.get("id", "")
-        attributes["keyframe"] = values.get("keyframe") == "1"
-    attributes |= inside
-    found: Record = {"attributes": attributes} if attributes else {}
-    if values.get("source", "manual") != "manual":
-        found["source"] = values["source"]
-    return found

@@ -1,0 +1,43 @@
+"""Keys of annotations that do not say where a shape of CVAT is."""
+
+from collections.abc import Mapping
+
+from bboxqa.formats.translation.translated import Record
+
+# Attributes of elements that say something more of a shape, where they are not 0.
+_MORE = ("occluded", "group_id", "z_order")
+_NOTHING: Mapping[str, str] = {}
+
+
+def said_more(
+    values: Mapping[str, str],
+    of_shape: Mapping[str, object] = _NOTHING,
+    inside: Mapping[str, str] = _NOTHING,
+    *,
+    frame: int = -1,
+) -> Record:
+    """Return the keys of an annotation that do not say where it is.
+
+    Parameters
+    ----------
+    values : mapping of str to str
+        The attributes of its element.
+    of_shape : mapping
+        What is known of its shape, such as its rotation.
+    inside : mapping of str to str
+        What was asked about it.
+    frame : int
+        That of a track; -1 for a shape of an image.
+    """
+    attributes = {**of_shape}
+    for key in _MORE:
+        if values.get(key, "0") != "0":
+            attributes[key] = values[key]
+    if frame >= 0:
+        attributes["track_id"] = values.get("id", "")
+        attributes["keyframe"] = values.get("keyframe") == "1"
+    attributes |= inside
+    found: Record = {"attributes": attributes} if attributes else {}
+    if values.get("source", "manual") != "manual":
+        found["source"] = values["source"]
+    return found
