@@ -38,6 +38,8 @@ class Element:
     """The name of the element that it is in."""
     text: str = ""
     inside: "list[Element]" = field(default_factory=list)
+    is_opened: bool = False
+    """Whether it was returned when it began, and does not keep what is inside."""
 
     def all(self, name: str) -> "list[Element]":
         """Return the elements inside with a name."""
@@ -77,7 +79,8 @@ class XmlElements:
     ----------
     opened : collection of str
         Names of elements that may be larger than memory: they are returned when they begin, and do
-        not keep what is inside, which is returned when it ends.
+        not keep what is inside, which is returned when it ends. One inside of another of its name
+        is returned when it ends, with what is inside.
     most : int, optional
         How many elements the file may have.
     """
@@ -140,7 +143,8 @@ class XmlElements:
             raise RefusedXmlError(f"elements nested {_MOST_DEEP} deep", line)
         if self._most is not None and self._n > self._most:
             raise RefusedXmlError(f"has more than {self._most:,} elements", line)
-        if name in self._opened:
+        if name in self._opened and element.around != name:
+            element.is_opened = True
             self._found.append(element)
         if not path:
             self.outermost = element
@@ -148,14 +152,14 @@ class XmlElements:
 
     def _end(self, _name: str) -> None:
         element = self._path.pop()
-        if element.name in self._opened or not self._path:
+        if element.is_opened or not self._path:
             return
         around = self._path[-1]
-        (self._found if around.name in self._opened else around.inside).append(element)
+        (self._found if around.is_opened else around.inside).append(element)
 
     def _text(self, text: str) -> None:
         # What stands between elements is blank.
-        if self._path[-1].name not in self._opened:
+        if not self._path[-1].is_opened:
             self._path[-1].text += text
 
     def _refuse(self, *_: object) -> None:

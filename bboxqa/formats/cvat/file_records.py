@@ -15,6 +15,7 @@ from bboxqa.formats.cvat.cvat_shapes import (
 )
 from bboxqa.formats.cvat.jobs import Head, Job, head_of_file
 from bboxqa.formats.cvat.said_keys import said_more
+from bboxqa.formats.cvat.skeleton_tracks import SkeletonTrack
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.collector import SIDES, Collector
 from bboxqa.formats.translation.translated import Record, Wanted
@@ -65,6 +66,7 @@ class FileRecords:
         self.image: Record | None = None
         self.shared: Record = {}
         self._track: Mapping[str, str] | None = None
+        self._skeletons = SkeletonTrack()
         self._job: Job | None = None
         self._frames: dict[Job | None, dict[int, int]] = {}
         self._n_images = 0
@@ -77,7 +79,8 @@ class FileRecords:
             if self.image is not None:
                 self._add_shape(element, element.values.get("label"), self.image, self.shared)
         elif around == "track":
-            self._add_frame(element)
+            if not self._skeletons.takes(element):
+                self._add_frame(element)
         elif element.name == "image":
             self.begin_image(element.values, element.line)
         elif element.name == "track":
@@ -148,9 +151,14 @@ class FileRecords:
 
     def begin_track(self, values: Mapping[str, str]) -> None:
         """Make a track the one that shapes are of."""
+        self._end_track()
         self._n_tracks += 1
         self._track = values
         self._job = self._head.job_of(values)
+
+    def _end_track(self) -> None:
+        for skeleton in self._skeletons.whole():
+            self._add_frame(skeleton)
 
     def _add_frame(self, element: Element) -> None:
         """Add the shape of a track in a frame, if it is there."""
@@ -247,6 +255,7 @@ class FileRecords:
 
     def end(self) -> None:
         """Add labels that nobody used, and the frames of a video in which nobody drew anything."""
+        self._end_track()
         for label in self._head.labels:
             # Labels of points and lines have no boxes, which is no defect.
             if label.has_box and label.name not in self._apart:

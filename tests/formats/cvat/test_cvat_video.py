@@ -1,11 +1,12 @@
 """Videos of CVAT: tracks by frame."""
 
+import json
 from pathlib import Path
 
 import pytest
 from support.cvat_xml import box, head, image, project, shape, track, written
 
-from bboxqa import read_coco, validate
+from bboxqa import convert, read_coco, validate
 from bboxqa.core.errors import DatasetError
 
 SHARED = Path(__file__).parents[4] / "shared/data/formats/cvat"
@@ -118,3 +119,40 @@ def test_findings_name_track_and_frame(tmp_path):
 def test_a_real_export_of_a_video_has_all_frames_and_the_boxes_inside():
     data = read(SHARED / "video_job/usa-hitting.xml")
     assert (len(data.image_names), len(data.annotations)) == (910, 498)
+
+
+def joint(number, label, *points):
+    """Return the track of a joint, of (frame, x, y, outside)."""
+    frames = "".join(
+        f'<points frame="{at}" outside="{outside}" occluded="0" points="{x},{y}"></points>\n'
+        for at, x, y, outside in points
+    )
+    return f'<track id="{number}" label="{label}" source="manual">{frames}</track>\n'
+
+
+def test_joints_of_skeletons_have_tracks_of_their_own(tmp_path):
+    skeletons = "".join(shape("skeleton", None, frame=at, outside=0) for at in (0, 1, 2))
+    # The tail is out of sight from frame 1 on, and not written again; the paw begins in frame 1.
+    joints = (
+        joint(0, "nose", (0, 10, 20, 0), (1, 11, 20, 0), (2, 12, 20, 0)),
+        joint(1, "tail", (0, 40, 60, 0), (1, 40, 60, 1)),
+        joint(2, "paw", (1, 5, 6, 0), (2, 6, 6, 0)),
+    )
+    boxes = track(4, frame(1), label="dog")
+    path = written_video(tmp_path / "a.xml", "ann", track(3, skeletons, *joints), boxes)
+    out = tmp_path / "a.json"
+    convert(path, out, to="coco", lossy=True)
+    found = json.loads(out.read_bytes())
+    assert len(found["annotations"]) == 4
+    names = {each["id"]: each["file_name"] for each in found["images"]}
+    points = {
+        names[each["image_id"]]: each["keypoints"]
+        for each in found["annotations"]
+        if "keypoints" in each
+    }
+    assert points == {
+        "frame_000000": [10, 20, 2, 40, 60, 2, 5, 6, 0],
+        "frame_000001": [11, 20, 2, 40, 60, 0, 5, 6, 2],
+        "frame_000002": [12, 20, 2, 40, 60, 0, 6, 6, 2],
+    }
+    assert len(read(path).annotations) == 1
