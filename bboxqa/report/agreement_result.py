@@ -8,7 +8,7 @@ import numpy as np
 from bboxqa.model.diagnosis import Diagnosis
 from bboxqa.model.results import MeasuredAgreement
 from bboxqa.model.table import Table, html_table
-from bboxqa.report.charts.figures import new_axes, page_style
+from bboxqa.report.charts.figures import CHART_WIDTH, new_axes, page_style
 from bboxqa.report.charts.plots import Plots
 from bboxqa.report.charts.svg import image_element
 
@@ -70,7 +70,7 @@ class AgreementResult(MeasuredAgreement):
             f"matcher {self.settings.matcher} · missing {self.settings.missing}"
         )
         with page_style():
-            ax = self.plot.intervals(new_axes(6.4, 2.5))
+            ax = self.plot.intervals(new_axes(CHART_WIDTH, 2.5))
         picture = image_element(ax, "Agreement with its 95 % intervals")
         notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
         table = html_table(Table(columns), 50)

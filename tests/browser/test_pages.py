@@ -525,7 +525,7 @@ def test_figures_and_charts_can_be_read_on_a_phone(browser, agreement):
 @pytest.mark.parametrize(
     ("name", "shown"),
     [
-        ("agreement", "#figures .chart, [data-name=Figures] td"),
+        ("agreement", ".chart, [data-name=Figures] td"),
         ("findings", "[data-name=Content] :is(th, td), .rules td, .places td"),
         ("batch", ".projects td"),
     ],

@@ -252,7 +252,7 @@ def test_kinds_are_bars_of_per_cent_with_intervals():
     ax = decomposition([kind("all agree", 6, 0.75, 0.5, 0.875), kind("missed", 2, 0.25, gain=0.1)])
     assert [bar.get_width() for bar in ax.patches] == [75, 25]
     assert spans(ax) == [(50, 87.5, 0)]
-    assert texts(ax) == ["6 objects", "2 objects; alpha +0.100 if settled",
+    assert texts(ax) == ["6 objects", "2 objects\nalpha +0.100 if settled",
                          "an object may have several kinds"]  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from bboxqa.report.charts.figures import AxesMaker, new_axes, page_style
+from bboxqa.report.charts.figures import CHART_WIDTH, AxesMaker, new_axes, page_style
 from bboxqa.report.charts.labels import (
     draw_nothing,
     part_of,
@@ -51,7 +51,7 @@ def annotator_intervals(
     """
     known = [row for row in people if any(row[key]["value"] is not None for key in figures)]
     if not known:
-        return draw_nothing(axes(6.4, 1.2), title, "nobody has such a figure")
+        return draw_nothing(axes(CHART_WIDTH, 1.2), title, "nobody has such a figure")
     # A figure that nobody has is left out.
     figures = {
         key: figures[key] for key in figures if any(row[key]["value"] is not None for row in known)
@@ -60,7 +60,7 @@ def annotator_intervals(
     sign = -1 if highest_first else 1
     known.sort(key=lambda row: _place(row[first]["value"], sign))
     shown = known[:_MOST]
-    ax = axes(6.4, 1.3 + (0.16 + 0.1 * len(figures)) * len(shown))
+    ax = axes(CHART_WIDTH, 1.3 + (0.16 + 0.1 * len(figures)) * len(shown))
     for place, (key, label) in enumerate(figures.items()):
         shift = _APART * (place - (len(figures) - 1) / 2)
         _draw(ax, [row[key] for row in shown], shift, SERIES[place], label)

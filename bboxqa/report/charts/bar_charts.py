@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bboxqa.core.text import count
-from bboxqa.report.charts.figures import AxesMaker, new_axes, page_style
+from bboxqa.report.charts.figures import CHART_WIDTH, AxesMaker, new_axes, page_style
 from bboxqa.report.charts.labels import draw_nothing, number, part_of, set_title, short_name
 from bboxqa.report.charts.palette import DIM, SERIES, TEXT
 
@@ -25,9 +25,9 @@ def decomposition(rows: Sequence[Mapping[str, Any]], *, axes: AxesMaker = new_ax
     """
     title = "Objects by kind of disagreement"
     if not rows or not any(row["n_objects"] for row in rows):
-        return draw_nothing(axes(6.4, 1.2), title, "there are no objects")
+        return draw_nothing(axes(CHART_WIDTH, 1.2), title, "there are no objects")
     gain = "f1_gain" if all(row["alpha_gain"] is None for row in rows) else "alpha_gain"
-    ax = axes(6.4, 0.9 + 0.3 * len(rows))
+    ax = axes(CHART_WIDTH, 0.9 + 0.3 * len(rows))
     shares = [100 * (row["share_any"] or 0) for row in rows]
     colors = [SERIES[2], *[SERIES[0]] * (len(rows) - 1)]
     ax.barh(range(len(rows)), shares, 0.62, color=colors, alpha=0.75)
@@ -49,7 +49,7 @@ def _gain_text(row: Mapping[str, Any], gain: str) -> str:
     text = count(row["n_any"], "object")
     if row[gain] is None or abs(row[gain]) < 0.0005:
         return text
-    return f"{text}; {'F1' if gain == 'f1_gain' else 'alpha'} {_signed(row[gain])} if settled"
+    return f"{text}\n{'F1' if gain == 'f1_gain' else 'alpha'} {_signed(row[gain])} if settled"
 
 
 @page_style()
@@ -68,9 +68,9 @@ def image_costs(
     title = f"What images cost in {figure}"
     worst = [row for row in images if row["cost"] is not None][:_MOST_IMAGES]
     if not worst:
-        return draw_nothing(axes(6.4, 1.2), title, f"there are no two images with {figure}")
+        return draw_nothing(axes(CHART_WIDTH, 1.2), title, f"there are no two images with {figure}")
     names = [short_name(row["file_name"]) for row in worst]
-    ax = axes(4 + 0.085 * max(map(len, names)), 1.2 + 0.22 * len(worst))
+    ax = axes(CHART_WIDTH, 1.2 + 0.22 * len(worst))
     costs = [row["cost"] for row in worst]
     ax.barh(range(len(worst)), costs, 0.62, color=SERIES[1], alpha=0.75)
     ax.axvline(0, color=DIM, linewidth=0.8)

@@ -23,6 +23,9 @@ _STYLE: dict[str, Any] = {
 # What belongs to the session of a user, and not to a style.
 _OF_SESSION = ("backend", "interactive", "figure.max_open_warning")
 
+# Inches: on a phone, a chart of this width is scaled to three quarters, and can be read.
+CHART_WIDTH = 4.8
+
 AxesMaker: TypeAlias = "Callable[[float, float], Axes]"
 """Returns the axes that a chart of this width and height, in inches, is drawn on."""
 

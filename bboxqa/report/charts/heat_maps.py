@@ -8,7 +8,7 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray
 from bboxqa.report.charts.copied import reason_left_out
-from bboxqa.report.charts.figures import AxesMaker, new_axes, page_style
+from bboxqa.report.charts.figures import CHART_WIDTH, AxesMaker, new_axes, page_style
 from bboxqa.report.charts.labels import draw_nothing, number, part_of, set_title, short_name
 from bboxqa.report.charts.palette import BACK, DIM
 
@@ -56,8 +56,8 @@ def pair_matrix(
             n_units[[row, column], [column, row]] = pair["n_units"]
     title = f"{_NAMES[figure]} of pairs of annotators"
     if len(names) < 2:
-        return draw_nothing(axes(6.4, 1.2), title, "there are no two annotators")
-    ax = _labelled_axes(axes, names, names)
+        return draw_nothing(axes(CHART_WIDTH, 1.2), title, "there are no two annotators")
+    ax = _labelled_axes(axes, names, names, len(f"{n_units.max():,}"))
     shared = n_units > 0
     _hatch(ax, ~shared & ~np.eye(len(names), dtype=np.bool_))
     if not np.isnan(values).all():
@@ -116,7 +116,7 @@ def confusion_matrix(
     names, total = _most_confused(rows, counts)
     if not counts:
         reason = reason_left_out(copies, "no object has several annotators", annotator)
-        return draw_nothing(axes(6.4, 1.2), title, reason)
+        return draw_nothing(axes(CHART_WIDTH, 1.2), title, reason)
     columns = [*names, NO_BOX] if len(names) == total else [*names, _OTHER, NO_BOX]
     n = _count_table(counts, [*names, NO_BOX], columns)
     sums = n.sum(1)
@@ -177,15 +177,19 @@ def _percent(value: float) -> str:
     return "<1" if value < 1 else f"{value:.0f}"
 
 
-def _labelled_axes(axes: AxesMaker, rows: Sequence[str], columns: Sequence[str]) -> "Axes":
-    """Return axes with names for square cells, which are large enough for text if there are few."""
+def _labelled_axes(
+    axes: AxesMaker, rows: Sequence[str], columns: Sequence[str], n_characters: int = 3
+) -> "Axes":
+    """Return axes with names for square cells; few of them have room for so many characters."""
     most = max(len(rows), len(columns))
-    side = min(max(3 / most, 0.5), 0.9) if most <= _MOST_WRITTEN else 0.3 if most < 25 else 0.19
+    side = min(max(2.4 / most, 0.36, 0.065 * n_characters), 0.9)
+    if most > _MOST_WRITTEN:
+        side = 0.3 if most < 25 else 0.19
     rows, below = (
         [short_name(name, 36) for name in rows],
         [short_name(name, 20) for name in columns],
     )
-    ax = axes(1.6 + 0.075 * max(map(len, rows)) + side * len(columns), 2 + side * len(rows))
+    ax = axes(1.2 + 0.065 * max(map(len, rows)) + side * len(columns), 2 + side * len(rows))
     ax.set_aspect("equal")
     ax.set_xlim(-0.5, len(columns) - 0.5)
     ax.set_ylim(len(rows) - 0.5, -0.5)

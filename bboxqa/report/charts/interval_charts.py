@@ -6,7 +6,7 @@ from math import floor
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from bboxqa.report.charts.figures import AxesMaker, new_axes, page_style
+from bboxqa.report.charts.figures import CHART_WIDTH, AxesMaker, new_axes, page_style
 from bboxqa.report.charts.labels import (
     draw_nothing,
     part_of,
@@ -61,7 +61,7 @@ def intervals(
         _Row("Place: mean similarity", SERIES[3], place["mean_iou"], place["interval"],
              "no matched pairs"),
     ]  # fmt: skip
-    ax = axes(6.4, 2.5)
+    ax = axes(CHART_WIDTH, 2.5)
     _draw_rows(ax, rows)
     return ax
 
@@ -81,7 +81,7 @@ def category_intervals(
     known = [row for row in categories if row[figure] is not None]
     worst = sorted(known, key=lambda row: (row[figure], -row["n_annotations"]))[:_MOST_CATEGORIES]
     if not worst:
-        return draw_nothing(axes(6.4, 1.2), title, "no category has a figure")
+        return draw_nothing(axes(CHART_WIDTH, 1.2), title, "no category has a figure")
     rows = [
         _Row(
             f"{short_name(row['category'])} ({row['n_annotations']:,})",
@@ -91,7 +91,7 @@ def category_intervals(
         )
         for row in worst
     ]
-    ax = axes(6.4, 1.1 + 0.24 * len(rows))
+    ax = axes(CHART_WIDTH, 1.1 + 0.24 * len(rows))
     _draw_rows(ax, rows)
     against = "against all others; " if figure == "alpha" else ""
     shown = part_of(len(worst), len(categories), "categories")
@@ -116,9 +116,9 @@ def _draw_row(ax: "Axes", place: int, row: _Row) -> None:
     if row.lowest is not None and row.value is not None:
         ax.vlines(row.lowest, place - 0.4, place + 0.4, color=DIM, linestyles="dashed")
     if row.value is None:
-        text = fill(short_name(row.reason, 100), 50)
+        text = fill(short_name(row.reason, 100), 34)
         left = ax.get_yaxis_transform()
-        ax.text(0.01, place, text, color=DIM, fontsize=8, transform=left, va="center")
+        ax.text(0.01, place, text, color=DIM, fontsize=7, transform=left, va="center")
         _write_value(ax, place, "–")
         return
     low, high = row.interval or (None, None)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray
-from bboxqa.report.charts.figures import AxesMaker, new_axes, page_style
+from bboxqa.report.charts.figures import CHART_WIDTH, AxesMaker, new_axes, page_style
 from bboxqa.report.charts.labels import draw_nothing
 from bboxqa.report.charts.palette import DASHES, DIM, SERIES
 
@@ -27,9 +27,11 @@ def sensitivity(
     """
     of = {name: _column(rows, name) for name in [*_LINES, "f1_by_chance"]}
     if np.isnan([*of.values()]).all():
-        return draw_nothing(axes(6.4, 1.2), _TITLE, "no agreement is defined at any threshold")
+        return draw_nothing(
+            axes(CHART_WIDTH, 1.2), _TITLE, "no agreement is defined at any threshold"
+        )
     threshold = _column(rows, "threshold")
-    ax = axes(6.4, 3.4)
+    ax = axes(CHART_WIDTH, 3.7)
     for place, (name, label) in enumerate(_LINES.items()):
         if np.isnan(of[name]).all():
             continue
@@ -58,7 +60,7 @@ def _set_axis(ax: "Axes", threshold: FloatArray) -> None:
     ax.grid(visible=True, axis="y")
     ax.set_axisbelow(True)
     ax.set_xlabel("least similarity of two annotations of one object")
-    ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2)
     ax.set_title(_TITLE, pad=14)
 
 

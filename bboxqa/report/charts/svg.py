@@ -7,7 +7,7 @@ from urllib.parse import quote
 from xml.etree import ElementTree as ET
 
 from bboxqa.core.text import one_line
-from bboxqa.report.charts.figures import page_style
+from bboxqa.report.charts.figures import CHART_WIDTH, page_style
 from bboxqa.report.charts.palette import BACK, CLASSES
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ _COLORED = ("fill", "stroke")
 # What the style of the page decides.
 _LEFT_OUT = ("font", "font-family", "-inkscape-font-specification")
 _PIXELS_PER_POINT = 96 / 72
+# Charts that are wider than others by more than that are moved on a phone rather than scaled.
+_MOST_SCALED = 1.1
 _NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
 
 
@@ -61,7 +63,10 @@ def figure_svg(figure: "Figure", name: str, label: str) -> str:
     for side in ("width", "height"):
         points = float(root.attrib[side].removesuffix("pt"))
         root.set(side, f"{points * _PIXELS_PER_POINT:.7g}")
-    root.attrib.update({"class": "chart", "role": "img", "aria-label": one_line(label)})
+    broad = figure.get_figwidth() > _MOST_SCALED * CHART_WIDTH
+    root.attrib.update(
+        {"class": "chart broad" if broad else "chart", "role": "img", "aria-label": one_line(label)}
+    )
     ET.register_namespace("", _SVG)
     ET.register_namespace("xlink", _XLINK)
     return ET.tostring(root, encoding="unicode")
