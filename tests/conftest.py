@@ -29,9 +29,10 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Workers of pytest and commands of tests would compile all modules each time, as in images of
-# containers that set this.
+# This process, workers of pytest and commands of tests would compile all modules each time, as in
+# images of containers that set this.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 
 @pytest.hookimpl(optionalhook=True)

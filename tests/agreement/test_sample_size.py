@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import t
 from support.ratings import replicates_of
 from support.resampled import expanded
 
@@ -28,6 +27,8 @@ def estimator(n_units, seed=0, wrong=0.3):
 
 @given(st.floats(0.01, 0.5))
 def test_the_number_is_the_least_whose_interval_is_narrow_enough(target):
+    from scipy.stats import t
+
     found = estimator(60)
     plan = plan_clusters(found, target, replicates=200)
     drawn = replicates_of(found, 200, 0)

@@ -4,7 +4,8 @@ from itertools import count
 from math import sqrt
 
 import numpy as np
-from scipy.stats import norm, t
+
+# Importing scipy.stats takes a second, so only tests that call these functions do.
 
 
 def expanded(replicates, n_clusters, axis=0):
@@ -13,12 +14,15 @@ def expanded(replicates, n_clusters, axis=0):
     Its ends are as far out as those of Student's t, over the root of (n - 1) / n by which draws
     with replacement vary too little.
     """
+    from scipy.stats import norm, t
+
     outside = norm.cdf(-t.ppf(0.975, n_clusters - 1) / np.sqrt(1 - 1 / n_clusters))
     return np.nanquantile(replicates, [outside, 1 - outside], axis=axis)
 
 
 def n_for_width(n_clusters, factor):
     """Return the least number of clusters with an interval that is narrower by a factor."""
+    from scipy.stats import t
 
     def width(n):
         return t.ppf(0.975, n - 1) / sqrt(n - 1)
