@@ -25,7 +25,8 @@ def _tracks(document: Document) -> IndexArray:
     """
     tracks = document.annotations.tracks
     path = Path(document.name)
-    if document.reading.origin is not None and path.suffix.lower() not in _FILES:
+    are_several = document.reading.origin is not None and path.suffix.lower() not in _FILES
+    if are_several or not len(tracks.row):
         return np.zeros(0, np.int64)
     videos: dict[Any, int] = {}
     of_image = [
@@ -53,7 +54,7 @@ def _name(document: Document, place: int) -> str:
 
 def _twice(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """D004: a second annotation of a track in one image by one annotator."""
-    track, rows = _tracks(document), document.annotations.tracks.row
+    track, rows = document.once(_tracks), document.annotations.tracks.row
     if not len(track):
         return
     keys = np.stack([track, document.image[rows]], 1)
@@ -79,7 +80,7 @@ def _twice(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
 
 def _of_several(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """C010: annotations of another category than most of their track."""
-    track, rows = _tracks(document), document.annotations.tracks.row
+    track, rows = document.once(_tracks), document.annotations.tracks.row
     if not len(track) or "tracks" in document.reading.spans:
         return
     category = document.category[rows]
