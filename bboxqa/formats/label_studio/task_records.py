@@ -25,6 +25,7 @@ from bboxqa.formats.label_studio.regions import (
 )
 from bboxqa.formats.label_studio.studio_notes import GROUND_TRUTH, notes_of
 from bboxqa.formats.label_studio.task_images import NO_IMAGE, ImageKey, image_of, images_of
+from bboxqa.formats.label_studio.task_sizes import said_size, sizes_of
 from bboxqa.formats.label_studio.tasks import Task, Work, tasks_of
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.members import Member
@@ -100,7 +101,7 @@ class _TaskRecords:
         self._tally["bare"] += task.n_bare
         self._tally["draft"] += task.n_drafts
         images = images_of(task.data)
-        sizes = _sizes_of(task, images)
+        sizes = sizes_of(task, images)
         keys = {*sizes} | {ImageKey(page) for pages in images.values() for page in pages}
         # Where the file does not say which image a tag shows, images are those of the tags.
         if any(key.tag for key in sizes):
@@ -119,7 +120,7 @@ class _TaskRecords:
             record["file_name"] = ""
             self._addresses.append((record, key, task.label))
             if size is None and not key.tag:
-                size = _said_size(task.data)
+                size = said_size(task.data)
         if size is not None:
             record.setdefault("width", size[0])
             record.setdefault("height", size[1])
@@ -285,28 +286,3 @@ class _TaskRecords:
             record["file_name"] = f"{label}/{key.tag}" if key.tag else named
         self._tally["tag"] = sum(bool(key.tag) for _, key, _ in self._addresses)
         return self._into.done([*notes_of(self._tally, self._models)], "completed_by")
-
-
-def _said_size(data: dict[str, object]) -> tuple[int, int] | None:
-    """Return the size that the data of a task give, which say it where no region does."""
-    if len(images_of(data)) > 1:
-        return None
-    named = {f"original_{key}": data.get(key) for key in ("width", "height")}
-    return size_of(named)
-
-
-def _sizes_of(task: Task, images: dict[str, list[str]]) -> dict[ImageKey, tuple[int, int]]:
-    """Return the first size that results say of each image."""
-    sizes: dict[ImageKey, tuple[int, int]] = {}
-    pages = sum(map(len, images.values()))
-    for work in task.works:
-        for plain in work.plain[:1]:
-            key = ImageKey(next(iter(images.values()))[0]) if images else NO_IMAGE
-            return {key: (plain.original_width, plain.original_height)}
-        for _, result in work.results:
-            size = size_of(result)
-            if size is not None:
-                sizes.setdefault(image_of(images, result) or NO_IMAGE, size)
-                if pages <= 1:
-                    return sizes
-    return sizes

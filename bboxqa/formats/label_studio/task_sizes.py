@@ -1,0 +1,30 @@
+"""The sizes of the images of a task."""
+
+from bboxqa.formats.label_studio.regions import size_of
+from bboxqa.formats.label_studio.task_images import NO_IMAGE, ImageKey, image_of, images_of
+from bboxqa.formats.label_studio.tasks import Task
+
+
+def said_size(data: dict[str, object]) -> tuple[int, int] | None:
+    """Return the size that the data of a task give, which say it where no region does."""
+    if len(images_of(data)) > 1:
+        return None
+    named = {f"original_{key}": data.get(key) for key in ("width", "height")}
+    return size_of(named)
+
+
+def sizes_of(task: Task, images: dict[str, list[str]]) -> dict[ImageKey, tuple[int, int]]:
+    """Return the first size that results say of each image."""
+    sizes: dict[ImageKey, tuple[int, int]] = {}
+    pages = sum(map(len, images.values()))
+    for work in task.works:
+        for plain in work.plain[:1]:
+            key = ImageKey(next(iter(images.values()))[0]) if images else NO_IMAGE
+            return {key: (plain.original_width, plain.original_height)}
+        for _, result in work.results:
+            size = size_of(result)
+            if size is not None:
+                sizes.setdefault(image_of(images, result) or NO_IMAGE, size)
+                if pages <= 1:
+                    return sizes
+    return sizes
