@@ -48,7 +48,7 @@ _OF_FOLDERS = (
         metavar="WIDTHxHEIGHT",
         expose_value=False,
         callback=_say_size,
-        help="YOLO, VOC, LabelMe, DOTA: the size of images of unknown size, such as 1920x1080.",
+        help="The size of images of unknown size, such as 1920x1080, in formats that need it.",
     ),
     click.option(
         "--missing-txt",

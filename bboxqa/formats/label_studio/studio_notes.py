@@ -43,15 +43,19 @@ _WORDS = (
 )
 
 
-def notes_of(tally: Mapping[str, int], models: Counter[str]) -> Iterator[str]:
+def notes_of(
+    tally: Mapping[str, int], models: Counter[str], size: tuple[int, int] | None = None
+) -> Iterator[str]:
     """Yield a sentence for each thing that was counted.
 
     Parameters
     ----------
     tally : mapping of str to int
-        Numbers by a key of `_WORDS`, or "truth".
+        Numbers by a key of `_WORDS`, "truth", or "given".
     models : Counter of str
         Numbers of predictions by the name of the model.
+    size : tuple of int, optional
+        Width and height of images of unknown size, as the user gave it.
 
     Examples
     --------
@@ -68,6 +72,9 @@ def notes_of(tally: Mapping[str, int], models: Counter[str]) -> Iterator[str]:
             f"{count(n_true, 'annotation')} marked as ground truth, here of an annotator "
             f"{GROUND_TRUTH!r}; to measure the others against it: --reference {GROUND_TRUTH!r}"
         )
+    if size is not None and (number := tally.get("given", 0)):
+        some = count(number, "image")
+        yield f"{some} without original_width: {size[0]} × {size[1]} pixels, as given"
     for key, noun, words in _WORDS:
         if number := tally.get(key, 0):
             yield f"{count(number, noun)} {words}"

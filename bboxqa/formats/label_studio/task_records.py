@@ -27,6 +27,7 @@ from bboxqa.formats.label_studio.studio_notes import GROUND_TRUTH, notes_of
 from bboxqa.formats.label_studio.task_images import NO_IMAGE, ImageKey, image_of, images_of
 from bboxqa.formats.label_studio.task_sizes import said_size, sizes_of
 from bboxqa.formats.label_studio.tasks import Task, Work, tasks_of
+from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.members import Member
 from bboxqa.formats.translation.translated import (
@@ -120,11 +121,16 @@ class _TaskRecords:
             record["file_name"] = ""
             self._addresses.append((record, key, task.label))
             if size is None and not key.tag:
-                size = said_size(task.data)
+                size = said_size(task.data) or self._given_size()
         if size is not None:
             record.setdefault("width", size[0])
             record.setdefault("height", size[1])
         return record
+
+    def _given_size(self) -> tuple[int, int] | None:
+        size = choices().image_size
+        self._tally["given"] += size is not None
+        return size
 
     def _add_work(
         self,
@@ -231,7 +237,8 @@ class _TaskRecords:
         size = size_of(region.result)
         if "width" not in image:
             problem = f"{label}: has no original_width and original_height, so that percent cannot"
-            self._into.defect("T002", f"{problem} become pixels", where)
+            advice = "--image-size WIDTHxHEIGHT gives them for images of unknown size"
+            self._into.defect("T002", f"{problem} become pixels: {advice}", where)
             return
         known = (image["width"], image["height"])
         if size is not None and size != known:
@@ -285,4 +292,5 @@ class _TaskRecords:
             named = names.get(key.address) or label
             record["file_name"] = f"{label}/{key.tag}" if key.tag else named
         self._tally["tag"] = sum(bool(key.tag) for _, key, _ in self._addresses)
-        return self._into.done([*notes_of(self._tally, self._models)], "completed_by")
+        notes = notes_of(self._tally, self._models, choices().image_size)
+        return self._into.done([*notes], "completed_by")

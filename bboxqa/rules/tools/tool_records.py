@@ -57,9 +57,9 @@ RULES = (
             original_width and original_height of each region. Other programs leave these out, for
             example in predictions that they import. Open and submit the task in the tool, which
             adds the size, or add it to the regions. YOLO writes shares of the image, whose size is
-            that of the picture: put the folder of pictures beside the labels, or say the size with
-            `--image-size 1920x1080`. Tables with shares need it too, or columns image_width and
-            image_height.""",
+            that of the picture: put the folder of pictures beside the labels. Tables with shares
+            need it too, or columns image_width and image_height. Where all images of unknown size
+            are of one size, `--image-size 1920x1080` says it, in each of these formats.""",
         bad=_task(_region(size="")),
         good=_task(_region()),
         check=found_defects("T002"),

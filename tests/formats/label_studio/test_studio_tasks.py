@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from support.studio import box, result, task, work, written
 
-from bboxqa import agree, read_coco, validate
+from bboxqa import agree, read_coco, reading, validate
 from bboxqa.core.errors import DatasetError
 
 SHARED = Path(__file__).parents[4] / "shared/data/formats/label_studio"
@@ -214,7 +214,21 @@ def test_a_region_without_a_size_takes_that_of_others_or_is_refused(tmp_path):
         read_coco(path)
     assert "T002 error task 1, region" in caught.value.problems[0]
     assert "no original_width" in caught.value.problems[0]
+    assert "--image-size WIDTHxHEIGHT" in caught.value.problems[0]
     assert "bboxqa validate" in caught.value.advice
+
+
+def test_a_size_is_given_for_regions_without_one(tmp_path):
+    bare = box(10, 10, 50, 50)
+    del bare["original_width"]
+    other = task(2, work(1, BOX), work(2, BOX))
+    path = written(tmp_path / "a.json", task(1, work(1, bare), work(2, bare)), other)
+    with reading(image_size=(400, 300)):
+        data = read_coco(path)
+    known = BOX["original_width"], BOX["original_height"]
+    assert {*map(tuple, data.image_size.tolist())} == {(400, 300), known}
+    assert data.annotations.bbox[data.annotations.image == 0].tolist() == [[40, 30, 200, 150]] * 2
+    assert "1 image without original_width: 400 × 300 pixels, as given" in data.notes
 
 
 def test_a_file_that_is_cut_off_is_refused_by_name(tmp_path):
