@@ -4,7 +4,7 @@ import base64
 import binascii
 import io
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -15,6 +15,7 @@ from bboxqa.core.text import count
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.labelme.labelme_heads import is_labelme_head
 from bboxqa.formats.labelme.labelme_shapes import shape_of
+from bboxqa.formats.labelme.point_groups import group_of, points_by_shape
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.json_files import begins, json_problem
 from bboxqa.formats.translation.label_images import (
@@ -113,13 +114,34 @@ class _LabelmeRecords:
             problem = f"{member.name}: has no list of shapes"
             self._into.defect("T001", problem, Where(member.name, ""))
             return
+        self._add_shapes(content.shapes, image, member)
+
+    def _add_shapes(self, shapes: list[Any], image: Record, member: Member) -> None:
         size = (image["width"], image["height"]) if "width" in image else None
-        for number, shape in enumerate(content.shapes):
+        points_of_shape = points_by_shape(shapes) if self._wanted.keypoints else {}
+        inside = {number for numbers in points_of_shape.values() for number in numbers}
+        for number, shape in enumerate(shapes):
+            if number in inside:
+                continue
             where = Where(member.name, f"/shapes/{number}")
+            joints = self._joints(shapes, points_of_shape.get(number, ()), member)
             try:
-                self._add_shape(shape, image, size, where)
+                self._add_shape(shape, image, size, where, joints)
             except ValueProblemError as error:
                 self._refuse(number, error, where)
+
+    def _joints(self, shapes: list[Any], numbers: Sequence[int], member: Member) -> Record:
+        """Return the key points of a shape and their names; nothing if it has none."""
+        keypoints: list[float] = []
+        joints: list[str] = []
+        for number in numbers:
+            try:
+                keypoints += _point_of(shapes[number])
+            except ValueProblemError as error:
+                self._refuse(number, error, Where(member.name, f"/shapes/{number}"))
+                continue
+            joints.append(plain_text(shapes[number].get("label")) or UNLABELLED)
+        return {"keypoints": keypoints, "joints": joints} if joints else {}
 
     def _refuse(self, number: int, error: ValueProblemError, where: Where) -> None:
         if isinstance(error, EmptyMaskProblemError):
@@ -155,18 +177,29 @@ class _LabelmeRecords:
         return self._images.name(name, place, member.name, Where(member.name, "/imagePath"))
 
     def _add_shape(
-        self, value: Any, image: Record, size: tuple[int, int] | None, where: Where
+        self,
+        value: Any,
+        image: Record,
+        size: tuple[int, int] | None,
+        where: Where,
+        joints: Record,
     ) -> None:
         if not isinstance(value, dict):
             raise ValueProblemError("is no object")
-        shape = shape_of(value, size, outlines=self._wanted.outlines)
+        wanted = self._wanted
+        shape = shape_of(value, size, outlines=wanted.outlines, keypoints=wanted.keypoints)
         label = plain_text(value.get("label"))
-        record = {**shape, "image_id": image["id"]}
+        record = {**wanted.boxed(shape), **joints, "image_id": image["id"]}
         record["category_id"] = self._into.category(label or UNLABELLED, where)
         attributes = dict(record.get("attributes", {})) | _attributes(value)
+        if joints:
+            # It says which points the shape has, and they are in the record.
+            del attributes["group_id"]
         if attributes:
             record["attributes"] = attributes
-        self._tally["group"] += "group_id" in attributes
+        if "group_id" in attributes:
+            self._tally["group"] += "bbox" in shape
+            self._tally["loose"] += "keypoints" in shape
         score = value.get("score")
         if isinstance(score, int | float) and not isinstance(score, bool) and 0 <= score <= 1:
             record["score"] = score
@@ -182,12 +215,17 @@ class _LabelmeRecords:
         return self._into.done([*_notes_of(self._tally), *notes])
 
 
+def _point_of(value: dict[str, Any]) -> list[float]:
+    keypoints: list[float] = shape_of(value, None, outlines=False, keypoints=True)["keypoints"]
+    return keypoints
+
+
 def _attributes(value: dict[str, Any]) -> Record:
     """Return what a shape says besides its label and place."""
     found: Record = {name: True for name, is_set in mapping(value.get("flags")).items() if is_set}
     if value.get("difficult") is True:
         found["difficult"] = True
-    if (group := value.get("group_id")) is not None and isinstance(group, int | str):
+    if (group := group_of(value)) is not None:
         found["group_id"] = group
     return found
 
@@ -208,6 +246,8 @@ def _embedded_size(data: msgspec.Raw) -> tuple[int, int] | None:
 def _notes_of(tally: Counter[str]) -> Iterator[str]:
     if number := tally["group"]:
         yield f"{count(number, 'shape')} with a group_id: each compared by itself"
+    if number := tally["loose"]:
+        yield f"{count(number, 'point')} in groups without one box: each is an object by itself"
     if number := tally["empty"]:
         yield f"{count(number, 'mask')} left out: no pixels"
     if number := tally["unsized"]:

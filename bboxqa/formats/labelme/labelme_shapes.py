@@ -18,14 +18,20 @@ from bboxqa.formats.translation.untrusted import (
 
 _MOST_PIXELS = 1 << 28
 _APART = {
-    "line": "line", "linestrip": "polyline", "point": "point", "points": "point",
+    "line": "line", "linestrip": "polyline", "point": "key point", "points": "point",
     "polyline": "polyline",
 }  # fmt: skip
 """Shapes without an area, as messages name them."""
 _QUADRANGLES = ("rotation", "oriented_rectangle", "quadrilateral")
 
 
-def shape_of(value: dict[str, Any], size: tuple[int, int] | None, *, outlines: bool) -> Record:
+def shape_of(
+    value: dict[str, Any],
+    size: tuple[int, int] | None,
+    *,
+    outlines: bool,
+    keypoints: bool = False,
+) -> Record:
     """Return the keys of an annotation of COCO that say where a shape is.
 
     Raises ValueProblemError if it is not as LabelMe writes it.
@@ -38,13 +44,16 @@ def shape_of(value: dict[str, Any], size: tuple[int, int] | None, *, outlines: b
         Width and height of the image, if that is known.
     outlines : bool
         Whether to return outlines.
+    keypoints : bool
+        Whether to return where points are.
     """
     # Old versions draw polygons only, and do not say so.
     kind = plain_text(value.get("shape_type")) or "polygon"
     if kind == "mask":
         return _mask(value, size, outlines=outlines)
     if kind in _APART:
-        return {"shape": _APART[kind]}
+        more = _key_point(value) if keypoints and kind == "point" else {}
+        return {"shape": _APART[kind], **more}
     points = points_of(value.get("points"))
     if kind == "rectangle" and len(points) == 2:
         return {"bbox": shapes.bounds(points)}
@@ -63,6 +72,11 @@ def shape_of(value: dict[str, Any], size: tuple[int, int] | None, *, outlines: b
     if outlines:
         record["segmentation"] = [shapes.ring(points)]
     return record
+
+
+def _key_point(value: dict[str, Any]) -> Record:
+    x, y = points_of(value.get("points"))[0].tolist()
+    return {"keypoints": [x, y, 2], "num_keypoints": 1}
 
 
 def _rotation(points: Any) -> float:

@@ -10,6 +10,9 @@ from bboxqa.formats.writing.content import Content, Record, shown_id
 from bboxqa.formats.writing.losses import Loss, losses_of
 from bboxqa.model.shapes.keypoints import Keypoints
 
+KEY_POINT = "key point"
+"""The shape of an annotation that is a single point."""
+
 # In pixels.
 _ROUNDED = 1e-3
 

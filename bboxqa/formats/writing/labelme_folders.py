@@ -2,12 +2,13 @@
 
 import base64
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
 
 from bboxqa.formats.writing.content import Content, Record, image_name
+from bboxqa.formats.writing.key_points import KEY_POINT, hidden_points, joints_of
 from bboxqa.formats.writing.losses import Loss, common_losses, folder_losses, label_losses
 from bboxqa.formats.writing.outlines import (
     Kind,
@@ -27,7 +28,10 @@ _HELD: tuple[Kind, ...] = ("rotated", "polygon", "mask")
 
 def _losses(content: Content, _options: Options) -> Iterator[Loss]:
     yield from outline_losses(content, _TITLE, _HELD)
-    yield from common_losses(content, _TITLE)
+    yield from hidden_points(content, _TITLE)
+    yield from common_losses(
+        content, _TITLE, annotations=("keypoints",), categories=("keypoints", "skeleton")
+    )
     yield from folder_losses(content, _TITLE)
     yield from label_losses(content, _TITLE)
 
@@ -45,7 +49,7 @@ def _files(content: Content, _options: Options) -> Iterator[Written]:
             document: Record = {
                 "version": _VERSION,
                 "flags": {},
-                "shapes": [_shape(content, each) for each in drawn],
+                "shapes": [*_shapes(content, drawn)],
                 "imagePath": image_name(image).rpartition("/")[2],
                 "imageData": None,
                 "imageHeight": int(image["height"]),
@@ -55,16 +59,31 @@ def _files(content: Content, _options: Options) -> Iterator[Written]:
             yield Written((*people[name], *below, *folders, f"{last}.json"), text)
 
 
-def _shape(content: Content, annotation: Record) -> Record:
-    kind, points, more = _where(annotation)
+def _shapes(content: Content, drawn: Sequence[Record]) -> Iterator[Record]:
+    """Yield the shapes of annotations, each before its joints, which are points of its group."""
+    group = 0
+    for each in drawn:
+        label = content.category_names[each["category_id"]]
+        joints = [joint for joint in joints_of(content, each) if joint.visibility]
+        if each.get("shape") == KEY_POINT:
+            yield _shape(label, "point", [[joints[0].x, joints[0].y]])
+            continue
+        group += bool(joints)
+        own = group if joints else None
+        kind, points, more = _where(each)
+        yield {**_shape(label, kind, points, own), **more}
+        for joint in joints:
+            yield _shape(joint.name, "point", [[joint.x, joint.y]], own)
+
+
+def _shape(label: str, kind: str, points: list[list[float]], group: int | None = None) -> Record:
     return {
-        "label": content.category_names[annotation["category_id"]],
+        "label": label,
         "points": points,
-        "group_id": None,
+        "group_id": group,
         "description": "",
         "shape_type": kind,
         "flags": {},
-        **more,
     }
 
 
@@ -94,5 +113,5 @@ def _mask(annotation: Record) -> tuple[str, list[list[float]], dict[str, Any]]:
     return "mask", [[left, top], [left + width - 1, top + height - 1]], {"mask": text}
 
 
-LABELME = Writer(_TITLE, "folder", (".json",), _losses, _files)
-"""Rectangles, polygons and masks."""
+LABELME = Writer(_TITLE, "folder", (".json",), _losses, _files, has_keypoints=True)
+"""Rectangles, polygons, masks, and groups of points."""

@@ -13,7 +13,7 @@ from bboxqa.formats.label_studio.image_paths import image_names, is_image
 from bboxqa.formats.label_studio.people import person
 from bboxqa.formats.label_studio.studio_notes import GROUND_TRUTH
 from bboxqa.formats.writing.content import Content, Record, image_name, shown_id
-from bboxqa.formats.writing.key_points import Joint, has_joints, hidden_points, joints_of
+from bboxqa.formats.writing.key_points import KEY_POINT, Joint, has_joints, hidden_points, joints_of
 from bboxqa.formats.writing.losses import Loss, common_losses, label_losses, losses_of
 from bboxqa.formats.writing.outlines import (
     Kind,
@@ -37,7 +37,6 @@ _CONTROLS = {
     "brush": "brush",
     "keypoint": "keypoint",
 }
-_KEY_POINT = "key point"
 # The size of a point on the screen, in percent.
 _DOT = 0.5
 # Signs of an address that need no escape.
@@ -197,7 +196,7 @@ def _of_image(image: Record) -> Record:
 
 
 def _region(content: Content, image: Record, annotation: Record) -> Record:
-    if annotation.get("shape") == _KEY_POINT:
+    if annotation.get("shape") == KEY_POINT:
         kind, value = "keypoint", _point(joints_of(content, annotation)[0], image)
     else:
         kind, value = _shape(annotation, image["width"], image["height"])

@@ -72,6 +72,8 @@ def _same(content, expected):
         ("label-studio", "yolo-pose", [0, 2], True),
         ("cvat", "label-studio", [0, 2], False),
         ("yolo-pose", "cvat", [0, 1, 2], False),
+        ("labelme", "label-studio", [0, 2], True),
+        ("label-studio", "labelme", [0, 2], True),
     ],
 )
 def test_joints_and_visibility_stay(to, then, levels, boxed, tmp_path):
@@ -129,6 +131,7 @@ def test_files_with_joints_in_other_orders_become_one(tmp_path):
     ("to", "problem"),
     [
         ("label-studio", r"1 joint that is hidden \(in annotation 100\): .* written as visible"),
+        ("labelme", r"1 joint that is hidden .* LabelMe has no visibility: written as visible"),
         ("cvat", r"1 box around key points .*have neither box nor outline"),
         ("csv", "1 annotation with 'keypoints'"),
         ("voc", "1 annotation with 'keypoints'"),
@@ -143,7 +146,7 @@ def test_what_cannot_be_held_is_refused(to, problem, tmp_path):
     bboxqa.convert(source, out, to=to, lossy=True)
 
 
-@pytest.mark.parametrize("to", ["csv", "yolo", "voc", "labelme"])
+@pytest.mark.parametrize("to", ["csv", "yolo", "voc"])
 def test_points_without_a_box_are_no_boxes(to, tmp_path):
     content = _document([{"keypoints": [10, 20, 2, 30, 40, 2]}], NAMES[:2])
     content["annotations"].append({**content["annotations"][0], "id": 7, "bbox": [1, 1, 9, 9]})
@@ -163,6 +166,7 @@ def test_points_without_a_box_are_no_boxes(to, tmp_path):
         ("label_studio/mixed_shapes/data_keypoints.json", "cvat"),
         ("label_studio/mixed_shapes/data_keypoints.json", "label-studio"),
         ("label_studio/mixed_shapes/data_keypoints.json", "yolo-pose"),
+        ("label_studio/mixed_shapes/data_keypoints.json", "labelme"),
     ],
 )
 def test_points_of_tools_stay(name, to, tmp_path):

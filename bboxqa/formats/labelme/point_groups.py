@@ -1,0 +1,51 @@
+"""Points of a group, such as the joints of a person, and the shape that they belong to."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bboxqa.formats.translation.untrusted import plain_text
+
+_POINT = "point"
+_RECTANGLES = ("rectangle", "rotation", "oriented_rectangle")
+_AREAS = (*_RECTANGLES, "polygon", "quadrilateral", "circle", "mask")
+
+
+def group_of(shape: Mapping[str, Any]) -> int | str | None:
+    """Return the id of the group of a shape; None where it is in none."""
+    group = shape.get("group_id")
+    return group if isinstance(group, int | str) else None
+
+
+def points_by_shape(shapes: Sequence[Any]) -> dict[int, list[int]]:
+    """Return the points of each shape of an image that has any, both as places in its list.
+
+    A shape has the points of its group, if it is the only one there that has an area, or the only
+    rectangle.
+
+    Examples
+    --------
+    >>> box = {"shape_type": "rectangle", "group_id": 4}
+    >>> nose = {"shape_type": "point", "group_id": 4}
+    >>> points_by_shape([nose, box, {**nose, "group_id": None}])
+    {1: [0]}
+    """
+    kinds: list[str] = []
+    groups: dict[int | str, list[int]] = defaultdict(list)
+    for place, shape in enumerate(shapes):
+        is_whole = isinstance(shape, dict)
+        kinds.append(plain_text(shape.get("shape_type")) or "polygon" if is_whole else "")
+        if is_whole and (group := group_of(shape)) is not None:
+            groups[group].append(place)
+    found = {}
+    for places in groups.values():
+        points = [place for place in places if kinds[place] == _POINT]
+        owner = _owner([place for place in places if kinds[place] in _AREAS], kinds)
+        if points and owner is not None:
+            found[owner] = points
+    return found
+
+
+def _owner(places: Sequence[int], kinds: Sequence[str]) -> int | None:
+    rectangles = [place for place in places if kinds[place] in _RECTANGLES]
+    return next((some[0] for some in (places, rectangles) if len(some) == 1), None)
