@@ -82,7 +82,7 @@ OF_ROTATED_BOXES = ("rotated_offsets", "quarter_turns")
 """The diagnostics of data whose rotated boxes are compared."""
 
 OF_EDGES = ("offsets",)
-"""The diagnostics of data without them: bounds of rotated boxes have no edges of their own."""
+"""The diagnostics of others: rotated boxes and key points have no edges that anybody drew."""
 
 OF_TRACKS = ("tracks", "track_switches")
 """The diagnostics of data whose tracks were read."""
@@ -93,9 +93,9 @@ def names(
     with_times: bool = True,
     with_keypoints: bool = True,
     with_tracks: bool = True,
-    with_rotated_boxes: bool = False,
+    compared: str = "boxes",
 ) -> tuple[str, ...]:
-    """Return the names of the diagnostics of data that have times, key points, tracks and so on.
+    """Return the names of the diagnostics of what is compared, with those of times and so on.
 
     Examples
     --------
@@ -108,7 +108,8 @@ def names(
         *(() if with_times else OF_TIMES),
         *(() if with_keypoints else OF_KEYPOINTS),
         *(() if with_tracks else OF_TRACKS),
-        *(OF_EDGES if with_rotated_boxes else OF_ROTATED_BOXES),
+        *(OF_EDGES if compared in ("rotated boxes", "keypoints") else ()),
+        *(OF_ROTATED_BOXES if compared != "rotated boxes" else ()),
     )
     return tuple(name for name in DIAGNOSTICS if name not in left_out)
 

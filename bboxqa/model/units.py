@@ -90,8 +90,9 @@ class MatchedUnits:
         How many annotations of the same annotator overlap each loosely.
     is_model : (A,) bool
         Which annotators are models: they have no vote on what annotators miss or add.
-    has_rotated_boxes : bool
-        Whether rotated boxes were compared.
+    compared : str
+        What was compared, as similarities say what they need: "boxes", "rotated boxes",
+        "keypoints", or a kind of outlines.
     matcher, threshold, category_lenient : str, float, bool
         How the units were matched.
     missing : {"category", "ignore"}
@@ -109,7 +110,7 @@ class MatchedUnits:
     own: CandidatePairs
     n_neighbours: IndexArray
     is_model: BoolArray
-    has_rotated_boxes: bool
+    compared: str
     matcher: str
     threshold: float
     category_lenient: bool

@@ -110,9 +110,12 @@ def _measured(
     return [*zip(sums, intervals, strict=True)]
 
 
+_MEASURES = {"keypoints": "OKS"}
+
+
 def measure_name(name: str) -> str:
-    """Return what results call the threshold of a similarity: "IoU", or its name."""
-    return "IoU" if similarity(name).is_iou else name
+    """Return what results call the threshold of a similarity: "IoU", "OKS", or its name."""
+    return "IoU" if similarity(name).is_iou else _MEASURES.get(name, name)
 
 
 def _image_alpha(found: Coincidences, empty: IntArray, settings: AgreeSettings) -> FloatArray:

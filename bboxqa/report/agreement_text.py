@@ -1,6 +1,6 @@
 """A result as lines of text: a summary like that of `COCOeval.summarize`, and short tables."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from math import isnan
 
 import numpy as np
@@ -8,6 +8,7 @@ import numpy as np
 from bboxqa.core.text import count
 from bboxqa.model.diagnosis import Story
 from bboxqa.model.results import MeasuredAgreement
+from bboxqa.model.table import Table
 from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.report.diagnosis_text import story_lines
 from bboxqa.report.numbers import decimal, interval_text
@@ -197,9 +198,12 @@ def _legend(result: MeasuredAgreement) -> Iterator[str]:
             " existence: F1 of pairs of annotators; class: of objects that two or more drew; "
             "place: of matched pairs"
         )
+        near = "overlap, though too little"
+        if parts[0].measure == "OKS":
+            near = "are near each other, though not enough"
         yield (
             " unit: annotations that match each other; object (below): one or more units that "
-            "overlap, though too little to match"
+            f"{near} to match"
         )
     for note in result.notes[len(result.headlines) :]:
         yield f" Note: {note}"
@@ -211,7 +215,7 @@ def _tables(part: ThresholdResult, width: int, n_rows: int) -> Iterator[str]:
     frequent = np.argsort(-part.categories["n_annotations"], kind="stable")
     yield from table_excerpt(
         f"Categories, the most frequent first, each against the rest, {at}",
-        columns_first(part.categories, ("category", "alpha", "low", "high", *_FIGURES)),
+        _shown(part, part.categories, ("category", "alpha", "low", "high", *_FIGURES)),
         frequent,
         width,
         file="categories",
@@ -220,7 +224,7 @@ def _tables(part: ThresholdResult, width: int, n_rows: int) -> Iterator[str]:
     if len(part.pairs) > 1:
         by = "f1" if np.isnan(part.pairs["alpha"]).any() else "alpha"
         worst = np.lexsort((-part.pairs["n_units"], part.pairs[by]))
-        pairs = columns_first(part.pairs, ("annotator_1", "annotator_2", "alpha", *_FIGURES))
+        pairs = _shown(part, part.pairs, ("annotator_1", "annotator_2", "alpha", *_FIGURES))
         yield from table_excerpt(
             f"Pairs of annotators, lowest {_NAMES[by]} {at}",
             pairs,
@@ -233,9 +237,18 @@ def _tables(part: ThresholdResult, width: int, n_rows: int) -> Iterator[str]:
     # Of images that cost equally much, the one with more objects comes first.
     costly = np.lexsort((-images["n_units"], -images["cost"]))
     of = "F1" if isnan(part.alpha) else "alpha"
-    images = columns_first(images, ("image", "cost", "alpha", "f1", "below_threshold", *_FIGURES))
+    images = _shown(part, images, ("image", "cost", "alpha", "f1", "below_threshold", *_FIGURES))
     title = f"Images, by what they cost in {of} {at}"
     yield from table_excerpt(title, images, costly, width, file="images", n_rows=n_rows)
+
+
+def _shown(part: ThresholdResult, table: Table, names: Iterable[str]) -> Table:
+    """Return a table with some columns first, and similarities not called IoU that are none."""
+    found = columns_first(table, names)
+    if part.measure == "IoU":
+        return found
+    columns = found.columns.items()
+    return Table({name.replace("mean_iou", "mean_similarity"): column for name, column in columns})
 
 
 def _verdicts(result: MeasuredAgreement) -> Iterator[str]:

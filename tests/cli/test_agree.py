@@ -127,7 +127,7 @@ def test_out_writes_all_files_with_the_same_figures(export, tmp_path):
         "sensitivity",
         "suggested_threshold",
     }
-    tables |= set(diagnostics.names(with_times=False, with_keypoints=False))
+    tables |= set(diagnostics.names(with_times=False, with_keypoints=False, with_tracks=False))
     documents = {"summary.json", "manifest.json", "diagnosis.json", "review.json"}
     documents.add("worst_images.json")
     assert names == {*documents, *(f"{name}.csv" for name in tables)}

@@ -287,7 +287,7 @@ def part(**changes):
     return {"thresholds": [figures | changes]}
 
 
-GATES = {"min_alpha": None, "min_f1": None}
+GATES = {"min_alpha": None, "min_f1": None, "similarity": "bbox"}
 
 
 @pytest.mark.parametrize(
@@ -361,6 +361,19 @@ def test_the_next_step_is_about_what_would_gain_most():
     told = verdict(part(), GATES, {"decomposition": rows, "tables": tables})
     assert told.next_step.startswith("Clarify the categories")
     assert verdict(part(), GATES, {"decomposition": rows[2:], "tables": tables}).next_step == ""
+
+
+def test_key_points_are_similar_and_do_not_overlap():
+    row = {"kind": "badly placed", "alpha_gain": 0.02, "f1_gain": 0.01}
+    tables = {"copies": {"columns": [], "rows": []}}
+    found = {"decomposition": [row], "tables": tables}
+    told = verdict(part(), GATES | {"similarity": "keypoints"}, found)
+    of_place = "The mean similarity (OKS) of their annotations of it is 0.80, where 1 is identical."
+    assert of_place in told.sentences
+    assert told.next_step.startswith("Show with examples where joints are")
+    boxes = verdict(part(), GATES, found)
+    assert "Their annotations of it overlap by 0.80 on average" in " ".join(boxes.sentences)
+    assert boxes.next_step.startswith("Show with examples how close boxes have to be")
 
 
 def test_numbers_of_a_page():

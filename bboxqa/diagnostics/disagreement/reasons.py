@@ -11,8 +11,8 @@ from bboxqa.diagnostics.disagreement.drawn_objects import DrawnObjects
 from bboxqa.diagnostics.disagreement.kinds import Disagreements, Kind
 from bboxqa.model.units import MatchedUnits
 
-TOO_LITTLE = ": the boxes overlap too little to match"
-"""What follows the people who drew an object elsewhere."""
+_TOO_LITTLE = ": the boxes overlap too little to match"
+_TOO_FAR = ": the key points are too far apart to match"
 
 # People that a reason names.
 _NAMED = 4
@@ -65,6 +65,7 @@ def described_objects(
                 [in_words[code] for code in of.annotator[drawn].tolist()],
                 [said[code] for code in of.category[drawn].tolist()],
                 [in_words[code] for code in people],
+                matched.compared,
             ),
             annotators=", ".join(names[code] for code in people),
             categories=_listed(authors, given),
@@ -87,7 +88,14 @@ def _grouped(
     return {int(group[places[one]]): found[one:other].tolist() for one, other in bounds}
 
 
-def _reason(kind: Kind, authors: list[str], given: list[str], people: list[str]) -> str:
+def too_little(compared: str) -> str:
+    """Return what follows the people who drew an object elsewhere."""
+    return _TOO_FAR if compared == "keypoints" else _TOO_LITTLE
+
+
+def _reason(
+    kind: Kind, authors: list[str], given: list[str], people: list[str], compared: str
+) -> str:
     """Return why the annotators disagree about an object."""
     who = joined_names(people)
     match kind:
@@ -104,7 +112,7 @@ def _reason(kind: Kind, authors: list[str], given: list[str], people: list[str])
                 for value in values
             )
         case Kind.BADLY_PLACED:
-            return f"drawn elsewhere by {who}{TOO_LITTLE}"
+            return f"drawn elsewhere by {who}{too_little(compared)}"
         case Kind.SPLIT:
             return f"split or merged by {who}"
         case Kind.TWICE:

@@ -8,7 +8,7 @@ from bboxqa.core.arrays import FloatArray, IndexArray, run_starts
 from bboxqa.diagnostics.disagreement.drawn_objects import DrawnObjects, drawn_objects
 from bboxqa.diagnostics.disagreement.gains import gains, repair_sums, whole_sums
 from bboxqa.diagnostics.disagreement.kinds import KINDS, Disagreements, Kind, disagreements
-from bboxqa.diagnostics.disagreement.reasons import TOO_LITTLE, Described, described_objects
+from bboxqa.diagnostics.disagreement.reasons import Described, described_objects, too_little
 from bboxqa.diagnostics.meaning import alpha_has_meaning
 from bboxqa.model.table import Categorical, Column, Table, text_column
 from bboxqa.model.units import MatchedUnits
@@ -92,7 +92,9 @@ def review_queue(matched: MatchedUnits, most: int = _MOST) -> ReviewQueue:
                 **{name: text_column([getattr(row, name) for row in words]) for name in _TEXTS},
             }
         ),
-        images=Table(columns | _image_texts(images, n_objects, of_images)),
+        images=Table(
+            columns | _image_texts(images, n_objects, of_images, too_little(matched.compared))
+        ),
         annotations=annotations,
         reasons=reasons,
         gains=gains_of,
@@ -131,14 +133,17 @@ def _grouped_words(
 
 
 def _image_texts(
-    images: IndexArray, n_objects: IndexArray, of_images: dict[int, list[Described]]
+    images: IndexArray, n_objects: IndexArray, of_images: dict[int, list[Described]], left_out: str
 ) -> dict[str, Column]:
-    """Return reasons and people of images, empty where nothing is said of their objects."""
+    """Return reasons and people of images, empty where nothing is said of their objects.
+
+    What all reasons of a kind end with is `left_out`.
+    """
     reasons, people = [], []
     for image, n in zip(images.tolist(), n_objects[images].tolist(), strict=True):
         words = of_images.get(image, [])
         more = [f"{n - len(words):,} more"] if words and n > len(words) else []
-        said = dict.fromkeys(each.reason.removesuffix(TOO_LITTLE) for each in words)
+        said = dict.fromkeys(each.reason.removesuffix(left_out) for each in words)
         reasons.append("; ".join([*said, *more]))
         names = (name for each in words for name in each.people)
         people.append(", ".join(dict.fromkeys(names)))

@@ -97,7 +97,7 @@ def _means(objects: DrawnObjects, amount: FloatArray) -> FloatArray:
 
 def _areas(matched: MatchedUnits, objects: DrawnObjects) -> FloatArray:
     of = matched.data.annotations
-    boxes = of.rotated_box if matched.has_rotated_boxes else None
+    boxes = of.rotated_box if matched.compared == "rotated boxes" else None
     sides = of.bbox[:, 2:] if boxes is None else boxes[:, 2:4]
     return _means(objects, sides.prod(1))
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.model.table import Table
+from bboxqa.pipelines.diagnosis.about_places import Explained
 from bboxqa.pipelines.diagnosis.sentences import (
     KINDS_OF_ERRORS,
     LEAST_IMAGES,
@@ -18,9 +19,6 @@ from bboxqa.pipelines.diagnosis.sentences import (
     median_of_others,
     most_named,
 )
-
-JOINT_TABLES = ("joints", "joint_annotators")
-"""The diagnostics that these sentences are made of."""
 
 _LEAST_OFFSET = 0.5
 _MOST_JOINTS = 3
@@ -162,3 +160,18 @@ def _directions(people: Table, row: int) -> Iterator[str]:
             low, high = sorted((abs(found.low[row]), abs(found.high[row])))
             size = f"{abs(found.value[row]):.1f} px [{low:.1f}, {high:.1f}]"
             yield f"{size} farther {words[int(found.value[row] > 0)]}"
+
+
+def joints_explain(tables: Mapping[str, Table], sigmas: Sequence[Sequence[float]]) -> Explained:
+    """Return what joints that are systematically moved, or left out, take from the similarity."""
+    people = tables["joint_annotators"]
+    k = 2 * np.concatenate([np.asarray(each, np.float64) for each in sigmas])
+    shape = -1, len(k)
+    moved = np.where(people["systematic"], people["offset_percent"], 0).reshape(shape) / 100
+    of_joints = 1 - np.exp(-(moved**2) / (2 * k**2))
+    of_joints += np.nan_to_num(people["missing_share"].reshape(shape))
+    n = people["n"].reshape(shape)
+    lost = (np.nan_to_num(of_joints) * n).sum(1) / np.maximum(n.sum(1), 1)
+    return Explained(
+        lost, "key points", "similarity (OKS) to matched ones", "no joint is surely moved"
+    )

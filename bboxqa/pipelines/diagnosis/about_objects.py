@@ -47,8 +47,13 @@ _KIND = dict(
 )
 
 
+_ELSEWHERE = {
+    "keypoints": "have key points in different places, which are too far apart to match",
+}
+
+
 def kind_sentences(
-    tables: Mapping[str, Table], *, has_alpha: bool, named: bool
+    tables: Mapping[str, Table], compared: str, *, has_alpha: bool, named: bool
 ) -> tuple[list[str], list[str]]:
     """Return the kind of disagreement that costs most, with the next one if it costs half as much.
 
@@ -71,6 +76,8 @@ def kind_sentences(
         which = f"{share.percent(place)} of the objects"
         kind = table["kind"][place]
         what_is = _KIND[kind]
+        if kind == KINDS[Kind.BADLY_PLACED]:
+            what_is = _ELSEWHERE.get(compared, what_is)
         if isnan(share.low[place]):
             n = int(table["n_any"][place])
             which = f"{n:,} of {count(n_objects, 'object')}"

@@ -171,40 +171,47 @@ def size_in_words(figures: Sequence[float] | FloatArray, unit: str) -> str:
     return f"{abs(value):.1f}{unit} [{ends[0]:.1f}, {ends[1]:.1f}]"
 
 
-def edges_explain(tables: Mapping[str, Table]) -> FloatArray:
-    """Return the share of the overlap that each annotator loses by edges that are told, (A,).
+class Explained(NamedTuple):
+    """What systematic offsets explain of the similarity of matched annotations, and its words."""
+
+    lost: FloatArray
+    """(A,). What the offsets that are told take from the similarity of each annotator."""
+    places: str
+    what: str
+    nothing: str
+
+
+def edges_explain(tables: Mapping[str, Table]) -> Explained:
+    """Return what edges that are told explain.
 
     Moving an edge by a share of the side takes about as much from the IoU.
     """
     table = tables["annotators"]
     offsets = _offsets(tables["offsets"], len(table))
     told = np.isin(np.arange(len(table)), list(_displaced(table, offsets)))
-    lost: FloatArray = np.where(told, np.abs(offsets.percent).sum(1) / 100, 0)
-    return lost
+    lost = np.where(told, np.abs(offsets.percent).sum(1) / 100, 0)
+    return Explained(lost, "boxes", "overlap with matched boxes", "no edge is surely moved")
 
 
 def precision_sentences(
     tables: Mapping[str, Table],
     differences: Mapping[str, Bounds],
     pairs: Table,
-    lost: FloatArray,
-    what: str = "edge is surely moved",
+    explained: Explained,
 ) -> Iterator[Sentence]:
-    """Yield whose boxes surely overlap those of the others less, if offsets do not explain it.
-
-    `lost` is what offsets take from the overlap of each, and `what` they do.
-    """
+    """Yield whose annotations are surely less similar to the others', if no offset explains it."""
     table = tables["annotators"]
     names, share = table["annotator"], table["n"] / max(int(table["n"].sum()), 1)
     found, difference = bounds(table, "mean_similarity"), differences["mean_similarity"]
     places = above_others(found.of_complement(), table["n_images"], difference)
-    large = (difference.value >= _LEAST_DIFFERENCE) & (lost < difference.value / 2)
+    is_large = difference.value >= _LEAST_DIFFERENCE
+    large = is_large & (explained.lost < difference.value / 2)
     for place, more in most_named(places[large[places]].tolist(), "annotators"):
         text = (
-            f"{names[place]} places boxes less precisely: their mean overlap with matched boxes of "
-            f"the others is {found.value[place]:.2f} [{found.low[place]:.2f}, "
+            f"{names[place]} places {explained.places} less precisely: their mean {explained.what} "
+            f"of the others is {found.value[place]:.2f} [{found.low[place]:.2f}, "
             f"{found.high[place]:.2f}]"
         )
         text += between_others(pairs, names[place], "mean_iou", "{:.2f}".format)
-        text += f"; no {what} in one direction by as much{more}"
+        text += f"; {explained.nothing} in one direction by as much{more}"
         yield Sentence(difference.value[place] * share[place], text)

@@ -8,7 +8,7 @@ from bboxqa.core.arrays import FloatArray
 from bboxqa.diagnostics.rotated.quarter_turns import ACROSS, RENAMED, TURNS
 from bboxqa.diagnostics.rotated.rotated_offsets import MEASURES
 from bboxqa.model.table import Table
-from bboxqa.pipelines.diagnosis.about_places import size_in_words, surely_off
+from bboxqa.pipelines.diagnosis.about_places import Explained, size_in_words, surely_off
 from bboxqa.pipelines.diagnosis.sentences import (
     LEAST_SHARE,
     Bounds,
@@ -19,9 +19,6 @@ from bboxqa.pipelines.diagnosis.sentences import (
     judged,
     most_named,
 )
-
-ROTATED_TABLES = ("rotated_offsets", "quarter_turns")
-"""The diagnostics that these sentences are made of."""
 
 _ANGLE = MEASURES.index("angle")
 # Smaller offsets, in px and degrees, are not worth a sentence.
@@ -55,12 +52,13 @@ def rotated_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
     yield from _exchanged(tables)
 
 
-def rotation_explains(tables: Mapping[str, Table]) -> FloatArray:
-    """Return the share of the overlap that each annotator loses by offsets that are told, (A,)."""
+def rotation_explains(tables: Mapping[str, Table]) -> Explained:
+    """Return what offsets that are told explain."""
     annotators, offsets = tables["annotators"], tables["rotated_offsets"]
     told = np.isin(np.arange(len(annotators)), list(_displaced(annotators, offsets)))
-    lost: FloatArray = np.where(told, _lost(offsets, len(annotators)).sum(1), 0)
-    return lost
+    lost = np.where(told, _lost(offsets, len(annotators)).sum(1), 0)
+    nothing = "no middle, side or angle is surely off"
+    return Explained(lost, "boxes", "overlap with matched boxes", nothing)
 
 
 def _lost(offsets: Table, n_annotators: int) -> FloatArray:

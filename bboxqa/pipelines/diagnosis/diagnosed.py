@@ -13,15 +13,13 @@ from bboxqa.diagnostics import registry
 from bboxqa.diagnostics.disagreement.review import review_queue
 from bboxqa.formats.dataset.remarks import MACHINE
 from bboxqa.geometry.candidates import possible_pairs
-from bboxqa.geometry.similarities.registry import needs_rotated_boxes
+from bboxqa.geometry.similarities.registry import similarity
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.diagnosis import REPEATS, Diagnosis, Story
 from bboxqa.model.results import MeasuredAgreement
 from bboxqa.model.table import Table
 from bboxqa.model.units import MatchedUnits
 from bboxqa.pipelines.counting import ImagePart
-from bboxqa.pipelines.diagnosis.about_joints import JOINT_TABLES
-from bboxqa.pipelines.diagnosis.about_rotation import ROTATED_TABLES
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
 from bboxqa.pipelines.diagnosis.named import named_in_words
 from bboxqa.pipelines.diagnosis.review_document import review_document
@@ -32,6 +30,15 @@ from bboxqa.pipelines.diagnosis.worst_images import worst_images
 
 # The story of more takes longer than their alpha, and is told if it is asked for.
 _MOST_TOLD = 100_000
+# The diagnostics that the story is made of, as far as they are of what is compared.
+_TOLD = {
+    *TABLES,
+    "work",
+    *registry.OF_EDGES,
+    *registry.OF_ROTATED_BOXES,
+    *registry.OF_KEYPOINTS,
+    *registry.OF_TRACKS,
+}
 # What all diagnostics of an annotation take at once, about.
 _BYTES = 1700
 # Pairs of annotations in an image.
@@ -76,19 +83,13 @@ class ImageDiagnoser:
     def story(self, result: MeasuredAgreement) -> Story:
         """Return who, what and where lowers agreement at the first threshold, in sentences."""
         matched = self._matched(result)
-        tables = self._tables(matched, self._needed(result))
+        tables = self._tables(matched, [name for name in self._names(result) if name in _TOLD])
         return Story(**self._told(result, matched, tables))
 
     def diagnosis(self, result: MeasuredAgreement) -> Diagnosis:
         """Return the story and the threshold that the data suggest, tables and what to review."""
         matched = self._matched(result)
-        names = registry.names(
-            with_times=self._has_times,
-            with_keypoints=self._has_keypoints,
-            with_tracks=self._has_tracks,
-            with_rotated_boxes=needs_rotated_boxes(result.settings.similarity),
-        )
-        tables = self._tables(matched, names)
+        tables = self._tables(matched, self._names(result))
         queue = review_queue(matched)
         of_thresholds = sensitivity(
             self.images,
@@ -126,14 +127,14 @@ class ImageDiagnoser:
     def _has_tracks(self) -> bool:
         return self.images.data.annotations.track is not None
 
-    def _needed(self, result: MeasuredAgreement) -> tuple[str, ...]:
-        """Return the diagnostics that the story is made of."""
-        are_rotated = needs_rotated_boxes(result.settings.similarity)
-        more: tuple[str, ...] = ROTATED_TABLES if are_rotated else registry.OF_EDGES
-        more += ("work",) if self._has_times else ()
-        more += JOINT_TABLES if self._has_keypoints else ()
-        more += registry.OF_TRACKS if self._has_tracks else ()
-        return (*TABLES, *more)
+    def _names(self, result: MeasuredAgreement) -> tuple[str, ...]:
+        """Return the names of the diagnostics of what is compared."""
+        return registry.names(
+            with_times=self._has_times,
+            with_keypoints=self._has_keypoints,
+            with_tracks=self._has_tracks,
+            compared=similarity(result.settings.similarity).needs,
+        )
 
     def _matched(self, result: MeasuredAgreement) -> MatchedUnits:
         check_diagnosis(self.images.data, self.memory)

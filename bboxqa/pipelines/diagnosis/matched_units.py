@@ -9,7 +9,7 @@ from bboxqa.core.errors import ConfigError
 from bboxqa.core.types import Progress
 from bboxqa.diagnostics.disagreement.second_boxes import with_second_boxes_apart
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
-from bboxqa.geometry.similarities.registry import needs_rotated_boxes
+from bboxqa.geometry.similarities.registry import similarity
 from bboxqa.matching.match import match
 from bboxqa.matching.objects import loose_objects
 from bboxqa.matching.registry import matcher
@@ -69,7 +69,7 @@ def matched_units(
         own=twice,
         n_neighbours=np.bincount(np.append(own.left, own.right), minlength=len(annotations)),
         is_model=_are_models(part.data),
-        has_rotated_boxes=needs_rotated_boxes(settings.similarity),
+        compared=similarity(settings.similarity).needs,
         matcher=settings.matcher,
         threshold=threshold,
         category_lenient=lenient,

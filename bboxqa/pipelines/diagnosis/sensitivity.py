@@ -240,7 +240,7 @@ def _text(choice: ThresholdChoice, table: Table, measure: str) -> str:
         return f"no threshold suggests itself: {choice.reason}"
     row = int(np.argmax(table["distance"]))
     low, high = choice.interval
-    interval = "" if isnan(low) else f" [{low:g}, {high:g}]"
+    interval = "" if isnan(low) else f" [{round(low, 2):g}, {round(high, 2):g}]"
     low, high = table["distance_low"][row], table["distance_high"][row]
     of_distance = "" if isnan(low) else f" [{low:.2f}, {high:.2f}]"
     about = (

@@ -20,7 +20,7 @@ from bboxqa.pipelines.diagnosis.about_annotators import (
     two_annotators,
     worst_annotator,
 )
-from bboxqa.pipelines.diagnosis.about_joints import joint_sentences
+from bboxqa.pipelines.diagnosis.about_joints import joint_sentences, joints_explain
 from bboxqa.pipelines.diagnosis.about_objects import (
     agreement_sentence,
     category_sentences,
@@ -30,6 +30,7 @@ from bboxqa.pipelines.diagnosis.about_objects import (
     supercategory_sentences,
 )
 from bboxqa.pipelines.diagnosis.about_places import (
+    Explained,
     edges_explain,
     offset_sentences,
     precision_sentences,
@@ -45,7 +46,6 @@ from bboxqa.pipelines.diagnosis.about_work import work_limits, work_sentences
 from bboxqa.pipelines.diagnosis.paired import differences
 from bboxqa.pipelines.diagnosis.sentences import (
     LEAST_DRAWS,
-    Bounds,
     Sentence,
     bounds,
     judged,
@@ -91,7 +91,10 @@ def story_of(
     if not len(matched.data.annotations):
         return (*beside, _NOTHING if part.reference is None else _NO_PAIRS)
     lead, kinds = kind_sentences(
-        tables, has_alpha=not isnan(part.alpha), named=named and _are_judged(matched)
+        tables,
+        matched.compared,
+        has_alpha=not isnan(part.alpha),
+        named=named and _are_judged(matched),
     )
     last = [*limit_sentences(part, matched, tables)]
     people = [*idle_sentences(matched, tables["annotators"])]
@@ -164,7 +167,7 @@ def _named(
         people += two_annotators(tables)
     elif are_judged:
         people += _misplaced(tables)
-        people += _imprecise(part, tables, apart)
+        people += precision_sentences(tables, apart, part.pairs, _explained(matched, tables))
         people += rate_sentences(tables, apart, part.pairs, _have_judges(matched))
         people += shape_sentences(tables)
     return worst, people
@@ -173,18 +176,16 @@ def _named(
 def _misplaced(tables: Mapping[str, Table]) -> Iterator[Sentence]:
     """Yield who places edges, or rotated boxes, elsewhere than the others do."""
     if "rotated_offsets" in tables:
-        return rotated_sentences(tables)
-    return offset_sentences(tables["offsets"], tables["annotators"])
+        yield from rotated_sentences(tables)
+    elif "offsets" in tables:
+        yield from offset_sentences(tables["offsets"], tables["annotators"])
 
 
-def _imprecise(
-    part: ThresholdResult, tables: Mapping[str, Table], apart: Mapping[str, Bounds]
-) -> Iterator[Sentence]:
-    """Yield who places boxes less precisely, where offsets do not explain it."""
-    if "rotated_offsets" in tables:
-        lost, what = rotation_explains(tables), "middle, side or angle is surely off"
-        return precision_sentences(tables, apart, part.pairs, lost, what)
-    return precision_sentences(tables, apart, part.pairs, edges_explain(tables))
+def _explained(matched: MatchedUnits, tables: Mapping[str, Table]) -> Explained:
+    """Return what systematic offsets explain of the similarity of matched annotations."""
+    if matched.compared == "keypoints":
+        return joints_explain(tables, matched.data.joint_sigmas)
+    return rotation_explains(tables) if "rotated_offsets" in tables else edges_explain(tables)
 
 
 def _confused(

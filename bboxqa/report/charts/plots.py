@@ -203,7 +203,10 @@ class Plots:
 did you mean 'Ann3'?
         """
         self._check_annotator(annotator)
-        is_rotated = "rotated_offsets" in self._result.diagnose().tables
+        tables = self._result.diagnose().tables
+        is_rotated = "rotated_offsets" in tables
+        if not is_rotated and "offsets" not in tables:
+            raise ConfigError("key points have no edges; the table joint_annotators has offsets")
         draw = rotated_offset_chart.rotated_offsets if is_rotated else offset_chart.offsets
         rows = self._rows("rotated_offsets" if is_rotated else "offsets")
         rows = [row for row in rows if row["annotator"] == annotator]

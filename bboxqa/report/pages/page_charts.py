@@ -94,9 +94,11 @@ def drawn_sections(sections: Sequence[Section]) -> list[dict[str, Any]]:
 
 @page_style()
 def offset_charts(diagnosis: Mapping[str, Any], names: Collection[str]) -> dict[str, Markup]:
-    """Return a drawing of the offsets of each of some annotators, by name."""
+    """Return a drawing of the offsets of each of some annotators, by name; none of key points."""
     tables = diagnosis["tables"]
     is_rotated = "rotated_offsets" in tables
+    if not is_rotated and "offsets" not in tables:
+        return {}
     rows = table_rows(tables["rotated_offsets" if is_rotated else "offsets"])
     copies = table_rows(tables["copies"])
     by_name: dict[str, list[Mapping[str, Any]]] = {}

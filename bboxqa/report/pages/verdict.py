@@ -24,6 +24,12 @@ _ADVICE = {
     "below.",
 }
 
+# What no overlap is.
+_NO_IOU = {"keypoints": "similarity (OKS)", "centroid": "similarity", "giou": "GIoU"}
+_ADVICE_OF_JOINTS = (
+    "Show with examples where joints are, and which side is left, and have those below drawn again."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -61,11 +67,11 @@ def verdict(
         status, title = "passed", f"Accepted: {gates}"
     else:
         status, title = "open", _level(part)
-    told = (*_alpha(part), *_existence(part), *_class(part), *_place(part))
+    told = (*_alpha(part), *_existence(part), *_class(part), *_place(part, settings["similarity"]))
     if "reference" in part and not summary["n_images"]:
         told = ("No image has two annotators: their agreement with each other is not measured.",)
     sentences = (*failures[1:], *told, *_reference(part))
-    return Verdict(status, title, sentences, _next_step(diagnosis))
+    return Verdict(status, title, sentences, _next_step(diagnosis, settings["similarity"]))
 
 
 def _gates(settings: Mapping[str, Any]) -> str:
@@ -150,10 +156,13 @@ def _class(part: Mapping[str, Any]) -> Sequence[str]:
     return (f"Where two drew the same object, they gave it the same category in {percent(share)}.",)
 
 
-def _place(part: Mapping[str, Any]) -> Sequence[str]:
+def _place(part: Mapping[str, Any], similarity: str) -> Sequence[str]:
     mean = part["place"]["mean_iou"]
     if mean is None:
         return ()
+    if similarity in _NO_IOU:
+        what = f"mean {_NO_IOU[similarity]} of their annotations of it"
+        return (f"The {what} is {number(mean)}, where 1 is identical.",)
     return (f"Their annotations of it overlap by {number(mean)} on average, where 1 is identical.",)
 
 
@@ -182,11 +191,11 @@ def _least_right(part: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return min(known, key=lambda row: row["f1"]["value"], default=None)
 
 
-def _next_step(diagnosis: Mapping[str, Any] | None) -> str:
+def _next_step(diagnosis: Mapping[str, Any] | None, similarity: str) -> str:
     """Return what to do about copies, and about the kind of disagreement that costs most."""
     if diagnosis is None:
         return ""
-    return " ".join(filter(None, (_about_copies(diagnosis), _about_kinds(diagnosis))))
+    return " ".join(filter(None, (_about_copies(diagnosis), _about_kinds(diagnosis, similarity))))
 
 
 def _about_copies(diagnosis: Mapping[str, Any]) -> str:
@@ -204,7 +213,7 @@ def _about_copies(diagnosis: Mapping[str, Any]) -> str:
     )
 
 
-def _about_kinds(diagnosis: Mapping[str, Any]) -> str:
+def _about_kinds(diagnosis: Mapping[str, Any], similarity: str) -> str:
     """Return what to do about the kind of disagreement that costs most."""
     rows = diagnosis["decomposition"]
     gains = {
@@ -214,4 +223,7 @@ def _about_kinds(diagnosis: Mapping[str, Any]) -> str:
     }
     if not gains or max(gains.values()) <= 0:
         return ""
-    return _ADVICE[max(gains, key=gains.__getitem__)]
+    kind = max(gains, key=gains.__getitem__)
+    if similarity == "keypoints" and kind == "badly placed":
+        return _ADVICE_OF_JOINTS
+    return _ADVICE[kind]

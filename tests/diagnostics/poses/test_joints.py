@@ -10,6 +10,7 @@ import bboxqa
 from bboxqa.core.errors import DatasetError
 from bboxqa.geometry.similarities.sigmas import COCO_SIGMAS
 from bboxqa.model.shapes.coco_joints import COCO_JOINTS
+from bboxqa.report.agreement_text import text_lines
 
 EAR, WRIST = COCO_JOINTS.index("right_ear"), COCO_JOINTS.index("left_wrist")
 
@@ -67,6 +68,37 @@ def test_tells_a_story_of_them():
         assert [part for line in story if line.startswith(part)] == [part], story
     (moved,) = [line for line in story if line.startswith("cid places left_wrist")]
     assert moved.endswith("farther down than the others")
+
+
+def test_what_is_said_of_key_points_is_true_of_them():
+    found = _diagnosed("ann", "bob", "cid")
+    assert found.threshold_label == "OKS 0.5"
+    assert "offsets" not in found.tables
+    elsewhere = {row["reason"] for row in found.review.records() if row["kind"] == "badly placed"}
+    assert elsewhere == {"drawn elsewhere by bob: the key points are too far apart to match"}
+    assert "drawn elsewhere by bob" in found.tables["review_images"]["reason"]
+
+
+def _scattered(who, number, points):
+    """Move a joint by 6 px in each direction on average."""
+    if who == "cid":
+        points[:, :2] += np.random.default_rng(number).normal(0, 6, (len(points), 2))
+    return points
+
+
+def test_who_scatters_joints_is_told_by_their_similarity():
+    document = people_document(
+        np.random.default_rng(1), n_images=20, annotators=("ann", "bob", "cid"), damage=_scattered
+    )
+    data = bboxqa.read_coco(document, keypoints=True)
+    result = bboxqa.agree(data, similarity="keypoints", bootstrap=200)
+    (line,) = [line for line in result.story().story if line.startswith("cid places")]
+    assert line.startswith("cid places key points less precisely: their mean similarity (OKS) to")
+    assert line.endswith("no joint is surely moved in one direction by as much")
+    text = "\n".join(text_lines(result))
+    assert "Place: mean OKS" in text
+    assert "mean_similarity" in text
+    assert "mean_iou" not in text
 
 
 def test_of_two_annotators_nobody_is_named_for_swaps():
