@@ -9,7 +9,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.datumaro.datumaro import looks_right
 from bboxqa.formats.datumaro.datumaro_shapes import shape_of
-from bboxqa.formats.datumaro.point_lists import point_counts, wrong_joints
+from bboxqa.formats.datumaro.point_lists import point_names, wrong_joints
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.json_files import begins, json_objects
@@ -52,13 +52,13 @@ class _DatumaroRecords:
         self.into = Collector(TITLE, add)
         self._tally: Counter[str] = Counter()
         self._wanted = wanted
-        self._n_points: dict[int, int] = {}
+        self._points: dict[int, list[str]] = {}
 
     def add_subset(self, member: str, content: dict[str, Any]) -> None:
         """Add the items of a file."""
         listed = mapping(mapping(content.get("categories")).get("label")).get("labels")
         names = [plain_text(mapping(each).get("name")) for each in items(listed)]
-        self._n_points = point_counts(content)
+        self._points = point_names(content)
         for pointer, problem in wrong_joints(content):
             self.into.defect("K006", problem, Where(member, pointer))
         for place, given in enumerate(items(content.get("items"))):
@@ -86,7 +86,8 @@ class _DatumaroRecords:
         where: Where,
     ) -> None:
         try:
-            shape = self._wanted.boxed(shape_of(given, names))
+            points = self._points_of(given.get("label_id"))
+            shape = self._wanted.boxed(shape_of(given, names, points))
         except ValueProblemError as error:
             self.into.refuse(label, error, where)
             return
@@ -109,15 +110,20 @@ class _DatumaroRecords:
         record["category_id"] = self.into.category(name or _UNLABELLED, where)
         row = self.into.annotation(record, where)
         n_points = len(shape.get("keypoints", ())) // 3
-        if is_known and n_points != self._n_points.get(number, n_points):  # type: ignore[arg-type]
+        expected = len(self._points_of(number))
+        if n_points and expected and n_points != expected:
             problem = f"{label}: has {count(n_points, 'point')}; its label {one_line(name)!r} has "
-            self.into.defect("K001", f"{problem}{self._n_points[number]}", where, row)  # type: ignore[index]
+            self.into.defect("K001", f"{problem}{expected}", where, row)
         if number is None:
             self.into.defect("T004", f"{label}: has no label_id", where, row)
         elif not is_known:
             some = count(len(names), "label")
             problem = f"{label}: label_id is {str(number)[:40]}; the file lists {some}, from 0 on"
             self.into.defect("T050", problem, where, row)
+
+    def _points_of(self, label: object) -> list[str]:
+        """Return the names of the points of a label, by its number."""
+        return self._points.get(label, []) if type(label) is int else []
 
     def done(self) -> Translated:
         """Return what belongs to all annotations."""

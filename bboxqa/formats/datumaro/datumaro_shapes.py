@@ -28,11 +28,13 @@ _APART = {
 }  # fmt: skip
 
 
-def shape_of(annotation: dict[str, Any], names: Sequence[str]) -> Record:
+def shape_of(
+    annotation: dict[str, Any], names: Sequence[str], points_of_label: Sequence[str] = ()
+) -> Record:
     """Return the keys of an annotation of COCO that say where a shape is.
 
-    `names` are those of labels. Raises ValueProblemError if its values are not as Datumaro writes
-    them.
+    `names` are those of labels, `points_of_label` those of the points of its label. Raises
+    ValueProblemError if its values are not as Datumaro writes them.
     """
     kind = plain_text(annotation.get("type"))
     if kind == "bbox":
@@ -52,7 +54,11 @@ def shape_of(annotation: dict[str, Any], names: Sequence[str]) -> Record:
         return _mask(mapping(annotation.get("rle")))
     if not kind:
         raise ValueProblemError("has no type")
-    of_points = _key_points(annotation, names) if kind in ("points", "skeleton") else {}
+    of_points = {}
+    if kind == "skeleton" and not items(annotation.get("elements")):
+        of_points = _joints(items(annotation.get("points")), points_of_label)
+    elif kind in ("points", "skeleton"):
+        of_points = _key_points(annotation, names)
     return {"shape": _APART.get(kind, kind.replace("_", " ")), **of_points}
 
 
@@ -72,6 +78,16 @@ def _key_points(annotation: dict[str, Any], names: Sequence[str]) -> Record:
         name = names[number] if is_known else ""  # type: ignore[index]
         joints += [name] * len(points)
     return {"keypoints": keypoints, **({"joints": joints} if elements else {})}
+
+
+def _joints(values: list[Any], names: Sequence[str]) -> Record:
+    """Return the key points of a skeleton without elements: x, y and visibility by turns."""
+    if not values or len(values) % 3:
+        found = repr(values)[:40] if values else "missing"
+        raise ValueProblemError(f"points are {found}; expected x, y and visibility by turns")
+    keypoints = [number_of(each, "a coordinate") for each in values]
+    joints = {"joints": [*names]} if len(names) == len(values) // 3 else {}
+    return {"keypoints": keypoints, **joints}
 
 
 def _box(box: list[float], attributes: dict[str, Any]) -> Record:

@@ -3,24 +3,24 @@
 from collections.abc import Iterator
 from typing import Any
 
-from bboxqa.formats.translation.untrusted import items, mapping
+from bboxqa.formats.translation.untrusted import items, mapping, plain_text
 
 
-def point_counts(content: dict[str, Any]) -> dict[int, int]:
-    """Return how many points each label has, by its number.
+def point_names(content: dict[str, Any]) -> dict[int, list[str]]:
+    """Return the names of the points that each label has, by its number.
 
     Examples
     --------
     >>> listed = [{"label_id": 0, "labels": ["nose", "tail"], "joints": [[1, 2]]}]
-    >>> point_counts({"categories": {"points": {"items": listed}}})
-    {0: 2}
+    >>> point_names({"categories": {"points": {"items": listed}}})
+    {0: ['nose', 'tail']}
     """
-    counts = {}
+    names = {}
     for given in map(mapping, _listed(content)):
         number = given.get("label_id")
         if isinstance(number, int) and items(given.get("labels")):
-            counts[number] = len(items(given.get("labels")))
-    return counts
+            names[number] = [plain_text(name) for name in items(given.get("labels"))]
+    return names
 
 
 def wrong_joints(content: dict[str, Any]) -> Iterator[tuple[str, str]]:

@@ -118,6 +118,28 @@ def test_skeletons_of_datumaro(tmp_path):
     assert point == ({"1": [1, 2, 2], "2": [5, 6, 0]}, [1, 2, 0, 0])
 
 
+def test_skeletons_of_datumaro_with_visibility_among_the_coordinates(tmp_path):
+    # As CVAT exports them today; the box of a label that has points is no skeleton.
+    labels = [{"name": name, "parent": ""} for name in ("dog", "h", "t")]
+    listed = {"label_id": 0, "labels": ["h", "t"], "joints": [[1, 2]]}
+    annotations = [
+        {"id": 1, "type": "skeleton", "label_id": 0, "points": [3, 4, 2, 13, 9, 1]},
+        {"id": 2, "type": "bbox", "label_id": 0, "bbox": [1, 1, 20, 20]},
+    ]
+    document = {
+        "info": {},
+        "categories": {"label": {"labels": labels}, "points": {"items": [listed]}},
+        "items": [
+            {"id": "a", "annotations": annotations, "image": {"path": "a.jpg", "size": [50, 60]}}
+        ],
+    }
+    path = tmp_path / "default.json"
+    path.write_text(json.dumps(document))
+    _box, dog = _found(path)
+    assert dog == ({"h": [3, 4, 2], "t": [13, 9, 1]}, [3, 4, 10, 5])
+    assert not {"K001", "T001"} & {each.code for each in bboxqa.validate(path).findings}
+
+
 def test_skeletons_of_darwin(tmp_path):
     nodes = [
         {"name": "head", "x": 3, "y": 4, "occluded": False},
