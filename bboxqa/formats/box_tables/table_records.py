@@ -28,7 +28,7 @@ from bboxqa.formats.box_tables.parquet_rows import class_names
 from bboxqa.formats.box_tables.plain_tables import PlainRows, TablePart, parts_of
 from bboxqa.formats.box_tables.row_columns import OF_GROUPS, boxes_of, in_pixels, is_named
 from bboxqa.formats.box_tables.table_columns import FORM_WORDS, NAMES, Columns, columns_of
-from bboxqa.formats.box_tables.table_rows import names_in
+from bboxqa.formats.box_tables.table_rows import names_in, without_rows
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.translation.collector import Collector
@@ -60,7 +60,7 @@ def translate_table(path: Path, member: Member, add: Add, wanted: Wanted) -> Tra
     """Translate a table; raise DatasetError if it has no boxes, or they can be of several forms."""
     header = names_in(member)
     if not header:
-        raise DatasetError([f"{member.shown}: has no rows"], "Export it again.")
+        raise without_rows(member)
     columns = columns_of(header, choices().columns)
     if columns.problem:
         raise DatasetError([f"{member.shown}: has {columns.problem}"], SAY)

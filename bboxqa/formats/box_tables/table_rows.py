@@ -70,6 +70,19 @@ def names_in(member: Member) -> list[str]:
     return list(dict.fromkeys(name for row in first for name in row))
 
 
+def without_rows(member: Member) -> DatasetError:
+    """Return why no row of a table has the columns of its first line."""
+    at, row = next(rows_of(member), (0, {}))
+    if "" not in row:
+        return DatasetError([f"{member.shown}: has no rows"], "Export it again.")
+    said = f"line {at} has {row['']} cells, and the first line {len(header_of(member.head()))}"
+    return DatasetError(
+        [f"{member.shown}: {said}; no row could be read"],
+        "Give the first line a name for each column, and put cells that hold the delimiter in "
+        "double quotes.",
+    )
+
+
 def rows_of(member: Member, only: Sequence[str] = ()) -> Iterator[Row]:
     """Yield the rows of a table, at least some of its columns.
 

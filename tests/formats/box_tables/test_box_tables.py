@@ -235,6 +235,8 @@ def test_parquet_of_labels_or_cut_off_is_no_table_of_boxes(tmp_path):
     [
         ('image,x,y,width,height\na.jpg,1,2,3,"4', "cannot be split into cells"),
         ("image,x,y,width,height\n", "has no rows"),
+        ("image,x,y,width,height\na,1,2,3\n", "line 2 has 4 cells, and the first line 5"),
+        ("image,bbox\na,[1,2,3,4]\n", "line 2 has 5 cells, and the first line 2"),
         ('{"image": "a", "bbox": [1, 2, 3, 4]}\n{"image"', "line 2: is not a json object"),
     ],
 )
