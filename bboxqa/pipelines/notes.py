@@ -8,6 +8,7 @@ import numpy as np
 
 from bboxqa.core.blocks import blocks
 from bboxqa.core.text import count
+from bboxqa.formats.annotations.rotated_columns import outline_notes
 from bboxqa.geometry.similarities.registry import needs_rotated_boxes
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.settings import AgreeSettings
@@ -120,6 +121,7 @@ def _annotation_notes(counts: Counter[str], n_crowd: int, n_crowd_images: int) -
         yield f"{count(counts['short'], 'ring')} of fewer than 3 points left out"
     if counts["repaired"]:
         yield f"{count(counts['repaired'], 'invalid polygon')} repaired before comparing"
+    yield from outline_notes(counts["quadrilaterals"], counts["other_outlines"])
     yield from _scale_notes(counts)
     if counts["tangled"]:
         yield (
@@ -134,8 +136,11 @@ def _scale_notes(counts: Counter[str]) -> Iterator[str]:
         without = count(counts["no_points"], "annotation")
         yield f"{without} without labelled key points match no other"
     for name, scale in (
-        ("box_scale", "the area of their box as scale, as the file gives no area"),
-        ("point_scale", "the extent of their key points as scale, having neither area nor box"),
+        ("box_scale", "the area of their box as scale, as the file gives none above 0"),
+        (
+            "point_scale",
+            "the extent of their key points as scale, without area and box",
+        ),
     ):
         if counts[name]:
             yield f"{count(counts[name], 'annotation')} with {scale}"

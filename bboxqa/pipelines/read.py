@@ -8,11 +8,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, cast
 
-from bboxqa.core.errors import DatasetError
+from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.json_values import document_bytes
 from bboxqa.core.types import AnyPath, Files, Progress, Rows, Samples
 from bboxqa.formats.dataset.predictions import Predictions
 from bboxqa.formats.dataset.reader import Check, read_dataset
+from bboxqa.formats.translation.choices import choices
 from bboxqa.geometry.similarities.registry import (
     needs_keypoints,
     needs_outlines,
@@ -200,6 +201,11 @@ def read_for(
     Outlines and key points are read if the similarity needs them, or if they are asked for.
     `check` is called in place of the checks that settings ask for.
     """
+    if choices().rotated is not None and needs_keypoints(settings.similarity):
+        raise ConfigError(
+            "--rotated says what boxes of five numbers hold, but --similarity keypoints does not "
+            "compare boxes; leave --rotated out, or compare with --similarity obb"
+        )
     rotated = outlines or needs_rotated_boxes(settings.similarity)
     outlines = outlines or needs_outlines(settings.similarity)
     if check is None and settings.checks:

@@ -32,6 +32,11 @@ did you mean 'polygon'?
     similarities.check_name(settings.similarity, shown("similarity"))
     if settings.matcher not in matchers.names():
         raise ConfigError(f"{shown('matcher')} {unknown_name(settings.matcher, matchers.names())}")
+    if settings.sigmas and not similarities.needs_keypoints(settings.similarity):
+        raise ConfigError(
+            f"{shown('sigmas')} is given, but {shown('similarity')} is {settings.similarity!r}, "
+            "which compares no key points; expected 'keypoints'"
+        )
     lowest = similarities.similarity(settings.similarity).lowest
     for threshold in settings.iou_threshold:
         if not lowest < threshold <= 1:

@@ -8,6 +8,7 @@ from support.cli import run
 
 import bboxqa
 from bboxqa.core import parallel
+from bboxqa.core.errors import DatasetError
 from bboxqa.formats import windows
 from bboxqa.formats.translation.choices import reading
 from bboxqa.model.shapes.rotated_boxes import bounds, corners
@@ -282,6 +283,30 @@ def test_angles_that_are_not_compared_are_said(path, similarity):
         "--similarity obb compares what is turned"
     )
     assert (said in read_for(path, settings).notes) == (similarity == "bbox")
+
+
+@pytest.mark.parametrize(("numbers", "said"), [(five(), False), (outlined(), True)])
+def test_outlines_of_rotated_boxes_that_are_not_compared_are_said(path, numbers, said):
+    path.write_text(json.dumps(document(numbers)))
+    notes = read_for(path, agree_settings_from({"checks": False})).notes
+    assert any("outlines are rotated boxes in the first 8 " in note for note in notes) == said
+
+
+def test_an_angle_that_is_no_angle_is_refused(path):
+    first, *others = five()
+    with pytest.raises(DatasetError, match=r"annotation 1: the angle of bbox is 1e\+308"):
+        read(path, [{"bbox": [*first["bbox"][:4], 1e308]}, *others])
+
+
+def test_other_outlines_are_told_of_data_with_all_outlines(path):
+    """`read_coco` reads both rotated boxes and outlines."""
+    kite, triangle = [[10, 10, 30, 0, 60, 10, 30, 60]], [[10, 10, 30, 0, 60, 10]]
+    shapes = [{"bbox": [10, 0, 50, 60], "segmentation": each} for each in (kite, triangle)]
+    path.write_text(json.dumps(document([*outlined(), *shapes])))
+    result = bboxqa.agree(bboxqa.read_coco(path), similarity="obb", bootstrap=0)
+    quads, others = (note for note in result.notes if "outline" in note)
+    assert quads.startswith("2 outlines of four corners are no rectangles: they are compared by")
+    assert others.startswith("2 other outlines are compared by the upright box")
 
 
 def test_boxes_of_four_numbers_beside_those_of_five_are_said(path):

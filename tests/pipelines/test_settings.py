@@ -8,9 +8,11 @@ import pytest
 import bboxqa
 from bboxqa.cli.agree import agree as agree_command
 from bboxqa.core.errors import ConfigError
+from bboxqa.formats.translation.choices import reading
 from bboxqa.geometry.similarities import registry as similarities
 from bboxqa.matching import registry as matchers
 from bboxqa.model.settings_files import bundled_configs
+from bboxqa.pipelines.read import read_for
 from bboxqa.pipelines.settings import agree_settings_from, read_agree_settings
 
 SIMILARITIES = ", ".join(similarities.names())
@@ -62,6 +64,21 @@ def test_each_similarity_is_documented(name):
     assert re.search(
         rf"`(--similarity )?{name}`|^similarity {name}\b", page.read_text("utf-8"), re.MULTILINE
     )
+
+
+def test_sigmas_are_for_key_points():
+    assert agree_settings_from({"similarity": "keypoints", "sigmas": 0.1}).sigmas == (0.1,)
+    with pytest.raises(ConfigError, match="sigmas is given, but similarity is 'obb'"):
+        agree_settings_from({"similarity": "obb", "sigmas": 0.1})
+
+
+def test_what_five_numbers_hold_is_not_for_key_points(tmp_path):
+    settings = agree_settings_from({"similarity": "keypoints"})
+    with (
+        reading(rotated="xywh-cw-degrees"),
+        pytest.raises(ConfigError, match=r"--rotated .* --similarity keypoints"),
+    ):
+        read_for(tmp_path / "none.json", settings)
 
 
 def test_negative_thresholds_are_for_similarities_that_can_be_negative():

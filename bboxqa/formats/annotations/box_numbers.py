@@ -14,6 +14,7 @@ from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.core.blocks import blocks
 from bboxqa.core.spool import SpooledColumn, column_limit
 from bboxqa.core.text import count
+from bboxqa.formats.annotations.joint_columns import odd_points_note
 from bboxqa.formats.annotations.records import Annotation, OutlinedAnnotation
 from bboxqa.formats.annotations.rotated_columns import (
     RotatedBuilder,
@@ -21,6 +22,7 @@ from bboxqa.formats.annotations.rotated_columns import (
     quadrilaterals,
     rotated_notes,
 )
+from bboxqa.formats.annotations.rotations import FARTHEST
 from bboxqa.model.shapes.rotated_boxes import FiveNumbers, corners
 
 if TYPE_CHECKING:
@@ -80,6 +82,11 @@ class NumbersBuilder:
         found = {length: _numbers(records, rows[length], length) for length in BOX_LENGTHS}
         bbox = np.zeros((n, 4))
         bbox[rows[4]] = found[4]
+        for row in rows[5][np.abs(found[5][:, 4]) > FARTHEST].tolist():
+            self._problems.append(
+                f"{self._name}: annotation {records[row].id!r}: the angle of bbox is "
+                f"{records[row].bbox[4]:g}; expected degrees or radians"
+            )
         values = np.full((n, 5), np.nan)
         values[rows[5]] = found[5]
         self._values.add(values)
@@ -148,7 +155,7 @@ def rotated_of(values: FloatArray, form: FiveNumbers) -> FloatArray:
 def settled(
     columns: "Columns", said: FiveNumbers | None, memory: int | None
 ) -> tuple["Columns", tuple[str, ...]]:
-    """Return the columns with boxes of five numbers as rotated boxes, and notes on rotated boxes.
+    """Return the columns with boxes of five numbers as rotated boxes, and notes on what they hold.
 
     `said` is what the user says that five numbers mean.
     """
@@ -159,6 +166,8 @@ def settled(
     plain = columns.rotated is None and columns.segmentation is None and columns.keypoints is None
     if columns.n_turned and plain:
         notes += (_unturned_note(columns.n_turned),)
+    if columns.n_odd_points:
+        notes += (odd_points_note(columns.n_odd_points),)
     if columns.rotated is not None and columns.segmentation is None:
         notes += tuple(rotated_notes(columns.rotated.form))
     return columns, notes

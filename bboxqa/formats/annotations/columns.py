@@ -80,6 +80,8 @@ class Columns:
         The boxes of five numbers until it is known what they mean; None where there are none.
     n_turned : int
         How many annotations have an attribute that says that they are turned.
+    n_odd_points : int
+        How many key points have a visibility below 0 or above 2.
     """
 
     id: IndexArray
@@ -95,6 +97,7 @@ class Columns:
     rotated: RotatedColumns | None = None
     numbers: TurnedNumbers | None = None
     n_turned: int = 0
+    n_odd_points: int = 0
 
 
 class _AuthorsBuilder:
@@ -244,7 +247,7 @@ class ColumnsBuilder:
         if self.outlines is not None and columns.segmentation is not None:
             self.outlines.absorb(columns.segmentation)
         if self.joints is not None and columns.keypoints is not None:
-            self.joints.absorb(columns.keypoints)
+            self.joints.absorb(columns.keypoints, columns.n_odd_points)
         if self._rotated is not None and columns.rotated is not None:
             self._rotated.add_columns(columns.rotated)
         if self._numbers is not None and columns.numbers is not None:
@@ -269,6 +272,7 @@ class ColumnsBuilder:
             rotated=None if self._rotated is None else self._rotated.done(),
             numbers=None if self._numbers is None else self._numbers.done(),
             n_turned=self._n_turned,
+            n_odd_points=0 if self.joints is None else self.joints.n_odd,
         )
 
 

@@ -7,19 +7,24 @@ import numpy as np
 
 from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.core.spool import SpooledColumn, column_limit, vertex_limit
+from bboxqa.core.text import count
 from bboxqa.formats.annotations.records import Annotation
 from bboxqa.model.shapes.keypoints import Keypoints
+
+MOST_VISIBLE = 2
+"""The visibility of a joint that is labelled and can be seen."""
 
 
 class JointsBuilder:
     """Collects key points, and adds the problems of those that cannot be used to `problems`.
 
-    `name` is the file as problems name it.
+    `name` is the file as problems name it. `n_odd` counts the joints whose visibility is no such.
     """
 
     def __init__(self, name: str, problems: list[str], memory: int | None = None) -> None:
         self._name = name
         self._problems = problems
+        self.n_odd = 0
         limit = column_limit(memory)
         self._xy = SpooledColumn(np.float64, 2, vertex_limit(memory))
         self._visibility = SpooledColumn(np.uint8, limit=vertex_limit(memory))
@@ -36,8 +41,9 @@ class JointsBuilder:
             flat, lengths = self._refused(records, lengths, flat)
         triples = flat.reshape(-1, 3)
         self._xy.add(triples[:, :2])
+        self.n_odd += int(((triples[:, 2] < 0) | (triples[:, 2] > MOST_VISIBLE)).sum())
         # Models give scores in place of visibility.
-        self._visibility.add(np.clip(np.ceil(triples[:, 2]), 0, 2))
+        self._visibility.add(np.clip(np.ceil(triples[:, 2]), 0, MOST_VISIBLE))
         self._n_joints.add(lengths // 3)
         self._area.add(np.array([np.nan if area is None else area for area in areas], np.float64))
 
@@ -56,8 +62,9 @@ class JointsBuilder:
                 self._problems.append(f"{where} are not finite; expected pixels")
         return flat[:0], lengths * 0
 
-    def absorb(self, keypoints: Keypoints) -> None:
+    def absorb(self, keypoints: Keypoints, n_odd: int) -> None:
         """Append the key points that another builder has collected."""
+        self.n_odd += n_odd
         self._xy.add(keypoints.xy)
         self._visibility.add(keypoints.visibility)
         self._n_joints.add(keypoints.stop - keypoints.start)
@@ -75,3 +82,12 @@ class JointsBuilder:
             stop=stop,
             area=self._area.done(),
         )
+
+
+def odd_points_note(n: int) -> str:
+    """Return as what joints are read whose visibility is none."""
+    have = "has" if n == 1 else "have"
+    return (
+        f"{count(n, 'key point')} {have} a visibility below 0 or above 2: taken as not labelled "
+        "and as visible; bboxqa validate finds them (K002)"
+    )

@@ -158,13 +158,18 @@ def bounding_boxes(boxes: FloatArray) -> FloatArray:
 def rotated_notes(form: ByteArray) -> Iterator[str]:
     """Yield what is not compared as it was drawn if rotated boxes are compared."""
     number = np.bincount(form, minlength=len(BoxForm)).tolist()
-    if some := number[BoxForm.QUADRILATERAL]:
+    yield from outline_notes(number[BoxForm.QUADRILATERAL], number[BoxForm.OTHER])
+
+
+def outline_notes(n_quadrilaterals: int, n_others: int) -> Iterator[str]:
+    """Yield how outlines are compared that are not those of rotated boxes."""
+    if some := n_quadrilaterals:
         is_ = "is no rectangle: it is" if some == 1 else "are no rectangles: they are"
         yield (
             f"{count(some, 'outline')} of four corners {is_} compared by the smallest rectangle "
             "around it"
         )
-    if some := number[BoxForm.OTHER]:
+    if some := n_others:
         is_ = "is" if some == 1 else "are"
         yield (
             f"{count(some, 'other outline')} {is_} compared by the upright box; --similarity "

@@ -8,8 +8,8 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray
 from bboxqa.formats.annotations.records import Annotation
 
-# In degrees; no tool turns further.
-_FARTHEST = 1e6
+FARTHEST = 1e6
+"""In degrees; no tool turns further."""
 
 
 def rotations(records: Sequence[Annotation]) -> FloatArray:
@@ -22,7 +22,7 @@ def rotations(records: Sequence[Annotation]) -> FloatArray:
         if each is None:
             continue
         value = each.get("rotation") if isinstance(each, dict) else getattr(each, "rotation", None)
-        if isinstance(value, int | float) and abs(value) < _FARTHEST:
+        if isinstance(value, int | float) and abs(value) < FARTHEST:
             said[row] = value
     return said
 

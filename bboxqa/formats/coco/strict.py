@@ -13,6 +13,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.types import Steps
 from bboxqa.formats.annotations.box_numbers import has_angles, settled
 from bboxqa.formats.annotations.columns import AnnotationFile, Columns, ColumnsBuilder
+from bboxqa.formats.annotations.first_outlines import outline_notes
 from bboxqa.formats.annotations.records import (
     ANNOTATOR_KEYS,
     ID_EXPECTED,
@@ -132,6 +133,8 @@ def read_text(
 
     def file(source: Source) -> AnnotationFile:
         columns, notes = settled(builder.done(), choices().rotated, memory)
+        if not (segmentation or keypoints or rotated) and opening is not None:
+            notes += (*outline_notes(text, opening.end()),)
         return AnnotationFile(source, images, categories, columns, notes)
 
     return file

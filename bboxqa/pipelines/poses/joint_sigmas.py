@@ -128,9 +128,12 @@ def estimated_sigmas(data: Dataset, memory: int | None = None) -> _Sigmas:
     inside &= of.category[pairs.left] == of.category[pairs.right]
     found = _spreads(part, pairs.left[inside], pairs.right[inside])
     if np.isnan(found).all():
+        names = zip(data.category_names, data.joint_names, strict=True)
+        shown = ", ".join(repr(category) for category, joints in names if joints)
         raise ConfigError(
-            "sigmas cannot be estimated: fewer than 10 pairs of annotators labelled the same joint "
-            "of the same object; give them as numbers, such as --sigmas 0.05"
+            f"sigmas of {shown} cannot be estimated: fewer than {_LEAST} pairs of annotators "
+            "labelled the same joint of the same object; give them as numbers, such as --sigmas "
+            "0.05"
         )
     usual = np.nanmedian(found)
     result: list[tuple[float, ...]] = []

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray
+from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.core.json_values import pointer_to
 from bboxqa.formats.document.annotation_columns import Form, Kind
 from bboxqa.model.findings import Edit, Severity
@@ -78,8 +78,19 @@ def _box(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     wrong = there & np.isnan(columns.bbox[:, 0])
     if is_rotated_file(document):
         wrong[columns.rotations.row[columns.rotations.n_numbers > 0]] = False
+        rows, expected = np.flatnonzero(wrong), _of_rotated(columns.rotations.n_numbers)
+        # Four numbers would be another kind of box than the others.
+        yield from value_hits(document, "annotations", "bbox", rows, expected)
+        return
     rows = np.flatnonzero(wrong)
     yield from value_hits(document, "annotations", "bbox", rows, _BOX, edits)
+
+
+def _of_rotated(n_numbers: IndexArray) -> str:
+    """Return what a box is expected to be in a file of rotated boxes."""
+    is_five = np.count_nonzero(n_numbers == 5) >= np.count_nonzero(n_numbers == 8)
+    what = "five finite numbers, the last an angle," if is_five else "the eight of four corners,"
+    return f"{what} as most boxes here have"
 
 
 def _outline(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -146,7 +157,7 @@ RULES = (
     ),
     Rule(
         code="S006",
-        title="bbox is not four numbers",
+        title="bbox is not a list of the expected numbers",
         severity=Severity.ERROR,
         breaks="""COCOeval stops at null with a TypeError, at an object with a KeyError, and at a
             list of another length with 'list input can be bounding box (Nx4) or RLEs'; numbers
@@ -154,8 +165,9 @@ RULES = (
         explanation="""A bbox is a list of x, y, width and height in pixels. Here it is something
             else: null, an object, a list of another length, or it holds text or infinite numbers.
             Five or eight numbers are rotated boxes (O009) where at least half of the boxes have
-            them. The unsafe fix converts text to numbers where it can, or else writes the bounds of
-            the outline where there is a valid one.""",
+            them; others are then expected to have as many, and there is no fix. Otherwise, the
+            unsafe fix converts text to numbers where it can, or else writes the bounds of the
+            outline where there is a valid one.""",
         bad={"annotations": [{"bbox": ["10", "10", "20", "30"], "area": 600}]},
         good={"annotations": [{"bbox": [10.0, 10, 2e1, 30]}]},
         check=_box,

@@ -197,3 +197,12 @@ def test_joints_that_an_annotation_leaves_out_are_not_labelled(tmp_path):
     data = replace(data, joint_sigmas=((0.1, 0.1),))
     left, right = np.array([0, 0, 1]), np.array([1, 2, 2])
     assert similarity_of_pairs(data, "keypoints", left, right).tolist() == [0.5, 0.0, 0.0]
+
+
+def test_a_visibility_that_is_none_is_told(tmp_path):
+    points = [1, 2, 3, 1, 2, -1, 1, 2, 0.4]
+    people = [{"annotator": who, "keypoints": points} for who in ("ann", "bob")]
+    data = _read(tmp_path, people)
+    assert data.annotations.keypoints.visibility.tolist() == [2, 0, 1] * 2
+    (note,) = (each for each in data.notes if "visibility" in each)
+    assert note.startswith("4 key points have a visibility below 0 or above 2")

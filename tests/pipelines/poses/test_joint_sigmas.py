@@ -47,7 +47,7 @@ def test_estimated_sigmas_are_named_and_used():
 
 def test_nothing_to_estimate_from_is_refused():
     document = people_document(np.random.default_rng(3), n_images=3)
-    with pytest.raises(ConfigError, match="cannot be estimated"):
+    with pytest.raises(ConfigError, match="sigmas of 'person' cannot be estimated"):
         bboxqa.agree(_read(document), similarity="keypoints", sigmas="estimated")
 
 

@@ -231,6 +231,20 @@ def test_a_box_that_is_not_four_numbers(value):
     assert found.edits == ()
 
 
+@pytest.mark.parametrize(
+    ("box", "said"),
+    [
+        ([40, 40, 30, 20, 30], "five finite numbers, the last an angle, as most boxes here have"),
+        ([9, 9, 40, 9, 40, 40, 9, 40], "the eight of four corners, as most boxes here have"),
+    ],
+)
+def test_among_rotated_boxes_as_many_numbers_are_expected(box, said):
+    odd = {"bbox": None, "segmentation": SQUARE}
+    (found,) = findings(annotations(*[{"bbox": box}] * 3, odd), code="S006")
+    assert found.message.endswith(f"expected {said}")
+    assert found.edits == ()
+
+
 def test_a_box_of_texts_becomes_numbers():
     found = only(annotations({}, {"bbox": ["10", 10.5, "2e1", "30.0"]}, {}), "S006")
     assert found.edits == (Edit("/annotations/1/bbox", "replace", [10, 10.5, 20, 30]),)
