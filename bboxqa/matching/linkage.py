@@ -140,15 +140,16 @@ def _linked(
     nodes = np.flatnonzero(hard)
     if len(nodes):
         place = np.cumsum(hard, dtype=np.int32) - np.int32(1)
-        chosen = np.flatnonzero(hard[pairs.left])
+        chosen = hard[pairs.left]
         units = _Units(annotations, nodes)
         left, right = place[pairs.left[chosen]], place[pairs.right[chosen]]
-        value: IndexArray | IntArray = weight[chosen]
+        value: IndexArray | IntArray = weight if chosen.all() else weight[chosen]
+        del chosen
         if combine is _Combine.MOST:
             value = _places(units, left, right, value)
-        one_pair = np.broadcast_to(np.int32(1), len(chosen))
+        one_pair = np.broadcast_to(np.int32(1), len(left))
         links = _Links(left, right, value, one_pair)
-        del chosen, left, right, value
+        del left, right, value
         _join_all(units, links, combine)
         first[nodes] = nodes[units.unit]
     return first
@@ -158,15 +159,20 @@ def _places(
     units: _Units, left: IntArray, right: IntArray, weight: IndexArray | IntArray
 ) -> IntArray:
     """Return the place of each link by weight; of equal ones, what ranks last comes first."""
-    order = np.argsort(weight)
+    order: IndexArray | IntArray = np.argsort(weight)
     ordered = weight[order]
-    equal = ordered[1:] == ordered[:-1]
+    has_ties = (ordered[1:] == ordered[:-1]).any()
     del ordered
-    among = np.flatnonzero(np.append(equal, False) | np.append(False, equal))
-    tied = order[among]
-    ranks = units.rank[left[tied]], units.rank[right[tied]]
-    drawn = np.minimum(*ranks) * len(units.rank) + np.maximum(*ranks)
-    order[among] = tied[np.lexsort((-drawn, weight[tied]))]
+    if has_ties:
+        # All links, in two steps: to sort the tied ones by two keys takes twice the memory.
+        drawn = np.empty(len(weight), np.int64)
+        for part in blocks(len(weight)):
+            ranks = units.rank[left[part]], units.rank[right[part]]
+            drawn[part] = -np.minimum(*ranks) * len(units.rank) - np.maximum(*ranks)
+        del order
+        order = np.argsort(drawn, kind="stable").astype(np.int32)
+        del drawn
+        order = order[np.argsort(weight[order], kind="stable")]
     places = np.empty(len(order), np.int32)
     places[order] = np.arange(1, len(order) + 1, dtype=np.int32)
     return places
@@ -229,14 +235,14 @@ def _after(
     grown[left] = True
     touched = grown[target[links.left]] | grown[target[links.right]]
     kept = links.take(np.flatnonzero(~touched))
-    moved = np.flatnonzero(touched)
+    moved = np.flatnonzero(touched).astype(np.int32)
     ends = target[links.left[moved]], target[links.right[moved]]
     low, high = np.minimum(*ends), np.maximum(*ends)
     del ends
     apart = (low != high) & ~units.share_author(low, high)
     low, high, moved = low[apart], high[apart], moved[apart]
     key = low * np.int64(len(target)) + high
-    order = np.argsort(key)
+    order = np.argsort(key).astype(np.int32)
     key = key[order]
     starts = np.flatnonzero(np.diff(key, prepend=-1))
     if not len(starts):
