@@ -22,9 +22,10 @@ def independent(matched: MatchedUnits) -> MatchedUnits:
 
     Of two annotators who share boxes (see `copies`), the second one's are left out in the images
     where half of their matched boxes are identical: two equal voices would make a majority. Images
-    where fewer than three annotators are left, of three or more, are left out. Where three or more
-    are all connected by shared boxes, nobody is left out: they may have kept the same proposed
-    boxes, and what they did with these can be judged.
+    where fewer than three annotators are left, of three or more, are left out, unless these are all
+    images: then two can be compared with each other. Where three or more are all connected by
+    shared boxes, nobody is left out: they may have kept the same proposed boxes, and what they did
+    with these can be judged.
     """
     return _without_copies(matched) or matched
 
@@ -42,12 +43,17 @@ def _without_copies(matched: MatchedUnits) -> MatchedUnits | None:
         first, second = names.index(row["annotator_1"]), names.index(row["annotator_2"])
         assigned[_copied_images(matched, first, second), second] = False
     n_before, n_after = matched.data.assigned.sum(1), assigned.sum(1)
-    assigned[(n_after < _LEAST) & (n_before > n_after) & (n_before >= _LEAST)] = False
+    if n_after.max(initial=0) >= _LEAST:
+        assigned[(n_after < _LEAST) & (n_before > n_after) & (n_before >= _LEAST)] = False
     return assigned_to(matched, assigned)
 
 
 def _copied_images(matched: MatchedUnits, first: int, second: int) -> BoolArray:
-    """Return in which images two annotators share boxes, (I,)."""
+    """Return in which images two annotators share boxes, (I,).
+
+    If they do in all images in which their boxes match, also where none does: one has copied there
+    that the other one drew nothing.
+    """
     of, pairs = matched.data.annotations, matched.pairs
     own = np.flatnonzero(
         (of.annotator[pairs.left] == first) & (of.annotator[pairs.right] == second)
@@ -59,6 +65,8 @@ def _copied_images(matched: MatchedUnits, first: int, second: int) -> BoolArray:
     n_pairs = np.bincount(of.image[left], minlength=n_images)
     n_same = np.bincount(of.image[left[same]], minlength=n_images)
     copied: BoolArray = (n_same > 0) & (n_same >= _COPIED * n_pairs)
+    if copied[n_pairs > 0].all():
+        copied = matched.data.assigned[:, first] & matched.data.assigned[:, second]
     return copied
 
 

@@ -123,11 +123,15 @@ def _percent_of_complement(share: float) -> str:
     return f"{100 * (1 - share):.1f} %"
 
 
-def two_annotators(tables: Mapping[str, Table]) -> Iterator[Sentence]:
-    """Yield what each of two annotators drew, and the other one did not."""
-    table = tables["annotators"]
+def two_annotators(table: Table, *, has_copies: bool) -> Iterator[Sentence]:
+    """Yield what each of two annotators drew, and the other one did not.
+
+    Where others, who copied one of them, are left out, it is told only if one surely drew more.
+    """
     found, names = judged(table, bounds(table, "miss_rate")), table["annotator"]
     if len(table) != 2 or not found.low.max() >= LEAST_SHARE:
+        return
+    if has_copies and not found.low.max() > found.high.min():
         return
     order = np.argsort(-found.value, kind="stable").tolist()
     parts = [

@@ -227,9 +227,10 @@ def limit_sentences(
     elif n_images < LEAST_IMAGES:
         yield f"with {count(n_images, 'image')} nobody is named: it takes {LEAST_IMAGES}"
     if int((annotators["n_images"] > 0).sum()) == 2 and part.reference is None:
+        left = "" if len(annotators) == 2 else " who can be compared"
         yield (
-            "with two annotators it cannot be told who is right: what one misses is what the other "
-            "adds"
+            f"with two annotators{left} it cannot be told who is right: what one misses is what "
+            "the other adds"
         )
     n_categories = len(np.unique(matched.data.annotations.category))
     if n_categories == 1:

@@ -8,6 +8,8 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray
 from bboxqa.core.text import count
 from bboxqa.diagnostics.annotators.image_f1 import asked_with_others
+from bboxqa.diagnostics.annotators.independent import independent
+from bboxqa.diagnostics.annotators.offsets import EDGES
 from bboxqa.diagnostics.annotators.rates import RATES
 from bboxqa.model.table import Table
 from bboxqa.model.threshold_result import ThresholdResult
@@ -90,11 +92,10 @@ def story_of(
     beside = [*reference_sentences(part)] if named else []
     if not len(matched.data.annotations):
         return (*beside, _NOTHING if part.reference is None else _NO_PAIRS)
+    judges = _are_judged(matched)
+    has_alpha = not isnan(part.alpha)
     lead, kinds = kind_sentences(
-        tables,
-        matched.compared,
-        has_alpha=not isnan(part.alpha),
-        named=named and _are_judged(matched),
+        tables, matched.compared, has_alpha=has_alpha, named=named and judges
     )
     last = [*limit_sentences(part, matched, tables)]
     people = [*idle_sentences(matched, tables["annotators"])]
@@ -104,11 +105,12 @@ def story_of(
         people += erring
         if not (worst or people or beside) and _are_compared(matched, tables):
             last.insert(0, _NOBODY)
-    if not _are_judged(matched) and _n_drawing(matched) > 2 and part.reference is None:
+    pairs_only = not judges and _n_drawing(matched) > 2 and _n_compared(tables) != 2
+    if pairs_only and part.reference is None:
         last.append(_ONE_AGAINST_ONE)
     found = [
         *people,
-        *_confused(part, tables, named=named, judged=_are_judged(matched)),
+        *_confused(part, tables, named=named, judged=judges),
         *(joint_sentences(tables) if named else ()),
         *supercategory_sentences(tables),
         *category_sentences(matched, tables),
@@ -131,9 +133,14 @@ def _n_drawing(matched: MatchedUnits) -> int:
     return int((asked_with_others(matched).any(0)).sum())
 
 
+def _n_compared(tables: Mapping[str, Table]) -> int:
+    """Return how many annotators can be compared with others, without copies."""
+    return int(np.count_nonzero(tables["annotators"]["n_images"]))
+
+
 def _are_judged(matched: MatchedUnits) -> bool:
     """Return whether some images have three annotators, so that most of them can be right."""
-    return int(matched.data.assigned.sum(1).max(initial=0)) > 2
+    return int(independent(matched).data.assigned.sum(1).max(initial=0)) > 2
 
 
 def _have_judges(matched: MatchedUnits) -> BoolArray:
@@ -162,9 +169,8 @@ def _named(
     people = [*copy_sentences(tables)]
     if part.reference is not None:
         people += error_sentences(part.reference)
-    elif _n_drawing(matched) <= 2:
-        people += _misplaced(tables)
-        people += two_annotators(tables)
+    elif _n_compared(tables) <= 2:
+        people += _of_two(tables)
     elif are_judged:
         people += _misplaced(tables)
         people += precision_sentences(tables, apart, part.pairs, _explained(matched, tables))
@@ -186,6 +192,22 @@ def _explained(matched: MatchedUnits, tables: Mapping[str, Table]) -> Explained:
     if matched.compared == "keypoints":
         return joints_explain(tables, matched.data.joint_sigmas)
     return rotation_explains(tables) if "rotated_offsets" in tables else edges_explain(tables)
+
+
+def _of_two(tables: Mapping[str, Table]) -> Iterator[Sentence]:
+    """Yield how the two who are left without copies differ, first who shares boxes with nobody."""
+    annotators, pairs = tables["annotators"], tables["copies"]
+    pairs = pairs.take(np.flatnonzero(pairs["copied"]))
+    left = np.flatnonzero(annotators["n_images"])
+    sharing = np.append(pairs["annotator_1"], pairs["annotator_2"])
+    left = left[np.argsort(np.isin(annotators["annotator"][left], sharing), kind="stable")]
+    of_two = annotators.take(left)
+    if "rotated_offsets" in tables or "offsets" not in tables:
+        yield from _misplaced(tables)
+    else:
+        edges = (len(EDGES) * left[:, None] + range(len(EDGES))).ravel()
+        yield from offset_sentences(tables["offsets"].take(edges), of_two)
+    yield from two_annotators(of_two, has_copies=len(left) < len(annotators))
 
 
 def _confused(

@@ -72,3 +72,19 @@ def test_who_all_have_the_same_boxes_are_all_judged():
     units = matched(dataset(rows), bootstrap=200)
     assert independent(units) is units
     assert annotators(units)["miss_rate"].tolist() == [0, 0, 10 / 40]
+
+
+def test_of_three_who_copied_everywhere_two_are_left():
+    # Of ten objects in 20 images the last one misses one, and draws all 3 px further left.
+    boxes = [(x + image / 7, 0.0, 50.0, 50.0) for image in range(20) for x in range(0, 1000, 100)]
+    rows = [
+        (place // 10, who, 0, (x - 3 * (who == 2), *sides))
+        for place, (x, *sides) in enumerate(boxes)
+        for who in range(3)
+        if not (who == 2 and place % 10 == place // 20)
+    ]
+    units = matched(dataset(rows), bootstrap=200)
+    assert independent(units).data.assigned.tolist() == [[True, False, True]] * 20
+    rate = annotators(units)["miss_rate"]
+    assert rate[[0, 2]].tolist() == [0, 0.1]
+    assert np.isnan(rate[1])
