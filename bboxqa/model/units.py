@@ -137,6 +137,8 @@ class ReferenceMatches:
         with another box: the object was drawn twice, or in parts. Each annotation once.
     is_twice : (Q,) bool
         Which of `beside` match the object.
+    compared : str
+        What was compared, as in `MatchedUnits`.
     bootstrap, seed : int
         How many times images are drawn for intervals, 0 for none, and the seed of the draws.
     """
@@ -146,5 +148,6 @@ class ReferenceMatches:
     placed: IndexArray
     beside: CandidatePairs
     is_twice: BoolArray
+    compared: str
     bootstrap: int
     seed: int

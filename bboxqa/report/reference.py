@@ -48,7 +48,9 @@ def reference_lines(
     if len(people) > len(shown):
         more = count(len(people) - len(shown), "more annotator")
         yield f" … and {more} (reference.csv, with --out DIR)"
-    if offsets:
+    if offsets and "measure" in found.offsets.columns:
+        yield from _rotation_lines(found.offsets, [place for place, _ in shown], width)
+    elif offsets and len(found.offsets):
         yield from _offset_lines(found.offsets, [place for place, _ in shown], width)
 
 
@@ -75,6 +77,28 @@ def _offset_lines(table: Table, places: list[int], width: int | None) -> Iterato
     yield from _lines([head, *cells], width)
 
 
+def _rotation_lines(table: Table, places: list[int], width: int | None) -> Iterator[str]:
+    """Yield how far rotated boxes are from those of the reference."""
+    by_annotator = _by_annotator(table)
+    head = ["annotator", *(row["measure"] for row in by_annotator[places[0]])] if places else []
+    cells = [
+        [one_line(by_annotator[place][0]["annotator"])]
+        + [_cell(row, "offset", 1) for row in by_annotator[place]]
+        for place in places
+    ]
+    yield ""
+    yield "Boxes against those of the reference, in px to the right or down, and degrees clockwise"
+    yield from _lines([head, *cells], width)
+
+
+def _by_annotator(table: Table) -> list[list[dict[str, Any]]]:
+    """Return the rows of each annotator, who have equally many, one after the other."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in table.records():
+        found.setdefault(row["annotator"], []).append(row)
+    return [*found.values()]
+
+
 def _lines(rows: list[list[str]], width: int | None) -> Iterator[str]:
     """Yield a table whose figures are aligned by their first digits; names are shortened."""
     names, *columns = zip(*rows, strict=True)
@@ -98,7 +122,9 @@ def _plain(value: float | None, digits: int = 2) -> str:
 
 def reference_record(found: ReferenceAgreement) -> dict[str, Any]:
     """Return the reference, and a record of the figures of each annotator."""
-    edges = found.offsets.records()
+    is_rotated = "measure" in found.offsets.columns
+    people = found.annotators.records()
+    offsets = _by_annotator(found.offsets) or [[] for _ in people]
     return {
         "name": found.name,
         "n_images": found.n_images,
@@ -110,13 +136,21 @@ def reference_record(found: ReferenceAgreement) -> dict[str, Any]:
                 "name": row["annotator"],
                 **{name: row[name] for name in _COUNTS},
                 **{name: _figure(row, name) for name in _FIGURES},
-                "offset_px": [
-                    _figure(edge, "offset_px") for edge in edges[4 * place : 4 * (place + 1)]
-                ],
+                **(_rotated(of_boxes) if is_rotated else _edges(of_boxes)),
             }
-            for place, row in enumerate(found.annotators.records())
+            for row, of_boxes in zip(people, offsets, strict=True)
         ],
     }
+
+
+def _edges(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"offset_px": [_figure(row, "offset_px") for row in rows]}
+
+
+def _rotated(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    names = ("measure", "unit", "systematic")
+    found = [{**{name: row[name] for name in names}, **_figure(row, "offset")} for row in rows]
+    return {"offset_px": [], "rotated_offsets": found}
 
 
 def _figure(row: dict[str, Any], name: str) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from bboxqa.diagnostics.rotated.quarter_turns import ACROSS, RENAMED, quarter_tu
 from bboxqa.diagnostics.rotated.rotated_offsets import MEASURES, rotated_offsets
 from bboxqa.pipelines.counting import compared_images
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
+from bboxqa.report.agreement_summary import summary, summary_schema
 from bboxqa.report.diagnosis_summary import diagnosis_schema
 
 PEOPLE = ("ann", "bob", "cid", "dan")
@@ -195,3 +196,37 @@ def test_two_annotators_are_compared_with_each_other():
     assert "p01 turns boxes 6.0° [6.0, 6.0] counter-clockwise from those of p02" in "\n".join(
         result.story().story
     )
+
+
+def test_against_a_reference_each_of_two_is_told():
+    made = bboxqa.simulate(
+        images=25,
+        rotated=True,
+        annotators=2,
+        errors={"p01": "jitter=1 wobble=2", "p02": "turn=4 wobble=1 offset=0,3"},
+    )
+    truth = bboxqa.read_coco(made.truth(), min_annotators=1)
+    result = bboxqa.agree(
+        bboxqa.read_coco(made.document()), similarity="obb", bootstrap=200, reference=truth
+    )
+    (part,) = result.thresholds
+    own, objects = made.boxes.annotator == 1, made.scene
+    (row,) = [
+        row
+        for row in part.reference.offsets.records()
+        if (row["annotator"], row["measure"]) == ("p02", "angle")
+    ]
+    # No box is missed: each is compared with the object that it shows. Corners have two digits.
+    turned_by = made.boxes.angle[own] - objects.angle[made.boxes.truth[own]]
+    assert row["offset"] == pytest.approx(np.mean((turned_by + 180) % 360 - 180), abs=0.005)
+    assert row["offset_low"] < 4 < row["offset_high"]
+    assert row["systematic"]
+    story = result.story().story
+    assert any(line.startswith("p02 turns boxes ") for line in story)
+    assert any("3.0 px [3.0, 3.0] farther down than " in line for line in story)
+    assert not any(line.startswith("p01 turns boxes ") for line in story)
+    record = summary(result)
+    jsonschema.validate(record, summary_schema())
+    (_, person) = record["thresholds"][0]["reference"]["annotators"]
+    assert person["offset_px"] == []
+    assert person["rotated_offsets"][-1]["value"] == row["offset"]

@@ -18,7 +18,7 @@ from bboxqa.diagnostics.annotators.offsets import (
     row_columns,
     with_bounds,
 )
-from bboxqa.diagnostics.rotated.turned_pairs import turned_pairs
+from bboxqa.diagnostics.rotated.turned_pairs import TurnedPairs, turned_pairs
 from bboxqa.model.table import Categorical, Table
 from bboxqa.model.units import MatchedUnits
 
@@ -26,8 +26,9 @@ MEASURES = ("centre x", "centre y", "long side", "short side", "angle")
 UNITS = ("px", "degrees")
 # Both annotators of a pair scatter alike: the standard deviation is 1.4826 median deviations.
 _NORMAL = 1.4826
-# Sizes are the root of the area, the sides, and a quarter turn.
-_SIZE_OF = np.array([0, 0, 1, 2, 3])
+SIZE_OF = np.array([0, 0, 1, 2, 3])
+"""The size that each measure is a share of: the root of the area, a side, or a quarter turn."""
+
 _QUARTER = 90.0
 
 
@@ -73,14 +74,21 @@ def _differences(matched: MatchedUnits) -> BoxDifferences:
     pairs = turned_pairs(matched)
     kept = ~pairs.is_across
     left, right = pairs.left_sides[kept], pairs.right_sides[kept]
-    difference = np.column_stack([pairs.centre[kept], left - right, pairs.angle[kept]])
-    sizes = _sizes(left), _sizes(right)
+    difference = measures(pairs)[kept]
+    of_both = sizes(left), sizes(right)
     return box_differences(
-        matched, pairs.left[kept], pairs.right[kept], difference, sizes, _SIZE_OF
+        matched, pairs.left[kept], pairs.right[kept], difference, of_both, SIZE_OF
     )
 
 
-def _sizes(sides: FloatArray) -> FloatArray:
+def measures(pairs: TurnedPairs) -> FloatArray:
+    """Return how far boxes are moved, larger and turned, (P, 5)."""
+    larger = pairs.left_sides - pairs.right_sides
+    return np.column_stack([pairs.centre, larger, pairs.angle])
+
+
+def sizes(sides: FloatArray) -> FloatArray:
+    """Return the sizes that measures are a share of, (P, 4)."""
     quarter = np.full(len(sides), _QUARTER)
     return np.column_stack([np.sqrt(sides.prod(1)), sides, quarter])
 

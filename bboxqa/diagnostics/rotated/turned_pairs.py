@@ -5,6 +5,7 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, frozen_arrays
 from bboxqa.core.remembered import remembered
 from bboxqa.diagnostics.annotators.edge_differences import shared_boxes
+from bboxqa.model.annotations import Dataset
 from bboxqa.model.units import MatchedUnits
 
 # Boxes whose sides differ by less say nothing about quarter turns.
@@ -41,10 +42,14 @@ class TurnedPairs:
 @remembered
 def turned_pairs(matched: MatchedUnits) -> TurnedPairs:
     """Return the pairs of annotations of each two annotators of one object, without odd boxes."""
-    boxes = matched.data.annotations.rotated_box
+    return compared_pairs(matched.data, *shared_boxes(matched))
+
+
+def compared_pairs(data: Dataset, left: IndexArray, right: IndexArray) -> TurnedPairs:
+    """Return pairs of annotations, each described as the other one is, as far as it can."""
+    boxes = data.annotations.rotated_box
     if boxes is None:
         raise ValueError("the rotated boxes were not read")
-    left, right = shared_boxes(matched)
     one, two = boxes[left], boxes[right]
     turns = np.rint((two[:, 4] - one[:, 4]) / 90)
     is_odd = np.mod(turns, 2) == 1

@@ -120,15 +120,20 @@ def _largest(annotators: Table, found: Bounds) -> list[int]:
     return surely_off(annotators, found, _LEAST_OFFSET)
 
 
-def surely_off(annotators: Table, found: Bounds, least: float) -> list[int]:
+def surely_off(
+    annotators: Table, found: Bounds, least: float, *, of_reference: bool = False
+) -> list[int]:
     """Return whose figure is surely off 0 by at least so much, and more than the others'.
 
-    Of two, the first: what one does, the other does in the other direction.
+    Of two, the first: what one does, the other does in the other direction. Of one or two against
+    a reference, each one who is.
     """
     found = judged(annotators, found)
     sign = np.sign(found.value)
     ends = np.stack([sign * found.low, sign * found.high])
     size = Bounds(np.abs(found.value), ends.min(0), ends.max(0))
+    if of_reference and len(size.value) <= 2:
+        return np.flatnonzero(size.low >= least).tolist()
     if len(size.value) == 2:
         return [0] if size.low[0] >= least else []
     return [

@@ -6,6 +6,7 @@ import numpy as np
 
 from bboxqa.model.threshold_result import ReferenceAgreement, ThresholdResult
 from bboxqa.pipelines.diagnosis.about_places import offset_sentences
+from bboxqa.pipelines.diagnosis.about_rotation import rotated_sentences
 from bboxqa.pipelines.diagnosis.sentences import (
     LEAST_CONFUSED,
     LEAST_SHARE,
@@ -101,4 +102,7 @@ def error_sentences(found: ReferenceAgreement) -> Iterator[Sentence]:
             if len(table) > 1:
                 text += others_in_words(figures, place)
             yield Sentence(figures.value[place] * share[place], text + more)
-    yield from offset_sentences(found.offsets, table, found.name)
+    if "measure" in found.offsets.columns:
+        yield from rotated_sentences(found.offsets, table, found.name)
+    elif len(found.offsets):
+        yield from offset_sentences(found.offsets, table, found.name)

@@ -35,21 +35,28 @@ _OF = {"long side": "long side", "short side": "short side"}
 _LOST = 2.0
 
 
-def rotated_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
-    """Yield who surely turns, moves, sizes or exchanges the sides of rotated boxes."""
-    annotators, offsets = tables["annotators"], tables["rotated_offsets"]
+def rotated_sentences(
+    offsets: Table, annotators: Table, others: str = "the others"
+) -> Iterator[Sentence]:
+    """Yield who surely turns, moves or sizes rotated boxes otherwise than the others.
+
+    `others` are what the offsets are measured from.
+    """
     names, share = annotators["annotator"], annotators["n"] / max(int(annotators["n"].sum()), 1)
     lost = _lost(offsets, len(names))
-    found = _displaced(annotators, offsets)
+    is_reference = others != "the others"
+    found = _displaced(annotators, offsets, of_reference=is_reference)
+    if len(names) == 2 and not is_reference:
+        # What one of two does, the other does in the other direction.
+        others = names[1]
+    file = "reference_offsets" if is_reference else "rotated_offsets"
     for words, measures in ((_turned, {_ANGLE}), (_moved, {*range(_ANGLE)})):
         places = [place for place in found if measures & {*found[place]}]
         places.sort(key=lambda place: -lost[place, sorted(measures)].max())
-        for place, more in most_named(places, "rotated_offsets"):
-            others = names[1 - place] if len(names) == 2 else "the others"
+        for place, more in most_named(places, file):
             rows = [row for row in found[place] if row in measures]
             text = words(offsets, names[place], place, rows, others)
             yield Sentence(lost[place, rows].max() * share[place], text + more)
-    yield from _exchanged(tables)
 
 
 def rotation_explains(tables: Mapping[str, Table]) -> Explained:
@@ -70,14 +77,16 @@ def _lost(offsets: Table, n_annotators: int) -> FloatArray:
     return lost
 
 
-def _displaced(annotators: Table, offsets: Table) -> dict[int, list[int]]:
+def _displaced(
+    annotators: Table, offsets: Table, *, of_reference: bool = False
+) -> dict[int, list[int]]:
     """Return which measures of whom are surely off."""
     lost = _lost(offsets, len(annotators))
     found: dict[int, list[int]] = {}
     for measure in range(len(MEASURES)):
         rows = np.arange(measure, len(offsets), len(MEASURES))
         figures = Bounds(*(each[rows] for each in bounds(offsets, "offset")))
-        for place in surely_off(annotators, figures, _LEAST):
+        for place in surely_off(annotators, figures, _LEAST, of_reference=of_reference):
             is_large = lost[place, measure] >= LEAST_SHARE
             if is_large and offsets["systematic"][rows[place]]:
                 found.setdefault(place, []).append(measure)
@@ -105,7 +114,7 @@ def _words(offsets: Table, place: int, measure: int, unit: str) -> str:
     return text
 
 
-def _exchanged(tables: Mapping[str, Table]) -> Iterator[Sentence]:
+def exchange_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
     """Yield who surely exchanges width and height; of two, that one of them does."""
     annotators, turns = tables["annotators"], tables["quarter_turns"]
     names = annotators["annotator"]

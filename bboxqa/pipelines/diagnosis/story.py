@@ -42,7 +42,11 @@ from bboxqa.pipelines.diagnosis.about_reference import (
     reference_confusion_sentences,
     reference_sentences,
 )
-from bboxqa.pipelines.diagnosis.about_rotation import rotated_sentences, rotation_explains
+from bboxqa.pipelines.diagnosis.about_rotation import (
+    exchange_sentences,
+    rotated_sentences,
+    rotation_explains,
+)
 from bboxqa.pipelines.diagnosis.about_tracks import track_sentences
 from bboxqa.pipelines.diagnosis.about_work import work_limits, work_sentences
 from bboxqa.pipelines.diagnosis.paired import differences
@@ -182,7 +186,8 @@ def _named(
 def _misplaced(tables: Mapping[str, Table]) -> Iterator[Sentence]:
     """Yield who places edges, or rotated boxes, elsewhere than the others do."""
     if "rotated_offsets" in tables:
-        yield from rotated_sentences(tables)
+        yield from rotated_sentences(tables["rotated_offsets"], tables["annotators"])
+        yield from exchange_sentences(tables)
     elif "offsets" in tables:
         yield from offset_sentences(tables["offsets"], tables["annotators"])
 

@@ -13,13 +13,16 @@ from bboxqa.diagnostics.annotators.reference_confusions import (
     reference_confusion_matrix,
     reference_confusions,
 )
+from bboxqa.diagnostics.rotated.reference_rotations import reference_rotations
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
+from bboxqa.geometry.similarities.registry import similarity
 from bboxqa.matching.match import match
 from bboxqa.matching.objects import loose_objects
 from bboxqa.matching.registry import matcher
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.selection import select_annotations
 from bboxqa.model.settings import AgreeSettings
+from bboxqa.model.table import Table
 from bboxqa.model.threshold_result import ReferenceAgreement
 from bboxqa.model.units import CandidatePairs, ReferenceMatches
 from bboxqa.pipelines.counting import ImagePart, split_images
@@ -61,7 +64,7 @@ def with_reference(
                 n_empty_images=int((drawn == 0).sum()),
                 n_annotations=int(drawn.sum()),
                 annotators=against_reference(matched),
-                offsets=reference_offsets(matched),
+                offsets=_offsets(matched),
                 confusions=reference_confusions(matched),
                 confusion_matrix=reference_confusion_matrix(matched),
             ),
@@ -79,6 +82,14 @@ def with_reference(
         ),
         notes=(*headlines, *result.notes[len(result.headlines) :], *found.notes),
     )
+
+
+def _offsets(matched: ReferenceMatches) -> Table:
+    """Return how far boxes are from those of the reference; a table without rows of key points."""
+    if matched.compared == "rotated boxes":
+        return reference_rotations(matched)
+    found = reference_offsets(matched)
+    return found.take(np.zeros(0, np.int64)) if matched.compared == "keypoints" else found
 
 
 def reference_matches(
@@ -110,6 +121,7 @@ def reference_matches(
             placed=np.concatenate([each.placed for each in found]),
             beside=_joined([each.beside for each in found]),
             is_twice=np.concatenate([each.is_twice for each in found]),
+            compared=similarity(settings.similarity).needs,
             bootstrap=settings.bootstrap,
             seed=settings.seed,
         )

@@ -1,6 +1,6 @@
 """How far annotators agree with a reference."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bboxqa.core.text import count, names_in_words
@@ -16,10 +16,7 @@ def reference_section(documents: Documents) -> Section | None:
     if found is None:
         return None
     people = found["annotators"]
-    figures = [{key: row[key] for key in row if key != "offset_px"} for row in people]
-    offsets = [
-        {"name": row["name"], **dict(zip(_EDGES, row["offset_px"], strict=True))} for row in people
-    ]
+    figures = [{key: row[key] for key in row if "offset" not in key} for row in people]
     chart = annotator_intervals(
         "Agreement with the reference",
         people,
@@ -35,9 +32,32 @@ def reference_section(documents: Documents) -> Section | None:
         [_coverage(found)],
         [
             Evidence([data_of("Annotators against the reference", figures)], chart, caption),
-            Evidence([data_of("Edges against those of the reference, in px", offsets)]),
+            *_offsets(people),
         ],
     )
+
+
+def _offsets(people: Sequence[Mapping[str, Any]]) -> Iterator[Evidence]:
+    """Yield how far edges, or rotated boxes, are from those of the reference."""
+    rotated = [
+        {"name": row["name"], **{_measure(each): each for each in row["rotated_offsets"]}}
+        for row in people
+        if row.get("rotated_offsets")
+    ]
+    edges = [
+        {"name": row["name"], **dict(zip(_EDGES, row["offset_px"], strict=True))}
+        for row in people
+        if row["offset_px"]
+    ]
+    if rotated:
+        yield Evidence([data_of("Rotated boxes against those of the reference", rotated)])
+    if edges:
+        yield Evidence([data_of("Edges against those of the reference, in px", edges)])
+
+
+def _measure(offset: Mapping[str, Any]) -> str:
+    unit = "°, clockwise" if offset["unit"] == "degrees" else "px"
+    return f"{offset['measure']} ({unit})"
 
 
 def _coverage(found: Mapping[str, Any]) -> str:
