@@ -155,6 +155,8 @@ class Dataset:
         where key points were not read.
     joint_sigmas : tuple of tuple of float
         How far each key point scatters, by category; empty for COCO's.
+    limbs : tuple of tuple of (int, int)
+        The key points that lines of a drawing join, by category, as places in `joint_names`.
     tracks : Tracks, optional
         The tracks of annotations; None where they were not read.
     """
@@ -176,6 +178,7 @@ class Dataset:
     has_text_ids: bool = False
     joint_names: tuple[tuple[str, ...], ...] = ()
     joint_sigmas: tuple[tuple[float, ...], ...] = ()
+    limbs: tuple[tuple[tuple[int, int], ...], ...] = ()
     tracks: Tracks | None = None
 
     def __repr__(self) -> str:

@@ -67,6 +67,7 @@ class Category(msgspec.Struct, gc=False):
     name: str
     supercategory: Loose = None
     keypoints: Loose = None
+    skeleton: Loose = None
 
 
 class Attributes(msgspec.Struct, gc=False):

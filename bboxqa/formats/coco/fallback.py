@@ -172,7 +172,8 @@ def _category(label: str, record: dict[str, Any], report: _Report) -> Category |
         return None
     if number is None:
         return None
-    return Category(number, name, record.get("supercategory"), record.get("keypoints"))
+    others = (record.get(key) for key in ("supercategory", "keypoints", "skeleton"))
+    return Category(number, name, *others)
 
 
 def _annotation(

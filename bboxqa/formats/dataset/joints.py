@@ -11,10 +11,12 @@ from bboxqa.core.text import clean, count
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import Category, whole_number
 from bboxqa.model.annotations import Annotations, Dataset
+from bboxqa.model.shapes.coco_joints import limbs_of
 from bboxqa.model.shapes.keypoints import Keypoints
 
 _SHOWN = 3
 _Names = tuple[str, ...]
+_Limbs = tuple[tuple[int, int], ...]
 
 
 def with_one_order(files: Sequence[AnnotationFile]) -> list[AnnotationFile]:
@@ -56,7 +58,8 @@ def _reordered(file: AnnotationFile, orders: dict[str, _Names]) -> AnnotationFil
             place = np.array([order.index(joint) for joint in joints], np.int64)
             held = (keypoints.stop - keypoints.start)[rows]
             keypoints = _placed(keypoints, rows[held <= len(joints)], place, len(order))
-            named = Category(category.id, category.name, category.supercategory, [*order])
+            limbs = [[int(place[end]) + 1 for end in ends] for ends in skeleton_of(category)]
+            named = Category(category.id, category.name, category.supercategory, [*order], limbs)
             categories.append(named)
         else:
             categories.append(category)
@@ -68,13 +71,16 @@ def with_joints(data: Dataset, files: Sequence[AnnotationFile]) -> Dataset:
     """Return a data set with the names of joints, and each annotation with all of its category.
 
     Joints that files do not name are numbered. Those that an annotation leaves out at the end of
-    its list are not labelled.
+    its list are not labelled. Lines join those of the first skeleton, or else those of COCO's
+    people.
     """
     if data.annotations.keypoints is None:
         return data
     named: dict[str, _Names] = {}
+    skeletons: dict[str, _Limbs] = {}
     for category in (each for file in files for each in file.categories):
         name, joints = clean(category.name), _names_of(category)
+        skeletons[name] = skeletons.get(name) or skeleton_of(category)
         if len(joints) > len(named.get(name, ())):
             named[name] = joints
     most = np.zeros(len(data.category_names), np.int64)
@@ -89,13 +95,16 @@ def with_joints(data: Dataset, files: Sequence[AnnotationFile]) -> Dataset:
         # Names of joints that nobody has are not of interest.
         joint_names.append(joints if number else ())
     known = tuple(joint_names)
+    parts = zip(data.category_names, known, strict=True)
+    limbs = tuple(_drawn(skeletons.get(name, ()), joints) for name, joints in parts)
     data = replace(data, notes=(*data.notes, *_length_notes(data, files)))
-    data = replace(data, annotations=_completed(data.annotations, known), joint_names=known)
+    annotations = _completed(data.annotations, known)
+    data = replace(data, annotations=annotations, joint_names=known, limbs=limbs)
     repeats = data.repeats
     if repeats is None:
         return data
     annotations = _completed(repeats.sessions.annotations, known)
-    sessions = replace(repeats.sessions, annotations=annotations, joint_names=known)
+    sessions = replace(repeats.sessions, annotations=annotations, joint_names=known, limbs=limbs)
     return replace(data, repeats=replace(repeats, sessions=sessions))
 
 
@@ -160,6 +169,34 @@ def _names_of(category: Category) -> _Names:
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         return ()
     return tuple(map(clean, names))
+
+
+def skeleton_of(category: Category) -> _Limbs:
+    """Return the places of the joints that a skeleton joins; none if it is not as in COCO.
+
+    Examples
+    --------
+    >>> skeleton_of(Category(1, "bird", None, ["head", "tail", "wing"], [[1, 3], [3, 2]]))
+    ((0, 2), (2, 1))
+    >>> skeleton_of(Category(1, "bird", None, ["head", "tail"], [[0, 1]]))
+    ()
+    """
+    pairs = category.skeleton
+    if not isinstance(pairs, list):
+        return ()
+    most = len(_names_of(category)) or np.inf
+    limbs = []
+    for pair in pairs:
+        ends = [whole_number(end) or 0 for end in pair] if isinstance(pair, list) else []
+        if len(ends) != 2 or min(ends) < 1 or max(ends) > most:
+            return ()
+        limbs.append((ends[0] - 1, ends[1] - 1))
+    return tuple(limbs)
+
+
+def _drawn(limbs: _Limbs, joints: _Names) -> _Limbs:
+    are_there = bool(limbs) and max(map(max, limbs)) < len(joints)
+    return limbs if are_there else limbs_of(joints)
 
 
 def _shown(names: Sequence[str]) -> str:

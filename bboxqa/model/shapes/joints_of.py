@@ -1,19 +1,30 @@
 """The joints of categories of several data sets."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from bboxqa.model.annotations import Dataset
 
 
-def joints_of(
-    categories: Sequence[str], datasets: Sequence[Dataset]
-) -> tuple[tuple[str, ...], ...]:
-    """Return the names of the key points of each category, those of the data set with most."""
-    known: dict[str, tuple[str, ...]] = {}
+class Joints(NamedTuple):
+    """The names of the key points of each category, and those that lines join."""
+
+    names: tuple[tuple[str, ...], ...]
+    limbs: tuple[tuple[tuple[int, int], ...], ...]
+
+
+def joints_of(categories: Sequence[str], datasets: Sequence[Dataset]) -> Joints:
+    """Return the key points of each category, as in the data set with most of them."""
+    names: dict[str, tuple[str, ...]] = {}
+    limbs: dict[str, tuple[tuple[int, int], ...]] = {}
     for data in datasets:
-        for category, joints in zip(data.category_names, data.joint_names, strict=False):
-            if len(joints) > len(known.get(category, ())):
-                known[category] = joints
+        parts = zip(data.category_names, data.joint_names, data.limbs, strict=False)
+        for category, joints, lines in parts:
+            if len(joints) > len(names.get(category, ())):
+                names[category], limbs[category] = joints, lines
     if not any(data.joint_names for data in datasets):
-        return ()
-    return tuple(known.get(category, ()) for category in categories)
+        return Joints((), ())
+    return Joints(
+        tuple(names.get(category, ()) for category in categories),
+        tuple(limbs.get(category, ()) for category in categories),
+    )

@@ -10,7 +10,6 @@ from bboxqa.diagnostics.disagreement.object_list import ObjectList, object_list
 from bboxqa.geometry.kernels.masks import outline_rings
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.outlines import SegmentationKind
-from bboxqa.model.shapes.coco_joints import limbs_of
 from bboxqa.model.shapes.rotated_boxes import corners, width_marks
 from bboxqa.model.table import Table
 from bboxqa.model.threshold_result import ThresholdResult
@@ -136,13 +135,13 @@ def _rings(of: Annotations, row: int) -> dict[str, Any]:
 
 
 def _points(data: Dataset, row: int) -> dict[str, Any]:
-    """Return the labelled key points of an annotation, and the lines between those of people."""
+    """Return the labelled key points of an annotation, and the lines between them."""
     keypoints = data.annotations.keypoints
     if keypoints is None:
         return {}
     part = slice(int(keypoints.start[row]), int(keypoints.stop[row]))
     xy, seen = keypoints.xy[part].round(2), keypoints.visibility[part]
-    limbs = limbs_of(data.joint_names[data.annotations.category[row]])
+    limbs = data.limbs[data.annotations.category[row]] if data.limbs else ()
     lines = [xy[[*ends]] for ends in limbs if max(ends) < len(seen) and seen[[*ends]].all()]
     return {
         "visible_points": xy[seen > 1].tolist(),

@@ -12,7 +12,6 @@ from bboxqa.matching.match import match
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.selection import select_annotations
 from bboxqa.model.settings import AgreeSettings
-from bboxqa.model.shapes.coco_joints import limbs_of
 from bboxqa.model.shapes.rotated_boxes import corners, width_marks
 from bboxqa.pipelines.poses.joint_sigmas import with_sigmas
 from bboxqa.report.drawing.scene import Scene, Shape
@@ -48,7 +47,6 @@ def data_scene(data: Dataset, name: str, settings: AgreeSettings | None) -> Scen
 def _shape(data: Dataset, row: int, unit: int) -> Shape:
     of = data.annotations
     left, top, width, height = of.bbox[row].tolist()
-    joints = data.joint_names[of.category[row]] if data.joint_names else ()
     return Shape(
         bbox=(left, top, width, height),
         rings=(
@@ -56,7 +54,7 @@ def _shape(data: Dataset, row: int, unit: int) -> Shape:
             *_width_mark(of, row),
         ),
         points=_points(data, row),
-        limbs=limbs_of(joints),
+        limbs=data.limbs[of.category[row]] if data.limbs else (),
         annotator=data.annotator_names[of.annotator[row]],
         category=data.category_names[of.category[row]],
         unit=unit,

@@ -178,6 +178,7 @@ def _joined(team: Dataset, reference: Dataset, name: str, memory: int | None) ->
     last = np.full(len(expected), len(team.annotator_names), np.int32)
     expected = replace(expected, category=codes[expected.category], annotator=last)
     size = team.image_size[images]
+    joints = joints_of(categories, [team, reference])
     return Dataset(
         image_names=tuple(team.image_names[each] for each in images.tolist()),
         image_size=np.where(size > 0, size, reference.image_size[known]),
@@ -185,7 +186,8 @@ def _joined(team: Dataset, reference: Dataset, name: str, memory: int | None) ->
         annotator_names=(*team.annotator_names, name),
         annotations=_together([drawn, expected], memory),
         assigned=np.column_stack([team.assigned[images], np.ones(len(images), np.bool_)]),
-        joint_names=joints_of(categories, [team, reference]),
+        joint_names=joints.names,
+        limbs=joints.limbs,
     )
 
 

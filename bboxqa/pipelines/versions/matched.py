@@ -180,6 +180,7 @@ def _side_by_side(
         keypoints=joints,
         rotated_box=join_columns([old.rotated_box, new.rotated_box]),
     )
+    named = joints_of(categories.names, [before, after])
     both = Dataset(
         image_names=tuple(names[index] for index in place.tolist()),
         image_size=_sizes(before, after, images)[place],
@@ -187,7 +188,8 @@ def _side_by_side(
         annotator_names=("before", "after"),
         annotations=select_annotations(joined, order),
         assigned=np.ones((len(groups), 2), np.bool_),
-        joint_names=joints_of(categories.names, [before, after]),
+        joint_names=named.names,
+        limbs=named.limbs,
     )
     return both, order
 
