@@ -63,8 +63,9 @@ def plan(
       bboxqa plan export.json --target-width 0.05
       bboxqa plan ann.json bob.json --target-width 0.1 --similarity polygon --iou 0.75
 
-    So many that the 95 % interval of alpha is as narrow as --target-width says. FILE is the same as
-    for `bboxqa agree`. New images are assumed to be like the existing ones.
+    So many that the 95 % interval of alpha, or with one category that of F1, is as narrow as
+    --target-width says. FILE is the same as for `bboxqa agree`. New images are assumed to be like
+    the existing ones.
 
     \b
     Exit code 0: planned. 2: could not plan or run. 130: interrupted.
@@ -102,9 +103,14 @@ def _lines(planned: "ImagePlan") -> list[str]:
     warnings = [f"Warning: {line}" for line in planned.headlines]
     if planned.n_more is None or planned.n_needed is None or planned.needed_range is None:
         return [*warnings, f"{images}; cannot plan: {planned.status}"]
+    what = (
+        f"alpha {planned.alpha:.4f}"
+        if planned.f1 is None
+        else f"F1 {planned.f1:.4f} (alpha has no meaning here)"
+    )
     lines = [
         *warnings,
-        f"{images}: alpha {planned.alpha:.4f}, 95 % interval {planned.width:.4f} wide",
+        f"{images}: {what}, 95 % interval {planned.width:.4f} wide",
         f"target: {planned.target_width:g} wide",
     ]
     if planned.n_more:

@@ -9,6 +9,7 @@ import numpy as np
 
 from bboxqa.agreement.alpha.levels import alpha
 from bboxqa.agreement.counts.unit_counts import unit_counts
+from bboxqa.agreement.objects.estimators import f1_estimator
 from bboxqa.agreement.uncertainty.estimator import OK
 from bboxqa.agreement.uncertainty.sample_size import TOO_FEW, plan_clusters
 from bboxqa.core.errors import ConfigError
@@ -33,6 +34,9 @@ class ImagePlan:
     ----------
     alpha, width : float or None
         Alpha of the images in hand, and the width of its 95 % interval; None where undefined.
+    f1 : float or None
+        With one category alpha has no meaning, and the plan, its width included, is for this F1 of
+        all pairs of annotators; None where it is for alpha.
     target_width : float
     n_images : int
         Images in hand of two annotators or more.
@@ -59,6 +63,7 @@ class ImagePlan:
     needed_range: tuple[int, int] | None
     status: str
     headlines: tuple[str, ...] = ()
+    f1: float | None = None
 
 
 def plan(
@@ -77,7 +82,7 @@ def plan(
     data : Dataset
         What `read_coco` returns.
     target_width : float
-        From end to end of the 95 % interval of alpha, such as 0.05.
+        From end to end of the 95 % interval of alpha, or of F1 with one category, such as 0.05.
     progress : callable, optional
         Called as ``progress(stage, done, total)``.
     **settings
@@ -134,6 +139,12 @@ def plan_images(
     if result.thresholds[0].alpha_has_no_meaning:
         status = result.thresholds[0].alpha_reason if plan.status == OK else plan.status
         plan = replace(plan, value=nan, width=nan, status=status)
+    f1 = None
+    if plan.status not in (OK, TOO_FEW):
+        of_f1 = f1_estimator(result.thresholds[0].reliability)
+        instead = plan_clusters(of_f1, target_width, settings.bootstrap, settings.seed)
+        if instead.status == OK:
+            plan, f1 = instead, instead.value
     measured = plan.status == OK
     asked = data.assigned.sum(1)
 
@@ -143,7 +154,8 @@ def plan_images(
     needed = with_empty(plan.n_needed)
     low, high = map(with_empty, plan.needed_range)
     return ImagePlan(
-        alpha=None if isnan(plan.value) else plan.value,
+        alpha=None if isnan(plan.value) or f1 is not None else plan.value,
+        f1=f1,
         width=None if isnan(plan.width) else plan.width,
         target_width=target_width,
         n_images=result.n_images,

@@ -10,6 +10,7 @@ from support.datasets import annotation, document, image, write
 from support.reference import data_file
 from support.resampled import n_for_width
 
+import bboxqa
 from bboxqa.core.errors import ConfigError
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.plan import plan_images
@@ -80,6 +81,31 @@ def test_nothing_to_plan_by(tmp_path):
         "2 images annotated by two or more; cannot plan: "
         "undefined: only one value occurs, so no disagreement is possible\n"
     )
+
+
+def test_with_one_category_the_interval_of_f1_is_planned(tmp_path):
+    rng = np.random.default_rng(3)
+    images = [image(number, rater_list=["a", "b", "c"]) for number in range(1, 31)]
+    drawn = [
+        (number, who, 30 * place)
+        for number in range(1, 31)
+        for place in range(3)
+        for who in "abc"
+        if rng.random() < 0.8
+    ]
+    annotations = [
+        annotation(n, number, rater_id=who, bbox=[left, 9, 20, 20])
+        for n, (number, who, left) in enumerate(drawn, 1)
+    ]
+    path = write(tmp_path / "one.json", document(annotations, images))
+    found = json.loads(run("plan", path, "--target-width", 0.05, "--format", "json").output)
+    existence = bboxqa.agree(read_coco(path)).thresholds[0].existence
+    assert found["alpha"] is None
+    assert found["f1"] == pytest.approx(existence.f1, abs=1e-12)
+    assert found["width"] == pytest.approx(np.ptp(existence.interval), abs=1e-12)
+    assert found["n_more"] == found["n_needed"] - 30 > 0
+    lines = run("plan", path, "--target-width", 0.05).output.splitlines()
+    assert f"F1 {existence.f1:.4f} (alpha has no meaning here), 95 % interval" in lines[0]
 
 
 def test_one_image_is_too_few(tmp_path):

@@ -1,5 +1,7 @@
 """IoU of rotated boxes."""
 
+import os
+
 import numpy as np
 import pytest
 import shapely
@@ -19,6 +21,8 @@ from bboxqa.model.shapes.rotated_boxes import (
     turned_to,
     upright,
 )
+
+FUZZ = int(os.environ.get("BBOXQA_FUZZ", "0"))
 
 
 def iou(left, right):
@@ -58,14 +62,15 @@ def test_a_square_and_a_diamond():
 
 
 def test_iou_is_the_exact_fraction():
-    left, right = random_pairs(np.random.default_rng(1), 240)
+    left, right = random_pairs(np.random.default_rng(1), max(240, 500 * FUZZ))
     rings = zip(corners(left).tolist(), corners(right).tolist(), strict=True)
     expected = [float(convex_iou(*pair)) for pair in rings]
     assert iou(left, right) == pytest.approx(expected, abs=1e-11)
 
 
 def test_iou_is_that_of_shapely():
-    left, right = (random_boxes(np.random.default_rng(seed), 2000) for seed in (2, 3))
+    n = max(2000, 500 * FUZZ)
+    left, right = (random_boxes(np.random.default_rng(seed), n) for seed in (2, 3))
     shapes = [shapely.polygons(corners(each)) for each in (left, right)]
     both = shapely.area(shapely.intersection(*shapes))
     union = shapely.area(shapes[0]) + shapely.area(shapes[1]) - both

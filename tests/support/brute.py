@@ -43,7 +43,8 @@ def convex_iou(left, right):
                 kept.append(tuple(p + part * (q - p) for p, q in zip(a, b, strict=True)))
         rest = kept
     both = _area(rest) if rest else 0
-    return both / (_area(left) + _area(right) - both)
+    union = _area(left) + _area(right) - both
+    return both / union if union else union
 
 
 def matchings(pairs):

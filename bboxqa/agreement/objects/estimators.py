@@ -10,6 +10,7 @@ from bboxqa.agreement.counts.object_counts import ObjectSums, ratio
 from bboxqa.agreement.uncertainty.estimator import OK, Estimator
 from bboxqa.agreement.uncertainty.sum_table import SumTable
 from bboxqa.core.arrays import FloatArray, IndexArray
+from bboxqa.model.reliability import Cell, ReliabilityData
 
 # The rows of a threshold: those of `ObjectSums`, and by chance.
 _MATCHED, _POSSIBLE, _SAME, _SIMILARITY, _REST, _BELOW = range(6)
@@ -28,6 +29,33 @@ def above_chance(f1: FloatArray, chance: FloatArray) -> FloatArray:
     array([0.8])
     """
     return 1 - ratio(1 - f1, 1 - chance)
+
+
+def f1_estimator(data: ReliabilityData) -> Estimator:
+    """Return the F1 of all pairs of annotators, over images in which there are annotations.
+
+    Of an object with a annotators asked of whom m drew it, m (m - 1) annotations match another
+    one, of m (a - 1) that could.
+
+    Examples
+    --------
+    >>> from bboxqa.agreement.counts.reliability_rows import from_table
+    >>> values = np.array([[0, 0], [0, -1]])
+    >>> round(f1_estimator(from_table(values, np.ones((2, 2), bool), 1)).value, 4)
+    0.6667
+    """
+    drawn = np.bincount(data.unit, data.state != Cell.MISSING, len(data.group))
+    asked = np.bincount(data.unit, minlength=len(data.group))
+    sums = np.stack(
+        [np.bincount(data.group, drawn * (others - 1), data.n_groups) for others in (drawn, asked)]
+    )
+    total = sums.sum(1)
+    images = np.flatnonzero(sums[1])
+    value = float(ratio(total[:1], total[1:])[0])
+    status = OK if len(images) else "undefined: no annotations of two annotators"
+    return Estimator(
+        value, nan, nan, status, SumTable(lambda: sums), lambda drawn: ratio(*drawn), images
+    )
 
 
 def object_estimators(

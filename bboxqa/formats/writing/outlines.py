@@ -20,7 +20,7 @@ _CORNERS = 4
 _WORDS: tuple[tuple[Kind, str, str], ...] = (
     ("rotated", "rotated boxes", "no angle"),
     ("polygon", "polygons", "no polygon"),
-    ("polygons", "polygons of several rings", "one ring at most"),
+    ("polygons", "polygons of several rings", "a single ring of each"),
     ("mask", "masks", "no mask"),
 )
 
