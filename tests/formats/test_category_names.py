@@ -64,7 +64,9 @@ def test_an_unknown_category_is_named_with_the_nearest(tmp_path):
     both = files(tmp_path, ann=["cat"], bob=["cat"])
     with pytest.raises(ConfigError, match="--map names 'catt', which is no category; did you mean"):
         read_coco(both, category_map={"catt": "dog"})
-    assert read_coco(both, category_map={"Cat": "cat"}).category_names == ("cat",)
+    found = read_coco(both, category_map={"Cat": "cat"})
+    assert found.category_names == ("cat",)
+    assert found.notes[-1] == "--map Cat=cat: no category is called 'Cat'"
 
 
 @pytest.mark.parametrize("pair", ["cat", "=cat", "cat="])

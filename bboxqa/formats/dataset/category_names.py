@@ -42,6 +42,17 @@ def with_category_map(
     ]  # fmt: skip
 
 
+def unused_map_notes(files: Sequence[AnnotationFile], category_map: Mapping[str, str]) -> list[str]:
+    """Return a note for each name that is mapped, but is no category."""
+    known = {clean(category.name) for file in files for category in file.categories}
+    return [
+        f"{map_options({name: other})}: no category is called {name!r}"
+        f"{nearest(name, known - {other})}"
+        for name, other in category_map.items()
+        if name not in known
+    ]
+
+
 def supercategories(files: Sequence[AnnotationFile], names: Iterable[str]) -> tuple[str, ...]:
     """Return the supercategory of each category, by the first file that names one.
 

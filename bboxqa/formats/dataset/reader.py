@@ -15,7 +15,7 @@ from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import ANNOTATOR_KEYS
 from bboxqa.formats.annotations.rotated_columns import with_rotated_boxes
 from bboxqa.formats.dataset.attribution import Attribution, attribute
-from bboxqa.formats.dataset.category_names import with_category_map
+from bboxqa.formats.dataset.category_names import unused_map_notes, with_category_map
 from bboxqa.formats.dataset.image_names import with_join_names
 from bboxqa.formats.dataset.join import join
 from bboxqa.formats.dataset.joints import with_one_order
@@ -167,6 +167,7 @@ def read_dataset(
         )
         files = [*files, predictions.path]
     read = with_join_names(read, join_by)
+    unused = unused_map_notes(read, category_map or {})
     read = with_one_order(with_category_map(read, category_map or {}))
     check_memory(str(files[0]), sum(len(each.columns.id) for each in read), memory)
     attributed = attribute(
@@ -197,7 +198,7 @@ def read_dataset(
         seconds=seconds,
         with_tracks=tracks,
     )
-    notes = [*data.notes, *trackless_notes(data.annotations.track)]
+    notes = [*data.notes, *unused, *trackless_notes(data.annotations.track)]
     if session_key is None and predictions is None:
         notes += session_notes(files, named)
     if time_key is not None and seconds is not None:
