@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
+from bboxqa.core.arrays import BoolArray
 from bboxqa.core.json_values import pointer_to
 from bboxqa.geometry.kernels.boxes import corners
 from bboxqa.model.findings import Edit, Severity
@@ -17,6 +18,33 @@ from bboxqa.rules.facts.layouts.doubtful_boxes import swapped_images
 from bboxqa.rules.facts.layouts.quarters import in_quarter
 
 Check = Callable[[Document, ValidateSettings], Iterable[Hits]]
+
+
+def _order(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
+    """Yield boxes in another order, and those that image files show as y, x, height, width."""
+    yield from _layout("B005")(document, settings)
+    images = document.once(swapped_images)
+    if not _has_sizes_of_files(document, images):
+        return
+    rows = np.flatnonzero(np.append(images, False)[document.image] & document.has_box)
+    found = summary_defect(
+        f"boxes in {images.sum():,} of {len(images):,} images look like y, x, height, width: they "
+        f"extend beyond images whose sizes are those of the files, but all {len(rows):,} lie "
+        f"inside if read this way; expected {EXPECTED_LAYOUT}",
+        "annotations",
+        rows,
+        "bbox",
+        expected=EXPECTED_LAYOUT,
+    )
+    yield from described_hits([found])
+
+
+def _has_sizes_of_files(document: Document, images: BoolArray) -> bool:
+    """Return whether files of some images are there, and all have the size that is given."""
+    disk = document.disk
+    if disk is None or not images.any():
+        return False
+    return bool((document.image_size[images] == disk.shown[images]).all())
 
 
 def _layout(code: str) -> Check:
@@ -96,7 +124,7 @@ def _scaled(document: Document, diagnosis: Diagnosis) -> Iterator[Edit]:
 def _swapped(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     images = document.once(swapped_images)
     rows = np.flatnonzero(images)
-    if len(rows) == 0:
+    if len(rows) == 0 or _has_sizes_of_files(document, images):
         return
     padded = np.append(images, False)
     n_boxes = int((document.has_box & padded[document.image]).sum())
@@ -149,7 +177,7 @@ RULES = (
             _box(60, 50, 20, 10), _box(50, 60, 20, 10), _box(70, 30, 20, 10), _box(20, 60, 20, 10),
             _box(75, 65, 20, 10),
         ]},
-        check=_layout("B005"),
+        check=_order,
         fix="unsafe",
     ),
     Rule(
@@ -203,8 +231,9 @@ RULES = (
         explanation="""Boxes extend beyond their images, and all boxes of these images lie inside
             after width and height are swapped. This comes from programs that ignore the EXIF
             orientation of a photograph, or mistake rows for width. Boxes written as y, x, height,
-            width look the same where there are no outlines. At least five boxes must support this.
-            Compare with the images (`--images`, rule M004), then swap the two numbers.""",
+            width look the same where there are no outlines; if the files of the images
+            (`--images`) have the size that is given, they are rule B005. At least five boxes must
+            support this. Compare with the images (rule M004), then swap the two numbers.""",
         bad={"annotations": [
             _box(10, 82, 20, 10), _box(50, 85, 20, 10), _box(40, 88, 20, 10), _box(20, 60, 20, 10),
             _box(5, 86, 20, 10), _box(30, 84, 20, 10),
