@@ -15,6 +15,7 @@ from iou_picture import iou_schematic
 from panels import annotated_scene, overlay_scene
 from PIL import Image
 from recursive_picture import draw_recursive
+from rotated_picture import rotated_schematic
 from scenes import draw_scene
 
 from bboxqa.core.files import write_atomically
@@ -49,6 +50,7 @@ def drawings() -> dict[str, Callable[[], Image.Image]]:
     found["matching_hungarian"] = draw_hungarian
     found["matching_recursive"] = draw_recursive
     found["iou"] = iou_schematic
+    found["rotated_box"] = rotated_schematic
     return found
 
 

@@ -33,6 +33,7 @@ PICTURE_SIZES = {
     "matching_hungarian.png": (1100, 490),
     "matching_recursive.png": (1100, 430),
     "iou.png": (1100, 470),
+    "rotated_box.png": (1100, 450),
 }
 
 
