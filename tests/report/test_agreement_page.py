@@ -20,6 +20,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.formats.saved_results import read_saved
 from bboxqa.pipelines.result_pages import write_saved
 from bboxqa.report.agreement_summary import summary
+from bboxqa.report.pages import page_charts
 from bboxqa.report.pages.agreement_page import agreement_page
 from bboxqa.report.pages.html_document import interval, number, percent
 from bboxqa.report.pages.page_file import PageTarget
@@ -274,6 +275,7 @@ def test_without_a_diagnosis_the_page_says_how_to_make_one(found):
 
 
 def test_the_same_documents_are_the_same_page(found, page):
+    page_charts._drawn_once.cache_clear()
     assert page == agreement_page(json.loads(json.dumps(found)))
 
 

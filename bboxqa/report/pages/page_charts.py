@@ -1,6 +1,8 @@
 """The charts of a page, as svg."""
 
-from collections.abc import Collection, Mapping, Sequence
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
@@ -22,6 +24,12 @@ if TYPE_CHECKING:
 # Of more annotators, only those with a systematic offset have a drawing of it.
 _MOST_DRAWN = 12
 _TWO = 2
+# Charts that are kept, of two pages: one that is too large is made again with fewer pixels, and
+# drawing its charts takes most of the time.
+_MOST_KEPT = 16
+# What is drawn of a threshold and of an image.
+_FIGURES = ("alpha", "interval", "status", "existence", "class", "place")
+_OF_IMAGE = ("file_name", "cost", "alpha", "f1")
 
 
 @page_style()
@@ -34,40 +42,49 @@ def page_charts(
     """Return each chart of a page by its name; without a diagnosis only that of the figures."""
     part = summary["thresholds"][0]
     gates = {"min_alpha": settings["min_alpha"], "min_f1": settings["min_f1"]}
-    charts = {"intervals": _svg(intervals(part, **gates), "intervals", "Figures with intervals")}
+    figures = {key: part[key] for key in _FIGURES}
+    charts = {
+        "intervals": _once(intervals, "intervals", "Figures with intervals", figures, **gates)
+    }
     if worst is not None:
-        figure = "F1" if part["alpha"] is None else "alpha"
-        costs = image_costs(worst_first(worst, every=False), worst["n_images"], figure)
-        charts["image_costs"] = _svg(costs, "image_costs", "What images cost")
+        images = [
+            {key: image[key] for key in _OF_IMAGE} for image in worst_first(worst, every=False)
+        ]
+        shown = images, worst["n_images"], "F1" if part["alpha"] is None else "alpha"
+        charts["image_costs"] = _once(image_costs, "image_costs", "What images cost", *shown)
     if diagnosis is None:
         return charts
     tables = diagnosis["tables"]
+    charts["decomposition"] = _once(
+        decomposition,
+        "decomposition",
+        "Objects by kind of disagreement",
+        table_rows(tables["decomposition"]),
+    )
+    charts["sensitivity"] = _once(
+        sensitivity,
+        "sensitivity",
+        "Agreement by threshold",
+        table_rows(tables["sensitivity"]),
+        part["iou_threshold"],
+    )
+    charts["category_intervals"] = _once(
+        category_intervals, "category_intervals", "Agreement by category", part["categories"]
+    )
+    charts["confusion_matrix"] = _once(
+        confusion_matrix,
+        "confusion_matrix",
+        "Confusion of categories",
+        table_rows(tables["confusion_matrix"]),
+        copies=table_rows(tables["copies"]),
+    )
     order = [row["annotator"] for row in table_rows(tables["agreement_matrix"])]
-    drawn = {
-        "decomposition": (
-            decomposition(table_rows(tables["decomposition"])),
-            "Objects by kind of disagreement",
-        ),
-        "sensitivity": (
-            sensitivity(table_rows(tables["sensitivity"]), part["iou_threshold"]),
-            "Agreement by threshold",
-        ),
-        "category_intervals": (
-            category_intervals(part["categories"]),
-            "Agreement by category",
-        ),
-        "confusion_matrix": (
-            confusion_matrix(
-                table_rows(tables["confusion_matrix"]), copies=table_rows(tables["copies"])
-            ),
-            "Confusion of categories",
-        ),
-    }
     if len(order) > _TWO:
         # Two have one pair, whose F1 is that of all.
-        pairs = pair_matrix(order, part["pairs"])
-        drawn["pair_matrix"] = (pairs, "Agreement of each two annotators")
-    return charts | {name: _svg(ax, name, label) for name, (ax, label) in drawn.items()}
+        charts["pair_matrix"] = _once(
+            pair_matrix, "pair_matrix", "Agreement of each two annotators", order, part["pairs"]
+        )
+    return charts
 
 
 @page_style()
@@ -114,6 +131,17 @@ def offset_charts(diagnosis: Mapping[str, Any], names: Collection[str]) -> dict[
         name: _svg(draw(own, title="", copies=copies), f"offsets-{place}", f"Offsets of {name}")
         for place, (name, own) in enumerate(by_name.items())
     }
+
+
+def _once(draw: "Callable[..., Axes]", name: str, label: str, *values: Any, **more: Any) -> Markup:
+    """Return the chart ``draw(*values, **more)``, which several pages of one result show."""
+    return _drawn_once(draw, name, label, json.dumps((values, more)))
+
+
+@lru_cache(_MOST_KEPT)
+def _drawn_once(draw: "Callable[..., Axes]", name: str, label: str, content: str) -> Markup:
+    values, more = json.loads(content)
+    return _svg(draw(*values, **more), name, label)
 
 
 def _svg(ax: "Axes", name: str, label: str) -> Markup:
