@@ -26,7 +26,7 @@ _MOST_DRAWN = 12
 _TWO = 2
 # Charts that are kept, of two pages: one that is too large is made again with fewer pixels, and
 # drawing its charts takes most of the time.
-_MOST_KEPT = 16
+_MOST_KEPT = 40
 # What is drawn of a threshold and of an image.
 _FIGURES = ("alpha", "interval", "status", "existence", "class", "place")
 _OF_IMAGE = ("file_name", "cost", "alpha", "f1")
@@ -128,7 +128,7 @@ def offset_charts(diagnosis: Mapping[str, Any], names: Collection[str]) -> dict[
         }
     draw = rotated_offsets if is_rotated else offsets
     return {
-        name: _svg(draw(own, title="", copies=copies), f"offsets-{place}", f"Offsets of {name}")
+        name: _once(draw, f"offsets-{place}", f"Offsets of {name}", own, title="", copies=copies)
         for place, (name, own) in enumerate(by_name.items())
     }
 
