@@ -35,6 +35,9 @@ def _annotation(annotation: Record) -> Record:
     whole = {"iscrowd": 0, "area": area_of(annotation), **annotation}
     if whole.pop("shape", "") and not whole["area"]:
         del whole["area"], whole["bbox"]
+    points = whole.get("keypoints")
+    if points and "num_keypoints" not in whole:
+        whole["num_keypoints"] = sum(seen > 0 for seen in points[2::3])
     return whole
 
 

@@ -133,8 +133,12 @@ def test_skeletons_of_datumaro_with_visibility_among_the_coordinates(tmp_path):
             {"id": "a", "annotations": annotations, "image": {"path": "a.jpg", "size": [50, 60]}}
         ],
     }
-    path = tmp_path / "default.json"
+    path, coco = tmp_path / "default.json", tmp_path / "coco.json"
     path.write_text(json.dumps(document))
+    # COCO has the number of key points beside them.
+    bboxqa.convert(path, coco, to="coco", lossy=True)
+    numbers = [each.get("num_keypoints") for each in json.loads(coco.read_bytes())["annotations"]]
+    assert numbers == [2, None]
     _box, dog = _found(path)
     assert dog == ({"h": [3, 4, 2], "t": [13, 9, 1]}, [3, 4, 10, 5])
     assert not {"K001", "T001"} & {each.code for each in bboxqa.validate(path).findings}
