@@ -30,6 +30,7 @@ _NOT_WITH_TRUTH = ("images", "objects", "categories", "overlap")
 @click.option(
     "--rotated", is_flag=True, help="Rotated boxes: at random angles, or as the truth has them."
 )
+@click.option("--keypoints", is_flag=True, help="People with COCO's 17 key points.")
 @click.option(
     "--annotators",
     metavar="NUMBER|NAMES",
@@ -78,6 +79,10 @@ def simulate(*, out: Path | None, force: bool, **options: Any) -> int:
       turn=4                 too far clockwise, in degrees
       wobble=2               standard deviation of the angle, in degrees
       across=0.1             width and height exchanged, per object
+    Of key points:
+      scatter=1              standard deviation, as a multiple of COCO's sigmas
+      omit=0.1               not labelled, per joint
+      mirror=0.1             left and right exchanged, per object
     And:
       fatigue=3              rates and jitter rise, threefold in the last image
       copy=p01:0.3           so many images are copied from another annotator

@@ -53,6 +53,41 @@ def test_each_error_lowers_its_own_figures(error, levels, falling, moved):
             assert many == pytest.approx(few, abs=moved.get(name, 0))
 
 
+@cache
+def figures_of(shape, setting):
+    """Return F1, share of equal categories and mean similarity of other shapes than boxes."""
+    similarity = {"rotated": "obb", "keypoints": "keypoints"}[shape]
+    found = bboxqa.simulate(images=12, errors=[setting] if setting else [], **{shape: True})
+    data = bboxqa.read_coco(found.document(), keypoints=shape == "keypoints")
+    (measured,) = bboxqa.agree(data, similarity=similarity, bootstrap=0).thresholds
+    return measured.existence.f1, measured.class_agreement.share, measured.place.mean_iou
+
+
+@pytest.mark.parametrize(
+    ("shape", "error", "levels", "falling"),
+    [
+        ("rotated", "p03: turn", ("3", "8"), [2]),
+        ("rotated", "p*: wobble", ("2", "5"), [2]),
+        # Boxes across each other overlap too little to match.
+        ("rotated", "p*: across", ("0.1", "0.3"), [0]),
+        ("keypoints", "p*: scatter", ("0.5", "1"), [2]),
+        ("keypoints", "p*: omit", ("0.05", "0.1"), [2]),
+        # People with left and right exchanged do not match.
+        ("keypoints", "p03: mirror", ("0.1", "0.3"), [0]),
+    ],
+)
+def test_each_error_of_other_shapes_lowers_its_own_figure(shape, error, levels, falling):
+    steps = [figures_of(shape, ""), *(figures_of(shape, f"{error}={level}") for level in levels)]
+    assert steps[0] == pytest.approx((1, 1, 1))
+    for place, (none, some, many) in enumerate(zip(*steps, strict=True)):
+        if place in falling:
+            assert none > some > many
+        else:
+            # Nearly square boxes match across each other.
+            least = 0.9 if error == "p*: across" else 0.99
+            assert min(some, many) >= least
+
+
 @pytest.mark.parametrize(
     ("errors", "existence", "classes"),
     [

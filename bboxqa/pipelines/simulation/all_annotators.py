@@ -27,7 +27,7 @@ def all_boxes(
     order = np.argsort(image, kind="stable")
     rest = {
         name: np.concatenate([getattr(each, name) for each in drawn])[order]
-        for name in ("category", "edges", "angle", "shape", "truth", "merged")
+        for name in ("category", "edges", "angle", "joints", "shape", "truth", "merged")
     }
     return Boxes(
         id=np.arange(1, len(order) + 1),

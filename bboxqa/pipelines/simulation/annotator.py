@@ -1,7 +1,7 @@
 """What a simulated annotator draws of a scene."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.random import Generator
@@ -9,6 +9,7 @@ from numpy.random import Generator
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, frozen_arrays
 from bboxqa.model.shapes.rotated_boxes import bounds
 from bboxqa.pipelines.simulation.errors import AnnotatorErrors
+from bboxqa.pipelines.simulation.joints import drawn_joints, no_joints
 from bboxqa.pipelines.simulation.placement import free_boxes
 from bboxqa.pipelines.simulation.scene import DECIMALS, Scene, around, turned, turned_bounds
 
@@ -17,7 +18,7 @@ _NARROWEST = 1.0
 
 KINDS = (
     "miss", "confuse", "swap", "jitter", "split", "cut", "merge", "claim", "duplicate", "again",
-    "extra", "copy", "time", "wobble", "across",
+    "extra", "copy", "time", "wobble", "across", "scatter", "omit", "mirror",
 )  # fmt: skip
 """What random numbers are drawn for; each has a stream of its own.
 
@@ -40,18 +41,12 @@ class Drawing:
     edges: FloatArray
     angle: FloatArray
     """(M,). In degrees; 0 of upright boxes."""
+    joints: FloatArray
+    """(M, J, 3). The key points; J is 0 without."""
 
     def take(self, index: IndexArray) -> "Drawing":
         """Return the boxes at `index`, in that order."""
-        return Drawing(
-            image=self.image[index],
-            truth=self.truth[index],
-            merged=self.merged[index],
-            shape=self.shape[index],
-            category=self.category[index],
-            edges=self.edges[index],
-            angle=self.angle[index],
-        )
+        return Drawing(**{each.name: getattr(self, each.name)[index] for each in fields(self)})
 
 
 def joined(drawings: list[Drawing]) -> Drawing:
@@ -124,9 +119,10 @@ def drawing(scene: Scene, errors: AnnotatorErrors, seed: int, number: int) -> Dr
             category=category[truth],
             edges=places,
             angle=angle[truth] if merged is None else np.zeros(len(truth)),
+            joints=no_joints(len(truth)),
         )
 
-    return joined(
+    found = joined(
         [
             boxes(whole, edges[whole]),
             boxes(first, joint, second),
@@ -135,6 +131,10 @@ def drawing(scene: Scene, errors: AnnotatorErrors, seed: int, number: int) -> Dr
             _extras(view),
         ]
     )
+    if not scene.has_joints:
+        return found
+    tired = view.fatigue[scene.image]
+    return replace(found, joints=drawn_joints(found.edges, found.shape, tired, errors, view.stream))
 
 
 def _around(first: FloatArray, second: FloatArray) -> FloatArray:
@@ -290,4 +290,5 @@ def _extras(view: _View) -> Drawing:
         edges = around((edges[:, :2] + edges[:, 2:]) / 2, sides)
     without = np.full(number, -1)
     category = scene.category[shape]
-    return Drawing(image, without, without, shape, category, edges.round(DECIMALS), angle)
+    edges, joints = edges.round(DECIMALS), no_joints(number)
+    return Drawing(image, without, without, shape, category, edges, angle, joints)

@@ -9,6 +9,7 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, frozen_arrays, sum_by
 from bboxqa.model.outlines import SegmentationKind
+from bboxqa.model.shapes.coco_joints import COCO_JOINTS
 from bboxqa.model.shapes.rotated_boxes import bounds, corners
 from bboxqa.pipelines.simulation.scene import DECIMALS, Scene, turned
 
@@ -26,6 +27,8 @@ class Boxes:
     edges: FloatArray
     angle: FloatArray
     """(M,). In degrees; 0 of upright boxes."""
+    joints: FloatArray
+    """(M, J, 3). The key points; J is 0 without."""
     shape: IndexArray
     """(M,) int64. The object of the scene whose outline each has."""
     truth: IndexArray
@@ -48,6 +51,8 @@ class _Record(msgspec.Struct, omit_defaults=True):
     iscrowd: int | None = None
     segmentation: list[list[float]] | None = None
     attributes: dict[str, float] | None = None
+    keypoints: list[float] | None = None
+    num_keypoints: int | None = None
     true_id: int | None = None
     merged_id: int | None = None
     created_at: str | None = None
@@ -83,8 +88,10 @@ def document_lines(
             zip(scene.image_names, scene.image_size.tolist(), strict=True)
         )
     )
+    joints = {"keypoints": COCO_JOINTS} if scene.has_joints else {}
     categories = (
-        {"id": number, "name": name} for number, name in enumerate(scene.category_names, 1)
+        {"id": number, "name": name, **joints}
+        for number, name in enumerate(scene.category_names, 1)
     )
     yield b'{"info": ' + msgspec.json.encode(info) + b',\n"licenses": [],\n"images": [\n'
     yield _lines(list(images))
@@ -130,16 +137,28 @@ def _records(
         boxes.annotator[part].tolist(),
         outlines,
         attributes,
+        *_key_points(scene, boxes.joints[part]),
         np.where(truth < 0, 0, scene.id[truth]).tolist() if len(scene) else [0] * len(part),
         np.where(merged < 0, 0, scene.id[merged]).tolist() if len(scene) else [0] * len(part),
         _times(boxes.seconds[part]),
         strict=True,
     )
-    for id_, image, category, bbox, area, who, rings, more, true_id, merged_id, time in columns:
+    for (
+        id_, image, category, bbox, area, who, rings, more, points, n_points, true_id, merged_id,
+        time,
+    ) in columns:  # fmt: skip
         yield _Record(
-            id_, image, category, bbox, area, annotators[who], 0, rings, more, true_id or None,
-            merged_id or None, time,
+            id_, image, category, bbox, area, annotators[who], 0, rings, more, points,
+            n_points, true_id or None, merged_id or None, time,
         )  # fmt: skip
+
+
+def _key_points(scene: Scene, joints: FloatArray) -> tuple[list[Any], list[Any]]:
+    """Return the key points of annotations, and how many are labelled; None without key points."""
+    if not scene.has_joints:
+        return [None] * len(joints), [None] * len(joints)
+    n_labelled = (joints[..., 2] > 0).sum(1)
+    return joints.reshape(len(joints), -1).tolist(), n_labelled.tolist()
 
 
 def _times(seconds: IndexArray) -> list[str | None]:

@@ -23,6 +23,9 @@ FORMS = {
     "turn": "degrees clockwise from -90 to 90, such as 4",
     "wobble": "degrees from 0 to 90, such as 2",
     "across": "a rate from 0 to 1, such as 0.1",
+    "scatter": "a factor from 0 to 10 of COCO's sigmas, such as 1",
+    "omit": "a rate from 0 to 1, such as 0.1",
+    "mirror": "a rate from 0 to 1, such as 0.1",
     "split": "a rate from 0 to 1, such as 0.1",
     "merge": "a rate from 0 to 1, such as 0.1",
     "duplicate": "a rate from 0 to 1, such as 0.1",
@@ -33,6 +36,9 @@ FORMS = {
 
 OF_ROTATED_BOXES = ("turn", "wobble", "across")
 """The errors of rotated boxes only."""
+
+OF_KEYPOINTS = ("scatter", "omit", "mirror")
+"""The errors of key points only."""
 
 _LENGTH = re.compile(r"(.*?)(%?)")
 
@@ -71,6 +77,10 @@ class AnnotatorErrors:
         By how many degrees rotated boxes are turned clockwise, and the standard deviation of that.
     across : float
         The rate at which width and height of a rotated box are exchanged, and the angle is not.
+    scatter : float
+        The standard deviation of key points, as a multiple of COCO's sigmas.
+    omit, mirror : float
+        The rates at which joints are left out, and left and right of an object exchanged.
     fatigue : float
         Factor of all rates and of jitter in the last image; it rises evenly from 1 in the first.
     copy : tuple of (str, float), optional
@@ -87,6 +97,9 @@ class AnnotatorErrors:
     turn: float = 0.0
     wobble: float = 0.0
     across: float = 0.0
+    scatter: float = 0.0
+    omit: float = 0.0
+    mirror: float = 0.0
     split: float = 0.0
     merge: float = 0.0
     duplicate: float = 0.0
@@ -242,5 +255,6 @@ _PARSERS: dict[str, Callable[[str], Any]] = {
     "offset": _offset,
     "turn": partial(_number, lowest=-90.0, highest=90.0),
     "wobble": partial(_number, lowest=0.0, highest=90.0),
+    "scatter": partial(_number, lowest=0.0, highest=10.0),
     "fatigue": partial(_number, lowest=1.0, highest=100.0),
 }

@@ -35,6 +35,8 @@ class Scene:
     angle: FloatArray | None = None
     """(N,). By how many degrees each box is turned clockwise about its middle, from 0 up to 360;
     None of upright boxes."""
+    has_joints: bool = False
+    """Whether objects are people with key points."""
 
     def __len__(self) -> int:
         return len(self.id)
@@ -48,6 +50,7 @@ def drawn_scene(
     rng: Generator,
     *,
     rotated: bool = False,
+    keypoints: bool = False,
 ) -> Scene:
     """Return random boxes in images of 640 by 480 pixels, with room around them.
 
@@ -65,6 +68,8 @@ def drawn_scene(
         Source of random numbers.
     rotated : bool
         Whether boxes are turned by any angle.
+    keypoints : bool
+        Whether objects are people with key points.
     """
     image = np.repeat(np.arange(n_images, dtype=np.int32), rng.poisson(mean_objects, n_images))
     n = len(image)
@@ -89,6 +94,7 @@ def drawn_scene(
         category=rng.choice(len(weight), n, p=weight / weight.sum()).astype(np.int32),
         edges=edges.round(DECIMALS),
         angle=angle,
+        has_joints=keypoints,
     )
 
 

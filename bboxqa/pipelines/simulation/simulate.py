@@ -17,11 +17,13 @@ from bboxqa.pipelines.read import read_coco
 from bboxqa.pipelines.simulation.all_annotators import all_boxes
 from bboxqa.pipelines.simulation.documents import Boxes, document_lines
 from bboxqa.pipelines.simulation.errors import (
+    OF_KEYPOINTS,
     OF_ROTATED_BOXES,
     AnnotatorErrors,
     Settings,
     errors_by_annotator,
 )
+from bboxqa.pipelines.simulation.joints import joints_in, no_joints
 from bboxqa.pipelines.simulation.scene import Scene, drawn_scene, scene_of
 
 _NAMES = (
@@ -107,6 +109,7 @@ class Simulation:
             author,
             scene.edges,
             angle,
+            joints_in(scene.edges) if scene.has_joints else no_joints(len(scene)),
             index,
             none,
             none,
@@ -129,6 +132,7 @@ def simulate(
     per_image: int | None = None,
     overlap: float = 0.0,
     rotated: bool = False,
+    keypoints: bool = False,
     seed: int = 0,
 ) -> Simulation:
     """Simulate annotators with known errors.
@@ -159,6 +163,8 @@ def simulate(
         Highest IoU of two objects in one image.
     rotated : bool
         Whether objects are rotated boxes: at random angles, or as the truth has them.
+    keypoints : bool
+        Whether objects are people with COCO's 17 key points.
     seed : int
         The same seed gives the same annotations.
 
@@ -189,8 +195,18 @@ def simulate(
     """
     _check(images, objects, overlap, seed)
     rng = np.random.default_rng([seed])
+    if keypoints and (rotated or truth is not None):
+        raise ConfigError("keypoints go with upright boxes that are drawn, without a truth")
     if truth is None:
-        scene = drawn_scene(images, objects, _shares(categories), overlap, rng, rotated=rotated)
+        scene = drawn_scene(
+            images,
+            objects,
+            _shares(categories),
+            overlap,
+            rng,
+            rotated=rotated,
+            keypoints=keypoints,
+        )
     else:
         scene = scene_of(read_coco(truth, min_annotators=1), rotated=rotated)
     names = _annotator_names(annotators)
@@ -198,7 +214,7 @@ def simulate(
         raise ConfigError(f"per_image is {per_image}; expected 1 to {len(names)}")
     tables = {} if profiles is None else read_toml(Path(profiles))
     by_name = errors_by_annotator((tables, errors), names, scene.category_names)
-    _check_rotated(by_name, rotated=rotated)
+    _check_shapes(by_name, rotated=rotated, keypoints=keypoints)
     asked = _assigned(len(scene.image_names), len(names), per_image, rng)
     boxes = all_boxes(scene, by_name, asked, seed)
     given = {"seed": seed, "profiles": tables, "errors": errors}
@@ -216,11 +232,18 @@ def _check(images: int, objects: float, overlap: float, seed: int) -> None:
         raise ConfigError(f"seed is {seed}; expected 0 or more")
 
 
-def _check_rotated(by_name: Mapping[str, AnnotatorErrors], *, rotated: bool) -> None:
+def _check_shapes(
+    by_name: Mapping[str, AnnotatorErrors], *, rotated: bool, keypoints: bool
+) -> None:
+    """Refuse errors of shapes that the objects do not have."""
     for name, errors in by_name.items():
-        given = [kind for kind in OF_ROTATED_BOXES if getattr(errors, kind)]
-        if given and not rotated:
-            raise ConfigError(f"{name}: {given[0]} needs rotated boxes: add --rotated")
+        for kinds, has_them, advice in (
+            (OF_ROTATED_BOXES, rotated, "rotated boxes: add --rotated"),
+            (OF_KEYPOINTS, keypoints, "key points: add --keypoints"),
+        ):
+            given = [kind for kind in kinds if getattr(errors, kind)]
+            if given and not has_them:
+                raise ConfigError(f"{name}: {given[0]} needs {advice}")
 
 
 def _shares(categories: int | str | Sequence[str]) -> dict[str, float]:

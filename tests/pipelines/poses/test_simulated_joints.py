@@ -1,0 +1,83 @@
+"""Key points of simulated annotators have the errors that were asked for."""
+
+import json
+
+import numpy as np
+import pytest
+
+import bboxqa
+from bboxqa.core.errors import ConfigError
+from bboxqa.geometry.similarities.sigmas import COCO_SIGMAS
+from bboxqa.model.shapes.coco_joints import COCO_JOINTS, sides_of
+
+
+def joints(errors, n_images=60):
+    """Return what p01 placed and the truth, (M, 17, 3) both, and the roots of the areas."""
+    made = bboxqa.simulate(
+        images=n_images, keypoints=True, annotators=1, errors={"p01": errors} if errors else {}
+    )
+    assert (made.boxes.truth == np.arange(len(made))).all()
+    truth = made.truth()["annotations"]
+    points = np.array([row["keypoints"] for row in truth]).reshape(-1, 17, 3)
+    size = np.sqrt([row["bbox"][2] * row["bbox"][3] for row in truth])
+    return made.boxes.joints, points, size
+
+
+def test_without_errors_joints_are_those_of_the_truth():
+    placed, truth, _ = joints("")
+    assert placed.tolist() == truth.tolist()
+    assert (truth[..., 2] == 2).all()
+
+
+def test_joints_scatter_by_multiples_of_their_sigmas():
+    placed, truth, size = joints("scatter=2", 300)
+    distance = np.linalg.norm((placed - truth)[..., :2], axis=2) / size[:, None]
+    expected = 2 * np.array(COCO_SIGMAS)
+    assert np.sqrt((distance**2).mean(0)) == pytest.approx(expected, rel=0.1)
+
+
+def test_joints_move_with_their_boxes():
+    placed, truth, _ = joints("offset=5,-3")
+    moved = (placed - truth)[..., :2]
+    # Boxes end at the edges of images.
+    assert np.median(moved, axis=(0, 1)) == pytest.approx([5, -3], abs=0.011)
+
+
+def test_left_and_right_are_exchanged_of_whole_objects():
+    placed, truth, _ = joints("mirror=0.2")
+    is_changed = (placed != truth).any((1, 2))
+    assert is_changed.mean() == pytest.approx(0.2, abs=0.07)
+    order = np.arange(17)
+    for left, right in sides_of(COCO_JOINTS):
+        order[[left, right]] = right, left
+    assert placed[is_changed].tolist() == truth[is_changed][:, order].tolist()
+
+
+def test_omitted_joints_have_zeros_and_change_nothing_else():
+    both, _, _ = joints("scatter=1 omit=0.1")
+    alone, _, _ = joints("scatter=1")
+    is_omitted = both[..., 2] == 0
+    assert is_omitted.mean() == pytest.approx(0.1, abs=0.02)
+    assert not both[is_omitted].any()
+    assert both[~is_omitted].tolist() == alone[~is_omitted].tolist()
+
+
+def test_files_have_names_and_numbers_of_joints(tmp_path):
+    made = bboxqa.simulate(images=5, keypoints=True, errors={"p02": "omit=0.5"})
+    path, _ = made.write(tmp_path / "people.json")
+    document = json.loads(path.read_text())
+    assert {tuple(row["keypoints"]) for row in document["categories"]} == {COCO_JOINTS}
+    for row in document["annotations"]:
+        assert row["num_keypoints"] == sum(seen > 0 for seen in row["keypoints"][2::3])
+    assert "keypoints" not in bboxqa.simulate(images=2).document()["annotations"][0]
+
+
+@pytest.mark.parametrize("error", ["scatter=1", "omit=0.1", "mirror=0.1"])
+def test_errors_of_joints_need_joints(error):
+    with pytest.raises(ConfigError, match="needs key points: add --keypoints"):
+        bboxqa.simulate(images=1, errors={"p01": error})
+
+
+def test_key_points_are_not_put_into_boxes_of_a_truth():
+    with pytest.raises(ConfigError, match="without a truth"):
+        bboxqa.simulate(images=1, keypoints=True, rotated=True)
