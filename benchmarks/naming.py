@@ -34,9 +34,14 @@ KINDS = {
     "extra=0.1": ("most others did not draw",),
     "confuse=0.15": ("different categories",),
     "miss=0.1 offset=5,0 confuse=cow/sheep:0.2": ("misses", "further right", "above all by"),
+    "turn=4": ("turns boxes",),
+    "across=0.2": ("across those of the others",),
     "": (),
 }
 """The errors of one annotator, and words of the sentences that name them."""
+
+ROTATED = ("turn=4", "across=0.2")
+"""The errors of rotated boxes."""
 
 EVERYONE = {
     # Without misses, there is nothing that the others could be blamed for.
@@ -46,7 +51,7 @@ EVERYONE = {
 """The errors of all annotators, where they have others than `jitter=3%`."""
 
 _NAMING = (
-    r"(p\d\d) (?:matches|misses|draws|splits|merges|places|and the others)",
+    r"(p\d\d) (?:matches|misses|draws|splits|merges|places|turns|calls|and the others)",
     r"(?:of what|above all by|F1 of) (p\d\d)",
     r"(p\d\d) and p\d\d share",
     r"p\d\d and (p\d\d) share",
@@ -67,9 +72,12 @@ def told(seed: int, errors: str, n_annotators: int, images: int) -> tuple[bool, 
         annotators=n_annotators,
         categories=("cow", "sheep", "horse"),
         errors={"p*": everyone, guilty: errors},
+        rotated=errors in ROTATED,
         seed=seed,
     )
-    story = bboxqa.agree(bboxqa.read_coco(made.document()), bootstrap=400).story().story
+    similarity = "obb" if errors in ROTATED else "bbox"
+    data = bboxqa.read_coco(made.document())
+    story = bboxqa.agree(data, similarity=similarity, bootstrap=400).story().story
     words = KINDS[errors]
     of_guilty = [line for line in story if guilty in named(line)]
     right = all(any(word in line for line in of_guilty) for word in words)
@@ -77,7 +85,7 @@ def told(seed: int, errors: str, n_annotators: int, images: int) -> tuple[bool, 
         *words,
         "matches the others",
         *["different categories", "above all by"] * ("confuse" in errors),
-        *["in different places"] * ("jitter" in errors),
+        *["in different places"] * ("jitter" in errors or "across" in errors),
     )
     wrong = any(not any(word in line for word in known) for line in of_guilty)
     usual = {guilty, "p01"} if "copy" in errors else {guilty}

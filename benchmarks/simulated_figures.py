@@ -27,16 +27,19 @@ def data_of(seed: int, images: int, options: Mapping[str, Any]) -> bboxqa.Datase
     simulation = bboxqa.simulate(images=images, seed=seed, **options)
     with tempfile.TemporaryDirectory() as folder:
         path, _ = simulation.write(Path(folder) / "simulated.json")
-        return bboxqa.read_coco(path, segmentation=False)
+        return bboxqa.read_coco(path, segmentation=options.get("rotated", False))
 
 
 def of_all(seed: int, images: int, bootstrap: int, options: Mapping[str, Any]) -> Figures:
     """Measure existence, class and place of one simulated data set."""
-    return _of_all(data_of(seed, images, options), bootstrap)[0]
+    similarity = "obb" if options.get("rotated") else "bbox"
+    return _of_all(data_of(seed, images, options), bootstrap, similarity)[0]
 
 
-def _of_all(data: bboxqa.Dataset, bootstrap: int) -> tuple[Figures, bboxqa.ThresholdResult]:
-    (found,) = bboxqa.agree(data, bootstrap=bootstrap).thresholds
+def _of_all(
+    data: bboxqa.Dataset, bootstrap: int, similarity: str = "bbox"
+) -> tuple[Figures, bboxqa.ThresholdResult]:
+    (found,) = bboxqa.agree(data, bootstrap=bootstrap, similarity=similarity).thresholds
     existence, classes, place = found.existence, found.class_agreement, found.place
     figures = {
         "existence F1": (existence.f1, *existence.interval),
@@ -87,6 +90,17 @@ def offset_of_p01(seed: int, images: int, bootstrap: int, options: Mapping[str, 
     return _offsets("p01", tables_of(seed, images, bootstrap, options, ("offsets",))["offsets"])
 
 
+def rotation_of_p04(seed: int, images: int, bootstrap: int, options: Mapping[str, Any]) -> Figures:
+    """Measure how the annotator p04 places, sizes and turns rotated boxes."""
+    names = ("rotated_offsets", "quarter_turns")
+    tables = _tables(data_of(seed, images, options), bootstrap, names, "obb")
+    offsets, turns = ([row for row in tables[name] if row["annotator"] == "p04"] for name in names)
+    return {
+        **{f"offset, {row['measure']}": _with_bounds(row, "offset") for row in offsets},
+        "share across": _with_bounds(turns[0], "share"),
+    }
+
+
 def _offsets(name: str, rows: Iterable[Mapping[str, Any]]) -> Figures:
     return {
         f"offset_px, {row['edge']}": _with_bounds(row, "offset_px")
@@ -112,9 +126,9 @@ def tables_of(
 
 
 def _tables(
-    data: bboxqa.Dataset, bootstrap: int, names: Iterable[str]
+    data: bboxqa.Dataset, bootstrap: int, names: Iterable[str], similarity: str = "bbox"
 ) -> dict[str, list[dict[str, Any]]]:
-    settings = bboxqa.AgreeSettings(bootstrap=bootstrap)
+    settings = bboxqa.AgreeSettings(bootstrap=bootstrap, similarity=similarity)
     matched = matched_units(compared_images(data), settings)
     return {name: diagnostic(name)(matched).records() for name in names}
 

@@ -30,6 +30,7 @@ from simulated_figures import (
     of_p04,
     offset_of_p01,
     rates_of_p04,
+    rotation_of_p04,
     tables_of,
 )
 
@@ -65,6 +66,12 @@ LEVELS: dict[str, tuple[str, str]] = {
     "p*: duplicate": ("0.1", "0.3"),
 }
 """Two levels of each kind of error, beside none."""
+OF_ROTATED_BOXES = {
+    "p03: turn": ("5", "15"),
+    "p*: wobble": ("3", "8"),
+    "p*: across": ("0.1", "0.3"),
+}
+"""The same of rotated boxes."""
 
 
 @dataclass(frozen=True)
@@ -166,6 +173,24 @@ CASES = (
         copied_from_p01,
         {"identical_share": 0.3 * 0.9 / (0.3 * 0.9 + 0.7 * 0.81)},
     ),
+    # Boxes that are nearly square, whose sides are exchanged, are no quarter turns.
+    Case(
+        "p04 of 4, rotated: turn=4 offset=2,-1 across=0.1; all have miss=0.1",
+        {
+            "annotators": 4,
+            "rotated": True,
+            "errors": [f"{BESIDE} wobble=2", "p04: turn=4 offset=2,-1 across=0.1"],
+        },
+        rotation_of_p04,
+        {
+            "offset, centre x": 2,
+            "offset, centre y": -1,
+            "offset, long side": 0,
+            "offset, short side": 0,
+            "offset, angle": 4,
+            "share across": 0.1,
+        },
+    ),
 )
 
 
@@ -214,9 +239,13 @@ def kinds(pool: ProcessPoolExecutor, images: int) -> Iterable[str]:
     names = list(of_all(1, 4, 0, {"annotators": 2}))
     yield f"| errors | {' | '.join(names)} |"
     yield f"| --- |{' ---: |' * len(names)}"
-    for kind, levels in LEVELS.items():
+    for kind, levels in (LEVELS | OF_ROTATED_BOXES).items():
         cases = [
-            {"annotators": 3, "errors": ["p*: jitter=2%", setting]}
+            {
+                "annotators": 3,
+                "rotated": kind in OF_ROTATED_BOXES,
+                "errors": ["p*: jitter=2%", setting],
+            }
             for setting in ("p*:", *(f"{kind}={level}" for level in levels))
         ]
         found = list(pool.map(partial(of_all, 1, images, 0), cases))
