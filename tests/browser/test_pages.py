@@ -558,6 +558,18 @@ def test_messages_are_seen_beside_long_paths_on_a_tablet(browser, tmp_path):
     assert beyond == 0
 
 
+def test_notes_of_a_batch_are_seen_beside_long_paths(browser, batch):
+    context = browser.new_context(viewport={"width": 1280, "height": 800}, offline=True)
+    page = context.new_page()
+    page.goto(batch.as_uri())
+    page.locator(".projects tbody td:last-child").first.evaluate(
+        "(note) => { note.textContent = 'a/very_long_path'.repeat(20); }"
+    )
+    hidden = page.locator(".scroll.all").evaluate("(each) => each.scrollWidth - each.clientWidth")
+    context.close()
+    assert hidden == 0
+
+
 def test_long_names_stay_on_the_paper(browser, hostile):
     context = browser.new_context(viewport={"width": 680, "height": 900}, offline=True)
     page = context.new_page()
