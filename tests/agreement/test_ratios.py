@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
+from scipy.sparse import csc_array, csr_array
 from support.resampled import expanded
 
+from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals
 from bboxqa.agreement.uncertainty.ratios import ratio_intervals
 
 RNG = np.random.default_rng(4)
@@ -54,3 +55,17 @@ def test_no_interval_from_one_image_or_without_draws():
 def test_numbers_below_0_are_not_cut_off():
     offset = np.full((1, 12), -5.0)
     assert ratio_intervals(offset, np.ones((1, 12)), 50, 0).tolist() == [[-5, -5]]
+
+
+@pytest.mark.parametrize("largest", [5, 1 << 20])
+@pytest.mark.parametrize("make", [np.asarray, csc_array])
+def test_sums_of_counts_are_exact(largest, make):
+    # A power of two changes no digit, and fractions are added in double precision. Sums over 30
+    # images of up to 2 ** 20 exceed what single precision holds.
+    counts = np.random.default_rng(0).integers(0, largest, (2, 30)) * 2.0 + 1
+
+    def intervals(table):
+        means = np.asarray(table.sum(1)).ravel() / 30
+        return drawn_intervals(means, [make(table)], lambda sums: sums / 30, 300, 0)
+
+    assert intervals(counts).tolist() == (1024 * intervals(counts / 1024)).tolist()

@@ -24,6 +24,7 @@ _CHUNK = 100
 _WEIGHTS = 1 << 23
 # Draws that are kept: no cluster is drawn 256 times.
 _KEPT = 100_000_000
+_DOUBLE: np.dtype[Any] = np.dtype(np.float64)
 # The least share of replicates with a defined coefficient for an interval.
 _DEFINED = 0.95
 
@@ -97,7 +98,7 @@ def drawn_weights(n_clusters: int, replicates: int, seed: int) -> Iterator[Float
 
 
 def _drawn_counts(
-    n_clusters: int, replicates: int, seed: int, dtype: np.dtype[Any]
+    n_clusters: int, replicates: int, seed: int, dtype: np.dtype[Any] = _DOUBLE
 ) -> Iterator[NDArray[Any]]:
     """Yield what `drawn_weights` does as numbers of a type, in another order in memory."""
     generator = np.random.default_rng(seed)
@@ -116,18 +117,21 @@ def _step(n_clusters: int) -> int:
     return int(np.clip(_WEIGHTS // max(n_clusters, 1), 1, _CHUNK))
 
 
-def repeated_weights(n_clusters: int, replicates: int, seed: int) -> Iterator[FloatArray]:
-    """Yield what `drawn_weights` does, without drawing again what was drawn last.
+def repeated_weights(
+    n_clusters: int, replicates: int, seed: int, dtype: np.dtype[Any] = _DOUBLE
+) -> Iterator[NDArray[Any]]:
+    """Yield what `drawn_weights` does as numbers of a type, without drawing the last ones again.
 
     The draws are kept if they take less than 100 MB.
     """
     if n_clusters * replicates > _KEPT:
-        yield from drawn_weights(n_clusters, replicates, seed)
+        for weights in drawn_weights(n_clusters, replicates, seed):
+            yield weights.astype(dtype, copy=False)
         return
     counts = _kept_counts(n_clusters, replicates, seed)
     step = _step(n_clusters)
     for start in range(0, replicates, step):
-        yield counts[:, start : start + step].astype(np.float64)
+        yield counts[:, start : start + step].astype(dtype)
 
 
 @lru_cache(maxsize=3)

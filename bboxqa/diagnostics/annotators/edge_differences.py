@@ -82,6 +82,8 @@ def box_differences(
     own, other = np.concatenate([left, right]), np.concatenate([right, left])
     key = of.annotator[own].astype(np.int64) * n_annotators + of.annotator[other]
     keys, pair = compact(key, n_annotators**2)
+    shared = np.zeros(len(of), np.bool_)
+    shared[own] = True
     return BoxDifferences(
         annotator=keys // n_annotators,
         pair=pair,
@@ -89,7 +91,7 @@ def box_differences(
         differences=np.concatenate([difference, sign * difference]),
         others=np.concatenate([sizes[1], sizes[0]]),
         size_of=size_of,
-        n_shared=np.bincount(of.annotator[np.unique(own)], minlength=n_annotators),
+        n_shared=np.bincount(of.annotator[shared], minlength=n_annotators),
     )
 
 
