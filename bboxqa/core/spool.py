@@ -127,12 +127,17 @@ def column_limit(memory: int | None) -> int | None:
 
 
 def check_memory(
-    name: str, n_annotations: int, memory: int | None, bytes_each: int = _OF_ANNOTATION
+    name: str,
+    n_annotations: int,
+    memory: int | None,
+    bytes_each: int = _OF_ANNOTATION,
+    otherwise: str = "divide the file",
 ) -> None:
     """Refuse a number of annotations that needs more memory than allowed.
 
     Raises OutputError if the annotations need more. Limits below 500 MB count as 500 MB, which the
-    program itself needs. `name` is the file, or the first of several, or what is to be done.
+    program itself needs. `name` is the file, or the first of several, or what is to be done, and
+    `otherwise` what helps without more memory.
 
     Examples
     --------
@@ -145,7 +150,7 @@ def check_memory(
     if memory is not None and needed > max(memory, _OF_PROGRAM):
         raise OutputError(
             f"{name}: {n_annotations:,} annotations need {ceil(needed / 1e7) / 100:.2f} GB of "
-            "memory; allow as much with --memory, or divide the file"
+            f"memory; allow as much with --memory, or {otherwise}"
         )
 
 

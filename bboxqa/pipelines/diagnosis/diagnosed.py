@@ -40,7 +40,7 @@ _TOLD = {
     *registry.OF_TRACKS,
 }
 # What all diagnostics of an annotation take at once, about.
-_BYTES = 1700
+_BYTES = 2000
 # Pairs of annotations in an image.
 _CROWDED = 1 << 20
 
@@ -49,7 +49,8 @@ def check_diagnosis(data: Dataset, memory: int | None) -> None:
     """Refuse data whose diagnosis needs more memory than allowed, as an OutputError."""
     lonely = data.assigned.sum(1) < 2
     compared = ~data.annotations.iscrowd & ~lonely[data.annotations.image]
-    check_memory("diagnosis", int(np.count_nonzero(compared)), memory, _BYTES)
+    n_compared = int(np.count_nonzero(compared))
+    check_memory("diagnosis", n_compared, memory, _BYTES, "leave out the diagnosis")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
