@@ -45,7 +45,8 @@ def read_tracks(
         names = ", ".join(file.source.name for file in files[:3])
         raise DatasetError(
             [f"{names}: none of {count(len(table), 'annotation')} is in a track"],
-            f"The track of an annotation is under one of the keys {', '.join(TRACK_KEYS)}.",
+            f"The track of an annotation is under one of the keys {', '.join(TRACK_KEYS)}; of a "
+            "table, in a column that --columns track=NAME names.",
         )
     # The order of names in columns is not always the same; draws depend on that of tracks.
     names_of = sorted(known, key=lambda name: (len(name) if name.isdecimal() else 0, name))

@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import replace
-from itertools import permutations
+from itertools import permutations, product
 
 import numpy as np
 import pytest
@@ -82,22 +82,27 @@ def test_published_example_of_py_motmetrics():
 
 def test_idtp_is_the_largest_of_all_assignments():
     rng = np.random.default_rng(1)
-    for _ in range(8):
+    for n_tracks in [(4, 4), (3, 5), (5, 2), (1, 4)]:
         frames = [
             {
-                name: {track: float(left) for track, left in zip("wxyz", row, strict=True)}
-                for name, row in zip("ab", rng.integers(0, 60, (2, 4)), strict=True)
+                name: {
+                    track: float(rng.integers(0, 60)) for track in np.flatnonzero(drawn).tolist()
+                }
+                for name, drawn in zip("ab", (rng.random(n) < 0.9 for n in n_tracks), strict=True)
             }
             for _ in range(6)
         ]
         units = matched(read(film(*frames)), bootstrap=0)
         # Boxes of 20 px side by side have IoU 1/2 where they are 20/3 px apart.
-        same = np.zeros((4, 4), int)
+        same = np.zeros((5, 5), int)
         for frame in frames:
-            gap = np.subtract.outer([*frame["a"].values()], [*frame["b"].values()])
-            same += np.abs(gap) <= 20 / 3
-        best = max(same[np.arange(4), order].sum() for order in permutations(range(4)))
-        assert tracks(units)["idtp"].tolist() == [best]
+            for one, other in product(frame["a"].items(), frame["b"].items()):
+                same[one[0], other[0]] += abs(one[1] - other[1]) <= 20 / 3
+        best = max(same[np.arange(5), order].sum() for order in permutations(range(5)))
+        n_boxes = sum(len(boxes) for frame in frames for boxes in frame.values())
+        (row,) = tracks(units).records()
+        assert row["idtp"] == best
+        assert row["idf1"] == pytest.approx(2 * best / n_boxes, abs=1e-12)
 
 
 def test_tells_a_swap_a_cut_and_a_gap_and_keeps_tracks_that_cross():
@@ -181,8 +186,10 @@ def test_files_without_tracks_are_refused_where_they_are_asked():
     document = film({"a": {1: 0}, "b": {1: 0}})
     for row in document["annotations"]:
         del row["track_id"]
-    with pytest.raises(bboxqa.DatasetError, match="none of 2 annotations is in a track"):
+    with pytest.raises(bboxqa.DatasetError, match="none of 2 annotations is in a track") as refused:
         read(document)
+    assert "track_id" in str(refused.value)
+    assert "--columns track=NAME" in str(refused.value)
 
 
 @pytest.mark.parametrize("similarity", ["bbox", "obb"])
