@@ -13,7 +13,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.annotations.box_numbers import has_angles, settled
 from bboxqa.formats.annotations.columns import AnnotationFile, ColumnsBuilder
-from bboxqa.formats.annotations.records import Category, Id, Image, Rle
+from bboxqa.formats.annotations.records import Category, Id, Image, Rle, extent_of
 from bboxqa.formats.dataset.attribution import Attribution
 from bboxqa.formats.opening import named_errors
 from bboxqa.formats.translation.choices import choices
@@ -46,8 +46,10 @@ class _OutlinedResult(_Result, gc=False):
     segmentation: list[list[float]] | Rle | None = None
 
 
-class _JointedResult(_Result, gc=False):
-    keypoints: list[float] | None = None
+class _JointedResult(_Result, gc=False, kw_only=True):
+    # COCO's results of key points have no box.
+    bbox: tuple[float, float, float, float] | None = None  # type: ignore[assignment]
+    keypoints: list[float]
 
 
 class _TurnedResult(_OutlinedResult, gc=False, kw_only=True):
@@ -135,6 +137,8 @@ def _kept(predictions: Predictions, results: Sequence[_Result]) -> list[int]:
 def _fields(result: _Result) -> dict[str, Any]:
     fields = msgspec.structs.asdict(result)
     del fields["score"]
+    if fields["bbox"] is None:
+        fields["bbox"] = extent_of(fields["keypoints"]) or (0.0, 0.0, 0.0, 0.0)
     return fields
 
 

@@ -206,3 +206,23 @@ def test_a_visibility_that_is_none_is_told(tmp_path):
     assert data.annotations.keypoints.visibility.tolist() == [2, 0, 1] * 2
     (note,) = (each for each in data.notes if "visibility" in each)
     assert note.startswith("4 key points have a visibility below 0 or above 2")
+
+
+def test_results_of_a_model_need_no_boxes(tmp_path):
+    """COCO's results of key points are image_id, category_id, keypoints and score."""
+    people = _people(np.random.default_rng(3), 6)
+    _read(tmp_path, people)
+    results = [
+        {"image_id": 1, "category_id": 1, "keypoints": each["keypoints"], "score": 0.9}
+        for each in people
+        if each["annotator"] == "ann"
+    ]
+    model = tmp_path / "model.json"
+    model.write_text(json.dumps(results))
+    data = bboxqa.read_coco(tmp_path / "people.json", keypoints=True, predictions=model)
+    assert data.annotator_names == ("ann", "bob", "model")
+    points, annotator = data.annotations.keypoints.packed(), data.annotations.annotator
+    drawn = points.xy.reshape(-1, 17, 2)
+    assert np.array_equal(np.sort(drawn[annotator == 2], 0), np.sort(drawn[annotator == 0], 0))
+    extent = points.extent()[annotator == 2]
+    assert data.annotations.bbox[annotator == 2] == pytest.approx(extent)
