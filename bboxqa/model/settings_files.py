@@ -93,6 +93,7 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise ConfigError(f"{path}: cannot be read: {error}") from None
     except RecursionError:
         raise ConfigError(f"{path}: is not TOML: lists or tables are nested too deeply") from None
-    except ValueError as error:
-        # A TOMLDecodeError, or a plain one for numbers with thousands of digits.
+    except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path}: is not TOML: {error}") from None
+    except ValueError:
+        raise ConfigError(f"{path}: is not TOML: a number has thousands of digits") from None
