@@ -6,8 +6,10 @@ from bboxqa.formats.translation.label_folders import LabelFolders, is_label_name
 
 _NUMBER = rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _HEADER = rb"\s*(?:imagesource|gsd)\s*:[^\n]*(?:\n|\Z)"
-# A category has a sign that is no digit: lines of numbers only may be those of YOLO.
-_LABEL = rb"\s*" + rb"[ \t]+".join([_NUMBER] * 8) + rb"[ \t]+(?![-+.\deE \t]+(?:\r?\n|\Z))[^\s:]"
+# A category has a sign that is no digit: lines of numbers only may be those of YOLO. A sign in
+# quotes at the end is the text of ICDAR, which has colours, centres and boxes before it.
+_REST = rb"(?![-+.\deE \t]+(?:\r?\n|\Z))(?![^\n]*\"[ \t]*(?:\r?\n|\Z))[^\s:]"
+_LABEL = rb"\s*" + rb"[ \t]+".join([_NUMBER] * 8) + rb"[ \t]+" + _REST
 _HEAD = re.compile(
     rb"(?:\xef\xbb\xbf)?(?:(?:" + _HEADER + rb")+(?:\s*\Z|" + _LABEL + rb")|" + _LABEL + rb")",
     re.IGNORECASE,

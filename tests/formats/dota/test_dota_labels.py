@@ -102,6 +102,12 @@ def test_heads_of_dota_are_not_those_of_yolo():
     assert not any(is_dota_head(each.encode()) for each in no)
 
 
+def test_signs_of_icdar_are_no_labels_of_dota():
+    # Red, green, blue, centre, box and sign.
+    assert not is_dota_head(b'108 225 132 0 1 0 0 1 3 "F"\n\n82 174 214 1 3 0 2 1 4 "T"\n')
+    assert is_dota_head(b'1 1 5 1 5 3 1 3 "small vehicle" 0\n')
+
+
 @pytest.mark.parametrize("yaml", [{}, {"data.yaml": "names: [plane]\n"}])
 def test_a_folder_for_each_person(tmp_path, yaml):
     two(tmp_path, **yaml)
