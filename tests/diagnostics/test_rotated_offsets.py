@@ -230,3 +230,18 @@ def test_against_a_reference_each_of_two_is_told():
     (_, person) = record["thresholds"][0]["reference"]["annotators"]
     assert person["offset_px"] == []
     assert person["rotated_offsets"][-1]["value"] == row["offset"]
+
+
+def test_other_tables_of_upright_boxes_are_those_of_plain_boxes():
+    made = bboxqa.simulate(images=5, errors={"p*": "jitter=8% miss=0.1"})
+    data = bboxqa.read_coco(made.document())
+    plain, rotated = (
+        bboxqa.agree(data, similarity=name, bootstrap=0).diagnose().tables
+        for name in ("bbox", "obb")
+    )
+    assert set(plain) - set(rotated) == {"offsets"}
+    for name in ("sensitivity", "agreement_by_size", "agreement_by_crowding", "annotators"):
+        for column, values in plain[name].columns.items():
+            found = rotated[name].columns[column]
+            if isinstance(values, np.ndarray):
+                assert found == pytest.approx(values, nan_ok=True), (name, column)
