@@ -1,12 +1,10 @@
 """Existence by chance: how far annotators agree with what others drew in other images."""
 
-from collections.abc import Iterator
 from dataclasses import replace
-from itertools import pairwise, starmap
 
 import numpy as np
 
-from bboxqa.agreement.objects.chance_slots import ChanceSlots, chance_slots
+from bboxqa.agreement.objects.chance_slots import ChanceSlots, chance_slots, whole_places
 from bboxqa.core.arrays import (
     BoolArray,
     FloatArray,
@@ -107,7 +105,7 @@ def chance_existence(
         return ChanceCounts(sums, n_alone, _reason(n_compared, n_alone, n_unknown))
     slots = _slots(data, exchanged, kind, settings)
     start, stop = _drawn_by(data, slots)
-    for part_of in _whole_places(slots.place, 1 + stop - start):
+    for part_of in whole_places(slots.place, 1 + stop - start, _AT_ONCE):
         laid = _laid_over(data, slots.take(part_of), start[part_of], stop[part_of], settings)
         try:
             _add_matches(sums, laid, settings, memory)
@@ -213,15 +211,6 @@ def _drawn_by(data: Dataset, slots: ChanceSlots) -> tuple[IndexArray, IndexArray
     author = data.annotations.image.astype(np.int64) * n_annotators + data.annotations.annotator
     wanted = slots.source * n_annotators + slots.annotator
     return np.searchsorted(author, wanted), np.searchsorted(author, wanted, side="right")
-
-
-def _whole_places(place: IndexArray, work: IndexArray) -> Iterator[slice]:
-    """Yield the rows of whole places, with about `_AT_ONCE` of work together."""
-    done = np.cumsum(work)
-    ends = np.append(run_starts(place)[1:], len(place))
-    chunk = done[ends - 1] // _AT_ONCE
-    ends = ends[np.diff(chunk, append=chunk[-1] + 1) > 0]
-    yield from starmap(slice, pairwise([0, *ends.tolist()]))
 
 
 @frozen_arrays

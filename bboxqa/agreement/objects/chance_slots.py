@@ -1,8 +1,11 @@
 """Images in the places of others: what annotators drew elsewhere, as if drawn here."""
 
+from collections.abc import Iterator
+from itertools import pairwise, starmap
+
 import numpy as np
 
-from bboxqa.core.arrays import IndexArray, frozen_arrays
+from bboxqa.core.arrays import IndexArray, frozen_arrays, run_starts
 
 
 @frozen_arrays
@@ -82,3 +85,12 @@ def _with_different_images(slots: ChanceSlots, turn: IndexArray, n_images: int) 
     slots = slots.take(order[np.diff(brought[order], prepend=-1) != 0])
     slots = slots.take(np.flatnonzero(np.bincount(slots.place)[slots.place] >= 2))
     return slots.take(np.lexsort((slots.annotator, slots.place)))
+
+
+def whole_places(place: IndexArray, work: IndexArray, most: int) -> Iterator[slice]:
+    """Yield the rows of whole places, with about `most` work together."""
+    done = np.cumsum(work)
+    ends = np.append(run_starts(place)[1:], len(place))
+    chunk = done[ends - 1] // most
+    ends = ends[np.diff(chunk, append=chunk[-1] + 1) > 0]
+    yield from starmap(slice, pairwise([0, *ends.tolist()]))

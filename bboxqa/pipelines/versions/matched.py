@@ -8,8 +8,6 @@ from bboxqa.core.arrays import (
     BoolArray,
     FloatArray,
     IndexArray,
-    IntArray,
-    compact,
     frozen_arrays,
 )
 from bboxqa.core.errors import ConfigError
@@ -23,12 +21,11 @@ from bboxqa.geometry.similarities.registry import (
 )
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.outlines import Segmentations
-from bboxqa.model.selection import join_columns, join_outlines, select_annotations
 from bboxqa.model.settings import AgreeSettings
-from bboxqa.model.shapes.joints_of import joints_of
-from bboxqa.model.shapes.keypoints import Keypoints, join_keypoints, largest_moves
+from bboxqa.model.shapes.keypoints import Keypoints, largest_moves
 from bboxqa.pipelines.poses.joint_sigmas import ESTIMATED, with_sigmas
 from bboxqa.pipelines.versions.aligned import Aligned
+from bboxqa.pipelines.versions.side_by_side import side_by_side
 from bboxqa.pipelines.versions.similar import Pairs, similar_pairs
 
 # The least share of annotations with one id that have to overlap, for ids to be trusted.
@@ -80,7 +77,7 @@ def match_versions(
     settings : AgreeSettings
         Its lowest threshold is used.
     """
-    both, order = _side_by_side(before, after, images, annotators, categories, memory)
+    both, order = side_by_side(before, after, images, annotators, categories, memory)
     if settings.sigmas == ESTIMATED and needs_keypoints(settings.similarity):
         raise ConfigError(
             "two versions are compared with the same sigmas; give those that agree --sigmas "
@@ -127,81 +124,6 @@ def match_versions(
         redrawn=_redrawn(annotations, left, right, similarity),
         by_id=by_id,
     )
-
-
-def _side_by_side(
-    before: Dataset,
-    after: Dataset,
-    images: Aligned,
-    annotators: Aligned,
-    categories: Aligned,
-    memory: int | None,
-) -> tuple[Dataset, IndexArray]:
-    """Return all annotations as those of two annotators, "before" and "after".
-
-    What one annotator drew in one image is an image of the data set.
-
-    Returns
-    -------
-    both : Dataset
-    order : (N,) int64
-        The index of each annotation among those before, and then those after.
-    """
-    old, new = before.annotations, after.annotations
-    n_annotators = len(annotators)
-    group = np.concatenate(
-        [
-            images.place_before[old.image] * n_annotators + annotators.place_before[old.annotator],
-            images.place_after[new.image] * n_annotators + annotators.place_after[new.annotator],
-        ]
-    )
-    side = np.repeat(np.array([0, 1], np.int32), [len(old), len(new)])
-    order = np.argsort(group * 2 + side, kind="stable")
-    groups, image = compact(group, len(images) * n_annotators)
-    category = [categories.place_before[old.category], categories.place_after[new.category]]
-    names = images.names
-    place = groups // max(n_annotators, 1)
-    outlines = None
-    if old.segmentation is not None and new.segmentation is not None:
-        parts = [old.segmentation, new.segmentation]
-        outlines = join_outlines(parts, [np.arange(len(old)), np.arange(len(new))], memory)
-    joints = None
-    if old.keypoints is not None and new.keypoints is not None:
-        every = [np.arange(len(old)), np.arange(len(new))]
-        joints = join_keypoints([old.keypoints, new.keypoints], every, memory)
-    joined = Annotations(
-        id=np.concatenate([old.id, new.id]),
-        image=image.astype(np.int32),
-        annotator=side,
-        category=np.concatenate(category).astype(np.int32),
-        bbox=np.concatenate([old.bbox, new.bbox]),
-        iscrowd=np.concatenate([old.iscrowd, new.iscrowd]),
-        segmentation=outlines,
-        keypoints=joints,
-        rotated_box=join_columns([old.rotated_box, new.rotated_box]),
-    )
-    named = joints_of(categories.names, [before, after])
-    both = Dataset(
-        image_names=tuple(names[index] for index in place.tolist()),
-        image_size=_sizes(before, after, images)[place],
-        category_names=categories.names,
-        annotator_names=("before", "after"),
-        annotations=select_annotations(joined, order),
-        assigned=np.ones((len(groups), 2), np.bool_),
-        joint_names=named.names,
-        limbs=named.limbs,
-    )
-    return both, order
-
-
-def _sizes(before: Dataset, after: Dataset, images: Aligned) -> IntArray:
-    """Return the size of each image, after if it is known."""
-    sizes = np.zeros((len(images), 2), np.int32)
-    for data, index in ((before, images.before), (after, images.after)):
-        known = np.flatnonzero(index >= 0)
-        known = known[data.image_size[index[known]].all(1)]
-        sizes[known] = data.image_size[index[known]]
-    return sizes
 
 
 def _same_id(annotations: Annotations) -> Pairs:

@@ -6,6 +6,7 @@ from math import inf
 from typing import Any
 
 from bboxqa.report.charts.palette import N_TOLD_APART, series_style
+from bboxqa.report.pages.shape_paths import dots_path, outline_path
 
 TOP = 50
 """Images that a page shows unless more are asked for."""
@@ -254,7 +255,7 @@ def _size(image: Mapping[str, Any], pixels: Pixels | None) -> tuple[float, float
 
 def _drawn(shape: Mapping[str, Any], of: Legend, people: Sequence[str]) -> Drawn:
     return Drawn(
-        d=_path(shape),
+        d=outline_path(shape),
         annotator=of.annotators[shape["annotator"]],
         category=of.categories[shape["category"]],
         number=shape["object"],
@@ -263,8 +264,8 @@ def _drawn(shape: Mapping[str, Any], of: Legend, people: Sequence[str]) -> Drawn
             f"{shape['object']}: {shape['category']} by {shape['annotator']} "
             f"(annotation {shape['annotation']})"
         ),
-        dots=_dots([*shape.get("visible_points", ()), *shape.get("hidden_points", ())]),
-        hidden=_dots(shape.get("hidden_points", ())),
+        dots=dots_path([*shape.get("visible_points", ()), *shape.get("hidden_points", ())]),
+        hidden=dots_path(shape.get("hidden_points", ())),
     )
 
 
@@ -283,20 +284,3 @@ def _labels(image: Mapping[str, Any], letter: float) -> list[Label]:
         Label(number, round(max(x, 0.0), 1), round(max(y - letter / 6, letter), 1))
         for number, (x, y) in corners.items()
     ]
-
-
-def _path(shape: Mapping[str, Any]) -> str:
-    """Return the outline of a shape as the data of a path, its box where it has none."""
-    rings = shape.get("rings")
-    lines = "".join("M{:.7g} {:.7g}L{:.7g} {:.7g}".format(*line) for line in shape.get("lines", ()))
-    if not rings:
-        x, y, width, height = (f"{side:.7g}" for side in shape["bbox"])
-        return f"M{x} {y}h{width}v{height}H{x}z{lines}"
-    return lines + "".join(
-        "M" + "L".join(f"{x:.7g} {y:.7g}" for x, y in zip(ring[::2], ring[1::2], strict=True)) + "z"
-        for ring in rings
-    )
-
-
-def _dots(points: Sequence[Sequence[float]]) -> str:
-    return "".join(f"M{x:.7g} {y:.7g}h0" for x, y in points)
