@@ -1,9 +1,7 @@
 """From data sets and files to agreement; the parts are joined here."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
-from math import nan
 from typing import Any, Literal, Never
 
 import numpy as np
@@ -17,9 +15,7 @@ from bboxqa.matching import registry as matchers
 from bboxqa.matching.match import check_matcher
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import AgreeSettings, EmptyImages, Missing
-from bboxqa.model.table import Table
-from bboxqa.model.threshold_result import ThresholdResult
-from bboxqa.pipelines.all_asked import figures_if_all_asked
+from bboxqa.pipelines.all_asked import figures_if_all_asked, with_all_asked
 from bboxqa.pipelines.chance_existence import chance_existence, not_measured
 from bboxqa.pipelines.counting import (
     AgreementCounts,
@@ -33,7 +29,7 @@ from bboxqa.pipelines.poses.joint_sigmas import with_points, with_sigmas
 from bboxqa.pipelines.reference.joined import compared
 from bboxqa.pipelines.reference.measured import reference_matches, with_reference
 from bboxqa.pipelines.refusals.checks import check_boxes
-from bboxqa.pipelines.repeats import repeat_notes, repeat_tables
+from bboxqa.pipelines.repeats import repeat_notes, with_repeats
 from bboxqa.pipelines.settings import agree_settings_from
 from bboxqa.pipelines.threshold_results import threshold_results
 from bboxqa.report.agreement_result import AgreementResult
@@ -251,13 +247,8 @@ def _agree(
     else:
         chance = not_measured(part, settings)
     results = threshold_results(part, settings, counted, chance, progress)
-    if_all_asked = figures_if_all_asked(data, counted, settings)
-    thresholds = tuple(map(_with_all_asked, results, if_all_asked))
-    if data.repeats is not None:
-        found = repeat_tables(
-            data.repeats, data.annotator_names, settings, memory=memory, progress=progress
-        )
-        thresholds = tuple(map(_with_repeats, thresholds, found))
+    results = with_all_asked(results, figures_if_all_asked(data, counted, settings))
+    thresholds = with_repeats(results, data, settings, memory=memory, progress=progress)
     n_images = int((n_annotators >= 2).sum())
     n_crowd = int(data.annotations.iscrowd.sum())
     notes = image_notes(
@@ -285,18 +276,6 @@ def _agree(
         headlines=data.headlines,
         diagnoser=ImageDiagnoser(part, memory, progress),
     )
-
-
-def _with_all_asked(result: ThresholdResult, figures: tuple[float, float]) -> ThresholdResult:
-    """Return a result with alpha, if it has a meaning, and F1 if all were asked."""
-    alpha, f1 = figures
-    if result.alpha_has_no_meaning:
-        alpha = nan
-    return replace(result, all_asked_alpha=alpha, all_asked_f1=f1)
-
-
-def _with_repeats(result: ThresholdResult, repeats: Table) -> ThresholdResult:
-    return replace(result, repeats=repeats)
 
 
 def _crowd_images(data: Dataset, part: ImagePart) -> int:

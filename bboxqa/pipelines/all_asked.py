@@ -1,7 +1,8 @@
 """Alpha and F1 if all were asked about every image that does not list who was."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from math import nan
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from bboxqa.core.arrays import BoolArray
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.selection import select_annotations
 from bboxqa.model.settings import AgreeSettings
+from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.model.units import UnitTable
 from bboxqa.pipelines.counting import AgreementCounts, ImagePart, reliability_of
 
@@ -38,7 +40,7 @@ def figures_if_all_asked(
     n_cells = len(annotations) * len(data.annotator_names)
     is_open = partly_annotated(data).any() and n_cells <= _MOST_CELLS * len(annotations)
     if data.unlisted is None or not is_open or settings.missing == "ignore":
-        yield from [(float("nan"), float("nan"))] * len(counted.units)
+        yield from [(nan, nan)] * len(counted.units)
         return
     assigned = data.assigned | data.unlisted[:, None]
     kept = np.flatnonzero(~annotations.iscrowd & (assigned.sum(1) >= 2)[annotations.image])
@@ -57,3 +59,17 @@ def figures_if_all_asked(
         found = coincidences(reliability_of(whole, table, settings), settings.missing)
         # In images of one annotator nothing matches.
         yield pooled_alpha(found).value, float(objects.images.matched.sum()) / possible
+
+
+def with_all_asked(
+    results: Iterable[ThresholdResult], figures: Iterable[tuple[float, float]]
+) -> tuple[ThresholdResult, ...]:
+    """Return results with alpha, if it has a meaning, and F1 if all were asked."""
+    return tuple(
+        replace(
+            result,
+            all_asked_alpha=nan if result.alpha_has_no_meaning else alpha,
+            all_asked_f1=f1,
+        )
+        for result, (alpha, f1) in zip(results, figures, strict=True)
+    )

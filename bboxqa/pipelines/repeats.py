@@ -1,6 +1,7 @@
 """How far annotators agree with themselves: what they drew in one image in several sessions."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from math import isnan, nan
 from typing import Any
 
@@ -13,7 +14,7 @@ from bboxqa.agreement.objects.threshold_sums import Intervals, ThresholdSums, th
 from bboxqa.core.arrays import IndexArray, sum_by
 from bboxqa.core.text import names_in_words
 from bboxqa.core.types import Progress
-from bboxqa.model.annotations import Repeats
+from bboxqa.model.annotations import Dataset, Repeats
 from bboxqa.model.reliability import Coincidences
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Categorical, Column, Table
@@ -30,6 +31,25 @@ FIGURES = {
 }  # fmt: skip
 """Columns of the table, each with a ``_low`` and a ``_high``, and what `ThresholdSums` calls them.
 """
+
+
+def with_repeats(
+    results: tuple[ThresholdResult, ...],
+    data: Dataset,
+    settings: AgreeSettings,
+    *,
+    memory: int | None = None,
+    progress: Progress | None = None,
+) -> tuple[ThresholdResult, ...]:
+    """Return results with the agreement of annotators with themselves, if there is any."""
+    if data.repeats is None:
+        return results
+    tables = repeat_tables(
+        data.repeats, data.annotator_names, settings, memory=memory, progress=progress
+    )
+    return tuple(
+        replace(result, repeats=table) for result, table in zip(results, tables, strict=True)
+    )
 
 
 def repeat_tables(
