@@ -21,6 +21,9 @@ from bboxqa.report.pages.sections.section import Section, table_rows
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    # How a chart is drawn, its label and the arguments.
+    _Chart = tuple[Callable[..., Axes], str, tuple[Any, ...], dict[str, Any]]
+
 # Of more annotators, only those with a systematic offset have a drawing of it.
 _MOST_DRAWN = 12
 _TWO = 2
@@ -52,39 +55,35 @@ def page_charts(
         ]
         shown = images, worst["n_images"], "F1" if part["alpha"] is None else "alpha"
         charts["image_costs"] = _once(image_costs, "image_costs", "What images cost", *shown)
-    if diagnosis is None:
-        return charts
-    tables = diagnosis["tables"]
-    charts["decomposition"] = _once(
-        decomposition,
-        "decomposition",
-        "Objects by kind of disagreement",
-        table_rows(tables["decomposition"]),
+    return charts if diagnosis is None else charts | _of_diagnosis(diagnosis["tables"], part)
+
+
+def _of_diagnosis(tables: Mapping[str, Any], part: Mapping[str, Any]) -> dict[str, Markup]:
+    decomposed, confused, copies, by_threshold = (
+        table_rows(tables[name])
+        for name in ("decomposition", "confusion_matrix", "copies", "sensitivity")
     )
-    charts["sensitivity"] = _once(
-        sensitivity,
-        "sensitivity",
-        "Agreement by threshold",
-        table_rows(tables["sensitivity"]),
-        part["iou_threshold"],
-    )
-    charts["category_intervals"] = _once(
-        category_intervals, "category_intervals", "Agreement by category", part["categories"]
-    )
-    charts["confusion_matrix"] = _once(
-        confusion_matrix,
-        "confusion_matrix",
-        "Confusion of categories",
-        table_rows(tables["confusion_matrix"]),
-        copies=table_rows(tables["copies"]),
-    )
+    drawn: dict[str, _Chart] = {
+        "decomposition": (decomposition, "Objects by kind of disagreement", (decomposed,), {}),
+        "sensitivity": (
+            sensitivity, "Agreement by threshold", (by_threshold, part["iou_threshold"]), {}
+        ),
+        "category_intervals": (
+            category_intervals, "Agreement by category", (part["categories"],), {}
+        ),
+        "confusion_matrix": (
+            confusion_matrix, "Confusion of categories", (confused,), {"copies": copies}
+        ),
+    }  # fmt: skip
     order = [row["annotator"] for row in table_rows(tables["agreement_matrix"])]
     if len(order) > _TWO:
         # Two have one pair, whose F1 is that of all.
-        charts["pair_matrix"] = _once(
-            pair_matrix, "pair_matrix", "Agreement of each two annotators", order, part["pairs"]
-        )
-    return charts
+        label = "Agreement of each two annotators"
+        drawn["pair_matrix"] = (pair_matrix, label, (order, part["pairs"]), {})
+    return {
+        name: _once(draw, name, label, *values, **more)
+        for name, (draw, label, values, more) in drawn.items()
+    }
 
 
 @page_style()
