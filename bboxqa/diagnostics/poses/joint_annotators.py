@@ -15,6 +15,8 @@ from bboxqa.model.units import MatchedUnits
 
 # An offset is systematic where the probability of one such false alarm in the table is below this.
 _ALARM = 0.05
+# Which of the amounts tells whether both have placed a joint.
+_PLACED = 2
 _FIGURES = ("offset_x_px", "offset_y_px", "missing_share", "swapped_share")
 
 
@@ -59,21 +61,9 @@ def _of_annotator(
     images, image = np.unique(found.image[pair], return_inverse=True)
     shape = n_joints * len(others), len(images)
     row = found.joint[rows] * len(others) + other
-    sign = np.where(own == 1, 1.0, -1.0)
-    placed = found.placed[rows].astype(np.float64)
-    labelled = found.visibility[rows] > 0
-    by_other = labelled[np.arange(len(rows)), 1 - own]
-    by_own = labelled[np.arange(len(rows)), own]
-    amounts = [
-        found.difference[rows, 0] * sign * placed,
-        found.difference[rows, 1] * sign * placed,
-        placed,
-        by_other & ~by_own,
-        by_other,
-        found.is_swapped[rows],
-        found.has_side[rows],
-    ]
-    tables = [table_of(row, image, each.astype(np.float64), shape) for each in amounts]
+    amounts = _amounts(found, rows, own)
+    placed = amounts[_PLACED]
+    tables = [table_of(row, image, each, shape) for each in amounts]
 
     def evaluate(*sums: FloatArray) -> FloatArray:
         return _confirmed(sums, n_joints, len(others)).reshape(len(_FIGURES) * n_joints, -1)
@@ -98,6 +88,28 @@ def _of_annotator(
     n = sum_by(found.joint[rows], placed, n_joints)
     scale = ratio(sum_by(found.joint[rows], placed * found.scale[rows], n_joints), n)
     return result.transpose(1, 0, 2), np.stack([n, n_images, scale])
+
+
+def _amounts(found: JointPairs, rows: IndexArray, own: IndexArray) -> list[FloatArray]:
+    """Return what each joint of a pair adds to the sums that `_confirmed` takes.
+
+    `own` is the side of the annotator in the pair of each of the rows.
+    """
+    sign = np.where(own == 1, 1.0, -1.0)
+    placed = found.placed[rows].astype(np.float64)
+    labelled = found.visibility[rows] > 0
+    by_other = labelled[np.arange(len(rows)), 1 - own]
+    by_own = labelled[np.arange(len(rows)), own]
+    amounts = (
+        found.difference[rows, 0] * sign * placed,
+        found.difference[rows, 1] * sign * placed,
+        placed,
+        by_other & ~by_own,
+        by_other,
+        found.is_swapped[rows],
+        found.has_side[rows],
+    )
+    return [each.astype(np.float64, copy=False) for each in amounts]
 
 
 def _confirmed(sums: tuple[FloatArray, ...], n_joints: int, n_others: int) -> FloatArray:

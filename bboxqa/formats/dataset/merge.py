@@ -5,12 +5,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, TextArray
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, TextArray
 from bboxqa.core.spool import column_limit, concatenate, spilled
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.model.annotations import Annotations
+from bboxqa.model.outlines import Segmentations
 from bboxqa.model.selection import OF_ANNOTATIONS, join_outlines
-from bboxqa.model.shapes.keypoints import join_keypoints
+from bboxqa.model.shapes.keypoints import Keypoints, join_keypoints
 from bboxqa.model.times import times_of
 
 
@@ -22,6 +23,20 @@ class IndexedAnnotations:
     image: IntArray
     category: IntArray
     image_of_record: IntArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Joined:
+    """Columns of the annotations of all files, one file after the other."""
+
+    place: IndexArray
+    """Where each usable annotation is in the columns."""
+    id: IndexArray
+    bbox: FloatArray
+    iscrowd: BoolArray
+    segmentation: Segmentations | None
+    keypoints: Keypoints | None
+    rotated_box: FloatArray | None
 
 
 def merge(
@@ -37,37 +52,14 @@ def merge(
     `seconds` are the times of all annotations of each file, and `tracks` the tracks of those that
     are indexed, if they were read.
     """
-    columns = [file.columns for file in files]
     limit = column_limit(memory)
-    if len(files) == 1:
-        # Columns of one file are not copied before they are ordered.
-        place = indexed[0].place
-        ids, bbox, iscrowd = columns[0].id, columns[0].bbox, columns[0].iscrowd
-        segmentation, keypoints = columns[0].segmentation, columns[0].keypoints
-        turned = columns[0].rotated
-        rotated_box = None if turned is None else turned.box
-    else:
-        used = [part.place for part in indexed]
-        ids, bbox, iscrowd = (
-            concatenate(
-                (getattr(c, name)[rows] for c, rows in zip(columns, used, strict=True)), limit
-            )
-            for name in ("id", "bbox", "iscrowd")
-        )
-        outlines = [c.segmentation for c in columns if c.segmentation is not None]
-        segmentation = join_outlines(outlines, used, memory) if outlines else None
-        joints = [c.keypoints for c in columns if c.keypoints is not None]
-        keypoints = join_keypoints(joints, used, memory) if joints else None
-        rotated = [c.rotated.box for c in columns if c.rotated is not None]
-        rotated_box = None
-        if rotated:
-            taken = (each[rows] for each, rows in zip(rotated, used, strict=True))
-            rotated_box = concatenate(taken, limit)
-        place = np.arange(len(ids))
+    joined = _joined(files, indexed, memory)
+    place, segmentation = joined.place, joined.segmentation
+    keypoints, rotated_box = joined.keypoints, joined.rotated_box
     image = np.concatenate([part.image for part in indexed])
     category = np.concatenate([part.category for part in indexed])
     annotator = np.concatenate(authors).astype(np.int32)
-    order = _order(image, annotator, bbox, category, ids, place)
+    order = _order(image, annotator, joined.bbox, category, joined.id, place)
     rows = place[order]
     annotator = spilled(annotator, limit, order)
     times = None
@@ -80,12 +72,12 @@ def merge(
             **{name: spilled(getattr(segmentation, name), limit, rows) for name in OF_ANNOTATIONS},
         )
     return Annotations(
-        id=spilled(ids, limit, rows),
+        id=spilled(joined.id, limit, rows),
         image=spilled(image, limit, order),
         annotator=annotator,
         category=spilled(category, limit, order),
-        bbox=spilled(bbox, limit, rows),
-        iscrowd=spilled(iscrowd, limit, rows),
+        bbox=spilled(joined.bbox, limit, rows),
+        iscrowd=spilled(joined.iscrowd, limit, rows),
         segmentation=segmentation,
         times=times,
         own_id=_own_ids(files, indexed, order),
@@ -93,6 +85,37 @@ def merge(
         rotated_box=None if rotated_box is None else spilled(rotated_box, limit, rows),
         track=None if tracks is None else spilled(np.concatenate(tracks), limit, order),
     )
+
+
+def _joined(
+    files: Sequence[AnnotationFile], indexed: Sequence[IndexedAnnotations], memory: int | None
+) -> _Joined:
+    """Return the columns of all files; those of one file are not copied before they are ordered."""
+    columns = [file.columns for file in files]
+    if len(files) == 1:
+        (only,) = columns
+        turned = None if only.rotated is None else only.rotated.box
+        return _Joined(
+            indexed[0].place, only.id, only.bbox, only.iscrowd,
+            only.segmentation, only.keypoints, turned,
+        )  # fmt: skip
+    limit = column_limit(memory)
+    used = [part.place for part in indexed]
+    ids, bbox, iscrowd = (
+        concatenate((getattr(c, name)[rows] for c, rows in zip(columns, used, strict=True)), limit)
+        for name in ("id", "bbox", "iscrowd")
+    )
+    outlines = [c.segmentation for c in columns if c.segmentation is not None]
+    joints = [c.keypoints for c in columns if c.keypoints is not None]
+    turned = None
+    if rotated := [c.rotated.box for c in columns if c.rotated is not None]:
+        turned = concatenate((each[rows] for each, rows in zip(rotated, used, strict=True)), limit)
+    return _Joined(
+        np.arange(len(ids)), ids, bbox, iscrowd,
+        join_outlines(outlines, used, memory) if outlines else None,
+        join_keypoints(joints, used, memory) if joints else None,
+        turned,
+    )  # fmt: skip
 
 
 def _own_ids(

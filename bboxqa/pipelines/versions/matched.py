@@ -85,30 +85,15 @@ def match_versions(
         )
     both = with_sigmas(both, settings, memory=memory)
     annotations = both.annotations
-    left, right = _same_id(annotations)
     edges = corners(annotations.bbox)
-    overlapping = (overlap(edges[left], edges[right]) > 0) | (edges[left] == edges[right]).all(1)
-    by_id = bool(len(left) and overlapping.mean() >= _STABLE)
-    kept = np.flatnonzero(overlapping) if by_id else np.zeros(0, np.int64)
-    left, right = left[kept], right[kept]
-    # Shapes that differ can have equal bounds.
-    name = settings.similarity
-    outlines = needs_outlines(name) or needs_keypoints(name) or needs_rotated_boxes(name)
-    if not outlines:
-        # Equal boxes need not be compared with all that overlap.
-        left, right = _joined((left, right), _equal(annotations, _open(annotations, left, right)))
-    more = similar_pairs(both, _open(annotations, left, right), settings, memory, progress)
-    left, right = _joined((left, right), more)
-    if needs_keypoints(name):
-        # Annotations without labelled key points are similar to none.
-        rest = _open(annotations, left, right)
-        more = similar_pairs(both, rest, settings, memory, progress, unlabelled=True)
-        left, right = _joined((left, right), more)
+    (left, right), by_id = _by_id(annotations, edges)
+    left, right = _with_similar(both, (left, right), settings, memory, progress)
     shift = np.abs(edges[left] - edges[right]).max(1, initial=0)
     if annotations.keypoints is not None:
         shift = np.maximum(shift, largest_moves(annotations.keypoints, left, right))
     similarity = np.ones(len(left))
-    changed = np.arange(len(left)) if outlines else np.flatnonzero(shift)
+    are_boxes = not _has_shapes(settings.similarity)
+    changed = np.flatnonzero(shift) if are_boxes else np.arange(len(left))
     similarity[changed] = similarity_of_pairs(
         both,
         settings.similarity,
@@ -123,6 +108,44 @@ def match_versions(
         similarity=similarity,
         redrawn=_redrawn(annotations, left, right, similarity),
         by_id=by_id,
+    )
+
+
+def _by_id(annotations: Annotations, edges: FloatArray) -> tuple[Pairs, bool]:
+    """Return the pairs with one id that overlap, and whether to trust ids; none if not."""
+    left, right = _same_id(annotations)
+    overlapping = (overlap(edges[left], edges[right]) > 0) | (edges[left] == edges[right]).all(1)
+    by_id = bool(len(left) and overlapping.mean() >= _STABLE)
+    kept = np.flatnonzero(overlapping) if by_id else np.zeros(0, np.int64)
+    return (left[kept], right[kept]), by_id
+
+
+def _with_similar(
+    both: Dataset,
+    pairs: Pairs,
+    settings: AgreeSettings,
+    memory: int | None,
+    progress: Progress | None,
+) -> Pairs:
+    """Return pairs, and those of what is left that are equal or similar enough."""
+    annotations, name = both.annotations, settings.similarity
+    if not _has_shapes(name):
+        # Equal boxes need not be compared with all that overlap.
+        pairs = _joined(pairs, _equal(annotations, _open(annotations, *pairs)))
+    more = similar_pairs(both, _open(annotations, *pairs), settings, memory, progress)
+    pairs = _joined(pairs, more)
+    if needs_keypoints(name):
+        # Annotations without labelled key points are similar to none.
+        rest = _open(annotations, *pairs)
+        more = similar_pairs(both, rest, settings, memory, progress, unlabelled=True)
+        pairs = _joined(pairs, more)
+    return pairs
+
+
+def _has_shapes(similarity: str) -> bool:
+    """Return whether a similarity compares shapes that can differ where their bounds are equal."""
+    return (
+        needs_outlines(similarity) or needs_keypoints(similarity) or needs_rotated_boxes(similarity)
     )
 
 
