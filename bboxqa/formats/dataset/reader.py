@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from os.path import realpath
 from pathlib import Path
@@ -126,45 +126,22 @@ def read_dataset(
         raise ConfigError("a model has no sessions: give either a session key or predictions")
     files, names, attribution = _sources(source, pattern, attribution, min_annotators)
     _refuse_repeated(files)
-    named = ANNOTATOR_KEYS if annotator_key is None else (annotator_key,)
-    keys = (*named, *(key for key in (session_key, time_key) if key is not None))
-    keys += (*TRACK_KEYS, VIDEO_KEY) if tracks else ()
-
-    def read_one(file: Path) -> AnnotationFile:
-        form = format_of(file)
-        more = {"keypoints": True} if keypoints and form.has_keypoints else {}
-        if rotated and form.has_rotated_boxes:
-            more["rotated"] = True
-        found = form.read(
-            file,
-            keys=tuple(dict.fromkeys(keys)),
-            segmentation=segmentation,
-            digest=digest or len(files) > 1,
-            memory=None if memory is None else memory // len(files),
-            progress=None if progress is None else partial(progress, "reading"),
-            **more,
-        )
-        return with_rotated_boxes(found) if rotated else found
-
-    read = _read_all(files, read_one)
+    wanted = _Wanted(
+        keys=_keys(annotator_key, session_key, time_key, tracks=tracks),
+        segmentation=segmentation,
+        keypoints=keypoints,
+        rotated=rotated,
+        digest=digest,
+        memory=memory,
+    )
+    read = _read_all(files, partial(wanted.read, n_files=len(files), progress=progress))
     if isinstance(source, Mapping):
         read = [
             replace(file, source=replace(file.source, annotator=name))
             for file, name in zip(read, names, strict=True)
         ]
     if predictions is not None:
-        read.append(
-            read_predictions(
-                predictions,
-                read,
-                tuple(dict.fromkeys(keys)),
-                segmentation=segmentation,
-                keypoints=keypoints,
-                rotated=rotated,
-                digest=digest,
-                memory=memory,
-            )
-        )
+        read.append(wanted.read_predictions(predictions, read))
         files = [*files, predictions.path]
     read = with_join_names(read, join_by)
     unused = unused_map_notes(read, category_map or {})
@@ -200,7 +177,7 @@ def read_dataset(
     )
     notes = [*data.notes, *unused, *trackless_notes(data.annotations.track)]
     if session_key is None and predictions is None:
-        notes += session_notes(files, named)
+        notes += session_notes(files, _annotator_keys(annotator_key))
     if time_key is not None and seconds is not None:
         notes += untimed_notes(seconds, time_key)
     if predictions is not None:
@@ -209,6 +186,63 @@ def read_dataset(
     del read
     trim_memory()
     return data if pseudonyms is None else without_people(data, given)
+
+
+def _annotator_keys(annotator_key: str | None) -> tuple[str, ...]:
+    return ANNOTATOR_KEYS if annotator_key is None else (annotator_key,)
+
+
+def _keys(
+    annotator_key: str | None, session_key: str | None, time_key: str | None, *, tracks: bool
+) -> tuple[str, ...]:
+    """Return the keys of records that are read beside those of COCO, each once."""
+    named = (key for key in (session_key, time_key) if key is not None)
+    of_tracks = (*TRACK_KEYS, VIDEO_KEY) if tracks else ()
+    return tuple(dict.fromkeys((*_annotator_keys(annotator_key), *named, *of_tracks)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Wanted:
+    """What is read of files."""
+
+    keys: tuple[str, ...]
+    segmentation: bool
+    keypoints: bool
+    rotated: bool
+    digest: bool
+    memory: int | None
+
+    def read(self, file: Path, *, n_files: int, progress: Progress | None) -> AnnotationFile:
+        """Return the annotations of one of several files, which share the memory."""
+        form = format_of(file)
+        more = {"keypoints": True} if self.keypoints and form.has_keypoints else {}
+        if self.rotated and form.has_rotated_boxes:
+            more["rotated"] = True
+        found = form.read(
+            file,
+            keys=self.keys,
+            segmentation=self.segmentation,
+            digest=self.digest or n_files > 1,
+            memory=None if self.memory is None else self.memory // n_files,
+            progress=None if progress is None else partial(progress, "reading"),
+            **more,
+        )
+        return with_rotated_boxes(found) if self.rotated else found
+
+    def read_predictions(
+        self, predictions: Predictions, files: Sequence[AnnotationFile]
+    ) -> AnnotationFile:
+        """Return the results of a model on the images of files."""
+        return read_predictions(
+            predictions,
+            files,
+            self.keys,
+            segmentation=self.segmentation,
+            keypoints=self.keypoints,
+            rotated=self.rotated,
+            digest=self.digest,
+            memory=self.memory,
+        )
 
 
 def _read_all(

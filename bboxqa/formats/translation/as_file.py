@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from bboxqa.core.arrays import TextArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.memory import gc_paused
 from bboxqa.core.types import Steps
@@ -43,37 +44,7 @@ def read_file(
 
     Raises DatasetError with all defects that would falsify a result.
     """
-    builder = ColumnsBuilder(
-        str(path),
-        keys,
-        segmentation=segmentation,
-        keypoints=keypoints,
-        rotated=rotated,
-        memory=memory,
-    )
-    boxed = Boxed()
-    own_ids: list[str] = []
-
-    def add(records: Sequence[Record], places: Sequence[Where]) -> None:
-        kept, _ = boxed.take(records, places)
-        for record in kept if segmentation else ():
-            # In tools, a box is a shape like others.
-            if "segmentation" not in record:
-                record["segmentation"] = [_ring(*record["bbox"])]
-        own_ids.extend(str(record.get(OWN_ID, ""))[:_LONGEST] for record in kept)
-        builder.add(msgspec.convert(kept, list[builder.type]))  # type: ignore[name-defined]
-
-    def add_boxes(boxes: Boxes) -> None:
-        if rotated and boxes.corners is not None:
-            # Records say how a box is turned.
-            add(records_of(boxes, boxed.n + 1), [boxes.lines.where(0)] * len(boxes))
-            return
-        first = boxed.take_columns(boxes)
-        found = columns_of(boxes, first, keys, outlines=segmentation, rotated=rotated)
-        builder.absorb(found, ())
-        # One without an id is enough for none to be shown.
-        own_ids.extend([each[:_LONGEST] for each in boxes.own_ids or [""] * min(len(boxes), 1)])
-
+    of = _Columns(path, keys, memory, outlines=segmentation, keypoints=keypoints, rotated=rotated)
     files = MeasuredFiles(path, digest=digest) if path.is_dir() else None
     wanted = Wanted(
         outlines=segmentation or rotated,
@@ -82,30 +53,84 @@ def read_file(
         in_full=False,
         progress=progress,
         # Columns have no other keys.
-        add_boxes=add_boxes if {*keys} <= {*ANNOTATOR_KEYS} and not keypoints else None,
+        add_boxes=of.add_boxes if {*keys} <= {*ANNOTATOR_KEYS} and not keypoints else None,
         files=files,
     )
-    found = translate(path, add, wanted)
+    found = translate(path, of.add, wanted)
     problems = [f"{path}: {each.message}" for each in found.defects if each.code in STOPPING]
-    problems += [*builder.problems, *builder.author_problems()]
+    problems += [*of.builder.problems, *of.builder.author_problems()]
     if problems:
         raise DatasetError(problems, files=[path] * len(problems))
     size, blake2b = _size_and_digest(path, files, digest=digest)
-    columns = builder.done()
-    notes = [*found.notes, *boxed.notes(are_upright=not (segmentation or rotated))]
+    columns = of.builder.done()
+    notes = [*found.notes, *of.boxed.notes(are_upright=not (segmentation or rotated))]
     if columns.rotated is not None and not segmentation:
         notes += rotated_notes(columns.rotated.form)
     return AnnotationFile(
         Source(str(path), size, blake2b),
-        msgspec.convert(found.images, list[builder.image_type]),  # type: ignore[name-defined]
+        msgspec.convert(found.images, list[of.builder.image_type]),  # type: ignore[name-defined]
         msgspec.convert(found.categories, list[Category]),
         columns,
         tuple(notes),
         found.named_by,
         numbers_categories=True,
-        own_ids=np.array(own_ids, np.str_) if all(own_ids) else None,
+        own_ids=of.own_ids(),
         told_base=found.told_base,
     )
+
+
+class _Columns:
+    """Collects the columns of the annotations that a translation gives."""
+
+    def __init__(
+        self,
+        path: Path,
+        keys: tuple[str, ...],
+        memory: int | None,
+        *,
+        outlines: bool,
+        keypoints: bool,
+        rotated: bool,
+    ) -> None:
+        self.builder = ColumnsBuilder(
+            str(path),
+            keys,
+            segmentation=outlines,
+            keypoints=keypoints,
+            rotated=rotated,
+            memory=memory,
+        )
+        self.boxed = Boxed()
+        self._keys, self._outlined, self._rotated = keys, outlines, rotated
+        self._own_ids: list[str] = []
+
+    def add(self, records: Sequence[Record], places: Sequence[Where]) -> None:
+        """Add records."""
+        kept, _ = self.boxed.take(records, places)
+        for record in kept if self._outlined else ():
+            # In tools, a box is a shape like others.
+            if "segmentation" not in record:
+                record["segmentation"] = [_ring(*record["bbox"])]
+        self._own_ids.extend(str(record.get(OWN_ID, ""))[:_LONGEST] for record in kept)
+        self.builder.add(msgspec.convert(kept, list[self.builder.type]))  # type: ignore[name-defined]
+
+    def add_boxes(self, boxes: Boxes) -> None:
+        """Add boxes, given as columns."""
+        if self._rotated and boxes.corners is not None:
+            # Records say how a box is turned.
+            self.add(records_of(boxes, self.boxed.n + 1), [boxes.lines.where(0)] * len(boxes))
+            return
+        first = self.boxed.take_columns(boxes)
+        found = columns_of(boxes, first, self._keys, outlines=self._outlined, rotated=self._rotated)
+        self.builder.absorb(found, ())
+        # One without an id is enough for none to be shown.
+        self._own_ids.extend(
+            [each[:_LONGEST] for each in boxes.own_ids or [""] * min(len(boxes), 1)]
+        )
+
+    def own_ids(self) -> TextArray | None:
+        """Return the ids that the tool shows; None where an annotation has none."""
+        return np.array(self._own_ids, np.str_) if all(self._own_ids) else None
 
 
 def _ring(x: float, y: float, width: float, height: float) -> list[float]:
