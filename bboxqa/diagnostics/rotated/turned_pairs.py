@@ -14,7 +14,7 @@ _ELONGATED = 1.25
 
 @frozen_arrays
 class TurnedPairs:
-    """P pairs of annotations of one object, each described as the other one is, as far as it can.
+    """P pairs of annotations of one object, described with angles as near as possible.
 
     Rectangles are the same with width and height exchanged and a quarter turn. Those of a pair are
     described with angles that differ by at most 45 degrees.

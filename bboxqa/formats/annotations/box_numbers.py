@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 FORMS: tuple[FiveNumbers, ...] = get_args(FiveNumbers)
 """In order of preference."""
 
-# Bytes of annotations whose boxes say how many numbers the others have.
+# The length of boxes is told from the annotations in so many bytes.
 _BEGINNING = 1 << 16
 # Corners this near to those of an outline, in pixels and as a share of the longer side, are these.
 _ROUNDED, _SHARE = 1.0, 0.01

@@ -1,4 +1,4 @@
-"""Keys of annotations that do not say where a shape of CVAT is."""
+"""Keys of CVAT annotations beside those of the geometry."""
 
 from collections.abc import Mapping
 
@@ -16,7 +16,7 @@ def said_more(
     *,
     frame: int = -1,
 ) -> Record:
-    """Return the keys of an annotation that do not say where it is.
+    """Return the keys of an annotation beside those of its geometry.
 
     Parameters
     ----------

@@ -109,7 +109,7 @@ def with_joints(data: Dataset, files: Sequence[AnnotationFile]) -> Dataset:
 
 
 def _length_notes(data: Dataset, files: Sequence[AnnotationFile]) -> Iterator[str]:
-    """Yield how many lists of key points are shorter or longer than all files name their joints."""
+    """Yield notes on lists of key points that are shorter or longer than the names of joints."""
     keypoints = data.annotations.keypoints
     numbers: dict[str, set[int]] = {}
     for category in (each for file in files for each in file.categories):

@@ -1,4 +1,4 @@
-"""The 17 joints of people in COCO, and joints that left and right exchange."""
+"""The 17 joints of people in COCO, and pairs of a left and a right joint."""
 
 import re
 from collections.abc import Sequence

@@ -48,7 +48,7 @@ def _labels(joints: Table) -> list[str]:
 
 
 def _listed(rows: Sequence[int], labels: Sequence[str], n_known: int) -> str:
-    """Return joints in words; `n_known` is how many there are for which it can be said."""
+    """Return joints in words; `n_known` is the number of joints that were judged."""
     if len(rows) == n_known > _MOST_JOINTS:
         return f"all {n_known} joints for which it can be told"
     names = [labels[row] for row in rows[:_MOST_JOINTS]]

@@ -54,7 +54,7 @@ class DocumentParts:
                 _complete(record)
         if kept:
             text = self._add_text(kept)
-            # What json does not know is something else in it, such as infinite numbers.
+            # Read from the text: infinite numbers, which JSON lacks, are other values in it.
             self._builder.add(msgspec.json.decode(text))
             self.places.append(places)
 
