@@ -279,6 +279,17 @@ def test_the_same_documents_are_the_same_page(found, page):
     assert page == agreement_page(json.loads(json.dumps(found)))
 
 
+def test_charts_are_drawn_again_where_their_figures_differ_only(found):
+    assert "0.12 [" not in agreement_page(found)
+    before = page_charts._drawn_once.cache_info().misses
+    agreement_page(found, top=3)
+    assert page_charts._drawn_once.cache_info().misses == before
+    other = deepcopy(found)
+    other["summary"]["thresholds"][0]["existence"]["f1"] = 0.125
+    assert "0.12 [" in agreement_page(other)
+    assert page_charts._drawn_once.cache_info().misses == before + 1
+
+
 def part(**changes):
     figures = {
         "alpha": 0.9, "alpha_reason": None, "interval": [0.85, 0.95], "n_units": 9,
