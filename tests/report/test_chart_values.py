@@ -323,3 +323,18 @@ def test_a_chart_can_be_shown_by_pyplot_and_the_settings_of_the_session_stay():
         assert dict(mpl.rcParams) == before
     finally:
         plt.close(ax.figure)
+
+
+@pytest.mark.parametrize(
+    "chart",
+    [
+        lambda name: image_costs([image(name, 0.25)], 1),
+        lambda name: category_intervals([category(name, 0.5, 0.25, 0.75), category("b")]),
+    ],
+)
+def test_long_names_of_rows_leave_room_for_the_title(chart):
+    ax = chart("A LONG NAME, AS OF A PICTURE OF A CAMERA.PNG")
+    ax.figure.draw_without_rendering()
+    texts = [ax.title, ax._left_title, *ax.texts]
+    ends = [each.get_window_extent().x1 for each in texts if each.get_text()]
+    assert max(ends) <= ax.figure.bbox.x1 + 1

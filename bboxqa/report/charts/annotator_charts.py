@@ -8,6 +8,7 @@ from bboxqa.report.charts.figures import CHART_WIDTH, AxesMaker, new_axes, page_
 from bboxqa.report.charts.labels import (
     draw_nothing,
     part_of,
+    row_size,
     set_title,
     short_name,
     with_interval,
@@ -66,7 +67,8 @@ def annotator_intervals(
         _draw(ax, [row[key] for row in shown], shift, SERIES[place], label)
     for place, row in enumerate(shown):
         _write(ax, place, row[first])
-    ax.set_yticks(range(len(shown)), [short_name(row["name"]) for row in shown])
+    names = [short_name(row["name"]) for row in shown]
+    ax.set_yticks(range(len(shown)), names, fontsize=row_size(names))
     ax.set_ylim(len(shown) - 0.5, -0.5)
     ax.tick_params(left=False)
     ax.grid(visible=True, axis="x")

@@ -5,7 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 from bboxqa.core.text import count
 from bboxqa.report.charts.figures import CHART_WIDTH, AxesMaker, new_axes, page_style
-from bboxqa.report.charts.labels import draw_nothing, number, part_of, set_title, short_name
+from bboxqa.report.charts.labels import (
+    draw_nothing,
+    number,
+    part_of,
+    row_size,
+    set_title,
+    short_name,
+)
 from bboxqa.report.charts.palette import DIM, SERIES, TEXT
 
 if TYPE_CHECKING:
@@ -111,7 +118,7 @@ def _write_behind(ax: "Axes", place: int, end: float, text: str) -> None:
 
 def _set_rows(ax: "Axes", names: Sequence[str]) -> None:
     """Name the rows, the first at the top."""
-    ax.set_yticks(range(len(names)), names)
+    ax.set_yticks(range(len(names)), names, fontsize=row_size(names))
     ax.set_ylim(len(names) - 0.5, -0.5)
     ax.tick_params(left=False)
 

@@ -10,6 +10,7 @@ from bboxqa.report.charts.figures import CHART_WIDTH, AxesMaker, new_axes, page_
 from bboxqa.report.charts.labels import (
     draw_nothing,
     part_of,
+    row_size,
     set_title,
     short_name,
     with_interval,
@@ -103,7 +104,8 @@ def _draw_rows(ax: "Axes", rows: Sequence[_Row]) -> None:
     """Draw a dot and a bar for each row, the first at the top, and its numbers at the right."""
     ax.set_xlim(_left_end(rows), 1)
     ax.set_ylim(len(rows) - 0.5, -0.5)
-    ax.set_yticks(range(len(rows)), [_label(row) for row in rows])
+    names = [_label(row) for row in rows]
+    ax.set_yticks(range(len(rows)), names, fontsize=row_size([row.name for row in rows]))
     ax.grid(visible=True, axis="x")
     ax.set_axisbelow(True)
     ax.tick_params(left=False)

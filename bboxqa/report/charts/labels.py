@@ -1,9 +1,13 @@
 """Names and numbers as a chart shows them."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from bboxqa.core.text import one_line
 from bboxqa.report.charts.palette import DIM
+
+# Longer names of rows are written in small letters.
+_MOST_LARGE = 22
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,6 +26,11 @@ def short_name(name: str, most: int = 28) -> str:
         return line
     end = (most - 1) // 2
     return f"{line[: most - 1 - end]}…{line[-end:]}"
+
+
+def row_size(names: Sequence[str]) -> int:
+    """Return how many points the names of rows have, so that long ones leave room for a chart."""
+    return 8 if max(map(len, names), default=0) > _MOST_LARGE else 10
 
 
 def number(value: float) -> str:
