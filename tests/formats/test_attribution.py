@@ -304,6 +304,19 @@ def test_files_that_all_name_annotators_are_shards(tmp_path):
     assert read_dataset(paths[:1]).attribution == data.attribution
 
 
+def test_several_annotators_beside_a_file_without_are_not_one_annotator(tmp_path):
+    images = [image(0), image(1)]
+    both = write(tmp_path / "both.json", document(keyed("rater", "ann", "bob"), images))
+    plain = write(tmp_path / "plain.json", document([annotation(1)], images))
+    with pytest.raises(
+        DatasetError, match=r"both.json: has 2 annotators by the key 'rater' on"
+    ) as e:
+        read_dataset([both, plain])
+    assert "plain.json does not name any" in str(e.value)
+    assert "--attribution files" in str(e.value)
+    assert read_dataset([both, plain], attribution="files").annotator_names == ("both", "plain")
+
+
 def test_the_user_may_choose_files_all_the_same(tmp_path):
     paths = files(tmp_path, x=two_annotators(), y=two_annotators())
     assert read_dataset(paths, attribution="files").annotator_names == ("x", "y")

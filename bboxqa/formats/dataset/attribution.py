@@ -18,6 +18,7 @@ from bboxqa.formats.annotations.records import (
     ids_of,
     image_field,
 )
+from bboxqa.formats.dataset.mixed_keys import check_keys
 from bboxqa.formats.dataset.ways_to_name import ways_to_name
 from bboxqa.formats.registry import is_of_one_image
 
@@ -100,6 +101,8 @@ def attribute(
         elif len(files) > 1 or (way == "files" and min_annotators == 1):
             if way is None:
                 _check_people(files)
+            if way is None and not found:
+                check_keys(files)
             found += _by_file(files, file_names)
     for attribution in found:
         if len(attribution.names) >= 2:
