@@ -1,6 +1,5 @@
 """A reference beside the annotators who are measured against it."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,12 +9,17 @@ import numpy as np
 from bboxqa.core.arrays import IndexArray, IntArray
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import count, nearest, one_line
-from bboxqa.formats.dataset.category_names import variant_remark
 from bboxqa.formats.dataset.image_names import join_advice
 from bboxqa.model.annotations import Annotations, Dataset, Repeats, Source
 from bboxqa.model.selection import join_columns, join_outlines, select_annotations
 from bboxqa.model.shapes.joints_of import joints_of
 from bboxqa.model.shapes.keypoints import join_keypoints
+from bboxqa.pipelines.reference.reference_notes import (
+    asked_notes,
+    category_notes,
+    empty_notes,
+    variants,
+)
 
 _NAMED = 3
 
@@ -55,14 +59,14 @@ def compared(data: Dataset, reference: str | Dataset, memory: int | None) -> Com
         team, own = _apart(data, data.annotator_names.index(reference))
     both = _joined(team, own, name, memory)
     notes = (
-        *_empty_notes(both, name),
-        *_asked_notes(team),
-        *_category_notes(team, own, name),
+        *empty_notes(both, name),
+        *asked_notes(team),
+        *category_notes(team, own, name),
     )
     if isinstance(reference, str):
         notes = (f"{one_line(name)} is the reference, and has no part in the other figures", *notes)
     # Those of annotators who are the reference are among the headlines of the data.
-    headlines = () if isinstance(reference, str) else _variants(team, own)
+    headlines = () if isinstance(reference, str) else variants(team, own)
     return Compared(team, both, name, len(own.image_names), sources, notes, headlines)
 
 
@@ -254,49 +258,3 @@ def _check_sizes(
         [f"{problem}; {said} ({count(len(differ), 'such image')})"],
         "Boxes can be compared in the same pixels only: scale one of the files.",
     )
-
-
-def _empty_notes(both: Dataset, name: str) -> Iterator[str]:
-    """Yield that the reference drew nothing, if so."""
-    if not (both.annotations.annotator == len(both.annotator_names) - 1).any():
-        yield (
-            f"the reference {one_line(name)} has no annotation in "
-            f"{count(len(both.image_names), 'image')}: all that annotators drew there counts as "
-            "extra, and recall, class and place are undefined; if it should have some, check its "
-            "file or its name"
-        )
-
-
-def _asked_notes(team: Dataset) -> Iterator[str]:
-    """Yield how many images have no part in the agreement of annotators with each other."""
-    n_annotators = team.assigned.sum(1)
-    alone = int((n_annotators == 1).sum())
-    if alone and (n_annotators > 1).any():
-        yield (
-            f"{count(alone, 'image')} with one annotator: they have no part in alpha, but can be "
-            "compared with the reference"
-        )
-
-
-def _variants(team: Dataset, reference: Dataset) -> tuple[str, ...]:
-    """Return which categories of a reference differ from those of the team by case or blanks."""
-    sides = _used_categories(team), _used_categories(reference)
-    users = {name: {int(name not in sides[0])} for side in sides for name in side}
-    return tuple(filter(None, [variant_remark(users)]))
-
-
-def _used_categories(data: Dataset) -> tuple[str, ...]:
-    used = np.unique(data.annotations.category).tolist()
-    return tuple(dict.fromkeys(data.category_names[each] for each in used))
-
-
-def _category_notes(team: Dataset, reference: Dataset, name: str) -> Iterator[str]:
-    """Yield the categories that only the reference has, though it uses them."""
-    names = _used_categories(reference)
-    lacking = [one_line(each) for each in _only(names, team.category_names)]
-    if lacking:
-        more = f" and {len(lacking) - _NAMED:,} more" if len(lacking) > _NAMED else ""
-        yield (
-            f"{name} uses categories that no annotator has: {', '.join(lacking[:_NAMED])}{more}. "
-            "Their objects can be found but not named alike; --map OLD=NEW renames a category"
-        )
