@@ -113,8 +113,8 @@ def _page(
         has_intervals=_has_intervals(part),
         threshold_label=f"{images.measure} {part['iou_threshold']:g}",
         tables={} if diagnosis is None else diagnosis["tables"],
-        pairs=_table(part["pairs"]),
-        categories=_table(part["categories"]),
+        pairs=_table(part["pairs"], images.measure),
+        categories=_table(part["categories"], images.measure),
         confused=_confused(diagnosis),
         costs=_costs(images.pictures),
         cards=annotator_cards(diagnosis, images.legend),
@@ -227,6 +227,9 @@ def _bounds(bounds: list[float] | None, shown: str | None = None) -> Cell:
     return Cell(interval(bounds, 4) if shown is None else shown, f"[{bounds[0]}, {bounds[1]}]")
 
 
-def _table(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _table(records: Sequence[Mapping[str, Any]], measure: str) -> dict[str, Any]:
+    """Return records as a table, in which similarities are not called IoU that are none."""
     columns = [*records[0]] if records else []
+    if measure != "IoU":
+        columns = [name.replace("mean_iou", "mean_similarity") for name in columns]
     return {"columns": columns, "rows": [[*row.values()] for row in records]}

@@ -10,7 +10,11 @@ import bboxqa
 from bboxqa.core.errors import DatasetError
 from bboxqa.geometry.similarities.sigmas import COCO_SIGMAS
 from bboxqa.model.shapes.coco_joints import COCO_JOINTS
+from bboxqa.pipelines.result_pages import write_result
+from bboxqa.report.agreement_summary import summary
 from bboxqa.report.agreement_text import text_lines
+from bboxqa.report.pages.page_file import PageTarget
+from bboxqa.report.result_files import documents_of
 
 EAR, WRIST = COCO_JOINTS.index("right_ear"), COCO_JOINTS.index("left_wrist")
 
@@ -86,7 +90,7 @@ def _scattered(who, number, points):
     return points
 
 
-def test_who_scatters_joints_is_told_by_their_similarity():
+def test_who_scatters_joints_is_told_by_their_similarity(tmp_path):
     document = people_document(
         np.random.default_rng(1), n_images=20, annotators=("ann", "bob", "cid"), damage=_scattered
     )
@@ -99,6 +103,11 @@ def test_who_scatters_joints_is_told_by_their_similarity():
     assert "Place: mean OKS" in text
     assert "mean_similarity" in text
     assert "mean_iou" not in text
+    documents = documents_of(result, summary(result), result.diagnose())
+    write_result(documents, PageTarget(tmp_path / "page.html"))
+    page = (tmp_path / "page.html").read_text()
+    assert "mean similarity" in page
+    assert "mean iou" not in page
 
 
 def test_of_two_annotators_nobody_is_named_for_swaps():
