@@ -71,7 +71,8 @@ def pair_matrix(
     shown = part_of(len(names), len(order), "annotators")
     set_title(
         ax, title, shown and f"{shown}, with most shared objects",
-        _pair_legend(shared, written=len(names) <= _MOST_WRITTEN),
+        "" if (shared | np.eye(len(names), dtype=np.bool_)).all() else "hatched: no shared objects",
+        "below the value: objects of the pair" if len(names) <= _MOST_WRITTEN else "",
     )  # fmt: skip
     return ax
 
@@ -83,14 +84,6 @@ def _most_shared(order: Sequence[str], pairs: Iterable[Mapping[str, Any]]) -> li
         shared.update({pair["annotator_1"]: pair["n_units"], pair["annotator_2"]: pair["n_units"]})
     kept = sorted(order, key=lambda name: -shared[name])[:_MOST_ANNOTATORS]
     return [name for name in order if name in set(kept)]
-
-
-def _pair_legend(shared: BoolArray, *, written: bool) -> str:
-    parts = ["below the value: objects of the pair"] if written else []
-    off_diagonal = ~np.eye(len(shared), dtype=np.bool_)
-    if not shared[off_diagonal].all():
-        parts.append("hatched: no shared objects")
-    return "; ".join(parts)
 
 
 @page_style()
