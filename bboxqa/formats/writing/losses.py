@@ -82,7 +82,7 @@ def common_losses(
     why = f"{title} has no place for it"
     apart = Counter(each["shape"] for each in content.apart)
     for shape, n in apart.most_common():
-        yield Loss(n, f"{shape}s", f"{title} is written with boxes, polygons and masks only")
+        yield Loss(n, f"{shape}s", f"{title} is written without them")
     if not crowds:
         crowd = [each for each in content.annotations if "iscrowd" in each]
         yield from losses_of(crowd, "crowds", f"{title} has no mark of a group")
