@@ -7,7 +7,7 @@ from bboxqa.core.text import one_line
 from bboxqa.report.charts.palette import DIM
 
 # Longer names of rows are written in small letters.
-_MOST_LARGE = 22
+_MOST_LARGE = 24
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
