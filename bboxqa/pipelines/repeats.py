@@ -20,7 +20,7 @@ from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.pipelines.counting import AgreementCounts, compared_images, count_sequentially
-from bboxqa.pipelines.diagnosis.sentences import above_others, bounds, judged
+from bboxqa.pipelines.diagnosis.sentences.sentence import above_others, bounds, judged
 
 EVERYONE = "(all)"
 """The annotator of the row of all annotators together."""

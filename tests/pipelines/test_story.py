@@ -8,9 +8,9 @@ from support.resampled import expanded
 import bboxqa
 from bboxqa.model.table import Categorical, Table
 from bboxqa.model.threshold_result import ReferenceAgreement
-from bboxqa.pipelines.diagnosis.about_objects import confusion_sentences
-from bboxqa.pipelines.diagnosis.about_reference import error_sentences
-from bboxqa.pipelines.diagnosis.sentences import Bounds, above_others, median_of_others
+from bboxqa.pipelines.diagnosis.sentences.about_objects import confusion_sentences
+from bboxqa.pipelines.diagnosis.sentences.about_reference import error_sentences
+from bboxqa.pipelines.diagnosis.sentences.sentence import Bounds, above_others, median_of_others
 
 _TRIAL = {"p*": "jitter=1", "p03": "miss=0.1 offset=5,0 confuse=cow/sheep:0.2"}
 _NOBODY = "nobody surely misses"

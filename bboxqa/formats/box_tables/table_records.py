@@ -30,11 +30,11 @@ from bboxqa.formats.box_tables.row_columns import OF_GROUPS, boxes_of, in_pixels
 from bboxqa.formats.box_tables.table_columns import FORM_WORDS, NAMES, Columns, columns_of
 from bboxqa.formats.box_tables.table_rows import names_in, without_rows
 from bboxqa.formats.document.origin import Where
+from bboxqa.formats.translation.boxes.turned_boxes import angle_in, turned_box
 from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.members import Member
 from bboxqa.formats.translation.translated import Add, Boxes, Lines, Record, Translated, Wanted
-from bboxqa.formats.translation.turned_boxes import angle_in, turned_box
 from bboxqa.formats.translation.untrusted import ValueProblemError, mapping, plain_text
 
 _UNLABELLED = "(no label)"

@@ -6,7 +6,7 @@ from itertools import chain
 import numpy as np
 
 from bboxqa.formats.document.rotation_columns import WRITTEN_ANGLE
-from bboxqa.formats.translation import shapes
+from bboxqa.formats.translation.boxes import shapes
 from bboxqa.formats.translation.translated import Record
 from bboxqa.formats.xml_elements import Element
 

@@ -15,7 +15,7 @@ from bboxqa.formats.dataset.attribution import Attribution
 from bboxqa.formats.dataset.category_names import map_options, renamed_categories, supercategories
 from bboxqa.formats.dataset.image_names import join_advice, names_of_images
 from bboxqa.formats.dataset.joined import Joined
-from bboxqa.formats.dataset.joints import with_joints
+from bboxqa.formats.dataset.joint_names import with_joints
 from bboxqa.formats.dataset.merge import IndexedAnnotations, merge
 from bboxqa.formats.dataset.remarks import headlines_of, notes_of, with_machine_remark
 from bboxqa.formats.dataset.sessions import (

@@ -18,7 +18,7 @@ from bboxqa.formats.dataset.attribution import Attribution, attribute
 from bboxqa.formats.dataset.category_names import unused_map_notes, with_category_map
 from bboxqa.formats.dataset.image_names import with_join_names
 from bboxqa.formats.dataset.join import join
-from bboxqa.formats.dataset.joints import with_one_order
+from bboxqa.formats.dataset.joint_names import with_one_order
 from bboxqa.formats.dataset.predictions import (
     Predictions,
     prediction_note,

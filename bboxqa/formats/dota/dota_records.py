@@ -13,7 +13,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.dota.plain_dota import plain_labels
-from bboxqa.formats.translation import shapes
+from bboxqa.formats.translation.boxes import shapes
 from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.label_folders import is_label_name

@@ -9,7 +9,7 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray
 from bboxqa.formats.document.rotation_columns import WRITTEN_ANGLE
 from bboxqa.formats.label_studio.brush import MaskError, brush_mask
-from bboxqa.formats.translation import shapes
+from bboxqa.formats.translation.boxes import shapes
 from bboxqa.formats.translation.translated import Record
 from bboxqa.formats.translation.untrusted import plain_text
 

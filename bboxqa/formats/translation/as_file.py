@@ -15,8 +15,8 @@ from bboxqa.formats.annotations.columns import AnnotationFile, ColumnsBuilder
 from bboxqa.formats.annotations.records import ANNOTATOR_KEYS, Category
 from bboxqa.formats.annotations.rotated_columns import rotated_notes
 from bboxqa.formats.document.origin import STOPPING, Where
-from bboxqa.formats.translation.box_columns import columns_of
-from bboxqa.formats.translation.boxed import OWN_ID, Boxed
+from bboxqa.formats.translation.boxes.box_columns import columns_of
+from bboxqa.formats.translation.boxes.boxed import OWN_ID, Boxed
 from bboxqa.formats.translation.plain.document_parts import records_of
 from bboxqa.formats.translation.source_files import MeasuredFiles
 from bboxqa.formats.translation.translated import Boxes, Record, Translate, Wanted

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bboxqa.formats.translation import shapes
+from bboxqa.formats.translation.boxes import shapes
+from bboxqa.formats.translation.boxes.turned_boxes import turned_box
 from bboxqa.formats.translation.translated import Record
-from bboxqa.formats.translation.turned_boxes import turned_box
 from bboxqa.formats.xml_elements import Element
 
 _CORNER = re.compile(rb"<([xy])m(?:in|ax)>\s*([-+\d.eE]+)\s*<")

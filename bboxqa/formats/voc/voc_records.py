@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count
 from bboxqa.formats.document.origin import Where
+from bboxqa.formats.translation.boxes.turned_boxes import turned_box
 from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.translation.collector import SIDES, Collector
 from bboxqa.formats.translation.label_images import (
@@ -20,7 +21,6 @@ from bboxqa.formats.translation.members import Member, members_of
 from bboxqa.formats.translation.other_files import add_others
 from bboxqa.formats.translation.picture_sizes import is_picture, size_of_picture
 from bboxqa.formats.translation.translated import Add, Record, Translated, Wanted
-from bboxqa.formats.translation.turned_boxes import turned_box
 from bboxqa.formats.voc.voc_boxes import (
     CornerError,
     CornerTally,

@@ -12,7 +12,7 @@ from bboxqa.diagnostics.categories.difficulty import difficulty_sums
 from bboxqa.geometry.candidates import TOLERANCE
 from bboxqa.matching.match import match
 from bboxqa.model.units import MatchedUnits
-from bboxqa.pipelines.diagnosis.sentences import Bounds, median_of_others
+from bboxqa.pipelines.diagnosis.sentences.sentence import Bounds, median_of_others
 
 # Rates of which less is worse.
 _AGREEMENT = ("f1", "class_share", "mean_similarity")

@@ -14,7 +14,8 @@ from bboxqa.diagnostics.annotators.rates import RATES
 from bboxqa.model.table import Table
 from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.model.units import MatchedUnits
-from bboxqa.pipelines.diagnosis.about_annotators import (
+from bboxqa.pipelines.diagnosis.paired import differences
+from bboxqa.pipelines.diagnosis.sentences.about_annotators import (
     copy_sentences,
     idle_sentences,
     rate_sentences,
@@ -22,8 +23,8 @@ from bboxqa.pipelines.diagnosis.about_annotators import (
     two_annotators,
     worst_annotator,
 )
-from bboxqa.pipelines.diagnosis.about_joints import joint_sentences, joints_explain
-from bboxqa.pipelines.diagnosis.about_objects import (
+from bboxqa.pipelines.diagnosis.sentences.about_joints import joint_sentences, joints_explain
+from bboxqa.pipelines.diagnosis.sentences.about_objects import (
     agreement_sentence,
     category_sentences,
     confusion_sentences,
@@ -31,26 +32,25 @@ from bboxqa.pipelines.diagnosis.about_objects import (
     limit_sentences,
     supercategory_sentences,
 )
-from bboxqa.pipelines.diagnosis.about_places import (
+from bboxqa.pipelines.diagnosis.sentences.about_places import (
     Explained,
     edges_explain,
     offset_sentences,
     precision_sentences,
 )
-from bboxqa.pipelines.diagnosis.about_reference import (
+from bboxqa.pipelines.diagnosis.sentences.about_reference import (
     error_sentences,
     reference_confusion_sentences,
     reference_sentences,
 )
-from bboxqa.pipelines.diagnosis.about_rotation import (
+from bboxqa.pipelines.diagnosis.sentences.about_rotation import (
     exchange_sentences,
     rotated_sentences,
     rotation_explains,
 )
-from bboxqa.pipelines.diagnosis.about_tracks import track_sentences
-from bboxqa.pipelines.diagnosis.about_work import work_limits, work_sentences
-from bboxqa.pipelines.diagnosis.paired import differences
-from bboxqa.pipelines.diagnosis.sentences import (
+from bboxqa.pipelines.diagnosis.sentences.about_tracks import track_sentences
+from bboxqa.pipelines.diagnosis.sentences.about_work import work_limits, work_sentences
+from bboxqa.pipelines.diagnosis.sentences.sentence import (
     LEAST_DRAWS,
     Sentence,
     bounds,

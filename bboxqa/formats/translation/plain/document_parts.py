@@ -23,8 +23,8 @@ from bboxqa.formats.document.builder import AnnotationsBuilder
 from bboxqa.formats.document.content import RawDocument, Section
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.document.rotation_columns import MOST_NUMBERS
-from bboxqa.formats.translation.box_columns import rings_of
-from bboxqa.formats.translation.boxed import Boxed
+from bboxqa.formats.translation.boxes.box_columns import rings_of
+from bboxqa.formats.translation.boxes.boxed import Boxed
 from bboxqa.formats.translation.translated import Boxes, Lines, Record
 
 _LIST = b', "annotations": ['

@@ -6,8 +6,8 @@ import numpy as np
 
 from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.model.table import Table
-from bboxqa.pipelines.diagnosis.about_places import Explained
-from bboxqa.pipelines.diagnosis.sentences import (
+from bboxqa.pipelines.diagnosis.sentences.about_places import Explained
+from bboxqa.pipelines.diagnosis.sentences.sentence import (
     KINDS_OF_ERRORS,
     LEAST_IMAGES,
     LEAST_SHARE,

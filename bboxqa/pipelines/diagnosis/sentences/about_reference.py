@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from bboxqa.model.threshold_result import ReferenceAgreement, ThresholdResult
-from bboxqa.pipelines.diagnosis.about_places import offset_sentences
-from bboxqa.pipelines.diagnosis.about_rotation import rotated_sentences
-from bboxqa.pipelines.diagnosis.sentences import (
+from bboxqa.pipelines.diagnosis.sentences.about_places import offset_sentences
+from bboxqa.pipelines.diagnosis.sentences.about_rotation import rotated_sentences
+from bboxqa.pipelines.diagnosis.sentences.sentence import (
     LEAST_CONFUSED,
     LEAST_SHARE,
     Sentence,

@@ -13,7 +13,7 @@ from bboxqa.model.table import Table
 from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.model.units import MatchedUnits
 from bboxqa.pipelines.diagnosis.paired import f1_without
-from bboxqa.pipelines.diagnosis.sentences import (
+from bboxqa.pipelines.diagnosis.sentences.sentence import (
     LEAST_SHARE,
     Bounds,
     Sentence,

@@ -8,8 +8,8 @@ from bboxqa.core.arrays import FloatArray
 from bboxqa.diagnostics.rotated.quarter_turns import ACROSS, RENAMED, TURNS
 from bboxqa.diagnostics.rotated.rotated_offsets import MEASURES
 from bboxqa.model.table import Table
-from bboxqa.pipelines.diagnosis.about_places import Explained, size_in_words, surely_off
-from bboxqa.pipelines.diagnosis.sentences import (
+from bboxqa.pipelines.diagnosis.sentences.about_places import Explained, size_in_words, surely_off
+from bboxqa.pipelines.diagnosis.sentences.sentence import (
     LEAST_SHARE,
     Bounds,
     Sentence,

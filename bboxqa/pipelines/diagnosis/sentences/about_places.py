@@ -7,7 +7,7 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray
 from bboxqa.model.table import Table
-from bboxqa.pipelines.diagnosis.sentences import (
+from bboxqa.pipelines.diagnosis.sentences.sentence import (
     LEAST_SHARE,
     Bounds,
     Sentence,

@@ -8,7 +8,7 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.diagnostics.work.changes import OK
 from bboxqa.model.table import Table
-from bboxqa.pipelines.diagnosis.sentences import Bounds, Sentence, above_others, bounds
+from bboxqa.pipelines.diagnosis.sentences.sentence import Bounds, Sentence, above_others, bounds
 
 _UNITS = {"drift": "from one session to the next", "fatigue": "with each hour of a session"}
 # Of two, nobody can say whose agreement changes.

@@ -7,7 +7,7 @@ import numpy as np
 
 from bboxqa.core.text import count
 from bboxqa.model.table import Table
-from bboxqa.pipelines.diagnosis.sentences import Sentence
+from bboxqa.pipelines.diagnosis.sentences.sentence import Sentence
 
 
 def track_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:

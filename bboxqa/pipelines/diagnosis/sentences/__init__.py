@@ -1,0 +1,1 @@
+"""The sentences of a diagnosis, by what they are about."""
