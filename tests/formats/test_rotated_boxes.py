@@ -10,7 +10,7 @@ import bboxqa
 from bboxqa.core import parallel
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats import windows
-from bboxqa.formats.translation.choices import reading
+from bboxqa.formats.stating import reading
 from bboxqa.model.shapes.rotated_boxes import bounds, corners
 from bboxqa.pipelines.drawing.data_scene import data_scene
 from bboxqa.pipelines.read import read_for

@@ -8,7 +8,7 @@ import pytest
 import bboxqa
 from bboxqa.cli.agree import agree as agree_command
 from bboxqa.core.errors import ConfigError
-from bboxqa.formats.translation.choices import reading
+from bboxqa.formats.stating import reading
 from bboxqa.geometry.similarities import registry as similarities
 from bboxqa.matching import registry as matchers
 from bboxqa.model.settings_files import bundled_configs

@@ -14,7 +14,7 @@ def _say(context: click.Context, parameter: click.Parameter, value: Any) -> None
     """Apply them to everything that the command reads."""
     if value is None:
         return
-    from bboxqa.formats.translation.choices import reading
+    from bboxqa.formats.stating import reading
 
     context.with_resource(reading(**{str(parameter.name): value}))
 
