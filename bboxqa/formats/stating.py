@@ -3,23 +3,28 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from os import PathLike
+from pathlib import Path
 from typing import get_args
 
 from bboxqa.core.errors import ConfigError
+from bboxqa.core.types import AnyPath
 from bboxqa.formats.translation.choices import (
     COLUMNS,
     BoxFormat,
+    GivenSize,
     MissingTxt,
     choices,
     chosen,
 )
+from bboxqa.formats.translation.given_sizes import by_ends
 from bboxqa.model.shapes.rotated_boxes import FiveNumbers
 
 
 @contextmanager
 def reading(
     *,
-    image_size: tuple[int, int] | None = None,
+    image_size: tuple[int, int] | AnyPath | Mapping[str, tuple[int, int]] | None = None,
     missing_txt: MissingTxt | None = None,
     voc_base: int | None = None,
     columns: Mapping[str, str] | None = None,
@@ -28,13 +33,15 @@ def reading(
 ) -> Iterator[None]:
     """Supply what the files of annotation tools lack, for everything that is read inside.
 
-    Raises ConfigError if a value is none of those below.
+    Raises ConfigError if a value is none of those below, and DatasetError if a file of sizes
+    cannot be read.
 
     Parameters
     ----------
-    image_size : tuple of int, optional
-        Width and height in pixels of images whose size is not known otherwise. YOLO writes shares
-        of the image.
+    image_size : tuple of int, path or mapping, optional
+        Width and height in pixels of images whose size is not known otherwise; a table or
+        annotations with the size of each image; or sizes by names of images. YOLO writes shares of
+        the image.
     missing_txt : {"asked", "not-asked"}, optional
         Whether annotators were asked about images without a label file; by default they
         were not.
@@ -57,11 +64,9 @@ def reading(
     Examples
     --------
     >>> import bboxqa
-    >>> with bboxqa.reading(image_size=(1920, 1080)):
+    >>> with bboxqa.reading(image_size={"a.jpg": (1920, 1080), "b.jpg": (640, 480)}):
     ...     pass  # data = bboxqa.read_coco(["ann", "bob"])
     """
-    if image_size is not None and not _is_size(image_size):
-        raise ConfigError(f"image_size is {image_size!r}; expected width and height in pixels")
     if missing_txt is not None and missing_txt not in get_args(MissingTxt):
         raise ConfigError(f"missing_txt is {missing_txt!r}; expected 'asked' or 'not-asked'")
     if voc_base is not None and voc_base not in (0, 1):
@@ -75,7 +80,7 @@ def reading(
         forms = ", ".join(get_args(FiveNumbers))
         raise ConfigError(f"rotated is {rotated!r}; expected one of {forms}")
     given = {
-        "image_size": image_size,
+        "image_size": _sizes(image_size),
         "missing_txt": missing_txt,
         "voc_base": voc_base,
         "columns": columns,
@@ -85,6 +90,19 @@ def reading(
     new = {name: value for name, value in given.items() if value is not None}
     with chosen(replace(choices(), **new)):  # type: ignore[arg-type]
         yield
+
+
+def _sizes(given: object) -> tuple[int, int] | Mapping[str, GivenSize] | None:
+    """Return sizes as they are looked up; raise ConfigError for what is no size."""
+    if isinstance(given, str | PathLike):
+        from bboxqa.formats.size_files import sizes_of
+
+        given = sizes_of(Path(given))
+    by_name = given if isinstance(given, Mapping) else {"": given}
+    wrong = next((size for size in by_name.values() if not _is_size(size)), None)
+    if wrong is not None:
+        raise ConfigError(f"image_size is {wrong!r}; expected width and height in pixels")
+    return by_ends(given) if isinstance(given, Mapping) else given  # type: ignore[return-value]
 
 
 def _is_size(size: object) -> bool:

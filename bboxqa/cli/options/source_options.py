@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -23,9 +24,10 @@ def _say_size(context: click.Context, parameter: click.Parameter, text: str | No
     if text is None:
         return
     found = _SIZE.fullmatch(text.strip())
-    if found is None:
-        raise click.UsageError(f"--image-size is {text!r}; expected such as 1920x1080")
-    _say(context, parameter, (int(found[1]), int(found[2])))
+    if found is None and not Path(text).exists():
+        expected = "expected such as 1920x1080, or a file that has the size of each image"
+        raise click.UsageError(f"--image-size is {text!r}; {expected}")
+    _say(context, parameter, text if found is None else (int(found[1]), int(found[2])))
 
 
 def _say_number(context: click.Context, parameter: click.Parameter, text: str | None) -> None:
@@ -45,10 +47,11 @@ def _say_columns(context: click.Context, parameter: click.Parameter, text: str |
 _OF_FOLDERS = (
     click.option(
         "--image-size",
-        metavar="WIDTHxHEIGHT",
+        metavar="WIDTHxHEIGHT|FILE",
         expose_value=False,
         callback=_say_size,
-        help="The size of images of unknown size, such as 1920x1080, in formats that need it.",
+        help="The size of images of unknown size, in formats that need it: such as 1920x1080, or a "
+        "table or annotations with the size of each image.",
     ),
     click.option(
         "--missing-txt",

@@ -12,7 +12,7 @@ import numpy as np
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
-from bboxqa.formats.translation.choices import choices
+from bboxqa.formats.translation.given_sizes import given_size
 
 Record = dict[str, Any]
 
@@ -133,7 +133,7 @@ def _named(detection: Any, attribute: str) -> str:
 def _size_of(sample: Any) -> tuple[int, int] | None:
     width = getattr(sample.metadata, "width", None)
     height = getattr(sample.metadata, "height", None)
-    return (int(width), int(height)) if width and height else choices().image_size
+    return (int(width), int(height)) if width and height else given_size(str(sample.filepath))
 
 
 def _short(paths: Sequence[str]) -> list[str]:
@@ -152,7 +152,8 @@ def _of_supervision(source: Mapping[Any, Any]) -> Record:
     for name, by in source.items():
         if not isinstance(by, Mapping) or not all(map(_is_detections, by.values())):
             raise DatasetError([f"{one_line(str(name))}: has no Detections by annotator"], _FORM)
-        image = document.image(PurePath(name).as_posix(), choices().image_size)
+        plain = PurePath(name).as_posix()
+        image = document.image(plain, given_size(plain))
         for annotator, found in by.items():
             document.ask(image, str(annotator))
             corners = np.asarray(found.xyxy, np.float64).reshape(-1, 4)

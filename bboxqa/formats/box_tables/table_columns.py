@@ -90,7 +90,7 @@ def columns_of(header: Sequence[str], chosen: Mapping[str, str]) -> Columns:
         return Columns({}, problem=f"no column {some}; the columns are {listed}")
     plain: dict[str, str] = {}
     for name in header:
-        plain.setdefault(_SIGNS.sub("", name).lower(), name)
+        plain.setdefault(plain_name(name), name)
     taken = set(chosen.values())
     found = dict(chosen)
     for key, names in NAMES.items():
@@ -98,6 +98,11 @@ def columns_of(header: Sequence[str], chosen: Mapping[str, str]) -> Columns:
         if key not in found and usual:
             found[key] = usual[0]
     return _whole(found, chosen, is_open_images={"imageid", "xmin", "labelname"} <= plain.keys())
+
+
+def plain_name(name: str) -> str:
+    """Return the name of a column without signs and capitals, as in `NAMES`."""
+    return _SIGNS.sub("", name).lower()
 
 
 def _whole(found: dict[str, str], chosen: Mapping[str, str], *, is_open_images: bool) -> Columns:

@@ -33,6 +33,7 @@ from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.boxes.turned_boxes import angle_in, turned_box
 from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.translation.collector import Collector
+from bboxqa.formats.translation.given_sizes import given_size
 from bboxqa.formats.translation.members import Member
 from bboxqa.formats.translation.translated import Add, Boxes, Lines, Record, Translated, Wanted
 from bboxqa.formats.translation.untrusted import ValueProblemError, mapping, plain_text
@@ -227,7 +228,7 @@ class _TableRecords:
         # Most rows say what the row before them said.
         if self._sides.get(name) != sides:
             self._sides[name] = sides
-            size = self._into.size(image, name, sides, where) or choices().image_size
+            size = self._into.size(image, name, sides, where) or given_size(name)
             if size is not None and "width" not in image:
                 image |= {"width": size[0], "height": size[1]}
         return image

@@ -14,8 +14,8 @@ from bboxqa.core.text import count
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.dota.plain_dota import plain_labels
 from bboxqa.formats.translation.boxes import shapes
-from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.translation.collector import Collector
+from bboxqa.formats.translation.given_sizes import given_size
 from bboxqa.formats.translation.label_folders import is_label_name
 from bboxqa.formats.translation.label_images import add_unlabelled, by_place, pictures_of
 from bboxqa.formats.translation.members import Member
@@ -166,7 +166,7 @@ class _DotaRecords:
         self._tally["nameless"] += picture is None
         image["file_name"] = place + (PurePosixPath(picture.name).suffix if picture else "")
         size = size_of_picture(picture) if picture is not None else None
-        size = size or choices().image_size
+        size = size or given_size(image["file_name"])
         if size is not None:
             image["width"], image["height"] = size
         return image

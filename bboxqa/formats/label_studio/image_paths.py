@@ -80,3 +80,14 @@ def _decoded(text: str) -> str:
 def _short(path: str) -> str:
     found = _UPLOAD.fullmatch(path)
     return found[1] if found else path
+
+
+def short_path(address: str) -> str:
+    """Return the name of an image by its address, though other images may have it as well.
+
+    Examples
+    --------
+    >>> short_path("/data/upload/1/0a1b2c3d-a%20b.jpg")
+    'a b.jpg'
+    """
+    return _short(path_of(address))

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from bboxqa.core.text import count, one_line
+from bboxqa.formats.translation.given_sizes import given_words
 
 GROUND_TRUTH = "ground truth"
 """The annotator of annotations that are marked as it."""
@@ -43,9 +44,7 @@ _WORDS = (
 )
 
 
-def notes_of(
-    tally: Mapping[str, int], models: Counter[str], size: tuple[int, int] | None = None
-) -> Iterator[str]:
+def notes_of(tally: Mapping[str, int], models: Counter[str]) -> Iterator[str]:
     """Yield a sentence for each thing that was counted.
 
     Parameters
@@ -54,8 +53,6 @@ def notes_of(
         Numbers by a key of `_WORDS`, "truth", or "given".
     models : Counter of str
         Numbers of predictions by the name of the model.
-    size : tuple of int, optional
-        Width and height of images of unknown size, as the user gave it.
 
     Examples
     --------
@@ -72,9 +69,8 @@ def notes_of(
             f"{count(n_true, 'annotation')} marked as ground truth, here of an annotator "
             f"{GROUND_TRUTH!r}; to measure the others against it: --reference {GROUND_TRUTH!r}"
         )
-    if size is not None and (number := tally.get("given", 0)):
-        some = count(number, "image")
-        yield f"{some} without original_width: {size[0]} × {size[1]} pixels, as given"
+    if number := tally.get("given", 0):
+        yield f"{count(number, 'image')} without original_width: {given_words()}"
     for key, noun, words in _WORDS:
         if number := tally.get(key, 0):
             yield f"{count(number, noun)} {words}"

@@ -12,7 +12,7 @@ from bboxqa.formats.annotations.records import whole_number
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.label_studio.brush import MaskError
 from bboxqa.formats.label_studio.grouped_points import joints_of, points_by_parent
-from bboxqa.formats.label_studio.image_paths import image_names
+from bboxqa.formats.label_studio.image_paths import image_names, short_path
 from bboxqa.formats.label_studio.people import person
 from bboxqa.formats.label_studio.regions import (
     EmptyMaskError,
@@ -27,8 +27,8 @@ from bboxqa.formats.label_studio.studio_notes import GROUND_TRUTH, notes_of
 from bboxqa.formats.label_studio.task_images import NO_IMAGE, ImageKey, image_of, images_of
 from bboxqa.formats.label_studio.task_sizes import said_size, sizes_of
 from bboxqa.formats.label_studio.tasks import Task, Work, tasks_of
-from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.translation.collector import Collector
+from bboxqa.formats.translation.given_sizes import given_size
 from bboxqa.formats.translation.members import Member
 from bboxqa.formats.translation.translated import (
     Add,
@@ -121,14 +121,14 @@ class _TaskRecords:
             record["file_name"] = ""
             self._addresses.append((record, key, task.label))
             if size is None and not key.tag:
-                size = said_size(task.data) or self._given_size()
+                size = said_size(task.data) or self._given_size(key)
         if size is not None:
             record.setdefault("width", size[0])
             record.setdefault("height", size[1])
         return record
 
-    def _given_size(self) -> tuple[int, int] | None:
-        size = choices().image_size
+    def _given_size(self, key: ImageKey) -> tuple[int, int] | None:
+        size = given_size(short_path(key.address))
         self._tally["given"] += size is not None
         return size
 
@@ -237,7 +237,7 @@ class _TaskRecords:
         size = size_of(region.result)
         if "width" not in image:
             problem = f"{label}: has no original_width and original_height, so that percent cannot"
-            advice = "--image-size WIDTHxHEIGHT gives them for images of unknown size"
+            advice = "--image-size gives them: 1920x1080, or a file that has the size of each image"
             self._into.defect("T002", f"{problem} become pixels: {advice}", where)
             return
         known = (image["width"], image["height"])
@@ -292,5 +292,5 @@ class _TaskRecords:
             named = names.get(key.address) or label
             record["file_name"] = f"{label}/{key.tag}" if key.tag else named
         self._tally["tag"] = sum(bool(key.tag) for _, key, _ in self._addresses)
-        notes = notes_of(self._tally, self._models, choices().image_size)
+        notes = notes_of(self._tally, self._models)
         return self._into.done([*notes], "completed_by")

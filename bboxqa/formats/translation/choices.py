@@ -10,6 +10,7 @@ from bboxqa.model.shapes.rotated_boxes import FiveNumbers
 
 MissingTxt = Literal["asked", "not-asked"]
 BoxFormat = Literal["xywh", "xyxy", "cxcywh"]
+GivenSize = tuple[int, int] | None
 COLUMNS = (
     "image", "annotator", "category", "x", "y", "width", "height", "x1", "y1", "x2", "y2", "cx",
     "cy", "rotation", "bbox", "objects", "image_id", "image_width", "image_height", "id", "score",
@@ -24,8 +25,9 @@ class Choices:
 
     Attributes
     ----------
-    image_size : tuple of int or None
-        Width and height in pixels of images whose size is not known otherwise.
+    image_size : tuple of int, mapping or None
+        Width and height in pixels of images whose size is not known otherwise; of each image, as
+        `bboxqa.formats.translation.given_sizes.by_ends` returns it.
     missing_txt : {"asked", "not-asked"} or None
         Whether annotators were asked about images without a label file.
     voc_base : {0, 1} or None
@@ -38,7 +40,7 @@ class Choices:
         What boxes of five numbers hold, one of `FiveNumbers`.
     """
 
-    image_size: tuple[int, int] | None = None
+    image_size: tuple[int, int] | Mapping[str, GivenSize] | None = None
     missing_txt: MissingTxt | None = None
     voc_base: int | None = None
     columns: Mapping[str, str] = field(default_factory=dict)

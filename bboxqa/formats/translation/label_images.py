@@ -10,6 +10,7 @@ from bboxqa.core.text import count, one_line
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.translation.collector import Collector
+from bboxqa.formats.translation.given_sizes import given_size
 from bboxqa.formats.translation.members import Member, files_in, members_of
 from bboxqa.formats.translation.picture_sizes import is_picture, size_of_picture
 from bboxqa.formats.translation.translated import Record
@@ -50,8 +51,8 @@ class FileImages:
         return picture
 
     def give_size(self, image: Record, size: tuple[int, int] | None) -> None:
-        """Give an image a size: the one that is found, or else `--image-size`."""
-        size = size or choices().image_size
+        """Give an image a size: the one that is found, or else that of `--image-size`."""
+        size = size or given_size(image["file_name"])
         self.n_unsized += size is None
         if size is not None:
             image["width"], image["height"] = size
@@ -66,7 +67,8 @@ class FileImages:
         picture = self.pictures.get(place)
         image = self._into.image(place, where)
         image["file_name"] = place + (PurePosixPath(picture.name).suffix if picture else "")
-        size = (size_of_picture(picture) if picture else None) or choices().image_size
+        size = size_of_picture(picture) if picture else None
+        size = size or given_size(image["file_name"])
         if size is not None:
             image["width"], image["height"] = size
 

@@ -27,9 +27,9 @@ from bboxqa.formats.document.content import BYTE_ORDER_MARK
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.document.rotation_columns import WRITTEN_ANGLE
 from bboxqa.formats.registry import format_of
-from bboxqa.formats.translation.choices import choices
+from bboxqa.formats.translation.given_sizes import given_size
 from bboxqa.formats.translation.translated import Translate, Wanted
-from bboxqa.formats.writing.content import Content, Record
+from bboxqa.formats.writing.content import Content, Record, image_name
 from bboxqa.formats.writing.key_points import completed, more_joints, points_of
 from bboxqa.formats.writing.turned_records import turned_keys, turned_rows
 from bboxqa.model.annotations import Dataset
@@ -208,7 +208,7 @@ class _Joined:
 
     def _with_asked(self) -> tuple[list[Record], list[list[str]]]:
         """Return the images, and who was asked about each of them."""
-        data, asked, given = self._data, [], choices().image_size
+        data, asked = self._data, []
         for label, record in self._images.items():
             for key in (*ASKED_KEYS, "annotator"):
                 record.pop(key, None)
@@ -218,8 +218,10 @@ class _Joined:
             asked.append(names if self._is_named else [])
             if is_listed and self._is_named:
                 record["annotators"] = names
-            if given is not None and not (record.get("width") and record.get("height")):
-                record["width"], record["height"] = given
+            if not (record.get("width") and record.get("height")):
+                given = given_size(image_name(record))
+                if given is not None:
+                    record["width"], record["height"] = given
         return list(self._images.values()), asked
 
 

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping
 
 from bboxqa.core.text import count, one_line
-from bboxqa.formats.translation.choices import Choices
+from bboxqa.formats.translation.given_sizes import given_words
 from bboxqa.formats.yolo.label_files import LabelFiles
 
 
-def notes_of(tally: Mapping[str, int], files: LabelFiles, chosen: Choices) -> Iterator[str]:
+def notes_of(tally: Mapping[str, int], files: LabelFiles) -> Iterator[str]:
     """Yield a sentence for each thing that was counted, guessed or left out."""
     if tally.get("unnamed"):
         yield "no data.yaml or classes.txt: categories are the numbers of classes"
@@ -15,8 +15,7 @@ def notes_of(tally: Mapping[str, int], files: LabelFiles, chosen: Choices) -> It
         several = f"{count(files.n_names, 'file')} with names of classes"
         yield f"{several}: those of {one_line(files.names.name)} are used"
     if number := tally.get("given"):
-        width, height = chosen.image_size or (0, 0)
-        yield f"{count(number, 'image')} without a picture: {width} × {height} pixels, as given"
+        yield f"{count(number, 'image')} without a picture: {given_words()}"
     if number := tally.get("nameless"):
         some = count(number, "image")
         yield f"{some} without a picture: named as the label file, without suffix"

@@ -11,6 +11,7 @@ from bboxqa.core.text import one_line
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.translation.collector import Collector
+from bboxqa.formats.translation.given_sizes import given_size
 from bboxqa.formats.translation.label_images import add_unlabelled, place_of
 from bboxqa.formats.translation.members import Member
 from bboxqa.formats.translation.other_files import add_others
@@ -52,7 +53,6 @@ class _LabelRecords:
         self._files = files
         self._wanted = wanted
         self._into = Collector(TITLE, add)
-        self._given_size = choices().image_size
         self._classes = ClassNames()
         self._ids: dict[int, int] = {}
         self._tally: Counter[str] = Counter()
@@ -156,7 +156,9 @@ class _LabelRecords:
             reason = "its picture cannot be opened"
         elif self._files.pictures:
             reason = "no picture has its name"
-        advice = "--image-size WIDTHxHEIGHT gives it for images without a picture"
+        if choices().image_size is not None:
+            reason += ", nor is it among the sizes given"
+        advice = "--image-size gives it: 1920x1080, or a file that has the size of each image"
         problem = f"{member.name}: the size of its image is not known: {reason}; {advice}"
         self._into.defect("T002", problem, where)
 
@@ -171,9 +173,9 @@ class _LabelRecords:
             self._tally["nameless"] += place not in self._files.listed
         image["file_name"] = name
         size = size_of_picture(picture) if picture is not None else None
-        if size is None and self._given_size is not None:
-            size = self._given_size
-            self._tally["given"] += 1
+        if size is None:
+            size = given_size(name)
+            self._tally["given"] += size is not None
         if size is not None:
             image["width"], image["height"] = size
         return image
@@ -213,4 +215,4 @@ class _LabelRecords:
         unlabelled = {place: self._files.pictures.get(place) for place in known}
         notes = [*add_others(self._into, self._files.others, "labels of YOLO")]
         notes += add_unlabelled(self._into, unlabelled, self._image)
-        return self._into.done([*notes_of(self._tally, self._files, choices()), *notes])
+        return self._into.done([*notes_of(self._tally, self._files), *notes])

@@ -59,7 +59,9 @@ RULES = (
             adds the size, or add it to the regions. YOLO writes shares of the image, whose size is
             that of the picture: put the folder of pictures beside the labels. Tables with shares
             need it too, or columns image_width and image_height. Where all images of unknown size
-            are of one size, `--image-size 1920x1080` says it, in each of these formats.""",
+            are of one size, `--image-size 1920x1080` says it, in each of these formats;
+            `--image-size FILE` gives that of each, from a table with the columns image, width and
+            height, or from annotations that have it.""",
         bad=_task(_region(size="")),
         good=_task(_region()),
         check=found_defects("T002"),

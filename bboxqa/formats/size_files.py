@@ -1,0 +1,107 @@
+"""Files that say the size of each image: tables, and annotations in any format."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from bboxqa.core.errors import DatasetError
+from bboxqa.core.text import one_line
+from bboxqa.formats.box_tables.table_columns import NAMES, columns_of, plain_name
+from bboxqa.formats.document.content import BYTE_ORDER_MARK
+from bboxqa.formats.opening import named_errors, no_such_file
+from bboxqa.formats.registry import format_of
+from bboxqa.formats.tables.table_files import TableFile, open_table
+from bboxqa.formats.translation.translated import Wanted
+from bboxqa.formats.translation.untrusted import ValueProblemError, side_of, size_of
+from bboxqa.model.labels import LabelColumn
+
+_TABLES = {".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".pq"}
+_SIDES = {
+    "width": (*NAMES["image_width"], "width", "w"),
+    "height": (*NAMES["image_height"], "height", "h"),
+}
+_EXPECTED = (
+    "Give a table with the columns image, width and height, or annotations that have them, such as "
+    "COCO json."
+)
+
+
+def sizes_of(path: Path) -> dict[str, tuple[int, int]]:
+    """Return width and height of images by their names.
+
+    Images of which the file says no size are left out. Raises DatasetError if there is no other, if
+    one has several, or the file cannot be read.
+    """
+    if not path.exists():
+        raise no_such_file([path])
+    is_table = path.suffix.lower() in _TABLES
+    found: dict[str, tuple[int, int]] = {}
+    for name, size in _in_table(open_table(path)) if is_table else _in_annotations(path):
+        if name and size is not None and found.setdefault(name, size) != size:
+            (width, height), other = size, found[name]
+            problem = f"{path}: image {one_line(name)}: is {width} × {height}"
+            raise DatasetError([f"{problem}; before it was {other[0]} × {other[1]}"])
+    if not found:
+        raise DatasetError([f"{path}: has no sizes of images"], _EXPECTED)
+    return found
+
+
+def _in_table(table: TableFile) -> Iterator[tuple[str, tuple[int, int] | None]]:
+    used = _columns(table.header)
+    missing = [what for what, name in used.items() if name is None]
+    if missing:
+        listed = ", ".join(map(one_line, table.header[:20]))
+        problem = f"{table.name}: has no column of {' and '.join(missing)}; they are {listed}"
+        raise DatasetError([problem], _EXPECTED)
+    cells = table.columns([name for name in used.values() if name is not None])
+    for name, *sides in zip(*(_texts(cells[str(name)]) for name in used.values()), strict=True):
+        try:
+            width, height = (side_of(each, key) for each, key in zip(sides, _SIDES, strict=True))
+        except ValueProblemError as error:
+            raise DatasetError([f"{table.name}: image {one_line(name)}: {error}"]) from None
+        yield name, None if width is None or height is None else (width, height)
+
+
+def _columns(header: Sequence[str]) -> dict[str, str | None]:
+    """Return the columns of names and sizes of images; None for one that is missing."""
+    of = columns_of(header, {})
+    plain = {plain_name(name): name for name in reversed(header)}
+    used = {"image": of.of.get("image"), "width": None, "height": None}
+    for key, names in {"image": NAMES["image"], **_SIDES}.items():
+        # Beside boxes, width and height are those of a box.
+        found = of.of.get(f"image_{key}") or next((plain[n] for n in names if n in plain), None)
+        is_of_box = found is not None and found == of.of.get(key)
+        used[key] = used[key] or (None if is_of_box else found)
+    return used
+
+
+def _texts(column: LabelColumn) -> list[str]:
+    return ["" if code < 0 else column.labels[code] or "" for code in column.codes.tolist()]
+
+
+def _in_annotations(path: Path) -> Iterator[tuple[str, tuple[int, int] | None]]:
+    found = format_of(path)
+    if found.translate is not None:
+        images = found.translate(path, lambda *_: None, Wanted(outlines=False)).images
+    else:
+        images = _images_of_coco(path)
+    for image in images:
+        if isinstance(image, dict):
+            sides = image.get("width"), image.get("height")
+            yield str(image.get("file_name") or ""), size_of(*sides)
+
+
+def _images_of_coco(path: Path) -> list[Any]:
+    with named_errors(path, "a file"):
+        text = path.read_bytes()
+    try:
+        return msgspec.json.decode(text.removeprefix(BYTE_ORDER_MARK), type=_Coco).images
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        problem = f"{path}: is no json with a list of images: {error}"
+        raise DatasetError([problem], _EXPECTED) from None
+
+
+class _Coco(msgspec.Struct):
+    images: list[Any]

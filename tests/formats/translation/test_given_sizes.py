@@ -1,0 +1,133 @@
+"""Sizes of images that the user gives: one for all, or one for each."""
+
+import json
+
+import pytest
+from support.cli import run
+from support.tool_files import drawn, write
+
+from bboxqa import ConfigError, DatasetError, read_coco, reading
+from bboxqa.formats.size_files import sizes_of
+
+HALF = "0 0.5 0.5 0.5 0.5\n"
+IN_PIXELS = [("train/a", "labels", "cat", 20, 15, 40, 30), ("val/a", "labels", "cat", 5, 5, 10, 10)]
+NAMES = {"train/a.jpg": (80, 60), "val/a.jpg": (20, 20)}
+
+
+@pytest.fixture
+def labels(tmp_path):
+    labels = {f"ann/labels/{name[:-4]}.txt": HALF for name in NAMES}
+    return write(tmp_path, **{"ann/classes.txt": "cat\n", **labels}) / "ann"
+
+
+def boxes(data):
+    return [(image, *box) for image, _, _, *box in drawn(data)]
+
+
+EXPECTED = [(name, *box) for name, _, _, *box in IN_PIXELS]
+
+
+def coco(sizes):
+    pairs = enumerate(sizes.items(), 1)
+    images = [{"id": n, "file_name": name, "width": w, "height": h} for n, (name, (w, h)) in pairs]
+    return {"images": images, "annotations": [], "categories": []}
+
+
+def voc(width, height):
+    return f"<annotation><size><width>{width}</width><height>{height}</height></size></annotation>"
+
+
+SIZE_FILES = {
+    "sizes.csv": "image,width,height\ntrain/a.jpg,80,60\nval/a,20,20\nval/b,7,\n",
+    "boxes.csv": (
+        "file,x,y,width,height,image_width,image_height\n"
+        "train/a.jpg,1,1,9,9,80,60\nset/val/a.png,1,1,9,9,20,20\n"
+    ),
+    "sizes.jsonl": '{"name": 1, "Image": "train\\\\a", "w": 80, "h": 60}\n'
+    '{"name": 2, "Image": "val/a", "w": 20, "h": 20}\n',
+    "coco.json": coco(NAMES),
+    "images.json": {"images": coco(NAMES)["images"]},
+}
+
+
+@pytest.mark.parametrize("name", SIZE_FILES)
+def test_a_file_says_the_size_of_each_image(labels, tmp_path, name):
+    write(tmp_path, **{name: SIZE_FILES[name]})
+    with reading(image_size=tmp_path / name):
+        assert boxes(read_coco(labels, min_annotators=1)) == EXPECTED
+
+
+def test_annotations_of_tools_say_the_size_of_each_image(labels, tmp_path):
+    write(tmp_path, **{"voc/train/a.xml": voc(80, 60), "voc/val/a.xml": voc(20, 20)})
+    with reading(image_size=tmp_path / "voc"):
+        assert boxes(read_coco(labels, min_annotators=1)) == EXPECTED
+
+
+def test_sizes_are_given_in_python(labels):
+    with reading(image_size=NAMES):
+        assert boxes(read_coco(labels, min_annotators=1)) == EXPECTED
+    with pytest.raises(ConfigError, match=r"image_size is \(0, 3\)"), reading(image_size=(0, 3)):
+        pass
+    with pytest.raises(ConfigError, match="image_size is 'a'"), reading(image_size={"b": "a"}):
+        pass
+
+
+@pytest.mark.parametrize("sizes", [{"a.jpg": (80, 60)}, {"other/train/a": (80, 60), "a/b": (9, 9)}])
+def test_the_folder_of_an_image_counts_where_both_have_one(labels, sizes):
+    with reading(image_size=sizes):
+        if "a.jpg" in sizes:
+            found = boxes(read_coco(labels, min_annotators=1))
+            assert [box[1:] for box in found] == [(20, 15, 40, 30)] * 2
+        else:
+            with pytest.raises(DatasetError, match="nor is it among the sizes given") as error:
+                read_coco(labels, min_annotators=1)
+            assert len(error.value.problems) == 1
+            assert "val/a.txt" in str(error.value)
+
+
+def test_a_name_that_fits_images_of_two_sizes_has_none(tmp_path):
+    write(tmp_path, **{"ann/classes.txt": "cat\n", "ann/labels/a.txt": HALF})
+    with reading(image_size=NAMES), pytest.raises(DatasetError, match="T002"):
+        read_coco(tmp_path / "ann", min_annotators=1)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "found"),
+    [
+        ("a.csv", "image,width\na,1\n", "has no column of height; they are image, width"),
+        ("a.csv", "image,width,height\na,1,-2\n", "image a: height is -2"),
+        ("a.csv", "image,width,height\na,1,2\na,1,3\n", "image a: is 1 × 3; before it was 1 × 2"),
+        ("a.csv", "image,x,y,width,height\na,1,2,3,4\n", "has no column of width and height"),
+        ("a.csv", "image,width,height\na,,\n", "has no sizes of images"),
+        ("a.json", '{"annotations": []}', "is no json with a list of images"),
+    ],
+)
+def test_a_file_without_sizes_is_refused(tmp_path, name, content, found):
+    write(tmp_path, **{name: content})
+    with pytest.raises(DatasetError, match=found):
+        sizes_of(tmp_path / name)
+
+
+def test_the_command_takes_a_file(labels, tmp_path):
+    write(tmp_path, **{"sizes.json": coco(NAMES)})
+    done = run("convert", labels, tmp_path / "out.json", "--to", "coco", "--image-size",
+               tmp_path / "sizes.json")  # fmt: skip
+    assert done.returncode == 0
+    images = json.loads((tmp_path / "out.json").read_bytes())["images"]
+    assert [(each["width"], each["height"]) for each in images] == [*NAMES.values()]
+    done = run("agree", labels, "--image-size", tmp_path / "no.json")
+    assert done.returncode == 2
+    assert "a file that has the size of each image" in done.stderr
+
+
+def test_label_studio_and_tables_take_sizes_by_name(tmp_path):
+    value = {"x": 25, "y": 25, "width": 50, "height": 50, "rectanglelabels": ["cat"]}
+    region = {"type": "rectanglelabels", "from_name": "l", "to_name": "i", "value": value}
+    task = {"id": 1, "data": {"image": "/data/upload/1/0a1b2c3d-a.jpg"}}
+    write(tmp_path, **{"tasks.json": [task | {"annotations": [{"result": [region]}]}]})
+    write(tmp_path, **{"t.csv": "image,x1,y1,x2,y2\na.jpg,.25,.25,.75,.75\n"})
+    sizes = {"a.jpg": (80, 60), "b.jpg": (1, 1)}
+    for name in ("tasks.json", "t.csv"):
+        with reading(image_size=sizes):
+            data = read_coco(tmp_path / name, min_annotators=1)
+        assert data.annotations.bbox.tolist() == [[20, 15, 40, 30]]
