@@ -15,6 +15,7 @@ _CONTROL = re.compile(
 )
 # What `clean` writes for one of them.
 _ESCAPE = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4}))")
+_DIGITS = re.compile("([0-9]+)")
 _LINE_ENDS = {ord("\n"): "\\n", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 
 
@@ -95,6 +96,27 @@ def _in_words(name: str) -> str:
     if len(name) > _LONG:
         return f"'{one_line(name[: _LONG // 2])}…{one_line(name[-_LONG // 2 :])}'"
     return shown if shown == name and name.strip() and not _BREAKS.search(name) else f"'{shown}'"
+
+
+def in_natural_order(names: Iterable[str]) -> list[str]:
+    """Return names sorted as text, but the numbers in them as numbers.
+
+    Examples
+    --------
+    >>> in_natural_order(["person 10", "ann", "person 2", "person 1"])
+    ['ann', 'person 1', 'person 2', 'person 10']
+    """
+    return sorted(names, key=_natural_key)
+
+
+def _natural_key(name: str) -> tuple[list[tuple[str, int, str]], str]:
+    """Return each text of a name with the number after it, and the name, as 7 is not 007."""
+    pieces = _DIGITS.split(name)
+    # Of digits without leading zeros, more are a larger number.
+    numbers = [digits.lstrip("0") for digits in (*pieces[1::2], "")]
+    return [
+        (text, len(number), number) for text, number in zip(pieces[::2], numbers, strict=True)
+    ], name
 
 
 def alike(names: Iterable[str]) -> Iterator[str]:

@@ -126,7 +126,7 @@ class Dataset:
     image_size : (I, 2) int32
         Width and height in pixels; 0 where unknown.
     category_names, annotator_names : tuple of str
-        Sorted by name; annotators that are all whole numbers are sorted by number.
+        Sorted by name; of annotators, numbers in names are sorted as numbers.
     annotations : Annotations
         All annotations, ordered by image, then annotator.
     assigned : (I, A) bool

@@ -9,6 +9,7 @@ import numpy as np
 
 from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, frozen_arrays
 from bboxqa.core.errors import DatasetError
+from bboxqa.core.text import in_natural_order
 
 # A number of fewer digits is finite as a float.
 _DIGITS = 300
@@ -144,13 +145,13 @@ def _not_labels(cells: Sequence[Any], name: str) -> list[str]:
     ]
 
 
-def code(column: LabelColumn, *, names: bool = False) -> Coded:
+def code(column: LabelColumn, *, names: bool = False, natural: bool = False) -> Coded:
     """Return codes in the order of the numbers or texts.
 
     Numbers that are equal are one value, under the shortest of their names: a table in which one
     annotator left out a cell often has 1.0 in that column and 1 in the others. With `names`, labels
     are those of units and annotators, which stay apart if they are written in two ways: 7 is not
-    007.
+    007. With `natural`, numbers in texts are sorted as numbers: p2 before p10.
 
     Examples
     --------
@@ -164,7 +165,10 @@ def code(column: LabelColumn, *, names: bool = False) -> Coded:
     keys: Sequence[Any] = labels if numbers is None else numbers
     if names and numbers is not None:
         keys = list(zip(numbers, labels, strict=True))
-    order = sorted(dict.fromkeys(keys))
+    if natural and numbers is None:
+        order: list[Any] = in_natural_order(dict.fromkeys(labels))
+    else:
+        order = sorted(dict.fromkeys(keys))
     rank = dict(zip(order, range(len(order)), strict=True))
     # The last place is where a code of -1 leads.
     codes = np.full(len(column.labels) + 1, -1, np.int32)

@@ -97,6 +97,13 @@ def test_names_of_any_kind(values, names, tmp_path):
     assert read(tmp_path, document(keyed("annotator", *values))).annotator_names == names
 
 
+def test_annotators_are_in_the_order_of_the_numbers_in_their_names(tmp_path):
+    names = ["p10", "p2", "p1", "p007", "p7", "ann", "2", "10"]
+    data = read(tmp_path, document(keyed("annotator", *names)))
+    assert data.annotator_names == ("2", "10", "ann", "p1", "p2", "p007", "p7", "p10")
+    assert [authors(data)[number] for number in range(1, 9)] == names
+
+
 def test_one_annotator_as_number_and_as_text(tmp_path):
     data = read(tmp_path, document(keyed("annotator", 1, "1", 1.0, "2")))
     assert authors(data) == {1: "1", 2: "1", 3: "1", 4: "2"}

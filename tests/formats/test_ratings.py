@@ -239,6 +239,16 @@ def test_names_that_are_written_in_two_ways_are_two(write, kind):
         assert ratings.data.group.tolist() == [1, 0, 1]
 
 
+def test_annotators_are_in_the_order_of_the_numbers_in_their_names():
+    ratings = from_columns(["a"] * 3, ["rater 10", "rater 2", "rater 1"], ["x", "y", "z"])
+    assert ratings.annotator_names == ("rater 1", "rater 2", "rater 10")
+    assert triples(ratings) == [
+        ("a", "rater 1", "z"),
+        ("a", "rater 2", "y"),
+        ("a", "rater 10", "x"),
+    ]
+
+
 def test_values_that_are_written_in_two_ways_are_one(write):
     ratings = read(write("unit,annotator,value\na,x,7\na,y,007\nb,x,7.0\nb,y,8\n"))
     assert ratings.value_names == ("7", "8")

@@ -54,6 +54,11 @@ def problems(write, content, **more):
     return [text.removeprefix(f"{path}: ") for text in refused(path, **more).problems]
 
 
+def test_annotators_are_in_the_order_of_the_numbers_in_their_names(write):
+    segments = read_segments([write(f"p{number}.csv", PLAIN) for number in (10, 2, 1)])
+    assert segments.annotator_names == ("p1", "p2", "p10")
+
+
 def test_two_files_are_two_annotators(write):
     paths = [write("bob.csv", PLAIN), write("ann.csv", "start,end,label\n0.1,4.0,sit\n")]
     segments = read_segments(paths)

@@ -8,9 +8,9 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, find
 from bboxqa.core.errors import DatasetError, NothingToCompareError
-from bboxqa.core.text import clean
+from bboxqa.core.text import clean, in_natural_order
 from bboxqa.formats.annotations.columns import AnnotationFile
-from bboxqa.formats.annotations.records import Category, Image, ids_of, whole_number
+from bboxqa.formats.annotations.records import Category, Image, ids_of
 from bboxqa.formats.dataset.attribution import Attribution
 from bboxqa.formats.dataset.category_names import map_options, renamed_categories, supercategories
 from bboxqa.formats.dataset.image_names import join_advice, names_of_images
@@ -74,7 +74,7 @@ def join(
     joined = Joined(dict(zip(files, paths, strict=True)))
     labels = [[image_label(image) for image in file.images] for file in files]
     renamed = _add_all_tables(joined, files, labels)
-    annotator_names = _sort_annotators(attribution.names)
+    annotator_names = tuple(in_natural_order(attribution.names))
     indexed = [_index(joined, *pair) for pair in zip(files, labels, strict=True)]
     authors, assigned, listed = _assign_all(joined, files, indexed, attribution, annotator_names)
     if asked == "all":
@@ -136,14 +136,6 @@ def _nothing_shared(
     found = join_advice(names_of_images(files))
     advice = f": {found}" if found else "; check that the names are the same in all files."
     return NothingToCompareError([problem], f"Images are joined by file_name{advice}")
-
-
-def _sort_annotators(names: Sequence[str]) -> tuple[str, ...]:
-    """Sort by name, or by number where all names are whole numbers."""
-    numbers = [whole_number(name) for name in names]
-    if None in numbers:
-        return tuple(sorted(names))
-    return tuple(sorted(names, key=lambda name: (int(name), name)))
 
 
 def _ids(

@@ -7,9 +7,9 @@ import numpy as np
 
 from bboxqa.core.arrays import IndexArray, IntArray, TextArray, find
 from bboxqa.core.errors import ConfigError, DatasetError
-from bboxqa.core.text import count
+from bboxqa.core.text import count, in_natural_order
 from bboxqa.formats.annotations.columns import AnnotationFile
-from bboxqa.formats.annotations.records import annotator_name, ids_of, image_field, whole_number
+from bboxqa.formats.annotations.records import annotator_name, ids_of, image_field
 from bboxqa.formats.dataset.attribution import Attribution
 from bboxqa.formats.dataset.merge import IndexedAnnotations, merge
 from bboxqa.formats.dataset.versions import refuse_versions
@@ -54,7 +54,7 @@ def read_sessions(
     columns = [file.columns.authors[key] for file in files]
     if not any(column.names for column in columns):
         return _sessions_of_records(files, key)
-    names = _sorted({name for column in columns for name in column.names})
+    names = in_natural_order({name for column in columns for name in column.names})
     number = {name: place for place, name in enumerate(names)}
     codes = [
         np.array([*(number[name] for name in column.names), -1], np.int32)[column.code]
@@ -75,7 +75,7 @@ def _sessions_of_records(files: Sequence[AnnotationFile], key: str) -> FileSessi
             [f"{listed}: no annotation and no image has the key {key!r}"],
             f"Name the key of annotations that names their session; where each file is one: {FILE}",
         )
-    names = _sorted(known)
+    names = in_natural_order(known)
     number = {name: place for place, name in enumerate(names)}
     records = [
         np.array(
@@ -113,13 +113,6 @@ def _check_named(
     if problems:
         n_problems = sum(int((code < 0).sum()) for code in codes)
         raise DatasetError(problems[:_LISTED], total=n_problems)
-
-
-def _sorted(names: set[str]) -> list[str]:
-    numbers = [whole_number(name) for name in names]
-    if None in numbers:
-        return sorted(names)
-    return sorted(names, key=lambda name: (int(name), name))
 
 
 def refuse_repeated(

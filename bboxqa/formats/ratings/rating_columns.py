@@ -58,7 +58,7 @@ def from_columns(
     -------
     Ratings
         Sorted by unit, then annotator, then as given; names sorted by number where all are
-        numbers, else as text.
+        numbers, else as text, of annotators with the numbers in it as numbers.
 
     Raises
     ------
@@ -99,7 +99,8 @@ def assemble(rows: RatingColumns, places: Places) -> Ratings:
     absent, wrong = _absent(rows, places), _wrongwhole_numbers(rows, places)
     if absent or wrong:
         raise DatasetError([*absent, *wrong], "Only a value may be missing." if absent else "")
-    units, annotators = code(rows.unit, names=True), code(rows.annotator, names=True)
+    units = code(rows.unit, names=True)
+    annotators = code(rows.annotator, names=True, natural=True)
     values = code(rows.value)
     problems = _contradictions(rows, units, places)
     if problems:

@@ -9,7 +9,7 @@ import numpy as np
 
 from bboxqa.core.arrays import IndexArray, IntArray
 from bboxqa.core.errors import ConfigError, DatasetError
-from bboxqa.core.text import count
+from bboxqa.core.text import count, in_natural_order
 from bboxqa.formats.recordings.clock_times import TimeUnit, fraction, is_number
 from bboxqa.formats.recordings.segment_records import Record, SegmentReading
 from bboxqa.formats.recordings.segment_tables import Table, read_table
@@ -192,7 +192,7 @@ def _assembled(
     n_guessed: int,
 ) -> Segments:
     recordings = sorted({recording for recording, _ in asked})
-    annotators = sorted({annotator for _, annotator in asked}, key=_by_number)
+    annotators = in_natural_order({annotator for _, annotator in asked})
     tiers = sorted({record.tier for record in records})
     labels = sorted({record.label for record in records})
     recording = _codes((record.recording for record in records), recordings)
@@ -224,11 +224,6 @@ def _assembled(
     notes = (notes if n_rounded else []) + ([_SECONDS_NOTE] if n_guessed else [])
     notes += ([_LENGTH_NOTE] if guessed else []) + _silent(segments)
     return replace(segments, notes=tuple(notes))
-
-
-def _by_number(name: str) -> tuple[bool, int, str]:
-    number = name.isascii() and name.isdigit()
-    return (not number, int(name) if number else 0, name)
 
 
 def _codes(values: Iterable[str], names: Sequence[str]) -> IntArray:
