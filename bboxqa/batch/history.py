@@ -152,7 +152,7 @@ def _worse(last: Row, row: Row) -> Iterator[str]:
     if row.status == FAILED and last.status != FAILED:
         yield "failed, but not in the last run"
     known = (("alpha", last.alpha), ("F1", last.f1))
-    had = [f"{what} was {value:.4f}, now undefined" for what, value in known if value is not None]
+    had = [f"{what} was {value:z.4f}, now undefined" for what, value in known if value is not None]
     # Where objects were compared, alpha can have no meaning, and F1 says what is worse.
     if row.alpha is None and row.f1 is None and row.status != FAILED:
         yield from had[:1]
@@ -163,7 +163,7 @@ def _worse(last: Row, row: Row) -> Iterator[str]:
         ("mean IoU", last.mean_iou, row.mean_iou),
     ):
         if before is not None and now is not None and now < before - _TIE:
-            yield f"{what} fell from {before:.4f} to {now:.4f}"
+            yield f"{what} fell from {before:z.4f} to {now:z.4f}"
     for name, old, new in (
         ("errors", last.n_errors, row.n_errors),
         ("warnings", last.n_warnings, row.n_warnings),

@@ -19,7 +19,7 @@ from bboxqa.core.version import __version__
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.report.csv_cells import csv_line
 from bboxqa.report.json_text import json_text
-from bboxqa.report.numbers import decimal
+from bboxqa.report.numbers import decimal, interval_text
 from bboxqa.report.pages.html_document import render
 from bboxqa.report.pages.reproduce import settings_table
 from bboxqa.report.result_files import manifest
@@ -159,7 +159,6 @@ def _row(out: Path, row: Row) -> dict[str, Any]:
         for name, shown in _links(out, row)
         if (folder / name).is_file()
     ]
-    interval = "" if row.low is None or row.high is None else f"{row.low:.4f} – {row.high:.4f}"
     counts = (row.n_images, row.n_errors, row.n_warnings)
     pages = [address for address, _ in links if address.endswith(".html")]
     page = pages[0] if pages else ""
@@ -171,7 +170,7 @@ def _row(out: Path, row: Row) -> dict[str, Any]:
         "cells": (
             row.status,
             decimal(row.alpha),
-            interval,
+            "" if row.low is None or row.high is None else interval_text((row.low, row.high)),
             *map(decimal, (row.f1, row.class_alpha, row.mean_iou)),
             *("" if number is None else f"{number:,}" for number in counts),
             row.message,

@@ -133,7 +133,7 @@ def missed_gates(part: ThresholdResult, settings: AgreeSettings) -> list[str]:
         elif isnan(value):
             missed.append(f"{name} is undefined, expected at least {lowest:g}")
         else:
-            missed.append(f"{name} {value:.4f} is below {lowest:g}")
+            missed.append(f"{name} {value:z.4f} is below {lowest:g}")
     return missed
 
 

@@ -104,7 +104,7 @@ def _lines(planned: "ImagePlan") -> list[str]:
     if planned.n_more is None or planned.n_needed is None or planned.needed_range is None:
         return [*warnings, f"{images}; cannot plan: {planned.status}"]
     what = (
-        f"alpha {planned.alpha:.4f}"
+        f"alpha {planned.alpha:z.4f}"
         if planned.f1 is None
         else f"F1 {planned.f1:.4f} (alpha has no meaning here)"
     )

@@ -25,7 +25,7 @@ def line_of(step: "Step", log_format: str) -> str:
         }
         return msgspec.json.encode(value).decode()
     figures = (("alpha", row.alpha), ("F1", row.f1))
-    agreement = "".join(f", {name} {value:.4f}" for name, value in figures if value is not None)
+    agreement = "".join(f", {name} {value:z.4f}" for name, value in figures if value is not None)
     errors = "" if row.n_errors is None else f", {count(row.n_errors, 'error')}"
     again = " (unchanged)" if step.reused else ""
     note = f": {one_line(row.message)}" if row.message else ""

@@ -173,8 +173,8 @@ class ComparisonResult:
             )
         ]
         lines += [
-            f"  {part.threshold_label}: alpha {part.pooled.before:.4f} before, "
-            f"{part.pooled.after:.4f} after"
+            f"  {part.threshold_label}: alpha {part.pooled.before:z.4f} before, "
+            f"{part.pooled.after:z.4f} after"
             for part in self.thresholds
         ]
         return "\n".join(lines) + ">"

@@ -152,7 +152,7 @@ def html_table(table: Table, most: int) -> str:
     """Return the first rows of a table as html."""
 
     def cell(value: object) -> str:
-        text = f"{value:.4f}" if isinstance(value, float) else "" if value is None else str(value)
+        text = f"{value:z.4f}" if isinstance(value, float) else "" if value is None else str(value)
         return f"<td>{escape(text)}</td>"
 
     head = "".join(f"<th>{escape(name)}</th>" for name in table.columns)

@@ -232,10 +232,10 @@ class ThresholdResult:
 
     def __repr__(self) -> str:
         low, high = self.interval
-        alpha = self.status if isnan(self.alpha) else f"{self.alpha:.4f}"
-        interval = "" if isnan(low) else f" [{low:.4f}, {high:.4f}]"
+        alpha = self.status if isnan(self.alpha) else f"{self.alpha:z.4f}"
+        interval = "" if isnan(low) else f" [{low:z.4f}, {high:z.4f}]"
         return (
             f"<ThresholdResult {self.threshold_label}: alpha {alpha}{interval}, "
-            f"mean over images {self.mean_image_alpha:.4f}, F1 {self.existence.f1:.4f}, "
+            f"mean over images {self.mean_image_alpha:z.4f}, F1 {self.existence.f1:.4f}, "
             f"{self.n_units:,} units>"
         )

@@ -49,8 +49,8 @@ def image_notes(
         if not isnan(part.greedy_alpha) and not isnan(part.alpha):
             yield (
                 f"at {part.threshold_label}, greedy matching, which does not depend on the "
-                f"order of annotators, gives alpha {part.greedy_alpha:.4f} "
-                f"({part.greedy_alpha - part.alpha:+.4f})"
+                f"order of annotators, gives alpha {part.greedy_alpha:z.4f} "
+                f"({part.greedy_alpha - part.alpha:+z.4f})"
             )
 
 
@@ -80,7 +80,7 @@ def all_asked_notes(data: Dataset, thresholds: Sequence[ThresholdResult]) -> Ite
             ("F1", part.all_asked_f1, part.existence.f1),
         )
         figures = [
-            (name, f"{value:.4f}" + ("" if isnan(usual) else f" ({value - usual:+.4f})"))
+            (name, f"{value:z.4f}" + ("" if isnan(usual) else f" ({value - usual:+z.4f})"))
             for name, value, usual in found
             if not isnan(value)
         ]

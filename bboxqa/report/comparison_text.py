@@ -155,7 +155,7 @@ def agreement_lines(result: ComparisonResult) -> Iterator[str]:
 
 def _numbers(change: Change) -> list[str]:
     numbers = [decimal(value) or "–" for value in (change.before, change.after)]
-    difference = "–" if isnan(change.difference) else f"{round(change.difference, 4) + 0.0:+.4f}"
+    difference = "–" if isnan(change.difference) else f"{change.difference:+z.4f}"
     return [*numbers, difference, interval_text(change.interval)]
 
 

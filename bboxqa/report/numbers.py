@@ -12,7 +12,7 @@ def decimal(value: float | None) -> str:
     >>> decimal(2 / 3), decimal(-1e-9), decimal(None)
     ('0.6667', '0.0000', '')
     """
-    return "" if value is None or isnan(value) else f"{round(value, 4) + 0.0:.4f}"
+    return "" if value is None or isnan(value) else f"{value:z.4f}"
 
 
 def interval_text(interval: Sequence[float] | None) -> str:

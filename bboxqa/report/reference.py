@@ -117,7 +117,7 @@ def _cell(row: dict[str, Any], name: str, digits: int = 2) -> str:
 
 
 def _plain(value: float | None, digits: int = 2) -> str:
-    return "–" if value is None else f"{round(value, digits) + 0.0:.{digits}f}"
+    return "–" if value is None else f"{value:z.{digits}f}"
 
 
 def reference_record(found: ReferenceAgreement) -> dict[str, Any]:

@@ -30,6 +30,6 @@ def since_lines(since: SinceRun) -> Iterator[str]:
         before_value = nan if was is None else was
         difference = value - before_value
         cells = [decimal(each) or "–" for each in (before_value, value)]
-        figures.append([name, *cells, "–" if isnan(difference) else f"{difference:+.4f}"])
+        figures.append([name, *cells, "–" if isnan(difference) else f"{difference:+z.4f}"])
     yield from (f" {line}" for line in table_lines(figures, left=(0,)))
     yield f" Note: {since.reason}"

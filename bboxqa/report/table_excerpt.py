@@ -89,13 +89,13 @@ def _cells(rows: Table, name: str) -> list[str]:
     # Figures without an interval stand below those that have one.
     blank = "" if np.isnan(low).all() else " " * 13
     return [
-        "–" if value is None else f"{value + 0.0:.2f}" + (_bounds(*ends) or blank)
+        "–" if value is None else f"{value:z.2f}" + (_bounds(*ends) or blank)
         for value, *ends in zip(values, low, high, strict=True)
     ]
 
 
 def _bounds(low: float, high: float) -> str:
-    return "" if np.isnan(low) else f" [{low + 0.0:.2f}, {high + 0.0:.2f}]"
+    return "" if np.isnan(low) else f" [{low:z.2f}, {high:z.2f}]"
 
 
 def _fitting(rows: list[list[str]], words: list[int], width: int) -> list[list[str]]:

@@ -263,7 +263,7 @@ def test_only_the_script_that_sorts_may_run(tmp_path):
 def test_numbers_on_the_page(tmp_path):
     line = written(tmp_path, ROWS[:1]).cells[1]
     assert line == [
-        "a/b", "measured", "0.5000", "0.2500 – 0.7500", "0.8750", "0.6250", "0.7000", "1,200", "0",
+        "a/b", "measured", "0.5000", "[0.2500, 0.7500]", "0.8750", "0.6250", "0.7000", "1,200", "0",
         "3", "",
     ]  # fmt: skip
 

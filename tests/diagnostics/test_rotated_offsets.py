@@ -169,7 +169,7 @@ def test_a_story_tells_who_turns_boxes_and_who_exchanges_sides():
     story = "\n".join(diagnosed().story)
     (turned,) = [line for line in diagnosed().story if line.startswith("p03 turns boxes ")]
     assert turned.endswith("clockwise from those of the others")
-    assert "px [1.8, 2.1] farther right than the others" in story
+    assert "px [1.8, 2.1] further right than the others" in story
     assert "p04 draws 20." in story
     assert "across those of the others" in story
     assert "p01" not in story
@@ -223,7 +223,7 @@ def test_against_a_reference_each_of_two_is_told():
     assert row["systematic"]
     story = result.story().story
     assert any(line.startswith("p02 turns boxes ") for line in story)
-    assert any("3.0 px [3.0, 3.0] farther down than " in line for line in story)
+    assert any("3.0 px [3.0, 3.0] further down than " in line for line in story)
     assert not any(line.startswith("p01 turns boxes ") for line in story)
     record = summary(result)
     jsonschema.validate(record, summary_schema())

@@ -91,6 +91,13 @@ def test_a_figure_and_its_interval_are_one_cell():
     assert last == " … and 2 more rows (rates.csv, with --out DIR)"
 
 
+def test_zero_has_no_sign_in_tables():
+    low, high = np.array([-0.01, -0.002]), np.array([0.01, -0.001])
+    table = Table({"gain": np.array([-0.001, -0.0]), "gain_low": low, "gain_high": high})
+    _, _, _, *cells = table_excerpt("Title", table, np.arange(2), 80, file="gains")
+    assert [cell.strip() for cell in cells] == ["0.00 [-0.01, 0.01]", "0.00 [0.00, 0.00]"]
+
+
 def test_every_threshold_has_its_verdict(data):
     lines = list(text_lines(result_of(data, iou_threshold=(0.25, 0.5), min_alpha=0.2)))
     assert lines[-3].startswith("IoU 0.25: alpha ")

@@ -12,7 +12,7 @@ from bboxqa.formats.translation.translated import Record
 MOST_BEYOND = 0.005
 """How far beyond the image a share may lie by rounding."""
 _PIXELS = 2
-"""Coordinates farther from 0 are pixels: shapes reach beyond their image by less."""
+"""Coordinates further from 0 are pixels: shapes reach beyond their image by less."""
 _VISIBILITY = {0.0, 1.0, 2.0}
 
 

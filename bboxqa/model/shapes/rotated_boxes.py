@@ -25,7 +25,7 @@ FiveNumbers = Literal[
 A box with a left top corner is turned about its middle. The order is that of preference.
 """
 
-# Corners farther from the rectangle than this, in pixels and as a share of its longer side, are
+# Corners further from the rectangle than this, in pixels and as a share of its longer side, are
 # those of another shape. Files round corners to whole pixels.
 _ROUNDED, _SHARE = 1.0, 0.01
 # In degrees. The angle of an upright box with corners that are not rounded is not exactly 0.

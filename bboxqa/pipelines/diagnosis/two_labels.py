@@ -85,7 +85,8 @@ def label_warnings(
         f"{count(n_places, 'place')} {'has' if n_places == 1 else 'have'} overlapping boxes of two "
         f"categories by the same annotators{where} {most}: alpha matches boxes by place alone and "
         "may pair one category with the other; --category-lenient prefers equal categories and "
-        f"gives {by_label:.2f} and not {value:.2f}, and the tables of the diagnosis match so there"
+        f"gives {by_label:z.2f} and not {value:z.2f}, and the tables of the diagnosis match so "
+        "there"
     )
 
 

@@ -62,7 +62,7 @@ def _who_was_asked(part: ThresholdResult) -> Iterator[str]:
     if not isnan(part.all_asked_f1):
         figures = f"F1 {part.existence.f1:.2f} would be {part.all_asked_f1:.2f}"
         if not isnan(part.all_asked_alpha):
-            figures = f"alpha {part.alpha:.2f} would be {part.all_asked_alpha:.2f}, {figures}"
+            figures = f"alpha {part.alpha:z.2f} would be {part.all_asked_alpha:z.2f}, {figures}"
         yield (
             "some images do not list who was asked, and only some annotators drew there: if all "
             f"were asked, {figures} (--asked all)"
@@ -83,7 +83,7 @@ def _large_image(part: ThresholdResult) -> Iterator[str]:
     what, value, _ = _leading(part)
     text = f"image {name} holds {100 * share:.0f} % of the units"
     if not isnan(cost):
-        text += f": without it, {what} would be {value + cost:.2f} and not {value:.2f}"
+        text += f": without it, {what} would be {value + cost:z.2f} and not {value:z.2f}"
     yield text
 
 
@@ -101,7 +101,7 @@ def _separate_groups(part: ThresholdResult, matched: MatchedUnits) -> Iterator[s
     for group in groups[:_GROUPS_NAMED]:
         value = of(matched, group)
         who = names[group[0]] if len(group) == 1 else f"{names[group[0]]} and {len(group) - 1} more"
-        parts.append(f"{who}: {value:.2f}" if not isnan(value) else f"{who}: undefined")
+        parts.append(f"{who}: {value:z.2f}" if not isnan(value) else f"{who}: undefined")
     more = ", …" if len(groups) > _GROUPS_NAMED else ""
     yield (
         f"{len(groups)} groups of annotators share no image, and {what} pools them "
@@ -180,13 +180,13 @@ def _copies(
         if len(group) > 2 or what == "F1":
             without = _without(matched, group[1:], what)
         if not isnan(without):
-            same = f"{without:.2f}" == f"{value:.2f}"
-            end = "as well" if same else f"and not {value:.2f}"
-            text += f": {reduced}, {what} would be {without:.2f} {end}"
+            same = f"{without:z.2f}" == f"{value:z.2f}"
+            end = "as well" if same else f"and not {value:z.2f}"
+            text += f": {reduced}, {what} would be {without:z.2f} {end}"
         elif len(group) == len(names):
             text += (
                 f": they copied each other or kept the same proposed boxes, and {what} "
-                f"{value:.2f} does not tell how far they would agree on their own"
+                f"{value:z.2f} does not tell how far they would agree on their own"
             )
         yield text
 
@@ -223,7 +223,7 @@ def _drawn_twice(part: ThresholdResult, tables: Mapping[str, Table]) -> Iterator
         if n_twice:
             yield (
                 f"{name} drew {n_twice:,} of {count(n, 'object')} twice: drawn once, {what} would "
-                f"be {value + gain[place]:.2f} and not {value:.2f}"
+                f"be {value + gain[place]:z.2f} and not {value:z.2f}"
             )
 
 
@@ -268,7 +268,7 @@ def _moving_threshold(found: _Measured) -> Iterator[str]:
             values[threshold] = found.at(threshold, found.settings.matcher)
     if any(abs(each - value) > _LARGE_CHANGE for each in values.values()):
         thresholds = sorted(values)
-        of_each = " / ".join(f"{values[each]:.2f}" for each in thresholds)
+        of_each = " / ".join(f"{values[each]:z.2f}" for each in thresholds)
         at = " / ".join(f"{each:g}" for each in thresholds)
         yield f"{what} depends on the threshold: {of_each} at {part.measure} {at}"
 
@@ -283,12 +283,12 @@ def _matcher(found: _Measured) -> Iterator[str]:
     others = [name for name in _MATCHERS if name not in (own, "greedy" if own == "auto" else "")]
     figures = {name: found.at(found.part.iou_threshold, name) for name in others}
     outside = [
-        f"{name} gives {other:.2f}"
+        f"{name} gives {other:z.2f}"
         for name, other in figures.items()
         if not low <= other <= high and abs(other - value) >= _LEAST_GAIN
     ]
     if outside:
         yield (
-            f"the matcher matters more than the draw of images: {own} gives {what} {value:.2f} "
-            f"[{low:.2f}, {high:.2f}], {' and '.join(outside)}"
+            f"the matcher matters more than the draw of images: {own} gives {what} {value:z.2f} "
+            f"[{low:z.2f}, {high:z.2f}], {' and '.join(outside)}"
         )

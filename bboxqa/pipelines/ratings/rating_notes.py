@@ -136,7 +136,7 @@ def _interval_notes(
         enough = len(estimator.clusters) >= _KNOWN_BIAS
         if enough and abs(estimator.bias) > _NOTABLE * estimates[name].standard_error:
             yield (
-                f"{name} has a bias of about {estimator.bias:+.4f} by the jackknife, since pairs "
+                f"{name} has a bias of about {estimator.bias:+z.4f} by the jackknife, since pairs "
                 "share few units; --interval bca corrects the interval for it"
             )
 

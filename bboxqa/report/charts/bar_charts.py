@@ -124,4 +124,4 @@ def _set_rows(ax: "Axes", names: Sequence[str]) -> None:
 
 
 def _signed(gain: float) -> str:
-    return f"{gain:+.3f}".replace("-", "\N{MINUS SIGN}")
+    return f"{gain:+z.3f}".replace("-", "\N{MINUS SIGN}")

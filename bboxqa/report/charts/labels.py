@@ -41,7 +41,7 @@ def number(value: float) -> str:
     >>> number(0.8038), number(-0.2), number(-1e-9)
     ('0.80', '−0.20', '0.00')
     """
-    return f"{round(value, 2) + 0.0:.2f}".replace("-", "\N{MINUS SIGN}")
+    return f"{value:z.2f}".replace("-", "\N{MINUS SIGN}")
 
 
 def with_interval(value: float, low: float | None, high: float | None) -> str:

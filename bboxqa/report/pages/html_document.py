@@ -133,8 +133,7 @@ def number(value: float | None, digits: int = 2) -> str:
         return "–"
     if isinstance(value, int):
         return f"{value:,}"
-    text = f"{value:,.{digits}f}"
-    return text.removeprefix("-") if not text.strip("-0.") else text
+    return f"{value:z,.{digits}f}"
 
 
 def percent(value: float | None, digits: int = 1) -> str:

@@ -181,7 +181,7 @@ RULES = (
         breaks="Strict checks stop at a fraction of a pixel (Albumentations raises ValueError).",
         explanation="""The box extends beyond its image by at most `overshoot_px`, as a result of
             rounding, resizing or counting pixels from 1. The fix clips the box to the image. There
-            is none where a fifth of the boxes extend farther, or of those of some images: then all
+            is none where a fifth of the boxes extend further, or of those of some images: then all
             their numbers are in doubt.""",
         bad={"annotations": [{"bbox": [80.5, 10, 20, 30]}]},
         good={"annotations": [{"bbox": [80.00001, 10, 20, 30]}]},

@@ -71,7 +71,7 @@ def test_tells_a_story_of_them():
     ):
         assert [part for line in story if line.startswith(part)] == [part], story
     (moved,) = [line for line in story if line.startswith("cid places left_wrist")]
-    assert moved.endswith("farther down than the others")
+    assert moved.endswith("further down than the others")
 
 
 def test_what_is_said_of_key_points_is_true_of_them():

@@ -62,8 +62,8 @@ def worst_annotator(
         vital = bounds(table, "vitality")
         if vital.high[place] < 0:
             text += (
-                f"; without {name}, alpha would be {alpha - vital.value[place]:.2f} and not "
-                f"{alpha:.2f} ({-vital.high[place]:.2f} to {-vital.low[place]:.2f} higher)"
+                f"; without {name}, alpha would be {alpha - vital.value[place]:z.2f} and not "
+                f"{alpha:z.2f} ({-vital.high[place]:z.2f} to {-vital.low[place]:z.2f} higher)"
             )
         yield text
 

@@ -159,7 +159,7 @@ def _directions(people: Table, row: int) -> Iterator[str]:
         if _surely(people, column)[row] > 0:
             low, high = sorted((abs(found.low[row]), abs(found.high[row])))
             size = f"{abs(found.value[row]):.1f} px [{low:.1f}, {high:.1f}]"
-            yield f"{size} farther {words[int(found.value[row] > 0)]}"
+            yield f"{size} further {words[int(found.value[row] > 0)]}"
 
 
 def joints_explain(tables: Mapping[str, Table], sigmas: Sequence[Sequence[float]]) -> Explained:

@@ -139,16 +139,16 @@ def supercategory_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
         yield Sentence(
             float(gain.value[place]),
             f"with the categories of {which} as one{' each' * (name == ALL)}, alpha would be "
-            f"{table['alpha_merged'][place]:.2f}, {_gain(gain, place)} higher",
+            f"{table['alpha_merged'][place]:z.2f}, {_gain(gain, place)} higher",
         )
 
 
 def _gain(found: Bounds, place: int) -> str:
     """Return a gain with its interval, if there is one."""
-    text = f"{found.value[place]:.2f}"
+    text = f"{found.value[place]:z.2f}"
     if isnan(found.low[place]):
         return text
-    return f"{text} [{found.low[place]:.2f}, {found.high[place]:.2f}]"
+    return f"{text} [{found.low[place]:z.2f}, {found.high[place]:z.2f}]"
 
 
 def _confuser(matrix: Table, first: str, second: str) -> str:

@@ -170,10 +170,17 @@ def _length(figures: Sequence[float] | FloatArray) -> str:
 
 
 def size_in_words(figures: Sequence[float] | FloatArray, unit: str) -> str:
-    """Return the size of an offset with its interval."""
+    """Return the size of an offset with its interval.
+
+    Examples
+    --------
+    >>> size_in_words((-3, -4.2, -2.1), " px"), size_in_words((0.4, -0.04, 1), " px")
+    ('3.0 px [2.1, 4.2]', '0.4 px [0.0, 1.0]')
+    """
     value, low, high = figures
-    ends = sorted((abs(low), abs(high))) if low * high > 0 else sorted((low, high))
-    return f"{abs(value):.1f}{unit} [{ends[0]:.1f}, {ends[1]:.1f}]"
+    # The words after it name the direction, in which the interval has the plus sign.
+    low, high = (low, high) if value >= 0 else (-high, -low)
+    return f"{abs(value):.1f}{unit} [{low:z.1f}, {high:z.1f}]"
 
 
 class Explained(NamedTuple):

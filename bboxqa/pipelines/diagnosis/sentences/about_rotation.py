@@ -24,8 +24,8 @@ _ANGLE = MEASURES.index("angle")
 # Smaller offsets, in px and degrees, are not worth a sentence.
 _LEAST = 0.5
 _DIRECTIONS = {
-    "centre x": ("farther left", "farther right"),
-    "centre y": ("farther up", "farther down"),
+    "centre x": ("further left", "further right"),
+    "centre y": ("further up", "further down"),
     "long side": ("shorter", "longer"),
     "short side": ("narrower", "wider"),
     "angle": ("counter-clockwise", "clockwise"),

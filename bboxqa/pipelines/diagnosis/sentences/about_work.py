@@ -81,7 +81,7 @@ def _is_sure(found: Bounds, place: int) -> bool:
 def _change(found: Bounds, place: int) -> str:
     """Return how a figure changes, with its interval."""
     ends = sorted(abs(each[place]) for each in (found.low, found.high))
-    return f"{_moved(found.value[place])} [{ends[0]:.3f}, {ends[1]:.3f}]"
+    return f"{_moved(found.value[place])} [{ends[0]:z.3f}, {ends[1]:z.3f}]"
 
 
 def _moved(value: float) -> str:
@@ -90,7 +90,7 @@ def _moved(value: float) -> str:
 
 
 def _signed(value: float) -> str:
-    return f"{value + 0.0:+.3f}".replace("-", "−")
+    return f"{value:+z.3f}".replace("-", "−")
 
 
 def _hours_of_session(people: Table) -> FloatArray:
