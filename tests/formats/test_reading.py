@@ -543,3 +543,27 @@ def test_exports_as_two_annotators(name, tmp_path):
     data = read_dataset({"ann": path, "bob": copy})
     n = len(json.loads(path.read_bytes())["annotations"])
     assert np.bincount(data.annotations.annotator).tolist() == [n, n]
+
+
+def test_key_points_beside_boxes_are_counted_and_left_out(tmp_path):
+    points = {"keypoints": [5, 5, 2, 9, 9, 2]}
+    shared = {"image_id": 1, "category_id": 1, "iscrowd": 0}
+    boxes = [{"id": i, **shared, "bbox": [1, 1, 9, 9], "annotator": "ab"[i]} for i in range(2)]
+    alone = [{"id": i, **shared, **points, "annotator": "a"} for i in (7, 8)]
+    document = {
+        "images": [{"id": 1, "file_name": "a.jpg", "width": 90, "height": 90}],
+        "annotations": [boxes[0], *alone, boxes[1]],
+        "categories": [{"id": 1, "name": "cat", "keypoints": ["nose", "tail"]}],
+    }
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(document))
+    data = read_dataset(path)
+    assert data.annotations.id.tolist() == [0, 1]
+    said = "2 annotations with key points and no box are not compared; --similarity keypoints"
+    assert any(said in note for note in data.notes)
+    with_points = read_dataset(path, keypoints=True)
+    assert sorted(with_points.annotations.id.tolist()) == [0, 1, 7, 8]
+    path.write_text(json.dumps({**document, "annotations": alone}))
+    with pytest.raises(DatasetError) as caught:
+        read_dataset(path)
+    assert len(caught.value.problems) == 2

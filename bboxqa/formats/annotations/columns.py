@@ -147,6 +147,8 @@ def _inside(value: object, key: str) -> object:
 class ColumnsBuilder:
     """Collects the columns of a file, and the problems of values that cannot be used.
 
+    `n_without_box` counts the annotations with key points only, which are left out.
+
     Parameters
     ----------
     name : str
@@ -180,6 +182,7 @@ class ColumnsBuilder:
         self.image_type = image_type(keys)
         self.box_lengths = BOX_LENGTHS if turned else BOX_LENGTHS[:1]
         self.problems: list[str] = []
+        self.n_without_box = 0
         self._text_ids = TextIds()
         limit = column_limit(memory)
         self._columns = {key: SpooledColumn(np.int64, limit=limit) for key in ID_KEYS}

@@ -91,3 +91,10 @@ def odd_points_note(n: int) -> str:
         f"{count(n, 'key point')} {have} a visibility below 0 or above 2: taken as not labelled "
         "and as visible; bboxqa validate finds them (K002)"
     )
+
+
+def without_box_note(n: int) -> str:
+    """Return what is said of annotations that have key points and no box, which are left out."""
+    is_ = "is" if n == 1 else "are"
+    some = f"{count(n, 'annotation')} with key points and no box"
+    return f"{some} {is_} not compared; --similarity keypoints compares key points"

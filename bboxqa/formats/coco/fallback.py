@@ -31,9 +31,10 @@ def read_fallback(
     """Convert the records of a file one by one, and return its images and categories.
 
     Numbers that are written as text, whole numbers written as 7.0 and missing sizes are understood.
-    Everything else that is not as it should be is added to the problems of `builder`, which takes
-    the annotations. Raises DatasetError if the file is not json in UTF-8, or not an object with the
-    three lists of COCO.
+    Annotations with key points and no box are left out, and counted in `builder`, where others have
+    boxes. Everything else that is not as it should be is added to the problems of `builder`, which
+    takes the annotations. Raises DatasetError if the file is not json in UTF-8, or not an object
+    with the three lists of COCO.
     """
     _check(document, path)
     report = _Report(document.name, builder.problems)
@@ -41,18 +42,39 @@ def read_fallback(
     images = [_image(*each, report, builder.image_type) for each in labelled]
     labelled = _labelled(records["categories"], 0, "categories", report)
     categories = [_category(*each, report) for each in labelled]
-    place = 0
-    for window in records["annotations"].windows():
-        labelled = _labelled(window, place, "annotations", report)
-        converted = [
-            _annotation(*each, report, builder.type, builder.box_lengths) for each in labelled
-        ]
-        builder.add([annotation for annotation in converted if annotation is not None])
-        place += len(window)
+    _add_annotations(records["annotations"], builder, report)
     return (
         [image for image in images if image is not None],
         [category for category in categories if category is not None],
     )
+
+
+def _add_annotations(records: RecordList, builder: ColumnsBuilder, report: "_Report") -> None:
+    place = 0
+    without_box: list[str] = []
+    for window in records.windows():
+        kept = []
+        for label, record in _labelled(window, place, "annotations", report):
+            if _is_of_points(record, builder.type):
+                without_box.append(label)
+                continue
+            found = _annotation(label, record, report, builder.type, builder.box_lengths)
+            kept += [] if found is None else [found]
+        builder.add(kept)
+        place += len(window)
+    if len(without_box) < place:
+        builder.n_without_box = len(without_box)
+        return
+    for label in without_box:
+        report.add(label, "bbox", _ABSENT, "4 finite numbers: x, y, width, height")
+
+
+def _is_of_points(record: dict[str, Any], kind: type[Annotation]) -> bool:
+    """Return whether a record has key points, which are not wanted, and no box."""
+    if "keypoints" in kind.__struct_fields__ or record.get("bbox") is not None:
+        return False
+    points = record.get("keypoints")
+    return isinstance(points, list) and bool(points)
 
 
 def _check(document: RawDocument, path: Path) -> None:

@@ -14,6 +14,7 @@ from bboxqa.core.types import Steps
 from bboxqa.formats.annotations.box_numbers import has_angles, settled
 from bboxqa.formats.annotations.columns import AnnotationFile, Columns, ColumnsBuilder
 from bboxqa.formats.annotations.first_outlines import outline_notes
+from bboxqa.formats.annotations.joint_columns import without_box_note
 from bboxqa.formats.annotations.records import (
     ANNOTATOR_KEYS,
     ID_EXPECTED,
@@ -133,6 +134,8 @@ def read_text(
 
     def file(source: Source) -> AnnotationFile:
         columns, notes = settled(builder.done(), choices().rotated, memory)
+        if builder.n_without_box:
+            notes += (without_box_note(builder.n_without_box),)
         if not (segmentation or keypoints or rotated) and opening is not None:
             notes += (*outline_notes(text, opening.end()),)
         return AnnotationFile(source, images, categories, columns, notes)
