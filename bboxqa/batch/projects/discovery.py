@@ -1,7 +1,6 @@
 """Finding projects below a folder."""
 
 import os
-import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from bboxqa.batch.projects.archives import looked_at
 from bboxqa.batch.projects.source_files import files_of, is_image
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import clean
+from bboxqa.formats.coco.coco_ends import LOOKED_AT, is_coco
 from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.foreign import foreign_kind
 from bboxqa.formats.inputs import RESULT_FILES, WRITTEN_FILES
@@ -24,16 +24,6 @@ _File = TypeVar("_File")
 SETTINGS_FILE = "bboxqa.toml"
 """Settings of one project, over those of the run."""
 
-LOOKED_AT = 1 << 16
-"""Bytes read at either end of a file to tell whether it is COCO: its lists begin there."""
-
-_LISTS = re.compile(rb'"(?:images|annotations)"\s*:\s*\[|"categories"\s*:\s*\[\s*(?:\{|\]|$)')
-# A list of results: what is in their first record, but not deeper.
-_OF_RECORD = rb"(?:[^{}]|\{[^{}]*\})*?"
-_RESULTS_LIST = re.compile(
-    rb"(?:\xef\xbb\xbf)?\s*\[\s*\{"
-    + rb"(?=%b\"image_id\"\s*:)(?=%b\"(?:score|caption)\"\s*:)" % (_OF_RECORD, _OF_RECORD)
-)
 # Folders that are parts of a project: CVAT writes annotations/, Roboflow a folder for each split.
 SPLITS = frozenset({"train", "valid", "val", "test"})
 _PARTS = SPLITS | {"annotations"}
@@ -234,18 +224,6 @@ def _is_read(file: Path) -> bool | str:
     except OSError as error:
         return str(error.strerror)
     return format_of(file) is not COCO
-
-
-def is_coco(name: str, end: bytes) -> bool:
-    """Return whether a file has a list of images, annotations or categories near one of its ends.
-
-    Lists of results, which begin with a record of an image and a score or caption, count as well.
-
-    A file that is cut off, or in UTF-16, counts as COCO: what is wrong with it is a finding.
-    """
-    text = end.replace(b"\0", b"")
-    is_known = _LISTS.search(text) is not None or _RESULTS_LIST.match(text) is not None
-    return is_known and not name.endswith(".fixed.json")
 
 
 def home_of(file: Path) -> Path:

@@ -6,11 +6,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from bboxqa.batch.projects.discovery import (
-    LOOKED_AT,
     SETTINGS_FILE,
     Discovered,
     discover,
-    is_coco,
     sort_files,
 )
 from bboxqa.batch.projects.store import (
@@ -23,6 +21,7 @@ from bboxqa.batch.projects.store import (
     system_of,
 )
 from bboxqa.core.errors import DatasetError
+from bboxqa.formats.coco.coco_ends import LOOKED_AT, is_coco
 from bboxqa.formats.inputs import RESULT_FILES, WRITTEN_FILES
 
 _IMAGES = "images"
