@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.text import one_line
+from bboxqa.core.text import count, one_line
 from bboxqa.core.types import AnyPath
+from bboxqa.formats.coco.coco_ends import has_nothing_of_coco
 from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.foreign import foreign_kind, refuse_foreign
 from bboxqa.formats.registry import format_of, has_parts, sources_below, suffixes
@@ -70,6 +71,25 @@ def list_files(
         else:
             result += sources_below(path) or _files_below(path, pattern, only_checked=only_checked)
     return result
+
+
+def without_settings(files: list[Path], given: Sequence[AnyPath]) -> tuple[list[Path], list[str]]:
+    """Return files without json that has nothing of annotations, and a note on what is left out.
+
+    Json that is named itself, or has nothing but such beside it, stays.
+    """
+    named = {*map(Path, given)}
+    others = [
+        file
+        for file in files
+        if file not in named and format_of(file) is COCO
+        if has_nothing_of_coco(file) and foreign_kind(file) is None
+    ]
+    if not others or len(others) == len(files):
+        return files, []
+    some = count(len(others), "json file")
+    note = f"{some} left out: no annotations (such as {one_line(str(others[0]))})"
+    return [file for file in files if file not in others], [note]
 
 
 def _refuse_archive(path: Path) -> None:

@@ -567,3 +567,22 @@ def test_key_points_beside_boxes_are_counted_and_left_out(tmp_path):
     with pytest.raises(DatasetError) as caught:
         read_dataset(path)
     assert len(caught.value.problems) == 2
+
+
+def test_json_of_a_folder_without_annotations_is_named_and_left_out(tmp_path):
+    for who in "ab":
+        write(tmp_path / f"{who}.json", document([annotation(1)], [image(1)]))
+    (tmp_path / "config.json").write_text('{"name": "street", "labels": [{"id": 3}]}')
+    (tmp_path / "list.json").write_text("[1, 2]")
+    data = read_dataset(tmp_path)
+    assert data.annotator_names == ("a", "b")
+    (note,) = [each for each in data.notes if "left out" in each]
+    assert note.startswith("2 json files left out: no annotations (such as ")
+    # Which one holds the annotations of a person is not to be guessed.
+    for content in ("{}", "", '[{"image_id": 1, "bbox": [1, 1, 5, 5]}]', '{"images": {}}'):
+        (tmp_path / "list.json").write_text(content)
+        with pytest.raises(DatasetError):
+            read_dataset(tmp_path)
+    (tmp_path / "list.json").write_text("[1, 2]")
+    with pytest.raises(DatasetError):
+        read_dataset([tmp_path / name for name in ("a.json", "b.json", "config.json")])

@@ -30,7 +30,7 @@ from bboxqa.formats.dataset.sessions import read_sessions
 from bboxqa.formats.dataset.times import read_times, untimed_notes
 from bboxqa.formats.dataset.track_ids import TRACK_KEYS, VIDEO_KEY, trackless_notes
 from bboxqa.formats.dataset.unused_sessions import session_notes
-from bboxqa.formats.inputs import as_paths, list_files
+from bboxqa.formats.inputs import as_paths, list_files, without_settings
 from bboxqa.formats.registry import format_of
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import Asked, JoinBy
@@ -63,19 +63,19 @@ def _names_of(files: Sequence[Path]) -> list[str]:
 
 def _sources(
     source: Files, pattern: str | None, attribution: str | None, min_annotators: int
-) -> tuple[list[Path], list[str], str | None]:
-    """Return the files, a name for each, and how it is to be found who annotated what."""
+) -> tuple[list[Path], list[str], str | None, list[str]]:
+    """Return the files, a name for each, how it is to be found who annotated what, and notes."""
     if isinstance(source, Mapping):
         if attribution not in (None, "files"):
             raise ConfigError(f"named files are one annotator each, not {attribution!r}")
-        return [Path(path) for path in source.values()], list(source), "files"
+        return [Path(path) for path in source.values()], list(source), "files", []
     given = as_paths(source)
-    files = list_files(given, pattern)
+    files, notes = without_settings(list_files(given, pattern), given)
     # The only source inside of a folder is that of an annotator if it is a folder itself.
     is_person = len(files) == 1 and files[0].is_dir() and files[0] not in map(Path, given)
     if is_person and min_annotators == 1:
         attribution = attribution or "files"
-    return files, _names_of(files), attribution
+    return files, _names_of(files), attribution, notes
 
 
 def _refuse_repeated(files: Sequence[Path]) -> None:
@@ -124,7 +124,7 @@ def read_dataset(
     check_limit(memory)
     if predictions is not None and session_key is not None:
         raise ConfigError("a model has no sessions: give either a session key or predictions")
-    files, names, attribution = _sources(source, pattern, attribution, min_annotators)
+    files, names, attribution, left_out = _sources(source, pattern, attribution, min_annotators)
     _refuse_repeated(files)
     wanted = _Wanted(
         keys=_keys(annotator_key, session_key, time_key, tracks=tracks),
@@ -175,7 +175,7 @@ def read_dataset(
         seconds=seconds,
         with_tracks=tracks,
     )
-    notes = [*data.notes, *unused, *trackless_notes(data.annotations.track)]
+    notes = [*left_out, *data.notes, *unused, *trackless_notes(data.annotations.track)]
     if session_key is None and predictions is None:
         notes += session_notes(files, _annotator_keys(annotator_key))
     if time_key is not None and seconds is not None:
