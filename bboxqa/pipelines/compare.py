@@ -136,11 +136,7 @@ def compare_with(
     paired, n_images = False, (0, 0)
     if first is not None and second is not None:
         thresholds, paired, n_images = agreement_changes(first, second, names, settings, progress)
-    headlines = tuple(
-        f"{name}: {line}"
-        for name, data in (("before", before), ("after", after))
-        for line in data.headlines
-    )
+    headlines = _headlines(before, after)
     number = np.bincount(changes.kind, minlength=len(CHANGES)).tolist()
     moved_px, moved_similarity = movements(matched, changes)
     return ComparisonResult(
@@ -169,6 +165,15 @@ def compare_with(
             *agreement_notes(versions, thresholds, n_images, settings),
         ),
         headlines=headlines,
+    )
+
+
+def _headlines(before: Dataset, after: Dataset) -> tuple[str, ...]:
+    """Return the headlines of both versions, each with the version that it is about."""
+    return tuple(
+        f"{name}: {line}"
+        for name, data in (("before", before), ("after", after))
+        for line in data.headlines
     )
 
 

@@ -96,7 +96,7 @@ def join(
     track, tracks = read_tracks(files, indexed, authors, images) if with_tracks else (None, None)
     data = Dataset(
         image_names=images,
-        image_size=_sizes(joined),
+        image_size=joined.image_size(),
         category_names=tuple(joined.categories),
         supercategories=supercategories(files, joined.categories),
         annotator_names=annotator_names,
@@ -286,8 +286,3 @@ def _assign(
     free = named & ~listed[part.image]
     assigned[part.image[free], author[free]] = True
     return listed
-
-
-def _sizes(joined: Joined) -> IntArray:
-    sizes = [joined.sizes.get(name, (0, 0)) for name in joined.images]
-    return np.array(sizes, np.int32).reshape(-1, 2)

@@ -4,6 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+
+from bboxqa.core.arrays import IntArray
 from bboxqa.formats.annotations.columns import AnnotationFile
 
 
@@ -25,6 +28,11 @@ class Joined:
     def add_shared(self, file: AnnotationFile, problems: Iterable[str]) -> None:
         """Add problems of a file that its content alone does not show."""
         self._add(file, problems, None)
+
+    def image_size(self) -> IntArray:
+        """Return width and height of each image, 0 where they are unknown, (I, 2) int32."""
+        sizes = [self.sizes.get(name, (0, 0)) for name in self.images]
+        return np.array(sizes, np.int32).reshape(-1, 2)
 
     def _add(self, file: AnnotationFile, problems: Iterable[str], origin: Path | None) -> None:
         before = len(self.problems)

@@ -81,10 +81,7 @@ def read_predictions(
         kind = _JointedResult
     elif turned:
         kind = _TurnedResult
-    try:
-        results = msgspec.json.decode(content, type=list[kind])  # type: ignore[valid-type]
-    except msgspec.DecodeError as error:
-        raise DatasetError([f"{path}: {error}"], files=[path]) from None
+    results = _decoded(path, content, kind)
     kept = _kept(predictions, results)
     builder = ColumnsBuilder(
         str(path),
@@ -113,6 +110,15 @@ def read_predictions(
         columns,
         notes,
     )
+
+
+def _decoded(path: Path, content: bytes, kind: type[_Result]) -> list[_Result]:
+    """Return the results in a file."""
+    try:
+        results: list[_Result] = msgspec.json.decode(content, type=list[kind])  # type: ignore[valid-type]
+    except msgspec.DecodeError as error:
+        raise DatasetError([f"{path}: {error}"], files=[path]) from None
+    return results
 
 
 def _kept(predictions: Predictions, results: Sequence[_Result]) -> list[int]:

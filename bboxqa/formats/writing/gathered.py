@@ -141,28 +141,8 @@ class _Joined:
 
     def add(self, file: AnnotationFile, records: Record, authors: Sequence[str]) -> None:
         """Add the records of a file, in the order in which its columns have them."""
-        label_of: dict[int, str] = {}
-        for image, record in zip(file.images, records["images"], strict=True):
-            label = image_label(image)
-            number = id_number(image.id)
-            label_of[number] = label
-            known = {key: each for key, each in record.items() if each is not None}
-            if image.file_name:
-                known["file_name"] = image.file_name
-            if number != image.id:
-                known["own_id"] = image.id
-            self._images[label] = {**known, **self._images.get(label, {"id": number})}
-        category_of: dict[int, str] = {}
-        moved: set[int] = set()
-        for category, record in zip(file.categories, records["categories"], strict=True):
-            name = clean(category.name)
-            number = id_number(category.id)
-            category_of[number] = name
-            self._has_text_ids |= number != category.id
-            known = self._categories.setdefault(name, {**record, "id": number, "name": name})
-            known |= more_joints(known, category)
-            if category.keypoints != record.get("keypoints"):
-                moved.add(number)
+        label_of = self._add_images(file, records["images"])
+        category_of, moved = self._add_categories(file, records["categories"])
         columns = file.columns
         rows = zip(
             records["annotations"],
@@ -185,6 +165,38 @@ class _Joined:
             self._annotations.append((whole, label_of[image_id], category_of[category_id]))
         self._apart += records.get("apart", ())
         self._tops.append({key: each for key, each in records.items() if key not in _KNOWN})
+
+    def _add_images(self, file: AnnotationFile, records: Sequence[Record]) -> dict[int, str]:
+        """Add the images of a file, and return the name of each id."""
+        label_of: dict[int, str] = {}
+        for image, record in zip(file.images, records, strict=True):
+            label = image_label(image)
+            number = id_number(image.id)
+            label_of[number] = label
+            known = {key: each for key, each in record.items() if each is not None}
+            if image.file_name:
+                known["file_name"] = image.file_name
+            if number != image.id:
+                known["own_id"] = image.id
+            self._images[label] = {**known, **self._images.get(label, {"id": number})}
+        return label_of
+
+    def _add_categories(
+        self, file: AnnotationFile, records: Sequence[Record]
+    ) -> tuple[dict[int, str], set[int]]:
+        """Add the categories of a file; return the name of each id, and which change joints."""
+        category_of: dict[int, str] = {}
+        moved: set[int] = set()
+        for category, record in zip(file.categories, records, strict=True):
+            name = clean(category.name)
+            number = id_number(category.id)
+            category_of[number] = name
+            self._has_text_ids |= number != category.id
+            known = self._categories.setdefault(name, {**record, "id": number, "name": name})
+            known |= more_joints(known, category)
+            if category.keypoints != record.get("keypoints"):
+                moved.add(number)
+        return category_of, moved
 
     def done(self) -> Content:
         """Return all of it, with ids that are unique."""

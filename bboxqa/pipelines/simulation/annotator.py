@@ -93,6 +93,16 @@ def drawing(scene: Scene, errors: AnnotatorErrors, seed: int, number: int) -> Dr
         np.linspace(1.0, errors.fatigue, n_images),
         lambda kind: stream(seed, number, kind),
     )
+    found = joined([*_of_objects(view), _extras(view)])
+    if not scene.has_joints:
+        return found
+    tired = view.fatigue[scene.image]
+    return replace(found, joints=drawn_joints(found.edges, found.shape, tired, errors, view.stream))
+
+
+def _of_objects(view: _View) -> list[Drawing]:
+    """Return the boxes of objects: whole, merged, both halves of split ones, and second boxes."""
+    scene, errors = view.scene, view.errors
     edges, angle, category = _placed(view, view.stream("jitter")), _angles(view), _named(view)
     edges = _across(view, edges)
     seen = np.flatnonzero(~view.happens("miss", errors.miss))
@@ -103,10 +113,6 @@ def drawing(scene: Scene, errors: AnnotatorErrors, seed: int, number: int) -> Dr
     twice = whole[view.happens("duplicate", errors.duplicate)[whole]]
     outer = edges if scene.angle is None else bounds(turned(edges, angle))
     joint = _around(outer[first], outer[second])
-    halves = _halves(edges[parted], view.stream("cut"))
-    if scene.angle is not None:
-        first_half, second_half = (_beside(half, edges[parted], angle[parted]) for half in halves)
-        halves = first_half, second_half
     again = _placed(view, view.stream("again"))[twice]
 
     def boxes(truth: IndexArray, places: FloatArray, merged: IndexArray | None = None) -> Drawing:
@@ -122,19 +128,12 @@ def drawing(scene: Scene, errors: AnnotatorErrors, seed: int, number: int) -> Dr
             joints=no_joints(len(truth)),
         )
 
-    found = joined(
-        [
-            boxes(whole, edges[whole]),
-            boxes(first, joint, second),
-            *(boxes(parted, half) for half in halves),
-            boxes(twice, again),
-            _extras(view),
-        ]
-    )
-    if not scene.has_joints:
-        return found
-    tired = view.fatigue[scene.image]
-    return replace(found, joints=drawn_joints(found.edges, found.shape, tired, errors, view.stream))
+    return [
+        boxes(whole, edges[whole]),
+        boxes(first, joint, second),
+        *(boxes(parted, half) for half in _halves(view, edges[parted], angle[parted])),
+        boxes(twice, again),
+    ]
 
 
 def _around(first: FloatArray, second: FloatArray) -> FloatArray:
@@ -260,8 +259,9 @@ def _merged_pairs(view: _View, seen: IndexArray) -> tuple[IndexArray, IndexArray
     return seen[wanting[met]], seen[partner[met]]
 
 
-def _halves(edges: FloatArray, rng: Generator) -> tuple[FloatArray, FloatArray]:
+def _halves(view: _View, edges: FloatArray, angle: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the two parts of boxes that are cut across their longer side near the middle."""
+    rng = view.stream("cut")
     sides = edges[:, 2:] - edges[:, :2]
     rows, axis = np.arange(len(edges)), sides.argmax(axis=1)
     low = edges[rows, axis]
@@ -269,7 +269,9 @@ def _halves(edges: FloatArray, rng: Generator) -> tuple[FloatArray, FloatArray]:
     first, second = edges.copy(), edges.copy()
     first[rows, axis + 2] = cut
     second[rows, axis] = cut
-    return first, second
+    if view.scene.angle is None:
+        return first, second
+    return _beside(first, edges, angle), _beside(second, edges, angle)
 
 
 def _extras(view: _View) -> Drawing:

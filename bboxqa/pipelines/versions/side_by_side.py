@@ -4,9 +4,10 @@ import numpy as np
 
 from bboxqa.core.arrays import IndexArray, IntArray, compact
 from bboxqa.model.annotations import Annotations, Dataset
+from bboxqa.model.outlines import Segmentations
 from bboxqa.model.selection import join_columns, join_outlines, select_annotations
 from bboxqa.model.shapes.joints_of import joints_of
-from bboxqa.model.shapes.keypoints import join_keypoints
+from bboxqa.model.shapes.keypoints import Keypoints, join_keypoints
 from bboxqa.pipelines.versions.aligned import Aligned
 
 
@@ -42,14 +43,7 @@ def side_by_side(
     category = [categories.place_before[old.category], categories.place_after[new.category]]
     names = images.names
     place = groups // max(n_annotators, 1)
-    outlines = None
-    if old.segmentation is not None and new.segmentation is not None:
-        parts = [old.segmentation, new.segmentation]
-        outlines = join_outlines(parts, [np.arange(len(old)), np.arange(len(new))], memory)
-    joints = None
-    if old.keypoints is not None and new.keypoints is not None:
-        every = [np.arange(len(old)), np.arange(len(new))]
-        joints = join_keypoints([old.keypoints, new.keypoints], every, memory)
+    outlines, joints = _shapes(old, new, memory)
     joined = Annotations(
         id=np.concatenate([old.id, new.id]),
         image=image.astype(np.int32),
@@ -73,6 +67,19 @@ def side_by_side(
         limbs=named.limbs,
     )
     return both, order
+
+
+def _shapes(
+    old: Annotations, new: Annotations, memory: int | None
+) -> tuple[Segmentations | None, Keypoints | None]:
+    """Return the outlines and key points of all annotations, where both versions have them."""
+    every = [np.arange(len(old)), np.arange(len(new))]
+    outlines = joints = None
+    if old.segmentation is not None and new.segmentation is not None:
+        outlines = join_outlines([old.segmentation, new.segmentation], every, memory)
+    if old.keypoints is not None and new.keypoints is not None:
+        joints = join_keypoints([old.keypoints, new.keypoints], every, memory)
+    return outlines, joints
 
 
 def _sizes(before: Dataset, after: Dataset, images: Aligned) -> IntArray:
