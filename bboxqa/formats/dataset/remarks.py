@@ -152,6 +152,36 @@ def _holds_another(assigned: BoolArray, place: int, total: IndexArray) -> bool:
     return bool((2 * common >= np.maximum(total, 1)).any())
 
 
+def _file_notes(files: Sequence[AnnotationFile]) -> Iterator[str]:
+    """Yield the notes on files, each once, with the files that it is about."""
+    names: dict[str, dict[str, None]] = {}
+    for file in files:
+        for note in file.notes:
+            names.setdefault(note, {})[file.source.name] = None
+    for note, of_note in names.items():
+        each = "each of " if len(of_note) > 1 else ""
+        yield f"{each}{_named([*of_note])}: {note}" if len(files) > 1 else note
+
+
+def _same_files(files: Sequence[AnnotationFile]) -> Iterator[str]:
+    by_digest: dict[str, list[str]] = {}
+    for file in files:
+        name = file.source.name
+        known = by_digest.setdefault(file.source.blake2b or name, [])
+        known += [name] if name not in known else []
+    for same in by_digest.values():
+        if len(same) > 1:
+            yield f"{_named(same)} are the same byte for byte"
+
+
+def _named(names: list[str]) -> str:
+    """Return names in a sentence: the first of many, and the number of the others."""
+    if len(names) > _NAMED:
+        names = [*names[: _NAMED - 1], f"{len(names) - _NAMED + 1:,} more files"]
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
+
+
 def notes_of(
     files: Sequence[AnnotationFile],
     attribution: Attribution,
@@ -159,15 +189,7 @@ def notes_of(
     min_annotators: int,
 ) -> tuple[str, ...]:
     """Return notes on the data for the reader of a result."""
-    several = len(files) > 1
-    notes = [
-        f"{file.source.name}: {note}" if several else note for file in files for note in file.notes
-    ]
-    by_digest: dict[str, str] = {}
-    for file in files:
-        other = by_digest.setdefault(file.source.blake2b or file.source.name, file.source.name)
-        if other != file.source.name:
-            notes.append(f"{other} and {file.source.name} are the same byte for byte")
+    notes = [*_file_notes(files), *_same_files(files)]
     n_asked = assigned.sum(1)
     single = int((n_asked < 2).sum()) if min_annotators > 1 else 0
     bare = int((n_asked == 0).sum())

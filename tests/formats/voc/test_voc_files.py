@@ -270,3 +270,14 @@ def test_another_encoding_than_the_file_says_is_told(tmp_path):
     found, _ = translated(tmp_path)
     (defect,) = found.defects
     assert defect.message == "a.xml: is XML that is not in UTF-8: found byte 0xe9"
+
+
+def test_how_corners_are_read_is_said_once_for_all_annotators(tmp_path):
+    for who in "abcd":
+        written(tmp_path / who, a=xml(thing(11, 1, 30, 40 + ord(who))))
+    (note,) = [each for each in read_coco(tmp_path).notes if "corners are" in each]
+    assert note.startswith(f"each of {tmp_path}/a, {tmp_path}/b and 2 more files: corners are")
+    (tmp_path / "e").mkdir()
+    (tmp_path / "e/a.xml").write_bytes((tmp_path / "a/a.xml").read_bytes())
+    (note,) = [each for each in read_coco(tmp_path).notes if "same byte" in each]
+    assert note == f"{tmp_path}/a and {tmp_path}/e are the same byte for byte"
