@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bboxqa.core.arrays import FloatArray
 from bboxqa.formats.translation.boxes import shapes
 from bboxqa.formats.translation.boxes.turned_boxes import turned_box
 from bboxqa.formats.translation.translated import Record
@@ -101,16 +102,24 @@ def outline_of(element: Element, base: int) -> Record | None:
 
     Raises CornerError if it has anything but numbers.
     """
+    points = points_of(element) - base
+    if len(points) < 3:
+        return None
+    return {"bbox": shapes.bounds(points), "segmentation": [shapes.ring(points)]}
+
+
+def points_of(element: Element) -> FloatArray:
+    """Return the (K, 2) points of a `polygon`; none where x and y are not as many.
+
+    Raises CornerError if it has anything but numbers.
+    """
     numbers = []
     for each in element.inside:
         if re.fullmatch(r"[xy]\d*", each.name):
             numbers.append(_value(each))
         elif each.name in ("pt", "point"):
             numbers += [_number(each, "x"), _number(each, "y")]
-    if len(numbers) < 6 or len(numbers) % 2:
-        return None
-    points = np.array(numbers).reshape(-1, 2) - base
-    return {"bbox": shapes.bounds(points), "segmentation": [shapes.ring(points)]}
+    return np.array([] if len(numbers) % 2 else numbers, np.float64).reshape(-1, 2)
 
 
 def _number(element: Element, name: str) -> float:

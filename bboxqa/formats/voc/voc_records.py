@@ -30,9 +30,11 @@ from bboxqa.formats.voc.voc_boxes import (
     rotated_box,
 )
 from bboxqa.formats.voc.voc_heads import is_voc_head
+from bboxqa.formats.voc.web_objects import is_web_object, user_of, users_in, web_shape
 from bboxqa.formats.xml_elements import Element, XmlError, tree_of
 
 TITLE = "Pascal VOC XML"
+WEB_TITLE = "LabelMe web XML"
 UNLABELLED = "(no label)"
 _MARKS = ("difficult", "truncated", "occluded")
 _LISTS = "ImageSets/Main/"
@@ -57,11 +59,15 @@ def translate_voc(path: Path, add: Add, wanted: Wanted) -> Translated:
         if is_voc_head(head) or not head.strip()
     }
     tally = CornerTally()
+    users: set[str] = set()
     for member in files.values():
-        tally.add(member.read())
+        text = member.read()
+        if b"<bndbox" in text:
+            tally.add(text)
+        users |= users_in(text)
     chosen = choices().voc_base
     base, reason = tally.base() if chosen is None else (chosen, "")
-    records = _VocRecords(path, members, base, add, wanted)
+    records = _VocRecords(path, members, base, add, wanted, has_users=bool(users))
     for number, (place, member) in enumerate(files.items()):
         records.add_file(place, member)
         if wanted.progress is not None and number % 100 == 0:
@@ -75,10 +81,18 @@ class _VocRecords:
     """Makes COCO records of files, and keeps what belongs to all of them."""
 
     def __init__(
-        self, path: Path, members: list[Member], base: int, add: Add, wanted: Wanted
+        self,
+        path: Path,
+        members: list[Member],
+        base: int,
+        add: Add,
+        wanted: Wanted,
+        *,
+        has_users: bool,
     ) -> None:
         self._lists = [each for each in members if _LISTS in each.name]
         self._base = base
+        self._has_users = has_users
         self._wanted = wanted
         self._into = Collector(TITLE, add)
         pictures = pictures_of(path, members, ("JPEGImages", "images"))
@@ -96,6 +110,9 @@ class _VocRecords:
         image = self._image(place, member, root)
         for number, found in enumerate(root.all("object"), start=1):
             where = Where(member.name, found.line)
+            if found.said("deleted") == "1":
+                self._tally["deleted"] += 1
+                continue
             try:
                 self._add_object(found, image, where)
             except CornerError as error:
@@ -106,9 +123,11 @@ class _VocRecords:
         name = self._name(place, member, root)
         image = self._into.image(place, where)
         image["file_name"] = name
-        element = root.find("size") or Element("size", 0)
+        element, keys = root.find("size") or Element("size", 0), SIDES
+        if (of_web := root.find("imagesize")) is not None:
+            element, keys = of_web, ("ncols", "nrows")
         # LabelImg writes 0 where it does not know them.
-        sides = [_given(element.said(key)) for key in SIDES]
+        sides = [_given(element.said(key)) for key in keys]
         size = self._into.size(image, name, sides, Where(member.name, element.line or root.line))
         picture = self._images.picture_of(place, name)
         if picture is None and self._images.pictures:
@@ -139,10 +158,12 @@ class _VocRecords:
         shape, is_turned = self._shape(found)
         label = found.said("name")
         record = {**shape, "image_id": image["id"]}
+        if self._has_users:
+            record["annotator"] = user_of(found)
         record["category_id"] = self._into.category(label or UNLABELLED, where)
         attributes = dict(record.get("attributes", {}))
         for mark in _MARKS:
-            if found.said(mark) in ("1", "true", "True"):
+            if found.said(mark) in ("1", "true", "True", "yes"):
                 attributes[mark] = 1
                 self._tally[mark] += 1
         if attributes:
@@ -159,6 +180,11 @@ class _VocRecords:
 
     def _shape(self, found: Element) -> tuple[Record, bool]:
         """Return where an object is, and whether its corners were exchanged."""
+        if is_web_object(found):
+            shape, is_mask = web_shape(found)
+            self._tally["web"] += 1
+            self._tally["mask"] += is_mask
+            return shape, False
         rotated, box = found.find("robndbox"), found.find("bndbox")
         if rotated is not None:
             return rotated_box(rotated, self._base), False
@@ -182,7 +208,10 @@ class _VocRecords:
         notes += add_others(self._into, others, "XML of Pascal VOC")
         notes += self._images.add_unlabelled(listed)
         self._tally["unsized"] = self._images.n_unsized
-        return self._into.done([*notes, *_notes_of(self._tally)])
+        if self._tally["web"]:
+            self._into.title = WEB_TITLE
+        named_by = "username" if self._has_users else ""
+        return self._into.done([*notes, *_notes_of(self._tally)], named_by)
 
 
 def _notes_of(tally: Counter[str]) -> Iterator[str]:
@@ -191,6 +220,10 @@ def _notes_of(tally: Counter[str]) -> Iterator[str]:
             yield f"{count(number, 'object')} marked {mark}: compared like the others"
     if number := tally["part"]:
         yield f"{count(number, 'part')} of objects left out"
+    if number := tally["mask"]:
+        yield f"{count(number, 'mask')} in picture files: not read, and compared by the box"
+    if number := tally["deleted"]:
+        yield f"{count(number, 'object')} marked as deleted left out"
     if number := tally["unsized"]:
         yield f"{count(number, 'image')} without a size"
     if number := tally["unnamed"]:
