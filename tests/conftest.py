@@ -6,17 +6,18 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 # Lets test modules import `support`, however pytest is started.
 sys.path.insert(0, str(Path(__file__).parent))
 
-# The first call imports libraries, so a deadline would fail by chance; and a run is repeatable,
-# unless more random values are asked for, as by `make fuzz`.
+# The first call imports libraries, and a machine may be busy: limits of time would fail by chance.
+# A run is repeatable, unless more random values are asked for, as by `make fuzz`.
 FUZZ = "BBOXQA_FUZZ" in os.environ
 settings.register_profile(
     "bboxqa",
     deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
     derandomize=not FUZZ,
     database=None,
     max_examples=1000 if FUZZ else 25,
