@@ -89,7 +89,8 @@ def without_settings(files: list[Path], given: Sequence[AnyPath]) -> tuple[list[
         return files, []
     some = count(len(others), "json file")
     note = f"{some} left out: no annotations (such as {one_line(str(others[0]))})"
-    return [file for file in files if file not in others], [note]
+    left_out = {*others}
+    return [file for file in files if file not in left_out], [note]
 
 
 def _refuse_archive(path: Path) -> None:
