@@ -15,7 +15,7 @@ from bboxqa.core.text import count
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.labelme.labelme_heads import is_labelme_head
 from bboxqa.formats.labelme.labelme_shapes import shape_of
-from bboxqa.formats.labelme.point_groups import group_of, points_by_shape
+from bboxqa.formats.labelme.point_groups import group_of, n_grouped, points_by_shape
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.json_files import begins, json_problem
 from bboxqa.formats.translation.label_images import (
@@ -119,6 +119,7 @@ class _LabelmeRecords:
     def _add_shapes(self, shapes: list[Any], image: Record, member: Member) -> None:
         size = (image["width"], image["height"]) if "width" in image else None
         points_of_shape = points_by_shape(shapes) if self._wanted.keypoints else {}
+        self._tally["group"] += n_grouped(shapes)
         inside = {number for numbers in points_of_shape.values() for number in numbers}
         for number, shape in enumerate(shapes):
             if number in inside:
@@ -198,7 +199,6 @@ class _LabelmeRecords:
         if attributes:
             record["attributes"] = attributes
         if "group_id" in attributes:
-            self._tally["group"] += "bbox" in shape
             self._tally["loose"] += "keypoints" in shape
         score = value.get("score")
         if isinstance(score, int | float) and not isinstance(score, bool) and 0 <= score <= 1:
@@ -245,7 +245,7 @@ def _embedded_size(data: msgspec.Raw) -> tuple[int, int] | None:
 
 def _notes_of(tally: Counter[str]) -> Iterator[str]:
     if number := tally["group"]:
-        yield f"{count(number, 'shape')} with a group_id: each compared by itself"
+        yield f"{count(number, 'shape')} in groups of several: each compared by itself"
     if number := tally["loose"]:
         yield f"{count(number, 'point')} in groups without one box: each is an object by itself"
     if number := tally["empty"]:

@@ -30,6 +30,32 @@ def points_by_shape(shapes: Sequence[Any]) -> dict[int, list[int]]:
     >>> points_by_shape([nose, box, {**nose, "group_id": None}])
     {1: [0]}
     """
+    kinds, groups = _groups(shapes)
+    found = {}
+    for places in groups:
+        points = [place for place in places if kinds[place] == _POINT]
+        owner = _owner([place for place in places if kinds[place] in _AREAS], kinds)
+        if points and owner is not None:
+            found[owner] = points
+    return found
+
+
+def n_grouped(shapes: Sequence[Any]) -> int:
+    """Return how many shapes with an area are in one group with other shapes than points.
+
+    Examples
+    --------
+    >>> box, nose = ({"shape_type": kind, "group_id": 4} for kind in ("rectangle", "point"))
+    >>> n_grouped([box, nose]), n_grouped([box, nose, box])
+    (0, 2)
+    """
+    kinds, groups = _groups(shapes)
+    others = ([kinds[place] for place in places if kinds[place] != _POINT] for places in groups)
+    return sum(kind in _AREAS for some in others if len(some) > 1 for kind in some)
+
+
+def _groups(shapes: Sequence[Any]) -> tuple[list[str], list[list[int]]]:
+    """Return the kind of each shape, and the places of the shapes of each group."""
     kinds: list[str] = []
     groups: dict[int | str, list[int]] = defaultdict(list)
     for place, shape in enumerate(shapes):
@@ -37,13 +63,7 @@ def points_by_shape(shapes: Sequence[Any]) -> dict[int, list[int]]:
         kinds.append(plain_text(shape.get("shape_type")) or "polygon" if is_whole else "")
         if is_whole and (group := group_of(shape)) is not None:
             groups[group].append(place)
-    found = {}
-    for places in groups.values():
-        points = [place for place in places if kinds[place] == _POINT]
-        owner = _owner([place for place in places if kinds[place] in _AREAS], kinds)
-        if points and owner is not None:
-            found[owner] = points
-    return found
+    return kinds, [*groups.values()]
 
 
 def _owner(places: Sequence[int], kinds: Sequence[str]) -> int | None:

@@ -129,7 +129,9 @@ def test_flags_and_groups_are_kept(tmp_path):
     more = {"flags": {"blurred": True, "cut": False}, "group_id": 3}
     found, (record,) = translated(written(tmp_path, a=document(BOX | more)))
     assert record["attributes"] == {"blurred": True, "group_id": 3}
-    assert found.notes == ["1 shape with a group_id: each compared by itself"]
+    assert found.notes == []
+    found, _ = translated(written(tmp_path, a=document(BOX | more, BOX | more)))
+    assert found.notes == ["2 shapes in groups of several: each compared by itself"]
 
 
 @pytest.mark.parametrize("place", ["{}__a", "annotations__{}__a", "{}__annotations__a"])

@@ -73,3 +73,10 @@ def test_points_are_counted_where_boxes_are_compared(tmp_path):
     data = read(tmp_path, (BOX, 7), (EYES[0], 7), (EYES[1], 7), keypoints=False)
     assert len(data.annotations) == 1
     assert any(note.endswith("2 key points are not compared") for note in data.notes)
+
+
+@pytest.mark.parametrize("keypoints", [False, True])
+def test_groups_of_one_box_with_points_are_no_groups_of_shapes(tmp_path, keypoints):
+    shapes = (BOX, 7), (EYES[0], 7), (BOX, 8), (OTHER, 8), (OTHER, 9)
+    notes = read(tmp_path, *shapes, keypoints=keypoints).notes
+    assert [note for note in notes if "2 shapes in groups of several" in note]
