@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
+from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.translation.given_sizes import given_words
 
@@ -74,3 +75,18 @@ def notes_of(tally: Mapping[str, int], models: Counter[str]) -> Iterator[str]:
     for key, noun, words in _WORDS:
         if number := tally.get(key, 0):
             yield f"{count(number, noun)} {words}"
+
+
+def no_images(name: str, n_tasks: int, n_tracks: int) -> DatasetError:
+    """Return the error about a file of tasks without images; some may track objects in videos."""
+    problem = f"{name}: has {count(n_tasks, 'task')} of Label Studio, none with an image"
+    if n_tracks:
+        tracks = count(n_tracks, "tracked object")
+        return DatasetError(
+            [f"{problem}, but {tracks} in videos, which are not read"],
+            "Annotate frames as images, or track in CVAT: its XML of videos is read.",
+        )
+    return DatasetError(
+        [problem],
+        "Shapes in images are compared. Labels of texts are measured as a table: bboxqa stats",
+    )

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import msgspec
 
-from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.annotations.records import whole_number
 from bboxqa.formats.document.origin import Where
@@ -23,7 +22,7 @@ from bboxqa.formats.label_studio.regions import (
     shape_of,
     size_of,
 )
-from bboxqa.formats.label_studio.studio_notes import GROUND_TRUTH, notes_of
+from bboxqa.formats.label_studio.studio_notes import GROUND_TRUTH, no_images, notes_of
 from bboxqa.formats.label_studio.task_images import NO_IMAGE, ImageKey, image_of, images_of
 from bboxqa.formats.label_studio.task_sizes import said_size, sizes_of
 from bboxqa.formats.label_studio.tasks import Task, Work, tasks_of
@@ -44,8 +43,12 @@ UNLABELLED = "(no label)"
 """The category of regions without a label."""
 _PREDICTIONS = "predictions"
 _TIMES = ("created_at", "updated_at", "lead_time")
+_TRACK = "videorectangle"
 # What is said of an image and is no region, in words.
-_APART = {"choices": "image label", "relation": "relation", "keypoint": "key point"}
+_APART = {
+    "choices": "image label", "relation": "relation", "keypoint": "key point",
+    _TRACK: "video track",
+}  # fmt: skip
 
 
 def translate_tasks(path: Path, member: Member, add: Add, wanted: Wanted) -> Translated:
@@ -67,10 +70,7 @@ def translate_tasks(path: Path, member: Member, add: Add, wanted: Wanted) -> Tra
         ) from None
     found = records.done()
     if not found.images:
-        raise DatasetError(
-            [f"{member.shown}: has {count(number, 'task')} of Label Studio, none with an image"],
-            "Shapes in images are compared. Labels of texts are measured as a table: bboxqa stats",
-        )
+        raise no_images(member.shown, number, records.n_tracks)
     return found
 
 
@@ -87,6 +87,7 @@ class _TaskRecords:
         self._addresses: list[tuple[Record, ImageKey, str]] = []
         self._tally: Counter[str] = Counter()
         self._models: Counter[str] = Counter()
+        self.n_tracks = 0
 
     def _where(self, pointer: str) -> Where:
         return Where(self._member, pointer)
@@ -226,6 +227,7 @@ class _TaskRecords:
         label = f"{task.label}, region {one_line(region.id)}" if region.id else task.label
         if not region.is_shape or image is None:
             name = _APART.get(region.kind, f"{one_line(region.kind) or 'other'} result")
+            self.n_tracks += region.kind == _TRACK
             self._into.annotation({"shape": name}, where)
             return
         try:

@@ -296,3 +296,16 @@ def test_three_annotators_of_a_real_export():
         "model 1": 30,
     }
     assert data.assigned.all()
+
+
+def test_objects_in_videos_are_named_and_refused(tmp_path):
+    value = {"framesCount": 9, "labels": ["car"], "sequence": [{"frame": 1, "x": 1, "y": 1}]}
+    track = {"id": "a", "type": "videorectangle", "to_name": "video", "value": value}
+    task = {
+        "id": 1,
+        "data": {"video": "/data/upload/1/x.mp4"},
+        "annotations": [{"result": [track]}],
+    }
+    path = written(tmp_path / "a.json", task)
+    with pytest.raises(DatasetError, match="but 1 tracked object in videos, which are not read"):
+        read_coco(path)
