@@ -27,6 +27,7 @@ from bboxqa.report.pages.verdict import verdict
 
 # Fewer cards are seen at a glance, and need no search.
 _FEW_CARDS = 6
+_IOU = ("bbox", "obb", "polygon", "mask", "pixel", "raster")
 
 
 def agreement_page(
@@ -95,6 +96,7 @@ def _page(
     part = summary["thresholds"][0]
     further = sections(documents)
     settings = manifest["settings"]
+    measure = measure_of(summary["similarity"])
     return render(
         "agreement",
         linked=linked,
@@ -111,10 +113,10 @@ def _page(
         figures=_figures(part),
         caption=_caption(summary, part),
         has_intervals=_has_intervals(part),
-        threshold_label=f"{images.measure} {part['iou_threshold']:g}",
+        threshold_label=f"{measure} {part['iou_threshold']:g}",
         tables={} if diagnosis is None else diagnosis["tables"],
-        pairs=_table(part["pairs"], images.measure),
-        categories=_table(part["categories"], images.measure),
+        pairs=_table(part["pairs"], measure),
+        categories=_table(part["categories"], measure),
         confused=_confused(diagnosis),
         costs=_costs(images.pictures),
         cards=annotator_cards(diagnosis, images.legend),
@@ -130,6 +132,19 @@ def _page(
         settings=settings_table(manifest),
         inputs=inputs_table(manifest["inputs"]),
     )
+
+
+def measure_of(similarity: str) -> str:
+    """Return what a page calls the values of a similarity.
+
+    Examples
+    --------
+    >>> measure_of("polygon"), measure_of("keypoints"), measure_of("centroid")
+    ('IoU', 'OKS', 'centroid')
+    """
+    if similarity in _IOU:
+        return "IoU"
+    return "OKS" if similarity == "keypoints" else similarity
 
 
 def _caption(summary: Mapping[str, Any], part: Mapping[str, Any]) -> str:
