@@ -19,8 +19,7 @@ from bboxqa.core.version import __version__
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.report.csv_cells import csv_line
 from bboxqa.report.json_text import json_text
-from bboxqa.report.numbers import decimal, interval_text
-from bboxqa.report.pages.html_document import render
+from bboxqa.report.pages.html_document import interval, number, render
 from bboxqa.report.pages.reproduce import settings_table
 from bboxqa.report.result_files import manifest
 
@@ -127,6 +126,11 @@ def _page(
     )
 
 
+def _shown(value: float | None) -> str:
+    """Return a figure of a project; empty where there is none."""
+    return "" if value is None else number(value, 4)
+
+
 def _settings(settings: Settings) -> dict[str, Any]:
     """Return what a run was given, and versions, as a table of text."""
     given = {
@@ -159,6 +163,7 @@ def _row(out: Path, row: Row) -> dict[str, Any]:
         for name, shown in _links(out, row)
         if (folder / name).is_file()
     ]
+    bounds = None if row.low is None or row.high is None else [row.low, row.high]
     counts = (row.n_images, row.n_errors, row.n_warnings)
     pages = [address for address, _ in links if address.endswith(".html")]
     page = pages[0] if pages else ""
@@ -169,10 +174,10 @@ def _row(out: Path, row: Row) -> dict[str, Any]:
         "passed": row.passed,
         "cells": (
             row.status,
-            decimal(row.alpha),
-            "" if row.low is None or row.high is None else interval_text((row.low, row.high)),
-            *map(decimal, (row.f1, row.class_alpha, row.mean_iou)),
-            *("" if number is None else f"{number:,}" for number in counts),
+            _shown(row.alpha),
+            interval(bounds, 4),
+            *map(_shown, (row.f1, row.class_alpha, row.mean_iou)),
+            *map(_shown, counts),
             row.message,
         ),
     }

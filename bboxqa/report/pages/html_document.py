@@ -126,14 +126,13 @@ def number(value: float | None, digits: int = 2) -> str:
 
     Examples
     --------
-    >>> number(0.98765), number(None), number(1234), number(-0.001)
-    ('0.99', '–', '1,234', '0.00')
+    >>> number(0.98765), number(None), number(1234), number(-0.001), number(-0.5)
+    ('0.99', '–', '1,234', '0.00', '−0.50')
     """
     if value is None:
         return "–"
-    if isinstance(value, int):
-        return f"{value:,}"
-    return f"{value:z,.{digits}f}"
+    text = f"{value:,}" if isinstance(value, int) else f"{value:z,.{digits}f}"
+    return text.replace("-", "\N{MINUS SIGN}")
 
 
 def percent(value: float | None, digits: int = 1) -> str:
