@@ -9,21 +9,23 @@ References
 ----------
 .. [1] Okabe and Ito (2008), "Color Universal Design"; two colours were added.
 """
-DASHES = ((), (6, 3), (2, 2), (8, 3, 2, 3))
+DASHES = (
+    (), (6, 3), (2, 2), (8, 3, 2, 3), (1.4, 4), (7, 2, 2, 2, 2, 2), (11, 5), (5, 1.4),
+)  # fmt: skip
 """Styles of lines. Charts of figures have them in this order."""
 N_TOLD_APART = len(SERIES) * len(DASHES)
 """How many combinations of a colour and a style `series_style` returns."""
 
 
 def series_style(place: int) -> tuple[int, int]:
-    """Return the places of colour and line style of a series: of neighbours, both differ.
+    """Return the places of colour and line style of a series: of the first eight, both differ.
 
     Examples
     --------
     >>> series_style(0), series_style(1), series_style(8)
     ((0, 0), (1, 1), (0, 1))
     >>> len({series_style(place) for place in range(N_TOLD_APART)})
-    32
+    64
     """
     n_colors = len(SERIES)
     return place % n_colors, (place + place // n_colors) % len(DASHES)
