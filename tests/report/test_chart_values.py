@@ -199,6 +199,16 @@ def test_pairs_can_show_alpha():
     assert set(cells(ax).values()) == {-0.125}
 
 
+@pytest.mark.parametrize("values", [(1.0, 1.0), (0.99, 1.0), (0.3, 1.0), (0.0, 0.0), (0.0, 0.01)])
+def test_the_colours_of_pairs_have_no_values_that_are_impossible(values):
+    ax = pair_matrix(["a", "b", "c"], [pair("a", "b", values[0]), pair("b", "c", values[1])])
+    (cells,) = (each for each in ax.collections if isinstance(each, PolyCollection))
+    low, *_, high = cells.norm.boundaries
+    assert 0 <= low < high <= 1 + 1e-9
+    assert low <= min(values) + 1e-9
+    assert high >= max(values) - 1e-9
+
+
 def test_of_many_annotators_those_who_share_most_are_drawn():
     names = [f"w{each:02}" for each in range(42)]
     ax = pair_matrix(names, [pair(name, "w41", 0.5, 100 - place)

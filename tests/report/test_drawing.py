@@ -10,7 +10,7 @@ from matplotlib.patches import FancyBboxPatch
 from bboxqa.core.errors import OutputError
 from bboxqa.model.findings import Severity
 from bboxqa.report.charts.figures import new_axes, page_style
-from bboxqa.report.charts.palette import DASHES, SERIES
+from bboxqa.report.charts.palette import DASHES, N_TOLD_APART, SERIES
 from bboxqa.report.drawing.canvas import draw_outlines, visible
 from bboxqa.report.drawing.drawing import Drawing
 from bboxqa.report.drawing.figure import scene_figure
@@ -82,8 +82,9 @@ def test_findings_have_the_colour_of_the_worst_and_all_codes():
 
 
 def test_colours_and_lines_differ_and_are_those_of_a_page():
-    every = [series_look(place) for place in range(32)]
-    assert len(set(every)) == 32
+    every = [series_look(place) for place in range(N_TOLD_APART)]
+    assert len(set(every)) == N_TOLD_APART
+    assert len({look.color for look in every[:8]}) == len({look.dashes for look in every[:8]}) == 8
     assert every[0].dashes == ()
     for first, second in pairwise(every):
         assert first.color != second.color
@@ -198,6 +199,17 @@ def test_panels_have_the_shape_of_the_image(size, side_by_side):
     assert max(figure.get_size_inches()) < 12
 
 
+def test_names_written_from_the_right_do_not_turn_the_numbers_behind_them():
+    name = "\u05d3\u05e0\u05d4"
+    shapes = (Shape((10, 10, 30, 30), (), name, "cat"), Shape((10, 10, 30, 30), (), "ann", "cat"))
+    both = {"shapes": shapes, "annotators": ("ann", name), "asked": ("ann", name)}
+    figure, _ = scene_figure(scene(**both), "annotator", side_by_side=True)
+    titles = [text.get_text() for text in figure.texts]
+    # They are set apart: UAX 9, FIRST STRONG ISOLATE and POP DIRECTIONAL ISOLATE.
+    assert titles == ["ann: 1 annotation", f"\u2068{name}\u2069: 1 annotation"]
+    assert looks("annotator", scene(**both))[1] == ["ann (1)", f"\u2068{name}\u2069 (1)"]
+
+
 def test_no_text_is_wider_than_the_figure():
     name = "annotator with a long name"
     of = scene(width=10, height=2000, shapes=(), annotators=(name,), asked=(name,))
@@ -241,7 +253,7 @@ def test_names_of_any_kind_are_drawn_as_they_are(tmp_path):
     shape = Shape((10, 10, 50, 50), (), name, "cat")
     of = drawing(shapes=(shape,), annotators=(name,), asked=(name,))
     text = of.save(tmp_path / "a.svg").read_text("utf-8")
-    assert "$x_1$ &lt;b&gt; &amp; \U0001f34e שלום (1)" in text
+    assert "\u2068$x_1$ &lt;b&gt; &amp; \U0001f34e שלום\u2069 (1)" in text
     of.save(tmp_path / "a.png")
 
 

@@ -9,7 +9,14 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray, FloatArray
 from bboxqa.report.charts.copied import reason_left_out
 from bboxqa.report.charts.figures import CHART_WIDTH, AxesMaker, new_axes, page_style
-from bboxqa.report.charts.labels import draw_nothing, number, part_of, set_title, short_name
+from bboxqa.report.charts.labels import (
+    draw_nothing,
+    number,
+    part_of,
+    set_apart,
+    set_title,
+    short_name,
+)
 from bboxqa.report.charts.palette import BACK, DIM
 
 if TYPE_CHECKING:
@@ -117,7 +124,8 @@ def confusion_matrix(
         percent = 100 * n / sums[:, None]
     percent[n == 0] = np.nan
     labels = [
-        f"{_shown(name)} ({int(each):,})" for name, each in zip([*names, NO_BOX], sums, strict=True)
+        f"{set_apart(_shown(name))} ({int(each):,})"
+        for name, each in zip([*names, NO_BOX], sums, strict=True)
     ]
     ax = _labelled_axes(axes, labels, [_shown(name) for name in columns])
     cells = _draw_cells(ax, percent, np.linspace(0, 100, 11))
@@ -235,12 +243,16 @@ def _hatch(ax: "Axes", marked: BoolArray) -> None:
 
 
 def _levels(values: FloatArray) -> FloatArray:
-    """Return about ten round numbers from the lowest to the highest value."""
+    """Return about ten round numbers from the lowest to the highest value, none above 1."""
     from matplotlib.ticker import MaxNLocator
 
-    low, high = np.nanmin(values), np.nanmax(values)
-    middle = (low + high) / 2
-    low, high = min(low, middle - 0.02), max(high, middle + 0.02)
+    lowest, high = float(np.nanmin(values)), float(np.nanmax(values))
+    middle = (lowest + high) / 2
+    high = min(max(high, middle + 0.02), 1.0)
+    low = min(lowest, high - 0.04)
+    if low < 0 <= lowest:
+        # Values that cannot be negative have no such numbers beside them.
+        low, high = 0.0, high - low
     levels = MaxNLocator(10, steps=[1, 2, 5, 10]).tick_values(low, high)
     return np.asarray(levels, np.float64)
 

@@ -11,6 +11,7 @@ from bboxqa.report.charts.labels import (
     draw_nothing,
     part_of,
     row_size,
+    set_apart,
     set_title,
     short_name,
     with_interval,
@@ -85,7 +86,7 @@ def category_intervals(
         return draw_nothing(axes(CHART_WIDTH, 1.2), title, "no category has a figure")
     rows = [
         _Row(
-            f"{short_name(row['category'])} ({row['n_annotations']:,})",
+            f"{set_apart(short_name(row['category']))} ({row['n_annotations']:,})",
             SERIES[0],
             row[figure],
             None if row[low] is None or row[high] is None else (row[low], row[high]),

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
+from unicodedata import bidirectional
 
 from bboxqa.core.text import one_line
 from bboxqa.report.charts.palette import DIM
@@ -26,6 +27,21 @@ def short_name(name: str, most: int = 28) -> str:
         return line
     end = (most - 1) // 2
     return f"{line[: most - 1 - end]}…{line[-end:]}"
+
+
+def set_apart(name: str) -> str:
+    r"""Return a name that does not turn the text around it where it is written from the right.
+
+    Marks that are not seen set it apart as far as its direction goes (UAX 9, isolates).
+
+    Examples
+    --------
+    >>> set_apart("ann"), set_apart("\u05d3\u05e0\u05d4") == "\u2068\u05d3\u05e0\u05d4\u2069"
+    ('ann', True)
+    """
+    if all(bidirectional(sign) not in ("R", "AL", "AN") for sign in name):
+        return name
+    return f"\u2068{name}\u2069"
 
 
 def row_size(names: Sequence[str]) -> int:

@@ -6,7 +6,7 @@ from math import ceil, inf
 from typing import TYPE_CHECKING, Any
 
 from bboxqa.core.text import count
-from bboxqa.report.charts.labels import short_name
+from bboxqa.report.charts.labels import set_apart, short_name
 from bboxqa.report.charts.palette import BACK, DIM
 from bboxqa.report.drawing.canvas import draw_outlines, text_width, visible
 from bboxqa.report.drawing.label_places import Rectangle
@@ -108,7 +108,7 @@ def _side_by_side(scene: Scene, by: By) -> list[_Panel]:
         own = tuple(shape for shape in scene.shapes if shape.annotator == name)
         outlines, _ = outlines_by(replace(scene, shapes=own), by)
         number = count(len(own), "annotation") + " with findings" * (by == "finding")
-        panels.append(_Panel(f"{short_name(name)}: {number}", outlines))
+        panels.append(_Panel(f"{set_apart(short_name(name))}: {number}", outlines))
     return panels
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from bboxqa.core.arrays import FloatArray
 from bboxqa.model.findings import Severity
-from bboxqa.report.charts.labels import short_name
+from bboxqa.report.charts.labels import set_apart, short_name
 from bboxqa.report.charts.palette import DASHES, N_TOLD_APART, SERIES, series_style
 from bboxqa.report.drawing.scene import Box, By, Scene, Shape
 
@@ -91,7 +91,7 @@ def _named_looks(
     # Of more names, those of an image have the looks in their own order.
     told_apart = every if len(every) <= N_TOLD_APART else present
     look = {name: series_look(place) for place, name in enumerate(told_apart)}
-    keys = [(f"{short_name(name)} ({number[name]})", look[name]) for name in present]
+    keys = [(f"{set_apart(short_name(name))} ({number[name]})", look[name]) for name in present]
     return [look[name] for name in names], keys
 
 
@@ -120,7 +120,7 @@ def _by_unit(scene: Scene) -> tuple[list[Outline], list[Key]]:
     for unit in sorted(drawn):
         named = " / ".join(dict.fromkeys(shape.category for shape in drawn[unit]))
         whose = f"{len(drawn[unit])} of {len(scene.asked)}" if unit else f"{len(drawn[unit])}"
-        name = f"{unit or 'crowd'}  {short_name(named)} ({whose})"
+        name = f"{unit or 'crowd'}  {set_apart(short_name(named))} ({whose})"
         keys.append((name, _unit_look(unit)))
     # One label is enough for annotations of one object.
     first = {id(shapes[0]): unit for unit, shapes in drawn.items()}
