@@ -525,8 +525,11 @@ def test_figures_and_charts_can_be_read_on_a_phone(browser, agreement):
 @pytest.mark.parametrize(
     ("name", "shown"),
     [
-        ("agreement", ".chart, [data-name=Figures] td"),
-        ("findings", "[data-name=Content] :is(th, td), .rules td, .places td"),
+        ("agreement", ".chart, [data-name=Figures] td, [data-name=Files] :is(th, td)"),
+        (
+            "findings",
+            "[data-name=Content] :is(th, td), .rules td, .places td, [data-name=Files] :is(th, td)",
+        ),
         ("batch", ".projects td"),
     ],
 )
@@ -542,6 +545,25 @@ def test_what_matters_can_be_seen_on_a_phone_without_scrolling(name, shown, brow
     assert [box for box in boxes if box["x"] + box["width"] > 390] == []
     # Messages have the whole width.
     assert [box for box in inner if box["width"] < 340] == []
+
+
+def test_options_of_a_command_are_not_broken_after_their_hyphens(browser, tmp_path):
+    data = ROOT / "tests/data/simulated.json"
+    options = ("--category-lenient", "--bootstrap", "40", "--min-alpha", "0.5")
+    done = run("agree", data, *options, "--report", tmp_path / "page.html")
+    assert done.returncode in (0, 1), done.stderr
+    context = browser.new_context(viewport={"width": 390, "height": 800}, offline=True)
+    page = context.new_page()
+    page.goto((tmp_path / "page.html").as_uri())
+    lines = page.locator("pre .whole").evaluate_all(
+        "(all) => all.map((each) => [each.textContent, each.getClientRects().length])"
+    )
+    command = page.locator("pre").text_content()
+    context.close()
+    assert ["--bootstrap", 1] in lines
+    assert {n for _, n in lines} == {1}
+    assert command.startswith("bboxqa agree ")
+    assert "--bootstrap 40" in command
 
 
 def test_messages_are_seen_beside_long_paths_on_a_tablet(browser, tmp_path):

@@ -18,10 +18,12 @@ from support.datasets import dataset
 import bboxqa
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.saved_results import read_saved
+from bboxqa.geometry.similarities.registry import SIMILARITIES
 from bboxqa.pipelines.result_pages import write_saved
+from bboxqa.pipelines.threshold_results import measure_name
 from bboxqa.report.agreement_summary import summary
 from bboxqa.report.pages import page_charts
-from bboxqa.report.pages.agreement_page import agreement_page
+from bboxqa.report.pages.agreement_page import agreement_page, measure_of
 from bboxqa.report.pages.html_document import interval, number, percent
 from bboxqa.report.pages.page_file import PageTarget
 from bboxqa.report.pages.pictures import Pixels, legend, line_style, pictures
@@ -268,6 +270,20 @@ def test_images_that_raise_agreement_are_left_out():
     assert "1 of 4 images, the worst first" in texts(page)
 
 
+@pytest.mark.parametrize("name", SIMILARITIES)
+def test_a_page_calls_values_of_similarities_what_results_call_them(name):
+    assert measure_of(name) == measure_name(name)
+
+
+def test_similarities_that_are_no_iou_are_not_called_so_without_a_diagnosis(found):
+    changed = {name: deepcopy(found[name]) for name in ("summary", "manifest")}
+    changed["summary"]["similarity"] = "keypoints"
+    page = texts(agreement_page(changed))
+    assert "from OKS 0.5 on" in page
+    assert "IoU" not in page
+    assert "from IoU 0.5 on" in texts(agreement_page({**changed, "summary": found["summary"]}))
+
+
 def test_without_a_diagnosis_the_page_says_how_to_make_one(found):
     page = agreement_page({name: found[name] for name in ("summary", "manifest")})
     assert "--diagnose" in page
@@ -392,7 +408,7 @@ def test_key_points_are_similar_and_do_not_overlap():
 def test_numbers_of_a_page():
     assert number(-0.004) == "0.00"
     assert percent(1.0) == "100.0 %"
-    assert interval([-0.5, 0.25]) == "[-0.50, 0.25]"
+    assert interval([-0.5, 0.25]) == "[−0.50, 0.25]"
 
 
 def test_report_of_a_saved_run_is_the_page_of_agree(saved, tmp_path):
@@ -681,7 +697,7 @@ def test_what_is_left_out_as_a_copy_is_said_to_be():
 def test_long_names_are_short_in_sentences_and_cards(hostile):
     """The whole name is in the title of what is shown, and in tables."""
     long, short = "x" * 300, "x" * 20 + "…" + "x" * 19
-    assert f'<span title="{long}">{short}</span>' in hostile
+    assert f'<bdi title="{long}">{short}</bdi>' in hostile
     for element in ("li", "p", "h3", "strong", "label", "option"):
         found = re.findall(rf"<{element}[^>]*>([^<]*)", hostile)
         assert not [text for text in found if "x" * 60 in text]
