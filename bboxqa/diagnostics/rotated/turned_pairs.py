@@ -29,7 +29,8 @@ class TurnedPairs:
     """(P,) float64. How far the left one is turned clockwise from the right one, in degrees."""
     left_sides: FloatArray
     right_sides: FloatArray
-    """(P, 2) float64. The long and the short side, as both together tell which one is long."""
+    """(P, 2) float64. The long and the short side; twice their mean of pairs that are nearly square,
+    of which nobody can tell which side is which."""
     is_elongated: BoolArray
     """(P,) bool. Where the sides of both differ enough to tell a quarter turn."""
     is_across: BoolArray
@@ -54,18 +55,22 @@ def compared_pairs(data: Dataset, left: IndexArray, right: IndexArray) -> Turned
     turns = np.rint((two[:, 4] - one[:, 4]) / 90)
     is_odd = np.mod(turns, 2) == 1
     sides = np.where(is_odd[:, None], one[:, [3, 2]], one[:, 2:4]), two[:, 2:4]
-    width_is_long = (sides[0] + sides[1]) @ [1.0, -1.0] >= 0
-    long_sides = [np.where(width_is_long[:, None], each, each[:, ::-1]) for each in sides]
     ways = np.stack([_way(each) for each in sides])
     is_elongated: BoolArray = (ways != 0).all(0)
+    # Compared one by one, exchanged sides of nearly square boxes would differ by all that they are
+    # oblong, and whoever scatters more would seem to draw longer long sides.
+    long_first = [
+        np.where(is_elongated[:, None], np.sort(each, 1)[:, ::-1], each.mean(1, keepdims=True))
+        for each in sides
+    ]
     is_across = is_elongated & (ways[0] != ways[1])
     return TurnedPairs(
         left=left,
         right=right,
         centre=one[:, :2] - two[:, :2],
         angle=one[:, 4] + 90 * turns - two[:, 4],
-        left_sides=long_sides[0],
-        right_sides=long_sides[1],
+        left_sides=long_first[0],
+        right_sides=long_first[1],
         is_elongated=is_elongated,
         is_across=is_across,
         is_renamed=is_elongated & ~is_across & is_odd,
