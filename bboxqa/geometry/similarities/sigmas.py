@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from bboxqa.core.errors import ConfigError
+from bboxqa.core.text import count
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.shapes.coco_joints import is_coco
 
@@ -28,8 +29,12 @@ def given_sigmas(dataset: Dataset, sigmas: Sequence[float]) -> tuple[tuple[float
     """Return the sigma of each joint of each category, where settings name some, or none.
 
     One is that of all joints; several are those of the categories with as many joints. Raises
-    ConfigError if a category with key points has none.
+    ConfigError if a category with key points has none, and if several are those of no category.
     """
+    if len(sigmas) > 1 and all(len(joints) != len(sigmas) for joints in dataset.joint_names):
+        for name, joints in zip(dataset.category_names, dataset.joint_names, strict=True):
+            if joints:
+                raise _wrong_number(name, joints, sigmas)
     return tuple(
         _of_category(name, joints, sigmas)
         for name, joints in zip(dataset.category_names, dataset.joint_names, strict=True)
@@ -43,15 +48,21 @@ def _of_category(name: str, joints: tuple[str, ...], sigmas: Sequence[float]) ->
         return tuple(sigmas) if joints else ()
     if is_coco(joints):
         return COCO_SIGMAS
-    found = f"{len(joints)} key point{'s' * (len(joints) > 1)}"
     if sigmas:
-        raise ConfigError(
-            f"--sigmas has {len(sigmas)} numbers, but category {name!r} has {found}; expected one "
-            "number for all, as many as there are key points, or: --sigmas estimated"
-        )
+        raise _wrong_number(name, joints, sigmas)
+    found = count(len(joints), "key point")
     why = "not COCO's 17" if len(joints) != 17 else "whose names or order are not COCO's"
     raise ConfigError(
         f"category {name!r} has {found}, {why}: similarity 'keypoints' needs to know how far each "
         "scatters. Give one number for all (--sigmas 0.05), one for each in their order (--sigmas "
         "0.03,0.05,...), or have them estimated from the annotators (--sigmas estimated)"
+    )
+
+
+def _wrong_number(name: str, joints: tuple[str, ...], sigmas: Sequence[float]) -> ConfigError:
+    """Return that a category has another number of key points than there are sigmas."""
+    return ConfigError(
+        f"--sigmas has {len(sigmas)} numbers, but category {name!r} has "
+        f"{count(len(joints), 'key point')}; expected one number for all, as many as there are key "
+        "points, or: --sigmas estimated"
     )

@@ -51,6 +51,12 @@ def test_nothing_to_estimate_from_is_refused():
         bboxqa.agree(_read(document), similarity="keypoints", sigmas="estimated")
 
 
+def test_sigmas_of_another_number_than_cocos_joints_are_refused():
+    document = people_document(np.random.default_rng(3), n_images=3)
+    with pytest.raises(ConfigError, match="has 2 numbers, but category 'person' has 17 key points"):
+        bboxqa.agree(_read(document), similarity="keypoints", sigmas=[0.1, 0.2])
+
+
 @pytest.mark.parametrize(
     ("sigmas", "problem"),
     [
