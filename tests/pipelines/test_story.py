@@ -430,6 +430,17 @@ def test_against_a_reference_errors_are_those_against_it():
     assert row["miss_rate"] == 0
 
 
+def test_against_a_reference_each_of_two_who_are_displaced_is_told():
+    made = bboxqa.simulate(
+        images=30, annotators=2, errors={"p*": "jitter=1", "p01": "offset=0,6", "p02": "offset=6,0"}
+    )
+    truth = bboxqa.read_coco(made.truth(), min_annotators=1)
+    data = bboxqa.read_coco(made.document())
+    story = bboxqa.agree(data, reference=truth, bootstrap=200).story()
+    assert sentence(story, "p01 draws boxes", "further down")
+    assert sentence(story, "p02 draws boxes", "further right")
+
+
 def test_the_share_is_of_all_objects_that_settling_would_change():
     errors = {"p*": "jitter=2% miss=0.2 confuse=0.2"}
     made = bboxqa.simulate(images=60, annotators=3, errors=errors).document()

@@ -63,11 +63,12 @@ def offset_sentences(
     """
     names, share = annotators["annotator"], annotators["n"] / max(int(annotators["n"].sum()), 1)
     found = _offsets(table, len(names))
-    moved = _displaced(annotators, found)
-    two = len(names) == 2 and others == "the others"
+    is_reference = others != "the others"
+    moved = _displaced(annotators, found, of_reference=is_reference)
+    two = len(names) == 2 and not is_reference
     # What one of two does, the other does in the other direction.
     places = [0] if two and 0 in moved else list(moved)
-    file = "offsets" if others == "the others" else "reference_offsets"
+    file = "reference_offsets" if is_reference else "offsets"
     largest = np.abs(found.percent).max(1) / 100
     places.sort(key=lambda place: -largest[place])
     for place, more in most_named(places, file):
@@ -77,12 +78,14 @@ def offset_sentences(
         yield Sentence(largest[place] * share[place], text)
 
 
-def _displaced(annotators: Table, found: _Offsets) -> dict[int, list[_Axis]]:
+def _displaced(
+    annotators: Table, found: _Offsets, *, of_reference: bool = False
+) -> dict[int, list[_Axis]]:
     """Return who surely moves or resizes boxes along which axes."""
     result: dict[int, list[_Axis]] = {}
     for axis in _AXES:
         edges = list(axis.edges)
-        for place in _misplaced(annotators, found, axis):
+        for place in _misplaced(annotators, found, axis, of_reference=of_reference):
             size = np.abs(found.percent[place, edges]).max()
             if size >= 100 * LEAST_SHARE and found.systematic[place, edges].any():
                 result.setdefault(place, []).append(axis)
@@ -98,7 +101,9 @@ def _offsets(table: Table, n_annotators: int) -> _Offsets:
     )
 
 
-def _misplaced(annotators: Table, found: _Offsets, axis: _Axis) -> list[int]:
+def _misplaced(
+    annotators: Table, found: _Offsets, axis: _Axis, *, of_reference: bool
+) -> list[int]:
     """Return who surely moves, narrows or widens boxes more than the others; of two, the first."""
     low, high = axis.edges
     value, lower, upper = found.px
@@ -111,13 +116,9 @@ def _misplaced(annotators: Table, found: _Offsets, axis: _Axis) -> list[int]:
     )
     places: list[int] = []
     for figures in (shift, size):
-        named = _largest(annotators, figures)
+        named = surely_off(annotators, figures, _LEAST_OFFSET, of_reference=of_reference)
         places += [place for place in named if place not in places]
     return places
-
-
-def _largest(annotators: Table, found: Bounds) -> list[int]:
-    return surely_off(annotators, found, _LEAST_OFFSET)
 
 
 def surely_off(
