@@ -33,6 +33,8 @@ _DIRECTIONS = {
 _OF = {"long side": "long side", "short side": "short side"}
 # Turning a box of medium length by 1 degree takes about so many percent from the IoU.
 _LOST = 2.0
+# A box that is one and a half times as long as wide shares half of its union with one across it.
+_LOST_ACROSS = 0.5
 
 
 def rotated_sentences(
@@ -60,10 +62,12 @@ def rotated_sentences(
 
 
 def rotation_explains(tables: Mapping[str, Table]) -> Explained:
-    """Return what offsets that are told explain."""
+    """Return what offsets and exchanged sides that are told explain."""
     annotators, offsets = tables["annotators"], tables["rotated_offsets"]
     told = np.isin(np.arange(len(annotators)), list(_displaced(annotators, offsets)))
     lost = np.where(told, _lost(offsets, len(annotators)).sum(1), 0)
+    across, share = _exchanging(tables, ACROSS)
+    lost[across] += _LOST_ACROSS * share.value[across]
     nothing = "no middle, side or angle is surely off"
     return Explained(lost, "boxes", "overlap with matched boxes", nothing)
 
@@ -116,18 +120,24 @@ def _words(offsets: Table, place: int, measure: int, unit: str) -> str:
 
 def exchange_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
     """Yield who surely exchanges width and height; of two, that one of them does."""
-    annotators, turns = tables["annotators"], tables["quarter_turns"]
-    names = annotators["annotator"]
-    for kind, name in enumerate(TURNS):
-        rows = np.arange(kind, len(turns), len(TURNS))
-        found = judged(annotators, Bounds(*(each[rows] for each in bounds(turns, "share"))))
-        two = len(names) == 2
-        places = [0] if two else above_others(found, annotators["n_images"]).tolist()
-        places = [place for place in places if found.low[place] >= LEAST_SHARE]
+    names = tables["annotators"]["annotator"]
+    for name in TURNS:
+        places, found = _exchanging(tables, name)
         for place, more in most_named(places, "quarter_turns"):
-            who = f"{names[0]} or {names[1]}" if two else names[place]
+            who = f"{names[0]} or {names[1]}" if len(names) == 2 else names[place]
             weight = float(found.value[place]) if name == ACROSS else 0.0
             yield Sentence(weight, _exchange_words(name, who, found.percent(place)) + more)
+
+
+def _exchanging(tables: Mapping[str, Table], kind: str) -> tuple[list[int], Bounds]:
+    """Return who surely exchanges width and height in one way, of two the first, and the shares."""
+    annotators, turns = tables["annotators"], tables["quarter_turns"]
+    rows = np.arange(TURNS.index(kind), len(turns), len(TURNS))
+    found = judged(annotators, Bounds(*(each[rows] for each in bounds(turns, "share"))))
+    # Boxes that lie across are no matter of the image: each of them is a case.
+    above = above_others(found, annotators["n_images"], n_cases=turns["n"][rows])
+    places = [0] if len(annotators) == 2 else above.tolist()
+    return [place for place in places if found.low[place] >= LEAST_SHARE], found
 
 
 def _exchange_words(name: str, who: str, share: str) -> str:

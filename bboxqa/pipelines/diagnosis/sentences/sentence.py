@@ -48,7 +48,7 @@ class Bounds(NamedTuple):
 
     def text(self, place: int, factor: float = 1.0) -> str:
         """Return the bounds of a figure times a factor, in brackets."""
-        return f"[{factor * self.low[place]:.1f}, {factor * self.high[place]:.1f}]"
+        return f"[{factor * self.low[place]:z.1f}, {factor * self.high[place]:z.1f}]"
 
     def percent(self, place: int) -> str:
         """Return a figure in percent with its interval."""
@@ -65,6 +65,8 @@ def above_others(
     n_images: NDArray[Any],
     difference: Bounds | None = None,
     n_kinds: int = KINDS_OF_ERRORS,
+    *,
+    n_cases: NDArray[Any] | None = None,
 ) -> IndexArray:
     """Return the figures that surely are above the median of the others, the largest first.
 
@@ -72,7 +74,7 @@ def above_others(
     annotators err alike, by Bonferroni's correction: the distance to the lower bound is widened as
     that of a smaller level of Student's t for the number of images. Figures of fewer than
     `LEAST_IMAGES` are not judged, nor those that are the same in all draws, where even one sign in
-    all images would not be rare enough.
+    all cases would not be rare enough.
 
     Parameters
     ----------
@@ -84,6 +86,9 @@ def above_others(
         To the median of the others, over the same draws. Without it, this median counts as known.
     n_kinds : int
         The kinds of figures for which somebody may be named.
+    n_cases : (K,) array, optional
+        The cases that all have to be alike where figures are the same in all draws; by default the
+        images.
 
     Examples
     --------
@@ -102,7 +107,7 @@ def above_others(
     if n_judged < 2:
         return np.flatnonzero(known)[:0]
     level = (1 - _LEVEL) / (2 * n_judged * n_kinds)
-    known &= (length > 0) | (0.5**n_images <= level)
+    known &= (length > 0) | (0.5 ** (n_images if n_cases is None else n_cases) <= level)
     surely = np.flatnonzero(known & (difference.value > _wider(level, n_images) * length))
     return surely[np.argsort(-found.value[surely], kind="stable")]
 
