@@ -45,7 +45,7 @@ _COLUMNS = {
     "review": ("image", "alpha_gain", "f1_gain", "reason"),
 }
 
-
+_OF_JOINTS = ("joints", "joint_annotators")
 # A matrix of more annotators is hard to read, and too wide.
 _MOST_COMPARED = 12
 
@@ -90,11 +90,20 @@ def _table_lines(diagnosis: Diagnosis, width: int) -> Iterator[str]:
             rows,
             width,
             file=name,
-            columns=_COLUMNS.get(name),
+            columns=_columns(name, table),
             folded="reason",
         )
     if left_out:
         yield from ("", f"More tables, with --out DIR: {', '.join(left_out)}")
+
+
+def _columns(name: str, table: Table) -> Collection[str] | None:
+    """Return the columns to show; joints have their category where there are several."""
+    columns = _COLUMNS.get(name)
+    if columns is None or name not in _OF_JOINTS or len(np.unique(table["category"])) < 2:
+        return columns
+    place = columns.index("joint")
+    return (*columns[:place], "category", *columns[place:])
 
 
 def _rows(name: str, table: Table) -> IndexArray:

@@ -10,6 +10,7 @@ from bboxqa.core.errors import ConfigError
 from bboxqa.examples import example_file
 from bboxqa.model.table import Table, text_column
 from bboxqa.report.agreement_text import text_lines
+from bboxqa.report.diagnosis_text import story_lines
 from bboxqa.report.registry import AGREEMENT_VIEWS, view
 from bboxqa.report.table_excerpt import table_excerpt
 
@@ -96,6 +97,20 @@ def test_zero_has_no_sign_in_tables():
     table = Table({"gain": np.array([-0.001, -0.0]), "gain_low": low, "gain_high": high})
     _, _, _, *cells = table_excerpt("Title", table, np.arange(2), 80, file="gains")
     assert [cell.strip() for cell in cells] == ["0.00 [-0.01, 0.01]", "0.00 [0.00, 0.00]"]
+
+
+def test_joints_are_named_with_their_category_where_there_are_several():
+    made = bboxqa.simulate(
+        images=3, keypoints=True, annotators=2, categories="cow,sheep", errors={"p*": "scatter=1"}
+    )
+    data = bboxqa.read_coco(made.document(), keypoints=True)
+    found = bboxqa.agree(data, similarity="keypoints", bootstrap=0).diagnose()
+    lines = [*story_lines(found, 100, diagnose=True)]
+    heads = [lines[lines.index(title) + 1].split() for title in lines if title.startswith("Joint")]
+    assert [head[: head.index("joint")] for head in heads] == [
+        ["category"],
+        ["annotator", "category"],
+    ]
 
 
 def test_every_threshold_has_its_verdict(data):

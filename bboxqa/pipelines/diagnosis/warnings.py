@@ -83,7 +83,7 @@ def _large_image(part: ThresholdResult) -> Iterator[str]:
     what, value, _ = _leading(part)
     text = f"image {name} holds {100 * share:.0f} % of the units"
     if not isnan(cost):
-        text += f": without it, {what} would be {value + cost:z.2f} and not {value:z.2f}"
+        text += f": without it, {what} would be {_instead(value + cost, value)}"
     yield text
 
 
@@ -180,15 +180,19 @@ def _copies(
         if len(group) > 2 or what == "F1":
             without = _without(matched, group[1:], what)
         if not isnan(without):
-            same = f"{without:z.2f}" == f"{value:z.2f}"
-            end = "as well" if same else f"and not {value:z.2f}"
-            text += f": {reduced}, {what} would be {without:z.2f} {end}"
+            text += f": {reduced}, {what} would be {_instead(without, value)}"
         elif len(group) == len(names):
             text += (
                 f": they copied each other or kept the same proposed boxes, and {what} "
                 f"{value:z.2f} does not tell how far they would agree on their own"
             )
         yield text
+
+
+def _instead(other: float, value: float) -> str:
+    """Return another figure in words, beside that which it would replace."""
+    shown, own = f"{other:z.2f}", f"{value:z.2f}"
+    return f"{shown} as well" if shown == own else f"{shown} and not {own}"
 
 
 def _listed(names: list[str]) -> str:
@@ -223,7 +227,7 @@ def _drawn_twice(part: ThresholdResult, tables: Mapping[str, Table]) -> Iterator
         if n_twice:
             yield (
                 f"{name} drew {n_twice:,} of {count(n, 'object')} twice: drawn once, {what} would "
-                f"be {value + gain[place]:z.2f} and not {value:z.2f}"
+                f"be {_instead(value + gain[place], value)}"
             )
 
 
