@@ -191,7 +191,7 @@ def test_shapes_that_are_no_rectangles_are_told(path):
     assert rectangles(data)[1:].tolist() == [[30, 20, 40, 20, 0], [80, 70, 40, 20, 0]]
     assert data.notes == (
         (
-            "2 outlines of four corners are no rectangles: they are compared by the smallest "
+            "2 outlines of four corners are no rectangles: each is compared by the smallest "
             "rectangle around it"
         ),
         "2 other outlines are compared by the upright box; --similarity polygon compares outlines",
@@ -305,7 +305,7 @@ def test_other_outlines_are_told_of_data_with_all_outlines(path):
     path.write_text(json.dumps(document([*outlined(), *shapes])))
     result = bboxqa.agree(bboxqa.read_coco(path), similarity="obb", bootstrap=0)
     quads, others = (note for note in result.notes if "outline" in note)
-    assert quads.startswith("2 outlines of four corners are no rectangles: they are compared by")
+    assert quads.startswith("2 outlines of four corners are no rectangles: each is compared by")
     assert others.startswith("2 other outlines are compared by the upright box")
 
 

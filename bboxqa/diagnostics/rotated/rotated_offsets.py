@@ -39,7 +39,8 @@ def rotated_offsets(matched: MatchedUnits) -> Table:
     long and its short side, whichever of them is called the width; and its angle, positive
     clockwise. Each other annotator gives one mean difference, and the offset is what others of 60 %
     of the weight confirm, as for the edges of upright boxes. Half turns, and sides exchanged with a
-    quarter turn, change nothing. Boxes across each other, see `quarter_turns`, are left out.
+    quarter turn, change nothing. Boxes across each other, see `quarter_turns`, are left out; those
+    of nearly square boxes cannot be told, and both of their sides count by the mean of the two.
 
     Columns: annotator, measure, unit; n, the objects that others drew, too, and n_others, who drew
     them; offset with its 95 % interval over images; median, made of medians over objects; spread,

@@ -85,7 +85,7 @@ class NumbersBuilder:
         for row in rows[5][np.abs(found[5][:, 4]) > FARTHEST].tolist():
             self._problems.append(
                 f"{self._name}: annotation {records[row].id!r}: the angle of bbox is "
-                f"{records[row].bbox[4]:g}; expected degrees or radians"
+                f"{records[row].bbox[4]:g}; expected degrees or radians, at most {FARTHEST:,.0f}"
             )
         values = np.full((n, 5), np.nan)
         values[rows[5]] = found[5]

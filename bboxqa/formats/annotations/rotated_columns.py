@@ -164,7 +164,7 @@ def rotated_notes(form: ByteArray) -> Iterator[str]:
 def outline_notes(n_quadrilaterals: int, n_others: int) -> Iterator[str]:
     """Yield how outlines are compared that are not those of rotated boxes."""
     if some := n_quadrilaterals:
-        is_ = "is no rectangle: it is" if some == 1 else "are no rectangles: they are"
+        is_ = "is no rectangle: it is" if some == 1 else "are no rectangles: each is"
         yield (
             f"{count(some, 'outline')} of four corners {is_} compared by the smallest rectangle "
             "around it"

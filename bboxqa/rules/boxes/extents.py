@@ -54,6 +54,32 @@ def _no_area(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
         lambda rows: row_min(bbox[rows, 2:]),
     )
     yield from hits(wrong, describe, summary=summary)
+    yield from _turned_without_area(document)
+
+
+def _turned_without_area(document: Document) -> Iterator[Hits]:
+    """Yield boxes of five numbers without area."""
+    rotations = document.annotations.rotations
+    with np.errstate(invalid="ignore"):
+        flat = np.any(rotations.values[:, 2:4] <= 0, axis=1) & (rotations.n_numbers == 5)
+    of_row = dict(zip(rotations.row[flat].tolist(), rotations.values[flat, :5], strict=True))
+
+    def describe(row: int) -> Defect:
+        box = of_row[row]
+        side, value = ("width", box[2]) if box[2] <= 0 else ("height", box[3])
+        return record_defect(
+            document,
+            ("annotations", row, "bbox"),
+            f"{side} of the rotated box is {value:g}; expected more than 0",
+            found=box.tolist(),
+            expected="a width and a height above 0 px",
+        )
+
+    summary = with_span(
+        "width or height of rotated boxes is {span} in {share}; expected more than 0",
+        lambda rows: np.array([of_row[row][2:4].min() for row in rows.tolist()]),
+    )
+    yield from hits(rotations.row[flat], describe, key="bbox", summary=summary)
 
 
 def _with_area(document: Document, row: int) -> Edit:
