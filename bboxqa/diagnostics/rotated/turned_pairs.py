@@ -29,8 +29,8 @@ class TurnedPairs:
     """(P,) float64. How far the left one is turned clockwise from the right one, in degrees."""
     left_sides: FloatArray
     right_sides: FloatArray
-    """(P, 2) float64. The long and the short side; twice their mean of pairs that are nearly square,
-    of which nobody can tell which side is which."""
+    """(P, 2) float64. The long and the short side; twice their mean where a pair is nearly square,
+    as nobody can tell which side is which."""
     is_elongated: BoolArray
     """(P,) bool. Where the sides of both differ enough to tell a quarter turn."""
     is_across: BoolArray

@@ -180,6 +180,5 @@ def test_a_box_beside_an_angle_lies_where_it_is_turned(bbox, degrees, expected):
 def test_a_box_of_five_numbers_without_area_is_named(height):
     found = boxes()
     content = FORMATS["five"](changed(found, FIRST, sides=(80, height)))
-    assert f"height of the rotated box is {height}; expected more than 0" in dict(loud(content)).get(
-        "B001", ""
-    )
+    message = dict(loud(content))["B001"]
+    assert message == f"height of the rotated box is {height}; expected more than 0"

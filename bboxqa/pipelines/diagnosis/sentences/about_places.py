@@ -101,9 +101,7 @@ def _offsets(table: Table, n_annotators: int) -> _Offsets:
     )
 
 
-def _misplaced(
-    annotators: Table, found: _Offsets, axis: _Axis, *, of_reference: bool
-) -> list[int]:
+def _misplaced(annotators: Table, found: _Offsets, axis: _Axis, *, of_reference: bool) -> list[int]:
     """Return who surely moves, narrows or widens boxes more than the others; of two, the first."""
     low, high = axis.edges
     value, lower, upper = found.px
