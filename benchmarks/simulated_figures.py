@@ -27,12 +27,17 @@ def data_of(seed: int, images: int, options: Mapping[str, Any]) -> bboxqa.Datase
     simulation = bboxqa.simulate(images=images, seed=seed, **options)
     with tempfile.TemporaryDirectory() as folder:
         path, _ = simulation.write(Path(folder) / "simulated.json")
-        return bboxqa.read_coco(path, segmentation=options.get("rotated", False))
+        return bboxqa.read_coco(
+            path,
+            segmentation=options.get("rotated", False),
+            keypoints=options.get("keypoints", False),
+        )
 
 
 def of_all(seed: int, images: int, bootstrap: int, options: Mapping[str, Any]) -> Figures:
     """Measure existence, class and place of one simulated data set."""
-    similarity = "obb" if options.get("rotated") else "bbox"
+    by_shape = {"rotated": "obb", "keypoints": "keypoints"}
+    similarity = next((by_shape[each] for each in by_shape if options.get(each)), "bbox")
     return _of_all(data_of(seed, images, options), bootstrap, similarity)[0]
 
 

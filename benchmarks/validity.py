@@ -66,12 +66,19 @@ LEVELS: dict[str, tuple[str, str]] = {
     "p*: duplicate": ("0.1", "0.3"),
 }
 """Two levels of each kind of error, beside none."""
-OF_ROTATED_BOXES = {
-    "p03: turn": ("5", "15"),
-    "p*: wobble": ("3", "8"),
-    "p*: across": ("0.1", "0.3"),
+OF_SHAPES: dict[str, dict[str, tuple[str, str]]] = {
+    "rotated": {
+        "p03: turn": ("5", "15"),
+        "p*: wobble": ("3", "8"),
+        "p*: across": ("0.1", "0.3"),
+    },
+    "keypoints": {
+        "p*: scatter": ("0.5", "1"),
+        "p*: omit": ("0.05", "0.1"),
+        "p03: mirror": ("0.1", "0.3"),
+    },
 }
-"""The same of rotated boxes."""
+"""The same of rotated boxes and of key points."""
 
 
 @dataclass(frozen=True)
@@ -239,18 +246,16 @@ def kinds(pool: ProcessPoolExecutor, images: int) -> Iterable[str]:
     names = list(of_all(1, 4, 0, {"annotators": 2}))
     yield f"| errors | {' | '.join(names)} |"
     yield f"| --- |{' ---: |' * len(names)}"
-    for kind, levels in (LEVELS | OF_ROTATED_BOXES).items():
-        cases = [
-            {
-                "annotators": 3,
-                "rotated": kind in OF_ROTATED_BOXES,
-                "errors": ["p*: jitter=2%", setting],
-            }
-            for setting in ("p*:", *(f"{kind}={level}" for level in levels))
-        ]
-        found = list(pool.map(partial(of_all, 1, images, 0), cases))
-        cells = [" → ".join(_number(each[name][0]) for each in found) for name in names]
-        yield f"| `{kind}` none, {', '.join(levels)} | {' | '.join(cells)} |"
+    for shape, kinds_of_shape in {"": LEVELS, **OF_SHAPES}.items():
+        options = {"annotators": 3} | ({shape: True} if shape else {})
+        for kind, levels in kinds_of_shape.items():
+            cases = [
+                {**options, "errors": ["p*: jitter=2%", setting]}
+                for setting in ("p*:", *(f"{kind}={level}" for level in levels))
+            ]
+            found = list(pool.map(partial(of_all, 1, images, 0), cases))
+            cells = [" → ".join(_number(each[name][0]) for each in found) for name in names]
+            yield f"| `{kind}` none, {', '.join(levels)} | {' | '.join(cells)} |"
 
 
 def _number(value: float) -> str:

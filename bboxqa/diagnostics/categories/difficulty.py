@@ -26,7 +26,7 @@ def difficulty(matched: MatchedUnits) -> Table:
     - found_share: of the others who were asked about an object with an annotation of the category,
       those who drew it, with any category.
     - class_share: of the others who drew it, those who gave the category.
-    - mean_similarity: of the matched pairs with an annotation of the category.
+    - mean_similarity: of the annotations of the category with those of others that match them.
     """
     names = matched.data.category_names
     category = matched.data.annotations.category
