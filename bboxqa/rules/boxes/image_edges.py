@@ -25,6 +25,7 @@ from bboxqa.rules.facts.image_bounds import (
 )
 from bboxqa.rules.facts.layouts.box_layout import in_other_layout
 from bboxqa.rules.facts.layouts.doubtful_boxes import doubtful_boxes, swapped_images
+from bboxqa.rules.facts.layouts.likely_centres import likely_centres
 from bboxqa.rules.facts.oriented_boxes import rows_with_corners
 
 # In pixels: less than this is rounding of the program that wrote the file.
@@ -36,7 +37,8 @@ _EXPECTED = "a box inside the image"
 def _beyond(document: Document) -> SparseRows:
     """Return how far boxes extend beyond their images, of those that do; NaN for unknown edges.
 
-    Images whose boxes are in another layout are left out, and those with swapped sizes.
+    Images whose boxes are in another layout, or probably so, are left out, and those with swapped
+    sizes.
     """
     bbox, size, sound = document.annotations.bbox, document.size, document.has_box
     parts, any_beyond = [], False
@@ -49,6 +51,9 @@ def _beyond(document: Document) -> SparseRows:
     if not any_beyond:
         return result.where(np.zeros(len(result.rows), np.bool_))
     result = result.where(~document.once(in_other_layout)[result.rows])
+    likely = document.once(likely_centres)
+    if likely is not None:
+        result = result.where(~np.isin(result.rows, likely.rows))
     swapped = np.append(document.once(swapped_images), False)
     return result.where(~swapped[document.image[result.rows]])
 

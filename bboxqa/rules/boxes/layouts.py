@@ -15,6 +15,7 @@ from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import rounded_number, rounded_values
 from bboxqa.rules.facts.layouts.box_layout import EXPECTED_LAYOUT, Diagnosis, diagnose
 from bboxqa.rules.facts.layouts.doubtful_boxes import swapped_images
+from bboxqa.rules.facts.layouts.likely_centres import likely_centres
 from bboxqa.rules.facts.layouts.quarters import in_quarter
 
 Check = Callable[[Document, ValidateSettings], Iterable[Hits]]
@@ -72,6 +73,25 @@ def _layout(code: str) -> Check:
         yield from described_hits([found])
 
     return check
+
+
+def _centre(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
+    """Yield boxes that start in their centre, and a warning where they probably do."""
+    yield from _layout("B006")(document, settings)
+    likely = document.once(likely_centres)
+    if likely is None:
+        return
+    found = summary_defect(
+        f"boxes in {likely.n_images:,} of {len(document.images):,} images may be centre-x, "
+        f"centre-y, width, height: {likely.n_beyond:,} of {len(likely.rows):,} extend beyond the "
+        "right edge or the lower one, none beyond the others, and read this way, all lie inside; "
+        f"expected {EXPECTED_LAYOUT}",
+        "annotations",
+        likely.rows,
+        "bbox",
+        expected=EXPECTED_LAYOUT,
+    )
+    yield from described_hits([found], Severity.WARNING)
 
 
 def _scale(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
@@ -190,8 +210,10 @@ RULES = (
         explanation="""COCO's boxes start with their top left corner. These look as if they started
             with their centre, as in YOLO: read this way, they are the bounds of their outlines, or
             lie inside images that many of them would otherwise extend beyond. At least five boxes
-            must support this, or all boxes of a smaller file. The unsafe fix converts all of them
-            to x, y, width, height.""",
+            must support this, or all boxes of a smaller file. Where boxes of other images are
+            sound, they have to end at the edges of their image if read this way, as many objects
+            are cut there; or it is a warning, and boxes may just extend beyond their images. The
+            unsafe fix converts boxes to x, y, width, height where it is an error.""",
         bad={"annotations": [
             _box(88, 50, 20, 10), _box(50, 74, 20, 10), _box(90, 30, 20, 10), _box(20, 60, 20, 10),
             _box(85, 75, 20, 10),
@@ -200,7 +222,7 @@ RULES = (
             _box(78, 45, 20, 10), _box(40, 69, 20, 10), _box(80, 25, 20, 10), _box(10, 55, 20, 10),
             _box(75, 70, 20, 10),
         ]},
-        check=_layout("B006"),
+        check=_centre,
         fix="unsafe",
     ),
     Rule(

@@ -170,3 +170,48 @@ def test_enlarged_boxes_of_part_of_the_images_are_found_beside_a_few_other_defec
     empty, found = sorted(of_boxes(json.dumps(content)), key=lambda each: each.code)
     assert (empty.code, found.code) == ("B001", "B013")
     assert "; read this way, 148 of them lie inside" in found.message
+
+
+def cut_at_edges(change, images, seed, n_images=30):
+    """Return a file of boxes of which many are cut at the edges, changed in these images."""
+    values = np.random.default_rng(seed)
+    content = json.loads(document(lambda *box: box[:4], n_images=n_images, seed=seed))
+    for each in content["annotations"]:
+        width, height = (640, 480) if each["image_id"] % 2 else (500, 375)
+        x, y, w, h = each["bbox"]
+        if values.random() < 0.5:
+            x = values.choice([0, width - w])
+        box = change(x, y, w, h, width, height) if each["image_id"] in images else (x, y, w, h)
+        each["bbox"] = [round(float(number), 2) for number in box]
+    return exact(content)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_centres_in_few_images_are_told_by_boxes_that_end_at_edges(seed):
+    [found] = of_boxes(cut_at_edges(centre, range(2, 30, 3), seed))
+    assert (found.code, found.severity) == ("B006", "error")
+    assert "end at its edges, and all lie inside" in found.message
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_boxes_that_are_drawn_past_their_images_end_at_no_edges(seed):
+    def past(x, y, w, h, _width, _height):
+        return x, y, w * 1.3, h * 1.3
+
+    found = of_boxes(cut_at_edges(past, range(2, 30, 3), seed))
+    assert "B006" not in {each.code for each in found if each.severity == "error"}
+
+
+@pytest.mark.parametrize("seed", [2, 3, 4])
+def test_centres_that_nothing_proves_are_a_warning_without_a_fix(seed):
+    [found] = of_boxes(document(centre, 0.2, seed=seed))
+    assert (found.code, found.severity, found.fix) == ("B006", "warning", None)
+    assert re.match(r"boxes in \d+ of 60 images may be centre-x, centre-y, width, ", found.message)
+
+
+def test_boxes_beyond_the_left_edge_as_well_are_no_centres():
+    def anywhere(x, y, w, h, width, height):
+        return x * 1.3 - width * 0.15, y * 1.3 - height * 0.15, w, h
+
+    found = of_boxes(document(anywhere, 0.2, seed=1))
+    assert {each.code for each in found} <= {"B002", "B003", "B004"}

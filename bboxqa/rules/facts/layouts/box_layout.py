@@ -14,6 +14,7 @@ from bboxqa.rules.facts.image_bounds import row_min
 from bboxqa.rules.facts.image_evidence import of_images
 from bboxqa.rules.facts.layouts.box_habits import of_habits
 from bboxqa.rules.facts.layouts.box_readings import COCO, Layout, Numbers
+from bboxqa.rules.facts.layouts.cut_objects import of_cut_objects
 from bboxqa.rules.facts.layouts.layout_evidence import (
     ENOUGH,
     Evidence,
@@ -124,6 +125,7 @@ def _diagnoses(boxes: Boxes) -> Iterator[Diagnosis]:
         _of_range(boxes, 100.0),
         _of_range(boxes, 1000.0),
         _judged(boxes, of_images(boxes)),
+        _judged(boxes, of_cut_objects(boxes)),
         _judged(boxes, of_habits(boxes)),
     ):
         if not outlines_contradict(boxes, found.layout, found.concerned):

@@ -1,0 +1,121 @@
+"""Images whose boxes end at the edges, to the pixel, if they start in their centre, and only so.
+
+Many objects are cut at the edge of their image, and their boxes end there.
+"""
+
+from collections.abc import Iterator
+from math import exp
+
+import numpy as np
+
+from bboxqa.core.arrays import BoolArray, FloatArray
+from bboxqa.core.blocks import rows_where
+from bboxqa.rules.facts.boxes import Boxes, inside, sized_boxes
+from bboxqa.rules.facts.layouts.box_readings import Layout, Numbers
+from bboxqa.rules.facts.layouts.layout_evidence import ENOUGH, FEW, Evidence
+
+_CENTRE = Layout(Numbers.CENTRE)
+# How far a box that ends at an edge may be from it, in pixels, and the shortest side that is told
+# from one that ends there as x, y, width, height.
+_AT_EDGE, _SHORTEST = 1.0, 8.0
+# Boxes that reach beyond their image, so that half of their side does, and the probability of as
+# many that end at edges by chance.
+_BEYOND, _CHANCE = 3, 1e-4
+# Boxes of one place and size, in cells of so many pixels, may be of one object.
+_CELL = 8.0
+
+
+def of_cut_objects(boxes: Boxes) -> Iterator[Evidence]:
+    """Yield the images whose boxes end at their edges if they start in their centre."""
+    sized = sized_boxes(boxes)
+    images = images_of_centres(boxes, sized, sized & ~lie_inside(boxes))
+    if not images.any():
+        return
+    concerned: BoolArray = sized & np.append(images, False)[boxes.image]
+    rows = np.flatnonzero(concerned)
+    bbox, size = boxes.bbox[rows], boxes.size[rows]
+    far, near = _cut(bbox, size)
+    n_cut = _different(bbox[far | near])
+    by_chance = _tail(n_cut, _expected(bbox, size))
+    if n_cut < ENOUGH or _different(bbox[far]) < _BEYOND or by_chance > _CHANCE:
+        return
+    if _at_edges(bbox, size).sum() > FEW * (far | near).sum():
+        return
+    beyond = concerned & ~lie_inside(boxes)
+    others = "" if images.all() else ", which other images may not show"
+
+    def text(_concerned: BoolArray) -> str:
+        return (
+            f"as x, y, width, height, {beyond.sum():,} of {len(rows):,} extend beyond their image; "
+            f"read this way, {(far | near).sum():,} end at its edges, and all lie inside{others}"
+        )
+
+    none = np.zeros(len(boxes), np.bool_)
+    images |= images_of_centres(boxes, sized, sized & slightly_beyond(boxes))
+    yield Evidence(_CENTRE, beyond, none, concerned, none, False, text, images=images)
+
+
+def images_of_centres(boxes: Boxes, sized: BoolArray, beyond: BoolArray) -> BoolArray:
+    """Return (I,) bool: the images that boxes extend beyond, but none from its centre."""
+    bbox, size = boxes.bbox, boxes.size
+    fits = rows_where(
+        len(bbox), lambda rows: inside(_CENTRE.read(bbox[rows], size[rows]), size[rows])
+    )
+    n_beyond, n_unfit = (
+        np.bincount(boxes.image[some], minlength=boxes.n_images) for some in (beyond, sized & ~fits)
+    )
+    result: BoolArray = (n_beyond > 0) & (n_unfit == 0)
+    return result
+
+
+def lie_inside(boxes: Boxes) -> BoolArray:
+    """Return which boxes lie inside their images, up to the inaccuracy of drawing."""
+    return rows_where(len(boxes), lambda rows: inside(boxes.bbox[rows], boxes.size[rows]))
+
+
+def slightly_beyond(boxes: Boxes) -> BoolArray:
+    """Return which boxes extend beyond the right edge or the lower one, by however little."""
+    result: BoolArray = np.any(boxes.bbox[:, :2] + boxes.bbox[:, 2:] > boxes.size, axis=1)
+    return result
+
+
+def _cut(bbox: FloatArray, size: FloatArray) -> tuple[BoolArray, BoolArray]:
+    """Return which boxes end at the right or lower edge from their centre, and at the others."""
+    place, half = bbox[:, :2], bbox[:, 2:] / 2
+    long = bbox[:, 2:] >= _SHORTEST
+    far: BoolArray = np.any((np.abs(place + half - size) <= _AT_EDGE) & long, axis=1)
+    near: BoolArray = np.any((np.abs(place - half) <= _AT_EDGE) & long, axis=1)
+    return far, near
+
+
+def _at_edges(bbox: FloatArray, size: FloatArray) -> BoolArray:
+    """Return which boxes end at an edge as x, y, width, height."""
+    ends = np.hstack([bbox[:, :2], bbox[:, :2] + bbox[:, 2:] - size])
+    result: BoolArray = np.any(np.abs(ends) <= _AT_EDGE, axis=1)
+    return result
+
+
+def _expected(bbox: FloatArray, size: FloatArray) -> float:
+    """Return how many boxes would end at edges by chance.
+
+    Such as extend beyond an edge do so by up to half of their side; others lie anywhere.
+    """
+    sides = bbox[:, 2:]
+    is_beyond = bbox[:, :2] + sides > size + _AT_EDGE
+    at_far = np.where(is_beyond, np.minimum(1, 2 * _AT_EDGE / (sides / 2)), 0)
+    at_near = np.minimum(1, 2 * _AT_EDGE / size)
+    return float(at_far.sum() + at_near.sum())
+
+
+def _different(bbox: FloatArray) -> int:
+    """Return how many boxes there are, those of one place and size counted once."""
+    return len(np.unique(np.round(bbox / _CELL), axis=0))
+
+
+def _tail(n: int, expected: float) -> float:
+    """Return the probability of `n` or more, if so many are expected (Poisson)."""
+    below, term = 0.0, exp(-expected)
+    for number in range(n):
+        below += term
+        term *= expected / (number + 1)
+    return max(1 - below, 0.0)
