@@ -1,5 +1,6 @@
 """`bboxqa agree`: how far annotators agree."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -167,6 +168,8 @@ def agree(
             diagnosed=diagnose or page is not None,
             progress=progress,
         )
+        if top is not None:
+            result = replace(result, diagnoser=result.diagnoser.keeping(top))
         wanted = diagnose or page is not None
         in_text = output_format == "text" and not quiet
         told, failure = _told(result, wanted=wanted, written=out is not None, in_text=in_text)

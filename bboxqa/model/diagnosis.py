@@ -80,6 +80,9 @@ class Diagnoser(Protocol):
     def why_slow(self) -> str:
         """Why it takes longer; empty where it does not."""
 
+    def keeping(self, n_images: int) -> "Diagnoser":
+        """Return one whose diagnosis keeps so many of the worst images, if these are more."""
+
     def story(self, result: "MeasuredAgreement", /) -> Story:
         """Return who, what and where lowers agreement, in sentences."""
 

@@ -198,7 +198,8 @@ def _fewer(worst: Mapping[str, Any] | None, target: PageTarget) -> tuple[str, ..
     if worst is None or kept >= min(target.n_images or 0, worst["n_images"]):
         return ()
     note = (
-        f"--top {target.n_images}: a result keeps its {kept:,} worst images, and no page shows more"
+        f"--top {target.n_images}: the result keeps its {kept:,} worst images, and no page shows "
+        f"more; `bboxqa agree --top {target.n_images}` keeps more, up to 200,000 annotations"
     )
     return (note if target.split else f"{note}; --split writes a folder that opens faster",)
 

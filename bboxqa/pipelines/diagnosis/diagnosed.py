@@ -1,7 +1,7 @@
 """From a result to its diagnosis."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -26,7 +26,7 @@ from bboxqa.pipelines.diagnosis.review_document import review_document
 from bboxqa.pipelines.diagnosis.sensitivity import SENSITIVITY, SUGGESTED, sensitivity
 from bboxqa.pipelines.diagnosis.story import TABLES, story_of
 from bboxqa.pipelines.diagnosis.warnings import warnings_of
-from bboxqa.pipelines.diagnosis.worst_images import worst_images
+from bboxqa.pipelines.diagnosis.worst_images import MOST_IMAGES, worst_images
 
 # The story of more takes longer than their alpha, and is told if it is asked for.
 _MOST_TOLD = 100_000
@@ -60,6 +60,12 @@ class ImageDiagnoser:
     images: ImagePart
     memory: int | None = None
     progress: Progress | None = None
+    n_images: int = MOST_IMAGES
+    """How many of the worst images a diagnosis keeps at most."""
+
+    def keeping(self, n_images: int) -> "ImageDiagnoser":
+        """Return one whose diagnosis keeps so many of the worst images, if these are more."""
+        return replace(self, n_images=max(self.n_images, n_images))
 
     @property
     def is_quick(self) -> bool:
@@ -112,7 +118,7 @@ class ImageDiagnoser:
             },
             review=queue.objects,
             review_document=review_document(self.images.data, queue),
-            worst_images=worst_images(result.thresholds[0], matched),
+            worst_images=worst_images(result.thresholds[0], matched, self.n_images),
         )
 
     @property

@@ -16,19 +16,22 @@ from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.model.units import MatchedUnits
 from bboxqa.report.numbers import json_number
 
-_MOST_IMAGES = 1000
+MOST_IMAGES = 1000
+"""Images that a diagnosis keeps unless more are asked for."""
 _MOST_SHAPES = 200_000
 
 
-def worst_images(part: ThresholdResult, matched: MatchedUnits) -> dict[str, Any]:
+def worst_images(
+    part: ThresholdResult, matched: MatchedUnits, n_images: int = MOST_IMAGES
+) -> dict[str, Any]:
     """Return the images that cost most agreement, the worst first, and what was drawn in them.
 
-    At most 1,000 images, and 200,000 annotations beyond those of the first image. Objects are
+    At most `n_images`, and 200,000 annotations beyond those of the first image. Objects are
     numbered within an image. Their `category` is what most called them, `kind` is "all agree" or
     how annotators disagree, `reason` says who, and `similarity` is the mean of the pairs that
     match.
     """
-    rows, images = _chosen(part.images, matched.data)
+    rows, images = _chosen(part.images, matched.data, n_images)
     found = object_list(matched, images)
     number = _numbers(found, int(matched.objects.max(initial=-1)) + 1)
     objects = _by_image(found.image, images)
@@ -52,10 +55,10 @@ def worst_images(part: ThresholdResult, matched: MatchedUnits) -> dict[str, Any]
     }
 
 
-def _chosen(table: Table, data: Dataset) -> tuple[list[dict[str, Any]], IndexArray]:
+def _chosen(table: Table, data: Dataset, n_images: int) -> tuple[list[dict[str, Any]], IndexArray]:
     """Return the rows of the worst images, and their places in the data."""
     cost = np.nan_to_num(np.asarray(table["cost"], np.float64), nan=-np.inf)
-    worst = np.lexsort((-np.asarray(table["n_units"]), -cost))[:_MOST_IMAGES]
+    worst = np.lexsort((-np.asarray(table["n_units"]), -cost))[:n_images]
     place = {name: index for index, name in enumerate(data.image_names)}
     images = np.array([place[name] for name in table["image"][worst].tolist()], np.int64)
     n_shapes = np.bincount(data.annotations.image, minlength=len(data.image_names))[images]
