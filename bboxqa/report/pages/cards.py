@@ -109,7 +109,8 @@ def _of_group(row: Mapping[str, Any] | None) -> list[tuple[str, str, str]]:
 
 
 def _of_time(row: Mapping[str, Any] | None) -> list[tuple[str, str, str]]:
-    if row is None:
+    # The results of a model have no times.
+    if row is None or not row["n_sessions"]:
         return []
     speed = row["per_minute"]
     return [

@@ -1,0 +1,293 @@
+"""Each value of a page is that of its own row and column in the files of the result."""
+
+import csv
+import json
+import re
+from collections import Counter
+from html import unescape
+
+import pytest
+from support.cli import run
+
+import bboxqa
+from bboxqa.report.pages.html_document import number, percent
+
+# Tables of a page that are those of diagnosis.json, and of csv files of the same names.
+OF_DIAGNOSIS = {
+    "Decomposition": "decomposition", "Thresholds": "sensitivity", "Annotators": "annotators",
+    "Confused pairs": "confusions", "Time": "work", "Sessions": "work_sessions",
+    "Hours of sessions": "work_hours",
+}  # fmt: skip
+OF_SUMMARY = {"Pairs": "pairs", "Categories": "categories"}
+OF_REFERENCE = "Annotators against the reference"
+EDGES = "Edges against those of the reference, in px"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A result with times, a reference and a model, and its page, as a user makes them."""
+    place = tmp_path_factory.mktemp("tables")
+    errors = {"*": {"miss": 0.1, "confuse": 0.15, "jitter": 2}, "p03": {"offset": [5, 0]}}
+    options = {"images": 6, "annotators": 3, "objects": 5, "categories": ("cow", "sheep")}
+    simulated = bboxqa.simulate(errors=errors, seed=1, **options)
+    truth = simulated.truth()
+    results = [
+        {"score": 0.8} | {key: each[key] for key in ("image_id", "category_id", "bbox")}
+        for each in truth["annotations"][::2]
+    ]
+    for name, value in {
+        "net": results, "truth": truth, "export": simulated.document()
+    }.items():  # fmt: skip
+        (place / f"{name}.json").write_text(json.dumps(value))
+    done = run(
+        "agree", "export.json", "--reference", "truth.json", "--predictions", "net.json",
+        "--score", "0.4", "--time-key", "created_at", "--bootstrap", "40", "--diagnose",
+        "--out", "run", "--report", "page.html", cwd=place,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return place
+
+
+@pytest.fixture(scope="module")
+def page(folder):
+    return (folder / "page.html").read_text("utf-8")
+
+
+@pytest.fixture(scope="module")
+def tables(page):
+    """The tables of the page: columns, and for each cell what is copied and what is shown."""
+    return tables_of(page)
+
+
+@pytest.fixture(scope="module")
+def documents(folder):
+    names = ("summary", "diagnosis", "worst_images", "manifest")
+    return {name: json.loads((folder / f"run/{name}.json").read_text()) for name in names}
+
+
+def plain(html):
+    return unescape(re.sub(r"<[^>]*>", "", html)).strip()
+
+
+def tables_of(page):
+    found = {}
+    for name, table in re.findall(
+        r'<table[^>]* ?data-name="([^"]*)">(.*?)</table>', page, re.DOTALL
+    ):
+        head, *rows = [
+            [
+                (unescape(raw[1]) if raw else plain(html), plain(html))
+                for raw, html in (
+                    (re.search(r' data-value="([^"]*)"', start), html)
+                    for start, html in re.findall(r"<t[hd]([^>]*)>(.*?)</t[hd]>", row, re.DOTALL)
+                )
+            ]
+            for row in re.findall(r"<tr[^>]*>(.*?)</tr>", table, re.DOTALL)
+        ]
+        found[unescape(name)] = [raw for raw, _ in head], rows
+    return found
+
+
+def raw(value):
+    """Return what the copy of a cell has: the value with all its digits."""
+    return "" if value is None else str(value)
+
+
+def shown(value):
+    """Return a value as a cell shows it: rounded, with a minus sign, and a dash for none."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if value is None:
+        return "–"
+    if isinstance(value, str):
+        return value
+    text = f"{value:,}" if isinstance(value, int) else f"{round(value, 4) + 0.0:,.4f}"
+    return text.replace("-", "−")
+
+
+def with_ends(text, interval, digits, times=1):
+    """Return a figure as a card shows it, with the ends of its interval if it has one."""
+    if interval is None:
+        return text
+    low, high = (number(times * end, digits) for end in interval)
+    return f"{text} [{low}, {high}]"
+
+
+def assert_is(table, columns, rows):
+    """Compare a table of the page, cell by cell, with columns and rows of values."""
+    assert table[0] == [*columns]
+    assert table[1] == [[(raw(value), shown(value)) for value in row] for row in rows]
+    assert rows
+
+
+def flat(record):
+    """Return figures with intervals as three columns."""
+    cells = {}
+    for key, value in record.items():
+        if isinstance(value, dict):
+            low, high = value["interval"] or (None, None)
+            cells |= {key: value["value"], f"{key}_low": low, f"{key}_high": high}
+        elif not isinstance(value, list):
+            cells[key] = value
+    return cells
+
+
+def test_all_tables_of_the_page_are_compared(tables):
+    others = {"Figures", "Pairs with the model", "Confusions", "Images", "Files"}
+    others |= {OF_REFERENCE, EDGES, "Settings and versions"}
+    assert {*tables} == {*OF_DIAGNOSIS, *OF_SUMMARY} | others
+
+
+@pytest.mark.parametrize(("name", "key"), OF_DIAGNOSIS.items())
+def test_tables_of_the_diagnosis(name, key, tables, documents):
+    found = documents["diagnosis"]["tables"][key]
+    assert_is(tables[name], found["columns"], found["rows"])
+
+
+@pytest.mark.parametrize(("name", "key"), OF_SUMMARY.items())
+def test_tables_of_the_summary(name, key, tables, documents):
+    records = documents["summary"]["thresholds"][0][key]
+    assert_is(tables[name], records[0], [[*each.values()] for each in records])
+
+
+@pytest.mark.parametrize(("name", "key"), (OF_DIAGNOSIS | OF_SUMMARY).items())
+def test_tables_are_those_of_the_csv_files(name, key, tables, folder):
+    with (folder / f"run/{key}.csv").open(newline="") as file:
+        records = [*csv.DictReader(file)]
+    columns, rows = tables[name]
+    assert len(rows) == len(records)
+    for row, record in zip(rows, records, strict=True):
+        assert {column: cell for column, (cell, _) in zip(columns, row, strict=True)} == {
+            column: record[column] for column in columns
+        }
+
+
+def test_pairs_with_the_model(tables, documents):
+    records = [
+        each for each in documents["summary"]["thresholds"][0]["pairs"]
+        if "net" in (each["annotator_1"], each["annotator_2"])
+    ]  # fmt: skip
+    assert_is(tables["Pairs with the model"], records[0], [[*each.values()] for each in records])
+
+
+def test_confusions_of_all_annotators_together(tables, documents):
+    found = documents["diagnosis"]["tables"]["confusion_matrix"]
+    met = Counter()
+    for row in found["rows"]:
+        record = dict(zip(found["columns"], row, strict=True))
+        met[record["category"], record["others"]] += record["n"]
+    columns, rows = tables["Confusions"]
+    assert columns == ["category", "others", "n"]
+    assert {(own, other): int(n) for (own, _), (other, _), (n, _) in rows} == met
+
+
+def test_images_with_their_costs(tables, documents):
+    names = ("file_name", "cost", "alpha", "f1")
+    rows = [[each[name] for name in names] for each in documents["worst_images"]["images"]]
+    assert_is(tables["Images"], names, rows)
+
+
+def test_the_reference(tables, documents):
+    people = documents["summary"]["thresholds"][0]["reference"]["annotators"]
+    records = [flat(each) for each in people]
+    assert_is(tables[OF_REFERENCE], records[0], [[*each.values()] for each in records])
+    edges = ("left", "top", "right", "bottom")
+    offsets = [
+        flat({"name": each["name"], **dict(zip(edges, each["offset_px"], strict=True))})
+        for each in people
+    ]
+    assert_is(tables[EDGES], offsets[0], [[*each.values()] for each in offsets])
+
+
+def test_files_settings_and_versions(tables, documents):
+    manifest = documents["manifest"]
+    columns, rows = tables["Files"]
+    for row, source in zip(rows, manifest["inputs"], strict=True):
+        assert [cell for cell, _ in row] == [raw(source[column]) for column in columns]
+    pairs = manifest["settings"] | manifest["versions"] | {"platform": manifest["platform"]}
+    assert {name: cell for (name, _), (cell, _) in tables["Settings and versions"][1]} == {
+        name: raw(value) for name, value in pairs.items()
+    }
+
+
+def test_cards_of_annotators(page, documents):
+    people = {row["name"]: row for row in documents["diagnosis"]["annotators"]}
+    work = {row["name"]: row for row in documents["diagnosis"]["work"][1:]}
+    cards = re.findall(r'<article class="card" data-name="([^"]*)".*?</article>', page, re.DOTALL)
+    assert sorted(cards) == sorted(people)
+    for name in cards:
+        (card,) = re.findall(
+            rf'<article class="card" data-name="{name}".*?</article>', page, re.DOTALL
+        )
+        figures = {
+            plain(title): plain(value)
+            for title, value in re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", card, re.DOTALL)
+        }
+        row, hours = people[name], work.get(name)
+        expected = {
+            "annotations": f"{row['n']:,}",
+            "F1 with the others": with_ends(number(row["f1"]["value"]), row["f1"]["interval"], 2),
+            **{
+                title: with_ends(percent(row[key]["value"]), row[key]["interval"], 1, 100)
+                for title, key in (
+                    ("misses", "miss_rate"), ("extras", "extra_rate"),
+                    ("same category", "class_share"),
+                )
+            },
+        }  # fmt: skip
+        if name != "net":
+            speed = hours["per_minute"]
+            expected["annotations a minute"] = with_ends(
+                number(speed["value"], 1), speed["interval"], 1
+            )
+            expected["sessions"] = str(hours["n_sessions"])
+        assert figures == expected
+    assert {*work} >= {"p01", "p02", "p03"}
+
+
+def test_images_and_their_objects(page, documents):
+    articles = re.findall(r'<article class="image".*?</article>', page, re.DOTALL)
+    images = documents["worst_images"]["images"]
+    for article, image in zip(articles, images, strict=True):
+        for key in ("cost", "alpha", "f1"):
+            assert f' data-{key}="{raw(image[key])}"' in article
+        assert f"alpha {number(image['alpha'])}" in plain(article)
+        assert f"F1 {number(image['f1'])}" in plain(article)
+        rows = {
+            int(place): plain(text)
+            for place, text in re.findall(
+                r'<li value="\d+" data-object="(\d+)">(.*?)</li>', article, re.DOTALL
+            )
+        }
+        assert sorted(rows) == sorted(each["object"] for each in image["objects"])
+        for each in image["objects"]:
+            told = rows[each["object"]]
+            assert told.startswith(each["category"])
+            if each["similarity"] is not None:
+                assert number(each["similarity"]) in told
+            if each["kind"] != "all agree":
+                assert each["reason"] in told
+
+
+def test_findings_of_a_page_are_those_of_validate(tmp_path):
+    boxes = [[5, 5, 20, 0], [5, 5, 1, 30], [80, 5, 40, 30], [5, 5, 20, 20], [5, 5, 20, 20]]
+    images = [{"id": 1, "file_name": "a.png", "width": 100, "height": 80}]
+    records = [
+        {"id": n, "image_id": 1, "category_id": 1, "bbox": box, "area": box[2] * box[3],
+         "iscrowd": 0}
+        for n, box in enumerate(boxes, 1)
+    ]  # fmt: skip
+    data = {"images": images, "categories": [{"id": 1, "name": "cow"}], "annotations": records}
+    (tmp_path / "export.json").write_text(json.dumps(data))
+    options = ("--report", "page.html", "--format", "json", "--out", "found.json")
+    run("validate", "export.json", *options, cwd=tmp_path)
+    findings = json.loads((tmp_path / "found.json").read_text())["findings"]
+    tables = tables_of((tmp_path / "page.html").read_text("utf-8"))
+    totals = Counter(each["code"] for each in findings)
+    assert {row[0][0]: int(row[3][0]) for row in tables["Rules"][1]} == totals
+    assert len(totals) > 3
+    for code in totals:
+        told = [each for each in findings if each["code"] == code]
+        for row, each in zip(tables[code][1], told, strict=True):
+            assert row[0][1] == f"{each['file']}:{each['line']}:{each['column']}"
+            assert each["message"] in row[2][1]
