@@ -144,7 +144,9 @@ def test_values_of_python_are_known_by_their_names(value):
 def test_cards_have_speed_and_sessions(full, page):
     shown = texts_of(page, "annotators")
     shown = re.sub(r"\s+", " ", shown)
-    for row in full["diagnosis"]["work"][1:]:
+    timed = [row for row in full["diagnosis"]["work"][1:] if row["n_sessions"]]
+    assert len(timed) == shown.count("annotations a minute") == 3
+    for row in timed:
         assert f"annotations a minute {number(row['per_minute']['value'], 1)}" in shown
         assert f"sessions {row['n_sessions']}" in shown
 
