@@ -11,6 +11,7 @@ import bboxqa
 from bboxqa.diagnostics.registry import diagnostic
 from bboxqa.pipelines.counting import compared_images
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
+from bboxqa.pipelines.poses.joint_sigmas import with_sigmas
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -106,6 +107,18 @@ def rotation_of_p04(seed: int, images: int, bootstrap: int, options: Mapping[str
     }
 
 
+def joints_of_p04(seed: int, images: int, bootstrap: int, options: Mapping[str, Any]) -> Figures:
+    """Measure how the annotator p04 leaves out and exchanges one joint, and places it."""
+    data, name = data_of(seed, images, options), "joint_annotators"
+    (row,) = [
+        row
+        for row in _tables(data, bootstrap, (name,), "keypoints")[name]
+        if (row["annotator"], row["joint"]) == ("p04", "left_shoulder")
+    ]
+    names = ("missing_share", "swapped_share", "offset_x_px", "offset_y_px")
+    return {f"left shoulder, {name}": _with_bounds(row, name) for name in names}
+
+
 def _offsets(name: str, rows: Iterable[Mapping[str, Any]]) -> Figures:
     return {
         f"offset_px, {row['edge']}": _with_bounds(row, "offset_px")
@@ -134,7 +147,7 @@ def _tables(
     data: bboxqa.Dataset, bootstrap: int, names: Iterable[str], similarity: str = "bbox"
 ) -> dict[str, list[dict[str, Any]]]:
     settings = bboxqa.AgreeSettings(bootstrap=bootstrap, similarity=similarity)
-    matched = matched_units(compared_images(data), settings)
+    matched = matched_units(compared_images(with_sigmas(data, settings)), settings)
     return {name: diagnostic(name)(matched).records() for name in names}
 
 

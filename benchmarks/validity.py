@@ -24,6 +24,7 @@ from simulated_figures import (
     MANY_IMAGES,
     Figures,
     copied_from_p01,
+    joints_of_p04,
     merged_share,
     of_all,
     of_all_and_one,
@@ -197,6 +198,17 @@ CASES = (
             "offset, angle": 4,
             "share across": 0.1,
         },
+    ),
+    Case(
+        "p04 of 4, key points: omit=0.1 mirror=0.1 offset=2,-1; all have miss=0.1 scatter=0.3",
+        {
+            "annotators": 4,
+            "keypoints": True,
+            "categories": ["person"],
+            "errors": [f"{BESIDE} scatter=0.3", "p04: omit=0.1 mirror=0.1 offset=2,-1"],
+        },
+        joints_of_p04,
+        {"left shoulder, missing_share": 0.1},
     ),
 )
 
