@@ -637,3 +637,33 @@ def test_long_names_of_categories_are_shortened():
     assert any("cccc…cccc" in line for line in found.story)
     reasons = [each["reason"] for row in found.worst_images["images"] for each in row["objects"]]
     assert not any(long in text for text in (*found.story, *found.warnings, *reasons))
+
+
+def test_groups_that_agree_among_themselves_are_named():
+    """Three of six call every third object otherwise, and all miss a few."""
+    rng = np.random.default_rng(3)
+    rows = [
+        (image, who, int(who > 2 and image % 3 == 0), (*rng.normal((60 * place, 10), 1), 30, 30))
+        for image in range(60)
+        for place in range(2)
+        for who in range(6)
+        if rng.random() < 0.95
+    ]
+    story = bboxqa.agree(dataset(rows, n_annotators=6), bootstrap=200).story()
+    people = [f"annotator {who:04}" for who in range(6)]
+    found = sentence(story, "agree among themselves, and less with each other")
+    assert found.startswith(
+        f"group 1 ({people[0]}, {people[1]} and {people[2]}) and group 2 ({people[3]}, {people[4]} "
+        f"and {people[5]}) agree among themselves"
+    )
+    # Both find 95 %, and between the groups two of three objects have one category.
+    within, between = (number_before(found.split(" is ")[1], end) for end in (" [", "] between"))
+    assert within == pytest.approx(0.95, abs=0.03)
+    assert number_before(found.split(" and ")[-1], " [") == pytest.approx(0.63, abs=0.06)
+    assert within > between
+
+
+def test_copies_are_no_groups():
+    story = told({"p*": "miss=0.3 jitter=2%", "p04": "copy=p01:0.9"}, annotators=4, images=60)
+    assert sentence(story, "p01 and p04 share boxes")
+    assert not any("among themselves" in line for line in story.story)

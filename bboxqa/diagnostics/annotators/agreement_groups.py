@@ -3,7 +3,8 @@
 import numpy as np
 
 from bboxqa.agreement.uncertainty.ratios import ratio_intervals
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, sum_by
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray
+from bboxqa.core.remembered import remembered
 from bboxqa.diagnostics.annotators.pair_sums import PairSums, pair_sums, unit_members
 from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.model.units import MatchedUnits
@@ -33,19 +34,14 @@ def agreement_groups(matched: MatchedUnits) -> Table:
 
     The groups, of two annotators or more, are found in every other image that several annotators
     were asked about: the cut of the tree of `agreement_matrix` with the largest difference of
-    agreement within and between groups. They count if the rest of the images confirms them: if
-    there, the 95 % intervals of both agreements do not overlap. Otherwise all are one group.
+    agreement between groups and within the one that agrees least. They count if the rest of the
+    images confirms them: if there, the 95 % interval of the agreement in each group is above that
+    between groups. Otherwise all are one group.
 
     A row for each annotator: group, from 1 on; within and between, the agreement with the own group
     and with other groups in all images, NaN where there is none.
     """
-    names = matched.data.annotator_names
-    several = np.flatnonzero(matched.data.assigned.sum(1) > 1)
-    found_in = np.zeros(len(matched.data.image_names), np.bool_)
-    found_in[several[::2]] = True
-    group = _best_groups(pair_sums(matched, found_in))
-    if not _is_confirmed(matched, group, ~found_in):
-        group = np.zeros(len(names), np.int64)
+    names, group = matched.data.annotator_names, confirmed_groups(matched)
     sums = pair_sums(matched)
     own = group[:, None] == group
     np.fill_diagonal(own, val=False)
@@ -57,6 +53,32 @@ def agreement_groups(matched: MatchedUnits) -> Table:
             "between": _pooled(sums, group[:, None] != group, axis=1),
         }
     )
+
+
+@remembered
+def confirmed_groups(matched: MatchedUnits) -> IndexArray:
+    """Return the group of each annotator, (A,), from 0 on; 0 for all if there are none."""
+    several = np.flatnonzero(matched.data.assigned.sum(1) > 1)
+    found_in = np.zeros(len(matched.data.image_names), np.bool_)
+    found_in[several[::2]] = True
+    group = _best_groups(pair_sums(matched, found_in))
+    if group.any():
+        numerator, denominator = _sums_of_groups(matched, group)
+        # Not an estimate that users choose draws for, but a decision.
+        of_rest = ~found_in
+        bounds = ratio_intervals(numerator * of_rest, denominator * of_rest, 1000, matched.seed)
+        if (bounds[:-1, 0] > bounds[-1, 1]).all():
+            return group
+    return np.zeros(len(group), np.int64)
+
+
+def agreement_of_groups(matched: MatchedUnits) -> FloatArray:
+    """Return agreement within and between `confirmed_groups`, with 95 % intervals, (2, 3)."""
+    sums = np.stack(_sums_of_groups(matched, confirmed_groups(matched)))
+    numerator, denominator = np.stack([sums[:, :-1].sum(1), sums[:, -1]], axis=1)
+    value = numerator.sum(1) / denominator.sum(1)
+    interval = ratio_intervals(numerator, denominator, matched.bootstrap, matched.seed)
+    return np.column_stack([value, interval])
 
 
 def _tree(agreement: FloatArray) -> FloatArray:
@@ -101,8 +123,12 @@ def _best_groups(sums: PairSums) -> IndexArray:
         if np.bincount(group).min() < 2:
             continue
         same = group[:, None] == group
-        upper = np.triu(np.ones((n, n), np.bool_), 1)
-        gap = _pooled(sums, same & upper) - _pooled(sums, ~same & upper)
+        np.fill_diagonal(same, val=False)
+        if not (sums.possible * same).any(1).all():
+            # Nothing tells whether somebody who shares no image with the others agrees with them.
+            continue
+        between = _pooled(sums, group[:, None] != group)
+        gap = min(_pooled(sums, same & (group == each)) for each in range(n_groups)) - between
         if gap > best_gap:
             best, best_gap = group, float(gap)
     return best
@@ -121,25 +147,24 @@ def _pooled(sums: PairSums, pairs: BoolArray, axis: int | None = None) -> FloatA
         return np.where(possible > 0, np.divide(same, possible), np.nan)
 
 
-def _is_confirmed(matched: MatchedUnits, group: IndexArray, images: BoolArray) -> bool:
-    """Return whether agreement in these images is higher within groups than between them."""
-    if not group.any():
-        return False
-    of, n_images = matched.data.annotations, len(images)
+def _sums_of_groups(matched: MatchedUnits, group: IndexArray) -> tuple[FloatArray, FloatArray]:
+    """Return the sums of agreement within each of G groups, then between them, (G + 1, I) each."""
+    of, n_images = matched.data.annotations, len(matched.data.image_names)
+    n_groups = int(group.max()) + 1
     left, right = unit_members(matched)
     same = of.category[left] == of.category[right]
-    own = group[of.annotator[left]] == group[of.annotator[right]]
-    within = sum_by(of.image[left], same & own, n_images)
-    between = sum_by(of.image[left], same & ~own, n_images)
-    n_groups = int(group.max()) + 1
+    left, right = left[same], right[same]
+    row = np.where(
+        group[of.annotator[left]] == group[of.annotator[right]],
+        group[of.annotator[left]],
+        n_groups,
+    )
+    agreeing = np.bincount(row * n_images + of.image[left], minlength=(n_groups + 1) * n_images)
     asked = matched.data.assigned.astype(np.float64)
-    n_asked = np.stack([asked[:, group == each].sum(1) for each in range(n_groups)], axis=1)
-    place = of.image.astype(np.int64) * n_groups + group[of.annotator]
-    drawn = np.bincount(place, minlength=n_images * n_groups).reshape(n_images, n_groups)
-    possible_within = ((n_asked - 1).clip(0) * drawn).sum(1) / 2
-    possible = (n_asked.sum(1) - 1).clip(0) * drawn.sum(1) / 2
-    numerator = np.stack([within, between]) * images
-    denominator = np.stack([possible_within, possible - possible_within]) * images
-    # Not an estimate that users choose draws for, but a decision.
-    bounds = ratio_intervals(numerator, denominator, 1000, matched.seed)
-    return bool(bounds[0, 0] > bounds[1, 1])
+    n_asked = np.stack([asked[:, group == each].sum(1) for each in range(n_groups)])
+    place = group[of.annotator] * n_images + of.image
+    drawn = np.bincount(place, minlength=n_groups * n_images).reshape(n_groups, n_images)
+    within = (n_asked - 1).clip(0) * drawn / 2
+    between = (n_asked.sum(0) - n_asked) * drawn / 2
+    numerator = agreeing.reshape(n_groups + 1, n_images).astype(np.float64)
+    return numerator, np.vstack([within, between.sum(0)])

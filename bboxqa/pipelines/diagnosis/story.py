@@ -17,6 +17,7 @@ from bboxqa.model.units import MatchedUnits
 from bboxqa.pipelines.diagnosis.paired import differences
 from bboxqa.pipelines.diagnosis.sentences.about_annotators import (
     copy_sentences,
+    group_sentences,
     idle_sentences,
     rate_sentences,
     shape_sentences,
@@ -180,6 +181,7 @@ def _named(
         people += precision_sentences(tables, apart, part.pairs, _explained(matched, tables))
         people += rate_sentences(tables, apart, part.pairs, _have_judges(matched))
         people += shape_sentences(tables)
+        people += group_sentences(matched, tables)
     return worst, people
 
 

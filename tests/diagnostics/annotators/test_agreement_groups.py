@@ -7,7 +7,11 @@ import pytest
 from support.datasets import dataset, with_assigned
 from support.matched import matched, random_data
 
-from bboxqa.diagnostics.annotators.agreement_groups import agreement_groups, agreement_matrix
+from bboxqa.diagnostics.annotators.agreement_groups import (
+    agreement_groups,
+    agreement_matrix,
+    agreement_of_groups,
+)
 
 
 def by_pair(table):
@@ -87,6 +91,42 @@ def test_within_and_between_by_hand():
     assert table["group"].tolist() == [1, 1, 2, 2]
     assert table["within"].tolist() == [1, 1, 1, 1]
     assert table["between"].tolist() == [0.5, 0.5, 0.5, 0.5]
+
+
+def test_agreement_of_groups_by_hand():
+    # As above: 6 pairs, of which 2 agree in all 100 images, and 4 in every second one.
+    rows = [
+        (image, annotator, int(image % 4 < 2 and annotator > 1), (10, 10, 20, 20))
+        for image in range(100)
+        for annotator in range(4)
+    ]
+    (within, low, _), (between, *ends) = agreement_of_groups(matched(dataset(rows), bootstrap=100))
+    assert (within, low, between) == (1, 1, 0.5)
+    assert 0.35 < ends[0] < 0.5 < ends[1] < 0.65
+
+
+def test_two_who_share_no_image_are_no_group():
+    # The last two name things alike, each in one half of the images, so that nothing tells so.
+    asked = [{0, 1, 2, 3} if image < 40 else {0, 1, 2, 4} for image in range(80)]
+    rows = [
+        (image, who, int(who > 2 and image % 4 < 2), (10, 10, 20, 20))
+        for image, those in enumerate(asked)
+        for who in sorted(those)
+    ]
+    assigned = np.array([[who in those for who in range(5)] for those in asked])
+    table = agreement_groups(matched(with_assigned(dataset(rows), assigned)))
+    assert table["group"].tolist() == [1] * 5
+    assert not np.isnan(table["within"]).any()
+
+
+def test_two_who_agree_with_nobody_are_no_group():
+    rng = np.random.default_rng(5)
+    rows = [
+        (image, who, int(rng.integers(4)) if who > 2 else image % 4, (10, 10, 20, 20))
+        for image in range(60)
+        for who in range(5)
+    ]
+    assert agreement_groups(matched(dataset(rows)))["group"].tolist() == [1] * 5
 
 
 def test_who_share_no_image_have_no_agreement():

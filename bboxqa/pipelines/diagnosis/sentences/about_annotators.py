@@ -1,11 +1,12 @@
 """Sentences about annotators: who misses, adds, misnames and misplaces objects."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray
 from bboxqa.core.text import count
+from bboxqa.diagnostics.annotators.agreement_groups import agreement_of_groups, confirmed_groups
 from bboxqa.diagnostics.annotators.category_use import NO_BOX
 from bboxqa.diagnostics.annotators.copies import all_share_boxes
 from bboxqa.diagnostics.annotators.image_f1 import asked_with_others
@@ -21,6 +22,7 @@ from bboxqa.pipelines.diagnosis.sentences.sentence import (
     between_others,
     bounds,
     is_first,
+    joined,
     judged,
     most_named,
     others_in_words,
@@ -31,6 +33,8 @@ from bboxqa.pipelines.diagnosis.sentences.sentence import (
 _SIGN_TEST = 1.96
 # Without one of so many, two are left.
 _THREE = 3
+# Groups and members that a sentence names; more are counted.
+_MOST_GROUPS, _MOST_MEMBERS = 2, 4
 # What annotators are found to do, and by which rate.
 _RATES = {"misses": "miss_rate", "adds": "extra_rate", "misnames": "class_share"}
 
@@ -178,6 +182,34 @@ def copy_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
             f"{first} and {second} share boxes: {found.percent(place)} of those that both drew are "
             f"identical; to judge annotators, those of {second} are left out there{more}",
         )
+
+
+def group_sentences(matched: MatchedUnits, tables: Mapping[str, Table]) -> Iterator[Sentence]:
+    """Yield which annotators agree among themselves, and less with the others.
+
+    Copies agree because they are copies, which is told of them.
+    """
+    group = confirmed_groups(matched)
+    if not group.any() or tables["copies"]["copied"].any():
+        return
+    names = tables["annotators"]["annotator"]
+    members = [names[group == each].tolist() for each in range(int(group.max()) + 1)]
+    shown = " and ".join(f"group {n} ({_few(each)})" for n, each in enumerate(members, 1))
+    if len(members) > _MOST_GROUPS:
+        shown = f"{len(members)} groups of annotators (agreement_groups)"
+    figures = agreement_of_groups(matched)
+    within, between = (f"{value:.2f} [{low:.2f}, {high:.2f}]" for value, low, high in figures)
+    yield Sentence(
+        float(figures[0, 0] - figures[1, 0]),
+        f"{shown} agree among themselves, and less with each other: F1 of objects with their "
+        f"category is {within} in the groups and {between} between them",
+    )
+
+
+def _few(names: Sequence[str]) -> str:
+    if len(names) <= _MOST_MEMBERS:
+        return joined(names)
+    return f"{', '.join(names[:_MOST_MEMBERS])} and {len(names) - _MOST_MEMBERS} more"
 
 
 def _above_all(own: Table) -> str:
