@@ -3,12 +3,16 @@
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from shutil import get_terminal_size
 
 import click
 
 from bboxqa.core.types import Progress
+
+# Lines that are printed together: each alone takes longer than to make it.
+_AT_ONCE = 1000
 
 
 @contextmanager
@@ -75,7 +79,8 @@ def show(
         options["width"] = get_terminal_size().columns
     if quiet:
         options["quiet"] = True
-    for line in view(views, output_format)(result, **options):
-        click.echo(line)
+    lines = iter(view(views, output_format)(result, **options))
+    while some := list(islice(lines, _AT_ONCE)):
+        click.echo("\n".join(some))
     for path in written:
         click.echo(f"Written: {path}", err=output_format == "json")
