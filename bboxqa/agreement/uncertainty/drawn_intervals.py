@@ -4,17 +4,20 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bboxqa.agreement.uncertainty.few_clusters import expanded_interval
 from bboxqa.agreement.uncertainty.resampling import (
     covering_intervals,
-    repeated_weights,
+    repeated_counts,
 )
 from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.core.parallel import in_threads, one_blas_thread
 
 # Whole numbers below it are exact in single precision, whose sums take half the time.
 _EXACT = 1 << 24
+# Images whose draws are multiplied at a time: those of more do not stay in the cache.
+_AT_ONCE = 1 << 14
 
 
 def drawn_intervals(
@@ -73,11 +76,11 @@ def drawn_intervals(
     drawn = tables if len(used) == len(np.ravel(adds)) else [table[:, used] for table in tables]
     exact = all(_are_small_counts(table) for table in drawn)
     kind = np.dtype(np.float32 if exact else np.float64)
-    drawn = [table.astype(kind, copy=False) for table in drawn]
+    parts = [_parts(table.astype(kind, copy=False)) for table in drawn]
     with one_blas_thread():
         chunks = in_threads(
-            lambda weights: evaluate(*(np.asarray(table @ weights, np.float64) for table in drawn)),
-            repeated_weights(len(used), bootstrap, seed, kind),
+            lambda counts: evaluate(*_sums(parts, counts, kind)),
+            repeated_counts(len(used), bootstrap, seed),
         )
         replicates = np.concatenate([*chunks], axis=1)
     made_of = np.full(len(values), len(used)) if n_images is None else n_images
@@ -85,6 +88,28 @@ def drawn_intervals(
     bounds = covering_intervals(values, replicates, bounds, highest)[0]
     bounds[np.isnan(values)] = np.nan
     return bounds
+
+
+def _parts(table: Any) -> list[Any]:
+    """Return the columns of a table, some images at a time."""
+    # Sparse columns are taken fastest where they are stored one by one.
+    table = table if isinstance(table, np.ndarray) else table.tocsc()
+    return [table[:, low : low + _AT_ONCE] for low in range(0, table.shape[1], _AT_ONCE)]
+
+
+def _sums(tables: list[list[Any]], counts: NDArray[Any], kind: np.dtype[Any]) -> list[FloatArray]:
+    """Return the sums of each table over the draws, (D, B); the tables are in parts of images."""
+    sums: list[Any] = [0] * len(tables)
+    # One array for all parts: to ask for memory takes longer than to fill it.
+    room = np.empty((min(_AT_ONCE, len(counts)), counts.shape[1]), kind)
+    for place, parts in enumerate(zip(*tables, strict=True)):
+        some = counts[place * _AT_ONCE : (place + 1) * _AT_ONCE]
+        weights = room[: len(some)]
+        weights[:] = some
+        for at, part in enumerate(parts):
+            product = part @ weights
+            sums[at] = product if place == 0 else np.add(sums[at], product, out=sums[at])
+    return [np.asarray(total, np.float64) for total in sums]
 
 
 def _are_small_counts(table: Any) -> bool:

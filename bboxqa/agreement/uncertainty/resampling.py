@@ -117,31 +117,25 @@ def _step(n_clusters: int) -> int:
     return int(np.clip(_WEIGHTS // max(n_clusters, 1), 1, _CHUNK))
 
 
-def repeated_weights(
-    n_clusters: int, replicates: int, seed: int, dtype: np.dtype[Any] = _DOUBLE
-) -> Iterator[NDArray[Any]]:
-    """Yield what `drawn_weights` does as numbers of a type, without drawing the last ones again.
+def repeated_counts(n_clusters: int, replicates: int, seed: int) -> Iterator[ByteArray]:
+    """Yield what `drawn_weights` does as small whole numbers, which must not be changed.
 
-    The draws are kept if they take less than 100 MB.
+    The last draws are kept if they take less than 100 MB.
     """
     if n_clusters * replicates > _KEPT:
-        for weights in drawn_weights(n_clusters, replicates, seed):
-            yield weights.astype(dtype, copy=False)
+        yield from _drawn_counts(n_clusters, replicates, seed, np.dtype(np.uint8))
         return
-    counts = _kept_counts(n_clusters, replicates, seed)
-    step = _step(n_clusters)
-    for start in range(0, replicates, step):
-        yield counts[:, start : start + step].astype(dtype)
+    yield from _kept_counts(n_clusters, replicates, seed)
 
 
 @lru_cache(maxsize=3)
-def _kept_counts(n_clusters: int, replicates: int, seed: int) -> ByteArray:
-    counts = np.empty((n_clusters, replicates), np.uint8)
-    place = 0
-    for drawn in _drawn_counts(n_clusters, replicates, seed, counts.dtype):
-        counts[:, place : place + drawn.shape[1]] = drawn
-        place += drawn.shape[1]
-    return counts
+def _kept_counts(n_clusters: int, replicates: int, seed: int) -> tuple[ByteArray, ...]:
+    kept = []
+    for counts in _drawn_counts(n_clusters, replicates, seed, np.dtype(np.uint8)):
+        # By rows of clusters, as they are read.
+        kept.append(np.ascontiguousarray(counts))
+        kept[-1].setflags(write=False)
+    return tuple(kept)
 
 
 def replicates_of_all(
