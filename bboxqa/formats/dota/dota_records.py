@@ -184,6 +184,8 @@ class _DotaRecords:
     def done(self) -> Translated:
         """Return what belongs to all annotations."""
         self._batches.end()
+        # They lead back to here: without them, all of it goes as soon as it is not used.
+        del self._batches
         known = sorted({*self._pictures} - self._places)
         unlabelled = {place: self._pictures[place] for place in known}
         notes = [*add_unlabelled(self._into, unlabelled, self._image)]

@@ -20,17 +20,16 @@ _OF_LABELS = re.compile(r"labels|labeltxt.*|annfiles|annotations?|xmls?|jsons?",
 _OF_OTHERS = {".csv", ".gz", ".json", ".md", ".parquet", ".py", ".xml", ".zip"}
 _LOOKED_AT, _DEPTH, _SAMPLE, _SAMPLE_OF_ARCHIVE = 5000, 6, 8, 20
 _NO_LABELS = {"classes.txt", "labels.txt", "labelmap.txt"}
-_NO_LABELS_WITH = ("readme", "license", "requirements", "notes")
-LISTS = re.compile(r"(?:train|val|valid|test|trainval|default)(?:20\d\d)?\.txt", re.IGNORECASE)
+_LIST = r"(?:train|val|valid|test|trainval|default)(?:20\d\d)?\.txt"
+LISTS = re.compile(_LIST, re.IGNORECASE)
 """Names of files that list images."""
+_NO_LABEL = re.compile(rf"readme|license|requirements|notes|\A{_LIST}\Z")
 
 
 def is_label_name(name: str) -> bool:
     """Return whether the name of a file may be that of labels."""
     last = name.rpartition("/")[2].lower()
-    if not last.endswith(".txt") or last in _NO_LABELS or LISTS.fullmatch(last):
-        return False
-    return not any(word in last for word in _NO_LABELS_WITH)
+    return last.endswith(".txt") and last not in _NO_LABELS and not _NO_LABEL.search(last)
 
 
 @dataclass(frozen=True, slots=True)

@@ -211,6 +211,8 @@ class _LabelRecords:
     def done(self) -> Translated:
         """Return what belongs to all annotations."""
         self._batches.end()
+        # They lead back to here: without them, all of it goes as soon as it is not used.
+        del self._batches
         known = sorted({*self._files.pictures, *self._files.listed} - {*self._files.labels})
         unlabelled = {place: self._files.pictures.get(place) for place in known}
         notes = [*add_others(self._into, self._files.others, "labels of YOLO")]
