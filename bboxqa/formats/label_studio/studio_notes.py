@@ -45,6 +45,24 @@ _WORDS = (
 )
 
 
+TRACK = "videorectangle"
+"""The kind of results that track an object in a video."""
+_APART = {
+    "choices": "image label", "relation": "relation", "keypoint": "key point", TRACK: "video track",
+}  # fmt: skip
+
+
+def apart_name(kind: str) -> str:
+    """Return what a result that is no region is called.
+
+    Examples
+    --------
+    >>> apart_name("choices"), apart_name("taxonomy")
+    ('image label', 'taxonomy result')
+    """
+    return _APART.get(kind, f"{one_line(kind) or 'other'} result")
+
+
 def notes_of(tally: Mapping[str, int], models: Counter[str]) -> Iterator[str]:
     """Yield a sentence for each thing that was counted.
 

@@ -13,6 +13,7 @@ from bboxqa.formats.label_studio.brush import MaskError
 from bboxqa.formats.label_studio.grouped_points import joints_of, points_by_parent
 from bboxqa.formats.label_studio.image_paths import image_names, short_path
 from bboxqa.formats.label_studio.people import person
+from bboxqa.formats.label_studio.plain_boxes import PlainBoxes
 from bboxqa.formats.label_studio.regions import (
     EmptyMaskError,
     Region,
@@ -22,7 +23,13 @@ from bboxqa.formats.label_studio.regions import (
     shape_of,
     size_of,
 )
-from bboxqa.formats.label_studio.studio_notes import GROUND_TRUTH, no_images, notes_of
+from bboxqa.formats.label_studio.studio_notes import (
+    GROUND_TRUTH,
+    TRACK,
+    apart_name,
+    no_images,
+    notes_of,
+)
 from bboxqa.formats.label_studio.task_images import NO_IMAGE, ImageKey, image_of, images_of
 from bboxqa.formats.label_studio.task_sizes import said_size, sizes_of
 from bboxqa.formats.label_studio.tasks import Task, Work, tasks_of
@@ -43,12 +50,6 @@ UNLABELLED = "(no label)"
 """The category of regions without a label."""
 _PREDICTIONS = "predictions"
 _TIMES = ("created_at", "updated_at", "lead_time")
-_TRACK = "videorectangle"
-# What is said of an image and is no region, in words.
-_APART = {
-    "choices": "image label", "relation": "relation", "keypoint": "key point",
-    _TRACK: "video track",
-}  # fmt: skip
 
 
 def translate_tasks(path: Path, member: Member, add: Add, wanted: Wanted) -> Translated:
@@ -81,6 +82,8 @@ class _TaskRecords:
         self._member = member.name
         self._wanted = wanted
         self._into = Collector(TITLE, add)
+        add_boxes = None if wanted.in_full else wanted.add_boxes
+        self._boxes = PlainBoxes(member.name, self._into, add_boxes)
         self._people: dict[str, str] = {}
         self._unnamed: Counter[str] = Counter()
         self._works: dict[str, Counter[str]] = defaultdict(Counter)
@@ -164,7 +167,8 @@ class _TaskRecords:
         shared |= {"annotator": annotator, "session": str(works[annotator])}
         if work.plain:
             (only,) = records.values()
-            self._add_plain(work, only, shared)
+            if not self._boxes.take(work.plain, only, annotator, work.pointer):
+                self._add_plain(work, only, shared)
         regions = list(regions_of(work.results))
         points = points_by_parent(regions) if self._wanted.keypoints else {}
         inside = {id(point) for group in points.values() for point in group}
@@ -223,12 +227,12 @@ class _TaskRecords:
         points: Sequence[Region] = (),
     ) -> None:
         """Add a region, with its key points, as one annotation for each of its labels."""
+        self._boxes.end()
         where = self._where(region.pointer)
         label = f"{task.label}, region {one_line(region.id)}" if region.id else task.label
         if not region.is_shape or image is None:
-            name = _APART.get(region.kind, f"{one_line(region.kind) or 'other'} result")
-            self.n_tracks += region.kind == _TRACK
-            self._into.annotation({"shape": name}, where)
+            self.n_tracks += region.kind == TRACK
+            self._into.annotation({"shape": apart_name(region.kind)}, where)
             return
         try:
             for key in ("original_width", "original_height"):
@@ -289,6 +293,7 @@ class _TaskRecords:
 
     def done(self) -> Translated:
         """Return what belongs to all annotations, once all tasks were added."""
+        self._boxes.end()
         names = image_names(key.address for _, key, _ in self._addresses)
         for record, key, label in self._addresses:
             named = names.get(key.address) or label

@@ -9,6 +9,7 @@ from support.studio import box, result, task, work, written
 
 from bboxqa import agree, read_coco, reading, validate
 from bboxqa.core.errors import DatasetError
+from bboxqa.formats.dataset.reader import read_dataset
 
 SHARED = Path(__file__).parents[4] / "shared/data/formats/label_studio"
 needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of Label Studio here")
@@ -309,3 +310,21 @@ def test_objects_in_videos_are_named_and_refused(tmp_path):
     path = written(tmp_path / "a.json", task)
     with pytest.raises(DatasetError, match="but 1 tracked object in videos, which are not read"):
         read_coco(path)
+
+
+def test_plain_boxes_are_the_same_with_and_without_other_keys(tmp_path):
+    made = "2025-06-19T14:39:06Z"
+    odd = {**box(1, 10, 20, 30), "id": "odd", "origin": "prediction"}
+    tasks = [
+        task(number, *(work(who, box(x, 1, 9, 9), *more, created_at=made) for who in (1, 2)),
+             data={"image": f"{number}.png"})
+        for number, (x, *more) in enumerate([(5.25,), (7.1, odd), (33.3, box(3, 4, 5, 6))], 1)
+    ]  # fmt: skip
+    path = written(tmp_path / "a.json", *tasks)
+    fast, whole = read_coco(path), read_dataset(path, time_key="created_at")
+    assert drawn(fast) == drawn(whole)
+    assert fast.annotations.id.tolist() == whole.annotations.id.tolist()
+    assert fast.category_names == whole.category_names
+    assert asked(fast) == asked(whole)
+    rows = [*range(len(fast.annotations))]
+    assert fast.shown_ids(rows) == whole.shown_ids(rows)

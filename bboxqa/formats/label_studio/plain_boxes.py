@@ -1,0 +1,80 @@
+"""Upright boxes with one label, as columns: many tasks together."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from bboxqa.formats.document.origin import Where
+from bboxqa.formats.label_studio.plain_tasks import PlainResult
+from bboxqa.formats.translation.collector import Collector
+from bboxqa.formats.translation.translated import Boxes, Lines, Record
+
+_TOGETHER = 1 << 14
+
+
+class PlainBoxes:
+    """Takes plain results of Label Studio, and hands them on where nothing but boxes is wanted.
+
+    Parameters
+    ----------
+    member : str
+        The file that they are in.
+    into : Collector
+    add : callable or None
+        Takes boxes as columns; None where records are wanted in full.
+    """
+
+    def __init__(self, member: str, into: Collector, add: Callable[[Boxes], None] | None) -> None:
+        self._member = member
+        self._into = into
+        self._add = add
+        self._ids: dict[str, int] = {}
+        self._people: dict[str, int] = {}
+        self._clear()
+
+    def _clear(self) -> None:
+        self._numbers: list[float] = []
+        self._category: list[int] = []
+        self._image: list[int] = []
+        self._size: list[tuple[int, int]] = []
+        self._person: list[int] = []
+        self._own_ids: list[str] = []
+
+    def take(self, results: list[PlainResult], image: Record, person: str, pointer: str) -> bool:
+        """Take the results of an annotation, which stands at a pointer; return whether it did."""
+        if self._add is None:
+            return False
+        for place, result in enumerate(results):
+            value = result.value
+            label = value.rectanglelabels[0]
+            if label not in self._ids:
+                where = Where(self._member, f"{pointer}/result/{place}")
+                self._ids[label] = self._into.category(label.strip(), where)
+            self._category.append(self._ids[label])
+            self._numbers += (value.x, value.y, value.width, value.height)
+            self._own_ids.append(result.id or f"{pointer}/result/{place}")
+        code = self._people.setdefault(person, len(self._people))
+        self._person += [code] * len(results)
+        self._image += [image["id"]] * len(results)
+        self._size += [(image["width"], image["height"])] * len(results)
+        if len(self._category) >= _TOGETHER:
+            self.end()
+        return True
+
+    def end(self) -> None:
+        """Hand on what was taken."""
+        n = len(self._category)
+        if not n or self._add is None:
+            return
+        boxes = Boxes(
+            np.array(self._image),
+            np.array(self._category),
+            # In the order of the other reader, which rounds in the same way.
+            np.array(self._numbers).reshape(n, 4) * np.tile(self._size, 2) / 100,
+            Lines([self._member], np.zeros(n, np.int64), np.ones(n, np.int64)),
+            np.array(self._person),
+            [*self._people],
+            self._own_ids,
+        )
+        self._clear()
+        self._into.boxes(boxes, self._add)
