@@ -149,7 +149,8 @@ def of_others(
 ) -> FloatArray:
     """Return what others confirm of a statistic of differences, (A, K); NaN without others.
 
-    `sign` is what it is multiplied by if both annotators of a pair are exchanged.
+    The statistic is one of the second axis, (P, n, K) → (P, K). `sign` is what it is multiplied by
+    if both annotators of a pair are exchanged.
     """
     n_annotators, n_measures = len(found.n_shared), found.differences.shape[1]
     half = len(found.pair) // 2
@@ -157,11 +158,14 @@ def of_others(
     pair, mirrored = found.pair[:half], found.pair[half:]
     order = np.argsort(pair, kind="stable")
     of_pairs = np.empty((len(found.annotator), n_measures))
-    for rows in np.split(order, run_starts(pair[order])[1:]):
-        if len(rows):
-            value = statistic(found.differences[rows])
-            of_pairs[pair[rows[0]]] = value
-            of_pairs[mirrored[rows[0]]] = sign * value
+    starts = run_starts(pair[order])
+    n_rows = np.diff(starts, append=half)
+    # Many annotators are very many pairs, most of which share as many objects as others do.
+    for number in np.unique(n_rows).tolist():
+        rows = order[starts[n_rows == number][:, None] + np.arange(number)]
+        value = statistic(found.differences[rows])
+        of_pairs[pair[rows[:, 0]]] = value
+        of_pairs[mirrored[rows[:, 0]]] = sign * value
     counts = np.bincount(found.pair, minlength=len(of_pairs)).astype(np.float64)[:, None]
     result = np.full((n_annotators, n_measures), np.nan)
     starts = run_starts(found.annotator)

@@ -83,8 +83,8 @@ def with_bounds(name: str, figures: FloatArray) -> dict[str, Column]:
 
 
 def medians(differences: FloatArray) -> FloatArray:
-    """Return the median of each column."""
-    found: FloatArray = np.median(differences, axis=0)
+    """Return the medians of differences of pairs, (P, n, K) → (P, K)."""
+    found: FloatArray = np.median(differences, axis=1)
     return found
 
 

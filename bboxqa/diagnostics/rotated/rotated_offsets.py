@@ -95,7 +95,7 @@ def sizes(sides: FloatArray) -> FloatArray:
 
 
 def _spreads(differences: FloatArray) -> FloatArray:
-    """Return the standard deviation of each column, by its median deviation from the median."""
-    deviation = np.abs(differences - np.median(differences, axis=0))
-    found: FloatArray = _NORMAL * np.median(deviation, axis=0)
+    """Return standard deviations by median deviations from the median, (P, n, K) → (P, K)."""
+    deviation = np.abs(differences - np.median(differences, axis=1, keepdims=True))
+    found: FloatArray = _NORMAL * np.median(deviation, axis=1)
     return found
