@@ -70,6 +70,8 @@ def first_equal(n_rows: int, columns: Columns) -> IndexArray:
     """
     first: IndexArray = np.arange(n_rows)
     rows = _suspects(n_rows, columns)
+    if not len(rows):
+        return first
     run: IndexArray = np.zeros(len(rows), np.int64)
     for column in columns:
         # Rows stay in ascending order inside of a run: the sort is stable.

@@ -66,6 +66,8 @@ def _step(document: Document, rows: IndexArray, corners: FloatArray) -> float:
 def _no_rectangle(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """O003: corners that are no rectangle where nearly all others are."""
     rows, corners = _written(document)
+    if len(rows) < _SOME:
+        return
     whole = ~are_crossed(corners) & ~_clipped(document, rows, corners)
     rows, corners = rows[whole], corners[whole]
     if len(rows) < _SOME:
@@ -125,6 +127,8 @@ def _crossed(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
 def _other_order(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """O005: corners that run or begin otherwise than nearly all others."""
     rows, corners = _written(document)
+    if not len(rows):
+        return
     whole = ~are_crossed(corners)
     rows, corners = rows[whole], corners[whole]
     first, second, third, fourth = np.moveaxis(corners, 1, 0)

@@ -27,6 +27,8 @@ _RARER, _NEAR = 3, 5.0
 def _beyond(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
     """O006: rotated boxes whose corners lie beyond their images."""
     boxes, rotations = document.once(oriented_boxes), document.annotations.rotations
+    if not len(boxes):
+        return
     corners = boxes.corners.copy()
     # Whether the first numbers are the centre or a corner is not known: both are in the image.
     five = rotations.row[rotations.n_numbers == 5]
@@ -81,6 +83,8 @@ def _kinds(document: Document) -> tuple[IndexArray, IndexArray, FloatArray]:
 
 def _upright(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """O007: annotators who turn no boxes, or upright boxes of nobody in particular."""
+    if len(document.once(oriented_boxes)) < _FEW:
+        return
     upright, turned, angle = _kinds(document)
     if len(turned) < _FEW or not len(upright):
         return

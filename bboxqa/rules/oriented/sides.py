@@ -25,9 +25,11 @@ _CONSISTENT = 0.8
 
 def _swapped(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """O008: boxes a quarter turn off, against their outlines or the rest of their category."""
+    boxes = document.once(oriented_boxes)
+    if not len(boxes):
+        return
     against_outline = document.once(_off_outline)
     beside_rest, is_sure = document.once(_off_category)
-    boxes = document.once(oriented_boxes)
     by_row = {int(row): place for place, row in enumerate(boxes.row)}
 
     def sides(row: int) -> str:

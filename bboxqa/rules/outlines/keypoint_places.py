@@ -105,6 +105,8 @@ def swapped_points(document: Document) -> BoolArray:
 
 def _outside(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
     points = document.annotations.keypoints
+    if not len(points.row):
+        return
     beyond_image = overshoot(from_corners(points.bounds), document.size[points.row])
     from_box = beyond_box(document, points.bounds)
     of_image: BoolArray = np.any(beyond_image > settings.overshoot_px, axis=1)

@@ -68,6 +68,8 @@ def _keypoints(document: Document, settings: ValidateSettings) -> Iterator[Hits]
 def _n_equal(document: Document) -> IndexArray:
     """Return (K,) int64: how many objects with different boxes have the same keypoints."""
     points = document.annotations.keypoints
+    if not len(points.row):
+        return np.zeros(0, np.int64)
     bbox = np.nan_to_num(document.annotations.bbox[points.row])
     columns = (
         *points.bounds.T, points.n_numbers, points.n_visible, points.n_odd, points.n_origin,
