@@ -19,6 +19,10 @@ def pytest_collect_file(
     return [each for each in found if not isinstance(each, DoctestModule)]
 
 
+# So many new objects, instead of 700, before the garbage collector looks for cycles.
+_NEW_OBJECTS = 20000
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """Keep the garbage collector from visiting all collected tests again and again."""
@@ -26,5 +30,6 @@ def pytest_collection() -> Generator[None, object, object]:
     try:
         return (yield)
     finally:
+        gc.set_threshold(_NEW_OBJECTS, *gc.get_threshold()[1:])
         gc.enable()
         gc.freeze()

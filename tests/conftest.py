@@ -20,7 +20,7 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
     derandomize=not FUZZ,
     database=None,
-    max_examples=1000 if FUZZ else 25,
+    max_examples=1000 if FUZZ else 15,
 )
 settings.load_profile("bboxqa")
 
@@ -38,7 +38,10 @@ sys.dont_write_bytecode = False
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers():
-    """Return two processes more than cores, as some tests wait for programs and browsers."""
+    """Return one process more than cores, as some tests wait for programs and browsers.
+
+    Each more would import all libraries and repeat the set-up of modules.
+    """
     from bboxqa.core.parallel import cores
 
-    return cores() + 2
+    return cores() + 1

@@ -1,5 +1,8 @@
 """The pairs that reach a threshold, for every candidates, and what is refused."""
 
+import os
+from itertools import product
+
 import numpy as np
 import pytest
 from pycocotools import mask as coco
@@ -58,10 +61,16 @@ def slow(name, row_a, row_b, a, b, *, all_touched=False):
     return (p & q).sum() / max((p | q).sum(), 1)
 
 
+SHARDS = (1 << 15, 1, 7)
+# Each size of parts with random values of its own; `make fuzz` has all of all.
+SEEDS_AND_SHARDS = (
+    [*product(range(4), SHARDS)] if "BBOXQA_FUZZ" in os.environ else [*enumerate((*SHARDS, 7))]
+)
+
+
 # Key points are compared to brute force with points of their own.
 @pytest.mark.parametrize("name", [name for name in names() if not needs_keypoints(name)])
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("shard", [1 << 15, 1, 7])
+@pytest.mark.parametrize(("seed", "shard"), SEEDS_AND_SHARDS)
 def test_equal_to_comparing_all(name, seed, shard, monkeypatch):
     monkeypatch.setattr(candidates, "_SHARD", shard)
     rows, outlines = made(seed)

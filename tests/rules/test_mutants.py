@@ -15,6 +15,7 @@ from bboxqa.rules.fixes import fix
 from bboxqa.rules.registry import RULES
 
 # At least so many of each rule, and one of each kind; `make fuzz` runs more.
+FUZZ = "BBOXQA_FUZZ" in os.environ
 SEEDS = int(os.environ.get("BBOXQA_FUZZ", "2"))
 
 # What no corruption of one small file of objects shows: other files and kinds of file, images on
@@ -57,7 +58,7 @@ def test_each_defect_is_found_with_its_code(code):
 
 @pytest.mark.parametrize("code", [code for code in MUTATIONS if RULES[code].fix])
 def test_fixes_of_mutants_leave_no_new_finding_and_end(code):
-    for seed in seeds(code)[:3]:
+    for seed in seeds(code)[: 3 if FUZZ else 2]:
         broken = document_of(mutant(code, seed))
         done = [fix(broken, ValidateSettings(), unsafe=each) for each in (False, True)]
         # Many a safe fix is the unsafe one as well.
@@ -120,6 +121,6 @@ def with_text_ids(raw):
     "code", [code for code in MUTATIONS if code[0] != "F" and code not in OF_NUMBERS]
 )
 def test_text_ids_hide_no_defect(code):
-    for seed in range(2):
+    for seed in range(2 if FUZZ else 1):
         found = codes(with_text_ids(mutant(code, seed))) - OF_NUMBERS
         assert found == codes_of_mutant(code, seed) - OF_NUMBERS, seed
