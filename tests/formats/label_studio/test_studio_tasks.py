@@ -327,4 +327,4 @@ def test_plain_boxes_are_the_same_with_and_without_other_keys(tmp_path):
     assert fast.category_names == whole.category_names
     assert asked(fast) == asked(whole)
     rows = [*range(len(fast.annotations))]
-    assert fast.shown_ids(rows) == whole.shown_ids(rows)
+    assert fast.annotations.shown_ids(rows) == whole.annotations.shown_ids(rows)
