@@ -150,6 +150,9 @@ def test_the_other_two_are_matched_without_who_draws_twice():
     """Second boxes separate what p01 and p03 drew alike, so that their F1 in units is below 1."""
     story = told({"p*": "jitter=1", "p02": "duplicate=0.3"}, images=60)
     assert sentence(story, "p02 matches the others less", "between the other two it is 1.00")
+    story = told({"p*": "jitter=1", "p02": "duplicate=0.3 miss=0.3"}, images=60, annotators=5)
+    found = sentence(story, "p02 matches the others least", "the median between two others is")
+    assert found.split(" is ")[1].startswith("1.00")
 
 
 def test_of_pairs_without_a_third_nobody_is_named_for_confusions():

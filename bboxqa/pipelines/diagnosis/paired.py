@@ -1,12 +1,14 @@
 """How far annotators and categories are from the others, over the same draws of images."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals, n_nonzero
 from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.diagnostics.annotators.independent import assigned_to, independent
+from bboxqa.diagnostics.annotators.pair_sums import pair_sums
 from bboxqa.diagnostics.annotators.rates import RATES, rate_sums
 from bboxqa.diagnostics.categories.difficulty import difficulty_sums
 from bboxqa.geometry.candidates import TOLERANCE
@@ -45,23 +47,28 @@ def differences(matched: MatchedUnits) -> Mapping[str, Bounds]:
     return {rate: Bounds(*found[place].T) for place, rate in enumerate(RATES)}
 
 
-def f1_without(matched: MatchedUnits, annotator: int) -> float:
-    """Return F1 of what the others drew, matched again, in images of two others; NaN for nothing.
+def f1_of_others(matched: MatchedUnits, annotator: int) -> FloatArray:
+    """Return the F1 of each two others who share objects, matched again without an annotator, (P,).
 
     Who draws an object twice takes one of its boxes from the others' unit: matched with this
     annotator, two others who agree on everything have less than 1.
     """
     assigned = matched.data.assigned.copy()
     assigned[:, annotator] = False
-    assigned[assigned.sum(1) != 2] = False
-    two = assigned_to(matched, assigned)
-    n = len(two.data.annotations)
-    if n == 0:
-        return np.nan
-    pairs = two.near.take(two.near.similarity >= two.threshold - TOLERANCE)
-    lenient = two.category_lenient
-    units = match(two.data.annotations, pairs, two.matcher, two.threshold, category_lenient=lenient)
-    return 2 * (n - len(units)) / n
+    assigned[assigned.sum(1) < 2] = False
+    others = assigned_to(matched, assigned)
+    pairs = others.near.take(others.near.similarity >= others.threshold - TOLERANCE)
+    units = match(
+        others.data.annotations,
+        pairs,
+        others.matcher,
+        others.threshold,
+        category_lenient=others.category_lenient,
+    )
+    sums = pair_sums(replace(others, units=units))
+    one, other = np.nonzero(np.triu(sums.possible, 1))
+    found: FloatArray = sums.matched[one, other] / sums.possible[one, other]
+    return found
 
 
 def category_differences(matched: MatchedUnits, places: IndexArray) -> Bounds:

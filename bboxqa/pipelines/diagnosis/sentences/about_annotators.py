@@ -13,7 +13,7 @@ from bboxqa.diagnostics.annotators.image_f1 import asked_with_others
 from bboxqa.model.table import Table
 from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.model.units import MatchedUnits
-from bboxqa.pipelines.diagnosis.paired import f1_without
+from bboxqa.pipelines.diagnosis.paired import f1_of_others
 from bboxqa.pipelines.diagnosis.sentences.sentence import (
     LEAST_SHARE,
     Bounds,
@@ -25,14 +25,13 @@ from bboxqa.pipelines.diagnosis.sentences.sentence import (
     joined,
     judged,
     most_named,
+    of_others_in_words,
     others_in_words,
     share_bounds,
 )
 
 # Standard errors that two counts must differ by.
 _SIGN_TEST = 1.96
-# Without one of so many, two are left.
-_THREE = 3
 # Groups and members that a sentence names; more are counted.
 _MOST_GROUPS, _MOST_MEMBERS = 2, 4
 # What annotators are found to do, and by which rate.
@@ -58,11 +57,7 @@ def worst_annotator(
             f"{name} matches the others {how}: F1 {f1.value[place]:.2f} "
             f"[{f1.low[place]:.2f}, {f1.high[place]:.2f}]"
         )
-        of_two = f1_without(matched, place) if len(table) == _THREE else np.nan
-        if not np.isnan(of_two):
-            text += f"; between the other two it is {of_two:.2f}"
-        else:
-            text += between_others(part.pairs, name, "f1", "{:.2f}".format)
+        text += of_others_in_words(f1_of_others(matched, place), "{:.2f}".format)
         vital = bounds(table, "vitality")
         if vital.high[place] < 0:
             text += (

@@ -189,7 +189,17 @@ def between_others(pairs: Table, name: str, column: str, shown: Callable[[float]
     An annotator who errs lowers the agreement of the others with all, and not that with each other.
     """
     others = (pairs["annotator_1"] != name) & (pairs["annotator_2"] != name)
-    figures = pairs[column][others]
+    return of_others_in_words(pairs[column][others], shown)
+
+
+def of_others_in_words(figures: FloatArray, shown: Callable[[float], str]) -> str:
+    """Return the median of the figures of pairs of others, as words; empty if none is known.
+
+    Examples
+    --------
+    >>> of_others_in_words(np.array([0.8, 0.9, np.nan]), "{:.2f}".format)
+    '; the median between two others is 0.85'
+    """
     figures = figures[~np.isnan(figures)]
     if not len(figures):
         return ""
