@@ -50,6 +50,17 @@ JSON_KINDS = tuple(
         (rb'\s*\{(?!.*"images"\s*:)(?=.*"objects"\s*:\s*\[).*"classTitle"\s*:', "Supervisely"),
         (rb'\s*\{(?=.*"categories"\s*:\s*\{).*"items"\s*:\s*\[', "Datumaro"),
         (rb'\s*\{(?!.*"images"\s*:).*"type"\s*:\s*"FeatureCollection"', "GeoJSON"),
+        (
+            rb'\s*\{(?!.*"images"\s*:)(?=\s*"information"\s*:).*"shape"\s*:.*"labels"\s*:\s*\[\[',
+            "YOLOv6",
+        ),
+        (
+            (
+                rb'\s*[\[{](?!.*"images"\s*:)(?=.*"annotation"\s*:\s*\{)'
+                rb'.*"bndbox"\s*:\s*\{\s*"[xy]m'
+            ),
+            "VOC as json",
+        ),
         (rb'\s*\{(?!.*"images"\s*:)(?=.*"item"\s*:\s*\{).*"slots"\s*:', "Darwin"),
     )
 )
@@ -92,6 +103,14 @@ WHAT = {
     "Label Studio": ("Label Studio's own json", "`bboxqa agree` measures its boxes."),
     "LabelMe": ("json of LabelMe", "`bboxqa agree` measures its boxes: name its folder."),
     "VIA": ("json of VIA", "`bboxqa agree` measures its boxes."),
+    "YOLOv6": (
+        "YOLOv6's cache of labels",
+        "Name the folder of the labels that it was made from, with data.yaml or classes.txt.",
+    ),
+    "VOC as json": (
+        "XML of Pascal VOC turned into json",
+        "Name the folder of the XML files that it was made from.",
+    ),
     "CreateML": ("json of CreateML", "Export COCO json from the tool that wrote it."),
     "Supervisely": (
         "Supervisely's own json",

@@ -9,6 +9,7 @@ from bboxqa.core.files import filled_folder, write_atomically
 from bboxqa.core.pseudonyms import check_key, pseudonyms_of, without_names
 from bboxqa.core.text import count
 from bboxqa.core.types import AnyPath, Files, Progress
+from bboxqa.formats.dataset.category_names import map_notes
 from bboxqa.formats.inputs import as_paths
 from bboxqa.formats.writing.content import Content, without_points
 from bboxqa.formats.writing.gathered import Gathering
@@ -172,7 +173,7 @@ def gather(
         pseudonyms=pseudonyms,
     )
     given = {} if pseudonyms is None else pseudonyms_of(pseudonyms, ())
-    notes: list[str] = without_names(gathering.notes, given)
+    notes: list[str] = without_names([*gathering.notes, *map_notes(data.notes)], given)
     return gathering.content(data, given), tuple(notes)
 
 

@@ -35,6 +35,16 @@ FILES = [
         "is json of CreateML; expected COCO json",
     ),
     ("a.json", '{"type": "FeatureCollection"}', "is GeoJSON; expected COCO json"),
+    (
+        ".val.json",
+        '{"information": {"/a.jpg": {"shape": [64, 48], "labels": [[2.0, 0.5, 0.5, 0.1, 0.1]]}}}',
+        "is YOLOv6's cache of labels; expected COCO json",
+    ),
+    (
+        "a.json",
+        '{"annotation": {"filename": "a.jpg", "object": [{"bndbox": {"xmin": "1"}}]}}',
+        "is XML of Pascal VOC turned into json; expected COCO json",
+    ),
 ]
 
 

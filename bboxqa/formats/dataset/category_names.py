@@ -13,6 +13,7 @@ from bboxqa.core.text import clean, nearest
 from bboxqa.formats.annotations.columns import AnnotationFile
 
 _SHOWN = 3
+_MAP = "--map "
 
 
 def with_category_map(
@@ -51,6 +52,11 @@ def unused_map_notes(files: Sequence[AnnotationFile], category_map: Mapping[str,
         for name, other in category_map.items()
         if name not in known
     ]
+
+
+def map_notes(notes: Iterable[str]) -> Iterator[str]:
+    """Yield the notes of `unused_map_notes` among all those on a data set."""
+    return (note for note in notes if note.startswith(_MAP))
 
 
 def supercategories(files: Sequence[AnnotationFile], names: Iterable[str]) -> tuple[str, ...]:
@@ -135,5 +141,5 @@ def map_options(category_map: Mapping[str, str]) -> str:
     "--map Cat=cat --map 'Dog =dog'"
     """
     return " ".join(
-        f"--map {shlex.quote(f'{name}={other}')}" for name, other in category_map.items()
+        f"{_MAP}{shlex.quote(f'{name}={other}')}" for name, other in category_map.items()
     )

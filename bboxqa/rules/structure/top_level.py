@@ -1,6 +1,7 @@
 """S: keys and types of the document as a whole, and the keys that every record needs."""
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ _KEYS = {
     "categories": ("id", "name"),
 }
 _ANNOTATION = (*_KEYS["annotations"], "area", "iscrowd")
+_SHOWN = 3
 _NAMES = {dict: "an object", list: "a list", str: "text", bool: "true or false"}
 
 
@@ -43,6 +45,8 @@ def _list_missing(document: Document, _settings: ValidateSettings) -> Iterator[H
         what = f"keys {names} are missing; expected lists of records"
         if len(missing) == 1:
             what = f"key {names} is missing; expected a list of {missing[0]}"
+        elif len(missing) == len(lists):
+            what = f"keys {names} are missing{_keys_there(reading.top)}; expected lists of records"
         founds.append(Defect(what, expected="a list"))
     for name in lists:
         value = reading.top.get(name)
@@ -50,6 +54,15 @@ def _list_missing(document: Document, _settings: ValidateSettings) -> Iterator[H
             message = f"{name} is {_typed(value)} ({shortened(value)}); expected a list"
             founds.append(Defect(message, pointer_to(name), found=value, expected="a list"))
     yield from described_hits(founds)
+
+
+def _keys_there(top: dict[str, Any]) -> str:
+    """Return the first keys of a document without COCO's lists, as a message adds them."""
+    if not top:
+        return ""
+    shown = ", ".join(shortened(key) for key in islice(top, _SHOWN))
+    more = f" and {len(top) - _SHOWN:,} more" if len(top) > _SHOWN else ""
+    return f"; found {shown}{more}"
 
 
 def _wrong_container(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:

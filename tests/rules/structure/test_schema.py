@@ -458,3 +458,11 @@ def test_the_size_is_the_cause_where_images_are_a_few_pixels_large():
 def test_small_images_with_boxes_of_another_kind_have_their_size(size, box):
     """Boxes inside, in another layout, and those beyond an image that may be a photograph."""
     assert "S007" not in codes(with_sizes(size, size, box=box))
+
+
+def test_a_file_without_any_list_of_coco_is_told_by_its_keys():
+    [found] = findings('{"foo": 1, "bar": {}, "b": 2, "c": 3}')
+    assert found.message == (
+        'keys "images", "annotations" and "categories" are missing; found "foo", "bar", "b" and 1 '
+        "more; expected lists of records"
+    )
