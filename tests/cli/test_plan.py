@@ -214,8 +214,10 @@ def test_files_that_are_read_are_not_replaced(file, tmp_path):
     assert file.read_bytes() == before
 
 
-@pytest.mark.parametrize(("command", "end"), [("plan", ("--target-width", "0.1")),
-                                              ("convert", ("out.json", "--to", "coco"))])  # fmt: skip
+@pytest.mark.parametrize(
+    ("command", "end"),
+    [("plan", ("--target-width", "0.1")), ("convert", ("out.json", "--to", "coco"))],
+)
 def test_a_mapped_name_that_no_category_has_is_said(file, tmp_path, command, end):
     done = run(command, str(file), *end, "--map", "Cat=cat", cwd=tmp_path)
     assert done.returncode == 0

@@ -298,6 +298,16 @@ def test_an_angle_that_is_no_angle_is_refused(path):
         read(path, [{"bbox": [*first["bbox"][:4], 1e308]}, *others])
 
 
+@pytest.mark.parametrize("rotation", [2e6, -1e300])
+def test_a_rotation_beside_a_box_that_is_no_angle_is_refused(path, rotation):
+    first, *others = beside()
+    shapes = [first | {"attributes": {"rotation": rotation}}, *others]
+    with pytest.raises(
+        DatasetError, match=r"annotation 0: attributes.rotation is .*; expected deg"
+    ):
+        read(path, shapes)
+
+
 def test_other_outlines_are_told_of_data_with_all_outlines(path):
     """`read_coco` reads both rotated boxes and outlines."""
     kite, triangle = [[10, 10, 30, 0, 60, 10, 30, 60]], [[10, 10, 30, 0, 60, 10]]

@@ -30,7 +30,7 @@ from bboxqa.formats.annotations.records import (
     record_field,
 )
 from bboxqa.formats.annotations.rotated_columns import Corners, RotatedBuilder, RotatedColumns
-from bboxqa.formats.annotations.rotations import count_turned
+from bboxqa.formats.annotations.rotations import count_turned, rotation_problems
 from bboxqa.formats.annotations.text_ids import TextIds
 from bboxqa.model.annotations import Source
 from bboxqa.model.outlines import Segmentations
@@ -205,6 +205,7 @@ class ColumnsBuilder:
         self._columns["bbox"].add(bbox)
         if self._rotated is not None:
             self._rotated.add(records, bbox, quads)
+            self.problems += rotation_problems(self.name, records)
         crowd = np.fromiter(map(attrgetter("iscrowd"), records), np.bool_, n)
         self._columns["iscrowd"].add(crowd)
         for author in self._authors.values():

@@ -1,6 +1,6 @@
 """By how many degrees annotations say that their boxes are turned."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from operator import attrgetter
 
 import numpy as np
@@ -14,6 +14,22 @@ FARTHEST = 1e6
 
 def rotations(records: Sequence[Annotation]) -> FloatArray:
     """Return by how many degrees annotations say to be turned; NaN where they do not say it."""
+    said = _written(records)
+    said[~(np.abs(said) < FARTHEST)] = np.nan
+    return said
+
+
+def rotation_problems(name: str, records: Sequence[Annotation]) -> Iterator[str]:
+    """Yield the annotations of a file that say to be turned by no angle; `name` is the file."""
+    said = _written(records)
+    for row in np.flatnonzero(np.abs(said) >= FARTHEST).tolist():
+        yield (
+            f"{name}: annotation {records[row].id!r}: attributes.rotation is {said[row]:g}; "
+            f"expected degrees, less than {FARTHEST:,.0f}"
+        )
+
+
+def _written(records: Sequence[Annotation]) -> FloatArray:
     attributes = list(map(attrgetter("attributes"), records))
     said = np.full(len(records), np.nan)
     if attributes.count(None) == len(attributes):
@@ -22,7 +38,7 @@ def rotations(records: Sequence[Annotation]) -> FloatArray:
         if each is None:
             continue
         value = each.get("rotation") if isinstance(each, dict) else getattr(each, "rotation", None)
-        if isinstance(value, int | float) and abs(value) < FARTHEST:
+        if isinstance(value, int | float) and not isinstance(value, bool):
             said[row] = value
     return said
 

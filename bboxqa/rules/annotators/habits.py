@@ -17,6 +17,7 @@ from bboxqa.rules.facts.authorship import Authorship, authorship, unique_pairs
 from bboxqa.rules.facts.box_overlaps import first_equal
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.robust import deviations
+from bboxqa.rules.facts.turned_overlaps import other_numbers, written_boxes
 
 _MIN_ANNOTATORS = 4
 _MIN_ANNOTATIONS = 20
@@ -58,12 +59,13 @@ def _equal_sets(
 
     `of_row` is the set of each row, numbered by picture and then by annotator.
     """
-    columns = document.annotations
-    sound = rows_where(len(rows), lambda of: np.isfinite(columns.bbox[rows[of]]).all(1))
+    columns, boxes = document.annotations, document.once(written_boxes)
+    sound = rows_where(len(rows), lambda of: np.isfinite(boxes[rows[of]]).all(1))
     sound &= size[of_row] >= _MIN_COPIED
     rows, picture, of_row = rows[sound], picture[sound], of_row[sound]
     of_rows = (
-        *(columns.bbox[:, place] for place in range(4)),
+        *(boxes[:, place] for place in range(4)),
+        *document.once(other_numbers),
         columns.category_id,
         *_beside_boxes(document),
     )

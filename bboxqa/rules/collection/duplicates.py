@@ -13,7 +13,6 @@ from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.core.blocks import rows_where
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.formats.document.annotation_columns import Kind
-from bboxqa.geometry.kernels.boxes import bbox_iou, corners
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect
@@ -28,7 +27,12 @@ from bboxqa.rules.facts.box_overlaps import (
 )
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.layouts.box_layout import in_other_layout
-from bboxqa.rules.facts.oriented_boxes import iou_as_turned
+from bboxqa.rules.facts.turned_overlaps import (
+    box_iou,
+    compared_boxes,
+    other_numbers,
+    written_boxes,
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,10 +46,10 @@ class _Earlier:
 
 def _repeats(document: Document) -> IndexArray:
     """Return for each annotation the first with the same record except for the id; or -1."""
-    columns = document.annotations
+    columns, boxes = document.annotations, document.once(written_boxes)
 
     def side(place: int, rows: slice | IndexArray) -> FloatArray:
-        written = columns.bbox[rows, place]
+        written = boxes[rows, place]
         return np.where(np.isfinite(written), written, document.outline_bounds[rows, place])
 
     sides = [partial(side, place) for place in range(4)]
@@ -57,7 +61,11 @@ def _repeats(document: Document) -> IndexArray:
     # Where many boxes are equal, these columns tell records apart without decoding them.
     whole = (columns.image_id, columns.category_id, document.annotator, columns.iscrowd,
              columns.form)  # fmt: skip
-    sizes = (columns.area, *(document.outline_bounds[:, place] for place in range(4)))
+    sizes = (
+        columns.area,
+        *document.once(other_numbers),
+        *(document.outline_bounds[:, place] for place in range(4)),
+    )
     finite_sizes = [partial(_nan_as_0, size) for size in sizes]
     rows = _with_equals(rows, [*sides, *(each.__getitem__ for each in whole), *finite_sizes])
     result = np.full(len(columns), -1)
@@ -96,9 +104,10 @@ def _earlier(document: Document, threshold: float) -> _Earlier:
     none = len(columns)
     same, other = np.full(none, none), np.full(none, none)
     kind = columns.category_id
-    for found in overlapping(columns.bbox, _drawer(document, exact), kind, threshold):
+    bbox, lowest = compared_boxes(document, threshold)
+    for found in overlapping(bbox, _drawer(document, exact), kind, lowest):
         # Turned boxes that cross each other can have equal bounds.
-        kept = ~(iou_as_turned(document, found.left, found.right) < threshold)
+        kept = box_iou(document, found.left, found.right) >= threshold
         left, right = found.left[kept], found.right[kept]
         alike = kind[left] == kind[right]
         np.minimum.at(same, right[alike], left[alike])
@@ -165,10 +174,7 @@ def _near(document: Document, settings: ValidateSettings, *, same: bool) -> Iter
 
     def describe(row: int) -> Defect:
         first = int(earlier[row])
-        iou = float(iou_as_turned(document, np.array([first]), np.array([row]))[0])
-        if np.isnan(iou):
-            box = corners(document.annotations.bbox[[first, row]])
-            iou = float(bbox_iou(box[:1], box[1:])[0])
+        iou = float(box_iou(document, np.array([first]), np.array([row]))[0])
         records = [document.record(first), document.record(row)]
         kinds = [_category(document, each) for each in (first, row)]
         what = f"of the same category {kinds[0]}"
@@ -222,11 +228,12 @@ RULES = (
         breaks="""Evaluation expects two detections of one object, and non-maximum suppression keeps
             one: recall and AP fall.""",
         explanation="""Two boxes of one image, one category and one annotator have an IoU of at
-            least 0.9 (duplicate_iou). Usually one object was drawn twice, or a pre-annotation was
-            kept beside its correction. Boxes of two annotators agree and are not reported; nor are
-            crowds, annotations reported by D001, and boxes without an annotator on an image given
-            to several. Look at both boxes and delete one. Where thousands of boxes overlap, the
-            search stops early, and an info finding says so.""",
+            least 0.9 (duplicate_iou), rotated boxes as they are turned. Usually one object was
+            drawn twice, or a pre-annotation was kept beside its correction. Boxes of two annotators
+            agree and are not reported; nor are crowds, annotations reported by D001, and boxes
+            without an annotator on an image given to several. Look at both boxes and delete one.
+            Where thousands of boxes overlap, the search stops early, and an info finding says
+            so.""",
         bad={"annotations": [{}, {"bbox": [10, 10, 20, 31]}]},
         good={"annotations": [{"rater": "ann"}, {"rater": "bob", "bbox": [10, 10, 20, 31]}]},
         check=partial(_near, same=True),
@@ -239,10 +246,11 @@ RULES = (
         breaks="""One of the two labels is wrong or both are: training penalises either answer, and
             evaluation counts a miss.""",
         explanation="""Two boxes of one image, one annotator and different categories have an IoU of
-            at least 0.9 (duplicate_iou). Usually the category was corrected by drawing a new box
-            without deleting the first. If objects may have several categories, or hide each other,
-            ignore D003; in LVIS, where they may, it is not applied. Crowds are left out. Where
-            thousands of boxes overlap, the search stops early, and an info finding says so.""",
+            at least 0.9 (duplicate_iou), rotated boxes as they are turned. Usually the category was
+            corrected by drawing a new box without deleting the first. If objects may have several
+            categories, or hide each other, ignore D003; in LVIS, where they may, it is not applied.
+            Crowds are left out. Where thousands of boxes overlap, the search stops early, and an
+            info finding says so.""",
         bad={**_DOG, "annotations": [{}, {"category_id": 2, "bbox": [10, 10, 20, 31]}]},
         good={**_DOG, "annotations": [{}, {"category_id": 2, "bbox": [10, 10, 20, 36]}]},
         check=partial(_near, same=False),

@@ -6,9 +6,8 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.formats.document.annotation_columns import Rings
-from bboxqa.geometry.kernels.rotated_boxes import rotated_iou
 from bboxqa.model.shapes import rotated_boxes as shapes
-from bboxqa.model.shapes.rotated_boxes import from_corners, upright
+from bboxqa.model.shapes.rotated_boxes import upright
 from bboxqa.rules.facts.document import Document
 
 _CORNER_FORMATS = ("DOTA labels", "YOLO labels")
@@ -100,38 +99,6 @@ def rows_with_corners(document: Document) -> IndexArray:
     """Return the annotations that are rotated boxes with known corners, ascending."""
     boxes = document.once(oriented_boxes)
     return boxes.row[np.isfinite(boxes.corners[:, 0, 0])]
-
-
-def iou_as_turned(document: Document, left: IndexArray, right: IndexArray) -> FloatArray:
-    """Return the IoU of pairs of annotations, (P,); NaN where neither is a rotated box."""
-    places, iou = document.once(_places), np.full(len(left), np.nan)
-    if not len(places):
-        return iou
-    turned = np.flatnonzero((places[left] >= 0) | (places[right] >= 0))
-    sides = []
-    for rows in (left[turned], right[turned]):
-        boxes = upright(document.annotations.bbox[rows])
-        place = places[rows]
-        boxes[place >= 0], _ = from_corners(
-            document.once(oriented_boxes).corners[place[place >= 0]]
-        )
-        sides.append(boxes)
-    iou[turned] = rotated_iou(*sides)
-    return iou
-
-
-def _places(document: Document) -> IndexArray:
-    """Return (N,) int64: the place of each annotation among the rotated boxes with known corners.
-
-    It is -1 for others; empty if there are none.
-    """
-    boxes = document.once(oriented_boxes)
-    known = np.flatnonzero(np.isfinite(boxes.corners[:, 0, 0]))
-    if not len(known):
-        return known
-    places = np.full(len(document.annotations), -1)
-    places[boxes.row[known]] = known
-    return places
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -270,6 +270,24 @@ def test_given_boxes_with_other_points_or_angles_are_no_copies(by_ann, by_bob):
     assert not found("A004", ann + bob)
 
 
+@pytest.mark.parametrize("more", [[30], [15, 80, 70, 45]])
+def test_rotated_boxes_are_compared_by_all_their_numbers(more):
+    def drawn(rater, by):
+        return [
+            {
+                "image_id": n,
+                "rater": rater,
+                "bbox": [20 + 9 * k, 20, 18, 9, *more[:-1], more[-1] + by],
+            }
+            for n in (1, 2, 3)
+            for k in range(3)
+        ]
+
+    images = [{}, {}, {}]
+    assert found("A004", drawn("ann", 0) + drawn("bob", 0), images=images)
+    assert not found("A004", drawn("ann", 0) + drawn("bob", 1), images=images)
+
+
 def test_sets_of_two_boxes_are_equal_by_chance():
     assert not found("A004", boxes("ann", 2) + boxes("bob", 2))
 

@@ -2,12 +2,14 @@
 
 import json
 
+import numpy as np
 import pytest
 from support.reference import data_file
 from support.validation import as_corners, document_of, findings
 
 from bboxqa.model.findings import Edit
 from bboxqa.model.settings import ValidateSettings
+from bboxqa.model.shapes.rotated_boxes import corners
 from bboxqa.rules.facts import box_overlaps
 from bboxqa.rules.fixes import fix
 from bboxqa.rules.registry import RULES
@@ -218,3 +220,40 @@ def test_outlines_of_crossing_boxes_are_no_duplicates():
     box = {"bbox": [20, 13, 47, 47], "area": 560}
     turned = [box | {"segmentation": [each]} for each in (ring, mirrored)]
     assert not found("D002", *turned)
+
+
+def as_five(cx, cy, w, h, degrees):
+    return {"bbox": [cx, cy, w, h, degrees], "area": w * h}
+
+
+def as_eight(*box):
+    ring = corners(np.array([box], float)).reshape(-1)
+    return {"bbox": ring.round(2).tolist(), "area": box[2] * box[3]}
+
+
+def beside_box(cx, cy, w, h, degrees):
+    box = [cx - w / 2, cy - h / 2, w, h]
+    return {"bbox": box, "area": w * h, "attributes": {"rotation": degrees}}
+
+
+OTHERS = [(60, 60 + 20 * n, 40, 8, 10 * n + 5) for n in range(5)]
+
+
+@pytest.mark.parametrize("form", [as_five, as_eight, beside_box])
+@pytest.mark.parametrize(
+    ("pair", "code"),
+    [
+        (((300, 300, 200, 20, 30), (300, 300, 200, 20, 30)), "D001"),
+        # One rectangle, of which the other side is the width.
+        (((300, 300, 200, 20, 1), (300, 300, 20, 200, 91)), "D002"),
+        (((300, 300, 200, 30, 30), (301, 300, 200, 30, 30)), "D002"),
+        # Of thin boxes, the bounds are less alike than the boxes.
+        (((300, 300, 300, 12, 0.1), (300, 300, 300, 12, 0.4)), "D002"),
+        (((300, 300, 200, 20, 30), (300, 300, 200, 20, 150)), None),
+    ],
+)
+def test_all_forms_of_rotated_boxes_are_compared(form, pair, code):
+    boxes = [form(*box) for box in (*pair, *OTHERS)]
+    sizes = [{"width": 600, "height": 600}]
+    codes = {code for code in ("D001", "D002") if found(code, *boxes, images=sizes)}
+    assert codes == ({code} if code else set())
