@@ -257,6 +257,39 @@ def test_small_hostile_files_are_measured_quickly(name, tmp_path):
         check(tmp_path, content, "agree", *options, seconds=seconds, most=most)
 
 
+def scattered(n, annotators, box):
+    values = Random(1)
+    places = [(values.randint(0, 2000), values.randint(0, 2000)) for _ in range(n)]
+    return document(
+        [annotation(annotators[i % len(annotators)], box(x, y)) for i, (x, y) in enumerate(places)]
+    )
+
+
+def people(n):
+    """Return people of two annotators, beside each other, whose key points do not match."""
+    values = Random(2)
+    content = scattered(n, "ab", lambda x, y: [x, y, 30, 30])
+    content["categories"] = [{"id": 1, "name": "p", "keypoints": ["a", "b"]}]
+    for each in content["annotations"]:
+        x, y = each["bbox"][:2]
+        points = [(x + values.randint(0, 30), y + values.randint(0, 30)) for _ in "ab"]
+        each |= {"keypoints": [v for point in points for v in (*point, 2)], "num_keypoints": 2}
+    return content
+
+
+@pytest.mark.parametrize(
+    ("content", "options"),
+    [
+        (lambda: scattered(6000, "abc", lambda x, y: [x, y, 12, 9]), ()),
+        (lambda: people(4000), ("--similarity", "keypoints", "--sigmas", "0.05")),
+    ],
+    ids=["boxes", "people"],
+)
+def test_an_image_of_many_objects_is_diagnosed_quickly(content, options, tmp_path):
+    # Each box is compared with those that overlap it; with each, it took 20 s.
+    check(tmp_path, content(), "agree", "--no-checks", "--diagnose", *options, expected=(0,))
+
+
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_random_files_are_read_quickly(seed, tmp_path):
     content = random_document(seed)

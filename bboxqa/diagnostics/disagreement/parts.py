@@ -1,6 +1,7 @@
 """Objects that an annotator drew in parts, or together with another one in one box."""
 
 from collections.abc import Iterator
+from itertools import chain
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from bboxqa.core.arrays import (
     rows,
     sum_by,
 )
+from bboxqa.core.overlaps import overlapping_boxes
 from bboxqa.core.remembered import remembered
 from bboxqa.diagnostics.annotators.object_cells import edges_of, object_cells
 from bboxqa.diagnostics.disagreement.nested_boxes import (
@@ -25,6 +27,8 @@ from bboxqa.model.units import MatchedUnits
 
 # Pairs of boxes that are compared at a time.
 _AT_ONCE = 1 << 20
+# Each box is compared with all of an annotator in an image if they are no more.
+_MANY = 64
 
 
 @frozen_arrays
@@ -114,9 +118,10 @@ def _parts(matched: MatchedUnits, known: BoolArray) -> Parts:
     """Return parts in the images of boxes that are known as odd, or in all if there are none."""
     shown = _shown(matched, known)
     odd = _odd_boxes(matched, shown, known)
+    others = shown.by_others(np.arange(len(known)))
     found = [
-        nested_pairs(odd, few, places, shown.edges[places], shown.by_others(places))
-        for few, places in _compared(matched, odd)
+        nested_pairs(odd, few, places, shown.edges[places], others[places])
+        for few, places in _compared(matched, odd, shown.edges, others)
     ]
     pairs = joined_pairs([*found, no_pairs()])
     pairs = pairs.take(accepted_pairs(pairs, odd.is_merge))
@@ -154,16 +159,47 @@ def _odd_boxes(matched: MatchedUnits, shown: _Shown, known: BoolArray) -> OddBox
     )
 
 
-def _compared(matched: MatchedUnits, odd: OddBoxes) -> Iterator[tuple[IndexArray, IndexArray]]:
-    """Yield odd boxes, and the annotations of the same annotator in the same image."""
+def _compared(
+    matched: MatchedUnits, odd: OddBoxes, own: FloatArray, others: FloatArray
+) -> Iterator[tuple[IndexArray, IndexArray]]:
+    """Yield odd boxes, and the annotations of the same annotator in the same image.
+
+    `own` and `others` are the edges of annotations, and of what others drew of the same objects.
+    Where an annotator drew much in an image, only boxes that overlap the odd one are compared.
+    """
     annotations, n_annotators = matched.data.annotations, len(matched.data.annotator_names)
     key = annotations.image.astype(np.int64) * n_annotators + annotations.annotator
     wanted = odd.image * n_annotators + odd.annotator
     start, stop = (np.searchsorted(key, wanted, side) for side in ("left", "right"))
-    total = np.cumsum(stop - start)
+    is_many = stop - start > _MANY
+    found = [_each_with_each(np.flatnonzero(~is_many), start, stop)]
+    for chosen, large in ((odd.is_merge, own), (~odd.is_merge, others)):
+        several = np.flatnonzero(is_many & chosen)
+        if len(several):
+            found.append(_overlapping(several, wanted, odd.edges, key, large))
+    for one, place in chain(*found):
+        apart = np.flatnonzero(matched.objects[place] != odd.object[one])
+        yield one[apart], place[apart]
+
+
+def _each_with_each(
+    few: IndexArray, start: IndexArray, stop: IndexArray
+) -> Iterator[tuple[IndexArray, IndexArray]]:
+    """Yield some odd boxes, and all annotations that each is compared with."""
+    total = np.cumsum((stop - start)[few])
     cuts = np.flatnonzero(np.diff(total // _AT_ONCE, prepend=0))
-    for some in np.split(np.arange(len(wanted)), cuts):
+    for some in np.split(few, cuts):
         places, offsets = rows(start[some], stop[some])
-        few = np.repeat(some, np.diff(offsets))
-        apart = np.flatnonzero(matched.objects[places] != odd.object[few])
-        yield few[apart], places[apart]
+        yield np.repeat(some, np.diff(offsets)), places
+
+
+def _overlapping(
+    several: IndexArray,
+    wanted: IndexArray,
+    edges: FloatArray,
+    key: IndexArray,
+    large: FloatArray,
+) -> Iterator[tuple[IndexArray, IndexArray]]:
+    """Yield some odd boxes, and the annotations whose large boxes overlap each."""
+    for one, place in overlapping_boxes(wanted[several], edges[several], key, large):
+        yield several[one], place

@@ -14,6 +14,7 @@ from bboxqa.core.arrays import (
     pairs_within,
     rows,
 )
+from bboxqa.core.overlaps import overlapping_boxes
 from bboxqa.core.remembered import remembered
 from bboxqa.diagnostics.annotators.object_cells import edges_of, object_cells
 from bboxqa.model.shapes.coco_joints import sides_of
@@ -131,21 +132,14 @@ def _of_equal_boxes(matched: MatchedUnits) -> tuple[IndexArray, IndexArray]:
     drawn = np.unique(objects * n_annotators + of.annotator)
     n_asked = matched.data.assigned.sum(1)[of.image]
     open_ = np.flatnonzero(np.bincount(objects)[objects] < n_asked)
-    left, right = (open_[side] for side in pairs_within(of.image[open_]))
+    left, right, overlap = _overlapping_by_half(matched, open_)
     keys = objects * n_annotators
     free = ~np.isin(keys[left] + of.annotator[right], drawn)
     free &= ~np.isin(keys[right] + of.annotator[left], drawn)
-    left, right = left[free], right[free]
-    edges = edges_of(of.bbox)
-    low = np.maximum(edges[left, :2], edges[right, :2])
-    shared = np.maximum(np.minimum(edges[left, 2:], edges[right, 2:]) - low, 0).prod(1)
-    area = of.bbox[:, 2] * of.bbox[:, 3]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        overlap = shared / (area[left] + area[right] - shared)
-    near = np.flatnonzero((of.annotator[left] != of.annotator[right]) & (overlap >= _SAME_BOX))
+    left, right, overlap = left[free], right[free], overlap[free]
     taken: set[tuple[int, int]] = set()
     kept = []
-    for place in near[np.argsort(-overlap[near], kind="stable")].tolist():
+    for place in np.argsort(-overlap, kind="stable").tolist():
         ends = int(left[place]), int(right[place])
         first, second = of.annotator[[*ends]].tolist()
         cells = (ends[0], second), (ends[1], first)
@@ -154,6 +148,31 @@ def _of_equal_boxes(matched: MatchedUnits) -> tuple[IndexArray, IndexArray]:
             kept.append(place)
     places = np.array(sorted(kept), np.int64)
     return left[places], right[places]
+
+
+def _overlapping_by_half(
+    matched: MatchedUnits, some: IndexArray
+) -> tuple[IndexArray, IndexArray, FloatArray]:
+    """Return the pairs of some annotations, of two annotators, and the IoU of their boxes."""
+    of = matched.data.annotations
+    image, edges = of.image[some].astype(np.int64), edges_of(of.bbox[some])
+    area = of.bbox[:, 2] * of.bbox[:, 3]
+    lefts, rights, overlaps = [some[:0]], [some[:0]], [np.zeros(0)]
+    for ends in overlapping_boxes(image, edges, image, edges):
+        once = ends[0] < ends[1]
+        one, other = ends[0][once], ends[1][once]
+        left, right = some[one], some[other]
+        low = np.maximum(edges[one, :2], edges[other, :2])
+        shared = np.maximum(np.minimum(edges[one, 2:], edges[other, 2:]) - low, 0).prod(1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            overlap = shared / (area[left] + area[right] - shared)
+        near = (of.annotator[left] != of.annotator[right]) & (overlap >= _SAME_BOX)
+        lefts.append(left[near])
+        rights.append(right[near])
+        overlaps.append(overlap[near])
+    left, right = np.concatenate(lefts), np.concatenate(rights)
+    order = np.lexsort((right, left))
+    return left[order], right[order], np.concatenate(overlaps)[order]
 
 
 def _sides(
