@@ -114,6 +114,15 @@ def test_the_section_of_a_model_compares_it_with_each_annotator(full, page):
     assert f"and higher for {above} of 3." in shown
 
 
+def test_similarities_that_are_no_iou_are_not_called_so(full, again):
+    for found, section in ((full, "model"), (again, "repeats")):
+        summary = found["summary"] | {"similarity": "keypoints"}
+        assert "mean iou" in texts_of(agreement_page(found), section)
+        shown = texts_of(agreement_page(found | {"summary": summary}), section)
+        assert "mean similarity" in shown
+        assert "iou" not in shown.lower()
+
+
 def test_a_value_of_python_is_reproduced_in_python():
     manifest = {
         "settings": {"iou_threshold": [0.6], "similarity": "bbox", "seed": 1},

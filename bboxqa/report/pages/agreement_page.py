@@ -22,7 +22,7 @@ from bboxqa.report.pages.pictures import (
 )
 from bboxqa.report.pages.reproduce import command, inputs_table, settings_table
 from bboxqa.report.pages.sections.registry import sections
-from bboxqa.report.pages.sections.section import Section, table_rows
+from bboxqa.report.pages.sections.section import Section, column_names, table_rows
 from bboxqa.report.pages.verdict import verdict
 
 # Fewer cards are seen at a glance, and need no search.
@@ -108,7 +108,7 @@ def _page(
         diagnosis=diagnosis,
         verdict=verdict(summary, settings, diagnosis),
         sections=_sections(summary, diagnosis, further, has_images=bool(images.pictures)),
-        further=drawn_sections(further),
+        further=drawn_sections(further, measure),
         charts=page_charts(summary, settings, diagnosis, documents.get("worst_images")),
         figures=_figures(part),
         caption=_caption(summary, part),
@@ -244,7 +244,5 @@ def _bounds(bounds: list[float] | None, shown: str | None = None) -> Cell:
 
 def _table(records: Sequence[Mapping[str, Any]], measure: str) -> dict[str, Any]:
     """Return records as a table, in which similarities are not called IoU that are none."""
-    columns = [*records[0]] if records else []
-    if measure != "IoU":
-        columns = [name.replace("mean_iou", "mean_similarity") for name in columns]
+    columns = column_names([*records[0]] if records else [], measure)
     return {"columns": columns, "rows": [[*row.values()] for row in records]}

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from bboxqa.report.charts.rotated_offset_chart import rotated_offsets
 from bboxqa.report.charts.sensitivity_chart import sensitivity
 from bboxqa.report.charts.svg import figure_svg
 from bboxqa.report.pages.pictures import worst_first
-from bboxqa.report.pages.sections.section import Section, table_rows
+from bboxqa.report.pages.sections.section import Section, column_names, table_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -87,8 +88,11 @@ def _of_diagnosis(tables: Mapping[str, Any], part: Mapping[str, Any]) -> dict[st
 
 
 @page_style()
-def drawn_sections(sections: Sequence[Section]) -> list[dict[str, Any]]:
-    """Return sections as the template shows them, with their charts as svg."""
+def drawn_sections(sections: Sequence[Section], measure: str) -> list[dict[str, Any]]:
+    """Return sections as the template shows them, with their charts as svg.
+
+    `measure` is what values of the similarity are called.
+    """
     return [
         {
             "name": section.name,
@@ -99,7 +103,10 @@ def drawn_sections(sections: Sequence[Section]) -> list[dict[str, Any]]:
                     "chart": None if each.chart is None
                     else _svg(each.chart, f"{section.name}-{place}", each.caption),
                     "caption": each.caption,
-                    "tables": each.tables,
+                    "tables": [
+                        replace(table, columns=column_names(table.columns, measure))
+                        for table in each.tables
+                    ],
                 }
                 for place, each in enumerate(section.evidence)
             ],

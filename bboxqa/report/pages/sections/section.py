@@ -39,6 +39,19 @@ class Section:
     evidence: Sequence[Evidence]
 
 
+def column_names(columns: Sequence[str], measure: str) -> list[str]:
+    """Return names of columns in which similarities are not called IoU that are none.
+
+    Examples
+    --------
+    >>> column_names(["f1", "mean_iou"], "OKS"), column_names(["mean_iou"], "IoU")
+    (['f1', 'mean_similarity'], ['mean_iou'])
+    """
+    if measure == "IoU":
+        return [*columns]
+    return [name.replace("mean_iou", "mean_similarity") for name in columns]
+
+
 def table_rows(table: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the rows of a table of the document "diagnosis", by column."""
     columns: Sequence[str] = table["columns"]
