@@ -193,7 +193,8 @@ class _LabelRecords:
         kind = label.kind
         if kind == "quadrangle":
             kind = "oriented" if "attributes" in record else "outline"
-        self._tally[kind] += 1
+        # Where they are wanted, they are compared.
+        self._tally[kind] += kind != "pose" or not self._wanted.keypoints
         row = self._into.annotation(record, where)
         if label.number not in self._classes.names and self._files.names is not None:
             last = max(self._classes.names, default=-1)

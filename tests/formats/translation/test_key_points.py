@@ -89,6 +89,16 @@ def test_poses_of_yolo(tmp_path):
     assert bbox == pytest.approx([40, 60, 20, 80])
 
 
+@pytest.mark.parametrize("compared", [False, True])
+def test_poses_are_said_to_be_left_out_only_where_they_are(tmp_path, compared):
+    (tmp_path / "data.yaml").write_text("names: [dog]\nkpt_shape: [1, 3]\n")
+    (tmp_path / "labels").mkdir()
+    (tmp_path / "labels/a.txt").write_text("0 0.5 0.5 0.2 0.4 0.45 0.4 2\n")
+    with chosen(Choices(image_size=(100, 200))):
+        notes = bboxqa.read_coco(tmp_path, keypoints=compared, min_annotators=1).notes
+    assert any("not compared" in note for note in notes) is not compared
+
+
 def test_skeletons_of_datumaro(tmp_path):
     labels = [{"name": "dog", "parent": ""}, *({"name": n, "parent": "dog"} for n in "ht")]
     elements = [
