@@ -26,13 +26,13 @@ def map_notes(without: MeasuredAgreement, mapped: MeasuredAgreement) -> Iterator
             images = np.arange(after.reliability.n_groups)
             found = paired_difference(new, old, images, images, settings.bootstrap, settings.seed)
             low, high = found.interval
-            text += f", difference {found.value:+z.2f}"
-            text += "" if isnan(low) else f" [{low:z.2f}, {high:z.2f}]"
+            text += f", difference {found.value:+z.4f}"
+            text += "" if isnan(low) else f" [{low:z.4f}, {high:z.4f}]"
         yield text
 
 
 def _alpha(part: ThresholdResult) -> str:
-    return f"– ({part.status})" if isnan(part.alpha) else f"{part.alpha:z.2f}"
+    return f"– ({part.status})" if isnan(part.alpha) else f"{part.alpha:z.4f}"
 
 
 def _estimator(part: ThresholdResult, missing: str) -> Estimator:

@@ -52,8 +52,8 @@ def test_alpha_before_and_after_in_the_same_draws(path):
         low, high = expanded(apart, 12)
         assert new.alpha > old.alpha
         assert note == (
-            f"with --map, {new.threshold_label}: alpha {old.alpha:.2f} → {new.alpha:.2f}, "
-            f"difference {new.alpha - old.alpha:+.2f} [{low:.2f}, {high:.2f}]"
+            f"with --map, {new.threshold_label}: alpha {old.alpha:.4f} → {new.alpha:.4f}, "
+            f"difference {new.alpha - old.alpha:+.4f} [{low:.4f}, {high:.4f}]"
         )
 
 
@@ -64,12 +64,12 @@ def test_compare_gives_the_difference_in_python(path):
     for note, change in zip(notes, changes.thresholds, strict=True):
         found = change.pooled
         low, high = found.interval
-        assert note.endswith(f"difference {found.difference:+.2f} [{low:.2f}, {high:.2f}]")
+        assert note.endswith(f"difference {found.difference:+.4f} [{low:.4f}, {high:.4f}]")
 
 
 def test_an_alpha_that_the_map_leaves_without_meaning(path):
     _, notes = measured(path, {"sheep": "cow", "horse": "cow"})
-    words = r"alpha 0\.\d\d → – \(undefined: only one value occurs"
+    words = r"alpha 0\.\d{4} → – \(undefined: only one value occurs"
     assert re.match(f"with --map, IoU 0.5: {words}", notes[0])
 
 
