@@ -670,3 +670,22 @@ def test_copies_are_no_groups():
     story = told({"p*": "miss=0.3 jitter=2%", "p04": "copy=p01:0.9"}, annotators=4, images=60)
     assert sentence(story, "p01 and p04 share boxes")
     assert not any("among themselves" in line for line in story.story)
+
+
+def test_outlines_are_called_so():
+    content = bboxqa.simulate(
+        images=40, annotators=4, errors={"p*": "jitter=3%", "p03": "jitter=25%"}
+    ).document()
+    for each in content["annotations"]:
+        x, y, width, height = each["bbox"]
+        corners = (x, y, x + width, y, x + width, y + height, x, y + height)
+        each["segmentation"] = [list(corners)]
+    data = bboxqa.read_coco(content)
+    found = bboxqa.agree(data, similarity="polygon", bootstrap=200).diagnose()
+    assert sentence(found, "have outlines in different places, which overlap too little to match")
+    assert sentence(
+        found, "p03 places outlines less precisely: their mean overlap with matched out"
+    )
+    reasons = [each for each in found.review["reason"] if "elsewhere" in each]
+    assert reasons
+    assert all(each.endswith(": the outlines overlap too little to match") for each in reasons)

@@ -11,7 +11,7 @@ from bboxqa.diagnostics.disagreement.drawn_objects import DrawnObjects
 from bboxqa.diagnostics.disagreement.kinds import Disagreements, Kind
 from bboxqa.model.units import MatchedUnits
 
-_TOO_LITTLE = ": the boxes overlap too little to match"
+_TOO_LITTLE = ": the {} overlap too little to match"
 _TOO_FAR = ": the key points are too far apart to match"
 
 # People that a reason names.
@@ -88,9 +88,20 @@ def _grouped(
     return {int(group[places[one]]): found[one:other].tolist() for one, other in bounds}
 
 
+def in_words(compared: str) -> str:
+    """Return what annotators drew, as what is compared of it calls it.
+
+    Examples
+    --------
+    >>> in_words("masks"), in_words("rotated boxes")
+    ('outlines', 'boxes')
+    """
+    return "outlines" if compared in ("polygons", "outlines", "masks") else "boxes"
+
+
 def too_little(compared: str) -> str:
     """Return what follows the people who drew an object elsewhere."""
-    return _TOO_FAR if compared == "keypoints" else _TOO_LITTLE
+    return _TOO_FAR if compared == "keypoints" else _TOO_LITTLE.format(in_words(compared))
 
 
 def _reason(

@@ -198,7 +198,9 @@ def _explained(matched: MatchedUnits, tables: Mapping[str, Table]) -> Explained:
     """Return what systematic offsets explain of the similarity of matched annotations."""
     if matched.compared == "keypoints":
         return joints_explain(tables, matched.data.joint_sigmas)
-    return rotation_explains(tables) if "rotated_offsets" in tables else edges_explain(tables)
+    if "rotated_offsets" in tables:
+        return rotation_explains(tables)
+    return edges_explain(tables, matched.compared)
 
 
 def _of_two(tables: Mapping[str, Table]) -> Iterator[Sentence]:

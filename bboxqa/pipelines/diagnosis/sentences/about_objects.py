@@ -8,6 +8,7 @@ import numpy as np
 from bboxqa.core.text import count
 from bboxqa.diagnostics.categories.supercategories import ALL
 from bboxqa.diagnostics.disagreement.kinds import KINDS, Kind
+from bboxqa.diagnostics.disagreement.reasons import in_words
 from bboxqa.model.table import Table
 from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.model.units import MatchedUnits
@@ -38,7 +39,7 @@ _KIND = dict(
         (
             "are drawn by some annotators and not by others",
             "have different categories",
-            "have boxes in different places, which overlap too little to match",
+            "have {} in different places, which overlap too little to match",
             "are drawn in parts by some, or together with another object",
             "are drawn twice by one annotator",
         ),
@@ -77,7 +78,7 @@ def kind_sentences(
         kind = table["kind"][place]
         what_is = _KIND[kind]
         if kind == KINDS[Kind.BADLY_PLACED]:
-            what_is = _ELSEWHERE.get(compared, what_is)
+            what_is = _ELSEWHERE.get(compared, what_is.format(in_words(compared)))
         if isnan(share.low[place]):
             n = int(table["n_any"][place])
             which = f"{n:,} of {count(n_objects, 'object')}"

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray
+from bboxqa.diagnostics.disagreement.reasons import in_words
 from bboxqa.model.table import Table
 from bboxqa.pipelines.diagnosis.sentences.sentence import (
     LEAST_SHARE,
@@ -192,7 +193,7 @@ class Explained(NamedTuple):
     nothing: str
 
 
-def edges_explain(tables: Mapping[str, Table]) -> Explained:
+def edges_explain(tables: Mapping[str, Table], compared: str) -> Explained:
     """Return what edges that are told explain.
 
     Moving an edge by a share of the side takes about as much from the IoU.
@@ -201,7 +202,9 @@ def edges_explain(tables: Mapping[str, Table]) -> Explained:
     offsets = _offsets(tables["offsets"], len(table))
     told = np.isin(np.arange(len(table)), list(_displaced(table, offsets)))
     lost = np.where(told, np.abs(offsets.percent).sum(1) / 100, 0)
-    return Explained(lost, "boxes", "overlap with matched boxes", "no edge is surely moved")
+    drawn = in_words(compared)
+    edge = "no edge" if drawn == "boxes" else "no edge of their boxes"
+    return Explained(lost, drawn, f"overlap with matched {drawn}", f"{edge} is surely moved")
 
 
 def precision_sentences(
