@@ -207,6 +207,14 @@ def test_objects_are_numbered_at_their_corner_and_in_the_list(found, page):
     assert n_numbers > 5
 
 
+def test_nothing_stands_between_a_name_and_the_sign_behind_it(page):
+    articles = re.findall(r'<article class="image".*?</article>', page, re.DOTALL)
+    for article in articles:
+        shown = unescape(re.sub("<[^>]*>", "", article))
+        assert re.search(r"annotators: +p01, +p02, +p03", " ".join(shown.split()))
+        assert not re.search(r"\s[,:]", shown)
+
+
 def test_the_policy_allows_the_style_and_script_of_the_page_only(page):
     policy = unescape(re.search(r'Content-Security-Policy" content="([^"]*)"', page)[1])
     assert policy.startswith("default-src 'none'; ")
