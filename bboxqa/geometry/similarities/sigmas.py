@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import count
 from bboxqa.model.annotations import Dataset
-from bboxqa.model.shapes.coco_joints import is_coco
+from bboxqa.model.shapes.coco_joints import coco_places
 
 COCO_SIGMAS = (
     0.026, 0.025, 0.025, 0.035, 0.035, 0.079, 0.079, 0.072, 0.072, 0.062, 0.062, 0.107, 0.107,
@@ -46,12 +46,12 @@ def _of_category(name: str, joints: tuple[str, ...], sigmas: Sequence[float]) ->
         return tuple(sigmas) * len(joints)
     if not joints or len(sigmas) == len(joints):
         return tuple(sigmas) if joints else ()
-    if is_coco(joints):
-        return COCO_SIGMAS
+    if places := coco_places(joints):
+        return tuple(COCO_SIGMAS[place] for place in places)
     if sigmas:
         raise _wrong_number(name, joints, sigmas)
     found = count(len(joints), "key point")
-    why = "not COCO's 17" if len(joints) != 17 else "whose names or order are not COCO's"
+    why = "not COCO's 17" if len(joints) != 17 else "whose names are not COCO's"
     raise ConfigError(
         f"category {name!r} has {found}, {why}: similarity 'keypoints' needs to know how far each "
         "scatters. Give one number for all (--sigmas 0.05), one for each in their order (--sigmas "

@@ -16,17 +16,25 @@ _LEFT = re.compile(r"left|(?<![a-z])l(?![a-z])", re.IGNORECASE)
 _RIGHT = re.compile(r"right|(?<![a-z])r(?![a-z])", re.IGNORECASE)
 
 
-def is_coco(joints: Sequence[str]) -> bool:
-    """Return whether joints are COCO's 17, in its order, or as many without names.
+def coco_places(joints: Sequence[str]) -> tuple[int, ...]:
+    """Return which of COCO's 17 joints each is; nothing if they are others.
+
+    Those are theirs, in any order, or as many without names.
 
     Examples
     --------
-    >>> is_coco(COCO_JOINTS), is_coco([str(place) for place in range(1, 18)]), is_coco(["nose"])
-    (True, True, False)
+    >>> coco_places(COCO_JOINTS[::-1])[:3], coco_places([str(place) for place in range(1, 18)])[:3]
+    ((16, 15, 14), (0, 1, 2))
+    >>> coco_places(["nose"])
+    ()
     """
-    numbers = [str(place) for place in range(1, len(joints) + 1)]
+    if len(joints) != len(COCO_JOINTS):
+        return ()
     plain = [joint.strip().lower().replace(" ", "_").replace("-", "_") for joint in joints]
-    return len(joints) == len(COCO_JOINTS) and plain in (numbers, [*COCO_JOINTS])
+    if plain == [str(place) for place in range(1, len(joints) + 1)]:
+        return tuple(range(len(joints)))
+    are_all = sorted(plain) == sorted(COCO_JOINTS)
+    return tuple(map(COCO_JOINTS.index, plain)) if are_all else ()
 
 
 def sides_of(joints: Sequence[str]) -> list[tuple[int, int]]:
@@ -37,7 +45,7 @@ def sides_of(joints: Sequence[str]) -> list[tuple[int, int]]:
     >>> sides_of(["nose", "left_eye", "right_eye", "R.Ear", "L.Ear", "tail"])
     [(1, 2), (4, 3)]
     """
-    names = COCO_JOINTS if is_coco(joints) else joints
+    names = [COCO_JOINTS[place] for place in coco_places(joints)] or joints
     rights = {
         _RIGHT.sub("|", name).lower(): place
         for place, name in enumerate(names)
@@ -59,4 +67,5 @@ def limbs_of(joints: Sequence[str]) -> tuple[tuple[int, int], ...]:
     >>> len(limbs_of(COCO_JOINTS)), limbs_of(["head", "tail"])
     (19, ())
     """
-    return _LIMBS if is_coco(joints) else ()
+    of = {place: number for number, place in enumerate(coco_places(joints))}
+    return tuple((of[begin], of[end]) for begin, end in _LIMBS) if of else ()

@@ -10,7 +10,8 @@ import pytest
 import bboxqa
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.geometry.candidates import candidate_pairs, similarity_of_pairs
-from bboxqa.geometry.similarities.sigmas import COCO_SIGMAS
+from bboxqa.geometry.similarities.sigmas import COCO_SIGMAS, given_sigmas
+from bboxqa.model.shapes.coco_joints import COCO_JOINTS, limbs_of
 
 _IMAGE = {"id": 1, "file_name": "a.jpg", "width": 640, "height": 480}
 
@@ -144,6 +145,18 @@ def test_scales_are_area_then_box_then_extent_of_points(tmp_path):
     assert counts == {"box_scale": 1, "point_scale": 1, "no_scale": 1, "no_points": 1}
     assert data.annotations.bbox[2].tolist() == [10, 10, 20, 40]
     assert data.joint_names == (("1", "2", "3"),)
+
+
+def test_cocos_joints_in_another_order_have_its_sigmas_and_lines(tmp_path):
+    rng = np.random.default_rng(2)
+    order = rng.permutation(17)
+    joints = [COCO_JOINTS[place] for place in order]
+    category = {"id": 1, "name": "person", "keypoints": joints}
+    found = given_sigmas(_read(tmp_path, _people(rng, 1), [category]), ())
+    assert found == (tuple(COCO_SIGMAS[place] for place in order),)
+    named = {frozenset((joints[one], joints[two])) for one, two in limbs_of(joints)}
+    expected = limbs_of(COCO_JOINTS)
+    assert named == {frozenset((COCO_JOINTS[one], COCO_JOINTS[two])) for one, two in expected}
 
 
 def test_categories_without_known_sigmas_are_refused_with_ways_out(tmp_path):
