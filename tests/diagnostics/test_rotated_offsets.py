@@ -147,6 +147,18 @@ def test_exchanged_sides_are_told_apart_from_another_name_of_the_width():
     assert row_of(quarter_turns(renamed), "cid", kind=ACROSS)["share"] == 0
 
 
+@pytest.mark.parametrize(
+    ("change", "n_across"),
+    [(lambda box: box[[0, 1, 3, 2, 4]], 60), (lambda box: box + turned(30), 0)],
+)
+def test_thin_boxes_that_are_turned_show_the_same_object(change, n_across):
+    # They share a tenth of their union, or less.
+    units = units_of(one_errs(change), side=(80.0, 6.0), people=PEOPLE)
+    assert len(np.unique(units.objects)) == 60
+    row = row_of(quarter_turns(units), "cid", kind=ACROSS)
+    assert row["n"] * row["share"] == n_across
+
+
 def test_corners_do_not_say_which_side_is_the_width():
     def as_corners(_who, box):
         turn = np.deg2rad(box[4])

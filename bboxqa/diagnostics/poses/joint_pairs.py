@@ -1,5 +1,6 @@
 """The joints of each two annotators who drew the same object."""
 
+from collections.abc import Iterator
 from math import log
 
 import numpy as np
@@ -13,18 +14,18 @@ from bboxqa.core.arrays import (
     frozen_arrays,
     pairs_within,
     rows,
+    run_starts,
 )
-from bboxqa.core.overlaps import overlapping_boxes
 from bboxqa.core.remembered import remembered
-from bboxqa.diagnostics.annotators.object_cells import edges_of, object_cells
+from bboxqa.diagnostics.annotators.object_cells import object_cells
 from bboxqa.model.shapes.coco_joints import sides_of
 from bboxqa.model.shapes.keypoints import Keypoints
 from bboxqa.model.units import MatchedUnits
 
 # Left and right are exchanged where that is so many times as likely as not.
 _SURELY = log(100)
-# Boxes of people whose key points do not match, as they do where left and right are exchanged.
-_SAME_BOX = 0.5
+# The median of a sum of four normal squares with a variance of 1.
+_MEDIAN = 3.3567
 
 
 @frozen_arrays
@@ -91,7 +92,9 @@ def joint_pairs(matched: MatchedUnits) -> JointPairs:
     joint = joint_offsets(matched)[of.category[left]][pair] + np.arange(len(pair))
     joint -= offsets[:-1][pair]
     of_joint = ((area[left] + area[right]) / 2)[pair]
-    has_side, is_swapped = _sides(matched, keypoints, joint, first, second, of_joint)
+    people = of.annotator[left].astype(np.int64) * len(matched.data.annotator_names)
+    people = (people + of.annotator[right])[pair]
+    has_side, is_swapped = _sides(matched, keypoints, joint, first, second, of_joint, people)
     return JointPairs(
         first=of.annotator[left],
         second=of.annotator[right],
@@ -113,66 +116,7 @@ def _pairs(matched: MatchedUnits) -> tuple[IndexArray, IndexArray, FloatArray]:
     drawn = np.flatnonzero(cells.drawn)
     left, right = (drawn[side] for side in pairs_within(cells.object[drawn]))
     n_drew = cells.n_others_drew[left]
-    more_left, more_right = _of_equal_boxes(matched)
-    return (
-        np.concatenate([cells.annotation[left], more_left]),
-        np.concatenate([cells.annotation[right], more_right]),
-        np.concatenate([1 / np.maximum(n_drew, 1), np.ones(len(more_left))]),
-    )
-
-
-def _of_equal_boxes(matched: MatchedUnits) -> tuple[IndexArray, IndexArray]:
-    """Return the pairs of annotations of different objects whose boxes overlap by half.
-
-    Neither annotator drew anything of the other's object: their joints differ too much to match,
-    as where left and right of all are exchanged.
-    """
-    of, objects = matched.data.annotations, matched.objects
-    n_annotators = len(matched.data.annotator_names)
-    drawn = np.unique(objects * n_annotators + of.annotator)
-    n_asked = matched.data.assigned.sum(1)[of.image]
-    open_ = np.flatnonzero(np.bincount(objects)[objects] < n_asked)
-    left, right, overlap = _overlapping_by_half(matched, open_)
-    keys = objects * n_annotators
-    free = ~np.isin(keys[left] + of.annotator[right], drawn)
-    free &= ~np.isin(keys[right] + of.annotator[left], drawn)
-    left, right, overlap = left[free], right[free], overlap[free]
-    taken: set[tuple[int, int]] = set()
-    kept = []
-    for place in np.argsort(-overlap, kind="stable").tolist():
-        ends = int(left[place]), int(right[place])
-        first, second = of.annotator[[*ends]].tolist()
-        cells = (ends[0], second), (ends[1], first)
-        if taken.isdisjoint(cells):
-            taken.update(cells)
-            kept.append(place)
-    places = np.array(sorted(kept), np.int64)
-    return left[places], right[places]
-
-
-def _overlapping_by_half(
-    matched: MatchedUnits, some: IndexArray
-) -> tuple[IndexArray, IndexArray, FloatArray]:
-    """Return the pairs of some annotations, of two annotators, and the IoU of their boxes."""
-    of = matched.data.annotations
-    image, edges = of.image[some].astype(np.int64), edges_of(of.bbox[some])
-    area = of.bbox[:, 2] * of.bbox[:, 3]
-    lefts, rights, overlaps = [some[:0]], [some[:0]], [np.zeros(0)]
-    for ends in overlapping_boxes(image, edges, image, edges):
-        once = ends[0] < ends[1]
-        one, other = ends[0][once], ends[1][once]
-        left, right = some[one], some[other]
-        low = np.maximum(edges[one, :2], edges[other, :2])
-        shared = np.maximum(np.minimum(edges[one, 2:], edges[other, 2:]) - low, 0).prod(1)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            overlap = shared / (area[left] + area[right] - shared)
-        near = (of.annotator[left] != of.annotator[right]) & (overlap >= _SAME_BOX)
-        lefts.append(left[near])
-        rights.append(right[near])
-        overlaps.append(overlap[near])
-    left, right = np.concatenate(lefts), np.concatenate(rights)
-    order = np.lexsort((right, left))
-    return left[order], right[order], np.concatenate(overlaps)[order]
+    return cells.annotation[left], cells.annotation[right], 1 / np.maximum(n_drew, 1)
 
 
 def _sides(
@@ -182,13 +126,40 @@ def _sides(
     first: IndexArray,
     second: IndexArray,
     area: FloatArray,
+    people: IndexArray,
 ) -> tuple[BoolArray, BoolArray]:
     """Return which joints have a left and a right that both labelled, and which are exchanged.
 
     They are where the distances without exchange are too large for the scatter of annotators: the
-    likelihood of normal scatter is 100 times as high with left and right exchanged.
+    likelihood of normal scatter is 100 times as high with left and right exchanged. The scatter is
+    that of the sigmas, or that of the two annotators, if it is larger. `people` has the number of
+    these two for each joint.
     """
     has_side, is_swapped = np.zeros(len(joint), np.bool_), np.zeros(len(joint), np.bool_)
+    nothing = (np.zeros(0, np.int64), np.zeros(0, np.int64), *[np.zeros(0)] * 3)
+    found = [nothing, *_side_distances(matched, keypoints, joint, first, second, area)]
+    places, others, as_drawn, exchanged, variance = map(np.concatenate, zip(*found, strict=True))
+    variance *= _scatter(np.minimum(as_drawn, exchanged), variance, people[places])
+    is_sure = as_drawn - exchanged > 2 * variance * _SURELY
+    for each in (places, others):
+        has_side[each] = True
+        is_swapped[each] = is_sure
+    return has_side, is_swapped
+
+
+def _side_distances(
+    matched: MatchedUnits,
+    keypoints: Keypoints,
+    joint: IndexArray,
+    first: IndexArray,
+    second: IndexArray,
+    area: FloatArray,
+) -> Iterator[tuple[IndexArray, IndexArray, FloatArray, FloatArray, FloatArray]]:
+    """Yield the places of left and right joints that both labelled, and how far apart they are.
+
+    The sums of squared distances are those as drawn, and with left and right of one exchanged. The
+    last array is the variance of each difference, by the sigmas.
+    """
     starts = joint_offsets(matched)
     xy, seen = keypoints.xy, keypoints.visibility > 0
     for category, joints in enumerate(matched.data.joint_names):
@@ -205,8 +176,19 @@ def _sides(
             )
             spread = matched.data.joint_sigmas[category]
             variance = (spread[left] ** 2 + spread[right] ** 2) / 2 * area[places]
-            is_sure = as_drawn - exchanged > 2 * variance * _SURELY
-            for each in (places, others):
-                has_side[each] = True
-                is_swapped[each] = is_sure
-    return has_side, is_swapped
+            yield places, others, as_drawn, exchanged, variance
+
+
+def _scatter(squares: FloatArray, variance: FloatArray, people: IndexArray) -> FloatArray:
+    """Return how many times the variance that of the same people is, by their median; at least 1.
+
+    The squares are sums over both directions of two joints, as few of which are exchanged as can
+    be.
+    """
+    ratios = np.divide(squares, variance, out=np.zeros(len(squares)), where=variance > 0)
+    order = np.argsort(people, kind="stable")
+    result = np.ones(len(people))
+    for rows_of in np.split(order, run_starts(people[order])[1:]):
+        if len(rows_of):
+            result[rows_of] = max(1.0, float(np.median(ratios[rows_of])) / _MEDIAN)
+    return result

@@ -17,11 +17,10 @@ def quarter_turns(matched: MatchedUnits) -> Table:
     """Return how often each annotator exchanges width and height of rotated boxes.
 
     A row for each annotator and kind. "across the others'" are boxes whose long side lies along the
-    short side of the others' boxes, as where width and height were exchanged and the angle was not;
-    those that overlap by less than 0.1 are no objects of both, and not counted. "the other side is
-    the width" are the same rectangles with width and height exchanged and a quarter turn, which
-    changes no figure of agreement; NaN where all angles are in one quarter of a half turn, as of
-    corners, which do not say which side is the width.
+    short side of the others' boxes, as where width and height were exchanged and the angle was not.
+    "the other side is the width" are the same rectangles with width and height exchanged and a
+    quarter turn, which changes no figure of agreement; NaN where all angles are in one quarter of a
+    half turn, as of corners, which do not say which side is the width.
 
     Nearly square boxes, whose sides differ by less than a quarter, say nothing about this and are
     left out. As for offsets, the share is what others of 60 % of the weight confirm.

@@ -110,6 +110,31 @@ def test_who_scatters_joints_is_told_by_their_similarity(tmp_path):
     assert "mean iou" not in page
 
 
+def test_people_with_left_and_right_exchanged_are_not_missed():
+    made = bboxqa.simulate(
+        images=30, keypoints=True, errors={"p*": "jitter=2% scatter=1", "p03": "mirror=0.4"}
+    )
+    data = bboxqa.read_coco(made.document(), keypoints=True)
+    found = bboxqa.agree(data, similarity="keypoints", bootstrap=0).diagnose()
+    assert found.tables["annotators"]["miss_rate"].tolist() == [0, 0, 0]
+    is_missed = found.tables["decomposition"]["kind"] == "missed by some"
+    assert found.tables["decomposition"]["n_any"][is_missed].tolist() == [0]
+
+
+def test_who_scatters_joints_does_not_exchange_left_and_right():
+    made = bboxqa.simulate(
+        images=40,
+        keypoints=True,
+        errors={"p*": "jitter=2% scatter=1", "p02": "mirror=0.2", "p03": "scatter=3"},
+    )
+    data = bboxqa.read_coco(made.document(), keypoints=True)
+    found = bboxqa.agree(data, similarity="keypoints", bootstrap=0).diagnose()
+    table = found.tables["joint_annotators"]
+    ann, bob, cid = (table["swapped_share"][table["annotator"] == f"p0{n}"] for n in (1, 2, 3))
+    assert np.nanmax(ann) == np.nanmax(cid) == 0
+    assert np.nanmean(bob) == pytest.approx(0.2, abs=0.1)
+
+
 def test_of_two_annotators_nobody_is_named_for_swaps():
     story = _diagnosed("ann", "bob").story
     (line,) = [line for line in story if line.startswith("left and right are exchanged by one of")]
