@@ -36,6 +36,9 @@ KINDS = {
     "miss=0.1 offset=5,0 confuse=cow/sheep:0.2": ("misses", "further right", "above all by"),
     "turn=4": ("turns boxes",),
     "across=0.2": ("across those of the others",),
+    "mirror=0.2": ("exchanges left and right",),
+    "omit=0.1": ("leaves out joints",),
+    "scatter=3": ("less precisely",),
     "": (),
 }
 """The errors of one annotator, and words of the sentences that name them."""
@@ -43,15 +46,23 @@ KINDS = {
 ROTATED = ("turn=4", "across=0.2")
 """The errors of rotated boxes."""
 
+OF_KEYPOINTS = ("mirror=0.2", "omit=0.1", "scatter=3")
+"""The errors of key points."""
+
 EVERYONE = {
+    **dict.fromkeys(OF_KEYPOINTS, "jitter=2% scatter=1"),
     # Without misses, there is nothing that the others could be blamed for.
     "copy=p01:0.5": "jitter=3% miss=0.1",
     "": "jitter=3% miss=0.1 extra=0.1 confuse=0.1",
 }
 """The errors of all annotators, where they have others than `jitter=3%`."""
 
+# Annotations with these errors may overlap too little to match.
+_DISPLACING = ("jitter", "across", "mirror", "scatter")
+
 _NAMING = (
     r"(p\d\d) (?:matches|misses|draws|splits|merges|places|turns|calls|and the others)",
+    r"(p\d\d) (?:exchanges|leaves out)",
     r"(?:of what|above all by|F1 of) (p\d\d)",
     r"(p\d\d) and p\d\d share",
     r"p\d\d and (p\d\d) share",
@@ -73,10 +84,12 @@ def told(seed: int, errors: str, n_annotators: int, images: int) -> tuple[bool, 
         categories=("cow", "sheep", "horse"),
         errors={"p*": everyone, guilty: errors},
         rotated=errors in ROTATED,
+        keypoints=errors in OF_KEYPOINTS,
         seed=seed,
     )
-    similarity = "obb" if errors in ROTATED else "bbox"
-    data = bboxqa.read_coco(made.document())
+    of = {"obb": ROTATED, "keypoints": OF_KEYPOINTS}
+    similarity = next((name for name, kinds in of.items() if errors in kinds), "bbox")
+    data = bboxqa.read_coco(made.document(), keypoints=errors in OF_KEYPOINTS)
     story = bboxqa.agree(data, similarity=similarity, bootstrap=400).story().story
     words = KINDS[errors]
     of_guilty = [line for line in story if guilty in named(line)]
@@ -85,7 +98,7 @@ def told(seed: int, errors: str, n_annotators: int, images: int) -> tuple[bool, 
         *words,
         "matches the others",
         *["different categories", "above all by"] * ("confuse" in errors),
-        *["in different places"] * ("jitter" in errors or "across" in errors),
+        *["in different places"] * any(kind in errors for kind in _DISPLACING),
     )
     wrong = any(not any(word in line for word in known) for line in of_guilty)
     usual = {guilty, "p01"} if "copy" in errors else {guilty}
