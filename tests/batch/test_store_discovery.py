@@ -1,6 +1,7 @@
 import json
 import os
 import sys
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -204,3 +205,63 @@ def test_what_is_not_there_is_told(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "fsspec.core", None)
     with pytest.raises(ConfigError, match=r"pip install 'bboxqa\[dask\]'"):
         find_projects("s3://bucket/x", None, None)
+
+
+def _labels(names, text="0 .5 .5 .2 .2\n"):
+    return {f"{who}/labels/{name}.txt": text for who in ("ann", "bob") for name in names}
+
+
+@pytest.fixture
+def of_tools(tmp_path):
+    """Return a folder with a project in each of several formats, and their archives."""
+    root = tmp_path / "tools"
+    xml = (
+        "<annotations><version>1.1</version><meta/><image id='0' name='a.jpg' width='9' "
+        "height='9'/></annotations>"
+    )
+    many = [f"{number:03}" for number in range(40)]
+    files = {
+        **{f"yolo/{name}": text for name, text in _labels(many).items()},
+        "yolo/classes.txt": "cat\n",
+        "yolo/images/000.jpg": "x",
+        "cvat/ann.xml": xml + " " * 300_000,
+        "table/a.csv": "image,annotator,x1,y1,x2,y2\na.jpg,ann,1,1,5,5\n",
+        "notes/readme.xml": "<html></html>",
+    }
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text, "utf-8")
+    (root / "zip").mkdir()
+    with zipfile.ZipFile(root / "zip/job.zip", "w") as archive:
+        archive.writestr("annotations.xml", xml)
+    return root
+
+
+def test_a_store_has_projects_of_all_formats(of_tools, tmp_path):
+    import fsspec
+
+    url = f"memory://{tmp_path.name}/tools"
+    fsspec.filesystem("memory").put(f"{of_tools}/", url, recursive=True)
+    there, here = find_projects(url, None, None), discover(of_tools)
+    assert [each.name for each in here.projects] == ["cvat", "table", "yolo", "zip"]
+    assert [each.name for each in there.projects] == ["cvat", "table", "yolo", "zip"]
+    assert (there.left_alone, there.unreadable) == (here.left_alone, here.unreadable)
+    for project, twin in zip(there.projects, here.projects, strict=True):
+        assert [of_tools / file for file in project.files] == list(twin.files)
+        assert project.size == twin.size
+    # Pictures and names of classes come with folders of labels, each once.
+    with fetched(there.projects[2], tmp_path, images=True) as (local, below):
+        names = {file.relative_to(below).as_posix() for file in below.rglob("*") if file.is_file()}
+        assert [file.name for file in local.files] == ["ann", "bob"]
+    here_names = {f.relative_to(of_tools).as_posix() for f in of_tools.rglob("*") if f.is_file()}
+    assert names == {name for name in here_names if name.startswith("yolo/")}
+
+
+def test_a_file_among_many_that_changed_is_not_measured(of_tools, tmp_path):
+    project = find_projects(f"file://{of_tools}", None, None).projects[2]
+    file = of_tools / "yolo/ann/labels/007.txt"
+    file.write_text("1 .5 .5 .2 .2\n")
+    os.utime(file, (1, 1))
+    changed = pytest.raises(OutputError, match=r"007.txt: has changed since it was found")
+    with changed, fetched(project, tmp_path, images=False):
+        pass

@@ -1,5 +1,6 @@
 """Projects in a store, whose files are fetched through fsspec to where they run."""
 
+import os
 import re
 import shutil
 import tempfile
@@ -19,6 +20,7 @@ _STAMPS_OF_OTHERS = ("updated", "created", "generation")
 # Those that identify a version by more than its time.
 _VERSIONS = {"ETag", "etag", "md5", "md5Hash", "generation"}
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://(?P<rest>.*)")
+_ASKED_EACH = 20
 AT_A_TIME = 256
 """Files requested at a time: stores answer in parallel."""
 
@@ -39,7 +41,8 @@ class Content:
 class Stored(Project):
     """A project in a store; its paths are relative to the root, which is `url`.
 
-    `contents` are its COCO files and settings, `pictures` the files of its images.
+    `contents` are its files of annotations and settings, with the pictures beside folders of
+    labels; `pictures` are the files of its images.
     """
 
     url: str = ""
@@ -116,7 +119,8 @@ def fetched(project: Stored, scratch: Path, *, images: bool) -> Iterator[tuple[P
 
 def contents_to_fetch(project: Stored, *, images: bool) -> tuple[Content, ...]:
     """Return the files that a run needs."""
-    return (*project.contents, *project.pictures) if images else project.contents
+    wanted = (*project.contents, *project.pictures) if images else project.contents
+    return tuple(dict.fromkeys(wanted))
 
 
 def _fetch(project: Stored, wanted: Sequence[Content], root: Path) -> None:
@@ -145,12 +149,22 @@ def _check_unchanged(system: Any, base: str, contents: Sequence[Content]) -> Non
     """Refuse files that changed since they were listed, even if their size is the same."""
     try:
         system.invalidate_cache()
-        infos = [system.info(f"{base}/{content.name}") for content in contents]
+        infos = _infos(system, base, contents)
     except Exception as error:  # noqa: BLE001 - each store has errors of its own
         raise OutputError(f"could not be fetched: {error_text(error)}") from None
     for content, info in zip(contents, infos, strict=True):
         if not _is_same(content, _stamps(info, (*_STAMPS, *_STAMPS_OF_OTHERS))):
             raise OutputError(f"{content.name}: has changed since it was found")
+
+
+def _infos(system: Any, base: str, contents: Sequence[Content]) -> list[dict[str, Any]]:
+    """Return what a store says of files now, with one listing where they are many."""
+    names = [f"{base}/{content.name}" for content in contents]
+    if len(names) <= _ASKED_EACH:
+        return [system.info(name) for name in names]
+    above = os.path.commonpath([content.name for content in contents])
+    found = system.find(f"{base}/{above}".rstrip("/"), detail=True)
+    return [found.get(name) or system.info(name) for name in names]
 
 
 def _is_same(content: Content, now: dict[str, str]) -> bool:

@@ -1,18 +1,17 @@
 """Finding projects in a store, through fsspec."""
 
-from collections.abc import Sequence
-from functools import partial
-from pathlib import Path, PurePosixPath
-from typing import Any
+import tempfile
+from pathlib import Path
 
 from bboxqa.batch.projects.discovery import (
     SETTINGS_FILE,
     Discovered,
+    Project,
     discover,
-    sort_files,
 )
+from bboxqa.batch.projects.mirror import mirror
+from bboxqa.batch.projects.source_files import is_image
 from bboxqa.batch.projects.store import (
-    AT_A_TIME,
     Content,
     Stored,
     contents_of,
@@ -21,8 +20,6 @@ from bboxqa.batch.projects.store import (
     system_of,
 )
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.coco.coco_ends import LOOKED_AT, is_coco
-from bboxqa.formats.inputs import RESULT_FILES, WRITTEN_FILES
 
 _IMAGES = "images"
 _HERE = Path()
@@ -48,18 +45,15 @@ def _discover_stored(url: str, pattern: str | None) -> Discovered:
     contents, unreadable = contents_of(listed, base)
     if not contents:
         raise DatasetError([f"{url}: no such folder, or it is empty"], _advice_for(url))
-    files = [
-        content
-        for content in contents.values()
-        if content.name.lower().endswith(".json") and not _is_result(content.name, contents)
-        if pattern is None or PurePosixPath(content.name).match(pattern)
-    ]
-    kinds = zip(files, _are_coco(system, base, files), strict=True)
-    return sort_files(
-        ((content.name, content, coco) for content, coco in kinds),
-        unreadable,
-        partial(_project, url, contents),
-    )
+    with tempfile.TemporaryDirectory(prefix=".bboxqa-") as temporary:
+        # Names of projects and settings may depend on that of the root.
+        root = Path(temporary).resolve() / "root"
+        root.mkdir()
+        unreadable += mirror(system, base, contents.values(), root)
+        found = discover(root, pattern)
+        projects = tuple(_stored(url, contents, root, each) for each in found.projects)
+    everything = tuple(sorted((*unreadable, *found.unreadable), key=str))
+    return Discovered(projects, found.left_alone, everything)
 
 
 def _advice_for(url: str) -> str:
@@ -68,51 +62,35 @@ def _advice_for(url: str) -> str:
     return "Web pages seldom list files: download the projects first." if is_web else ""
 
 
-def _is_result(name: str, contents: dict[str, Content]) -> bool:
-    """Return whether a file was written by `agree`."""
-    path = PurePosixPath(name)
-    siblings = {str(path.with_name(other)) for other in RESULT_FILES}
-    return path.name in WRITTEN_FILES and siblings <= contents.keys()
-
-
-def _are_coco(system: Any, base: str, files: Sequence[Content]) -> list[bool | str]:
-    """Return for each file whether its first or last bytes are COCO json, or why unreadable."""
-    result: list[bool | str] = [False if content.size else "is empty" for content in files]
-    for last in (False, True):
-        least = LOOKED_AT if last else 0
-        asked = [i for i, coco in enumerate(result) if coco is False and files[i].size > least]
-        for begin in range(0, len(asked), AT_A_TIME):
-            places = asked[begin : begin + AT_A_TIME]
-            sizes = [files[place].size for place in places]
-            ends = system.cat_ranges(
-                [f"{base}/{files[place].name}" for place in places],
-                [max(0, size - LOOKED_AT) if last else 0 for size in sizes],
-                [size if last else min(size, LOOKED_AT) for size in sizes],
-                on_error="return",
-            )
-            for place, end in zip(places, ends, strict=True):
-                failed = isinstance(end, Exception)
-                name = files[place].name
-                result[place] = error_text(end) if failed else is_coco(name, bytes(end))
-    return result
-
-
-def _project(
-    url: str, contents: dict[str, Content], folder: Path, files: Sequence[Content]
-) -> Stored:
+def _stored(url: str, contents: dict[str, Content], root: Path, found: Project) -> Stored:
+    """Return a project that was found in the mirror of a store."""
+    folder = found.folder.relative_to(root)
+    files = tuple(file.relative_to(root) for file in found.files)
     below = "" if folder == _HERE else f"{folder.as_posix()}/"
-    settings = contents.get(f"{below}{SETTINGS_FILE}")
     pictures = tuple(
         content for name, content in contents.items() if name.startswith(f"{below}{_IMAGES}/")
     )
+    used = [contents[file.as_posix()] for file in files if file.as_posix() in contents]
+    size = sum(content.size for content in used)
+    if len(used) < len(files):
+        # Beside folders of labels lie pictures, whose sizes they need, and names of classes.
+        used = [content for name, content in contents.items() if name.startswith(below)]
+        inside = tuple(f"{file.as_posix()}/" for file in files)
+        size = sum(
+            content.size
+            for content in used
+            if (content.name.startswith(inside) and not is_image(Path(content.name)))
+            or Path(content.name) in files
+        )
+    settings = contents.get(f"{below}{SETTINGS_FILE}")
     return Stored(
-        name=folder.as_posix(),
+        name=found.name,
         folder=folder,
-        files=tuple(sorted(Path(content.name) for content in files)),
+        files=files,
         images=folder / _IMAGES if pictures else None,
         settings=Path(settings.name) if settings else None,
-        size=sum(content.size for content in files),
+        size=size,
         url=url,
-        contents=(*files, *((settings,) if settings else ())),
+        contents=tuple(dict.fromkeys((*used, *((settings,) if settings else ())))),
         pictures=pictures,
     )
