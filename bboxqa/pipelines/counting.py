@@ -35,7 +35,7 @@ from bboxqa.model.units import CandidatePairs, UnitTable, join_units
 _BYTES = 2000
 # Annotations; smaller parts take longer to prepare than to compare.
 _LEAST = 20_000
-# Pairs of an image that is counted apart, so that those of several images are not kept at once.
+# An image with more pairs is counted by itself, so that pairs of two such are not kept at once.
 _CROWDED = 1 << 20
 
 

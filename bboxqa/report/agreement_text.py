@@ -243,7 +243,7 @@ def _tables(part: ThresholdResult, width: int, n_rows: int) -> Iterator[str]:
 
 
 def _shown(part: ThresholdResult, table: Table, names: Iterable[str]) -> Table:
-    """Return a table with some columns first, and similarities not called IoU that are none."""
+    """Return a table with some columns first; only IoU is called IoU."""
     found = columns_first(table, names)
     if part.measure == "IoU":
         return found

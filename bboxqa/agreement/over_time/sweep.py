@@ -150,7 +150,7 @@ def _check_settings(
     if BACKGROUND in segments.label_names:
         raise DatasetError(
             [f"the label {BACKGROUND!r} occurs; it is the name of time without any segment"],
-            "Leave those segments out, or name the label otherwise.",
+            "Leave those segments out, or rename the label.",
         )
 
 

@@ -132,7 +132,7 @@ def _pair_likeness(matched: MatchedUnits) -> PairLikeness:
 
 
 def _expected(equal: FloatArray) -> FloatArray:
-    """Return the share q of identical boxes, (P,), if edges are equal independently of each other.
+    """Return the share q of identical boxes expected if edges were equal independently, (P,).
 
     `equal`, (4, P), is the share of equal edges among boxes that differ. Among all, it is
     p = equal + (1 - equal) q, and q is the product of these; the smallest solution is the limit of

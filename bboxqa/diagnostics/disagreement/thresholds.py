@@ -13,7 +13,7 @@ _SAME = 0.02
 _LEAST = 0.2
 # The share of similarities by chance above which others are significant, as in hypothesis tests.
 _SIGNIFICANCE = 0.05
-# With more of the range of similarities, no threshold stands out.
+# Where more of the range of similarities would do, no threshold stands out.
 _WIDE = 0.35
 
 

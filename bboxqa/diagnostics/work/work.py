@@ -131,7 +131,7 @@ def work_hours(matched: MatchedUnits) -> Table:
 
 
 def _with_all(annotator: IndexArray | IntArray, n_annotators: int) -> tuple[IndexArray, IndexArray]:
-    """Return each place twice, with its annotator, and with the number of all together."""
+    """Return each row twice: with its annotator, and with the number that stands for all."""
     place = np.tile(np.arange(len(annotator)), 2)
     whose = np.concatenate([annotator, np.full(len(annotator), n_annotators)])
     return place, whose.astype(np.int64)

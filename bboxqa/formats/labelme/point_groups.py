@@ -41,7 +41,7 @@ def points_by_shape(shapes: Sequence[Any]) -> dict[int, list[int]]:
 
 
 def n_grouped(shapes: Sequence[Any]) -> int:
-    """Return how many shapes with an area are in one group with other shapes than points.
+    """Return how many shapes with an area share a group with shapes other than points.
 
     Examples
     --------

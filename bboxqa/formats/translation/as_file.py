@@ -123,7 +123,7 @@ class _Columns:
         first = self.boxed.take_columns(boxes)
         found = columns_of(boxes, first, self._keys, outlines=self._outlined, rotated=self._rotated)
         self.builder.absorb(found, ())
-        # One without an id is enough for none to be shown.
+        # An empty id marks that an annotation has none: then no ids are shown.
         self._own_ids.extend(
             [each[:_LONGEST] for each in boxes.own_ids or [""] * min(len(boxes), 1)]
         )

@@ -44,7 +44,7 @@ class LabelFolders:
     """Whether a file without labels is empty."""
 
     def is_one_source(self, folder: Path, *, is_marked: bool = False) -> bool:
-        """Return whether a folder is one data set; one of several such folders is none.
+        """Return whether a folder is one data set, and not the parent of several.
 
         `is_marked` is whether another file shows its format.
         """

@@ -103,7 +103,7 @@ def _records_of(path: Path) -> Record:
     try:
         records: Record = msgspec.json.decode(content)
     except msgspec.DecodeError:
-        # Python's own decoder takes NaN, which is in no value that counts.
+        # Python's decoder accepts NaN, which can stand only in values that are not used.
         records = json.loads(content)
     return records
 

@@ -159,7 +159,7 @@ def _keys(
 
 
 def _says_something(key: str, value: object) -> bool:
-    """Return whether a value is more than empty; the angle of a box belongs to its outline."""
+    """Return whether a value is lost: not an empty one, nor the angle, which outlines keep."""
     if key == "attributes" and isinstance(value, dict):
         return bool(value.keys() - {"rotation"})
     return value not in ("", [], {})

@@ -117,7 +117,7 @@ def _displacements(matched: MatchedUnits) -> FloatArray:
 
 
 def _may_show_another(matched: MatchedUnits) -> BoolArray:
-    """Return which annotations are of objects that not all drew, and no second boxes or parts."""
+    """Return which annotations show an object that some left out; no second boxes or parts."""
     objects = drawn_objects(matched)
     some = (objects.n_drawn < objects.n_asked)[objects.of] & ~parts(matched).odd_boxes
     some[np.append(matched.own.left, matched.own.right)] = False

@@ -33,7 +33,7 @@ _LEAST_GAIN = 0.02
 _LARGE_CHANGE = 0.1
 _STEP = 0.1
 _GROUPS_NAMED = 5
-# Those that data of three annotators can be matched with.
+# Matchers for any number of annotators; the others take two.
 _MATCHERS = ("recursive", "greedy", "average")
 
 

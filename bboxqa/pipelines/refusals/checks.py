@@ -1,4 +1,4 @@
-"""Checks before measuring: what would falsify agreement is refused, as `validate` finds it."""
+"""Checks before measuring: what would distort agreement is refused with `validate`'s findings."""
 
 import shlex
 from collections.abc import Mapping, Sequence

@@ -202,7 +202,11 @@ def _equal(annotations: Annotations, rows: IndexArray) -> Pairs:
 def _redrawn(
     annotations: Annotations, left: IndexArray, right: IndexArray, similarity: FloatArray
 ) -> BoolArray:
-    """Return which outlines differ; shapes without area have a similarity of 0 to themselves."""
+    """Return which shapes were redrawn, (P,) bool.
+
+    Shapes without area are compared by their points: their similarity is 0 even where they are
+    equal.
+    """
     redrawn: BoolArray = similarity < 1 - TOLERANCE
     outlines = annotations.segmentation
     if outlines is not None:

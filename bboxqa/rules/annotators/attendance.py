@@ -82,7 +82,7 @@ def _drawn(document: Document, authors: Authorship) -> IndexArray:
 
 
 def _asked(authors: Authorship) -> IndexArray:
-    """Return (P, 2) pictures and the folded names of those who are listed on them."""
+    """Return each image with each annotator who is listed on it, as numbers, (P, 2)."""
     image, name = authors.asked.T
     return unique_pairs(authors.picture[image], authors.folded[name])[0]
 

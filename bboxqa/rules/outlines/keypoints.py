@@ -39,7 +39,7 @@ def _keypoints(document: Document, settings: ValidateSettings) -> Iterator[Hits]
         points.n_numbers < 0
     )
     if document.reading.origin is not None:
-        # Lists end with the last joint that an annotation has; missing ones are told otherwise.
+        # Translated lists may end before the last joint; the format reports missing joints.
         misshapen &= (points.n_numbers > expected) & (expected >= 0)
         yield from found_defects("K001")(document, settings)
     kind = columns.kind["num_keypoints"][points.row]

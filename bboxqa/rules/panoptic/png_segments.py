@@ -87,7 +87,7 @@ def read_segments(path: Path, size: tuple[float, float]) -> PngSegments:
 
 
 def _counted(pixels: NDArray[np.uint32], width: int) -> PngSegments:
-    """Return the segments of the pixels of rows, most of which are equal to the one before."""
+    """Return the segments of pixels, row by row; runs of equal pixels are counted as one."""
     is_start = np.ones(len(pixels), np.bool_)
     np.not_equal(pixels[1:], pixels[:-1], out=is_start[1:])
     is_start[::width] = True

@@ -230,7 +230,7 @@ def _most_often(own: Table, n_others: int) -> str:
     rows = np.flatnonzero(differs)
     if not len(rows):
         return ""
-    # Several others saw one object: they do not count as so many objects.
+    # An object that several others saw counts once.
     order = rows[np.argsort(-own["n"][rows], kind="stable")]
     first, second = (np.append(own["n"][order], 0)[:2] / n_others).tolist()
     sure = first - second > _SIGN_TEST * np.sqrt(first + second)

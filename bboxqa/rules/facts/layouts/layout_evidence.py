@@ -26,7 +26,7 @@ MOST, NEARLY_ALL, FEW = 0.5, 0.95, 0.1
 
 # How far boxes drawn by hand may differ from their outline.
 _PIXELS = 2.0
-# IoU of a box, drawn apart from its outline, with the bounds of that.
+# The least IoU of a box that is drawn apart from its outline with the outline's bounds.
 _SAME_PLACE = 0.5
 # Boxes in which the best layout is searched for.
 _SAMPLE = 2000

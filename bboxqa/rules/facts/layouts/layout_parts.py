@@ -16,7 +16,8 @@ ENOUGH_IMAGES = 3
 
 # Share of the boxes that speak for a layout which may be elsewhere.
 _MANY = 0.2
-# Where chance is the alternative: its probability, and the share of boxes that speak for a layout.
+# A layout is taken if chance explains the boxes with at most this probability, and if at least
+# this share of them speaks for it.
 _CHANCE = 0.01
 _SUPPORT = 0.15
 
