@@ -23,7 +23,7 @@ from bboxqa.rules.facts.layouts.box_layout import diagnose, in_other_layout
 from bboxqa.rules.facts.layouts.doubtful_boxes import doubtful_boxes, in_doubtful_pixels
 from bboxqa.rules.facts.ring_measures import ring_lengths
 from bboxqa.rules.facts.ring_shapes import RingState, ring_states
-from bboxqa.rules.facts.visible_areas import visible_ring_areas
+from bboxqa.rules.facts.visible_areas import visible_areas
 
 # Fewer cases than this are not taken for a habit of a program.
 _ENOUGH = 5
@@ -40,7 +40,7 @@ def _areas(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
         single = outlined & rows_where(
             n_rows, lambda rows: _differ(given[rows], outline[rows], settings)
         )
-        outline, ring_area = _visible(document, np.flatnonzero(single))
+        outline, ring_area = visible_areas(document, np.flatnonzero(single))
         of_box, n_comparable = _of_habit(document, single, outlined, outline, ring_area, settings)
         single &= ~of_box
         suspects = np.flatnonzero(single)
@@ -122,22 +122,6 @@ def _of_factor(document: Document, factor: AreaFactor, total: int) -> Iterator[H
         message = factor.message(document, total)
         found = summary_defect(message, "annotations", rows, "area", expected="the same area")
         yield from described_hits([found])
-
-
-def _visible(document: Document, suspects: IndexArray) -> tuple[FloatArray, FloatArray]:
-    """Return the areas of outlines and of rings, of the suspects only inside their images.
-
-    pycocotools clips what extends beyond the image before it measures.
-    """
-    outline, ring_area = document.outline_area, np.abs(document.ring_area)
-    rings, areas = visible_ring_areas(document, suspects)
-    if len(rings) == 0:
-        return outline, ring_area
-    ring_area[rings] = areas
-    rows, place = np.unique(document.annotations.rings.row[rings], return_inverse=True)
-    outline = outline.copy()
-    outline[rows] = sum_by(place, areas, len(rows))
-    return outline, ring_area
 
 
 def _n_comparable(document: Document, outlined: BoolArray, settings: ValidateSettings) -> int:

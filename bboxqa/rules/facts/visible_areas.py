@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray, IndexArray
+from bboxqa.core.arrays import FloatArray, IndexArray, sum_by
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.layouts.doubtful_boxes import swapped_images
 
@@ -39,6 +39,22 @@ def visible_ring_areas(document: Document, rows: IndexArray) -> tuple[IndexArray
         for ring, row in zip(which.tolist(), rings.row[which].tolist(), strict=True)
     ]
     return which, np.array(areas, np.float64)
+
+
+def visible_areas(document: Document, suspects: IndexArray) -> tuple[FloatArray, FloatArray]:
+    """Return the areas of outlines and of rings, of the suspects only inside their images.
+
+    pycocotools clips what extends beyond the image before it measures.
+    """
+    outline, ring_area = document.outline_area, np.abs(document.ring_area)
+    rings, areas = visible_ring_areas(document, suspects)
+    if len(rings) == 0:
+        return outline, ring_area
+    ring_area[rings] = areas
+    rows, place = np.unique(document.annotations.rings.row[rings], return_inverse=True)
+    outline = outline.copy()
+    outline[rows] = sum_by(place, areas, len(rows))
+    return outline, ring_area
 
 
 def visible_bounds(document: Document, rows: IndexArray) -> FloatArray:
