@@ -1,7 +1,7 @@
 """B: areas that differ from those of the outlines or boxes."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import nan
 
 import numpy as np
@@ -31,74 +31,92 @@ _ENOUGH = 5
 _ROUNDING = 1e-3
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Areas:
+    """The areas of N annotations beside those of their outlines and boxes."""
+
+    given: FloatArray
+    sides: FloatArray
+    """(N, 2). Width and height of the boxes."""
+    outline: FloatArray
+    """(N,). Areas of outlines; of those that differ, only inside their images."""
+    ring: FloatArray
+    """(R,). The same of each ring."""
+    outlined: BoolArray
+    """(N,). Whether there is an outline with an area."""
+    boxed: BoolArray
+    """(N,). Whether the area should be that of the box."""
+
+    def expected(self, row: int) -> float:
+        """Return the area that an annotation should have; NaN where it is not known."""
+        if self.outlined[row]:
+            return float(self.outline[row])
+        return float(self.sides[row].prod()) if self.boxed[row] else nan
+
+
+def _compared(document: Document, settings: ValidateSettings) -> tuple[_Areas, BoolArray]:
+    """Return the areas of a document, and which differ from those of their outlines."""
+    columns, outline = document.annotations, document.outline_area
+    given, n_rows = columns.area, len(columns.area)
+    outlined = rows_where(n_rows, lambda rows: outline[rows] > 0)
+    differs = outlined & rows_where(
+        n_rows, lambda rows: _differ(given[rows], outline[rows], settings)
+    )
+    visible, ring = visible_areas(document, np.flatnonzero(differs))
+    areas = _Areas(given, columns.bbox[:, 2:], visible, ring, outlined, _boxed(document))
+    return areas, differs
+
+
 def _areas(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
-    columns = document.annotations
-    given, outline = columns.area, document.outline_area
-    n_rows, sides = len(given), columns.bbox[:, 2:]
     with np.errstate(all="ignore"):
-        outlined = rows_where(n_rows, lambda rows: outline[rows] > 0)
-        single = outlined & rows_where(
-            n_rows, lambda rows: _differ(given[rows], outline[rows], settings)
-        )
-        outline, ring_area = visible_areas(document, np.flatnonzero(single))
-        of_box, n_comparable = _of_habit(document, single, outlined, outline, ring_area, settings)
+        areas, single = _compared(document, settings)
+        of_box, n_comparable = _of_habit(document, single, areas, settings)
         single &= ~of_box
         suspects = np.flatnonzero(single)
-        single[suspects[_explained(document, suspects, outline, ring_area)]] = False
+        single[suspects[_explained(document, suspects, areas.outline, areas.ring)]] = False
         # What lies outside of the image is reported as such.
-        single &= ~(outlined & (outline == 0))
-        boxed = _boxed(document)
-        single |= _off_box(given, sides, boxed, settings)
-        single |= rows_where(n_rows, lambda rows: given[rows] <= 0) & ~of_box
+        single &= ~(areas.outlined & (areas.outline == 0))
+        single |= _off_box(areas.given, areas.sides, areas.boxed, settings)
+        single |= rows_where(len(single), lambda rows: areas.given[rows] <= 0) & ~of_box
         suspects = np.flatnonzero(single)
-        whole = np.where(
-            outlined[suspects], document.outline_area[suspects], sides[suspects].prod(1)
-        )
+        of_outline, sides = document.outline_area[suspects], areas.sides[suspects]
+        whole = np.where(areas.outlined[suspects], of_outline, sides.prod(1))
         factor = area_factor(document, suspects, whole, settings)
         doubtful = suspects[share_factor(document, suspects, whole)]
 
-    def expected(row: int) -> float:
-        if outlined[row]:
-            return float(outline[row])
-        return float(sides[row].prod()) if boxed[row] else nan
-
     if of_box.any():
-        yield from described_hits(
-            [_of_boxes(document, expected, np.flatnonzero(of_box), n_comparable)]
-        )
+        rows = np.flatnonzero(of_box)
+        yield from described_hits([_of_boxes(document, areas.expected, rows, n_comparable)])
 
     if factor is not None:
         single[factor.rows] = False
         near = np.isin(document.image[suspects], document.image[factor.rows])
         doubtful = np.union1d(doubtful, suspects[near])
-        yield from _of_factor(document, factor, int((outlined | boxed).sum()))
+        yield from _of_factor(document, factor, int((areas.outlined | areas.boxed).sum()))
 
     def describe(row: int) -> Defect:
-        found = _found(document, row, expected(row), of_outline=bool(outlined[row]))
+        of_outline = bool(areas.outlined[row])
+        found = _found(document, row, areas.expected(row), of_outline=of_outline)
         return replace(found, edits=()) if row in doubtful else found
 
     def summary(rows: IndexArray, share: str) -> str:
-        return _in_words(np.array([given[row] / expected(row) for row in rows.tolist()]), share)
+        factors = [areas.given[row] / areas.expected(row) for row in rows.tolist()]
+        return _in_words(np.array(factors), share)
 
     yield from hits(single, describe, summary=summary)
 
 
 def _of_habit(
-    document: Document,
-    single: BoolArray,
-    outlined: BoolArray,
-    outline: FloatArray,
-    ring_area: FloatArray,
-    settings: ValidateSettings,
+    document: Document, differs: BoolArray, areas: _Areas, settings: ValidateSettings
 ) -> tuple[BoolArray, int]:
     """Return which areas are those of boxes, if this is a habit, and how many are comparable."""
-    given, sides = document.annotations.area, document.annotations.bbox[:, 2:]
-    of_box = single & document.has_box
+    given, sides = areas.given, areas.sides
+    of_box = differs & document.has_box
     of_box &= rows_where(len(given), lambda rows: _is_box(given[rows], sides[rows].prod(1)))
     boxes = np.flatnonzero(of_box)
-    right = boxes[fits_rings(document, boxes, outline, ring_area, settings)]
+    right = boxes[fits_rings(document, boxes, areas.outline, areas.ring, settings)]
     of_box[right] = False
-    n_comparable = _n_comparable(document, outlined, settings) - len(right)
+    n_comparable = _n_comparable(document, areas.outlined, settings) - len(right)
     if of_box.sum() < _ENOUGH or 2 * of_box.sum() <= n_comparable:
         of_box[:] = False
     return of_box, n_comparable
