@@ -18,7 +18,7 @@ from support.datasets import (
 )
 from support.resampled import expanded
 
-from bboxqa import agree, compare, read_coco
+from bboxqa import agree, compare, read_coco, reading
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Categorical
@@ -346,6 +346,24 @@ def test_an_outline_that_changes_in_its_box_has_moved():
         result = compare(before, after, similarity=similarity, **PLAIN)
         assert counts(result) == {"unchanged": 1, "moved": 1}
         assert result.moved_similarity[0] == pytest.approx(0.875, abs=0.03)
+
+
+def test_a_rotated_box_has_moved_as_far_as_its_corners():
+    def version(*box):
+        image = {"id": 1, "file_name": "a.jpg", "width": 100, "height": 100}
+        drawn = [
+            {"id": number, "image_id": 1, "category_id": 1, "annotator": who, "bbox": list(box)}
+            for number, who in enumerate(("ann", "bob"), 1)
+        ]
+        categories = [{"id": 1, "name": "ship"}]
+        return {"images": [image], "categories": categories, "annotations": drawn}
+
+    with reading(rotated="cxcywh-cw-degrees"):
+        before = read_coco(version(50, 50, 30, 20, 0))
+        # As wide as it was high, a quarter turn further, and 3 px lower.
+        after = read_coco(version(50, 53, 20, 30, 90))
+    found = compare(before, after, similarity="obb", **PLAIN)
+    assert found.moved_px == pytest.approx((3, 3))
 
 
 def test_an_outline_without_common_area_has_moved_and_one_without_area_has_not():

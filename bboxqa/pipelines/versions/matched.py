@@ -23,6 +23,7 @@ from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.outlines import Segmentations
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.shapes.keypoints import Keypoints, largest_moves
+from bboxqa.model.shapes.rotated_boxes import corner_moves
 from bboxqa.pipelines.poses.joint_sigmas import ESTIMATED, with_sigmas
 from bboxqa.pipelines.versions.aligned import Aligned
 from bboxqa.pipelines.versions.side_by_side import side_by_side
@@ -88,9 +89,7 @@ def match_versions(
     edges = corners(annotations.bbox)
     (left, right), by_id = _by_id(annotations, edges)
     left, right = _with_similar(both, (left, right), settings, memory, progress)
-    shift = np.abs(edges[left] - edges[right]).max(1, initial=0)
-    if annotations.keypoints is not None:
-        shift = np.maximum(shift, largest_moves(annotations.keypoints, left, right))
+    shift = _moves(annotations, edges, left, right, settings.similarity)
     similarity = np.ones(len(left))
     are_boxes = not _has_shapes(settings.similarity)
     changed = np.flatnonzero(shift) if are_boxes else np.arange(len(left))
@@ -109,6 +108,23 @@ def match_versions(
         redrawn=_redrawn(annotations, left, right, similarity),
         by_id=by_id,
     )
+
+
+def _moves(
+    annotations: Annotations,
+    edges: FloatArray,
+    left: IndexArray,
+    right: IndexArray,
+    similarity: str,
+) -> FloatArray:
+    """Return how far an edge, or a corner or a joint, is moved at most, of each pair."""
+    boxes = annotations.rotated_box
+    if boxes is not None and needs_rotated_boxes(similarity):
+        return corner_moves(boxes[left], boxes[right])
+    moved: FloatArray = np.abs(edges[left] - edges[right]).max(1, initial=0)
+    if annotations.keypoints is not None:
+        moved = np.maximum(moved, largest_moves(annotations.keypoints, left, right))
+    return moved
 
 
 def _by_id(annotations: Annotations, edges: FloatArray) -> tuple[Pairs, bool]:
