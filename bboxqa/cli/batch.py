@@ -12,6 +12,7 @@ from bboxqa.cli.options.agree_options import map_option, min_alpha_option, min_f
 from bboxqa.cli.options.shared_options import (
     RenamedOption,
     choice_option,
+    completed_configs,
     memory_option,
     path_option,
     quiet_option,
@@ -38,6 +39,7 @@ _SHOWN = 20
 )
 @click.option(
     "--config",
+    shell_complete=completed_configs,
     metavar="FILE",
     help="Settings of agree and [validate] in TOML; a bboxqa.toml in a project replaces them.",
 )

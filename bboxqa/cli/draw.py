@@ -9,6 +9,7 @@ from bboxqa.cli.options.agree_options import reading_options, sigmas_option, sim
 from bboxqa.cli.options.shared_options import (
     agree_settings,
     choice_option,
+    completed_configs,
     files_argument,
     path_option,
     threshold_options,
@@ -40,7 +41,12 @@ from bboxqa.cli.options.shared_options import (
 @sigmas_option
 @threshold_options()
 @reading_options
-@click.option("--config", metavar="FILE", help="Settings of `agree` in TOML, or a bundled name.")
+@click.option(
+    "--config",
+    shell_complete=completed_configs,
+    metavar="FILE",
+    help="Settings of `agree` in TOML, or a bundled name.",
+)
 @path_option(
     "--out", "PNG (300 dots per inch), SVG or PDF to write; default IMAGE_BY.png in this folder."
 )

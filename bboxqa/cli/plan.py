@@ -16,6 +16,7 @@ from bboxqa.cli.options.agree_options import (
 from bboxqa.cli.options.shared_options import (
     agree_settings,
     checks_option,
+    completed_configs,
     files_argument,
     format_option,
     threshold_options,
@@ -45,7 +46,12 @@ _FEW = 50
 @click.option("--bootstrap", type=int, metavar="NUMBER", help="Replicates; default 1000.")
 @seed_option
 @checks_option()
-@click.option("--config", metavar="FILE", help="Settings of `agree` in TOML, or a bundled name.")
+@click.option(
+    "--config",
+    shell_complete=completed_configs,
+    metavar="FILE",
+    help="Settings of `agree` in TOML, or a bundled name.",
+)
 @format_option("text", "json")
 @written_option()
 def plan(

@@ -13,6 +13,7 @@ from bboxqa.cli.fixing import show_changes, write_fixed_files
 from bboxqa.cli.options.shared_options import (
     choice_option,
     completed,
+    completed_configs,
     files_argument,
     format_option,
     memory_option,
@@ -112,6 +113,7 @@ _LISTED = {"text": 10, "html": 100}
 @memory_option()
 @click.option(
     "--config",
+    shell_complete=completed_configs,
     metavar="FILE",
     help="Settings in TOML, in its table [validate]; default [tool.bboxqa.validate] in the "
     "nearest pyproject.toml. Options on the command line replace them.",

@@ -1,13 +1,16 @@
 """Application of rules to documents: from documents to a report."""
 
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
 from bboxqa.core.json_values import pointer_parts
 from bboxqa.core.memory import gc_paused
+from bboxqa.core.text import clean
 from bboxqa.core.types import Progress
 from bboxqa.core.version import __version__
 from bboxqa.formats.document.positions import spots
@@ -171,13 +174,20 @@ def file_report(document: Document) -> FileReport:
     return FileReport(
         name=document.name,
         kind=kind.name,
-        unread="its PNG files are not read without --images FOLDER" if has_pngs else "",
+        unread=_unread_pngs(document.name) if has_pngs else "",
         exporter=tool,
         habits=QUIRKS.get(tool or "", ""),
         n_images=len(document.reading.images),
         n_annotations=len(document.annotations),
         n_categories=len(document.reading.categories),
     )
+
+
+def _unread_pngs(name: str) -> str:
+    """Return that PNG files of segments are not read, with the folder of the file's name."""
+    beside = Path(name).with_suffix("")
+    folder = shlex.quote(clean(str(beside))) if beside.is_dir() else "FOLDER"
+    return f"its PNG files are not read without --images {folder}"
 
 
 # Numbers of a file may overflow in sums and products; rules report them.

@@ -100,3 +100,10 @@ def test_names_are_completed_on_tab(typed, completed, monkeypatch):
     monkeypatch.setenv("COMP_CWORD", str(words.count(" ")))
     done = run()
     assert done.stdout.split() == [f"plain,{name}" for name in completed]
+
+
+def test_settings_are_completed_by_bundled_names_and_files(monkeypatch):
+    monkeypatch.setenv("_BBOXQA_COMPLETE", "bash_complete")
+    monkeypatch.setenv("COMP_WORDS", "bboxqa agree --config ka")
+    monkeypatch.setenv("COMP_CWORD", "3")
+    assert run().stdout.split() == ["plain,kalos", "plain,kalphacv", "file,ka"]

@@ -11,6 +11,7 @@ from bboxqa.cli.options.shared_options import (
     checks_option,
     choice_option,
     completed,
+    completed_configs,
     memory_option,
     path_option,
     raw_csv_option,
@@ -172,6 +173,7 @@ _MEASURING = (
     memory_option(),
     click.option(
         "--config",
+        shell_complete=completed_configs,
         metavar="FILE",
         help="Settings in TOML, or the name of settings that come with bboxqa (coco-bbox, "
         "coco-segm, kalphacv, kalos, …); options on the command line replace them.",

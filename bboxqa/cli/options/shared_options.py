@@ -7,6 +7,7 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import click
+from click.shell_completion import CompletionItem
 
 if TYPE_CHECKING:
     from bboxqa.model.settings import AgreeSettings
@@ -75,6 +76,16 @@ def completed(source: str) -> Callable[..., list[str]]:
         return [before + comma + name for name in names if name.startswith(last)]
 
     return complete
+
+
+def completed_configs(
+    _context: click.Context, _option: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Return what completes --config on TAB: names of bundled settings, and files."""
+    from bboxqa.model.settings_files import bundled_configs
+
+    names = [name for name in bundled_configs() if name.startswith(incomplete)]
+    return [*map(CompletionItem, names), CompletionItem(incomplete, type="file")]
 
 
 def threshold_options(*, multiple: bool = False) -> Callable[[_Command], _Command]:

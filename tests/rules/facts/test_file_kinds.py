@@ -449,6 +449,8 @@ def test_it_is_said_that_the_png_files_of_a_panoptic_file_are_not_read(tmp_path)
     text = "its PNG files are not read without --images FOLDER"
     assert text in run("validate", path).output
     assert text not in run("validate", path, "--images", tmp_path).output
+    (tmp_path / "panoptic").mkdir()
+    assert f"without --images {tmp_path / 'panoptic'}" in run("validate", path).output
 
 
 @pytest.mark.parametrize(
