@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 
@@ -215,3 +216,23 @@ def test_a_reader_that_ends_early_does_not_change_the_exit_code(tmp_path, argume
 def test_a_full_disk_behind_standard_output_is_named():
     done = forked("--help", stdout="/dev/full")
     assert (done.returncode, done.stderr) == (2, "Error: output: No space left on device\n")
+
+
+INTERRUPTED_IMPORT = """
+import sys
+class Interrupting:
+    def find_spec(self, name, *_):
+        if name == "bboxqa.cli.batch":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupting())
+from bboxqa.__main__ import main
+main()
+"""
+
+
+def test_an_interrupt_while_the_program_is_loaded_has_no_traceback():
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED_IMPORT], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 130
+    assert done.stderr == "Interrupted; nothing was written.\n"

@@ -208,5 +208,7 @@ def _with_rasterio(path: Path, driver: str) -> ImageContent | None:
         try:
             raster.read(1, window=Window(left, top, size[0] - left, size[1] - top))
         except (RasterioError, OSError, ValueError) as error:
-            return replace(picture, problem=reason_of(error), truncated=True)
+            # What rasterio raises says only that the exception before it has the details.
+            problem = reason_of(error.__cause__ or error)
+            return replace(picture, problem=problem, truncated=True)
         return picture

@@ -160,6 +160,22 @@ def test_a_raster_that_only_rasterio_reads(tmp_path):
     assert scan_images(records("a.tif"), tmp_path).state.tolist() == [ImageState.UNREADABLE]
 
 
+def test_a_broken_tile_of_a_large_raster_is_named_by_its_cause(tmp_path):
+    rasterio = pytest.importorskip("rasterio")
+    path = tmp_path / "a.tif"
+    profile = {"width": 9600, "height": 9600, "count": 1, "dtype": "uint8", "driver": "GTiff"}
+    profile |= {"crs": "EPSG:32633", "transform": rasterio.Affine(1, 0, 5, 0, -1, 5)}
+    tiles = {"tiled": True, "blockxsize": 512, "blockysize": 512, "compress": "deflate"}
+    with rasterio.open(path, "w", sparse_ok=True, **profile, **tiles) as raster:
+        window = rasterio.windows.Window(9216, 9216, 384, 384)
+        raster.write(np.arange(384 * 384, dtype=np.uint8).reshape(1, 384, 384), window=window)
+    content = bytearray(path.read_bytes())
+    content[-200:] = bytes(200)
+    path.write_bytes(content)
+    (problem,) = scan_images(records("a.tif"), tmp_path).problem
+    assert "IReadBlock failed" in problem
+
+
 @pytest.mark.parametrize("name", [
     "/etc/passwd", "../a.jpg", "x/../../a.jpg", "C:\\a.jpg", "c:/a.jpg", "\\\\server\\a.jpg",
     "https://example.org/a.jpg", "file:///etc/passwd", "data:image/png;base64,AA", "..",
