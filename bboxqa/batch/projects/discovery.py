@@ -155,6 +155,17 @@ def sort_files(
     )
 
 
+def _entries(folder: Path, *, is_root: bool) -> list[os.DirEntry[str]]:
+    """Return what a folder holds, sorted, without hidden files and results of earlier runs."""
+    with os.scandir(folder) as entries:
+        inside = sorted(entries, key=lambda entry: entry.name)
+    names = {entry.name for entry in inside}
+    if not is_root and names >= _RESULTS:
+        return []
+    written = WRITTEN_FILES if names >= RESULT_FILES else frozenset()
+    return [each for each in inside if each.name[0] != "." and each.name not in written]
+
+
 def _sources(
     root: Path,
     skip: Path | None,
@@ -177,14 +188,8 @@ def _sources(
             if identity in seen or (skipped is not None and folder.resolve() == skipped):
                 continue
             seen.add(identity)
-            with os.scandir(folder) as entries:
-                inside = sorted(entries, key=lambda entry: entry.name)
-            names = {entry.name for entry in inside}
-            if folder != root and names >= _RESULTS:
-                continue
-            written = WRITTEN_FILES if names >= RESULT_FILES else frozenset()
-            inside = [each for each in inside if each.name[0] != "." and each.name not in written]
-            if is_source(folder):
+            inside = _entries(folder, is_root=folder == root)
+            if inside and is_source(folder):
                 yield folder
                 continue
         except OSError as error:
