@@ -90,7 +90,7 @@ def _moved(value: float) -> str:
 
 
 def _signed(value: float) -> str:
-    return f"{value:+z.3f}".replace("-", "−")
+    return f"{value:+z.3f}"
 
 
 def _hours_of_session(people: Table) -> FloatArray:
