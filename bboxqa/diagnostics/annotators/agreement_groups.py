@@ -11,6 +11,8 @@ from bboxqa.model.units import MatchedUnits
 
 # A tree in the best order takes the cube of the number of leaves.
 _MOST_ORDERED = 200
+# Groups have two annotators or more.
+_FEWEST = 4
 
 
 def agreement_matrix(matched: MatchedUnits) -> Table:
@@ -58,8 +60,11 @@ def agreement_groups(matched: MatchedUnits) -> Table:
 @remembered
 def confirmed_groups(matched: MatchedUnits) -> IndexArray:
     """Return the group of each annotator, (A,), from 0 on; 0 for all if there are none."""
+    n_images, n_annotators = matched.data.assigned.shape
+    if n_annotators < _FEWEST:
+        return np.zeros(n_annotators, np.int64)
     several = np.flatnonzero(matched.data.assigned.sum(1) > 1)
-    found_in = np.zeros(len(matched.data.image_names), np.bool_)
+    found_in = np.zeros(n_images, np.bool_)
     found_in[several[::2]] = True
     group = _best_groups(pair_sums(matched, found_in))
     if group.any():
@@ -111,9 +116,6 @@ def _best_groups(sums: PairSums) -> IndexArray:
     """Return the group of each annotator by the best cut of the tree, (A,); 0 if there is none."""
     n = len(sums.possible)
     best, best_gap = np.zeros(n, np.int64), 0.0
-    if n < 4:
-        # Groups have two annotators or more.
-        return best
     from scipy.cluster.hierarchy import fcluster
 
     merges = _tree(sums.agreement)
@@ -128,7 +130,7 @@ def _best_groups(sums: PairSums) -> IndexArray:
             # Nothing tells whether somebody who shares no image with the others agrees with them.
             continue
         between = _pooled(sums, group[:, None] != group)
-        gap = min(_pooled(sums, same & (group == each)) for each in range(n_groups)) - between
+        gap = min(_pooled(sums, same & (group == each)) for each in np.unique(group)) - between
         if gap > best_gap:
             best, best_gap = group, float(gap)
     return best
