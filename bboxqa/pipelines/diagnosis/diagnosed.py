@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from bboxqa.core.errors import DatasetError
 from bboxqa.core.spool import check_memory
 from bboxqa.core.types import Progress
 from bboxqa.diagnostics import registry
@@ -20,6 +21,7 @@ from bboxqa.model.results import MeasuredAgreement
 from bboxqa.model.table import Table
 from bboxqa.model.units import MatchedUnits
 from bboxqa.pipelines.counting import ImagePart
+from bboxqa.pipelines.diagnosis.crowds import check_crowds
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
 from bboxqa.pipelines.diagnosis.named import named_in_words
 from bboxqa.pipelines.diagnosis.review_document import review_document
@@ -80,6 +82,10 @@ class ImageDiagnoser:
             return f"with {len(data.annotations):,} annotations it takes longer than the figures"
         pairs = possible_pairs(data.annotations, len(data.image_names))
         if pairs.max(initial=0) <= _CROWDED:
+            try:
+                check_crowds(data, self.memory)
+            except DatasetError as error:
+                return error.problems[0]
             return ""
         crowded = int(pairs.argmax())
         return (
@@ -145,6 +151,7 @@ class ImageDiagnoser:
 
     def _matched(self, result: MeasuredAgreement) -> MatchedUnits:
         check_diagnosis(self.images.data, self.memory)
+        check_crowds(self.images.data, self.memory)
         threshold = result.thresholds[0].iou_threshold
         settings = msgspec.structs.replace(result.settings, iou_threshold=(threshold,))
         return matched_units(self.images, settings, memory=self.memory, progress=self.progress)

@@ -1,0 +1,66 @@
+"""Images in which so many annotations overlap that a diagnosis would take minutes."""
+
+import numpy as np
+
+from bboxqa.core.arrays import FloatArray
+from bboxqa.core.errors import DatasetError
+from bboxqa.core.overlaps import overlapping_boxes
+from bboxqa.diagnostics.annotators.object_cells import edges_of
+from bboxqa.model.annotations import Dataset
+
+# Pairs that are diagnosed in a few seconds, and more for each annotation: in real data few overlap
+# as many others.
+_PAIRS = 1 << 18
+_OF_ANNOTATION = 25
+# Bytes of memory that each pair takes at most.
+_BYTES = 400
+
+
+def check_crowds(data: Dataset, memory: int | None) -> None:
+    """Refuse data of which too many pairs of annotations overlap, as a DatasetError.
+
+    A diagnosis compares every two annotations of an image whose boxes overlap, also those of one
+    annotator. A quarter of a million of such pairs, and 25 for each annotation, are diagnosed in
+    any case, and as many as `memory` holds if it is given.
+    """
+    image = data.annotations.image
+    n_drawn = np.bincount(image, minlength=len(data.image_names))
+    most = max(_PAIRS + _OF_ANNOTATION * len(image), (memory or 0) // _BYTES)
+    # Images of few annotations have fewer pairs than are allowed for these.
+    large = n_drawn > 2 * _OF_ANNOTATION
+    possible = np.where(large, n_drawn * (n_drawn - 1) // 2, 0)
+    if possible.sum() <= most:
+        return
+    some = np.flatnonzero(large[image])
+    of, edges = image[some].astype(np.int64), _edges(data)[some]
+    n_pairs = np.zeros(len(n_drawn), np.int64)
+    for one, other in overlapping_boxes(of, edges, of, edges):
+        n_pairs += np.bincount(of[one[one < other]], minlength=len(n_pairs))
+        if n_pairs.sum() > most:
+            raise _refused(data, int(n_pairs.argmax()), int(possible.sum()), most)
+
+
+def _edges(data: Dataset) -> FloatArray:
+    """Return the edges of boxes, or of key points and boxes together where there are any."""
+    edges, keypoints = edges_of(data.annotations.bbox), data.annotations.keypoints
+    if keypoints is None:
+        return edges
+    of = edges_of(keypoints.extent())
+    low, high = np.fmin(edges[:, :2], of[:, :2]), np.fmax(edges[:, 2:], of[:, 2:])
+    return np.concatenate([low, high], axis=1)
+
+
+def _refused(data: Dataset, image: int, n_possible: int, most: int) -> DatasetError:
+    """Return the error that names the most crowded image, and what helps."""
+    n_drawn = int((data.annotations.image == image).sum())
+    problem = (
+        f"image {data.image_names[image]!r}: too many of its {n_drawn:,} annotations overlap: a "
+        f"diagnosis compares up to {n_drawn * (n_drawn - 1) // 2:,} pairs of them, which takes "
+        f"minutes; expected {most:,} pairs in all images at most"
+    )
+    return DatasetError(
+        [problem],
+        "Look for repeated annotations with: bboxqa validate\n"
+        "To diagnose them all the same, give "
+        f"--memory {n_possible * _BYTES // 10**9 + 1}GB.",
+    )

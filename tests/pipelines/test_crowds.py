@@ -1,0 +1,50 @@
+"""Images in which too many annotations overlap to diagnose them."""
+
+import re
+
+import pytest
+from support.datasets import dataset
+
+from bboxqa.core.errors import DatasetError
+from bboxqa.model.settings import AgreeSettings
+from bboxqa.pipelines.agree import agree_with
+from bboxqa.pipelines.diagnosis import crowds
+from bboxqa.pipelines.diagnosis.crowds import check_crowds
+
+
+def boxes(image, n, step):
+    """Return boxes of two annotators, each moved by a step, which overlap if it is below 9."""
+    return [(image, i % 2, 0, (step * i, 0, 9, 9)) for i in range(n)]
+
+
+@pytest.fixture
+def data():
+    """Return 60 boxes in one place, 80 side by side, and 40 in one place."""
+    return dataset([*boxes(0, 60, 0), *boxes(1, 80, 9), *boxes(2, 40, 0)])
+
+
+def test_pairs_that_overlap_count(data, monkeypatch):
+    n_pairs = 60 * 59 // 2
+    # Images of 50 annotations or fewer have no more pairs than are allowed for these.
+    monkeypatch.setattr(crowds, "_PAIRS", n_pairs - 180 * crowds._OF_ANNOTATION)
+    check_crowds(data, None)
+    monkeypatch.setattr(crowds, "_PAIRS", n_pairs - 180 * crowds._OF_ANNOTATION - 1)
+    with pytest.raises(DatasetError) as caught:
+        check_crowds(data, None)
+    (problem,) = caught.value.problems
+    assert problem == (
+        "image 'image 0000': too many of its 60 annotations overlap: a diagnosis compares up to "
+        "1,770 pairs of them, which takes minutes; expected 1,769 pairs in all images at most"
+    )
+    assert "give --memory 1GB" in str(caught.value)
+    # The memory that is allowed for them is enough.
+    check_crowds(data, n_pairs * crowds._BYTES)
+
+
+def test_a_result_has_no_story_of_crowds_and_says_so(data, monkeypatch):
+    result = agree_with(data, AgreeSettings(bootstrap=0))
+    assert result.diagnoser.is_quick
+    monkeypatch.setattr(crowds, "_PAIRS", -180 * crowds._OF_ANNOTATION)
+    assert re.match("image 'image 0000': too many of its 60 annotations", result.diagnoser.why_slow)
+    with pytest.raises(DatasetError, match="image 'image 0000'"):
+        result.diagnose()
