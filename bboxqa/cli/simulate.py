@@ -30,7 +30,9 @@ _NOT_WITH_TRUTH = ("images", "objects", "categories", "overlap")
 @click.option(
     "--rotated", is_flag=True, help="Rotated boxes: at random angles, or as the truth has them."
 )
-@click.option("--keypoints", is_flag=True, help="People with COCO's 17 key points.")
+@click.option(
+    "--keypoints", is_flag=True, help="Key points: people with COCO's 17, or as the truth has them."
+)
 @click.option(
     "--annotators",
     metavar="NUMBER|NAMES",

@@ -94,10 +94,11 @@ def drawing(scene: Scene, errors: AnnotatorErrors, seed: int, number: int) -> Dr
         lambda kind: stream(seed, number, kind),
     )
     found = joined([*_of_objects(view), _extras(view)])
-    if not scene.has_joints:
+    if scene.poses is None:
         return found
     tired = view.fatigue[scene.image]
-    return replace(found, joints=drawn_joints(found.edges, found.shape, tired, errors, view.stream))
+    placed = drawn_joints(scene, found.edges, found.shape, tired, errors, view.stream)
+    return replace(found, joints=placed)
 
 
 def _of_objects(view: _View) -> list[Drawing]:

@@ -9,7 +9,6 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, frozen_arrays, sum_by
 from bboxqa.model.outlines import SegmentationKind
-from bboxqa.model.shapes.coco_joints import COCO_JOINTS
 from bboxqa.model.shapes.rotated_boxes import bounds, corners
 from bboxqa.pipelines.simulation.scene import DECIMALS, Scene, turned
 
@@ -88,7 +87,7 @@ def document_lines(
             zip(scene.image_names, scene.image_size.tolist(), strict=True)
         )
     )
-    joints = {"keypoints": COCO_JOINTS} if scene.has_joints else {}
+    joints = {} if scene.poses is None else {"keypoints": scene.joint_names}
     categories = (
         {"id": number, "name": name, **joints}
         for number, name in enumerate(scene.category_names, 1)
@@ -155,7 +154,7 @@ def _records(
 
 def _key_points(scene: Scene, joints: FloatArray) -> tuple[list[Any], list[Any]]:
     """Return the key points of annotations, and how many are labelled; None without key points."""
-    if not scene.has_joints:
+    if scene.poses is None:
         return [None] * len(joints), [None] * len(joints)
     n_labelled = (joints[..., 2] > 0).sum(1)
     return joints.reshape(len(joints), -1).tolist(), n_labelled.tolist()

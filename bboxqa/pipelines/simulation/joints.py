@@ -1,35 +1,32 @@
 """Joints of simulated people: where they are in a box, and how annotators place them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.random import Generator
 
 from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.geometry.similarities.sigmas import COCO_SIGMAS
-from bboxqa.model.shapes.coco_joints import COCO_JOINTS, sides_of
+from bboxqa.model.shapes.coco_joints import coco_places, sides_of
 from bboxqa.pipelines.simulation.errors import AnnotatorErrors
-from bboxqa.pipelines.simulation.scene import DECIMALS
+from bboxqa.pipelines.simulation.scene import DECIMALS, Scene
 
-# COCO's joints of somebody who stands and looks at us, as shares of width and height.
-_POSE = np.array(
-    [
-        (0.5, 0.1), (0.55, 0.08), (0.45, 0.08), (0.6, 0.1), (0.4, 0.1), (0.75, 0.22), (0.25, 0.22),
-        (0.88, 0.38), (0.12, 0.38), (0.95, 0.52), (0.05, 0.52), (0.66, 0.53), (0.34, 0.53),
-        (0.66, 0.74), (0.34, 0.74), (0.66, 0.95), (0.34, 0.95),
-    ]
-)  # fmt: skip
-_MIRRORED = np.arange(len(COCO_JOINTS))
-for _left, _right in sides_of(COCO_JOINTS):
-    _MIRRORED[[_left, _right]] = _right, _left
+# How far annotators scatter about joints that are not COCO's, as a share of the size.
+_SIGMA = 0.05
 
 
-def joints_in(edges: FloatArray) -> FloatArray:
-    """Return the joints of people who fill boxes: x, y and visibility 2, (M, 17, 3)."""
+def joints_in(edges: FloatArray, poses: FloatArray) -> FloatArray:
+    """Return the joints of poses in boxes: x, y and visibility, (M, J, 3)."""
     low, sides = edges[:, None, :2], (edges[:, 2:] - edges[:, :2])[:, None]
-    points = np.full((len(edges), len(_POSE), 3), 2.0)
-    points[..., :2] = (low + _POSE * sides).round(DECIMALS)
+    points = poses.copy()
+    points[..., :2] = (low + poses[..., :2] * sides).round(DECIMALS)
+    points[poses[..., 2] == 0] = 0
     return points
+
+
+def true_joints(scene: Scene) -> FloatArray:
+    """Return the joints of all objects, (N, J, 3); J is 0 without key points."""
+    return no_joints(len(scene)) if scene.poses is None else joints_in(scene.edges, scene.poses)
 
 
 def no_joints(n: int) -> FloatArray:
@@ -38,25 +35,43 @@ def no_joints(n: int) -> FloatArray:
 
 
 def drawn_joints(
+    scene: Scene,
     edges: FloatArray,
     shape: IndexArray,
     tired: FloatArray,
     errors: AnnotatorErrors,
     stream: Callable[[str], Generator],
 ) -> FloatArray:
-    """Return the joints that an annotator places in drawn boxes, (M, 17, 3).
+    """Return the joints that an annotator places in drawn boxes, (M, J, 3).
 
     `shape` has the object of each box, and `tired` how many times as often the annotator errs
     there, (N,). A joint that is left out has zeros.
     """
-    points, n = joints_in(edges), len(tired)
+    names, n = scene.joint_names, len(tired)
+    if scene.poses is None:
+        return no_joints(len(edges))
+    points = joints_in(edges, scene.poses[shape])
     size = np.sqrt((edges[:, 2:] - edges[:, :2]).prod(1))
-    noise = (stream("scatter").standard_normal((n, len(_POSE), 2)) * tired[:, None, None])[shape]
+    noise = (stream("scatter").standard_normal((n, len(names), 2)) * tired[:, None, None])[shape]
     # The mean square of the distance is sigma² area, in both directions together.
-    spread = errors.scatter * np.sqrt(size[:, None] ** 2 / 2) * np.array(COCO_SIGMAS)
+    spread = errors.scatter * np.sqrt(size[:, None] ** 2 / 2) * _sigmas(names)
     points[..., :2] += spread[..., None] * noise
     is_mirrored = (stream("mirror").random(n) < errors.mirror * tired)[shape]
-    points[is_mirrored] = points[is_mirrored][:, _MIRRORED]
-    is_omitted = stream("omit").random((n, len(_POSE))) < errors.omit * tired[:, None]
-    points[is_omitted[shape]] = 0
+    points[is_mirrored] = points[is_mirrored][:, _mirrored(names)]
+    is_omitted = stream("omit").random((n, len(names))) < errors.omit * tired[:, None]
+    points[is_omitted[shape] | (points[..., 2] == 0)] = 0
     return points.round(DECIMALS)
+
+
+def _sigmas(names: Sequence[str]) -> FloatArray:
+    """Return COCO's sigma of each joint, or the same for all others."""
+    places = coco_places(names)
+    return np.array([COCO_SIGMAS[place] for place in places] or [_SIGMA] * len(names))
+
+
+def _mirrored(names: Sequence[str]) -> IndexArray:
+    """Return the joints with left and right exchanged."""
+    order = np.arange(len(names))
+    for left, right in sides_of(names):
+        order[[left, right]] = right, left
+    return order

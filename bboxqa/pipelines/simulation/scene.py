@@ -7,8 +7,10 @@ from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, frozen_arrays
 from bboxqa.core.errors import DatasetError
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.outlines import SegmentationKind, Segmentations
+from bboxqa.model.shapes.coco_joints import COCO_JOINTS
 from bboxqa.model.shapes.rotated_boxes import bounds
 from bboxqa.pipelines.simulation.placement import free_boxes
+from bboxqa.pipelines.simulation.poses import joints_of_all, poses_of, poses_of_people
 
 WIDTH, HEIGHT = 640, 480
 _SIDES = 12.0, 120.0
@@ -35,8 +37,10 @@ class Scene:
     angle: FloatArray | None = None
     """(N,). By how many degrees each box is turned clockwise about its middle, from 0 up to 360;
     None of upright boxes."""
-    has_joints: bool = False
-    """Whether objects are people with key points."""
+    joint_names: tuple[str, ...] = ()
+    poses: FloatArray | None = None
+    """(N, J, 3). The joints as shares of width and height of the box, and their visibility; None
+    without key points."""
 
     def __len__(self) -> int:
         return len(self.id)
@@ -94,7 +98,8 @@ def drawn_scene(
         category=rng.choice(len(weight), n, p=weight / weight.sum()).astype(np.int32),
         edges=edges.round(DECIMALS),
         angle=angle,
-        has_joints=keypoints,
+        joint_names=COCO_JOINTS if keypoints else (),
+        poses=poses_of_people(n) if keypoints else None,
     )
 
 
@@ -115,7 +120,7 @@ def around(centre: FloatArray, sides: FloatArray) -> FloatArray:
     return np.concatenate([centre - sides / 2, centre + sides / 2], axis=1)
 
 
-def scene_of(data: Dataset, *, rotated: bool = False) -> Scene:
+def scene_of(data: Dataset, *, rotated: bool = False, keypoints: bool = False) -> Scene:
     """Return the objects of a data set by one annotator, without crowds, by image and id.
 
     Masks are replaced by their boxes, and outlines by rotated boxes if these are asked for. Ids
@@ -143,6 +148,8 @@ def scene_of(data: Dataset, *, rotated: bool = False) -> Scene:
     ids = kept.id
     if len(ids) and (ids.min() < 1 or len(np.unique(ids)) < len(ids)):
         ids = np.arange(1, len(ids) + 1)
+    edges = np.concatenate([corner, corner + sides], axis=1)
+    joint_names = joints_of_all(data, where) if keypoints else ()
     outlines = None if rotated else kept.segmentation
     has_outlines = outlines is not None and (outlines.kind == SegmentationKind.POLYGON).any()
     return Scene(
@@ -152,7 +159,9 @@ def scene_of(data: Dataset, *, rotated: bool = False) -> Scene:
         id=ids,
         image=kept.image,
         category=kept.category,
-        edges=np.concatenate([corner, corner + sides], axis=1),
+        edges=edges,
         outlines=outlines if has_outlines else None,
         angle=None if boxes is None else boxes[:, 4],
+        joint_names=joint_names,
+        poses=poses_of(kept, edges, len(joint_names)) if keypoints else None,
     )

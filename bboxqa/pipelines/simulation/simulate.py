@@ -23,7 +23,7 @@ from bboxqa.pipelines.simulation.errors import (
     Settings,
     errors_by_annotator,
 )
-from bboxqa.pipelines.simulation.joints import joints_in, no_joints
+from bboxqa.pipelines.simulation.joints import true_joints
 from bboxqa.pipelines.simulation.scene import Scene, drawn_scene, scene_of
 
 _NAMES = (
@@ -109,7 +109,7 @@ class Simulation:
             author,
             scene.edges,
             angle,
-            joints_in(scene.edges) if scene.has_joints else no_joints(len(scene)),
+            true_joints(scene),
             index,
             none,
             none,
@@ -164,7 +164,7 @@ def simulate(
     rotated : bool
         Whether objects are rotated boxes: at random angles, or as the truth has them.
     keypoints : bool
-        Whether objects are people with COCO's 17 key points.
+        Whether objects have key points: people with COCO's 17, or as the truth has them.
     seed : int
         The same seed gives the same annotations.
 
@@ -195,8 +195,8 @@ def simulate(
     """
     _check(images, objects, overlap, seed)
     rng = np.random.default_rng([seed])
-    if keypoints and (rotated or truth is not None):
-        raise ConfigError("keypoints go with upright boxes that are drawn, without a truth")
+    if keypoints and rotated:
+        raise ConfigError("keypoints go with upright boxes; leave keypoints or rotated out")
     if truth is None:
         scene = drawn_scene(
             images,
@@ -208,7 +208,8 @@ def simulate(
             keypoints=keypoints,
         )
     else:
-        scene = scene_of(read_coco(truth, min_annotators=1), rotated=rotated)
+        data = read_coco(truth, min_annotators=1, keypoints=keypoints)
+        scene = scene_of(data, rotated=rotated, keypoints=keypoints)
     names = _annotator_names(annotators)
     if per_image is not None and not 1 <= per_image <= len(names):
         raise ConfigError(f"per_image is {per_image}; expected 1 to {len(names)}")

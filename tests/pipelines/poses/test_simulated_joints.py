@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bboxqa
-from bboxqa.core.errors import ConfigError
+from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.geometry.similarities.sigmas import COCO_SIGMAS
 from bboxqa.model.shapes.coco_joints import COCO_JOINTS, sides_of
 
@@ -78,6 +78,45 @@ def test_errors_of_joints_need_joints(error):
         bboxqa.simulate(images=1, errors={"p01": error})
 
 
-def test_key_points_are_not_put_into_boxes_of_a_truth():
-    with pytest.raises(ConfigError, match="without a truth"):
+def test_key_points_are_not_put_into_rotated_boxes():
+    with pytest.raises(ConfigError, match="keypoints go with upright boxes"):
         bboxqa.simulate(images=1, keypoints=True, rotated=True)
+
+
+def truth(*names):
+    """Return two dogs with a nose and two ears, the second without its left ear."""
+    points = ([30, 20, 2, 25, 15, 2, 35, 15, 1], [130, 20, 2, 0, 0, 0, 135, 15, 2])
+    joints = ["nose", "left_ear", "right_ear"]
+    return {
+        "images": [{"id": 1, "file_name": "a.jpg", "width": 300, "height": 200}],
+        "categories": [
+            {"id": number, "name": name, "keypoints": [*joints, "tail"][: 2 + number]}
+            for number, name in enumerate(names, 1)
+        ],
+        "annotations": [
+            {"id": n + 1, "image_id": 1, "category_id": min(n + 1, len(names)), "keypoints": each}
+            | {"bbox": [20 + 100 * n, 10, 40, 60], "area": 2400}
+            for n, each in enumerate(points)
+        ],
+    }
+
+
+def test_a_truth_keeps_its_key_points_without_errors():
+    made = bboxqa.simulate(truth("dog"), keypoints=True, annotators=1)
+    expected = [each["keypoints"] for each in truth("dog")["annotations"]]
+    assert [each["keypoints"] for each in made.document()["annotations"]] == expected
+    assert made.document()["categories"][0]["keypoints"] == ["nose", "left_ear", "right_ear"]
+
+
+def test_joints_of_a_truth_are_exchanged_by_their_names():
+    made = bboxqa.simulate(truth("dog"), keypoints=True, annotators=1, errors={"p01": "mirror=1"})
+    found = [each["keypoints"] for each in made.document()["annotations"]]
+    assert found == [[30, 20, 2, 35, 15, 1, 25, 15, 2], [130, 20, 2, 135, 15, 2, 0, 0, 0]]
+
+
+def test_a_truth_with_several_skeletons_or_none_is_refused():
+    with pytest.raises(DatasetError, match="categories have different key points"):
+        bboxqa.simulate(truth("dog", "cat"), keypoints=True)
+    plain = bboxqa.simulate(images=2).truth()
+    with pytest.raises(DatasetError, match="no key points"):
+        bboxqa.simulate(plain, keypoints=True)
