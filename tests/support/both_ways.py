@@ -1,5 +1,6 @@
 """Sources that are read as columns, and record by record."""
 
+import re
 from dataclasses import fields
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import numpy as np
 from bboxqa.formats.document.tolerant import read_bytes
 from bboxqa.formats.translation.plain.document_parts import DocumentParts
 from bboxqa.formats.translation.translated import Wanted
+
+_BRACE = re.compile(rb"[{}]")
 
 
 def read_both_ways(translate, path: Path) -> tuple[int, int]:
@@ -45,11 +48,12 @@ def _document(translate, path, *, plain):
 
 def _record(text, begin):
     """Return the first record of a part of the list; no text in it has a brace."""
-    depth, end = 1, begin + 1
-    while depth:
-        depth += {ord("{"): 1, ord("}"): -1}.get(text[end], 0)
-        end += 1
-    return text[begin:end]
+    depth = 0
+    for brace in _BRACE.finditer(text, begin):
+        depth += 1 if brace[0] == b"{" else -1
+        if not depth:
+            return text[begin : brace.end()]
+    raise AssertionError
 
 
 def _same(found, wanted):
