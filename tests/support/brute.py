@@ -289,7 +289,7 @@ def fine_iou(left, right, steps=400):
     vertices = np.concatenate([*left, *right])
     low, high = vertices.min(0), vertices.max(0)
     axes = [low[k] + (np.arange(steps) + 0.5) * (high[k] - low[k]) / steps for k in (0, 1)]
-    points = np.array(list(product(*axes)))
+    points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 2)
     a = np.any([even_odd(ring, points) for ring in left], axis=0)
     b = np.any([even_odd(ring, points) for ring in right], axis=0)
     return (a & b).sum() / max((a | b).sum(), 1)
