@@ -1,6 +1,7 @@
 """From a template and values to a whole page of html."""
 
 from base64 import b64encode
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
@@ -67,6 +68,7 @@ def _environment() -> "Environment":
         interval=interval,
         signed=signed,
         as_cell=as_cell,
+        number_columns=number_columns,
     )
     return environment
 
@@ -119,6 +121,21 @@ def as_cell(value: object) -> Cell:
         raw = str(value)
         return Cell(shown, None if raw == shown else raw, is_number=True)
     return Cell(value)
+
+
+def number_columns(rows: Sequence[Sequence[object]]) -> set[int]:
+    """Return the places of the columns that have a number in some row.
+
+    Examples
+    --------
+    >>> number_columns([["cow", None, True], ["sheep", 0.5, False]])
+    {1}
+    """
+    return {
+        place
+        for place, values in enumerate(zip(*rows, strict=True))
+        if any(value is not None and as_cell(value).is_number for value in values)
+    }
 
 
 def number(value: float | None, digits: int = 2) -> str:
