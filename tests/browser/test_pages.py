@@ -549,7 +549,7 @@ def test_what_matters_can_be_seen_on_a_phone_without_scrolling(name, shown, brow
 
 def test_options_of_a_command_are_not_broken_after_their_hyphens(browser, tmp_path):
     data = ROOT / "tests/data/simulated.json"
-    options = ("--category-lenient", "--bootstrap", "40", "--min-alpha", "0.5")
+    options = ("--category-lenient", "--bootstrap", "40", "--min-alpha", "0.5", "--top", "1")
     done = run("agree", data, *options, "--report", tmp_path / "page.html")
     assert done.returncode in (0, 1), done.stderr
     context = browser.new_context(viewport={"width": 390, "height": 800}, offline=True)
@@ -559,11 +559,13 @@ def test_options_of_a_command_are_not_broken_after_their_hyphens(browser, tmp_pa
         "(all) => all.map((each) => [each.textContent, each.getClientRects().length])"
     )
     command = page.locator("pre").text_content()
+    shown = page.locator("#images output").text_content()
     context.close()
     assert ["--bootstrap", 1] in lines
     assert {n for _, n in lines} == {1}
     assert command.startswith("bboxqa agree ")
     assert "--bootstrap 40" in command
+    assert shown == "1 of 1 image shown"
 
 
 def test_messages_are_seen_beside_long_paths_on_a_tablet(browser, tmp_path):

@@ -114,7 +114,8 @@ function arrange(form, list, noun, orders, filter) {
       current = order.value;
       list.append(...(current === first ? items : items.toSorted(orders[current])));
     }
-    form.querySelector("output").value = `${counted(shown)} of ${counted(items.length)} ${noun} shown`;
+    const things = items.length === 1 ? noun : `${noun}s`;
+    form.querySelector("output").value = `${counted(shown)} of ${counted(items.length)} ${things} shown`;
   };
 
   form.hidden = false;
@@ -132,7 +133,7 @@ const byName = (a, b) => a.dataset.name.localeCompare(b.dataset.name);
 const ofCards = document.querySelector("#annotators .controls");
 if (ofCards) {
   const orders = { misses: highest("misses"), extras: highest("extras"), n: highest("n"), name: byName };
-  arrange(ofCards, document.querySelector(".cards"), "cards", orders, () => () => true);
+  arrange(ofCards, document.querySelector(".cards"), "card", orders, () => () => true);
 }
 
 // Images: which annotators and categories are drawn on them.
@@ -161,7 +162,7 @@ if (controls) {
   all?.addEventListener("input", () => {
     for (const box of controls.querySelectorAll("[name=annotator]")) box.checked = all.checked;
   });
-  arrange(controls, list, "images", { alpha: lowest("alpha"), f1: lowest("f1"), name: byName }, filter);
+  arrange(controls, list, "image", { alpha: lowest("alpha"), f1: lowest("f1"), name: byName }, filter);
 
   document.addEventListener("keydown", (event) => {
     const step = { j: 1, k: -1 }[event.key];
