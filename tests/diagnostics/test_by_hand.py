@@ -23,6 +23,7 @@ from support.matched import matched
 
 import bboxqa
 from bboxqa.diagnostics.annotators.agreement_groups import agreement_matrix
+from bboxqa.diagnostics.annotators.boxes_per_object import boxes_per_object
 from bboxqa.diagnostics.annotators.category_use import category_use, confusion_matrix
 from bboxqa.diagnostics.annotators.copies import copies
 from bboxqa.diagnostics.annotators.offsets import offsets
@@ -212,3 +213,21 @@ def test_offsets(found):
     # For ann, cid says 1 and bob says 0.
     assert table[ANN, "bottom"]["offset_px"] == 0
     assert [table[CID, edge]["offset_px"] for edge in ("left", "top", "right")] == [0, 0, 0]
+
+
+def test_boxes_per_object():
+    # Cid draws the first of four objects twice, and the second in two parts; ann draws one box
+    # around the other two, which bob and cid draw apart.
+    whole, parts = (100, 0, 20, 10), [(100, 0, 9, 10), (111, 0, 9, 10)]
+    apart, around = [(200, 0, 10, 10), (212, 0, 10, 10)], (200, 0, 22, 10)
+    drawn = (
+        [box(0), whole, around],
+        [box(0), whole, *apart],
+        [box(0), (1, 0, 10, 10), *parts, *apart],
+    )
+    rows = [(0, who, A, each) for who, boxes in enumerate(drawn) for each in boxes]
+    ann, bob, cid = boxes_per_object(matched(dataset(rows))).records()
+    assert (cid["n"], cid["n_twice"], cid["n_split"], cid["n_merged"]) == (4, 1, 1, 0)
+    assert (cid["twice_rate"], cid["split_rate"], cid["merge_rate"]) == (1 / 4, 1 / 4, 0)
+    assert (ann["n_expected"], ann["n_merged"], ann["merge_rate"]) == (4, 2, 2 / 4)
+    assert (bob["twice_rate"], bob["split_rate"], bob["merge_rate"]) == (0, 0, 0)
