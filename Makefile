@@ -43,7 +43,8 @@ demo: $(VENV)/.installed
 test: $(VENV)/.test
 	$(PYTEST)
 
-# More random files and values than `make test` tries: make fuzz SEEDS=1000
+# More random files and values than `make test` tries, all combinations, and hostile files of 1 MB:
+# make fuzz SEEDS=1000
 SEEDS := 200
 fuzz: $(VENV)/.test
 	BBOXQA_FUZZ=$(SEEDS) $(PYTEST) tests
