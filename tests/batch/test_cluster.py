@@ -47,6 +47,8 @@ from bboxqa.batch.workers.cluster import (  # noqa: E402
 )
 
 TESTS = Path(__file__).parents[1]
+# Each of its processes imports all of Dask, for which a busy machine takes its time.
+_SECONDS_TO_START = 180
 SETTINGS = Settings({"iou_threshold": [0.5, 0.7], "bootstrap": 50}, {})
 # Sockets and loops that Dask leaves to the collector are not what is tested here.
 pytestmark = pytest.mark.filterwarnings(
@@ -168,10 +170,10 @@ def address(ports, tmp_path_factory):
             for command in commands
         ]
         try:
-            until(file.exists)
+            until(file.exists, _SECONDS_TO_START)
             address = json.loads(file.read_text())["address"]
             with connected(address) as client:
-                client.wait_for_workers(2, timeout=30)
+                client.wait_for_workers(2, timeout=_SECONDS_TO_START)
             yield address
             with connected(address) as client:
                 client.shutdown()
