@@ -13,6 +13,7 @@ import argparse
 import json
 import sys
 from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
@@ -203,15 +204,23 @@ FORMATS: dict[str, Callable[[Boxes], Iterator[tuple[str, str]]]] = {
 }  # fmt: skip
 
 
+def make(folder: Path, name: str, size: int) -> None:
+    """Write the boxes in a format."""
+    for part, text in FORMATS[name](drawn(size)):
+        file = folder / part
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, "utf-8")
+
+
 def source_of(data: Path, name: str, size: int) -> Path:
     """Give the file or folder with the boxes in a format, made if it is not there."""
     folder = data / f"{name}_{size}"
     made = folder / "made"
     if not made.exists():
-        for part, text in FORMATS[name](drawn(size)):
-            file = folder / part
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text, "utf-8")
+        # The memory that it takes would count as that of the processes that are measured.
+        maker = get_context("spawn").Process(target=make, args=(folder, name, size))
+        maker.start()
+        maker.join()
         made.touch()
     return next(each for each in folder.iterdir() if each != made)
 
