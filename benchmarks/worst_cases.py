@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).resolve().parent
 POLYGONS = ("agree", "--similarity", "polygon")
+DIAGNOSED = ("agree", "--diagnose", "--no-checks")
 
 
 def document(annotations: Iterable[dict[str, Any]], categories: int = 1) -> str:
@@ -47,6 +48,18 @@ def overlapping(n: int, annotators: str) -> str:
         {
             "annotator": annotators[i % len(annotators)],
             "bbox": [values.randint(0, 20), values.randint(0, 20), 300, 300 + i / n],
+        }
+        for i in range(n)
+    )
+
+
+def scattered(n: int, annotators: str) -> str:
+    """Give small boxes all over an image, few of which overlap."""
+    values = random.Random(1)
+    return document(
+        {
+            "annotator": annotators[i % len(annotators)],
+            "bbox": [values.randint(0, 2000), values.randint(0, 2000), 12, 9],
         }
         for i in range(n)
     )
@@ -88,6 +101,8 @@ def repeated_key(n: int) -> str:
 CASES = {
     "4,000 boxes of two in one place": (overlapping(4_000, "ab"), ("agree",)),
     "12,000 boxes of two in one place": (overlapping(12_000, "ab"), ("agree",)),
+    "4,000 boxes of three in one place, diagnosed": (overlapping(4_000, "abc"), DIAGNOSED),
+    "9,000 boxes of three side by side, diagnosed": (scattered(9_000, "abc"), DIAGNOSED),
     "2,000 annotators of 2 boxes": (annotators(2_000), ("agree",)),
     "40,000 boxes in one place": (overlapping(40_000, "a"), ("validate",)),
     "100,000 categories of one name": (document((), 100_000), ("validate",)),
