@@ -292,6 +292,23 @@ def test_outlines_of_rotated_boxes_that_are_not_compared_are_said(path, numbers,
     assert any("outlines are rotated boxes in the first 8 " in note for note in notes) == said
 
 
+def test_angles_beside_outlines_are_told_once(path):
+    shapes = [
+        {**each, "attributes": {"rotation": degrees}}
+        for each, degrees in zip(outlined(), BOXES[:, 4].tolist(), strict=True)
+    ]
+    path.write_text(json.dumps(document(shapes)))
+    notes = read_for(path, agree_settings_from({"checks": False})).notes
+    (note,) = [note for note in notes if "--similarity obb" in note]
+    assert note.startswith("outlines are rotated boxes")
+
+
+def test_a_form_of_five_numbers_that_no_box_has_is_said(path):
+    path.write_text(json.dumps(document(outlined())))
+    with reading(rotated="cxcywh-cw-degrees"):
+        assert "no box has five numbers: --rotated has no effect" in bboxqa.read_coco(path).notes
+
+
 def test_an_angle_that_is_no_angle_is_refused(path):
     first, *others = five()
     with pytest.raises(DatasetError, match=r"annotation 1: the angle of bbox is 1e\+308"):

@@ -200,11 +200,12 @@ def _with_meaning(
     columns: "Columns", said: FiveNumbers | None, memory: int | None
 ) -> tuple["Columns", tuple[str, ...]]:
     numbers = columns.numbers
+    unused = () if said is None else ("no box has five numbers: --rotated has no effect",)
     if numbers is None:
-        return columns, ()
+        return columns, unused
     n_five, largest, n_turned = _extent(numbers)
     if not n_five:
-        return replace(columns, numbers=None), ()
+        return replace(columns, numbers=None), unused
     form, why = said, "as asked for"
     if form is None:
         form, why = _meaning(numbers, largest, n_turned)

@@ -4,6 +4,7 @@ import hashlib
 import mmap
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -133,12 +134,15 @@ def read_text(
         raise DatasetError(builder.problems, files=[path] * len(builder.problems))
 
     def file(source: Source) -> AnnotationFile:
-        columns, notes = settled(builder.done(), choices().rotated, memory)
+        is_plain = not (segmentation or keypoints or rotated)
+        outlined = tuple(outline_notes(text, opening.end())) if opening and is_plain else ()
+        columns = builder.done()
+        # Boxes around outlines are not to be turned.
+        columns = replace(columns, n_turned=0) if outlined else columns
+        columns, notes = settled(columns, choices().rotated, memory)
         if builder.n_without_box:
             notes += (without_box_note(builder.n_without_box),)
-        if not (segmentation or keypoints or rotated) and opening is not None:
-            notes += (*outline_notes(text, opening.end()),)
-        return AnnotationFile(source, images, categories, columns, notes)
+        return AnnotationFile(source, images, categories, columns, notes + outlined)
 
     return file
 
