@@ -68,7 +68,8 @@ def test_a_folder_of_folders_is_one_source_for_each_person(tmp_path):
     assert [source.name for source in data.sources] == [
         f"{tmp_path}/all/{n}" for n in ("ann", "bob")
     ]
-    assert data.notes == tuple(f"{source.name}: toys are read" for source in data.sources)
+    ann, bob = (source.name for source in data.sources)
+    assert data.notes == (f"each of {ann} and {bob}: toys are read",)
     again = bboxqa.read_coco({"x": tmp_path / "all/ann", "y": tmp_path / "all/bob"})
     assert again.annotator_names == ("x", "y")
 
