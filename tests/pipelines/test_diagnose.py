@@ -95,6 +95,14 @@ def test_a_diagnosis_that_needs_more_memory_than_allowed_is_refused(data):
         diagnoser.diagnosis(result)
 
 
+def test_images_of_few_annotations_need_more_memory():
+    # 90,000 images with 256,519 annotations took 1.21 GB.
+    one = (np.arange(120_000) // 2).tolist()
+    rows = [(image, place % 2, 0, (0, 0, 9, 9)) for place, image in enumerate(one)]
+    with pytest.raises(OutputError, match=r"^diagnosis: 120,000 annotations need 0\.75 GB"):
+        diagnosed.check_diagnosis(dataset(rows), 6 * 10**8)
+
+
 def test_a_file_whose_diagnosis_needs_more_memory_is_refused_before_it_is_measured(monkeypatch):
     monkeypatch.setattr(diagnosed, "_BYTES", 10**9)
     stages = []

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import ceil
 from typing import Any
 
 import msgspec
@@ -41,8 +42,11 @@ _TOLD = {
     *registry.OF_KEYPOINTS,
     *registry.OF_TRACKS,
 }
-# What all diagnostics of an annotation take at once, about.
+# What all diagnostics of an annotation take at once, about; where there are as many images as
+# annotations, mostly what these and the draws of images take.
 _BYTES = 2000
+_BYTES_BESIDE_IMAGES = 1500
+_OF_IMAGE = 9500
 # Pairs of annotations in an image.
 _CROWDED = 1 << 20
 
@@ -52,7 +56,10 @@ def check_diagnosis(data: Dataset, memory: int | None) -> None:
     lonely = data.assigned.sum(1) < 2
     compared = ~data.annotations.iscrowd & ~lonely[data.annotations.image]
     n_compared = int(np.count_nonzero(compared))
-    check_memory("diagnosis", n_compared, memory, _BYTES, "leave out the diagnosis")
+    n_images = int(np.count_nonzero(~lonely))
+    of_images = _BYTES_BESIDE_IMAGES + ceil(_OF_IMAGE * n_images / max(n_compared, 1))
+    of_each = max(_BYTES, of_images)
+    check_memory("diagnosis", n_compared, memory, of_each, "leave out the diagnosis")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
