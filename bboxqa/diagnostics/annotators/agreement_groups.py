@@ -130,7 +130,7 @@ def _best_groups(sums: PairSums) -> IndexArray:
             # Nothing tells whether somebody who shares no image with the others agrees with them.
             continue
         between = _pooled(sums, group[:, None] != group)
-        gap = _within(sums, same, group).min() - between
+        gap = min(_pooled(sums, same & (group == each)) for each in np.unique(group)) - between
         if gap > best_gap:
             best, best_gap = group, float(gap)
     return best
@@ -147,17 +147,6 @@ def _pooled(sums: PairSums, pairs: BoolArray, axis: int | None = None) -> FloatA
     same, possible = (np.sum(part * pairs, axis) for part in (sums.same_category, sums.possible))
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(possible > 0, np.divide(same, possible), np.nan)
-
-
-def _within(sums: PairSums, same: BoolArray, group: IndexArray) -> FloatArray:
-    """Return the agreement within each group, whose pairs are `same`, (G,)."""
-    first, second = np.nonzero(same)
-    agreed, possible = (
-        np.bincount(group[first], part[first, second])
-        for part in (sums.same_category, sums.possible)
-    )
-    found: FloatArray = agreed / possible
-    return found
 
 
 def _sums_of_groups(matched: MatchedUnits, group: IndexArray) -> tuple[FloatArray, FloatArray]:
