@@ -228,6 +228,14 @@ def test_confusions_are_shares_of_a_row():
     assert cells(confusion_matrix(found, "a")) == {(0, 0): 60, (0, 1): 40}
 
 
+def test_names_from_the_right_are_set_apart_and_not_escaped():
+    cow, ann = "\u05e4\u05e8\u05d4", "\u05d0\u05df"
+    ax = confusion_matrix([confusion(ann, cow, cow, 3), confusion(ann, "(no box)", cow, 5)], ann)
+    assert rows(ax) == [f"\u2068{cow}\u2069 (3)", "no box (5)"]
+    assert [label.get_text() for label in ax.get_xticklabels()] == [cow, "no box"]
+    assert f"row: \u2068{ann}\u2069 (pairs with others)" in texts(ax)
+
+
 def test_of_many_categories_the_confused_are_drawn_and_the_others_are_a_column():
     names = [f"c{each:02}" for each in range(30)]
     found = [confusion("a", name, name, 9) for name in names]

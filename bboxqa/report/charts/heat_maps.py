@@ -28,6 +28,8 @@ _OTHER = "(other)"
 _MOST_ANNOTATORS, _MOST_CATEGORIES = 40, 20
 # More cells than that in a row are too small for text.
 _MOST_WRITTEN = 16
+# Characters of a name beside a row and below a column.
+_LONGEST_BESIDE, _LONGEST_BELOW = 36, 20
 _NAMES = {"alpha": "Alpha", "f1": "F1"}
 # The ends of the lines that hatch a cell, from its centre.
 _STROKES = np.array(
@@ -64,7 +66,11 @@ def pair_matrix(
     title = f"{_NAMES[figure]} of pairs of annotators"
     if len(names) < 2:
         return draw_nothing(axes(CHART_WIDTH, 1.2), title, "there are no two annotators")
-    ax = _labelled_axes(axes, names, names, len(f"{n_units.max():,}"))
+    beside, below = (
+        [short_name(name, longest) for name in names]
+        for longest in (_LONGEST_BESIDE, _LONGEST_BELOW)
+    )
+    ax = _labelled_axes(axes, beside, below, len(f"{n_units.max():,}"))
     shared = n_units > 0
     _hatch(ax, ~shared & ~np.eye(len(names), dtype=np.bool_))
     if not np.isnan(values).all():
@@ -111,7 +117,7 @@ def confusion_matrix(
     for row in rows:
         if annotator is None or row["annotator"] == annotator:
             counts[row["category"], row["others"]] += row["n"]
-    who = "an annotator" if annotator is None else short_name(annotator)
+    who = "an annotator" if annotator is None else set_apart(short_name(annotator))
     title = "Confusion of categories"
     names, total = _most_confused(rows, counts)
     if not counts:
@@ -127,7 +133,7 @@ def confusion_matrix(
         f"{set_apart(_shown(name))} ({int(each):,})"
         for name, each in zip([*names, NO_BOX], sums, strict=True)
     ]
-    ax = _labelled_axes(axes, labels, [_shown(name) for name in columns])
+    ax = _labelled_axes(axes, labels, [_shown(name, _LONGEST_BELOW) for name in columns])
     cells = _draw_cells(ax, percent, np.linspace(0, 100, 11))
     _add_scale(ax, cells)
     if len(columns) <= 1.5 * _MOST_WRITTEN:
@@ -170,8 +176,8 @@ def _count_table(
     return table
 
 
-def _shown(name: str) -> str:
-    return name.strip("()") if name in (NO_BOX, _OTHER) else short_name(name)
+def _shown(name: str, longest: int = 28) -> str:
+    return name.strip("()") if name in (NO_BOX, _OTHER) else short_name(name, longest)
 
 
 def _percent(value: float) -> str:
@@ -181,15 +187,11 @@ def _percent(value: float) -> str:
 def _labelled_axes(
     axes: AxesMaker, rows: Sequence[str], columns: Sequence[str], n_characters: int = 3
 ) -> "Axes":
-    """Return axes with names for square cells; few of them have room for so many characters."""
+    """Return axes with labels for square cells; few of them have room for so many characters."""
     most = max(len(rows), len(columns))
     side = min(max(2.4 / most, 0.36, 0.065 * n_characters), 0.9)
     if most > _MOST_WRITTEN:
         side = 0.3 if most < 25 else 0.19
-    rows, below = (
-        [short_name(name, 36) for name in rows],
-        [short_name(name, 20) for name in columns],
-    )
     ax = axes(1.2 + 0.065 * max(map(len, rows)) + side * len(columns), 2 + side * len(rows))
     ax.set_aspect("equal")
     ax.set_xlim(-0.5, len(columns) - 0.5)
@@ -197,7 +199,7 @@ def _labelled_axes(
     size, is_large = 8 if most <= 25 else 7, most <= _MOST_WRITTEN
     ax.set_yticks(range(len(rows)), rows, fontsize=size)
     ax.set_xticks(
-        range(len(columns)), below, fontsize=size, rotation=45 if is_large else 90,
+        range(len(columns)), columns, fontsize=size, rotation=45 if is_large else 90,
         rotation_mode="anchor", ha="right", va="top" if is_large else "center",
     )  # fmt: skip
     ax.tick_params(length=0)

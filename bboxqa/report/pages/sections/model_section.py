@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bboxqa.report.charts.annotator_charts import annotator_intervals
-from bboxqa.report.charts.labels import short_name
+from bboxqa.report.charts.labels import set_apart, short_name
 from bboxqa.report.pages.html_document import interval, number
 from bboxqa.report.pages.sections.section import Data, Documents, Evidence, Section
 
@@ -19,11 +19,8 @@ def model_section(documents: Documents) -> Section | None:
     name, lowest = given[0]["annotator"], given[0]["score"]
     every = documents["summary"]["thresholds"][0]["pairs"]
     pairs = [row for row in every if name in (row[side] for side in _SIDES)]
-    chart = annotator_intervals(
-        f"F1 of {short_name(name)} with each annotator",
-        [_figures(row, name) for row in pairs],
-        {"f1": f"F1 of {short_name(name)} with each annotator"},
-    )
+    title = f"F1 of {set_apart(short_name(name))} with each annotator"
+    chart = annotator_intervals(title, [_figures(row, name) for row in pairs], {"f1": title})
     columns = [*pairs[0]] if pairs else []
     table = Data("Pairs with the model", columns, [[*row.values()] for row in pairs])
     caption = "How far the model and each annotator drew the same objects, with the 95 % interval"
