@@ -18,7 +18,7 @@ from bboxqa.geometry.similarities import registry
 from bboxqa.geometry.similarities.base import Options, Similarity
 from bboxqa.geometry.similarities.needs import check_shapes
 from bboxqa.model.annotations import Annotations, Dataset
-from bboxqa.model.units import CandidatePairs
+from bboxqa.model.units import MOST_PAIR_BYTES, CandidatePairs, PairBytes
 
 TOLERANCE = 1e-9
 """A similarity so little below the threshold reaches it, so that identical shapes match at 1."""
@@ -29,7 +29,7 @@ _SHARD = 1 << 13
 _MEMORY = 10**9
 # Pairs of a shard that are compared under any limit: a hundred per annotation.
 _LEAST_PAIRS = 1 << 19
-# Pairs that are a smaller share of those possible take twice the memory: they are matched as lists.
+# Pairs that are a smaller share of those possible are matched as a list.
 _FULL = 4
 
 Found = tuple[IndexArray, IndexArray, FloatArray]
@@ -39,11 +39,15 @@ class _Room(NamedTuple):
     """Bytes for the pairs of a shard, and for each of them."""
 
     memory: int
-    pair_bytes: int
+    pair_bytes: PairBytes
 
     def most(self) -> int:
         """Return how many pairs are admitted."""
-        return max(self.memory // self.pair_bytes, _LEAST_PAIRS)
+        return max(self.memory // self.pair_bytes.in_table, _LEAST_PAIRS)
+
+    def most_in_list(self) -> int:
+        """Return how many pairs are admitted that are matched as a list."""
+        return max(self.memory // self.pair_bytes.in_list, _LEAST_PAIRS // 2)
 
 
 def candidate_pairs(
@@ -52,7 +56,7 @@ def candidate_pairs(
     iou_threshold: float,
     *,
     all_touched: bool = False,
-    pair_bytes: int = 100,
+    pair_bytes: PairBytes = MOST_PAIR_BYTES,
     memory: int | None = None,
     progress: Steps | None = None,
 ) -> tuple[CandidatePairs, Counter[str]]:
@@ -68,8 +72,8 @@ def candidate_pairs(
         The lowest similarity of interest; reached up to 1e-9.
     all_touched : bool
         For `raster`: burn every pixel that a ring touches.
-    pair_bytes : int
-        Bytes that a pair takes until it is matched; see `bboxqa.matching.matchers.Matcher`.
+    pair_bytes : PairBytes
+        What a pair takes until it is matched; see `bboxqa.matching.matchers.Matcher`.
     memory : int, optional
         Limits memory, in bytes; 1 GB by default. An image with more pairs is refused.
     progress : callable, optional
@@ -157,7 +161,7 @@ def _compare(
         if n_found > room.most():
             raise _crowded(part, found, options.iou_threshold, room)
     n_possible = possible_pairs(part.annotations, len(part.image_names)).sum()
-    if room.most() // 2 < n_found < n_possible // _FULL:
+    if room.most_in_list() < n_found < n_possible // _FULL:
         raise _crowded(part, found, options.iou_threshold, room)
     if comparison.limit is not None and found:
         left, right, _ = _joined(found)
@@ -189,10 +193,11 @@ def _crowded(part: Dataset, found: list[Found], threshold: float, room: _Room) -
         f"annotations overlap: up to {n_pairs:,} pairs reach the threshold {threshold:g}, "
         "and matching needs all of them at once; expected annotations of different objects"
     )
+    needed = n_pairs * room.pair_bytes.in_table
     return DatasetError(
         [problem],
         "Look for repeated annotations with: bboxqa validate\n"
-        f"To compare them all the same, give --memory {n_pairs * room.pair_bytes // 10**9 + 1}GB.",
+        f"To compare them all the same, give --memory {needed // 10**9 + 1}GB.",
     )
 
 

@@ -9,7 +9,7 @@ from bboxqa.matching import registry
 from bboxqa.matching.components import author_ranks
 from bboxqa.matching.objective import pair_weights
 from bboxqa.model.annotations import Annotations
-from bboxqa.model.units import CandidatePairs, UnitTable
+from bboxqa.model.units import CandidatePairs, PairBytes, UnitTable
 
 
 def check_matcher(annotations: Annotations, matcher: str) -> None:
@@ -27,12 +27,13 @@ def check_matcher(annotations: Annotations, matcher: str) -> None:
         )
 
 
-def bytes_per_pair(annotations: Annotations, matchers: Iterable[str]) -> int:
-    """Return the bytes that the hungriest of some matchers needs for each pair of an image."""
+def bytes_per_pair(annotations: Annotations, matchers: Iterable[str]) -> PairBytes:
+    """Return the most bytes that any of some matchers needs for each pair of an image."""
     only_two = not (author_ranks(annotations) > 1).any()
     # This is what `auto` does where no image has a third annotator.
     names = ["hungarian" if name == "auto" and only_two else name for name in matchers]
-    return max(registry.matcher(name).pair_bytes for name in names)
+    of_each = [registry.matcher(name).pair_bytes for name in names]
+    return PairBytes(*map(max, zip(*of_each, strict=True)))
 
 
 def match(

@@ -15,7 +15,7 @@ from bboxqa.matching.components import author_ranks
 from bboxqa.matching.linkage import greedy
 from bboxqa.matching.ties import drawn_ranks
 from bboxqa.model.annotations import Annotations
-from bboxqa.model.units import CandidatePairs
+from bboxqa.model.units import MOST_PAIR_BYTES, CandidatePairs, PairBytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,19 +28,18 @@ class Matcher:
         (annotations, pairs, weight) → for each of the N annotations the first one of its unit,
         (N,) int64. The P pairs are those that reach the threshold, their weights (P,) int64 and
         positive.
+    pair_bytes : PairBytes
+        What a pair takes from comparison to matching.
     most_annotators : int or None
         How many annotators it can match in a data set; None for any number.
     by_order : bool
         Whether the result depends on the order of three or more annotators.
-    pair_bytes : int
-        Bytes that a pair takes from comparison to matching, at most, in an image where many
-        annotations overlap.
     """
 
     join: Callable[[Annotations, CandidatePairs, IndexArray], IndexArray]
+    pair_bytes: PairBytes = MOST_PAIR_BYTES
     most_annotators: int | None = None
     by_order: bool = False
-    pair_bytes: int = 100
 
 
 def hungarian(annotations: Annotations, pairs: CandidatePairs, weight: IndexArray) -> IndexArray:

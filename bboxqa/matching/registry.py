@@ -3,14 +3,15 @@
 from bboxqa.core.registry import lookup
 from bboxqa.matching.linkage import average, complete, greedy
 from bboxqa.matching.matchers import Matcher, auto, hungarian, recursive
+from bboxqa.model.units import PairBytes
 
 MATCHERS: dict[str, Matcher] = {
-    "auto": Matcher(auto, pair_bytes=80),
-    "hungarian": Matcher(hungarian, most_annotators=2, pair_bytes=60),
-    "recursive": Matcher(recursive, by_order=True, pair_bytes=60),
-    "greedy": Matcher(greedy, pair_bytes=80),
-    "average": Matcher(average, pair_bytes=100),
-    "complete": Matcher(complete, pair_bytes=100),
+    "auto": Matcher(auto, PairBytes(80, 160)),
+    "hungarian": Matcher(hungarian, PairBytes(60, 260), most_annotators=2),
+    "recursive": Matcher(recursive, PairBytes(60, 260), by_order=True),
+    "greedy": Matcher(greedy, PairBytes(80, 160)),
+    "average": Matcher(average),
+    "complete": Matcher(complete),
 }
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,6 +33,19 @@ class CandidatePairs:
     def take(self, index: IndexArray | BoolArray) -> "CandidatePairs":
         """Return the pairs at `index`, in that order."""
         return CandidatePairs(self.left[index], self.right[index], self.similarity[index])
+
+
+class PairBytes(NamedTuple):
+    """Bytes that a pair takes from comparison to matching, at most, in a crowded image."""
+
+    in_table: int
+    """Where most annotations overlap: they are matched as a table."""
+    in_list: int
+    """Where few of those possible overlap."""
+
+
+MOST_PAIR_BYTES = PairBytes(100, 200)
+"""Of matchers that say nothing else."""
 
 
 @frozen_arrays

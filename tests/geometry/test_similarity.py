@@ -17,6 +17,7 @@ from bboxqa.geometry.kernels.boxes import bbox_centroid, bbox_giou, corners
 from bboxqa.geometry.kernels.rasters import burn, draw_inclusive
 from bboxqa.geometry.similarities import polygon
 from bboxqa.geometry.similarities.registry import names, needs_keypoints
+from bboxqa.model.units import PairBytes
 
 SIZE = (48, 50)
 SQUARE = [10.0, 10, 30, 10, 30, 30, 10, 30]
@@ -288,3 +289,14 @@ def test_an_image_of_one_box_drawn_thousands_of_times_is_refused():
         candidate_pairs(data, "bbox", 0.5, memory=1_000_000)
     assert "640,000 pairs reach the threshold 0.5, and matching needs all of them" in str(e.value)
     assert "give --memory 1GB" in str(e.value)
+
+
+def test_pairs_that_are_matched_as_a_list_take_more_memory_than_those_in_a_table():
+    """One fifth of the pairs of five places overlap: too few of all for a table."""
+    places = [(0, who, 0, (50 * place, 5, 20, 20)) for who in (0, 1) for place in range(5)]
+    data = dataset([box for box in places for _ in range(240)])
+    memory, of_pair = 5 * 240**2 * 220, PairBytes(60, 260)
+    with pytest.raises(DatasetError, match="too many of its 2,400 annotations overlap"):
+        candidate_pairs(data, "bbox", 0.5, pair_bytes=of_pair, memory=memory)
+    enough = candidate_pairs(data, "bbox", 0.5, pair_bytes=of_pair, memory=2 * memory)
+    assert len(enough[0]) == 288_000
