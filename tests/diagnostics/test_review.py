@@ -8,6 +8,7 @@ from support.datasets import dataset
 from support.matched import matched, random_data
 
 import bboxqa
+from bboxqa.diagnostics.disagreement.object_list import object_list
 from bboxqa.diagnostics.disagreement.review import review_queue
 
 # Far from each other; a second row of boxes overlaps the first by 1/5.
@@ -77,6 +78,32 @@ def test_rows_name_people_boxes_and_annotations():
     ids = [place for place, row in enumerate(rows) if row[3] == _BOX[1]]
     assert missed["annotations"] == f"annotator 0000: {ids[0]}; annotator 0001: {ids[1]}"
     assert missed["kind"] == "missed by some"
+
+
+def test_every_way_to_disagree_is_told_in_the_queue_and_on_the_page():
+    # Of object 2, annotator 2 draws nothing, and 3 another category.
+    rows = [(0, who, n % 2, _BOX[n]) for n in range(5) for who in range(4) if (n, who) != (2, 2)]
+    rows[rows.index((0, 3, 0, _BOX[2]))] = (0, 3, 1, _BOX[2])
+    data = matched(dataset(rows))
+    (row,) = review_queue(data).objects.records()
+    assert row["reason"] == (
+        "not drawn by annotator 0002; category 0000 by annotator 0000 and annotator 0001, "
+        "category 0001 by annotator 0003"
+    )
+    assert row["annotators"] == "annotator 0002, annotator 0003"
+    reasons = object_list(data, np.arange(1)).reason
+    assert [reason for reason in reasons if reason] == [row["reason"]]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_page_gives_the_reasons_of_the_queue(seed):
+    data = matched(random_data(seed, n_annotators=4))
+    queue = review_queue(data)
+    listed = object_list(data, np.arange(len(data.data.image_names)))
+    reason = dict(zip(listed.object.tolist(), listed.reason, strict=True))
+    on_page = [reason[each] for each in listed.of[queue.annotations].tolist()]
+    assert on_page == list(queue.reasons)
+    assert any("; " in each for each in on_page)
 
 
 def test_an_object_drawn_twice_has_all_its_boxes():

@@ -43,7 +43,7 @@ def object_list(matched: MatchedUnits, images: IndexArray) -> ObjectList:
     place = chosen[differs]
     for each, root in joined.items():
         place = np.where(kind[differs] == each, root[place], place)
-    words = described_objects(matched, objects, found, joined, place, kind[differs])
+    words = described_objects(matched, objects, found, joined, place)
     reason = np.full(len(chosen), "", object)
     reason[differs] = [row.reason for row in words]
     pairs = matched.pairs

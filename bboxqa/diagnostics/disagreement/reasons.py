@@ -1,6 +1,6 @@
 """Why annotators disagree about an object, in words."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,7 +22,8 @@ _NAMED = 4
 class Described:
     """An object in words, and the annotations of it."""
 
-    reason: str
+    reasons: tuple[str, ...]
+    """Those of all kinds in which annotators disagree about it."""
     annotators: str
     categories: str
     annotations: str
@@ -31,6 +32,11 @@ class Described:
     people: tuple[str, ...]
     """Those of `annotators`."""
 
+    @property
+    def reason(self) -> str:
+        """All reasons as one text."""
+        return "; ".join(self.reasons)
+
 
 def described_objects(
     matched: MatchedUnits,
@@ -38,54 +44,61 @@ def described_objects(
     found: Disagreements,
     joined: dict[Kind, IndexArray],
     place: IndexArray,
-    kind: IndexArray,
 ) -> Iterator[Described]:
-    """Yield what is to be said about each object of `place`, which disagrees in the way of `kind`.
+    """Yield what is to be said about each object of `place`, of all kinds of disagreement.
 
-    `joined` has, by kind, the object that each object is repaired together with, (O,).
+    `joined` has, by kind, the object that each object is repaired together with, (O,). Those that
+    are repaired together, such as an object and its repetitions, are described as one.
     """
     of = matched.data.annotations
     names, categories = matched.data.annotator_names, matched.data.category_names
     in_words, said = names_in_words(names), names_in_words(categories)
-    members = {each: _grouped(root[objects.of], place) for each, root in joined.items()}
-    whom = {each: np.flatnonzero(found.kind == each) for each in Kind}
-    concerned = {
-        each: _grouped(joined[each][found.object[entries]], place, found.annotator[entries])
-        for each, entries in whom.items()
-    }
-    for at, number in zip(place.tolist(), kind.tolist(), strict=True):
-        each = Kind(number)
-        drawn = members[each][at]
+    members = _members(joined, place)
+    every = np.array([each for group in members.values() for each in group], np.int64)
+    drawn_of, entries_of = _grouped(objects.of, every), _grouped(found.object, every)
+    named_with = joined[Kind.CLASS_CONFLICT]
+    for at in place.tolist():
+        drawn = sorted(row for each in members[at] for row in drawn_of.get(each, ()))
+        entries = np.array(
+            sorted(entry for each in members[at] for entry in entries_of.get(each, ())), np.int64
+        )
+        renamed = found.object[entries[found.kind[entries] == Kind.CLASS_CONFLICT]]
+        is_named = np.isin(named_with[objects.of[drawn]], named_with[renamed])
+        given: dict[str, list[str]] = {}
+        for row in np.array(drawn, np.int64)[is_named].tolist():
+            given.setdefault(said[of.category[row]], []).append(in_words[of.annotator[row]])
         authors = [names[code] for code in of.annotator[drawn].tolist()]
-        given = [categories[code] for code in of.category[drawn].tolist()]
-        people = [*dict.fromkeys(concerned[each].get(at, []))]
+        shown = [categories[code] for code in of.category[drawn].tolist()]
+        reasons = _reasons(objects, found, entries, given, in_words, matched.compared)
+        people = tuple(names[code] for code in dict.fromkeys(found.annotator[entries].tolist()))
         yield Described(
-            reason=_reason(
-                each,
-                [in_words[code] for code in of.annotator[drawn].tolist()],
-                [said[code] for code in of.category[drawn].tolist()],
-                [in_words[code] for code in people],
-                matched.compared,
-            ),
-            annotators=", ".join(names[code] for code in people),
-            categories=_listed(authors, given),
+            reasons=tuple(reasons),
+            annotators=", ".join(people),
+            categories=_listed(authors, shown),
             annotations=_listed(authors, of.shown_ids(drawn)),
             boxes=_listed(authors, [_box(box) for box in of.bbox[drawn].tolist()]),
             rows=tuple(drawn),
-            people=tuple(names[code] for code in people),
+            people=people,
         )
 
 
-def _grouped(
-    group: IndexArray, wanted: IndexArray, values: IndexArray | None = None
-) -> dict[int, list[int]]:
-    """Return the values of each wanted group, by default their places."""
+def _members(joined: dict[Kind, IndexArray], place: IndexArray) -> dict[int, list[int]]:
+    """Return the objects that are repaired together with each one of `place`, and itself."""
+    members = {at: {at} for at in place.tolist()}
+    for root in joined.values():
+        others = np.flatnonzero((root != np.arange(len(root))) & np.isin(root, place))
+        for each, at in zip(others.tolist(), root[others].tolist(), strict=True):
+            members[at].add(each)
+    return {at: sorted(group) for at, group in members.items()}
+
+
+def _grouped(group: IndexArray, wanted: IndexArray) -> dict[int, list[int]]:
+    """Return the places of each wanted group."""
     places = np.flatnonzero(np.isin(group, wanted))
     places = places[np.argsort(group[places], kind="stable")]
     starts = run_starts(group[places])
-    found = places if values is None else values[places]
     bounds = zip(starts.tolist(), [*starts[1:].tolist(), len(places)], strict=False)
-    return {int(group[places[one]]): found[one:other].tolist() for one, other in bounds}
+    return {int(group[places[one]]): places[one:other].tolist() for one, other in bounds}
 
 
 def in_words(compared: str) -> str:
@@ -104,30 +117,34 @@ def too_little(compared: str) -> str:
     return _TOO_FAR if compared == "keypoints" else _TOO_LITTLE.format(in_words(compared))
 
 
-def _reason(
-    kind: Kind, authors: list[str], given: list[str], people: list[str], compared: str
-) -> str:
-    """Return why the annotators disagree about an object."""
-    who = joined_names(people)
-    match kind:
-        case Kind.MISSED:
-            missed = not set(people) <= set(authors)
-            return f"not drawn by {who}" if missed else f"drawn by {who} only"
-        case Kind.CLASS_CONFLICT:
-            values = dict.fromkeys(given)
-            return ", ".join(
-                f"{value} by "
-                + joined_names(
-                    [one for one, said in zip(authors, given, strict=True) if said == value]
-                )
-                for value in values
-            )
-        case Kind.BADLY_PLACED:
-            return f"drawn elsewhere by {who}{too_little(compared)}"
-        case Kind.SPLIT:
-            return f"split or merged by {who}"
-        case Kind.TWICE:
-            return f"drawn twice by {who}"
+def _reasons(
+    objects: DrawnObjects,
+    found: Disagreements,
+    entries: IndexArray,
+    given: dict[str, list[str]],
+    names: Sequence[str],
+    compared: str,
+) -> Iterator[str]:
+    """Yield why annotators disagree, for each kind of some entries of `found`.
+
+    `given` has, by category, who gave it.
+    """
+    kind, of = found.kind[entries], found.object[entries]
+    is_missed, by_most = kind == Kind.MISSED, 2 * objects.n_drawn[of] >= objects.n_asked[of]
+    categories = ", ".join(
+        f"{category} by {joined_names([*dict.fromkeys(who)])}" for category, who in given.items()
+    )
+    for before, concerned, after in (
+        ("not drawn by ", is_missed & by_most, ""),
+        ("drawn by ", is_missed & ~by_most, " only"),
+        (categories, kind == Kind.CLASS_CONFLICT, None),
+        ("drawn elsewhere by ", kind == Kind.BADLY_PLACED, too_little(compared)),
+        ("split or merged by ", kind == Kind.SPLIT, ""),
+        ("drawn twice by ", kind == Kind.TWICE, ""),
+    ):
+        who = [names[code] for code in dict.fromkeys(found.annotator[entries[concerned]].tolist())]
+        if who:
+            yield before if after is None else f"{before}{joined_names(who)}{after}"
 
 
 def joined_names(names: list[str]) -> str:

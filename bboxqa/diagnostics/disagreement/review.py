@@ -52,10 +52,11 @@ def review_queue(matched: MatchedUnits, most: int = _MOST) -> ReviewQueue:
     whose repair gains most, in this object alone (see `repair`). The gain is that of pooled
     alpha, or of F1 where alpha has no meaning or no object would raise it.
 
-    The columns of objects: image; gain; kind; reason, in words; annotators, those whom it concerns;
-    categories, annotations (ids) and boxes (x, y, width, height), each by annotator. The columns of
-    images: image, gain, the sum over its objects, and n_objects; and of the first 1,000 of them the
-    reason and the annotators, of the three objects with most to gain.
+    The columns of objects: image; gain; kind, the one whose repair gains most; reason, in words, of
+    all kinds that the object has; annotators, those whom they concern; categories, annotations
+    (ids) and boxes (x, y, width, height), each by annotator. The columns of images: image, gain,
+    the sum over its objects, and n_objects; and of the first 1,000 of them the reasons and the
+    annotators, of the three objects with most to gain.
     """
     objects = drawn_objects(matched)
     found = disagreements(matched)
@@ -71,7 +72,7 @@ def review_queue(matched: MatchedUnits, most: int = _MOST) -> ReviewQueue:
     in_images = _first_of(objects.image[place[order]], images[:most])
     order, in_images = order[:most], order[in_images]
     shown = np.union1d(order, in_images)
-    described = described_objects(matched, objects, found, best.root, place[shown], kind[shown])
+    described = described_objects(matched, objects, found, best.root, place[shown])
     of_object = dict(zip(shown.tolist(), described, strict=True))
     words = [of_object[each] for each in order.tolist()]
     of_images = _grouped_words(objects.image[place[in_images]], in_images, of_object)
@@ -143,7 +144,9 @@ def _image_texts(
     for image, n in zip(images.tolist(), n_objects[images].tolist(), strict=True):
         words = of_images.get(image, [])
         more = [f"{n - len(words):,} more"] if words and n > len(words) else []
-        said = dict.fromkeys(each.reason.removesuffix(left_out) for each in words)
+        said = dict.fromkeys(
+            reason.removesuffix(left_out) for each in words for reason in each.reasons
+        )
         reasons.append("; ".join([*said, *more]))
         names = (name for each in words for name in each.people)
         people.append(", ".join(dict.fromkeys(names)))
