@@ -98,7 +98,7 @@ class Finding:
     ids : mapping of str to Any
         The ids involved, by "annotation", "image", "category" and "annotator".
     found : Any
-        The value.
+        The value; of a summary about files on disk the value of each record.
     expected : str
         What the value should be, in words.
     fix : {"safe", "unsafe"} or None

@@ -69,6 +69,8 @@ def grouped(document: Document, rule: Rule, hits: Hits) -> list[Hits]:
 
     Below a fifth of the records, those are one whose messages are equal, from 20 on.
     """
+    if hits.apart:
+        return [hits]
     # A record with several wrong rings counts once.
     n_rows, total = _numbers(document, hits)
     is_most = n_rows > hits.few and 2 * n_rows > total
@@ -107,12 +109,15 @@ def _by_message(document: Document, rule: Rule, hits: Hits) -> list[Hits]:
 def _single(document: Document, rule: Rule, hits: Hits) -> Hits:
     """Return hits as a single one."""
     n_hits, (n_rows, total) = len(hits), _numbers(document, hits)
+    n_few = min(_EXAMPLES, n_hits)
 
     def edits() -> Iterator[Edit]:
         return (edit for place in range(n_hits) for edit in hits.edits_of(place))
 
     def describe(_place: int) -> Defect:
-        shown = [hits.describe(place) for place in range(min(_EXAMPLES, n_hits))]
+        # Files are mended one by one, so all are named; of other records a few show the cause.
+        are_files = rule.scope == "images"
+        shown = [hits.describe(place) for place in range(n_hits if are_files else n_few)]
         share = f"{n_rows:,} of {total:,} {hits.name}"
         if hits.summary is None:
             message = f"{share}; the first: {shown[0].message}"
@@ -121,6 +126,7 @@ def _single(document: Document, rule: Rule, hits: Hits) -> Hits:
         return Defect(
             message,
             pointer=pointer_to(hits.name),
+            found=[each.found for each in shown] if are_files else None,
             expected=shown[0].expected,
             edits=LazyEdits(edits) if rule.fix else (),
             count=n_rows,

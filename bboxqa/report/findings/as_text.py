@@ -12,6 +12,7 @@ from bboxqa.report.findings.phrases import (
     groups,
     hidden_by,
     missing,
+    named_records,
     place,
     severity_counts,
 )  # fmt: skip
@@ -203,7 +204,9 @@ def _group(group: Group, paint: _Painter) -> Iterator[str]:
 
 
 def _below(finding: Finding, *, first: bool) -> str:
-    """Return the line below a finding: examples of its records, or an excerpt of the first one."""
+    """Return the line below a finding: its files or records, or an excerpt of the first one."""
+    if finding.count > 1 and (named := named_records(finding)):
+        return f"All {finding.count:,}: {', '.join(named)}"
     if finding.count > 1 and finding.examples:
         shown = ", ".join(map(one_line, finding.examples[:_EXAMPLES]))
         return f"{count(finding.count, 'record')}, such as {shown}"

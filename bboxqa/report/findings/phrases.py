@@ -54,6 +54,22 @@ def content(finding: Finding) -> str:
     return f"{about}: {message}" if about else message
 
 
+def named_records(finding: Finding) -> list[str]:
+    """Return every record of a summary by its file, or its pointer; none where it has a few only.
+
+    Examples
+    --------
+    >>> both = {"count": 2, "found": ["a.png", "b.png"]}
+    >>> named_records(Finding("M001", Severity.ERROR, "", "a.json", "/images", **both))
+    ['"a.png"', '"b.png"']
+    """
+    found = finding.found if isinstance(finding.found, list | tuple) else []
+    if len(found) == finding.count and all(isinstance(each, str) for each in found):
+        return [one_line(json_line(each)) for each in found]
+    every = finding.examples if len(finding.examples) == finding.count else ()
+    return [one_line(pointer) for pointer in every]
+
+
 def rule_text(report: FoundReport, code: str) -> RuleText:
     """Return the texts of a rule; only its code where the report has none."""
     return report.rules.get(code) or RuleText(code, "", Severity.INFO, "", None)

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from bboxqa.core.json_values import json_safe
 from bboxqa.model.findings import Finding, FoundReport, RuleText, Severity, identities
-from bboxqa.report.findings.phrases import content, missing
+from bboxqa.report.findings.phrases import content, missing, named_records
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
@@ -87,6 +87,8 @@ def _result(finding: Finding, name: str, index: dict[str, int]) -> dict[str, Any
         "partialFingerprints": {"primaryLocationLineHash": name, "bboxqaIdentity/v1": name},
         "properties": {"pointer": finding.pointer, "ids": finding.ids, "fixable": finding.fix},
     }
+    if finding.count > 1 and (named := named_records(finding)):
+        result["properties"]["records"] = named
     if finding.code in index:
         result["ruleIndex"] = index[finding.code]
     return result

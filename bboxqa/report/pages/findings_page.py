@@ -13,6 +13,7 @@ from bboxqa.report.findings.phrases import (
     groups,
     hidden_by,
     labelled,
+    named_records,
     place,
     severity_counts,
     subject,
@@ -25,6 +26,8 @@ from bboxqa.report.pages.reproduce import inputs_table, settings_table
 _BEYOND = 4.0
 # A box of less than this share of the picture cannot be seen.
 _SMALL = 0.01
+# A cell of the table names so many records of a summary.
+_MOST_NAMED = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,9 +179,16 @@ def _row(finding: Finding) -> dict[str, str]:
         "place": place(finding),
         "subject": subject(finding.ids) or finding.pointer or "whole file",
         "message": one_line(finding.message),
-        "examples": ", ".join(finding.examples),
+        "examples": _examples(finding),
         "fix": finding.fix or "none",
     }
+
+
+def _examples(finding: Finding) -> str:
+    """Return the records of a summary, as many as a cell of a table can hold."""
+    named = named_records(finding) if finding.count > 1 else []
+    more = f" and {len(named) - _MOST_NAMED:,} more" if len(named) > _MOST_NAMED else ""
+    return ", ".join(named[:_MOST_NAMED] or finding.examples) + more
 
 
 def _pictures(

@@ -116,6 +116,8 @@ class Hits:
         Takes a place in `rows` and returns the edits, where these are made without a description.
     hides : bool
         Whether the consequences of the rule follow from these hits.
+    apart : bool
+        Whether each record is reported by itself, however many they are: each has its own cause.
     """
 
     rows: IndexArray
@@ -128,6 +130,7 @@ class Hits:
     few: int = MANY
     edits: Callable[[int], Iterable[Edit]] | None = None
     hides: bool = True
+    apart: bool = False
 
     def edits_of(self, place: int) -> Iterable[Edit]:
         """Return the edits that fix the record at a place in `rows`."""
@@ -159,6 +162,7 @@ def hits(
     total: int = 0,
     few: int = MANY,
     edits: Callable[[int], Iterable[Edit]] | None = None,
+    apart: bool = False,
 ) -> Iterator[Hits]:
     """Yield the records of a mask or an index, if any, as `Hits`.
 
@@ -168,7 +172,7 @@ def hits(
     describe, summary, edits : callable
         They take the numbers of records, not places among the hits. A summary may also be a text
         with "{share}".
-    severity, name, key, total, few
+    severity, name, key, total, few, apart
         See `Hits`.
     """
     rows: IndexArray = np.flatnonzero(where) if where.dtype == bool else where.astype(np.int64)
@@ -183,6 +187,7 @@ def hits(
             total,
             few,
             edits and (lambda place: edits(int(rows[place]))),
+            apart=apart,
         )
 
 

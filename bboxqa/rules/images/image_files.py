@@ -83,7 +83,8 @@ def _undecodable(document: Document, _settings: ValidateSettings) -> Iterator[Hi
             expected="an image that can be decoded to its end",
         )
 
-    yield from hits(disk.state == ImageState.UNREADABLE, describe, name="images")
+    broken = disk.state == ImageState.UNREADABLE
+    yield from hits(broken, describe, name="images", apart=True)
 
 
 def _unnamed(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -97,7 +98,7 @@ def _unnamed(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
         f"{count(n_files, 'image file')} in the image folder without an image record, such as "
         f"{examples}",
         pointer=pointer_to("images"),
-        found=list(disk.unnamed[:20]),
+        found=list(disk.unnamed),
         expected="a record for each image file",
         count=n_files,
     )

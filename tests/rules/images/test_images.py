@@ -126,7 +126,55 @@ def test_where_most_are_missing_it_is_one_finding(tmp_path):
     (found,) = found_in(many(f"{n}.jpg" for n in range(12)), tmp_path, "M001")
     assert found.count == len(found.edits) == 12
     assert found.message.startswith("files of 12 of 12 images are not in the image folder")
-    assert len(found.examples) == 3
+    assert found.found == [f"{n}.jpg" for n in range(12)]
+    assert found.examples == tuple(f"/images/{n}/file_name" for n in range(12))
+
+
+def broken_in(folder):
+    """Write four damaged files of ten; return their names, and a file that names all ten."""
+    names = [f"{number}.jpg" for number in range(10)]
+    for name in names:
+        save(folder / name)
+    for name in names[:4]:
+        (folder / name).write_bytes(b"damaged")
+    path = folder / "export.json"
+    path.write_text(whole_file(many(names)))
+    return names[:4], path
+
+
+def test_each_damaged_file_is_a_finding_however_many_there_are(tmp_path):
+    names, path = broken_in(tmp_path)
+    listed = validate(path, images=tmp_path, select=("M002",)).findings
+    assert [finding.found for finding in listed] == names
+    assert [finding.ids["image"] for finding in listed] == [1, 2, 3, 4]
+
+
+def test_all_damaged_files_are_in_every_list(tmp_path):
+    names, path = broken_in(tmp_path)
+    for options in (["--max-findings", "0"], ["--format", "json"], ["--format", "sarif"]):
+        shown = run("validate", path, "--images", tmp_path, "--select", "M002", *options).stdout
+        assert all(shown.count(f"{name}") for name in names)
+
+
+def test_all_missing_files_are_in_every_list(tmp_path):
+    names = [f"photo_{number}.jpg" for number in range(30)]
+    path = tmp_path / "export.json"
+    path.write_text(whole_file(many(names)))
+    for options in (
+        ["--verbose"],
+        ["--format", "json"],
+        ["--format", "sarif"],
+        ["--format", "html"],
+    ):
+        shown = run("validate", path, "--images", tmp_path, "--select", "M001", *options).stdout
+        assert [name for name in names if name not in shown] == []
+
+
+def test_all_files_without_a_record_are_named(tmp_path):
+    for number in range(30):
+        save(tmp_path / f"{number}.jpg")
+    (found,) = found_in(many(["0.jpg"]), tmp_path, "M007")
+    assert found.count == len(found.found) == 29
 
 
 def test_broken_files(tmp_path):
