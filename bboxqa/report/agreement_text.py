@@ -239,7 +239,12 @@ def _tables(part: ThresholdResult, width: int, n_rows: int) -> Iterator[str]:
     of = "F1" if isnan(part.alpha) else "alpha"
     images = _shown(part, images, ("image", "cost", "alpha", "f1", "below_threshold", *_FIGURES))
     title = f"Images, by what they cost in {of} {at}"
-    yield from table_excerpt(title, images, costly, width, file="images", n_rows=n_rows)
+    legend = {
+        "cost": f"{of} without the image, minus {of} of all; other figures: of the image alone"
+    }
+    yield from table_excerpt(
+        title, images, costly, width, file="images", n_rows=n_rows, legend=legend
+    )
 
 
 def _shown(part: ThresholdResult, table: Table, names: Iterable[str]) -> Table:

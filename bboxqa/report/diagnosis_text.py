@@ -46,6 +46,8 @@ _COLUMNS = {
 }
 
 _OF_JOINTS = ("joints", "joint_annotators")
+# Tables of all thresholds: that of the result is one of them.
+_OF_ALL_THRESHOLDS = ("sensitivity", "suggested_threshold")
 # A matrix of more annotators is hard to read, and too wide.
 _MOST_COMPARED = 12
 
@@ -84,8 +86,11 @@ def _table_lines(diagnosis: Diagnosis, width: int) -> Iterator[str]:
         rows = _rows(name, table)
         if len(table) and not len(rows):
             left_out.append(f"{name}.csv")
+        title = name.replace("_", " ").capitalize()
+        if name not in _OF_ALL_THRESHOLDS:
+            title += f" at {diagnosis.threshold_label}"
         yield from table_excerpt(
-            f"{name.replace('_', ' ').capitalize()} at {diagnosis.threshold_label}",
+            title,
             table,
             rows,
             width,

@@ -1,6 +1,7 @@
 """The first rows of a table of a result, as lines of text."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from textwrap import fill, indent
 
 import numpy as np
 
@@ -24,12 +25,14 @@ def table_excerpt(
     n_rows: int = 10,
     columns: Collection[str] | None = None,
     folded: str = "",
+    legend: Mapping[str, str] | None = None,
 ) -> Iterator[str]:
     """Yield the first rows of a table in a given order, by default with all columns that fit.
 
     A figure and its interval are one cell, with two decimals. Long names are shortened in the
-    middle; the texts of the column `folded` are folded into several lines. What is left out is
-    counted, with the csv file that has it.
+    middle; the texts of the column `folded` are folded into several lines. Below the table stands
+    what `legend` says of the columns that are shown, and why cells are undefined. What is left out
+    is counted, with the csv file that has it.
     """
     if not len(order):
         return
@@ -53,8 +56,9 @@ def table_excerpt(
     long = [place for place, name in enumerate(shown[0]) if name == folded]
     for line in table_lines(shown, words, width=width and width - 1, folded=long):
         yield f" {line}"
-    if any("–" in row for row in shown[1:]):
-        yield " –: undefined or without meaning"
+    told = [f"{name}: {text}" for name, text in (legend or {}).items() if name in shown[0]]
+    for line in (*told, *_why_undefined(rows, shown)):
+        yield from indent(fill(line, width - 1) if width else line, " ").splitlines()
     left_out = {"row": len(table) - len(rows), "column": n_columns - len(shown[0])}
     if any(left_out.values()):
         more = " and ".join(count(n, f"more {noun}") for noun, n in left_out.items() if n)
@@ -65,6 +69,17 @@ def columns_first(table: Table, names: Iterable[str]) -> Table:
     """Return a table with some of its columns before the others: the last may not fit."""
     order = [name for name in dict.fromkeys((*names, *table.columns)) if name in table.columns]
     return Table({name: table.columns[name] for name in order})
+
+
+def _why_undefined(rows: Table, shown: list[list[str]]) -> Iterator[str]:
+    """Yield why cells are undefined; the column "status" has the reasons of "alpha"."""
+    undefined = {name for name, *cells in zip(*shown, strict=True) if "–" in cells}
+    if "alpha" in undefined and "status" in rows.columns:
+        undefined.remove("alpha")
+        unknown = rows.take(np.flatnonzero(np.isnan(rows["alpha"])))
+        yield f"alpha –: {'; '.join(dict.fromkeys(unknown['status'].tolist()))}"
+    if undefined:
+        yield "–: undefined or without meaning"
 
 
 def _is_undefined(column: Column) -> bool:

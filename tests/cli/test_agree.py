@@ -87,6 +87,7 @@ def test_text_shows_both_alphas_with_intervals_and_the_worst_images(export):
     assert "annotators by the key 'annotator' on annotations" in done.stdout
     costly = done.stdout[done.stdout.index("Images, by what they cost in alpha at IoU 0.5") :]
     assert costly.index("3.jpg") < costly.index("1.jpg")
+    assert "cost: alpha without the image, minus alpha of all; " in costly
 
 
 def test_json_is_what_the_schema_says_and_holds_null_for_undefined(tmp_path):
@@ -447,6 +448,8 @@ def test_the_story_comes_last_and_its_tables_on_request(export):
     full = run("agree", export, "--diagnose").stdout
     assert "Annotators at IoU 0.5" in full
     assert "Review at IoU 0.5" in full
+    # They are about all thresholds.
+    assert {"Sensitivity", "Suggested threshold"} <= {*full.splitlines()}
     assert "not drawn by b" in full
 
 

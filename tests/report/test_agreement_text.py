@@ -92,6 +92,30 @@ def test_a_figure_and_its_interval_are_one_cell():
     assert last == " … and 2 more rows (rates.csv, with --out DIR)"
 
 
+def test_below_a_table_stands_what_columns_are_and_why_alpha_is_undefined():
+    table = Table(
+        {
+            "cost": np.array([0.25, 0.125, 0.5]),
+            "alpha": np.array([0.5, np.nan, np.nan]),
+            "f1": np.array([0.5, 0.5, np.nan]),
+            "status": text_column(["ok", "undefined: no pair", "no meaning: one category"]),
+        }
+    )
+    legend = {"cost": "alpha without the image, minus alpha", "gain": "not shown"}
+    found = [*table_excerpt("Title", table, np.arange(3), 30, file="images", legend=legend)]
+    assert [line.strip() for line in found[6:]] == [
+        "cost: alpha without the",
+        "image, minus alpha",
+        "alpha –: undefined: no pair;",
+        "no meaning: one category",
+        "–: undefined or without",
+        "meaning",
+    ]
+    assert found[6] == " cost: alpha without the"
+    first = [*table_excerpt("Title", table, np.arange(1), 80, file="images")]
+    assert not any("–" in line for line in first)
+
+
 def test_zero_has_no_sign_in_tables():
     low, high = np.array([-0.01, -0.002]), np.array([0.01, -0.001])
     table = Table({"gain": np.array([-0.001, -0.0]), "gain_low": low, "gain_high": high})
