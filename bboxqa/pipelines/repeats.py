@@ -20,7 +20,12 @@ from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.pipelines.counting import AgreementCounts, compared_images, count_sequentially
-from bboxqa.pipelines.diagnosis.sentences.sentence import above_others, bounds, judged
+from bboxqa.pipelines.diagnosis.sentences.sentence import (
+    above_others,
+    bounds,
+    judged,
+    others_in_words,
+)
 
 EVERYONE = "(all)"
 """The annotator of the row of all annotators together."""
@@ -105,11 +110,10 @@ def repeat_notes(part: ThresholdResult) -> Iterator[str]:
         return
     for place in worst:
         (name,) = names_in_words([table["annotator"][place]])
-        others = np.nanmedian(np.delete(f1.value, place))
         yield (
             f"{name} agrees least with what {name} drew in other sessions: F1 "
             f"{f1.value[place]:.2f} [{f1.low[place]:.2f}, {f1.high[place]:.2f}] at "
-            f"{part.threshold_label}, the median of the others is {others:.2f}"
+            f"{part.threshold_label}{others_in_words(f1, place, '{:.2f}'.format)}"
         )
 
 

@@ -321,6 +321,7 @@ def test_the_story_names_who_agrees_least_if_an_interval_says_so():
         if "reference" in line
     ]
     assert line.startswith("p03 agrees least with the reference document: F1 0.7")
+    assert "]; the others: 1.00 (median); 5" in line or "]; all the others: 1.00; 5" in line
     assert re.search(r"5\d\.\d % \[.*\] of its objects are matched by p03, and 100\.0 %", line)
     alike = bboxqa.simulate(errors={"p*": "jitter=1 miss=0.2"}, **options)
     result = bboxqa.agree(

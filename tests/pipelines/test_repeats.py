@@ -226,7 +226,7 @@ def test_who_agrees_least_with_themselves_is_noted():
     table = result.repeats
     low, f1, high = (table[name][3] for name in ("f1_low", "f1", "f1_high"))
     assert note.startswith("cid agrees least with what cid drew in other sessions: ")
-    assert f" F1 {f1:.2f} [{low:.2f}, {high:.2f}] at IoU 0.5, the median of the others" in note
+    assert f" F1 {f1:.2f} [{low:.2f}, {high:.2f}] at IoU 0.5; the others: " in note
     found = result.diagnose()
     assert found.tables["repeats"].records() == table.records()
     # Without a difference nobody is named.

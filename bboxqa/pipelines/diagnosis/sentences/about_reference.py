@@ -37,15 +37,15 @@ def reference_sentences(part: ThresholdResult) -> Iterator[str]:
     if len(table) == 2 and not error.low.max() > error.high.min():
         worst = []
     for place in worst:
-        name, others = table["annotator"][place], np.delete(f1.value, place)
-        rest = "that of the other one" if len(table) == 2 else "the median of the others"
+        name = table["annotator"][place]
         how = "least" if is_first(error, place) else "less than most do"
         precision, recall = bounds(table, "precision"), bounds(table, "recall")
         yield (
             f"{name} agrees {how} with the reference {part.reference.name}: F1 "
-            f"{f1.value[place]:.2f} [{f1.low[place]:.2f}, {f1.high[place]:.2f}], {rest} is "
-            f"{np.nanmedian(others):.2f}; {recall.percent(place)} of its objects are matched by "
-            f"{name}, and {precision.percent(place)} of what {name} drew match one of them"
+            f"{f1.value[place]:.2f} [{f1.low[place]:.2f}, {f1.high[place]:.2f}]"
+            f"{others_in_words(f1, place, '{:.2f}'.format)}; {recall.percent(place)} of its "
+            f"objects are matched by {name}, and {precision.percent(place)} of what {name} drew "
+            "match one of them"
         )
 
 

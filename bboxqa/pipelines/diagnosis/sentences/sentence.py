@@ -198,19 +198,23 @@ def of_others_in_words(figures: FloatArray, shown: Callable[[float], str]) -> st
     Examples
     --------
     >>> of_others_in_words(np.array([0.8, 0.9, np.nan]), "{:.2f}".format)
-    '; the median between two others is 0.85'
+    '; the others with each other: 0.85 (median)'
     """
     figures = figures[~np.isnan(figures)]
     if not len(figures):
         return ""
     figure = shown(float(np.median(figures)))
     if len(figures) == 1:
-        return f"; between the other two it is {figure}"
-    return f"; the median between two others is {figure}"
+        return f"; the other two with each other: {figure}"
+    return f"; the others with each other: {figure} (median)"
 
 
-def others_in_words(found: Bounds, place: int) -> str:
-    """Return what the others have of a rate of errors, in percent: the median of several.
+def _in_percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def others_in_words(found: Bounds, place: int, shown: Callable[[float], str] = _in_percent) -> str:
+    """Return what the others have of a figure, by default in percent: the median of several.
 
     Examples
     --------
@@ -221,10 +225,10 @@ def others_in_words(found: Bounds, place: int) -> str:
     '; the other one: 0.0 %'
     """
     others = np.delete(found.value, place)
-    figure = f"{100 * float(np.nanmedian(others)):.1f} %"
+    figure = shown(float(np.nanmedian(others)))
     if len(others) == 1:
         return f"; the other one: {figure}"
-    alike = np.unique(np.round(1000 * others[~np.isnan(others)])).size == 1
+    alike = len({shown(each) for each in others[~np.isnan(others)].tolist()}) == 1
     return f"; {'all ' if alike else ''}the others: {figure}{'' if alike else ' (median)'}"
 
 
