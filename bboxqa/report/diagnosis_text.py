@@ -8,6 +8,7 @@ from bboxqa.core.arrays import IndexArray
 from bboxqa.core.text import one_line
 from bboxqa.model.diagnosis import REPEATS, Diagnosis, Story
 from bboxqa.model.table import Table
+from bboxqa.report.charts.copied import note_left_out
 from bboxqa.report.table_excerpt import table_excerpt
 
 _OF_GROUP = ("n_objects", "f1", "missed_share", "badly_placed_share", "class_share")
@@ -45,6 +46,16 @@ _COLUMNS = {
     "review": ("image", "alpha_gain", "f1_gain", "reason"),
 }
 
+# Tables by which annotators are judged, beside their rates.
+_JUDGED = (
+    "boxes_per_object",
+    "offsets",
+    "rotated_offsets",
+    "quarter_turns",
+    "category_use",
+    "confusion_matrix",
+)
+
 _OF_JOINTS = ("joints", "joint_annotators")
 # Tables of all thresholds: that of the result is one of them.
 _OF_ALL_THRESHOLDS = ("sensitivity", "suggested_threshold")
@@ -79,6 +90,7 @@ def story_lines(
 def _table_lines(diagnosis: Diagnosis, width: int) -> Iterator[str]:
     """Yield the first rows of each table of a diagnosis, the review queue last."""
     left_out = []
+    note = note_left_out(diagnosis.tables["annotators"].records())
     for name, table in {**diagnosis.tables, "review": diagnosis.review}.items():
         if name == REPEATS:
             # It stands above.
@@ -98,6 +110,10 @@ def _table_lines(diagnosis: Diagnosis, width: int) -> Iterator[str]:
             columns=_columns(name, table),
             folded="reason",
         )
+        if note and len(rows) and name == "annotators":
+            yield f" {note}"
+        elif note and len(rows) and name in _JUDGED:
+            yield " without shared boxes, as the rates of annotators"
     if left_out:
         yield from ("", f"More tables, with --out DIR: {', '.join(left_out)}")
 

@@ -1,5 +1,8 @@
 """The story names what was simulated: who, which error, how large; and nobody without cause."""
 
+import re
+from collections import Counter
+
 import numpy as np
 import pytest
 from support.datasets import annotation, dataset, document, with_assigned
@@ -374,14 +377,33 @@ def test_who_does_not_copy_is_not_blamed_for_what_copies_share(n_annotators):
     story = told(errors, annotators=n_annotators)
     pair = sentence(story, f"p01 and p0{n_annotators} share boxes")
     assert number_before(pair, " %") == pytest.approx(50, abs=15)
+    # How many images the figures of annotators rest on.
+    assert re.search(r"the \d+ of 80 images where half of these or more are so", pair)
     assert not any(named_in(story, number) for number in range(2, n_annotators))
     assert named_in(story, 1) + named_in(story, n_annotators) in ([pair, pair], [pair])
 
 
 def test_where_two_share_all_boxes_nobody_is_judged():
     story = told({"p*": "jitter=3% miss=0.1", "p03": "copy=p01:1"}, annotators=3)
-    assert sentence(story, "p01 and p03 share boxes")
+    assert sentence(story, "p01 and p03 share boxes", "; all boxes of p03 are left out of what")
     assert not named_in(story, 2)
+
+
+def test_two_who_share_boxes_are_compared_in_all_images():
+    errors = {"p*": "jitter=1 miss=0.1", "p02": "miss=0.1 copy=p01:0.6"}
+    made = bboxqa.simulate(errors=errors, annotators=2, images=80, categories=("cow", "sheep"))
+    document = made.document()
+    story = bboxqa.agree(bboxqa.read_coco(document), bootstrap=200).story()
+    line = sentence(story, "p01 did not draw", "p02 did not draw")
+    # Boxes of 1 px of jitter match unless they are tiny: what lacks no partner is drawn by both.
+    drawn = Counter(each["annotator"] for each in document["annotations"])
+    matched = bboxqa.agree(bboxqa.read_coco(document), bootstrap=0).thresholds[0].n_complete_units
+    for name, other in (("p01", "p02"), ("p02", "p01")):
+        missed = number_before(line.split(f"{name} did not draw")[1], " %")
+        assert missed == pytest.approx(100 * (1 - matched / drawn[other]), abs=1)
+    # The warning tells what they share, once.
+    assert not any("share boxes" in each for each in story.story)
+    assert any("p01 and p02 have" in each for each in story.warnings)
 
 
 def test_who_differs_from_two_who_share_all_boxes_is_told():

@@ -22,6 +22,7 @@ from bboxqa.geometry.similarities.registry import SIMILARITIES
 from bboxqa.pipelines.result_pages import write_saved
 from bboxqa.pipelines.threshold_results import measure_name
 from bboxqa.report.agreement_summary import summary
+from bboxqa.report.agreement_text import text_lines
 from bboxqa.report.pages import page_charts
 from bboxqa.report.pages.agreement_page import agreement_page, measure_of
 from bboxqa.report.pages.html_document import interval, number, percent
@@ -687,18 +688,21 @@ def test_a_long_table_is_cut_and_says_so(found):
 
 
 def test_what_is_left_out_as_a_copy_is_said_to_be():
-    """Two annotators share all boxes, of which bob lacks some: nothing is left to compare."""
-    boxes = [(n, a, n % 2, (20 * n, 10 + 30 * i, 9, 20)) for n in range(6) for a in range(2)
-             for i in range(2) if a == 0 or i or n % 3]  # fmt: skip
-    data = dataset(boxes, size=(200, 200))
-    found = documents(data)
-    assert not [row for row in found["diagnosis"]["annotators"] if row["extra_rate"]["interval"]]
+    """Two of three annotators share all boxes, of which the second one lacks some."""
+    boxes = [(n, a, n % 2, (20 * n + 2 * (a == 2), 10 + 30 * i, 9, 20)) for n in range(6)
+             for a in range(3) for i in range(2) if a != 1 or i or n % 3]  # fmt: skip
+    found = documents(dataset(boxes, size=(200, 200)))
+    rates = [row["extra_rate"]["value"] for row in found["diagnosis"]["annotators"]]
+    assert [each is None for each in rates] == [False, True, False]
     page = texts(agreement_page(found))
     who = "annotator 0000 and annotator 0001"
-    # The offsets of two annotators, on several lines, and the confusion of categories.
-    assert page.count("left out, since") == 3
-    assert f"left out, since {who} share boxes" in page
-    assert "by others, too" not in page
+    assert "left out, since" in page
+    assert "images without shared boxes" in page
+    assert page.count("annotator 0001 has 0 of 6 images; n and vitality are of all.") == 1
+    result = bboxqa.agree(dataset(boxes, size=(200, 200)), bootstrap=50)
+    text = "\n".join(text_lines(result, story=result.diagnose(), diagnose=True))
+    assert text.count("annotator 0001 has 0 of 6 images") == 1
+    assert text.count("without shared boxes, as the rates of annotators") >= 2
     assert "What to do next:  Ask " + who + " why 100.0 % of the boxes" in page
 
 

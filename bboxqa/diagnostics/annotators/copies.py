@@ -97,8 +97,8 @@ def copied_groups(table: Table, names: Sequence[str]) -> list[IndexArray]:
 
 
 def all_share_boxes(table: Table, names: Sequence[str]) -> bool:
-    """Return whether three or more annotators are one group of copies: nobody is left out."""
-    return len(names) > 2 and any(len(group) == len(names) for group in copied_groups(table, names))
+    """Return whether all annotators are one group of copies: nobody is left out."""
+    return any(len(group) == len(names) for group in copied_groups(table, names))
 
 
 def _pair_likeness(matched: MatchedUnits) -> PairLikeness:

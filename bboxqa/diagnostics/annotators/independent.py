@@ -23,9 +23,10 @@ def independent(matched: MatchedUnits) -> MatchedUnits:
     Of two annotators who share boxes (see `copies`), the second one's are left out in the images
     where half of their matched boxes are identical: two equal voices would make a majority. Images
     where fewer than three annotators are left, of three or more, are left out, unless these are all
-    images: then two can be compared with each other. Where three or more are all connected by
-    shared boxes, nobody is left out: they may have kept the same proposed boxes, and what they did
-    with these can be judged.
+    images: then two can be compared with each other. Nobody is left out where no image has three
+    annotators: there is no majority, and all images tell how two differ. Nor is anybody where three
+    or more are all connected by shared boxes: they may have kept the same proposed boxes, and what
+    they did with these can be judged.
     """
     return _without_copies(matched) or matched
 
@@ -33,6 +34,8 @@ def independent(matched: MatchedUnits) -> MatchedUnits:
 @remembered
 def _without_copies(matched: MatchedUnits) -> MatchedUnits | None:
     """Return the annotations without copies; None if there are none."""
+    if matched.data.assigned.sum(1).max(initial=0) < _LEAST:
+        return None
     table = copies(matched)
     names = matched.data.annotator_names
     table = table.take(np.flatnonzero(table["copied"]))

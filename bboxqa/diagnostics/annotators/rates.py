@@ -28,9 +28,10 @@ def annotators(matched: MatchedUnits) -> Table:
 
     Copies are left out (see `independent`), of n_images too, but not of n and vitality.
 
-    Columns: annotator; n, the annotations that were compared, and n_images; vitality, by how much
-    alpha falls without the annotator, NaN where alpha has no meaning; each of `RATES`; and the 95 %
-    interval over images of all of these.
+    Columns: annotator; n, the annotations that were compared; n_images, and n_images_asked, which
+    counts the images where copies are left out, too; vitality, by how much alpha falls without the
+    annotator, NaN where alpha has no meaning; each of `RATES`; and the 95 % interval over images of
+    all of these.
 
     - f1: 2 · matched / (drawn by the annotator + drawn by the others), over each other annotator
       and image that both were asked about, in units of the threshold.
@@ -54,6 +55,7 @@ def annotators(matched: MatchedUnits) -> Table:
         "annotator": Categorical(np.arange(n_annotators, dtype=np.int32), names),
         "n": np.bincount(author, minlength=n_annotators),
         "n_images": asked_with_others(judged).sum(0),
+        "n_images_asked": asked_with_others(matched).sum(0),
         "vitality": vital,
         "vitality_low": bounds[:, 0],
         "vitality_high": bounds[:, 1],

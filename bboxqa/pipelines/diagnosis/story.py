@@ -171,7 +171,7 @@ def _named(
     are_judged = _are_judged(matched)
     apart = differences(matched) if are_judged else {}
     worst = [*worst_annotator(part, matched, tables, apart)] if are_judged else []
-    people = [*copy_sentences(tables)]
+    people = [*copy_sentences(matched, tables)]
     if part.reference is not None:
         people += error_sentences(part.reference)
     elif _n_compared(tables) <= 2:

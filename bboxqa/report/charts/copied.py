@@ -1,9 +1,12 @@
-"""Why a chart has nothing to draw where annotators share boxes."""
+"""What pages and tables say where annotators share boxes, which are left out."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bboxqa.report.charts.labels import short_name
+
+# Of annotators with fewer images, so many are named.
+_MOST_NAMED = 4
 
 
 def reason_left_out(
@@ -32,3 +35,37 @@ def reason_left_out(
         if row["copied"] and (annotator is None or annotator in pair):
             return f"left out, since {' and '.join(map(short_name, pair))} share boxes"
     return otherwise
+
+
+def images_compared(row: Mapping[str, Any]) -> str:
+    """Return of how many images the figures of an annotator are; empty if of all.
+
+    Examples
+    --------
+    >>> images_compared({"n_images": 47, "n_images_asked": 143})
+    '47 of 143'
+    """
+    # Results of before have the first count only.
+    n_asked = row.get("n_images_asked", row["n_images"])
+    return f"{row['n_images']:,} of {n_asked:,}" if row["n_images"] < n_asked else ""
+
+
+def note_left_out(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return what to know of the rows of the table "annotators"; empty if nothing is left out.
+
+    Examples
+    --------
+    >>> note_left_out([{"annotator": "ann", "n_images": 47, "n_images_asked": 143}])[28:]
+    'boxes that annotators share: ann has 47 of 143 images; n and vitality are of all'
+    """
+    compared = [(row["annotator"], images_compared(row)) for row in rows]
+    parts = [f"{short_name(name)} has {images}" for name, images in compared if images]
+    if not parts:
+        return ""
+    more = len(parts) - _MOST_NAMED
+    if more > 0:
+        parts[_MOST_NAMED:] = [f"{more} more in annotators.csv"]
+    return (
+        f"Rates and offsets leave out boxes that annotators share: {', '.join(parts)} images; n "
+        "and vitality are of all"
+    )

@@ -8,6 +8,7 @@ import msgspec
 
 from bboxqa.core.text import count
 from bboxqa.model.settings import AgreeSettings
+from bboxqa.report.charts.copied import note_left_out
 from bboxqa.report.pages.cards import annotator_cards, group_sentences
 from bboxqa.report.pages.html_document import Cell, interval, number, percent, percents, render
 from bboxqa.report.pages.image_pages import INDEX, image_address, image_pages
@@ -121,6 +122,7 @@ def _page(
         costs=_costs(images.pictures),
         cards=annotator_cards(diagnosis, images.legend),
         few_cards=_FEW_CARDS,
+        left_out=_left_out(diagnosis),
         groups=group_sentences(diagnosis),
         images=images,
         address_of=image_address if linked else None,
@@ -163,6 +165,11 @@ def _has_intervals(part: Mapping[str, Any]) -> bool:
 
 def _names(diagnosis: Mapping[str, Any] | None) -> list[str]:
     return [] if diagnosis is None else [row["name"] for row in diagnosis["annotators"]]
+
+
+def _left_out(diagnosis: Mapping[str, Any] | None) -> str:
+    """Return which boxes the figures of annotators leave out, if any."""
+    return "" if diagnosis is None else note_left_out(table_rows(diagnosis["tables"]["annotators"]))
 
 
 def _confused(diagnosis: Mapping[str, Any] | None) -> dict[str, Any]:

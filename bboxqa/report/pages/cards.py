@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bboxqa.core.text import count, names_in_words
+from bboxqa.report.charts.copied import images_compared
 from bboxqa.report.charts.heat_maps import NO_BOX
 from bboxqa.report.pages.html_document import interval, number, percent
 from bboxqa.report.pages.page_charts import offset_charts
@@ -40,6 +41,7 @@ def annotator_cards(diagnosis: Mapping[str, Any] | None, of: Legend) -> list[Car
         return []
     rows = table_rows(diagnosis["tables"]["annotators"])
     rows.sort(key=lambda row: -(row["n_missed"] + row["n_extra"]))
+    compared = {row["annotator"]: images_compared(row) for row in rows}
     names = {row["annotator"] for row in rows[:MOST]}
     charts = offset_charts(diagnosis, names)
     cells = table_rows(diagnosis["tables"]["confusion_matrix"])
@@ -55,7 +57,7 @@ def annotator_cards(diagnosis: Mapping[str, Any] | None, of: Legend) -> list[Car
             name=row["name"],
             style=of.style(row["name"]) if row["name"] in of.annotators else "",
             figures=[
-                *_figures(row, several_categories=several),
+                *_figures(row, compared[row["name"]], several_categories=several),
                 *_of_group(grouped.get(row["name"])),
                 *_of_time(work.get(row["name"])),
             ],
@@ -136,8 +138,12 @@ def _confusions(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     }
 
 
-def _figures(row: Mapping[str, Any], *, several_categories: bool) -> list[tuple[str, str, str]]:
+def _figures(
+    row: Mapping[str, Any], compared: str, *, several_categories: bool
+) -> list[tuple[str, str, str]]:
     figures = [("annotations", number(row["n"]), "")]
+    if compared:
+        figures.append(("images without shared boxes", compared, ""))
     for title, key in (
         ("F1 with the others", "f1"),
         ("misses", "miss_rate"),

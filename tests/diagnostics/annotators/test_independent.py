@@ -4,6 +4,7 @@ import numpy as np
 from support.datasets import dataset
 from support.matched import matched
 
+from bboxqa.diagnostics.annotators.copies import copies
 from bboxqa.diagnostics.annotators.independent import independent
 from bboxqa.diagnostics.annotators.rates import annotators
 
@@ -59,6 +60,21 @@ def test_of_three_the_copied_images_are_left_out():
     assert not left.data.assigned[1::2].any()
     assert left.data.assigned[::2].all()
     assert annotators(copying(3))["n_images"].tolist() == [10, 10, 10]
+
+
+def test_where_no_image_has_three_annotators_nobody_is_left_out():
+    """Of two, all images tell how they differ; there is no majority that a copy would make."""
+    units = copying(2)
+    assert copies(units)["copied"].any()
+    assert independent(units) is units
+    table = annotators(units)
+    assert table["n_images"].tolist() == table["n_images_asked"].tolist() == [20, 20]
+
+
+def test_the_images_that_are_left_out_are_counted():
+    table = annotators(copying(4))
+    assert table["n_images"].tolist() == [20, 10, 20, 20]
+    assert table["n_images_asked"].tolist() == [20] * 4
 
 
 def test_who_all_have_the_same_boxes_are_all_judged():

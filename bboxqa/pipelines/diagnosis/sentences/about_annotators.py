@@ -10,6 +10,7 @@ from bboxqa.diagnostics.annotators.agreement_groups import agreement_of_groups, 
 from bboxqa.diagnostics.annotators.category_use import NO_BOX
 from bboxqa.diagnostics.annotators.copies import all_share_boxes
 from bboxqa.diagnostics.annotators.image_f1 import asked_with_others
+from bboxqa.diagnostics.annotators.independent import independent
 from bboxqa.model.table import Table
 from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.model.units import MatchedUnits
@@ -164,8 +165,11 @@ def shape_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
             yield Sentence(found.value[place] * share[place], text)
 
 
-def copy_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
-    """Yield which two annotators share boxes; of a group of all, a warning tells that."""
+def copy_sentences(matched: MatchedUnits, tables: Mapping[str, Table]) -> Iterator[Sentence]:
+    """Yield which two annotators share boxes, and what is left out for that.
+
+    Of a group of all annotators, a warning tells that.
+    """
     table = tables["copies"]
     if all_share_boxes(table, tables["annotators"]["annotator"].tolist()):
         return
@@ -175,8 +179,28 @@ def copy_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
         yield Sentence(
             1.0,
             f"{first} and {second} share boxes: {found.percent(place)} of those that both drew are "
-            f"identical; to judge annotators, those of {second} are left out there{more}",
+            f"identical{_left_out(matched, second)}{more}",
         )
+
+
+def _left_out(matched: MatchedUnits, name: str) -> str:
+    """Return what the figures of annotators leave out where one shares boxes; or nothing."""
+    place = matched.data.annotator_names.index(name)
+    before, after = (asked_with_others(each) for each in (matched, independent(matched)))
+    lost = before[:, place] & ~after[:, place]
+    n_lost, n_asked = int(lost.sum()), int(before[:, place].sum())
+    if not n_lost:
+        return ""
+    images = f"{n_lost:,} of {count(n_asked, 'image')}"
+    if not after[lost].any():
+        return (
+            f"; the {images} where half of these or more are so are left out of what is said of "
+            "annotators, since too few others are left there to judge them"
+        )
+    what = f"boxes of {name} in the {images} where half of these or more are so"
+    if n_lost == n_asked:
+        what = f"all boxes of {name}"
+    return f"; {what} are left out of what is said of annotators, where they would count double"
 
 
 def group_sentences(matched: MatchedUnits, tables: Mapping[str, Table]) -> Iterator[Sentence]:
