@@ -26,7 +26,7 @@ def with_boxes(document: Document, findings: Iterable[Finding]) -> Iterator[Find
         named = dict.fromkeys(
             row
             for pointer in (finding.pointer, *finding.examples)
-            if (row := _row(pointer)) is not None
+            if (row := annotation_row(pointer)) is not None
         )
         boxes = (_box(document, row) for row in [*named][:_MOST_BOXES])
         found = tuple(box for box in boxes if box is not None)
@@ -34,8 +34,14 @@ def with_boxes(document: Document, findings: Iterable[Finding]) -> Iterator[Find
         yield replace(finding, boxes=found) if found else finding
 
 
-def _row(pointer: str) -> int | None:
-    """Return the row of the annotation that a pointer is about."""
+def annotation_row(pointer: str) -> int | None:
+    """Return the row of the annotation that a pointer is about; None where it is about no one.
+
+    Examples
+    --------
+    >>> annotation_row("/annotations/7/bbox"), annotation_row("/images/7")
+    (7, None)
+    """
     parts = pointer_parts(pointer)
     if len(parts) > 1 and parts[0] == "annotations" and parts[1].isdecimal():
         return int(parts[1])

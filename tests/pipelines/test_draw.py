@@ -170,6 +170,22 @@ def test_findings_are_drawn_on_the_annotations_that_have_them(file):
     assert any(note.startswith("about the image itself: ") for note in notes)
 
 
+def test_both_annotations_of_an_object_that_was_annotated_twice_are_drawn(tmp_path):
+    data = {
+        "images": [{"id": 1, "file_name": "a.png", "width": 60, "height": 40}],
+        "categories": [{"id": 1, "name": "cat"}],
+        "annotations": [
+            {"id": number, "image_id": 1, "category_id": 1, "bbox": bbox, "area": bbox[2] * bbox[3]}
+            for number, bbox in enumerate([[1, 1, 20, 20], [40, 10, 9, 9], [1, 1, 20, 21]])
+        ],
+    }
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(data))
+    scene, _ = finding_scene([Document(read_path(path))], "a.png")
+    of_object = [shape.bbox for shape in scene.shapes if "D002" in shape.codes]
+    assert of_object == [(1, 1, 20, 20), (1, 1, 20, 21)]
+
+
 def test_a_file_without_findings_says_so(file):
     drawing = bboxqa.draw(file, 7, by="finding")
     assert "no rule finds anything in the annotations of this image" in drawing.notes

@@ -5,16 +5,18 @@ from pathlib import Path
 
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray, IndexArray
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.core.text import count
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.pipelines.drawing.chosen_image import chosen_image, name_of_record
 from bboxqa.report.drawing.scene import Scene, Shape
+from bboxqa.rules.base.rule import Hits
 from bboxqa.rules.causes import Found, without_consequences
 from bboxqa.rules.facts.authorship import authorship
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.ring_shapes import ring_rows
+from bboxqa.rules.found_boxes import annotation_row
 from bboxqa.rules.runner import apply
 
 # Code to severity and title of a rule.
@@ -76,7 +78,7 @@ def _shapes(document: Document, images: IndexArray, rules: _Rules) -> tuple[list
     inside = np.isin(document.image, images)
     for rule, hits in sorted(found, key=lambda each: (-_severity(each).rank, each[0].code)):
         if hits.name == "annotations":
-            rows = np.unique(hits.rows[inside[hits.rows]]).tolist()
+            rows = _rows_about(hits, inside)
             if rows:
                 rules.setdefault(rule.code, (_severity((rule, hits)), rule.title))
             for row in rows:
@@ -105,6 +107,16 @@ def _shapes(document: Document, images: IndexArray, rules: _Rules) -> tuple[list
         have = "has" if lacking == 1 else "have"
         notes.append(f"{count(lacking, 'annotation')} with findings {have} no box to draw")
     return shapes, notes
+
+
+def _rows_about(hits: Hits, inside: BoolArray) -> list[int]:
+    """Return the annotations of an image with findings, and those they are compared with."""
+    places = np.flatnonzero(inside[hits.rows])
+    rows = set(hits.rows[places].tolist())
+    for place in places.tolist():
+        compared = map(annotation_row, hits.describe(place).examples)
+        rows.update(row for row in compared if row is not None and inside[row])
+    return sorted(rows)
 
 
 def _severity(found: Found) -> Severity:
