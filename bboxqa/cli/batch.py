@@ -108,8 +108,8 @@ def batch(
     """Validate and measure every project below a folder.
 
     A project is a folder with annotations in a format that agree reads, also inside annotations/,
-    train/, valid/ or test/; of a store only COCO json is read. The results: index.html,
-    projects.csv, summary.json, history.sqlite, and a folder per project.
+    train/, valid/ or test/. The results: index.html, projects.csv, summary.json, history.sqlite,
+    and a folder per project.
 
     \b
       bboxqa batch projects/ --dry-run           print the projects
@@ -134,7 +134,9 @@ def batch(
         raise click.UsageError("ROOT is empty; name a folder or a URL")
     settings = _settings(**options)
     if dry_run:
-        _show_plan(find_projects(root, pattern, skip=out, follow_links=follow_symlinks))
+        found = find_projects(root, pattern, skip=out, follow_links=follow_symlinks)
+        _show_plan(found)
+        _warn_of_settings(root, options["config"], found)
         return 0
     with _reporting(log_format, quiet=quiet) as on_project, _interruptible():
         result = run_batch(
@@ -158,6 +160,7 @@ def batch(
         _show_some(result.found.unreadable, "unreadable: ", err=True)
         return 2
     _show(result, out, quiet=quiet)
+    _warn_of_settings(root, options["config"], result.found)
     return 0 if result.passed else 1
 
 
@@ -216,6 +219,20 @@ def _show_plan(found: "Discovered") -> None:
     click.echo(f"{count(len(found.projects), 'project')}")
     _show_some(found.left_alone, "not annotations: ", err=True)
     _show_some(found.unreadable, "unreadable: ", err=True)
+
+
+def _warn_of_settings(root: str, config: str | None, found: "Discovered") -> None:
+    """Say that settings beside the projects are those of none."""
+    from bboxqa.batch.projects.discovery import SETTINGS_FILE
+
+    settings = Path(root) / SETTINGS_FILE
+    of_projects = {project.settings for project in found.projects}
+    if config is None and settings.is_file() and settings not in of_projects:
+        click.echo(
+            f"Warning: {settings} is not in the folder of a project, and is not used; "
+            f"for all projects: --config {settings}",
+            err=True,
+        )
 
 
 def _show_some(items: "Iterable[object]", before: str, *, err: bool = False) -> None:

@@ -102,6 +102,18 @@ def test_settings_of_the_run_and_of_a_project(run, root, tmp_path):
     assert kept == [(0.95, 50), (-1, 50)]
 
 
+@pytest.mark.parametrize("arguments", [(), ("--dry-run",)])
+def test_settings_beside_the_projects_are_not_ignored_silently(run, root, arguments):
+    write(root / "bboxqa.toml", "bootstrap = 50\n")
+    settings = str(Path("root/bboxqa.toml"))
+    (said,) = run("root", *arguments)[2][-1:]
+    assert said == (
+        f"Warning: {settings} is not in the folder of a project, and is not used; "
+        f"for all projects: --config {settings}"
+    )
+    assert said not in run("root", "--config", settings, *arguments)[2]
+
+
 def test_failed_projects(run, root):
     write(root / "cut/x.json", '{"images": [')
     write(root / "red \x1b[31m/x.json", "")
