@@ -517,6 +517,21 @@ def test_who_names_all_matches_alike_differs_on_no_category(tmp_path):
     assert "most often differs" not in shown
 
 
+def test_what_matches_is_units_and_what_disagrees_is_objects():
+    # Boxes of ann and bob that overlap too little to match: one object, and two units.
+    rows = [(image, who, who, (40 * box, 10, 20, 20)) for image in range(8) for who in range(2)
+            for box in range(2)]  # fmt: skip
+    rows += [(image, who, 0, (10 + 12 * who, 50, 20, 20)) for image in range(8) for who in range(2)]
+    found = documents(dataset(rows, size=(90, 90)))
+    (part,) = found["summary"]["thresholds"]
+    n_objects = sum(row["n_objects"] for row in found["diagnosis"]["decomposition"])
+    assert (part["n_units"], n_objects) == (32, 24)
+    shown = texts(agreement_page(found))
+    assert "32 units; 16 of them drawn by everyone" in shown
+    assert "A unit is annotations that match each other." in shown
+    assert "32 objects" not in shown
+
+
 def test_groups_are_named_and_on_the_cards():
     """Of each image and 16, ann and bob name the objects otherwise than cid and dan."""
     rows = [

@@ -189,6 +189,7 @@ def test_pairs_are_cells_in_the_order_given_and_hatched_where_nothing_is_shared(
     assert rows(ax) == ["c", "a", "b"]
     assert sorted(texts(ax)[:4]) == ["0.50\n1,234", "0.50\n1,234", "–\n5", "–\n5"]
     assert "hatched" in texts(ax)[-1]
+    assert "below the value: units of the pair" in texts(ax)[-1]
     ax.figure.draw_without_rendering()
     # The legend does not make the cells small.
     assert ax.get_window_extent().width > 0.5 * ax.figure.bbox.width
@@ -214,7 +215,7 @@ def test_of_many_annotators_those_who_share_most_are_drawn():
     ax = pair_matrix(names, [pair(name, "w41", 0.5, 100 - place)
                              for place, name in enumerate(names[:41])])  # fmt: skip
     assert rows(ax) == [*names[:39], "w41"]
-    assert "40 of 42 annotators, with most shared objects" in texts(ax)
+    assert "40 of 42 annotators, with most units" in texts(ax)
 
 
 def test_confusions_are_shares_of_a_row():

@@ -47,11 +47,11 @@ def pair_matrix(
     *,
     axes: AxesMaker = new_axes,
 ) -> "Axes":
-    """Draw the agreement of each two annotators, with the number of objects that both were asked.
+    """Draw the agreement of each two annotators, with the number of their units.
 
     Cells are hatched where two annotators share no image. `order` has the annotators of the table
     "agreement_matrix"; `pairs` are those of one of ``summary["thresholds"]``. Of more than 40
-    annotators, those with most shared objects are drawn.
+    annotators, those with most units are drawn.
     """
     names = _most_shared(order, pairs)
     place = {name: index for index, name in enumerate(names)}
@@ -83,9 +83,9 @@ def pair_matrix(
         ))  # fmt: skip
     shown = part_of(len(names), len(order), "annotators")
     set_title(
-        ax, title, shown and f"{shown}, with most shared objects",
-        "" if (shared | np.eye(len(names), dtype=np.bool_)).all() else "hatched: no shared objects",
-        "below the value: objects of the pair" if len(names) <= _MOST_WRITTEN else "",
+        ax, title, shown and f"{shown}, with most units",
+        "" if (shared | np.eye(len(names), dtype=np.bool_)).all() else "hatched: no units",
+        "below the value: units of the pair" if len(names) <= _MOST_WRITTEN else "",
     )  # fmt: skip
     return ax
 

@@ -113,8 +113,8 @@ class Plots:
     ) -> "Axes":
         """Draw the agreement of each two annotators, those who agree beside each other.
 
-        The number below it counts the objects of the pair; cells of two annotators who share no
-        image are hatched. Of more than 40 annotators, those with most shared objects are drawn.
+        The number below it counts the units of the pair; cells of two annotators who share no
+        image are hatched. Of more than 40 annotators, those with most units are drawn.
 
         Parameters
         ----------
