@@ -522,6 +522,22 @@ def test_figures_and_charts_can_be_read_on_a_phone(browser, agreement):
     context.close()
 
 
+@pytest.mark.parametrize("width", [390, 1400])
+def test_tables_that_are_cut_say_that_they_scroll(browser, agreement, width):
+    context = browser.new_context(viewport={"width": width, "height": 800}, offline=True)
+    page = context.new_page()
+    page.goto(agreement.as_uri())
+    page.locator("details.data").evaluate_all("(all) => all.forEach((each) => each.open = true)")
+    page.evaluate("() => new Promise((done) => setTimeout(done, 100))")
+    found = page.locator(".scroll").evaluate_all(
+        "(all) => all.map((frame) => [frame.scrollWidth > frame.clientWidth + 1,"
+        " getComputedStyle(frame, '::before').content.includes('scroll sideways')])"
+    )
+    assert {cut for cut, _ in found} == {True, False}
+    assert all(cut == told for cut, told in found)
+    context.close()
+
+
 @pytest.mark.parametrize(
     ("name", "shown"),
     [

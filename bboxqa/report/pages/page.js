@@ -75,6 +75,18 @@ for (const table of document.querySelectorAll("table")) {
   if (table.dataset.name) addTools(table);
 }
 
+// A table that is wider than the page says so: phones show no scroll bars.
+const widths = new ResizeObserver((changes) => {
+  for (const { target } of changes) {
+    const frame = target.closest(".scroll");
+    frame.classList.toggle("overflowing", frame.scrollWidth > frame.clientWidth + 1);
+  }
+});
+for (const frame of document.querySelectorAll(".scroll")) {
+  widths.observe(frame);
+  for (const table of frame.children) widths.observe(table);
+}
+
 // Pictures: an object and its line in the list are marked together.
 function light(article, number) {
   for (const each of article.querySelectorAll("[data-object]")) {
