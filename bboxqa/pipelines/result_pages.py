@@ -247,12 +247,12 @@ def _pixels(
 
 
 def _notes(found: Mapping[str, Pixels]) -> tuple[str, ...]:
-    """Return how many images have no pixels or another size, each with the first reason."""
+    """Return how many images are not shown or of another size, each with the first reason."""
     lacking = [each.note.removeprefix(_WITHOUT) for each in found.values() if not each.address]
     other = [
         f"{quoted(name)}: {each.note}" for name, each in found.items() if each.address and each.note
     ]
-    told = {"without pixels": lacking, "of another size than the data say": other}
+    told = {"drawn on a blank canvas": lacking, "of another size than the data say": other}
     return tuple(
         f"{len(reasons):,} of {count(len(found), 'image')} {what}, see the page; "
         f"the first: {reasons[0]}"

@@ -73,7 +73,7 @@ def test_each_image_without_pixels_says_why(folder, found, split, tmp_path):
         assert other_size((15, 20), (30, 20)) in said
         assert "--images FOLDER" not in page.read_text("utf-8")
     assert [note.partition(",")[0] for note in notes] == [
-        "5 of 7 images without pixels", "1 of 7 images of another size than the data say",
+        "5 of 7 images drawn on a blank canvas", "1 of 7 images of another size than the data say",
     ]  # fmt: skip
     assert "'other.png': the file has 15 × 20 pixels, the data say 30 × 20" in notes[1]
     assert steps == [("images", done, 7) for done in range(1, 8)]
@@ -82,7 +82,7 @@ def test_each_image_without_pixels_says_why(folder, found, split, tmp_path):
 def test_agree_says_which_images_have_no_pixels(folder, tmp_path):
     options = ("--images", folder / "images", "--report", tmp_path / "a.html")
     made = run("agree", folder / "a.json", "-q", "--bootstrap", 0, *options)
-    assert "Note: 5 of 7 images without pixels, see the page; the first: " in made.stderr
+    assert "Note: 5 of 7 images drawn on a blank canvas, see the page; the first: " in made.stderr
 
 
 def test_findings_on_an_image_of_another_size_say_so(tmp_path):

@@ -117,7 +117,7 @@ def confusion_matrix(
     for row in rows:
         if annotator is None or row["annotator"] == annotator:
             counts[row["category"], row["others"]] += row["n"]
-    who = "an annotator" if annotator is None else set_apart(short_name(annotator))
+    who = "one annotator" if annotator is None else set_apart(short_name(annotator))
     title = "Confusion of categories"
     names, total = _most_confused(rows, counts)
     if not counts:
@@ -140,8 +140,8 @@ def confusion_matrix(
         _write(ax, n > 0, percent, lambda row, column: _percent(percent[row, column]))
     shown = part_of(len(names), total, "categories")
     set_title(
-        ax, title, shown and f"{shown}, confused most", f"row: {who} (pairs with others)",
-        "column: what the other drew, per cent",
+        ax, title, shown and f"{shown}, confused most", f"row: drawn by {who} (pairs)",
+        "column: drawn by another, % of the row",
     )  # fmt: skip
     return ax
 
