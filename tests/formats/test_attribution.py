@@ -154,9 +154,22 @@ def test_annotations_without_an_annotator_among_others(tmp_path):
     records = [*keyed("rater", "ann", "bob", None), annotation(4)]
     with pytest.raises(DatasetError) as caught:
         read(tmp_path, document(records))
-    assert caught.value.problems == tuple(
-        f"{tmp_path}/export.json: annotation {n}: does not name its annotator; the others do"
-        for n in (3, 4)
+    where = f"{tmp_path}/export.json"
+    assert caught.value.problems == (
+        f"{where}: 2 of 4 annotations do not name their annotator (ids 3, 4); the others do",
+    )
+    assert caught.value.advice == (
+        "Annotators are named by the key 'rater' on annotations: name who drew these annotations "
+        "there, or delete them."
+    )
+
+
+def test_many_annotations_without_an_annotator_are_one_problem(tmp_path):
+    with pytest.raises(DatasetError) as caught:
+        read(tmp_path, document(keyed("rater", "ann", "bob", *[""] * 40)))
+    (problem,) = caught.value.problems
+    assert problem.endswith(
+        "40 of 42 annotations do not name their annotator (ids 3, 4, 5, …); the others do"
     )
 
 
@@ -412,7 +425,7 @@ def test_records_of_which_one_does_not_name_its_annotator(tmp_path):
     with pytest.raises(DatasetError) as caught:
         read(tmp_path, repeated("ann", "bob", None))
     assert caught.value.problems == (
-        f"{tmp_path}/export.json: image 3: does not name its annotator; other records do",
+        f"{tmp_path}/export.json: image record 3: does not name its annotator; the others do",
     )
 
 

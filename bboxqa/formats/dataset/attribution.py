@@ -20,6 +20,7 @@ from bboxqa.formats.annotations.records import (
 )
 from bboxqa.formats.dataset.mixed_keys import check_keys
 from bboxqa.formats.dataset.ways_to_name import ways_to_name
+from bboxqa.formats.dataset.wrong_values import unnamed
 from bboxqa.formats.registry import is_of_one_image
 
 WAYS = ("annotator-key", "image-records", "files")
@@ -236,11 +237,9 @@ def _check_records(files: Sequence[AnnotationFile], session_key: str | None) -> 
         name = file.source.name
         named = [image for image in file.images if image.annotator is not None]
         if named and len(named) < len(file.images):
-            problems += [
-                f"{name}: image {image.id}: does not name its annotator; other records do"
-                for image in file.images
-                if image.annotator is None
-            ]
+            lacking = [image.id for image in file.images if image.annotator is None]
+            total = len(file.images)
+            problems += [f"{name}: {each}" for each in unnamed(lacking, total, "image record")]
         authors = Counter(
             (image.file_name, annotator_name(image.annotator), repr(getattr(image, session, None)))
             for image in named

@@ -1,6 +1,6 @@
 """Joining files into one data set: images by file name, categories by name."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,6 +31,7 @@ from bboxqa.formats.dataset.wrong_values import (
     bad_sizes,
     names_alike,
     repeated_ids,
+    unnamed,
 )
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import Asked
@@ -83,7 +84,7 @@ def join(
         # Versions contradict each other in many places, of which this is the cause.
         refuse_repeated(files, indexed, authors, sessions, tuple(joined.images), annotator_names)
     if joined.problems:
-        advice = f"Where they are one category: {map_options(renamed)}" if renamed else ""
+        advice = _advice(renamed, authors, attribution)
         raise DatasetError(joined.problems, advice, files=joined.origins)
     is_shared = assigned.sum(1).max(initial=0) >= 2
     if not is_shared and min_annotators >= 2:
@@ -246,6 +247,19 @@ def _assign_all(
     return authors, assigned, listed
 
 
+def _advice(
+    renamed: Mapping[str, str], authors: Sequence[IntArray], attribution: Attribution
+) -> str:
+    """Return how to go on where files have problems that stand in no single one."""
+    lines = [f"Where they are one category: {map_options(renamed)}"] if renamed else []
+    if any((author < 0).any() for author in authors):
+        lines.append(
+            f"Annotators are named by {attribution.way}: name who drew these annotations there, "
+            "or delete them."
+        )
+    return "\n".join(lines)
+
+
 def _assign(
     joined: Joined,
     assigned: BoolArray,
@@ -257,13 +271,7 @@ def _assign(
 ) -> BoolArray:
     """Mark in `assigned` who was asked about which image of one file; return which list that."""
     ids = file.shown_ids[part.place]
-    joined.add_shared(
-        file,
-        (
-            f"annotation {ids[row]}: does not name its annotator; the others do"
-            for row in np.flatnonzero(author < 0).tolist()
-        ),
-    )
+    joined.add_shared(file, unnamed(ids[author < 0], len(ids), "annotation"))
     listed = np.zeros(len(assigned), np.bool_)
     lists: dict[tuple[str, ...], list[int]] = {}
     for image, names in zip(part.image_of_record.tolist(), asked, strict=True):

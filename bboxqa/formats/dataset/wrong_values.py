@@ -1,6 +1,7 @@
 """Values of files that would falsify a result, as problems."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from bboxqa.model.outlines import Segmentations
 # In pixels. Beyond this, areas are not exact to a pixel; no image is as large.
 _MAX_COORDINATE = 1e9
 _CHUNK = 1 << 20
+_EXAMPLES = 3
 
 
 def repeated_ids(key: str, ids: IndexArray) -> Iterator[str]:
@@ -76,3 +78,21 @@ def _far(xy: FloatArray) -> Iterator[IndexArray]:
         part = xy[start : start + _CHUNK]
         yield start + np.flatnonzero(~(np.abs(part) <= _MAX_COORDINATE).all(1))
         release_pages(part)
+
+
+def unnamed(ids: Sequence[Any] | TextArray | IndexArray, total: int, noun: str) -> Iterator[str]:
+    """Yield what is wrong with records that name nobody: one problem, however many they are.
+
+    Examples
+    --------
+    >>> [*unnamed([3], 90, "image")]
+    ['image 3: does not name its annotator; the others do']
+    >>> [*unnamed([3, 4, 5, 8], 90, "image")]
+    ['4 of 90 images do not name their annotator (ids 3, 4, 5, …); the others do']
+    """
+    if len(ids) == 1:
+        yield f"{noun} {ids[0]}: does not name its annotator; the others do"
+    elif len(ids):
+        first = ", ".join(map(str, ids[:_EXAMPLES])) + ", …" * (len(ids) > _EXAMPLES)
+        number = f"{len(ids):,} of {total:,} {noun}s"
+        yield f"{number} do not name their annotator (ids {first}); the others do"
