@@ -25,6 +25,7 @@ from bboxqa.report.agreement_summary import summary
 from bboxqa.report.agreement_text import text_lines
 from bboxqa.report.pages import page_charts
 from bboxqa.report.pages.agreement_page import agreement_page, measure_of
+from bboxqa.report.pages.cards import annotator_cards
 from bboxqa.report.pages.html_document import interval, number, percent
 from bboxqa.report.pages.page_file import PageTarget
 from bboxqa.report.pages.pictures import Pixels, legend, line_style, pictures
@@ -515,6 +516,20 @@ def test_who_names_all_matches_alike_differs_on_no_category(tmp_path):
     assert [row["class_share"]["value"] for row in people] == [1, 1, 1]
     shown = texts(agreement_page(found))
     assert "most often differs" not in shown
+
+
+def test_a_card_tells_what_its_annotator_confuses_and_not_what_another_one_does():
+    # dan alone names every third object otherwise; cid another one, once.
+    rows = [
+        (image, who, int((who == 3 and image % 3 == 0) or (who == 2 and image == 1)), box)
+        for image in range(12) for who in range(4) for box in [(10, 10, 20, 20)]
+    ]  # fmt: skip
+    rows += [(image, who, 1, (60, 60, 20, 20)) for image in range(12) for who in range(4)]
+    found = documents(dataset(rows, size=(90, 90)))
+    ann, bob, cid, dan = (row["name"] for row in found["diagnosis"]["annotators"])
+    told = {card.name: card.confused for card in annotator_cards(found["diagnosis"], legend([]))}
+    confused = "most often differs on: category 0001, where most others say category 0000"
+    assert told == {ann: "", bob: "", cid: f"{confused} (1 object)", dan: f"{confused} (4 objects)"}
 
 
 def test_what_matches_is_units_and_what_disagrees_is_objects():

@@ -63,8 +63,9 @@ def confusion_matrix(matched: MatchedUnits) -> Table:
 
     A row for each annotator, category of the annotator and category of the others that occur
     together; "(no box)" is a category of either side. Columns: these three; n, the pairs of the
-    annotator and another one who was asked; and share, of all pairs with this category of the
-    annotator.
+    annotator and another one who was asked; share, of all pairs with this category of the
+    annotator; and n_most, the objects to which more than half of the others who were asked gave
+    this category of the others.
     """
     data = object_reliability(independent(matched))
     counts = unit_counts(data, "category")
@@ -74,6 +75,8 @@ def confusion_matrix(matched: MatchedUnits) -> Table:
     known = _known(found, n_values)
     keys, place = np.unique(key[known] * n_values + found.value[known], return_inverse=True)
     n = sum_by(place, found.n_others[known], len(keys))
+    by_most = 2 * found.n_others > np.bincount(found.cell, found.n_others)[found.cell]
+    n_most = sum_by(place, by_most[known].astype(np.float64), len(keys))
     row, value = np.divmod(keys, max(n_values, 1))
     _, of_row = np.unique(row, return_inverse=True)
     who, own = np.divmod(row, max(n_values, 1))
@@ -85,6 +88,7 @@ def confusion_matrix(matched: MatchedUnits) -> Table:
             "others": Categorical(value.astype(np.int32), labels),
             "n": n.astype(np.int64),
             "share": n / sum_by(of_row, n, int(of_row.max(initial=-1)) + 1)[of_row],
+            "n_most": n_most.astype(np.int64),
         }
     )
 

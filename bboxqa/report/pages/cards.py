@@ -122,20 +122,28 @@ def _of_time(row: Mapping[str, Any] | None) -> list[tuple[str, str, str]]:
 
 
 def _confusions(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Return what each annotator confuses most often, in words."""
+    """Return where each annotator differs most often from most others, in words.
+
+    Pairs would tell of everybody what a single one confuses.
+    """
     worst: dict[str, Mapping[str, Any]] = {}
     for row in rows:
         if NO_BOX not in (row["category"], row["others"]) and row["category"] != row["others"]:
             most = worst.get(row["annotator"])
-            if most is None or row["n"] > most["n"]:
+            if _n_most(row) > (_n_most(most) if most else 0):
                 worst[row["annotator"]] = row
     return {
-        name: "most often differs on: {}, where others say {} ".format(
+        name: "most often differs on: {}, where most others say {} ".format(
             *names_in_words((row["category"], row["others"]))
         )
-        + f"({count(row['n'], 'pair')})"
+        + f"({count(_n_most(row), 'object')})"
         for name, row in worst.items()
     }
+
+
+def _n_most(row: Mapping[str, Any]) -> int:
+    # Results of earlier versions do not say it.
+    return int(row.get("n_most", 0))
 
 
 def _figures(

@@ -6,7 +6,12 @@ import pytest
 from support.datasets import dataset
 from support.matched import matched, objects_of, random_data
 
-from bboxqa.diagnostics.annotators.category_use import category_use, confusion_matrix
+from bboxqa.diagnostics.annotators.category_use import NO_BOX, category_use, confusion_matrix
+
+
+def _most(said):
+    """Return what more than half said, or nothing."""
+    return next((each for each, n in Counter(said).items() if 2 * n > len(said)), "")
 
 
 @pytest.mark.parametrize(("seed", "n_annotators"), [(1, 2), (2, 3), (3, 5)])
@@ -14,7 +19,7 @@ def test_confusion_matrix_one_by_one(seed, n_annotators):
     units = matched(random_data(seed, n_annotators=n_annotators))
     names, categories = units.data.annotator_names, units.data.category_names
     of = units.data.annotations.category
-    expected = Counter()
+    expected, by_most = Counter(), Counter()
     for _, asked, drawn in objects_of(units):
         said = {a: categories[of[drawn[a]]] if a in drawn else "(no box)" for a in asked.tolist()}
         expected.update(
@@ -23,12 +28,18 @@ def test_confusion_matrix_one_by_one(seed, n_annotators):
             for b in said
             if a != b and {said[a], said[b]} != {"(no box)"}
         )
+        by_most.update(
+            (names[a], said[a], most)
+            for a in said
+            if (most := _most([said[b] for b in said if b != a])) and {said[a], most} != {NO_BOX}
+        )
     table = confusion_matrix(units)
-    assert {(a, c, d): n for a, c, d, n, _ in table.rows()} == expected
+    assert {(a, c, d): n for a, c, d, n, *_ in table.rows()} == expected
+    assert {(a, c, d): n for a, c, d, _, _, n in table.rows() if n} == by_most
     of_row = defaultdict(int)
     for (annotator, category, _), n in expected.items():
         of_row[annotator, category] += n
-    for annotator, category, _, n, share in table.rows():
+    for annotator, category, _, n, share, _ in table.rows():
         assert share == pytest.approx(n / of_row[annotator, category])
 
 
