@@ -264,6 +264,27 @@ def test_offsets_move_the_edges_so_much_larger_as_is_said():
     assert {"−3.2 px\n[−4.0, −2.5]", "0.0 px", "+6.5 px", "–"} <= set(texts(ax))
 
 
+def test_offsets_by_chance_are_numbers_without_an_arrow():
+    small = [edge("left", 0.2, 0.2, -0.1, 0.5), edge("top", -0.3, -0.3, -0.6, 0.0)]
+    ax = offsets(small)
+    assert set(ax.lines[1].get_xdata()) | set(ax.lines[1].get_ydata()) == {0, 1}
+    assert "no systematic offset" in texts(ax)
+    assert {"+0.2 px\n[−0.1, +0.5]", "−0.3 px\n[−0.6, 0.0]"} <= set(texts(ax))
+    # The one that is systematic decides how much larger offsets are drawn.
+    ax = offsets([*small, edge("right", 4.0, 4.0, 3.5, 4.5, systematic=True)])
+    assert sorted(set(ax.lines[1].get_xdata())) == pytest.approx([0, 1.2])
+    assert set(ax.lines[1].get_ydata()) == {0, 1}
+
+
+def test_the_figure_of_the_upper_edge_does_not_touch_the_legend():
+    wide = [edge(name, 9.4, 9.9, 9.7, 10.0, systematic=True) for name in ("left", "right")]
+    ax = offsets([*wide, edge("top", 0.2, 0.2, 0.0, 0.4), edge("bottom", 0.1, 0.1, 0.0, 0.2)])
+    ax.figure.draw_without_rendering()
+    boxes = {text.get_text(): text.get_window_extent() for text in ax.texts}
+    gap = boxes["drawn 2 times as large"].y0 - boxes["+0.2 px\n[0.0, +0.4]"].y1
+    assert gap > boxes["drawn 2 times as large"].height / 2
+
+
 def test_offsets_larger_than_the_box_are_drawn_smaller():
     ax = offsets([edge("left", -200.0, -9.0)])
     assert min(ax.lines[1].get_xdata()) == pytest.approx(-0.2)

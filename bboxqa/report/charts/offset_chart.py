@@ -11,6 +11,8 @@ from bboxqa.report.charts.palette import DIM, SERIES, TEXT
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+NOT_MOVED = "no systematic offset"
+"""What a drawing says of an annotator who is not surely displaced."""
 # The largest offset is drawn as at most this share of the side of the box.
 _LARGEST_DRAWN = 0.25
 _FACTORS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20)
@@ -37,7 +39,8 @@ def offsets(
 
     `edges` are the rows of one annotator of the table "offsets". Arrows go from the edges of the
     others to those of the annotator, so much longer as the chart says; the numbers are pixels with
-    their 95 % intervals. Arrows of systematic offsets are coloured. The title is the name of the
+    their 95 % intervals. Only systematic offsets are drawn, since chance drawn larger would look
+    like a finding; those without an interval are drawn in grey. The title is the name of the
     annotator unless there is another one. `copies` are the rows of the table of this name.
     """
     known = [row for row in edges if row["offset_percent"] is not None]
@@ -46,9 +49,10 @@ def offsets(
         who = edges[0]["annotator"] if edges else None
         reason = reason_left_out(copies, "no object was drawn by others, too", who)
         return draw_nothing(axes(2.9, 1.2), name, reason)
-    factor = _exaggeration(max(abs(row["offset_percent"]) for row in known) / 100)
-    ax = axes(2.9, 2.5)
-    drawn = {row["edge"]: factor * row["offset_percent"] / 100 for row in known}
+    moved = [row for row in known if is_drawn(row, row["offset_px_low"])]
+    factor = _exaggeration(max((abs(row["offset_percent"]) for row in moved), default=0) / 100)
+    ax = axes(2.9, 2.7)
+    drawn = {row["edge"]: factor * row["offset_percent"] / 100 for row in moved}
     left, right = drawn.get("left", 0.0), 1 + drawn.get("right", 0.0)
     top, bottom = drawn.get("top", 0.0), 1 + drawn.get("bottom", 0.0)
     ax.plot([0, 1, 1, 0, 0], [0, 0, 1, 1, 0], "--", color=DIM, linewidth=1)
@@ -56,12 +60,34 @@ def offsets(
     for row in edges:
         _draw_edge(ax, row, drawn.get(row["edge"]))
     ax.set_xlim(-1.2, 2.2)
-    ax.set_ylim(1.65, -0.65)
+    # Above are two lines of text.
+    ax.set_ylim(1.65, -0.9)
     ax.set_aspect("equal")
     ax.set_axis_off()
-    times = "true to scale" if factor == 1 else f"drawn {factor:g} times as large"
-    set_title(ax, name, "dashed: the others", times)
+    set_title(ax, name, "dashed: the others", how_large("drawn", factor) if moved else NOT_MOVED)
     return ax
+
+
+def is_drawn(row: Mapping[str, Any], low: float | None) -> bool:
+    """Return whether an offset is drawn: a systematic one, and one without an interval.
+
+    Examples
+    --------
+    >>> is_drawn({"systematic": False}, -0.2), is_drawn({"systematic": False}, None)
+    (False, True)
+    """
+    return low is None or bool(row["systematic"])
+
+
+def how_large(what: str, factor: float) -> str:
+    """Return how many times larger something is drawn than it is.
+
+    Examples
+    --------
+    >>> how_large("drawn", 20), how_large("drawn", 1)
+    ('drawn 20 times as large', 'true to scale')
+    """
+    return "true to scale" if factor == 1 else f"{what} {factor:g} times as large"
 
 
 def _draw_edge(ax: "Axes", row: Mapping[str, Any], drawn: float | None) -> None:

@@ -173,9 +173,9 @@ class Plots:
     def offsets(self, annotator: str, ax: "Axes | None" = None) -> "Axes":
         """Draw a box with its edges where an annotator draws them on average.
 
-        The arrows are so much longer than the offsets as the chart says; those of systematic
-        offsets are coloured. Where rotated boxes are compared, one is drawn as the annotator
-        places, sizes and turns it.
+        The arrows are so much longer than the offsets as the chart says. Only systematic offsets
+        have one, and those without an interval, in grey. Where rotated boxes are compared, one is
+        drawn as the annotator places, sizes and turns it.
 
         Parameters
         ----------

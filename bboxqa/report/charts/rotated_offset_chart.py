@@ -10,6 +10,7 @@ from bboxqa.model.shapes.rotated_boxes import corners
 from bboxqa.report.charts.copied import reason_left_out
 from bboxqa.report.charts.figures import AxesMaker, new_axes, page_style
 from bboxqa.report.charts.labels import draw_nothing, set_title, short_name, signed
+from bboxqa.report.charts.offset_chart import NOT_MOVED, how_large, is_drawn
 from bboxqa.report.charts.palette import DIM, SERIES, TEXT
 
 if TYPE_CHECKING:
@@ -35,7 +36,8 @@ def rotated_offsets(
 
     `rows` are those of one annotator of the table "rotated_offsets". Differences are so much larger
     as the chart says; the numbers are pixels and degrees clockwise with their 95 % intervals, bold
-    where they are systematic. The title is the name of the annotator unless there is another one.
+    where they are systematic. Only those are drawn, and those without an interval. The title is the
+    name of the annotator unless there is another one.
     """
     name = (short_name(rows[0]["annotator"]) if rows else "") if title is None else title
     if not rows or rows[0]["offset"] is None:
@@ -44,6 +46,8 @@ def rotated_offsets(
         return draw_nothing(axes(2.9, 1.2), name, reason)
     off = np.array([(row["offset_percent"] or 0) / 100 for row in rows])
     off[-1] = rows[-1]["offset"]
+    moved = np.array([is_drawn(row, row["offset_low"]) for row in rows])
+    off[~moved] = 0
     factor = _exaggeration(np.abs(off[:-1]).max(), abs(float(off[-1])))
     ax = axes(2.9, 2.5)
     size = np.sqrt(_SIDES[0] * _SIDES[1])
@@ -60,7 +64,7 @@ def rotated_offsets(
     ax.set_ylim(1.8, -0.6)
     ax.set_aspect("equal")
     ax.set_axis_off()
-    times = "true to scale" if factor == 1 else f"differences {factor:g} times as large"
+    times = how_large("differences", factor) if moved.any() else NOT_MOVED
     set_title(ax, name, "dashed: the others", times)
     return ax
 
