@@ -1,6 +1,6 @@
 """The story of a diagnosis: a few sentences, the most useful first."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from math import isnan
 
 import numpy as np
@@ -11,6 +11,7 @@ from bboxqa.diagnostics.annotators.image_f1 import asked_with_others
 from bboxqa.diagnostics.annotators.independent import independent
 from bboxqa.diagnostics.annotators.offsets import EDGES
 from bboxqa.diagnostics.annotators.rates import RATES
+from bboxqa.diagnostics.annotators.unused_categories import Unused, unused_categories
 from bboxqa.model.table import Table
 from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.model.units import MatchedUnits
@@ -22,6 +23,8 @@ from bboxqa.pipelines.diagnosis.sentences.about_annotators import (
     rate_sentences,
     shape_sentences,
     two_annotators,
+    unused_by_name,
+    unused_sentences,
     worst_annotator,
 )
 from bboxqa.pipelines.diagnosis.sentences.about_joints import joint_sentences, joints_explain
@@ -103,9 +106,10 @@ def story_of(
         tables, matched.compared, has_alpha=has_alpha, named=named and judges
     )
     last = [*limit_sentences(part, matched, tables)]
-    people = [*idle_sentences(matched, tables["annotators"])]
+    unused = unused_categories(matched) if part.reference is None else []
+    people = [*idle_sentences(matched, tables["annotators"]), *unused_sentences(matched, unused)]
     if named:
-        worst, erring = _named(part, matched, tables)
+        worst, erring = _named(part, matched, tables, unused)
         lead += worst
         people += erring
         if not (worst or people or beside) and _are_compared(matched, tables):
@@ -118,7 +122,7 @@ def story_of(
         *_confused(part, tables, named=named, judged=judges),
         *(joint_sentences(tables) if named else ()),
         *supercategory_sentences(tables),
-        *category_sentences(matched, tables),
+        *category_sentences(matched, tables, {each.category for each in unused}),
         *(work_sentences(tables) if named else ()),
         *track_sentences(tables),
     ]
@@ -165,7 +169,10 @@ def _are_compared(matched: MatchedUnits, tables: Mapping[str, Table]) -> bool:
 
 
 def _named(
-    part: ThresholdResult, matched: MatchedUnits, tables: Mapping[str, Table]
+    part: ThresholdResult,
+    matched: MatchedUnits,
+    tables: Mapping[str, Table],
+    unused: Sequence[Unused],
 ) -> tuple[list[str], list[Sentence]]:
     """Return who agrees least, and who errs: against the reference, or else most others."""
     are_judged = _are_judged(matched)
@@ -179,7 +186,8 @@ def _named(
     elif are_judged:
         people += _misplaced(tables)
         people += precision_sentences(tables, apart, part.pairs, _explained(matched, tables))
-        people += rate_sentences(tables, apart, part.pairs, _have_judges(matched))
+        left_out = unused_by_name(matched, unused)
+        people += rate_sentences(tables, apart, part.pairs, _have_judges(matched), left_out)
         people += shape_sentences(tables)
         people += group_sentences(matched, tables)
     return worst, people

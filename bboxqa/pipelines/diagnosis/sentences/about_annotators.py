@@ -11,6 +11,7 @@ from bboxqa.diagnostics.annotators.category_use import NO_BOX
 from bboxqa.diagnostics.annotators.copies import all_share_boxes
 from bboxqa.diagnostics.annotators.image_f1 import asked_with_others
 from bboxqa.diagnostics.annotators.independent import independent
+from bboxqa.diagnostics.annotators.unused_categories import Unused
 from bboxqa.model.table import Table
 from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.model.units import MatchedUnits
@@ -88,10 +89,12 @@ def rate_sentences(
     differences: Mapping[str, Bounds],
     pairs: Table,
     have_judges: BoolArray,
+    unused: Mapping[str, Sequence[str]],
 ) -> Iterator[Sentence]:
     """Yield who surely misses, adds or misnames more objects than the others, of three or more.
 
-    `have_judges` says for whom there are two others who can tell what is missed or added, (A,).
+    `have_judges` says for whom there are two others who can tell what is missed or added, (A,);
+    `unused` has the categories that somebody never draws.
     """
     table = tables["annotators"]
     names, share = table["annotator"], table["n"] / max(int(table["n"].sum()), 1)
@@ -109,7 +112,8 @@ def rate_sentences(
             own = matrix.take(np.flatnonzero(matrix["annotator"] == name))
             if what == "misses":
                 text = f"{name} misses {percent} of the objects that most others drew"
-                text += _above_all(own)
+                left_out = f", among them all {joined(unused.get(name, ()))}"
+                text += left_out if name in unused else _above_all(own)
             elif what == "adds":
                 text = f"most others did not draw {percent} of what {name} drew"
             else:
@@ -139,6 +143,32 @@ def two_annotators(table: Table, *, has_copies: bool) -> Iterator[Sentence]:
         for place in order
     ]
     yield Sentence(float(found.value.mean()), ", and ".join(parts))
+
+
+def unused_sentences(matched: MatchedUnits, unused: Sequence[Unused]) -> Iterator[Sentence]:
+    """Yield which categories annotators never draw."""
+    names, categories = matched.data.annotator_names, matched.data.category_names
+    people: dict[int, list[Unused]] = {}
+    for each in unused:
+        people.setdefault(each.annotator, []).append(each)
+    for place, more in most_named([*people], "category_use"):
+        group = people[place]
+        parts = [f"{categories[each.category]} ({each.n_objects:,})" for each in group]
+        parts[0] = f"{parts[0][:-1]} objects of others)"
+        yield Sentence(
+            1.0,
+            f"{names[place]} never draws {joined(parts)}: "
+            f"{'was it' if len(group) == 1 else 'were they'} asked for?{more}",
+        )
+
+
+def unused_by_name(matched: MatchedUnits, unused: Sequence[Unused]) -> dict[str, list[str]]:
+    """Return the categories that annotators never draw, by the name of each annotator."""
+    found: dict[str, list[str]] = {}
+    for each in unused:
+        categories = found.setdefault(matched.data.annotator_names[each.annotator], [])
+        categories.append(matched.data.category_names[each.category])
+    return found
 
 
 _SHAPES = (

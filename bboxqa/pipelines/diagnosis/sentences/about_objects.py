@@ -1,6 +1,6 @@
 """Sentences about objects and categories, and about what the data cannot tell."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from math import isnan
 
 import numpy as np
@@ -24,6 +24,7 @@ from bboxqa.pipelines.diagnosis.sentences.sentence import (
     bounds,
     confuser,
     is_first,
+    joined,
     share_bounds,
 )
 
@@ -175,10 +176,17 @@ def _misplacer(tables: Mapping[str, Table]) -> str:
     return str(names[places[0]]) if len(places) else ""
 
 
-def category_sentences(matched: MatchedUnits, tables: Mapping[str, Table]) -> Iterator[Sentence]:
-    """Yield the category that is surely found less than the others."""
+def category_sentences(
+    matched: MatchedUnits, tables: Mapping[str, Table], unused: Collection[int]
+) -> Iterator[Sentence]:
+    """Yield the category that is surely found less than the others.
+
+    Those that somebody never draws, `unused`, are told with that cause.
+    """
     table, of = tables["difficulty"], matched.data.annotations
-    table = table.take(np.flatnonzero(table["n"] >= _LEAST_DRAWN))
+    told = np.array([matched.data.category_names[each] for each in unused], np.str_)
+    others = ~np.isin(table["category"].astype(np.str_), told)
+    table = table.take(np.flatnonzero((table["n"] >= _LEAST_DRAWN) & others))
     found = bounds(table, "found_share")
     share = table["n"] / max(int(table["n"].sum()), 1)
     names = matched.data.category_names
@@ -193,12 +201,16 @@ def category_sentences(matched: MatchedUnits, tables: Mapping[str, Table]) -> It
     for place in above_others(found.of_complement(), n_images, apart, n_kinds=1)[:1].tolist():
         value, error = found.value[place], found.of_complement()
         least = "least" if is_first(error, place) else "less than most"
-        others = 100 * float(np.nanmedian(np.delete(found.value, place)))
+        others = np.delete(np.arange(len(table)), place)
+        figure = f"{100 * float(np.nanmedian(found.value[others])):.1f} %"
+        of_others = f"the median of the other categories is {figure}"
+        if len(others) <= _MOST_TOLD:
+            each = [f"of {table['category'][k]} {100 * found.value[k]:.1f} %" for k in others]
+            of_others = joined(each)
         yield Sentence(
             (1 - value) * share[place],
             f"{table['category'][place]} is found {least}: where one annotator draws it, "
-            f"{found.percent(place)} of the others draw something; the median of the other "
-            f"categories is {others:.1f} %",
+            f"{found.percent(place)} of the others draw something; {of_others}",
         )
 
 
