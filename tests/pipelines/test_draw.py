@@ -226,18 +226,32 @@ def test_an_id_of_several_images_is_refused(tmp_path, file):
 
 
 def test_labels_without_room_can_be_colours():
+    of = crowded(n_annotators=90)
+    (note,) = bboxqa.draw(of, 1, by="annotator").notes
+    assert note.startswith("there was no room for ")
+    assert note.endswith("; --by category shows categories as colours")
+
+
+def test_colours_and_panels_say_what_labels_have_no_room_for():
+    of = crowded(n_annotators=3)
+    for by in ("annotator", "category"):
+        (note,) = bboxqa.draw(of, 1, by=by).notes
+        assert "; --by category --side-by-side shows categories as colours" in note
+    # Its labels would repeat the colours.
+    notes = bboxqa.draw(of, 1, by="category", side_by_side=True).notes
+    assert all("--" not in note for note in notes)
+
+
+def crowded(n_annotators):
+    """Return an image in which labels have no room."""
     records = [
         {"id": n, "image_id": 1, "category_id": 1 + n % 2, "bbox": [1, 1, 3, 3],
-         "annotator": f"p{n}"}
+         "annotator": f"p{n % n_annotators}"}
         for n in range(90)
     ]  # fmt: skip
     images = [{"id": 1, "file_name": "a.png", "width": 90, "height": 5}]
     categories = [{"id": 1, "name": "a category"}, {"id": 2, "name": "another category"}]
-    of = {"images": images, "annotations": records, "categories": categories}
-    for by, instead in (("annotator", "--by category"), ("category", "--by annotator")):
-        (note,) = bboxqa.draw(of, 1, by=by).notes
-        assert note.startswith("there was no room for ")
-        assert instead in note
+    return {"images": images, "annotations": records, "categories": categories}
 
 
 def test_an_image_that_is_hardly_seen_is_noted():

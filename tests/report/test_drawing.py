@@ -1,5 +1,6 @@
 """Scenes as drawings: looks, outlines, labels, figures and files."""
 
+from dataclasses import replace
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -153,6 +154,30 @@ def test_labels_cover_no_other_and_stay_inside(ax):
     assert all(min(p[:2]) > -1e-9 and max(p[2:]) < 100 + 1e-9 for p in places)
     for a, b in combinations(places, 2):
         assert a[2] <= b[0] or b[2] <= a[0] or a[3] <= b[1] or b[3] <= a[1]
+
+
+def test_long_labels_are_cut_before_they_are_left_out(ax):
+    outlines = [
+        Outline((x, y, 4, 4), Look(SERIES[0]), name * 4)
+        for x in range(0, 90, 30)
+        for y, name in zip(range(0, 80, 8), "abcdefghij", strict=True)
+    ]
+    assert draw_outlines(ax, (100, 80), outlines) < len(outlines)
+    longer = [replace(each, label=each.label * 75) for each in outlines]
+    ax.clear()
+    assert draw_outlines(ax, (100, 80), longer) < len(outlines)
+    assert {text.get_text()[0] for text in ax.texts} <= set("abcdefghij")
+    assert all("…" in text.get_text() for text in ax.texts)
+
+
+def test_labels_that_would_be_the_same_when_cut_are_left_out(ax):
+    names = ("P" * 40 + "a" + "P" * 40, "P" * 40 + "b" + "P" * 40)
+    outlines = [
+        Outline((x, y, 4, 4), Look(SERIES[0]), names[x % 2])
+        for x in range(0, 90, 9)
+        for y in range(0, 80, 9)
+    ]
+    assert draw_outlines(ax, (100, 80), outlines) == len(outlines)
 
 
 def test_labels_that_would_cover_the_image_are_left_out(ax):

@@ -38,11 +38,8 @@ if TYPE_CHECKING:
 _SIDE = 2400
 # How many times as long as the other a side of an image is, in which little can be seen.
 _NARROW = 50
-# Where labels have no room, colours can say what they would.
-_INSTEAD = {
-    "annotator": "; --by category shows categories as colours",
-    "category": "; --by annotator shows annotators as colours",
-}
+# More panels are too small to be advised.
+_MOST_PANELS = 9
 
 Source = Dataset | Files | Mapping[str, Any]
 Folders = AnyPath | Sequence[AnyPath] | None
@@ -137,7 +134,7 @@ def draw_with(
             axes = (ax,)
     figure: Any = axes[0].figure
     if n_hidden:
-        instead = _INSTEAD.get(by, "")
+        instead = _instead(scene, by, side_by_side=side_by_side)
         notes.append(f"there was no room for {count(n_hidden, 'label')}{instead}")
     if missing:
         notes.append(missing_note(missing))
@@ -224,6 +221,14 @@ def _with_pixels(scene: Scene, images: Folders, beside: Path | None) -> tuple[Sc
     note = other_size(picture.size, size)
     width, height = picture.size if 0 in size else size
     return replace(scene, width=width, height=height, pixels=picture.pixels), [note] * bool(note)
+
+
+def _instead(scene: Scene, by: By, *, side_by_side: bool) -> str:
+    """Return how colours and panels say what labels would; "" where they do, or cannot."""
+    n_panels = len({shape.annotator for shape in scene.shapes})
+    if by in ("annotator", "category") and 1 < n_panels <= _MOST_PANELS and not side_by_side:
+        return "; --by category --side-by-side shows categories as colours, annotators as panels"
+    return "; --by category shows categories as colours" if by == "annotator" else ""
 
 
 def _about_shape(scene: Scene) -> list[str]:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bboxqa.core.arrays import ByteArray, FloatArray
+from bboxqa.report.charts.labels import short_name
 from bboxqa.report.charts.palette import BACK, LINE
 from bboxqa.report.drawing.label_places import Rectangle, place_labels
-from bboxqa.report.drawing.looks import Outline, readable_on
+from bboxqa.report.drawing.looks import Look, Outline, readable_on
 from bboxqa.report.drawing.scene import Box
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ _LETTER_SHARE, _SMALLEST, _LARGEST = 1 / 50, 5.0, 9.0
 _LINE_OF_BOX, _LETTER_OF_BOX, _LINE_OF_ROOM, _LETTER_OF_ROOM = 1 / 10, 1 / 2, 1 / 26, 1 / 5
 # Labels that would cover more of the axes are left out.
 _MOST_COVERED = 0.25
+# So many letters of a label are written; fewer where they would cover too much.
+_LENGTHS = (28, 16, 10, 7)
 _CASING = 1.4
 # Of the height of letters: the height of a label, its margins, its distance from others, its
 # distance from its box, and the height of capitals.
@@ -211,19 +214,24 @@ def _draw_labels(ax: "Axes", outlines: Sequence[Outline], scale: Scale, part: Re
     origin = np.array([part[0], part[1]] * 2)
     corners = (_anchors(labelled) - origin) * scale.pixel
     letter = scale.letter
-    sizes = [
-        (text_width(each.label, letter) + 2 * _MARGIN * letter, _HEIGHT * letter)
-        for each in labelled
-    ]
     width, height = ((np.array(part[2:]) - origin[:2]) * scale.pixel).tolist()
-    if sum(across * down for across, down in sizes) > _MOST_COVERED * width * height:
+    for most in _LENGTHS:
+        texts = [short_name(each.label, most) for each in labelled]
+        across = {text: text_width(text, letter) + 2 * _MARGIN * letter for text in {*texts}}
+        sizes = [(across[text], _HEIGHT * letter) for text in texts]
+        if len({*texts}) < len({each.label for each in labelled}):
+            # Two names would be the same label.
+            return len(labelled)
+        if sum(a * b for a, b in sizes) <= _MOST_COVERED * width * height:
+            break
+    else:
         return len(labelled)
     shown = np.clip(corners, 0, (width, height, width, height))
     boxes = [(a, b, c, d) for a, b, c, d in shown.tolist()]
     places = place_labels(boxes, sizes, (0, 0, width, height), _GAP * letter, _REACH * letter)
-    for outline, place in zip(labelled, places, strict=True):
+    for outline, text, place in zip(labelled, texts, places, strict=True):
         if place is not None:
-            _draw_label(ax, outline, np.array(place) / scale.pixel + origin, scale)
+            _draw_label(ax, text, outline.look, np.array(place) / scale.pixel + origin, scale)
     return sum(place is None for place in places)
 
 
@@ -237,7 +245,7 @@ def _anchors(outlines: Sequence[Outline]) -> FloatArray:
     return anchors
 
 
-def _draw_label(ax: "Axes", outline: Outline, place: FloatArray, scale: Scale) -> None:
+def _draw_label(ax: "Axes", text: str, look: Look, place: FloatArray, scale: Scale) -> None:
     """Write a label on a ground of its colour; the place is in pixels of the image."""
     from matplotlib.patches import FancyBboxPatch
 
@@ -245,14 +253,14 @@ def _draw_label(ax: "Axes", outline: Outline, place: FloatArray, scale: Scale) -
     radius = 0.25 * scale.letter / scale.pixel
     ground = FancyBboxPatch(
         (left, top), right - left, bottom - top, boxstyle=f"round,pad=0,rounding_size={radius}",
-        facecolor=outline.look.color, edgecolor=BACK, linewidth=0.6, zorder=4,
+        facecolor=look.color, edgecolor=BACK, linewidth=0.6, zorder=4,
     )  # fmt: skip
     ax.add_patch(ground)
     # Letters stand on one line in all labels, whether or not they reach below it.
     below = (_HEIGHT - _CAPITAL) / 2 * scale.letter / scale.pixel
     ax.text(
-        (left + right) / 2, bottom - below, outline.label, fontsize=scale.letter, ha="center",
-        va="baseline", color=readable_on(outline.look.color), zorder=5, clip_on=True,
+        (left + right) / 2, bottom - below, text, fontsize=scale.letter, ha="center",
+        va="baseline", color=readable_on(look.color), zorder=5, clip_on=True,
     )  # fmt: skip
 
 
