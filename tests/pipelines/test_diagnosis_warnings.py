@@ -60,6 +60,10 @@ def test_one_image_that_holds_most_units():
     assert "without it, alpha would be 1.00" in line
 
 
+def test_a_large_image_that_changes_nothing_is_no_warning():
+    assert "image" not in warned(dataset(rows_of(range(3), {0: 0, 1: 0})))
+
+
 def test_groups_without_shared_images():
     rows = rows_of(range(4), {0: 0, 1: 0}) + [
         (image, annotator, (n + (annotator == 2) * (n > 1)) % 2, (40.0 * n, 0, 30, 30))

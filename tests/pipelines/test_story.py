@@ -139,6 +139,27 @@ def test_perfect_annotators_agree():
     assert warning.startswith("p01, p02 and p03 have identical boxes, 100 %")
 
 
+def test_of_two_annotators_nothing_is_what_most_drew():
+    for n_annotators, words in ((2, ": if both agreed on them, "), (3, ": settled as most ann")):
+        story = told({"p*": "jitter=1 miss=0.2"}, annotators=n_annotators, images=20)
+        assert sentence(story, "by some annotators and not by others", words)
+
+
+def test_of_two_other_categories_each_has_its_figure():
+    rows = [
+        (image, who, category, (60.0 * x, 60.0 * category, 40.0, 40.0))
+        for image in range(40)
+        for category in range(3)
+        for x in range(3)
+        for who in range(2)
+        # Of the last category, both draw one and each another one.
+        if category < 2 or x in (0, who + 1)
+    ]
+    story = bboxqa.agree(dataset(rows), bootstrap=200).story()
+    line = sentence(story, "category 0002 is found least")
+    assert line.endswith("; of category 0000 100.0 % and of category 0001 100.0 %")
+
+
 def test_two_annotators_are_not_judged():
     story = told({"p*": "jitter=1", "p02": "miss=0.2 offset=5,0"}, annotators=2)
     assert sentence(story, "p02 did not draw", "of what p01 drew")

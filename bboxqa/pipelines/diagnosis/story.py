@@ -103,7 +103,11 @@ def story_of(
     judges = _are_judged(matched)
     has_alpha = not isnan(part.alpha)
     lead, kinds = kind_sentences(
-        tables, matched.compared, has_alpha=has_alpha, named=named and judges
+        tables,
+        matched.compared,
+        has_alpha=has_alpha,
+        named=named and judges,
+        pairs_only=int(matched.data.assigned.sum(1).max(initial=0)) <= 2,
     )
     last = [*limit_sentences(part, matched, tables)]
     unused = unused_categories(matched) if part.reference is None else []

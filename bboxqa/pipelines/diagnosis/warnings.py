@@ -70,7 +70,7 @@ def _who_was_asked(part: ThresholdResult) -> Iterator[str]:
 
 
 def _large_image(part: ThresholdResult) -> Iterator[str]:
-    """Yield the image that holds much of all units."""
+    """Yield the image that holds much of all units, where the figure is another one without it."""
     table = part.images
     n_units = table["n_units"]
     if len(table) < 2 or not n_units.sum():
@@ -83,6 +83,8 @@ def _large_image(part: ThresholdResult) -> Iterator[str]:
     what, value, _ = _leading(part)
     text = f"image {name} holds {100 * share:.0f} % of the units"
     if not isnan(cost):
+        if f"{value + cost:z.2f}" == f"{value:z.2f}":
+            return
         text += f": without it, {what} would be {_instead(value + cost, value)}"
     yield text
 

@@ -55,18 +55,20 @@ _ELSEWHERE = {
 
 
 def kind_sentences(
-    tables: Mapping[str, Table], compared: str, *, has_alpha: bool, named: bool
+    tables: Mapping[str, Table], compared: str, *, has_alpha: bool, named: bool, pairs_only: bool
 ) -> tuple[list[str], list[str]]:
     """Return the kind of disagreement that costs most, with the next one if it costs half as much.
 
     The second list has the other kinds that surely cost something, by what they cost; all of them
-    where there are no intervals. If `named`, whose boxes surely are in other places most often.
+    where there are no intervals. If `named`, whose boxes surely are in other places most often. Of
+    two annotators (`pairs_only`) nothing is what most drew.
     """
     table = tables["decomposition"]
     what, column = ("alpha", "alpha_gain") if has_alpha else ("F1", "f1_gain")
     gain, share = bounds(table, column), bounds(table, "share_any")
     order = np.argsort(-np.nan_to_num(gain.value), kind="stable").tolist()
     n_objects = int(table["n_objects"].sum())
+    settled = "if both agreed on them" if pairs_only else "settled as most annotators drew them"
     lead: list[str] = []
     rest: list[str] = []
     for rank, place in enumerate(order):
@@ -86,8 +88,8 @@ def kind_sentences(
             what_is = _of_one(what_is) if n == 1 else what_is
         who = _misplacer(tables) if named and kind == KINDS[Kind.BADLY_PLACED] else ""
         text = (
-            f"{which} {what_is}{f', above all those of {who}' if who else ''}: settled as most "
-            f"annotators drew them, {what} would be {_gain(gain, place)} higher"
+            f"{which} {what_is}{f', above all those of {who}' if who else ''}: {settled}, {what} "
+            f"would be {_gain(gain, place)} higher"
         )
         above = f", which overlaps with the gain{'s' * (rank > 1)} above" if rank else ""
         (lead if is_lead else rest).append(text + above)
