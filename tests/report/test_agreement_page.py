@@ -397,15 +397,44 @@ def test_the_next_step_is_about_what_would_gain_most():
         {"kind": "all agree", "alpha_gain": None, "f1_gain": None},
     ]
     tables = {"copies": {"columns": [], "rows": []}}
-    told = verdict(part(), GATES, {"decomposition": rows, "tables": tables})
+    found = {"decomposition": rows, "tables": tables, "annotators": [], "story": []}
+    told = verdict(part(), GATES, found)
     assert told.next_step.startswith("Clarify the categories")
-    assert verdict(part(), GATES, {"decomposition": rows[2:], "tables": tables}).next_step == ""
+    assert verdict(part(), GATES, found | {"decomposition": rows[2:]}).next_step == ""
+
+
+@pytest.mark.parametrize(
+    ("story", "people"),
+    [
+        ([], ""),
+        (["cid misses 29.2 % of the objects", "ann 2 draws boxes to the right",
+          "cid matches the others least"], "cid and ann 2"),
+        (["ann and the others gave different categories to 9 % of the objects"], "ann"),
+        (["ann and cid share boxes", "a third of the objects", "annual leave"], ""),
+        ([f"{name} misses some" for name in ("cid", "dan", "ann", "eve", "bob", "flo")],
+         "cid, dan, ann, eve and 2 others"),
+    ],
+)  # fmt: skip
+def test_the_next_step_begins_with_those_whom_the_story_is_about(story, people):
+    names = ("ann", "ann 2", "bob", "cid", "dan", "eve", "flo")
+    found = {
+        "decomposition": [{"kind": "missed by some", "alpha_gain": 0.02, "f1_gain": 0.01}],
+        "tables": {"copies": {"columns": [], "rows": []}},
+        "annotators": [{"name": name} for name in names],
+        "story": story,
+    }
+    step = verdict(part(), GATES, found).next_step
+    first = f"Begin with what “Where agreement is lost” says about {people}. " if people else ""
+    assert step.startswith(f"{first}Agree on what has to be drawn")
+    # Of two, neither is the one to begin with.
+    two = found | {"annotators": [{"name": "ann"}, {"name": "cid"}]}
+    assert verdict(part(), GATES, two).next_step.startswith("Agree on what has to be drawn")
 
 
 def test_key_points_are_similar_and_do_not_overlap():
     row = {"kind": "badly placed", "alpha_gain": 0.02, "f1_gain": 0.01}
     tables = {"copies": {"columns": [], "rows": []}}
-    found = {"decomposition": [row], "tables": tables}
+    found = {"decomposition": [row], "tables": tables, "annotators": [], "story": []}
     told = verdict(part(), GATES | {"similarity": "keypoints"}, found)
     of_place = "The mean similarity (OKS) of their annotations of it is 0.80, where 1 is identical."
     assert of_place in told.sentences

@@ -24,6 +24,10 @@ _ADVICE = {
     "below.",
 }
 
+# Of two who differ, neither is the one to begin with.
+_FEWEST_PEOPLE = 3
+_MOST_PEOPLE = 4
+
 # What no overlap is.
 _NO_IOU = {"keypoints": "similarity (OKS)", "centroid": "similarity", "giou": "GIoU"}
 _ADVICE_OF_JOINTS = (
@@ -192,10 +196,32 @@ def _least_right(part: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def _next_step(diagnosis: Mapping[str, Any] | None, similarity: str) -> str:
-    """Return what to do about copies, and about the kind of disagreement that costs most."""
+    """Return what to do about copies, about people, and about the kind that costs most."""
     if diagnosis is None:
         return ""
-    return " ".join(filter(None, (_about_copies(diagnosis), _about_kinds(diagnosis, similarity))))
+    told = (_about_copies(diagnosis), _about_people(diagnosis), _about_kinds(diagnosis, similarity))
+    return " ".join(filter(None, told))
+
+
+def _about_people(diagnosis: Mapping[str, Any]) -> str:
+    """Return whose lines of the story to begin with; empty where it is about nobody alone."""
+    names = names_in_words([row["name"] for row in diagnosis["annotators"]])
+    if len(names) < _FEWEST_PEOPLE:
+        return ""
+    # Of names that begin alike, a line is about the longest.
+    longest = sorted(names, key=len, reverse=True)
+    subjects = (
+        next((name for name in longest if line.startswith(f"{name} ")), "")
+        for line in diagnosis["story"]
+        if not any(line.startswith(f"{one} and {other} ") for one in names for other in names)
+    )
+    named = [*filter(None, dict.fromkeys(subjects))]
+    if not named:
+        return ""
+    shown, more = named[:_MOST_PEOPLE], named[_MOST_PEOPLE:]
+    parts = [*shown, count(len(more), "other")] if more else shown
+    people = " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
+    return f"Begin with what “Where agreement is lost” says about {people}."
 
 
 def _about_copies(diagnosis: Mapping[str, Any]) -> str:
