@@ -1,12 +1,14 @@
 """The files that a command reads."""
 
+import shlex
 from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, cast
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.text import count, one_line
+from bboxqa.core.file_names import IMAGE_SUFFIXES
+from bboxqa.core.text import clean, count, one_line
 from bboxqa.core.types import AnyPath
 from bboxqa.formats.coco.coco_ends import has_nothing_of_coco
 from bboxqa.formats.coco.strict import COCO
@@ -129,12 +131,44 @@ def _files_below(folder: Path, pattern: str | None, *, only_checked: bool) -> li
 
     inside = inside_with(ends) or inside_with(ARCHIVES)
     if not inside:
-        *others, last = (end.removeprefix(".") for end in ends)
-        kinds = f"{', '.join(others)} or {last}" if others else last
-        known = " is of a known format" if others else ""
-        matching = f" that matches {pattern!r}" if pattern else ""
-        raise DatasetError([f"{folder}: no {kinds} file{matching} in this folder{known}"])
+        raise _nothing_in(folder, ends, pattern)
     return inside
+
+
+def _nothing_in(folder: Path, ends: Sequence[str], pattern: str | None) -> DatasetError:
+    """Return the error of a folder without a file that is read, which says what the folder is."""
+    try:
+        has_entries = any(folder.iterdir())
+    except OSError as error:
+        return DatasetError([f"{folder}: cannot be read: {error.strerror or error}"])
+    if all((folder / name).is_file() for name in RESULT_FILES):
+        return _result_folder(folder)
+    files = [file for file in folder.rglob("*") if file.is_file() and file.name[0] != "."]
+    if not files:
+        problem = f"{folder}: is {'a folder without files' if has_entries else 'an empty folder'}"
+        return DatasetError([problem], "Name the file or the folder that holds annotations.")
+    if all(file.suffix.lower() in IMAGE_SUFFIXES for file in files):
+        some = f"{count(len(files), 'image')}, such as {one_line(min(files).name)}"
+        problem = f"{folder}: holds images only ({some}); expected their annotations"
+        return DatasetError([problem], "Name the file or the folder that holds annotations.")
+    # Labels in txt are read as a folder, archives where there is nothing else.
+    kinds = ", ".join(end.removeprefix(".") for end in (*ends, "txt", *ARCHIVES[:-1]))
+    kinds += f" or {ARCHIVES[-1].removeprefix('.')}"
+    matching = f" that matches {pattern!r}" if pattern else ""
+    some = f"{count(len(files), 'file')}, such as {one_line(min(files).name)}"
+    return DatasetError(
+        [f"{folder}: no {kinds} file{matching} in this folder is of a known format ({some})"]
+    )
+
+
+def _result_folder(folder: Path) -> DatasetError:
+    """Return the error of a folder that a command wrote, in place of annotations."""
+    if (folder / "changes.csv").is_file():
+        problem = f"{folder}: holds a result of `bboxqa compare`, no annotations"
+        return DatasetError([problem], "Name the files of annotations that were compared.")
+    problem = f"{folder}: holds a result of `bboxqa agree`, no annotations"
+    typed = shlex.quote(clean(str(folder)))
+    return DatasetError([problem], f"For a page of the result: bboxqa report {typed}")
 
 
 def _is_result(file: Path) -> bool:

@@ -298,8 +298,38 @@ def test_a_pattern_chooses_files_of_a_folder(tmp_path):
 
 
 def test_an_empty_folder(tmp_path):
-    with pytest.raises(DatasetError, match=r"no json.* file in this folder is of a known format"):
+    with pytest.raises(DatasetError, match="is an empty folder"):
         list_files([tmp_path])
+    (tmp_path / "inside").mkdir()
+    with pytest.raises(DatasetError, match="is a folder without files"):
+        list_files([tmp_path])
+
+
+def test_a_folder_of_images_is_named(tmp_path):
+    for name in ("b.JPG", "a.png"):
+        write(tmp_path / name, "an image")
+    with pytest.raises(DatasetError, match=r"holds images only \(2 images, such as a\.png\)"):
+        list_files([tmp_path])
+
+
+def test_a_folder_of_other_files_says_what_is_read(tmp_path):
+    write(tmp_path / "readme.txt", "no json")
+    expected = r"no json, .*\btxt, zip\b.* is of a known format \(1 file, such as readme\.txt\)"
+    with pytest.raises(DatasetError, match=expected):
+        list_files([tmp_path])
+
+
+@pytest.mark.parametrize(
+    ("table", "command", "advice"),
+    [("units.csv", "agree", "bboxqa report '"), ("changes.csv", "compare", "were compared")],
+)
+def test_a_folder_of_a_result_is_named(table, command, advice, tmp_path):
+    folder = tmp_path / "a result"
+    for name in ("manifest.json", "summary.json", table):
+        write(folder / name, "{}")
+    with pytest.raises(DatasetError, match=f"a result of `bboxqa {command}`") as caught:
+        list_files([folder])
+    assert advice in caught.value.advice
 
 
 def test_named_files(tmp_path):
