@@ -18,37 +18,43 @@ _ALARM = 0.05
 
 
 def category_use(matched: MatchedUnits) -> Table:
-    """Return how often each annotator uses each category, against the others on the same objects.
+    """Return how often each annotator uses each category, and most others on the same objects.
 
-    A row for each annotator and category that occurs on objects that the annotator and others drew.
-    Columns: annotator and category; n_used, the objects that the annotator gave the category;
-    n_expected, how many it would be by the others: the sum of their shares that gave it; use, the
-    quotient of both, with its 95 % interval over images; p_value, of a t-test over images against a
-    quotient of 1; and whether the difference is systematic: it is after Holm's correction for all
-    rows. Where all is of one category, there is no row.
+    A row for each annotator and category that occurs on objects that the annotator drew, and to
+    which more than half of the others who drew them gave one category. By shares of the others, one
+    who swaps categories would make everybody seem to use them otherwise. Columns: annotator and
+    category; n_used, the objects that the annotator gave the category; n_expected, those that most
+    others gave it; use, the quotient of both, with its 95 % interval over images; p_value, of a
+    t-test over images against a quotient of 1; and whether the difference is systematic: it is
+    after Holm's correction for all rows. Where all is of one category, there is no row.
     """
     data = object_reliability(independent(matched))
     names, categories = matched.data.annotator_names, matched.data.category_names
     counts = unit_counts(data)
     cells = np.flatnonzero((data.state == Cell.CATEGORY) & (counts.size[data.unit] > 1))
     found = cell_values(data, counts, cells)
-    others = counts.size[data.unit[found.cell]] - 1
-    annotator = data.annotator[found.cell].astype(np.int64)
-    key = annotator * len(categories) + found.value
+    by_most = 2 * found.n_others > counts.size[data.unit[found.cell]] - 1
+    own = found.value == found.own
+    told = np.flatnonzero(np.isin(found.cell, found.cell[by_most]) & (own | by_most))
+    cell, value = found.cell[told], found.value[told]
+    key = data.annotator[cell].astype(np.int64) * len(categories) + value
     keys, row = compact(key, len(names) * len(categories))
-    used = (found.value == found.own).astype(np.float64)
-    image = data.group[data.unit[found.cell]]
     sums = RatioSums(len(keys), data.n_groups)
-    sums.add(row, image, used, found.n_others / others)
+    sums.add(
+        row,
+        data.group[data.unit[cell]],
+        own[told].astype(np.float64),
+        by_most[told].astype(np.float64),
+    )
     ratios = sums.ratios(matched.bootstrap, matched.seed, null=1.0)
     who, what = np.divmod(keys, max(len(categories), 1))
-    shown = np.arange(len(keys) if len(np.unique(found.value)) > 1 else 0)
+    shown = np.arange(len(keys) if len(np.unique(value)) > 1 else 0)
     return Table(
         {
             "annotator": Categorical(who.astype(np.int32), names),
             "category": Categorical(what.astype(np.int32), categories),
             "n_used": ratios.numerator.astype(np.int64),
-            "n_expected": ratios.denominator,
+            "n_expected": ratios.denominator.astype(np.int64),
             "use": ratios.value,
             "use_low": ratios.interval[:, 0],
             "use_high": ratios.interval[:, 1],
