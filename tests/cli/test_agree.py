@@ -321,7 +321,7 @@ def test_wrong_use_is_explained(arguments, message, tmp_path):
         (b"", "the file is empty"),
         (b'{"images": [], "annot', "F001 error not JSON at byte 15"),
         (b"<!DOCTYPE html><html>Sign in</html>", "F001 error the file is a web page"),
-        (b"[]", "holds COCO results"),
+        (b"[]", "holds an empty list"),
         (b"\xff\xfe{\x00}\x00", 'S001 error keys "images"'),
         (
             b'{"images": [], "annotations": [], "categories": []}',

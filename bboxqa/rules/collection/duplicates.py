@@ -26,6 +26,7 @@ from bboxqa.rules.facts.box_overlaps import (
     overlapping,
 )
 from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.image_bounds import figure_unlike
 from bboxqa.rules.facts.layouts.box_layout import in_other_layout
 from bboxqa.rules.facts.turned_overlaps import (
     box_iou,
@@ -175,6 +176,7 @@ def _near(document: Document, settings: ValidateSettings, *, same: bool) -> Iter
     def describe(row: int) -> Defect:
         first = int(earlier[row])
         iou = float(box_iou(document, np.array([first]), np.array([row]))[0])
+        shown = figure_unlike(iou, settings.duplicate_iou, 3)
         records = [document.record(first), document.record(row)]
         kinds = [_category(document, each) for each in (first, row)]
         what = f"of the same category {kinds[0]}"
@@ -183,7 +185,7 @@ def _near(document: Document, settings: ValidateSettings, *, same: bool) -> Iter
         return record_defect(
             document,
             ("annotations", row, "bbox"),
-            f"bbox has an IoU of {iou:.3g} with annotation {shortened(records[0].get('id'))}, "
+            f"bbox has an IoU of {shown} with annotation {shortened(records[0].get('id'))}, "
             f"{what}; expected less than {limit} for one annotator",
             found=records[1].get("bbox"),
             expected=f"an IoU below {limit}",

@@ -74,11 +74,16 @@ def _undecodable(document: Document, _settings: ValidateSettings) -> Iterator[Hi
     names = document.images.texts("file_name")
 
     def describe(row: int) -> Defect:
-        what = "is truncated" if disk.truncated[row] else "cannot be decoded"
+        what, problem = "cannot be decoded", disk.problem[row]
+        if disk.truncated[row]:
+            # Pillow begins its reason with the same words.
+            what, problem = "is truncated", problem.removeprefix("image file is truncated").strip()
+            problem = problem.removeprefix("(").removesuffix(")")
+        reason = f": {problem}" if problem else ""
         return record_defect(
             document,
             ("images", row, "file_name"),
-            f"image file {shortened(names[row])} {what}: {disk.problem[row]}",
+            f"image file {shortened(names[row])} {what}{reason}",
             found=names[row],
             expected="an image that can be decoded to its end",
         )

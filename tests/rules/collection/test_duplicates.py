@@ -89,6 +89,12 @@ def test_a_box_drawn_twice_is_found_at_the_later_one():
     assert not finding.edits
 
 
+def test_an_iou_is_told_from_its_limit():
+    boxes = ({"bbox": [1, 1, 10, 90.03]}, {"bbox": [1, 1, 10, 100]})
+    (finding,) = found("D002", *boxes)
+    assert finding.message.startswith("bbox has an IoU of 0.9003 with ")
+
+
 def test_what_is_there_exactly_is_not_there_nearly():
     assert not found("D002", {}, {})
     assert not found("D003", {}, {})

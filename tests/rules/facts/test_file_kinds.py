@@ -101,7 +101,7 @@ CAPTION_RESULTS = json.dumps([{"image_id": 1, "caption": "a cat"}])
         (objects(annotations=[]), ""),
         (objects(annotations=[{"id": 1, "image_id": 1, "caption": "a cat", **BOX}]), ""),
         ('[{"data": {"image_id": 1}, "score": 1}]', ""),
-        ("[]", "COCO results"),
+        ("[]", "an empty list"),
     ],
 )
 def test_the_kind_of_a_file(text, name):

@@ -184,6 +184,7 @@ def test_broken_files(tmp_path):
     (tmp_path / "b.jpg").write_bytes(b"<html>not found</html>")
     one, other = found_in(images("a.jpg", "b.jpg"), tmp_path, "M002")
     assert one.message.startswith('image file "a.jpg" is truncated: ')
+    assert one.message.count("truncated") == 1
     assert other.message == (
         'image file "b.jpg" cannot be decoded: '
         "it is not an image of a known format, or its header is broken"
