@@ -4,7 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, IndexArray, frozen_arrays, rows, sum_by
+from bboxqa.core.arrays import (
+    BoolArray,
+    FloatArray,
+    IndexArray,
+    find,
+    frozen_arrays,
+    rows,
+    sum_by,
+)
 from bboxqa.diagnostics.annotators.object_cells import edges_of
 from bboxqa.diagnostics.disagreement.drawn_objects import (
     DrawnObjects,
@@ -13,7 +21,10 @@ from bboxqa.diagnostics.disagreement.drawn_objects import (
 )
 from bboxqa.diagnostics.disagreement.nested_boxes import OddBoxes, accepted_pairs, nested_pairs
 from bboxqa.diagnostics.disagreement.parts import parts
-from bboxqa.model.units import MatchedUnits
+from bboxqa.model.units import CandidatePairs, MatchedUnits
+
+# How far second boxes that show another object are apart at most, of the distance to first boxes.
+_NEARER = 1 / 3
 
 
 @frozen_arrays
@@ -39,9 +50,9 @@ def with_second_boxes_apart(matched: MatchedUnits) -> MatchedUnits:
 
     One annotator may draw an object twice, and another one in halves, so that the second box
     matches a half. It takes more than half of the annotators, for one and the same reason, to make
-    such boxes an object that the others miss. Otherwise each of them becomes an object of its own,
-    which `kinds.disagreements` counts with the one that it lies in, and single boxes of others that
-    match them become part of that one.
+    such boxes an object that the others miss, or two who drew the same two boxes. Otherwise each of
+    them becomes an object of its own, which `kinds.disagreements` counts with the one that it lies
+    in, and single boxes of others that match them become part of that one.
     """
     objects = drawn_objects(matched)
     beside = _beside(matched, objects)
@@ -54,6 +65,7 @@ def with_second_boxes_apart(matched: MatchedUnits) -> MatchedUnits:
     apart = (known > 0) & (beside.count(shared & ~twice & ~part) == 0)
     for reason in (twice, part, around):
         apart &= 2 * beside.count(reason) <= objects.n_asked[beside.small]
+    apart &= ~_are_two_objects(matched, beside, twice)
     apart &= beside.count(single & ~_overlap(matched, beside, single)) == 0
     taken = _taken(matched, beside, apart, single)
     if not taken.any():
@@ -120,6 +132,33 @@ def _are_twice(matched: MatchedUnits, beside: _Beside) -> BoolArray:
     n = len(matched.objects)
     result: BoolArray = np.isin(low * n + high, matched.own.left * n + matched.own.right)
     return result
+
+
+def _are_two_objects(matched: MatchedUnits, beside: _Beside, twice: BoolArray) -> BoolArray:
+    """Return where two or more drew the same two boxes, (P,): these show two objects.
+
+    Their second boxes are nearer to each other than each is to the first box of its annotator;
+    those of one object that several drew twice differ in all directions.
+    """
+    found = np.flatnonzero(twice)
+    found = found[np.argsort(beside.pair[found], kind="stable")]
+    box, pair = beside.box[found], beside.pair[found]
+    follows = pair[1:] == pair[:-1]
+    between = _similarity(matched.near, len(matched.objects), box[:-1][follows], box[1:][follows])
+    own = _similarity(matched.own, len(matched.objects), box, beside.other[found])
+    least, most = np.ones(len(beside.small)), np.zeros(len(beside.small))
+    np.minimum.at(least, pair[1:][follows], between)
+    np.maximum.at(most, pair, own)
+    result: BoolArray = (beside.count(twice) > 1) & (1 - least <= _NEARER * (1 - most))
+    return result
+
+
+def _similarity(pairs: CandidatePairs, n: int, one: IndexArray, other: IndexArray) -> FloatArray:
+    """Return the similarity of annotations, 0 where they are no pair."""
+    known = np.minimum(pairs.left, pairs.right) * n + np.maximum(pairs.left, pairs.right)
+    place = find(known, np.minimum(one, other) * n + np.maximum(one, other))
+    similarity = np.append(pairs.similarity, 0.0)
+    return np.where(place >= 0, similarity[place], 0.0)
 
 
 def _are_parts(matched: MatchedUnits, beside: _Beside) -> BoolArray:

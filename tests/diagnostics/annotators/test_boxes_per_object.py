@@ -94,6 +94,21 @@ def test_a_box_around_two_distant_objects_is_one_of_both():
     assert (split["n_any"], split["f1_gain"]) == (2, pytest.approx(1 - 2 * 2 / (2 * 5)))
 
 
+def test_two_who_draw_the_same_two_boxes_show_two_objects():
+    """Of two cells that overlap by 0.55, two annotators drew both, and two others one each."""
+    both = [(0.0, 0.0, 95.0, 97.0), (-8.0, 24.0, 105.0, 99.0)]
+    rows = [
+        (0, who, 0, (x + who, y - who, w + who, h))
+        for who, drawn in enumerate(((0, 1), (0, 1), (0,), (1,)))
+        for x, y, w, h in (both[each] for each in drawn)
+    ]
+    matched = matched_of(dataset(rows))
+    assert boxes_per_object(matched)["n_twice"].tolist() == [0, 0, 0, 0]
+    assert boxes_per_object(matched)["n"].tolist() == [2, 2, 1, 1]
+    kinds = {row["kind"]: row["n_any"] for row in decomposition(matched).records()}
+    assert (kinds["drawn twice by one"], kinds["missed by some"]) == (0, 2)
+
+
 def n_true(document, name, error):
     """How many objects an annotator drew in several boxes, or in a box with another one."""
     own = [each for each in document["annotations"] if each["annotator"] == name]
