@@ -252,7 +252,7 @@ def test_tables_of_results_and_of_labels_are_none_of_boxes(tmp_path):
     for name in ("manifest.json", "summary.json"):
         (tmp_path / name).write_text("{}")
     (tmp_path / "units.csv").write_text("unit\n")
-    with pytest.raises(DatasetError, match="in this folder"):
+    with pytest.raises(DatasetError, match="holds a result of `bboxqa agree`, no annotations"):
         read_coco(tmp_path)
     labels = table(tmp_path, "unit,annotator,value", "1,ann,2", name="labels.csv")
     assert format_of(labels).name == "coco"
