@@ -29,13 +29,18 @@ def unused_categories(matched: MatchedUnits) -> list[Unused]:
     the annotator drew, all of them would be missed in 5 % of the cases at most, by Bonferroni's
     correction for annotators and categories. Where more are drawn, confusions tell it.
     """
+    from scipy.sparse import csr_array
+
     of, asked = matched.data.annotations, matched.data.assigned
     n_images, n_annotators = asked.shape
     n_categories = len(matched.data.category_names)
-    shape = (n_annotators, n_categories)
-    own = _counts(of.annotator, of.category, shape)
+    own = _counts(of.annotator, of.category, (n_annotators, n_categories))
     was_asked = asked.astype(np.float64)
-    there = was_asked.T @ _counts(of.image, of.category, (n_images, n_categories))
+    # Few of all categories are in an image.
+    in_images = csr_array(
+        (np.ones(len(of)), (of.category, of.image)), shape=(n_categories, n_images)
+    )
+    there = (in_images @ was_asked).T
     together = (was_asked.T @ was_asked) > 0
     np.fill_diagonal(together, val=False)
     n_using = together.astype(np.float64) @ (own > 0).astype(np.float64)
