@@ -61,7 +61,8 @@ def test_extras_are_boxes_of_nothing():
 
     perfect, found = simulate({}), simulate({"p02": "extra=0.2"})
     extras = [each for each in drawn(found, "p02") if "true_id" not in each]
-    low, high = poisson.interval(0.999, 0.2 * len(same_truth(found)))
+    # Five objects per image are expected; how many there are has no effect.
+    low, high = poisson.interval(0.999, 0.2 * 5 * 80)
     assert low <= len(extras) <= high
     rest = [each for each in drawn(found, "p02") if "true_id" in each]
     assert without(rest) == without(drawn(perfect, "p02"))
@@ -75,6 +76,25 @@ def test_extras_are_boxes_of_nothing():
                 shared = min(x + width, u + w) - max(x, u), min(y + height, v + h) - max(y, v)
                 # Coordinates are rounded.
                 assert min(shared) <= 0.02
+
+
+def test_extras_do_not_depend_on_how_many_objects_there_happen_to_be():
+    counts = []
+    for seed in range(200):
+        found = bboxqa.simulate(images=1, annotators=1, errors={"p01": "extra=1"}, seed=seed)
+        if len(found.scene):
+            counts.append([len(found.scene), np.count_nonzero(found.boxes.truth < 0)])
+    # In proportion to the objects that are there, the correlation would be 0.7.
+    assert abs(np.corrcoef(np.transpose(counts))[0, 1]) < 0.25
+
+
+def test_extras_of_given_objects_are_in_proportion_to_these():
+    from scipy.stats import poisson
+
+    truth = bboxqa.simulate(images=200, objects=3).truth()
+    found = bboxqa.simulate(truth, annotators=1, errors={"p01": "extra=1"})
+    low, high = poisson.interval(0.999, len(truth["annotations"]))
+    assert low <= np.count_nonzero(found.boxes.truth < 0) <= high
 
 
 @pytest.mark.parametrize(

@@ -279,8 +279,7 @@ def _extras(view: _View) -> Drawing:
     """Return boxes that show nothing, each with the size and category of some object."""
     scene, rng = view.scene, view.stream("extra")
     # Images are independent of each other, as intervals that draw images assume.
-    expected = view.errors.extra * view.fatigue * len(scene) / len(view.fatigue)
-    counts = rng.poisson(expected)
+    counts = rng.poisson(view.errors.extra * view.fatigue * scene.density)
     image, number = np.repeat(np.arange(len(counts), dtype=np.int32), counts), counts.sum()
     shape = rng.integers(0, max(1, len(scene)), number)
     sides = (scene.edges[:, 2:] - scene.edges[:, :2])[shape]

@@ -41,9 +41,21 @@ class Scene:
     poses: FloatArray | None = None
     """(N, J, 3). The joints as shares of width and height of the box, and their visibility; None
     without key points."""
+    expected: float | None = None
+    """How many objects an image is expected to show; None where only their number is known."""
 
     def __len__(self) -> int:
         return len(self.id)
+
+    @property
+    def density(self) -> float:
+        """How many objects an image shows: as expected where that is known, or on average.
+
+        0 without any object.
+        """
+        if not len(self):
+            return 0.0
+        return len(self) / len(self.image_names) if self.expected is None else self.expected
 
 
 def drawn_scene(
@@ -100,6 +112,7 @@ def drawn_scene(
         angle=angle,
         joint_names=COCO_JOINTS if keypoints else (),
         poses=poses_of_people(n) if keypoints else None,
+        expected=mean_objects,
     )
 
 
