@@ -1,11 +1,11 @@
-"""The program: `bboxqa`, or ``python -m bboxqa``."""
+"""The command-line program: `bboxqa`, or ``python -m bboxqa``."""
 
 import sys
 from signal import SIGINT
 
 
 def main() -> None:
-    """Run the command line; an interrupt while it is loaded is told as any other."""
+    """Run the command line, and report an interrupt also while it is being imported."""
     try:
         from bboxqa.cli import main as run
     except KeyboardInterrupt:

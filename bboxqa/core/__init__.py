@@ -1,1 +1,1 @@
-"""Arrays, memory, processes, files and text: nothing here knows of annotations."""
+"""Arrays, memory, processes, files and text: nothing in this folder knows about annotations."""

@@ -1,4 +1,4 @@
-"""Types of arrays, and operations on them that many modules need."""
+"""Array types, and array operations that many modules need."""
 
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar, dataclass_transform
@@ -16,18 +16,18 @@ TextArray = NDArray[np.str_]
 
 _Holder = TypeVar("_Holder")
 
-# A table of at most so many cells per key is faster than sorting the keys.
+# A lookup table of at most this many cells per key is faster than sorting the keys.
 _SPARSE = 4
 
 MOST_VALUES = 5000
-"""Most values that are compared each with each: a table of them takes 200 MB."""
+"""Most values that may be compared pairwise: a table of all their pairs takes 200 MB."""
 
 
 @dataclass_transform(frozen_default=True, eq_default=False)
 def frozen_arrays(cls: type[_Holder]) -> type[_Holder]:
     """Make a class a frozen, slotted dataclass with read-only arrays and a short `repr`.
 
-    `frozen` alone allows to write the elements of an array.
+    `frozen` alone would still allow writing to the elements of an array.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def rows(start: IndexArray, stop: IndexArray) -> tuple[IndexArray, IndexArray]:
 def compact(key: IndexArray, size: int) -> tuple[IndexArray, IndexArray]:
     """Return the distinct keys, (K,), sorted, and the index of each key among them, (N,).
 
-    As `numpy.unique` does, without sorting where keys are dense. Keys are 0 to ``size - 1``.
+    Equals `numpy.unique`, but does not sort where keys are dense. Keys are 0 to ``size - 1``.
 
     Examples
     --------
@@ -97,7 +97,8 @@ def compact(key: IndexArray, size: int) -> tuple[IndexArray, IndexArray]:
 def radix_order(key: IndexArray, size: int) -> IndexArray:
     """Return ``numpy.argsort(key, kind="stable")`` of keys from 0 to ``size - 1``.
 
-    numpy sorts 16-bit integers by radix: keys in random order take a fraction of the time.
+    numpy sorts 16-bit integers by radix, which takes a fraction of the time for keys in random
+    order.
 
     Examples
     --------
@@ -111,9 +112,9 @@ def radix_order(key: IndexArray, size: int) -> IndexArray:
 
 
 def find(known: IndexArray, wanted: IndexArray) -> IndexArray:
-    """Return the index of each wanted number among the known ones, (N,); -1 where it is not known.
+    """Return the index of each wanted number among the known ones, (N,); -1 where unknown.
 
-    The known numbers are in any order, and may be none.
+    The known numbers may be in any order, and there may be none.
 
     Examples
     --------
@@ -138,7 +139,7 @@ def find(known: IndexArray, wanted: IndexArray) -> IndexArray:
 def run_starts(key: NDArray[Any]) -> IndexArray:
     """Return where each run of equal keys begins, (R,).
 
-    Keys are whole numbers, 0 or more; equal ones are side by side.
+    Keys are integers, 0 or more; equal keys are adjacent.
 
     Examples
     --------
@@ -150,12 +151,12 @@ def run_starts(key: NDArray[Any]) -> IndexArray:
 
 
 def pairs_within(group: NDArray[Any]) -> tuple[IndexArray, IndexArray]:
-    """Return the places of every two rows of one group, sorted by the first, then the second.
+    """Return the indices of all pairs of rows of one group, sorted by the first, then the second.
 
     Parameters
     ----------
     group : (N,) integers, 0 or more
-        Equal groups side by side; N may be 0.
+        Rows of one group are adjacent; N may be 0.
 
     Returns
     -------
@@ -176,7 +177,7 @@ def pairs_within(group: NDArray[Any]) -> tuple[IndexArray, IndexArray]:
 
 
 def sum_by(key: NDArray[Any], amount: NDArray[Any], size: int) -> FloatArray:
-    """Return the sum of the amounts of each key, (size,) float64; keys are 0 to ``size - 1``.
+    """Return the sum of the amounts for each key, (size,) float64; keys are 0 to ``size - 1``.
 
     Examples
     --------

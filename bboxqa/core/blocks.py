@@ -1,4 +1,4 @@
-"""Conditions on millions of rows, evaluated in blocks, and values of the rows found."""
+"""Conditions on millions of rows, evaluated in blocks, and values of the matching rows."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -12,7 +12,7 @@ _ROWS = 1 << 18
 
 
 def blocks(n_rows: int) -> Iterator[slice]:
-    """Yield slices that cover all rows, so that intermediate arrays stay small.
+    """Yield slices that together cover all rows, so that intermediate arrays stay small.
 
     Examples
     --------
@@ -24,7 +24,7 @@ def blocks(n_rows: int) -> Iterator[slice]:
 
 
 def rows_where(n_rows: int, condition: Callable[[slice], BoolArray | np.bool_]) -> BoolArray:
-    """Return (N,) bool: a condition that is evaluated in blocks of rows.
+    """Return where a condition holds, (N,) bool; it is evaluated in blocks of rows.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def rows_where(n_rows: int, condition: Callable[[slice], BoolArray | np.bool_]) 
 
 @frozen_arrays
 class SparseRows:
-    """Values of some rows, looked up by their number.
+    """Values of some rows, looked up by row number.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class SparseRows:
 
     @staticmethod
     def joined(parts: Sequence["SparseRows"], width: int) -> "SparseRows":
-        """Return the values of consecutive blocks as one; `width` numbers per row."""
+        """Join the values of consecutive blocks; each row has `width` numbers."""
         none = SparseRows(np.zeros(0, np.int64), np.zeros((0, width)))
         return SparseRows(
             np.concatenate([part.rows for part in (none, *parts)]),

@@ -1,4 +1,4 @@
-"""Exceptions whose text a command can print as it is."""
+"""Exceptions whose text a command can print unchanged."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -31,8 +31,8 @@ class DatasetError(BboxqaError):
     total : int, optional
         The number of problems, where `problems` has only the first of them.
     files : sequence of path or None, optional
-        For each problem the file in whose content it stands; None for other problems, such as
-        those of several files together. By default all are None.
+        For each problem, the file whose content has it; None for problems that are not in one file.
+        By default all are None.
 
     Examples
     --------
@@ -74,4 +74,4 @@ class NothingToCompareError(DatasetError):
 
 
 class OtherKindError(NothingToCompareError):
-    """Files, named in `files`, hold no objects but captions, results or others."""
+    """The files listed in `files` hold captions, results or other records instead of objects."""

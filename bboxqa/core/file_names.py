@@ -1,4 +1,4 @@
-"""Names of files as other systems write them."""
+"""File names as other systems write them."""
 
 import re
 import unicodedata
@@ -7,7 +7,7 @@ IMAGE_SUFFIXES = frozenset({
     ".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".jp2",
     ".avif", ".heic", ".heif", ".ppm", ".pgm", ".tga",
 })  # fmt: skip
-"""Ends of the names of images, in small letters."""
+"""Suffixes of image files, in lower case."""
 
 _DRIVE = re.compile(r"[a-z]:", re.IGNORECASE)
 _URL = re.compile(r"(?:[a-z][a-z0-9+.-]*:/|data:)", re.IGNORECASE)
@@ -25,7 +25,7 @@ def normalised_name(name: str) -> str:
 
 
 def is_foreign(name: str) -> bool:
-    r"""Return whether a name is absolute, of a drive, or a URL.
+    r"""Return whether a name is an absolute path, has a drive letter, or is a URL.
 
     Examples
     --------

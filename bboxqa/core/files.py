@@ -1,4 +1,4 @@
-"""Writing files so that a killed run leaves no half of one."""
+"""Writing files so that a killed run leaves no half-written file."""
 
 import glob
 import mmap
@@ -22,7 +22,7 @@ _LONGEST = 100
 
 
 def unfinished(name: str) -> str:
-    """Return a pattern of what a process that was killed while it wrote a file has left.
+    """Return the pattern of the temporary files that a process killed while writing a file leaves.
 
     Examples
     --------
@@ -34,16 +34,16 @@ def unfinished(name: str) -> str:
 
 
 def _beginning(name: str) -> str:
-    """Return what the name of a file that is not complete begins with."""
-    # Some systems refuse names with an incomplete character.
+    """Return the beginning of the names of temporary files."""
+    # Cutting may split a character, which some systems refuse in names.
     return "." + os.fsencode(name)[:_LONGEST].decode("utf-8", "ignore")
 
 
 def check_fixed(source: Path, *, in_place: bool, force: bool) -> None:
-    """Refuse to fix a file ``NAME.json`` where that would replace another one.
+    """Refuse to fix a file ``NAME.json`` if that would replace another file.
 
-    What would be written is ``NAME.json.bak`` if in place, and otherwise ``NAME.fixed.json``, which
-    `force` allows to be replaced. Raises OutputError if it already exists.
+    Fixing in place writes ``NAME.json.bak``; otherwise it writes ``NAME.fixed.json``, which `force`
+    allows to replace. Raises OutputError if the file already exists.
     """
     if in_place and _copy_of(source).exists():
         raise OutputError(f"{_copy_of(source)}: already exists; move it away")
@@ -52,13 +52,13 @@ def check_fixed(source: Path, *, in_place: bool, force: bool) -> None:
 
 
 Identity = tuple[int, ...]
-"""What tells a file from one that has replaced it, or from itself before a change."""
+"""Tells a file from one that has replaced it, and from its own earlier content."""
 
 
 def identity_of(path: Path) -> Identity:
     """Return the identity of a file.
 
-    The time of its last change of any kind also differs for a file that was moved away and back.
+    It includes the time of the last status change, which moving a file away and back also updates.
     """
     status = path.stat()
     times = status.st_mtime_ns, status.st_ctime_ns
@@ -68,25 +68,26 @@ def identity_of(path: Path) -> Identity:
 def write_fixed(
     source: Path, text: bytes | mmap.mmap, *, in_place: bool, fixed: Identity | None = None
 ) -> Path:
-    """Write a fixed file next to its source, or in its place with a copy of the source.
+    """Write a fixed file next to its source, or replace the source and keep a copy.
 
-    Raises OutputError if it cannot be written, or the source has changed.
+    Raises OutputError if the file cannot be written, or if the source has changed.
 
     Parameters
     ----------
     source : Path
-        ``NAME.json``; of a link, what it leads to.
+        ``NAME.json``; a link is followed.
     text : bytes-like
-        What it should be.
+        The new content.
     in_place : bool
         Write ``NAME.json`` and keep ``NAME.json.bak``; otherwise write ``NAME.fixed.json``.
     fixed : tuple of int, optional
-        The `identity_of` the source when it was read; a source that has changed stays.
+        The `identity_of` the source when it was read; a source that has changed since is not
+        replaced.
 
     Returns
     -------
     Path
-        What was written.
+        The file that was written.
     """
     if not in_place:
         write_atomically(_fixed_path(source), text)
@@ -97,7 +98,7 @@ def write_fixed(
     try:
         write_atomically(target, text, replaces=fixed)
     except OutputError:
-        # The file is not replaced; its copy would only keep the next run from writing one.
+        # The source was not replaced, and a leftover copy would stop the next run.
         _copy_of(source).unlink(missing_ok=True)
         raise
     for path in (_copy_of(source), target):
@@ -121,22 +122,22 @@ def write_atomically(
     replaces: Identity | None = None,
     private: bool = False,
 ) -> None:
-    """Write a file under a temporary name, then move it to its place.
+    """Write a file under a temporary name, then rename it.
 
-    Raises OutputError if it cannot be written, or is another file than `replaces`; nothing is left
-    behind, and what was there stays.
+    Raises OutputError if it cannot be written, or if the existing file is not `replaces`. Then the
+    existing file stays, and no temporary file is left.
 
     Parameters
     ----------
     path : Path
-        Where the file goes; its folder exists. A file of that name is replaced, and keeps its
-        rights; of a link, what it leads to. A pipe or a device is written to.
+        The target, in an existing folder. An existing file is replaced and keeps its permissions; a
+        link is followed. A pipe or a device is written to.
     data : bytes-like
-        What it holds.
+        The content.
     replaces : tuple of int, optional
-        The `identity_of` the file to replace; another one stays.
+        The `identity_of` the file to replace; any other file is not replaced.
     private : bool
-        Whether only the owner may read it, at any time.
+        Whether only the owner may read the file, also while it is being written.
     """
     if path.is_dir():
         raise OutputError(f"{path}: cannot be written: is a folder; name a file")
@@ -147,7 +148,7 @@ def write_atomically(
     if path.exists() and not path.is_file():
         _write_through(path, data)
         return
-    # A plain open, unlike `tempfile`, gives the file the rights that the user's umask asks for.
+    # A plain open, unlike `tempfile`, gives the file the permissions of the user's umask.
     temporary = path.with_name(f"{_beginning(path.name)}.{secrets.token_hex(_DIGITS // 2)}.part")
     try:
         with open(temporary, "xb", opener=_private if private else None) as file:
@@ -172,29 +173,29 @@ def _private(path: str, flags: int) -> int:
 def _check_unchanged(path: Path, before: Identity | None) -> None:
     if before is not None and identity_of(path) != before:
         raise OutputError(
-            f"{path}: was changed meanwhile by another program, and is left as it is; run the same "
-            "again"
+            f"{path}: another program changed the file meanwhile, so it was left as it is; run the "
+            "command again"
         )
 
 
 @contextmanager
 def filled_folder(target: Path, *, last: str | None = None) -> Iterator[Path]:
-    """Yield a hidden folder to fill; what it holds appears in the target when all of it is there.
+    """Yield a hidden folder to fill; its content appears in the target once it is complete.
 
     Parameters
     ----------
     target : Path
-        Made with its parents if it does not exist.
+        The folder to create or to change; missing parents are created.
     last : str, optional
-        Name of the file that marks a complete folder. With it, an existing target is replaced as
-        a whole, and loses this file first: what a killed run leaves never looks complete. Without
-        it, files of the same names are replaced, and the others stay.
+        Name of the file that marks a complete folder. With it, an existing target is replaced as a
+        whole, and this file is removed first, so that a killed run never leaves a folder that looks
+        complete. Without it, only files of the same names are replaced.
     """
     inside = last is None and target.is_dir()
     place = target if inside else target.parent
     place.mkdir(parents=True, exist_ok=True)
     scratch = _hidden(place)
-    # A plain mkdir, unlike `tempfile`, gives the rights that the user's umask asks for.
+    # A plain mkdir, unlike `tempfile`, gives the permissions of the user's umask.
     scratch.mkdir()
     try:
         yield scratch
@@ -215,12 +216,12 @@ def filled_folder(target: Path, *, last: str | None = None) -> Iterator[Path]:
 
 
 def _hidden(folder: Path) -> Path:
-    """Return a new name in a folder, which `UNFINISHED_FOLDERS` matches."""
+    """Return a new path in a folder that `UNFINISHED_FOLDERS` matches."""
     return folder / UNFINISHED_FOLDERS.replace("*", secrets.token_hex(_DIGITS // 2))
 
 
 def _write_through(path: Path, data: bytes | mmap.mmap) -> None:
-    """Write to a pipe or a device, which nothing may take the place of."""
+    """Write to a pipe or a device, which must not be replaced by a file."""
     try:
         with path.open("wb") as stream:
             PLACED.append(path)

@@ -1,4 +1,4 @@
-"""Image files that are opened but not decoded, in this process only."""
+"""Opening image files without decoding them or starting other programs."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,12 +10,12 @@ import numpy as np
 
 from bboxqa.core.text import clean
 
-# Formats that are decoded in this process: some other formats of Pillow start programs.
+# Formats that Pillow decodes itself: for some others it starts external programs.
 _FORMATS = (
     "JPEG", "MPO", "PNG", "TIFF", "WEBP", "BMP", "DIB", "GIF", "JPEG2000", "PPM", "AVIF", "TGA",
     "SGI", "PCX", "ICO",
 )  # fmt: skip
-# First bytes to GDAL driver: other GDAL formats may lead to further files.
+# GDAL drivers by the first bytes of a file. Other GDAL formats may refer to further files.
 RASTERS = {
     b"II*\0": "GTiff",
     b"MM\0*": "GTiff",
@@ -24,11 +24,11 @@ RASTERS = {
     b"\0\0\0\x0c": "JP2OpenJPEG",
 }
 MOST_WHOLE, MOST_PIXELS = 89_478_485, 10**9
-"""Larger images are decoded in part, and still larger ones not at all."""
+"""Pixels above which an image is decoded in part, and above which it is not decoded."""
 SIDEWAYS = (5, 6, 7, 8)
-"""Values of EXIF's orientation that exchange width and height."""
+"""EXIF orientations that swap width and height."""
 MAX_BLOCK_BYTES = 1 << 26
-"""Blocks of rasters that are larger are not decoded."""
+"""Larger blocks of rasters are not decoded."""
 ORIENTATION = 0x0112
 _bomb_lock = Lock()
 _raster_lock = Lock()
@@ -45,7 +45,7 @@ def opened(file: BinaryIO) -> Any:
         return Image.open(file, formats=formats)
     except Image.DecompressionBombError:
         file.seek(0)
-        # The limit belongs to the whole process.
+        # Pillow's size limit is global to the process.
         with _bomb_lock:
             limit, Image.MAX_IMAGE_PIXELS = Image.MAX_IMAGE_PIXELS, None
             try:
@@ -62,7 +62,7 @@ def reason_of(error: BaseException) -> str:
 
 
 def turn_of(image: Any) -> Any:
-    """Return EXIF's orientation of an image, 1 for upright."""
+    """Return the EXIF orientation of an image, 1 for upright."""
     try:
         return image.getexif().get(ORIENTATION, 1)
     # Broken metadata does not make the image unreadable.
@@ -72,11 +72,11 @@ def turn_of(image: Any) -> Any:
 
 @contextmanager
 def opened_raster(path: Path, driver: str) -> Iterator[Any]:
-    """Yield a raster of rasterio that is open but not decoded; None where it is not a raster."""
+    """Yield an open rasterio dataset, not decoded; None where the file is not a raster."""
     import rasterio
     from rasterio.errors import RasterioError
 
-    # Warnings and the environment belong to the whole process.
+    # Warning filters and GDAL's environment are global to the process.
     with _raster_lock, rasterio.Env(**_RASTER_OPTIONS):
         try:
             raster = rasterio.open(path, driver=driver)
@@ -88,7 +88,7 @@ def opened_raster(path: Path, driver: str) -> Iterator[Any]:
 
 
 def block_problem(raster: Any) -> str:
-    """Return why the blocks of a raster cannot be decoded one by one; "" where they can."""
+    """Return why a raster cannot be decoded block by block; "" where it can."""
     height, width = raster.block_shapes[0] if raster.count else (0, 0)
     n_bytes = height * width * raster.count * np.dtype(raster.dtypes[0]).itemsize
     return (

@@ -1,4 +1,4 @@
-"""Signals that end a command, and files that were in place before."""
+"""Signals that end a command, and the files that it had written before."""
 
 import signal
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ PLACED: list[Path] = []
 
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 
-# How many steps that must not be divided are under way, and the signal that came meanwhile.
+# The number of `placing` blocks that are running, and the signal that arrived meanwhile.
 _n_held = 0
 _waiting: int | None = None
 
@@ -31,7 +31,8 @@ def raising_signals() -> Iterator[None]:
     before = {}
     for name in _NAMES:
         number = getattr(signal, name, None)
-        # `nohup` and `&` ask for signals to be ignored; threads may not set handlers.
+        # `nohup` and `&` make a process ignore signals. Threads other than the main one may not set
+        # handlers.
         if number is not None and signal.getsignal(number) != signal.SIG_IGN:
             with suppress(ValueError):
                 before[number] = signal.signal(number, _interrupt)
@@ -60,7 +61,7 @@ def placing(path: Path) -> Iterator[None]:
 
 @contextmanager
 def blocked_signals() -> Iterator[None]:
-    """Block SIGINT in processes that are started meanwhile: the one that starts them ends them."""
+    """Block SIGINT in processes started meanwhile: their parent is the one that ends them."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return

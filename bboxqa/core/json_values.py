@@ -1,4 +1,4 @@
-"""Values of a file as JSON can write them, whatever they are."""
+"""Converting any value read from a file to one that JSON can hold."""
 
 import json
 import math
@@ -8,11 +8,11 @@ from typing import Any
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import clean
 
-# Deeper than this no reader looks, and Python's own limit is not far.
+# Readers do not descend further, and Python's recursion limit is not much higher.
 _DEPTH = 32
 _BITS = 1024
-# Ends of a line for some readers of text, though not for those of JSON, and what turns the
-# direction of text around.
+# Characters that some text readers, though not JSON readers, take as line ends, and characters that
+# reverse the direction of text.
 _ESCAPED = {
     number: f"\\u{number:04x}"
     for number in (
@@ -22,10 +22,10 @@ _ESCAPED = {
 
 
 def json_safe(value: Any, depth: int = _DEPTH) -> Any:
-    r"""Return a value that JSON can write, in UTF-8, and that says as much.
+    r"""Return an equivalent value that JSON can hold and UTF-8 can encode.
 
-    Infinite numbers and NaN become their names, half characters their escapes, a number of hundreds
-    of digits its beginning. Lists inside lists are followed to a depth.
+    Infinite numbers and NaN become their names, lone surrogates their escapes, and numbers of
+    hundreds of digits their first digits. Nesting is followed down to `depth`.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def _holder(value: Any, depth: int) -> Any:
         return {_key(key): json_safe(inner, depth) for key, inner in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
         return [json_safe(inner, depth) for inner in value]
-    # Numbers and arrays of numpy, without loading numpy to know them.
+    # Recognises numpy's numbers and arrays without importing numpy.
     return json_safe(value.tolist(), depth) if hasattr(value, "tolist") else json_safe(repr(value))
 
 
@@ -78,7 +78,7 @@ def json_line(value: Any) -> str:
 
 
 def pointer_to(*parts: str | int) -> str:
-    """Return the JSON pointer of keys and places (RFC 6901).
+    """Return the JSON pointer (RFC 6901) made of keys and indices.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def pointer_to(*parts: str | int) -> str:
 
 
 def shortened(value: object, limit: int = 60) -> str:
-    """Return a value as json writes it, cut where it is long.
+    """Return a value as JSON, cut to `limit` characters.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def shortened(value: object, limit: int = 60) -> str:
 
 
 def pointer_parts(pointer: str) -> list[str]:
-    """Return the keys and places of a JSON pointer.
+    """Return the keys and indices of a JSON pointer.
 
     Examples
     --------
@@ -112,9 +112,9 @@ def pointer_parts(pointer: str) -> list[str]:
 
 
 def document_bytes(document: Mapping[str, Any]) -> bytes:
-    """Return a document as the bytes of a file; numbers and arrays of numpy are accepted.
+    """Return a document as the bytes of a JSON file; numpy's numbers and arrays are accepted.
 
-    Raises DatasetError if it holds something else that json cannot hold.
+    Raises DatasetError if it holds any other value that JSON cannot hold.
     """
 
     def plain(value: Any) -> Any:

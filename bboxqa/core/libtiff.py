@@ -1,4 +1,4 @@
-"""Silence for libtiff, which Pillow decodes TIFF with and which writes to stderr on its own."""
+"""Silencing libtiff, with which Pillow decodes TIFF and which writes to stderr by itself."""
 
 import ctypes
 from collections.abc import Callable, Iterator
@@ -15,10 +15,10 @@ _n_inside = 0
 
 @contextmanager
 def silent_libtiff() -> Iterator[None]:
-    """Let libtiff drop its messages in all threads; Pillow's own errors are raised as before.
+    """Make libtiff drop its messages in all threads; Pillow still raises its own errors.
 
-    Where Pillow does not bring a libtiff of its own, nothing changes. No handler in Python is
-    installed: libtiff may call it when it is gone.
+    Nothing changes where Pillow does not bundle libtiff. No Python handler is installed, since
+    libtiff might call it after it was freed.
     """
     global _n_inside  # noqa: PLW0603 - the handlers belong to the process
     with _lock:
@@ -37,7 +37,7 @@ def silent_libtiff() -> Iterator[None]:
 
 @cache
 def _setters() -> list[Callable[[Any], Any]]:
-    """Return the functions of libtiff that replace its handlers and return the ones before."""
+    """Return the libtiff functions that set its handlers and return the previous ones."""
     import PIL
 
     package = Path(PIL.__file__).parent

@@ -15,7 +15,7 @@ from bboxqa.core.errors import ConfigError
 
 
 def check_limit(memory: object) -> None:
-    """Refuse a limit of memory that is no number of bytes.
+    """Refuse a memory limit that is not a number of bytes.
 
     Raises
     ------
@@ -31,7 +31,7 @@ def check_limit(memory: object) -> None:
 def gc_paused() -> Iterator[None]:
     """Switch the cyclic garbage collector off.
 
-    It would visit all records repeatedly, which contain no cycles, and double the time.
+    Records contain no cycles; visiting them repeatedly would double the time.
     """
     was_on = isenabled()
     disable()
@@ -64,9 +64,10 @@ def _base(array: Any) -> Any:
 def trim_memory() -> None:
     """Return free memory to the system.
 
-    Decoding leaves many small free blocks; glibc would keep twice what the columns need.
+    Decoding leaves many small free blocks, so that glibc would keep twice the memory of the
+    columns.
     """
     if sys.platform == "linux":
-        # Other C libraries lack the function.
+        # Other C libraries have no `malloc_trim`.
         with suppress(AttributeError):
             ctypes.CDLL(None).malloc_trim(0)

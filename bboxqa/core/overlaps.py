@@ -1,4 +1,4 @@
-"""Which intervals and boxes of two sets overlap, found along one side instead of each with each."""
+"""Finding overlapping boxes of two sets by sorting along one axis, not by comparing all pairs."""
 
 from collections.abc import Iterator
 
@@ -6,24 +6,24 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, rows
 
-# Pairs that are compared at a time.
+# Number of pairs compared at a time.
 _AT_ONCE = 1 << 19
 
 
 def overlapping_boxes(
     group: IndexArray, edges: FloatArray, other_group: IndexArray, other_edges: FloatArray
 ) -> Iterator[tuple[IndexArray, IndexArray]]:
-    """Yield the pairs of boxes of two sets, of one group, that share an area, some at a time.
+    """Yield the pairs of boxes of two sets that overlap and belong to the same group, in chunks.
 
-    The second boxes are sorted along one side, those of about one length together: only those that
-    begin near a box are compared with it.
+    The second boxes are grouped by length and sorted along one axis, so that each box is compared
+    only with those that begin near it.
 
     Parameters
     ----------
     group, other_group : (N,) and (M,) int64
-        0 or more.
+        The group of each box, 0 or more.
     edges, other_edges : (N, 4) and (M, 4) float64
-        Left, top, right and bottom edges. NaN overlap nothing.
+        Left, top, right and bottom edges. Boxes with NaN overlap nothing.
 
     Yields
     ------
@@ -62,9 +62,9 @@ def _ranges(
     other_edges: FloatArray,
     side: int,
 ) -> tuple[IndexArray, IndexArray, IndexArray]:
-    """Return the second boxes in order, and which of them begin near each first one: start, stop.
+    """Return the order of the second boxes, and the start and stop of those near each first box.
 
-    Near is before its end, and not farther before its beginning than the longest is long.
+    Near boxes begin before its end, and at most the longest length before its beginning.
     """
     low, high = other_edges[:, side], other_edges[:, side + 2]
     longest = np.nextafter((high - low).max(), np.inf)
@@ -83,7 +83,7 @@ def _ranges(
 def _share_an_area(
     edges: FloatArray, other_edges: FloatArray, one: IndexArray, other: IndexArray
 ) -> BoolArray:
-    """Return which pairs of boxes overlap in both directions."""
+    """Return which pairs of boxes overlap along both axes, (P,) bool."""
     result = np.ones(len(one), np.bool_)
     for side in (0, 1):
         result &= edges[one, side] < other_edges[other, side + 2]

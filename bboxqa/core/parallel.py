@@ -1,4 +1,4 @@
-"""Work in threads, and in a second, forked process, which shares the memory of the first."""
+"""Work in threads, and in a forked second process, which shares the memory of this one."""
 
 import os
 import sys
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
 
 LONG = 1 << 25
-"""Bytes of json above which a second process saves more time than its start takes."""
+"""Bytes of JSON above which a second process saves more time than it takes to start."""
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
-# The number of cores that the parent process left to this one.
+# The number of cores that the parent process assigned to this process.
 _share: int | None = None
 
 
 def can_fork() -> bool:
     """Return whether a second process saves time here."""
-    # Workers of a pool must not start processes.
+    # Daemonic processes, such as pool workers, may not start processes.
     return sys.platform == "linux" and threads() > 1 and not current_process().daemon
 
 
@@ -47,7 +47,7 @@ def limit_threads(number: int) -> None:
 
 
 def threads() -> int:
-    """Return how many threads save time here: one in a worker, since others use the other cores."""
+    """Return how many threads save time: 1 in a pool worker, as the others use the other cores."""
     if _share is not None:
         return _share
     return 1 if current_process().daemon else cores()
@@ -56,7 +56,7 @@ def threads() -> int:
 def in_threads(work: Callable[[_Item], _Result], items: Iterable[_Item]) -> Iterator[_Result]:
     """Yield the result of each item in order, for work in which numpy releases the lock.
 
-    Items are taken as threads need them, so that few of them are in memory at once.
+    Items are taken from the iterator as threads need them, so that few are in memory at once.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def in_threads(work: Callable[[_Item], _Result], items: Iterable[_Item]) -> Iter
     rest = iter(items)
     first = list(islice(rest, 2))
     if len(first) < 2:
-        # To start a thread often takes longer than the item.
+        # Starting a thread often takes longer than a single item.
         yield from map(work, first)
         return
     waiting: deque[Future[_Result]] = deque()
@@ -87,7 +87,7 @@ def in_threads(work: Callable[[_Item], _Result], items: Iterable[_Item]) -> Iter
 def one_blas_thread() -> Iterator[None]:
     """Limit linear algebra to one thread.
 
-    With several, the order of additions, and so the last bit of a sum, would vary.
+    With several threads, the order of additions, and so the last bit of a sum, would vary.
     """
     with _libraries().limit(limits=1, user_api="blas"):
         yield
@@ -95,7 +95,7 @@ def one_blas_thread() -> Iterator[None]:
 
 @lru_cache(maxsize=1)
 def _libraries() -> "ThreadpoolController":
-    """Return the libraries of this process that use threads; to look for them takes a while."""
+    """Return the controller of this process's thread pools; cached, as finding them is slow."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
@@ -105,9 +105,9 @@ def _libraries() -> "ThreadpoolController":
 def second_process(work: Callable[[], _Result]) -> Iterator[Callable[[], _Result]]:
     """Run a function in another process; yield a function that waits for its result.
 
-    That process gets half of the cores, and this one keeps the other half meanwhile. The result is
-    sent through a pipe. The function that waits raises EOFError or OSError if the process died or
-    could not be started: then the caller has to do the work.
+    The other process gets half of the cores, and this one keeps the other half meanwhile. The
+    result is sent through a pipe. The waiting function raises EOFError or OSError if the process
+    died or could not be started; the caller then has to do the work.
     """
     global _share  # noqa: PLW0603 - a fact about the process
     before, n_threads = _share, threads()
@@ -116,10 +116,10 @@ def second_process(work: Callable[[], _Result]) -> Iterator[Callable[[], _Result
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=_send, args=(work, theirs, receiver, sender), daemon=True)
     try:
-        # At the limit of processes, the pipe has no sender.
+        # Starting fails at the system's process limit; reading the pipe then raises EOFError.
         with suppress(OSError):
             process.start()
-        # With no sender open here, the death of the process is noticed.
+        # With the sender closed here, reading fails if the process dies.
         sender.close()
         _share = max(1, n_threads - theirs)
         yield receiver.recv
@@ -134,11 +134,11 @@ def second_process(work: Callable[[], _Result]) -> Iterator[Callable[[], _Result
 def _send(work: Callable[[], Any], share: int, receiver: Connection, sender: Connection) -> None:
     global _share  # noqa: PLW0603 - a fact about the process
     _share = share
-    # The parent repeats the work, and reports errors itself.
+    # If the work fails here, the parent repeats it and raises the error.
     with suppress(BaseException):
-        # The parent is interrupted too, and ends this process.
+        # The parent receives SIGINT as well, and ends this process.
         signal(SIGINT, SIG_IGN)
-        # With a receiver open here, sending to a dead parent would never end.
+        # With a receiver open here, sending to a dead parent would block forever.
         receiver.close()
         Thread(target=_end_with_reader, args=(sender,), daemon=True).start()
         sender.send(work())
@@ -146,7 +146,7 @@ def _send(work: Callable[[], Any], share: int, receiver: Connection, sender: Con
 
 def _end_with_reader(sender: Connection) -> None:
     """End this process when the reader of its result is gone."""
-    # Systems without fork may lack poll.
+    # Imported here, since systems without fork may have no `poll`.
     from select import poll
 
     watch = poll()

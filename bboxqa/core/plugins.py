@@ -1,4 +1,4 @@
-"""Parts that other packages add through entry points."""
+"""Plugins: rules, formats and others that other packages add through entry points."""
 
 import os
 import sys
@@ -21,18 +21,18 @@ _Part = TypeVar("_Part")
 
 @dataclass(frozen=True)
 class Plugin:
-    """A part that another package offers; it is imported by `load`."""
+    """A plugin of another package; `load` imports it."""
 
     entries: "tuple[EntryPoint, ...]"
-    """Those of one name; more than one if several packages use the name."""
+    """The entry points of this name; more than one if several packages use it."""
 
     @property
     def package(self) -> str:
-        """Return the name of the package, of several: of the first."""
+        """Return the name of the package, or of the first of several packages."""
         return _package(self.entries[0])
 
     def refuse_built_in(self) -> NoReturn:
-        """Raise the error that the name belongs to a part of bboxqa."""
+        """Raise ConfigError: the name is taken by a part of bboxqa itself."""
         entry = self.entries[0]
         raise ConfigError(
             f"{entry.group} {entry.name!r} is built in, and package {self.package} offers "
@@ -40,7 +40,7 @@ class Plugin:
         )
 
     def load(self, expected: type[_Part]) -> _Part:
-        """Return what the entry point names.
+        """Return the object that the entry point names.
 
         Raises ConfigError if it cannot be imported or is of another type, or if several packages
         use the name.
@@ -68,7 +68,7 @@ class Plugin:
 
 
 def plugins(group: str) -> Mapping[str, Plugin]:
-    """Return what packages add to a group such as "bboxqa.similarities", as name → plugin, sorted.
+    """Return the plugins of a group such as "bboxqa.similarities" by name, sorted.
 
     Nothing is imported until a plugin is loaded.
     """
@@ -83,9 +83,9 @@ def plugins(group: str) -> Mapping[str, Plugin]:
 
 
 def _may_be_offered(group: str) -> bool:
-    """Return whether the entry points of some installed package may name a group.
+    """Return whether an installed package may have entry points of a group.
 
-    Importing importlib.metadata and asking it takes ten times as long.
+    Asking importlib.metadata would take ten times as long.
     """
     if any(hasattr(each, "find_distributions") for each in sys.meta_path if each is not PathFinder):
         return True
@@ -93,7 +93,7 @@ def _may_be_offered(group: str) -> bool:
 
 
 def _offers(folder: str, group: str) -> bool:
-    """Return whether packages in a folder may name a group; so may any archive."""
+    """Return whether packages in a folder may have entry points of a group; always for archives."""
     try:
         return group.encode() in _entry_points(folder, Path(folder).stat().st_mtime_ns)
     except NotADirectoryError:
@@ -104,7 +104,7 @@ def _offers(folder: str, group: str) -> bool:
 
 @lru_cache(maxsize=64)
 def _entry_points(folder: str, _changed: int) -> bytes:
-    """Return what all packages of a folder offer; read again when packages came or went."""
+    """Return the entry points of all packages of a folder, cached until the folder changes."""
     texts = []
     for name in os.listdir(folder):  # noqa: PTH208 - a Path for each name is slow
         if name.lower().endswith(("dist-info", "egg-info")):

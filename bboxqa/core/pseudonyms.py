@@ -1,4 +1,4 @@
-"""Names in place of those of people, and the file that says whose they are."""
+"""Pseudonyms for annotators, and the key file that maps names to them."""
 
 import json
 import re
@@ -12,19 +12,20 @@ from bboxqa.core.files import write_atomically
 
 _FORM = re.compile(r"person-(\d+)")
 _LETTER = re.compile(r"[^\W\d_]")
-# Shorter names are words and signs, too.
+# Shorter names are likely to be ordinary words or symbols as well.
 _SHORTEST = 3
 
 
 def pseudonyms_of(path: Path, names: Iterable[str]) -> dict[str, str]:
-    """Return a pseudonym for each name, and keep those that are new in a file, the key.
+    """Return a pseudonym for each name, and add the new ones to a file, the key.
 
-    Those that the key has stay. It is written as a whole, and can be read by its owner only. Raises
-    ConfigError if the file is not a key, and OutputError if it cannot be written.
+    Pseudonyms already in the key stay the same. The key is written atomically and only its owner
+    can read it. Raises ConfigError if the file is not a key, and OutputError if it cannot be
+    written.
     """
     known = _read(path)
     new = sorted({*names} - known.keys())
-    # Numbers by name would say how names are ordered.
+    # Numbers in the order of names would reveal that order.
     SystemRandom().shuffle(new)
     used = [int(found[1]) for each in known.values() if (found := _FORM.fullmatch(each))]
     first = max(used, default=0) + 1
@@ -46,15 +47,14 @@ def _read(path: Path) -> dict[str, str]:
     is_key = isinstance(found, dict) and all(isinstance(each, str) for each in found.values())
     if not is_key or len({*found.values()}) < len(found):
         raise ConfigError(
-            f"{path}: is not a key of pseudonyms; expected an object with a pseudonym for each "
-            "name, "
-            "each of them once; name another file to begin a new one"
+            f"{path}: is not a key of pseudonyms; expected an object that maps each name to a "
+            "pseudonym of its own; name another file to begin a new key"
         )
     return found
 
 
 def check_key(path: Path, outputs: Iterable[Path | None]) -> None:
-    """Refuse a key that would stand in what is passed on."""
+    """Refuse a key inside a folder of results, which is passed on to others."""
     for output in outputs:
         if output is not None and path.resolve().is_relative_to(output.resolve()):
             raise OutputError(
@@ -64,9 +64,9 @@ def check_key(path: Path, outputs: Iterable[Path | None]) -> None:
 
 
 def without_names(value: Any, given: Mapping[str, str]) -> Any:
-    """Return a value of JSON with pseudonyms in place of names, also inside of longer texts.
+    """Return a JSON value with names replaced by pseudonyms, also inside longer texts.
 
-    Inside of texts, numbers and names of one or two characters stay: they mean other things, too.
+    Inside texts, numbers and names of one or two characters stay, as they may mean something else.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def _pattern(given: Mapping[str, str]) -> re.Pattern[str]:
 
 
 def is_telling(name: str) -> bool:
-    """Return whether a name inside of a text is likely to be that of a person.
+    """Return whether a name found inside a text is likely to be the name of a person.
 
     Examples
     --------

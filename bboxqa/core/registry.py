@@ -1,4 +1,4 @@
-"""Parts by name."""
+"""Looking up matchers, similarities and other parts by name."""
 
 from collections.abc import Mapping
 from typing import TypeVar
@@ -10,7 +10,7 @@ _Part = TypeVar("_Part")
 
 
 def lookup(kind: str, parts: Mapping[str, _Part], name: str) -> _Part:
-    """Return the part of a name, or raise ConfigError; `kind` says what the parts are.
+    """Return the part of this name, or raise ConfigError; `kind` names the parts in the message.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Results that several callers need, kept as long as what they were made of."""
+"""Caching results that several callers need, for as long as their source exists."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -10,10 +10,10 @@ _Result = TypeVar("_Result")
 
 
 def remembered(function: Callable[[_Source], _Result]) -> Callable[[_Source], _Result]:
-    """Make a function return the same result again for the same object.
+    """Cache the result of a function for each object it is called with.
 
     The object must not change, and its class must allow weak references and compare by identity.
-    The result must not refer to the object, or neither would ever be freed.
+    The result must not refer to the object, or neither would be freed.
 
     Examples
     --------

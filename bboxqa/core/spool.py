@@ -18,12 +18,12 @@ from bboxqa.core.memory import is_mapped, release_pages
 
 # Bytes copied at a time.
 _CHUNK = 1 << 20
-# Vertices get a quarter of the memory, and the few dozen columns of a file another quarter
-# together: other needs, such as sorting, grow with the file and stay in memory.
+# Vertices get a quarter of the memory, and the few dozen columns of a file share another quarter.
+# The rest is for work such as sorting, which grows with the file and stays in memory.
 _SHARES = 4
 _COLUMNS = 64
 _FILES = 1 << 16
-# Bytes that each annotation needs in memory all the same, and that the program needs.
+# Bytes that each annotation needs in memory even so, and bytes that the program needs.
 _OF_ANNOTATION = 200
 _OF_PROGRAM = 500_000_000
 _Scalar = TypeVar("_Scalar", bound=np.generic)
@@ -31,7 +31,7 @@ _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 @cache
 def _allow_files() -> None:
-    """Raise the limit of open files as far as allowed: each column is one file."""
+    """Raise the limit of open files as far as allowed, since each column is one file."""
     with suppress(ImportError, OSError, ValueError):
         from resource import RLIM_INFINITY, RLIMIT_NOFILE, getrlimit, setrlimit
 
@@ -42,7 +42,7 @@ def _allow_files() -> None:
 
 
 class Spool:
-    """Collects bytes for one array, in a file if they exceed the limit, if there is one.
+    """Collects the bytes of one array, and moves them to a file if they exceed `limit`.
 
     Examples
     --------
@@ -55,7 +55,7 @@ class Spool:
 
     def __init__(self, limit: int | None) -> None:
         self._limit = limit
-        # Grows in place: joining a list of parts would need twice the memory.
+        # A bytearray grows in place; joining a list of parts would need twice the memory.
         self._held = bytearray()
         self._file: IO[bytes] | None = None
         self._written = 0
@@ -82,7 +82,7 @@ class Spool:
         self._held = bytearray()
 
     def done(self, dtype: np.dtype[_Scalar], *, scattered: bool = False) -> NDArray[_Scalar]:
-        """Return the bytes as a flat array; from a file it is mapped and read-only.
+        """Return the bytes as a flat array; if in a file, it is memory-mapped and read-only.
 
         `scattered` says that rows will be read in random order.
         """
@@ -136,8 +136,8 @@ def check_memory(
     """Refuse a number of annotations that needs more memory than allowed.
 
     Raises OutputError if the annotations need more. Limits below 500 MB count as 500 MB, which the
-    program itself needs. `name` is the file, or the first of several, or what is to be done, and
-    `otherwise` what helps without more memory.
+    program itself needs. In the message, `name` is the file, the first of several files, or the
+    task, and `otherwise` is the advice besides more memory.
 
     Examples
     --------
@@ -155,9 +155,9 @@ def check_memory(
 
 
 class SpooledColumn:
-    """Collects the numbers of one column, window by window, in a file if they exceed the limit.
+    """Collects the numbers of one column, and moves them to a file if they exceed `limit`.
 
-    `width` is the numbers per row; 0 for a flat array.
+    `width` is the number of values per row; 0 for a flat array.
 
     Examples
     --------
@@ -186,7 +186,7 @@ class SpooledColumn:
 def spilled(
     array: NDArray[_Scalar], limit: int | None, rows: IndexArray | None = None
 ) -> NDArray[_Scalar]:
-    """Return an array, or some of its rows, from a file if they exceed the limit.
+    """Return an array, or some of its rows, mapped from a file if they exceed `limit`.
 
     Examples
     --------
@@ -208,17 +208,17 @@ def spilled(
 
 
 def take_rows(array: NDArray[_Scalar], rows: IndexArray) -> NDArray[_Scalar]:
-    """Return some rows of an array, in a file if the array is."""
+    """Return some rows of an array, mapped from a file if the array is."""
     return spilled(array, _CHUNK if is_mapped(array) else None, rows)
 
 
 def concatenate(
     parts: Iterable[NDArray[_Scalar]], limit: int | None, *, scattered: bool = False
 ) -> NDArray[_Scalar]:
-    """Return the rows of several arrays as one, in a file if they exceed the limit.
+    """Concatenate arrays along the first axis, into a mapped file if they exceed `limit`.
 
-    The arrays, at least one, are of one type; each is released before the next is requested. Rows
-    of the result that will be read in random order are `scattered`.
+    There is at least one array, and all have one type. Each is released before the next is
+    requested. `scattered` says that rows of the result will be read in random order.
 
     Examples
     --------

@@ -4,23 +4,23 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-# Characters of a name in a sentence.
-# Signs with which a name could be taken for several, or for the end of a sentence.
+# Punctuation that makes a name look like several names, or like the end of a sentence.
 _BREAKS = re.compile('[,;:"]')
+# Most characters of a name in a sentence.
 _LONG = 40
 
 # Control characters, marks of the direction of text, and invisible characters.
 _CONTROL = re.compile(
     "[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
 )
-# What `clean` writes for one of them.
+# The escapes that `clean` writes for them.
 _ESCAPE = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4}))")
 _DIGITS = re.compile("([0-9]+)")
 _LINE_ENDS = {ord("\n"): "\\n", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 
 
 def count(number: int, noun: str, plural: str = "") -> str:
-    """Return a number and its noun, which is plural unless the number is 1.
+    """Return a number with its noun, in the plural unless the number is 1.
 
     Examples
     --------
@@ -31,7 +31,7 @@ def count(number: int, noun: str, plural: str = "") -> str:
 
 
 def clean(text: str) -> str:
-    r"""Return text that can be shown anywhere: control characters and lone surrogates escaped.
+    r"""Return text that is safe to print: control characters and lone surrogates are escaped.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def clean(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    r"""Return text as `clean` does, with the ends of lines escaped, too.
+    r"""Return text as `clean` does, with line ends escaped as well.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def one_line(text: str) -> str:
 
 
 def as_written(shown: str) -> str:
-    r"""Return the text that `clean` shows so, with escaped characters as they were.
+    r"""Return the original of a text that `clean` has escaped.
 
     Examples
     --------
@@ -69,10 +69,10 @@ def as_written(shown: str) -> str:
 
 
 def names_in_words(names: Sequence[str]) -> tuple[str, ...]:
-    r"""Return names as a sentence can hold them.
+    r"""Return names in a form that is unambiguous inside a sentence.
 
-    Long ones are shortened and quoted; so are blank ones, and those with signs that end a part of a
-    sentence. Ends of lines are escaped.
+    Long names are shortened and quoted. Blank names, and names with punctuation, are quoted. Line
+    ends are escaped.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def _in_words(name: str) -> str:
 
 
 def in_natural_order(names: Iterable[str]) -> list[str]:
-    """Return names sorted as text, but the numbers in them as numbers.
+    """Return names sorted as text, with the numbers in them compared as numbers.
 
     Examples
     --------
@@ -110,9 +110,9 @@ def in_natural_order(names: Iterable[str]) -> list[str]:
 
 
 def _natural_key(name: str) -> tuple[list[tuple[str, int, str]], str]:
-    """Return each text of a name with the number after it, and the name, as 7 is not 007."""
+    """Return the texts of a name, each with the number after it, and the name, as 7 is not 007."""
     pieces = _DIGITS.split(name)
-    # Of digits without leading zeros, more are a larger number.
+    # Without leading zeros, more digits mean a larger number.
     numbers = [digits.lstrip("0") for digits in (*pieces[1::2], "")]
     return [
         (text, len(number), number) for text, number in zip(pieces[::2], numbers, strict=True)
@@ -120,7 +120,7 @@ def _natural_key(name: str) -> tuple[list[tuple[str, int, str]], str]:
 
 
 def alike(names: Iterable[str]) -> Iterator[str]:
-    r"""Yield a problem for each two names that differ, but not as `clean` shows them.
+    r"""Yield a problem for each two different names that `clean` makes equal.
 
     Examples
     --------
@@ -130,13 +130,13 @@ def alike(names: Iterable[str]) -> Iterator[str]:
     first: dict[str, str] = {}
     for name in names:
         shown = clean(name)
-        # What is escaped has a backslash.
+        # Only names with a backslash can be escaped.
         if "\\" in shown and (before := first.setdefault(shown, name)) != name:
             yield f"{before!r} and {name!r} differ only in escaped characters; rename one of them"
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """Return "; did you mean …?" with the most similar of some names; empty if none is similar.
+    """Return "; did you mean …?" with the most similar of the names; empty if none is similar.
 
     Examples
     --------
@@ -155,7 +155,7 @@ def nearest(name: str, names: Iterable[str]) -> str:
 
 
 def unknown_name(name: object, names: Sequence[str]) -> str:
-    """Return the part of a message about a name that is not one of those expected.
+    """Return the rest of a message about a name that is not among the expected names.
 
     Examples
     --------
@@ -167,7 +167,7 @@ def unknown_name(name: object, names: Sequence[str]) -> str:
 
 
 def quoted(name: str) -> str:
-    """Return a name as a message quotes it: a long one is shortened.
+    """Return a name in quotes for a message, shortened if it is long.
 
     Examples
     --------

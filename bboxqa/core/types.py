@@ -1,18 +1,18 @@
-"""Types that functions of several folders have in their signatures."""
+"""Types used in the signatures of several folders."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Any, Protocol
 
 AnyPath = str | PathLike[str]
-"""A path as text or as an object."""
+"""A path as a string or a path object."""
 
 Files = AnyPath | Sequence[AnyPath] | Mapping[str, AnyPath]
-"""A file or folder, several of them, or the file of each annotator by name."""
+"""A file or folder, several of them, or a mapping from annotators to files."""
 
 
 class Frame(Protocol):
-    """A frame of pandas or polars, a table of pyarrow, or a data set of Hugging Face."""
+    """A pandas or polars data frame, a pyarrow table, or a Hugging Face data set."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -20,7 +20,7 @@ class Frame(Protocol):
 
 
 class Samples(Protocol):
-    """A data set of FiftyOne."""
+    """A FiftyOne data set."""
 
     def iter_samples(self) -> Iterator[Any]:
         """Return the samples."""

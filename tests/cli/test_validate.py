@@ -220,7 +220,7 @@ def test_fix_in_place_leaves_a_file_that_was_replaced_meanwhile(export, monkeypa
     monkeypatch.setattr(validate, "fix_file", slow)
     result = run("validate", export, "--fix", "--in-place")
     assert result.returncode == 2
-    assert "export.json: was changed meanwhile by another program" in result.stderr
+    assert "export.json: another program changed the file meanwhile" in result.stderr
     assert export.read_bytes() == newer
     assert not export.with_name("export.json.bak").exists()
 

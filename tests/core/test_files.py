@@ -234,7 +234,7 @@ def test_a_file_that_was_replaced_meanwhile_stays(content, tmp_path):
     read = identity_of(path)
     other.write_bytes(content)
     other.replace(path)
-    with pytest.raises(OutputError, match=r"a\.json: was changed meanwhile by another program"):
+    with pytest.raises(OutputError, match=r"a\.json: another program changed the file meanwhile"):
         write_fixed(path, b"fixed", in_place=True, fixed=read)
     assert path.read_bytes() == content
     assert [file.name for file in tmp_path.iterdir()] == ["a.json"]
