@@ -1,4 +1,4 @@
-"""Annotations and data sets: frozen holders of numpy arrays."""
+"""Annotations and data sets as frozen classes of numpy arrays."""
 
 from dataclasses import dataclass
 from html import escape
@@ -39,17 +39,17 @@ class Annotations:
     segmentation : Segmentations or None
         Outlines; None where they were not read.
     times : Times or None
-        When each was made; None where that was not read.
+        When each annotation was made; None where times were not read.
     own_id : (N,) str or None
-        The id that the annotation tool shows; None where that is `id`.
+        The id that the annotation tool shows; None where it equals `id`.
     keypoints : Keypoints or None
         Key points; None where they were not read.
     rotated_box : (N, 5) float64 or None
         Centre x and y, width and height in pixels, and the angle of the width in degrees, clockwise
         from 0 up to 360; upright boxes have angle 0. None where they were not read.
     track : (N,) int32 or None
-        Index into the tracks of the `Dataset`, -1 of what is in none. None where they were not
-        read.
+        Index into the tracks of the `Dataset`, -1 for annotations outside tracks. None where tracks
+        were not read.
     """
 
     id: IndexArray
@@ -95,14 +95,14 @@ class Annotations:
 
 
 Role = Literal["annotations", "predictions", "reference"]
-"""What the content of a file is used as."""
+"""Whether a file holds annotations, a reference, or predictions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
     """A file: its name as the user gave it, its size in bytes and its BLAKE2b digest.
 
-    The digest is None if nothing is written, which is the only use of it.
+    The digest is None if no results are written, since only these contain it.
     """
 
     name: str
@@ -110,7 +110,7 @@ class Source:
     blake2b: str | None
     role: Role = "annotations"
     annotator: str | None = None
-    """The annotator that the file was named for."""
+    """The annotator that the user assigned the file to."""
     score: float | None = None
     """The lowest score of the predictions that count."""
 
@@ -122,41 +122,43 @@ class Dataset:
     Attributes
     ----------
     image_names : tuple of str
-        One per image, sorted; the file name, or the id where there is none.
+        One per image, sorted; the file name, or the id where there is no file name.
     image_size : (I, 2) int32
         Width and height in pixels; 0 where unknown.
     category_names, annotator_names : tuple of str
-        Sorted by name; of annotators, numbers in names are sorted as numbers.
+        Sorted by name; numbers in annotator names are compared as numbers.
     annotations : Annotations
         All annotations, ordered by image, then annotator.
     assigned : (I, A) bool
-        Who was asked to annotate what.
+        Which annotators were asked to annotate which images.
     supercategories : tuple of str
-        One per category, empty where unknown; none if all are.
+        One per category, "" where unknown; an empty tuple if all are unknown.
     unlisted : (I,) bool, optional
-        The images that do not list who was asked; `assigned` has those who annotated them.
+        The images that do not list who was asked; for these, `assigned` has the annotators who
+        annotated them.
     attribution : str
-        How it was found who annotated what; empty where the files name nobody.
+        How the annotator of each annotation was found; empty where the files name no annotators.
     sources : tuple of Source
         The files that were read.
     notes : tuple of str
         Notes on the data for the reader of a result.
     headlines : tuple of str
-        What is to be known before reading a result, which it may make useless.
+        Facts that may make a result useless, to be read before it.
     repeats : Repeats, optional
-        What annotators drew in images that they annotated in two or more sessions.
+        Annotations of images that an annotator annotated in two or more sessions.
     is_pseudonymous : bool
-        Whether annotators have pseudonyms, so that records of files are not passed on.
+        Whether annotators have pseudonyms; if so, records of the files are not passed on.
     has_text_ids : bool
-        Whether ids of annotations are text: `own_id` has them, and `id` numbers that stand for
-        them.
+        Whether annotation ids are text; if so, `own_id` has them, and `id` has numbers in their
+        place.
     joint_names : tuple of tuple of str
-        The names of the key points of each category, numbers where the files name none; empty
-        where key points were not read.
+        The names of the key points of each category, or numbers where the files have no names;
+        empty where key points were not read.
     joint_sigmas : tuple of tuple of float
-        How far each key point scatters, by category; empty for COCO's.
+        The OKS sigma of each key point, by category; empty for COCO's own sigmas.
     limbs : tuple of tuple of (int, int)
-        The key points that lines of a drawing join, by category, as places in `joint_names`.
+        The pairs of key points that a drawing joins by lines, by category, as indices into
+        `joint_names`.
     tracks : Tracks, optional
         The tracks of annotations; None where they were not read.
     """
@@ -221,10 +223,11 @@ class Repeats:
     Attributes
     ----------
     sessions : Dataset
-        An image for each image and annotator; its annotators are the first session in this image,
-        the second one, and so on.
+        One image for each pair of an image and an annotator; its annotators are the first session,
+        the second session, and so on.
     image, annotator : (R,) int32
-        What each image of `sessions` is, as indices into the tables of the whole data set.
+        The image and annotator of each image of `sessions`, as indices into the tables of the whole
+        data set.
     """
 
     sessions: Dataset

@@ -1,4 +1,4 @@
-"""Who answers like whom, and whether two columns of a table go together."""
+"""Which annotators answer alike, and whether two columns of a table are associated."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ class Grouping:
 
     method: str
     n_groups: int
-    """With the largest silhouette."""
+    """The number of groups with the largest silhouette."""
     silhouette: float
     status: str
     """Why the groups are not reliable, or "ok"."""
@@ -20,13 +20,15 @@ class Grouping:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SimilarAnnotators:
-    """Which annotators of a table of ratings answer alike."""
+    """How similarly the annotators of a table of ratings answer."""
 
     task: str | None
     pairs: Table
-    """Pairs of annotators who share units: n_shared, the share of equal answers, the cosine."""
+    """Pairs of annotators who share units, with n_shared, the share of equal answers and the
+    cosine.
+    """
     groups: Table
-    """Annotators, and their group by each method, from 1 on; 0 without groups."""
+    """Annotators and their group under each method, counted from 1; 0 if there are no groups."""
     groupings: tuple[Grouping, ...]
     notes: tuple[str, ...]
 
@@ -37,9 +39,9 @@ class ColumnAssociation:
 
     columns: tuple[str, str]
     values: tuple[tuple[str, ...], tuple[str, ...]]
-    """The R values of the first, and the C values of the second."""
+    """The R values of the first column and the C values of the second column."""
     counts: IndexArray
-    """(R, C) int64. The rows with each two values."""
+    """(R, C) int64. The number of rows with each combination of values."""
     statistic: float
     p_value: float
     degrees_of_freedom: int

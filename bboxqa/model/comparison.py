@@ -18,25 +18,26 @@ CHANGES = (
     "removed",
     "added",
 )
-"""What can become of an annotation; "renamed" means that its category changed."""
+"""What can happen to an annotation; "renamed" means that its category changed."""
 
 CROWD_FLAGS = ("", "set", "cleared")
-"""What can become of the crowd flag of an annotation; empty if it is the same."""
+"""Changes of the crowd flag of an annotation; empty if it stays the same."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Version:
-    """One of the two data sets.
+    """One of the two versions of the data set.
 
     Attributes
     ----------
     n_images, n_annotators, n_annotations : int
     attribution : str
-        How the annotators were told apart.
+        How the annotators were identified.
     sources : tuple of Source
         The files that were read.
     agreement : AgreementResult or None
-        Agreement in all of its images, without intervals; None where no image has two annotators.
+        Agreement in all images of the version, without intervals; None where no image has two
+        annotators.
     """
 
     n_images: int
@@ -56,11 +57,11 @@ class Change:
     before, after, difference : float
         NaN where undefined.
     before_interval, after_interval, interval : tuple of float
-        The 95 % intervals of the three; NaN where there is none.
+        The 95 % intervals of `before`, `after` and `difference`; NaN where there is none.
     interval_shift : float
-        By how much the interval of the difference was moved, since it did not contain it; else 0.
+        How far the interval of the difference was moved so that it contains the difference; else 0.
     status : str
-        "ok", or in which version it is undefined, and why.
+        "ok", or why the figure is undefined, and in which version.
     """
 
     before: float
@@ -80,15 +81,15 @@ class AgreementChange:
     Attributes
     ----------
     measure : str
-        What the threshold is a value of, such as "IoU".
+        The quantity of the threshold, such as "IoU".
     iou_threshold : float
     pooled, mean : Change
         Alpha over all units, and its mean over images.
     f1 : Change
-        The F1 of existence: the share of objects that annotators both drew.
+        The F1 of existence: how far annotators drew the same objects.
     categories, images : Table
-        Alpha before and after, and the difference, by category and by image; of categories with
-        the interval of the difference, `low` and `high`.
+        Alpha before and after, and the difference, by category and by image. For categories, `low`
+        and `high` are the interval of the difference.
     """
 
     measure: str
@@ -101,7 +102,7 @@ class AgreementChange:
 
     @property
     def threshold_label(self) -> str:
-        """The threshold with what it is a value of, such as "IoU 0.5"."""
+        """The threshold with its quantity, such as "IoU 0.5"."""
         return f"{self.measure} {self.iou_threshold:g}"
 
 
@@ -113,35 +114,35 @@ class ComparisonResult:
     ----------
     before, after : Version
     by_id : bool
-        Whether annotations with the same id are the same. Others are matched by similarity.
+        Whether annotations with the same id are taken as the same annotation. Others are matched by
+        similarity.
     counts : mapping of str to int
-        How many annotations there are of each of `CHANGES`.
+        The number of annotations with each of `CHANGES`.
     measure : str
-        What the similarity is called in results, such as "IoU".
+        The name of the similarity in results, such as "IoU".
     moved_px, moved_similarity : tuple of float
-        How far the annotations moved that did, median and largest; and how similar they are to what
-        they were, median and smallest. NaN where none moved.
+        Of the moved annotations, the median and largest distance, and the median and smallest
+        similarity to their previous shape. NaN where none moved.
     changes : Table
         A row for each annotation that is not unchanged.
     images, categories, annotators : Table
-        The same counts by image, category and annotator, with what became of each.
+        The number of annotations with each change, by image, category and annotator.
     renames : Table
-        How many annotations changed from which category to which.
+        The number of annotations that changed from one category to another.
     thresholds : tuple of AgreementChange
-        Agreement before and after; empty where one version has no image with two annotators.
+        Agreement before and after; empty where a version has no image with two annotators.
     paired : bool
-        Whether agreement is that in the images which both versions measure, drawn together.
-        Otherwise they share no such image: agreement is that of all images of each version, which
-        are drawn independently.
+        Whether agreement was measured in the images that both versions share, which are resampled
+        together. Otherwise the versions share no measured image; agreement was measured in all
+        images of each version, which are resampled independently.
     n_measured_images : tuple of int
-        In how many images agreement was measured before and after.
-    settings : AgreeSettings
-    version : str
-        Of bboxqa.
+        The number of images in which agreement was measured, before and after.
+    settings : AgreeSettings version : str
+        The version of bboxqa.
     notes : tuple of str
-        The headlines come first.
+        Remarks on the comparison, the headlines first.
     headlines : tuple of str
-        What may make the numbers of either version useless.
+        Facts that may make the numbers of either version useless.
     """
 
     before: Version
@@ -187,16 +188,16 @@ class SinceRun:
     Attributes
     ----------
     folder : str
-        Of the saved result.
+        The folder of the saved result.
     figures : tuple of (str, float or None, float)
-        Names of figures with their threshold, as they were saved, and as they are.
+        Names of figures with their threshold, the saved values and the present values.
     comparison : ComparisonResult or None
-        None where the files that were measured are gone.
+        None where the measured files no longer exist.
     counts : mapping of str to int
-        Then, how many annotations were renamed, removed, added or none of these, by their ids;
-        empty where ids do not tell them apart.
+        If there is no comparison, how many annotations were renamed, removed, added or none of
+        these, by their ids; empty where ids are not unique.
     n_annotations : tuple of int
-        How many there were, and are.
+        The number of annotations then and now.
     reason : str
         Why there is no comparison.
     """

@@ -1,4 +1,4 @@
-"""What lowers agreement: sentences, warnings, tables, and what to look at first."""
+"""What lowers agreement: sentences, warnings, tables, and what to review first."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,21 +12,21 @@ if TYPE_CHECKING:
 
 
 REPEATS = "repeats"
-"""The name of the table of annotators with themselves, where there were sessions."""
+"""The name of the table of agreement of annotators with themselves, over sessions."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Story:
-    """Who, what and where lowers agreement at one threshold, in words.
+    """Sentences on who, what and where lowers agreement at one threshold.
 
     Attributes
     ----------
     threshold_label : str
-        The threshold with what it is a value of, such as "IoU 0.5".
+        The threshold with its quantity, such as "IoU 0.5".
     story : tuple of str
         At most ten sentences, the most useful first.
     warnings : tuple of str
-        What may make the figures of agreement mean something else, each with its figure.
+        Facts that may make the figures of agreement misleading, each with its figure.
     """
 
     threshold_label: str
@@ -46,21 +46,22 @@ class Story:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Diagnosis(Story):
-    """A story with the tables that it is made of, and what to review first.
+    """A story with the tables behind it, and what to review first.
 
-    The story has one more sentence: the threshold that the data suggest.
+    Its story also names the threshold that the data suggest.
 
     Attributes
     ----------
     tables : mapping of str to Table
-        What each diagnostic found, by its name.
+        The table of each diagnostic, by name.
     review : Table
-        The objects to look at first, by how much agreement would gain if the annotators settled
-        them as most of them drew them: a row for each, with the reason, the people and the boxes.
+        The objects to review first, one per row, sorted by how much agreement would gain if all
+        annotators drew the object as the majority did; with the reason, the annotators and the
+        boxes.
     review_document : mapping
         The annotations of these objects as a COCO document.
     worst_images : mapping
-        The images that cost most agreement, with their objects and all annotations in them.
+        The images that cost the most agreement, with their objects and all their annotations.
     """
 
     tables: Mapping[str, Table]
@@ -70,21 +71,21 @@ class Diagnosis(Story):
 
 
 class Diagnoser(Protocol):
-    """Compares the annotations of a result again, to find what lowers agreement."""
+    """Compares the annotations of a result again to find what lowers agreement."""
 
     @property
     def is_quick(self) -> bool:
-        """Whether the story takes little longer than the result: it is then told unasked."""
+        """Whether the story takes little longer than the result; it is then shown by default."""
 
     @property
     def why_slow(self) -> str:
-        """Why it takes longer; empty where it does not."""
+        """Why the story takes longer; empty where it does not."""
 
     def keeping(self, n_images: int) -> "Diagnoser":
-        """Return one whose diagnosis keeps so many of the worst images, if these are more."""
+        """Return a diagnoser that keeps at least `n_images` of the worst images."""
 
     def story(self, result: "MeasuredAgreement", /) -> Story:
-        """Return who, what and where lowers agreement, in sentences."""
+        """Return sentences on who, what and where lowers agreement."""
 
     def diagnosis(self, result: "MeasuredAgreement", /) -> Diagnosis:
         """Return the story with its tables, and what to review first."""

@@ -18,20 +18,20 @@ class Estimate:
     interval : tuple of float
         The 95 % interval; NaN where there is none.
     standard_error : float
-        NaN where none is known.
+        NaN where unknown.
     status : str
-        "ok", or why the value is undefined, or what its reader has to know.
+        "ok", or why the value is undefined, or a caution for its reader.
     observed, expected : float
-        Observed and expected agreement, as shares; for an alpha the disagreements D_o and D_e.
-        NaN where the coefficient has none.
+        Observed and expected agreement, as shares; for an alpha, the disagreements D_o and D_e. NaN
+        for coefficients without them.
     n_shared : int, optional
-        For the mean of pairs: how many answers were compared, summed over the pairs.
+        For a mean over pairs: the number of compared answers, summed over the pairs.
     n_clusters : int
-        How many clusters (units, images, recordings) it stands on.
+        The number of clusters (units, images or recordings) that it is computed from.
     advice : str
-        What would define it where it is undefined; may be empty.
+        What would make an undefined coefficient defined; may be empty.
     interval_shift: float
-        By how much the interval was moved, since it did not contain the value; else 0.
+        How far the interval was moved so that it contains the value; else 0.
     """
 
     value: float
@@ -48,21 +48,22 @@ class Estimate:
 
 @frozen_arrays
 class PairTable:
-    """A chance-corrected agreement of every pair of annotators with something in common.
+    """The chance-corrected agreement of every pair of annotators who share units.
 
     Attributes
     ----------
     first, second : (P,) int32
         The annotators, ``first < second``, sorted.
     n_shared : (P,) int64
-        How many answers were compared.
+        The number of compared answers.
     observed, expected, kappa : (P,) float64
         kappa is NaN where it is undefined.
     standard_error : (P,) float64
-        By linearisation, else by the jackknife; NaN where it was not asked for, and where a pair
-        agrees on everything.
+        By linearisation, otherwise by the jackknife; NaN where it was not asked for, and where a
+        pair agrees on everything.
     interval : (P, 2) float64
-        The 95 % interval that goes with it (`fisher_interval`), without draws; NaN likewise.
+        The 95 % interval from the standard error (`fisher_interval`), not from the bootstrap; NaN
+        where that is NaN.
     """
 
     first: IntArray
@@ -80,28 +81,28 @@ class PairTable:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TaskEstimates:
-    """All that was measured on one table of ratings.
+    """All coefficients of one table of ratings.
 
     Attributes
     ----------
     task : str, optional
-        What the table is part of; None where it is all there is.
+        The part of the data that the table holds; None where it holds all.
     n_units, n_annotators, n_ratings : int
-        Of the units, those with at least one rating.
+        Their numbers; only units with at least one rating count.
     coefficients : mapping of str to Estimate
         By name, such as ``"krippendorff_alpha"``.
     annotator_names : tuple of str
-        Of the indices in `pairs`.
+        The names for the indices in `pairs`.
     pairs : PairTable, optional
-        What a pairwise coefficient is the mean of.
+        The values that a pairwise coefficient is the mean of.
     annotators : mapping of str to float
-        Krippendorff's alpha without each annotator.
+        Krippendorff's alpha when each annotator is left out.
     values : mapping of str to mapping
-        Of each value, alpha without it (``"alpha_without"``), and Fleiss' kappa of it against
-        all others (``"fleiss_kappa"``) with its ``"standard_error"`` and the ends of its 95 %
-        interval (``"low"``, ``"high"``; without draws).
+        For each value, alpha when it is left out (``"alpha_without"``), and Fleiss' kappa of the
+        value against all others (``"fleiss_kappa"``) with its ``"standard_error"`` and the bounds
+        of its 95 % interval (``"low"``, ``"high"``), not from the bootstrap.
     notes : tuple of str
-        What a reader of the numbers has to know.
+        Remarks needed to read the numbers.
     """
 
     task: str | None
@@ -123,14 +124,14 @@ class LabelAgreement:
     Attributes
     ----------
     label : str
-        Also the name of the background.
+        A label, or the name of the background.
     agreement : Estimate
         `both` divided by `either`; NaN where no compared annotator uses the label.
     both, either : int
-        The time on which both annotators of a pair, and at least one of them, use the label; summed
-        over the pairs, in sample points.
+        The time in which both annotators of a pair use the label, and in which at least one of them
+        does; in sample points, summed over the pairs.
     n_recordings : int
-        Recordings with something to compare in which the label occurs.
+        The number of compared recordings in which the label occurs.
     """
 
     label: str

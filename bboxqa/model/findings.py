@@ -12,7 +12,7 @@ from typing import Any, Literal
 from bboxqa.core.json_values import json_safe
 from bboxqa.core.text import count
 
-# Up to it, floats represent every whole number exactly.
+# Floats represent every integer up to this one exactly.
 _WHOLE = 2.0**53
 
 
@@ -98,7 +98,7 @@ class Finding:
     ids : mapping of str to Any
         The ids involved, by "annotation", "image", "category" and "annotator".
     found : Any
-        The value; of a summary about files on disk the value of each record.
+        The value that was found; in a summary about files on disk, the value of each record.
     expected : str
         What the value should be, in words.
     fix : {"safe", "unsafe"} or None
@@ -108,7 +108,7 @@ class Finding:
     count : int
         Number of records with the defect; above 1 for a summary.
     examples : tuple of str
-        Pointers to the first records of a summary, or to records that are compared.
+        Pointers to the first records of a summary, or to the records that were compared.
     key : str
         Identifies the finding where the ids depend on the order of the records.
     spot : Spot or None
@@ -116,7 +116,7 @@ class Finding:
     excerpt : str
         The beginning of the record, as it is written in the file.
     boxes : tuple of FoundBox
-        Of the annotations that it names; none for other findings.
+        The boxes of the annotations that the finding names; empty if it names none.
     """
 
     code: str
@@ -170,13 +170,14 @@ class FileReport:
     exporter : str or None
         The tool that probably wrote the file.
     habits : str
-        Known habits of that tool that are not defects.
+        Known peculiarities of that tool that are not defects.
     n_images, n_annotations, n_categories : int
         Number of records, valid or not.
     kind : str
-        What the file holds in place of annotations of objects, such as "COCO captions"; else "".
+        What the file holds instead of annotated objects, such as "COCO captions"; else "".
     unread : str
-        What belongs to the file and was not read, and what to type; "" where all was.
+        Parts of the data set that were not read, and the command that reads them; "" where all was
+        read.
     """
 
     name: str
@@ -199,7 +200,7 @@ class FoundReport:
     findings : tuple of Finding
         Sorted by file, severity, code and place; at most `limit` of one rule and file.
     counts : mapping of str to int
-        Number of findings of each code, listed or not, of those that `min_severity` admits.
+        Number of findings of each code at `min_severity` or above, listed or not.
     severities : mapping of Severity to int
         Number of findings of each severity, listed or not.
     rules : mapping of str to RuleText
@@ -208,8 +209,8 @@ class FoundReport:
     fail_on : Severity
         The lowest severity that fails a run.
     hidden : mapping of str to mapping of str to int
-        Code of a rule to the numbers of findings that follow from its own, by code; they are
-        neither listed nor counted.
+        For each code, the numbers of findings by other codes that follow from its findings. They
+        are neither listed nor counted.
     """
 
     files: tuple[FileReport, ...]
@@ -226,7 +227,7 @@ class FoundReport:
         return f"<Report of {count(len(self.files), 'file')}: {numbers}>"
 
     def at_least(self, severity: Severity) -> int:
-        """Return how many findings are as bad as `severity` or worse."""
+        """Return the number of findings of `severity` or a higher one."""
         return sum(
             number for found, number in self.severities.items() if found.rank >= severity.rank
         )
@@ -235,9 +236,9 @@ class FoundReport:
 def identity(finding: Finding) -> str:
     """Return 32 hexadecimal digits that identify a finding in later versions of its file.
 
-    They stay the same when the file is formatted differently, and when records are added, removed
-    or reordered. Several findings can share them; see `identities`. Those of a summary do not
-    depend on the number of records.
+    The identity stays the same when the file is reformatted, and when records are added, removed or
+    reordered. Several findings can share an identity; see `identities`. The identity of a summary
+    does not depend on the number of records.
 
     Examples
     --------
@@ -247,7 +248,7 @@ def identity(finding: Finding) -> str:
     True
     """
     where = finding.pointer.split("/")[1:]
-    # The row of a record is behind the name of its list, or first where the file is a list.
+    # The row of a record follows the name of its list, or comes first where the file is a list.
     row = next((place for place, part in enumerate(where[:2]) if part.isdecimal()), None)
     if row is not None:
         del where[row]
@@ -263,7 +264,7 @@ def identity(finding: Finding) -> str:
 
 
 def _canonical(value: Any) -> Any:
-    """Return a value with whole floats as integers, since 1 and 1.0 are the same number."""
+    """Return a value with integral floats as integers, since 1 and 1.0 are the same number."""
     if isinstance(value, float) and value.is_integer() and abs(value) < _WHOLE:
         return int(value)
     if isinstance(value, list):

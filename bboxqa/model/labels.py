@@ -1,4 +1,4 @@
-"""Labels as codes: equal labels get the same code, in the order of numbers or of texts."""
+"""Coding labels: equal labels get the same code, in numerical or alphabetical order."""
 
 import math
 from collections import defaultdict
@@ -11,7 +11,7 @@ from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, frozen_arrays
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import in_natural_order
 
-# A number of fewer digits is finite as a float.
+# An integer with fewer digits is finite as a float.
 _DIGITS = 300
 
 
@@ -37,7 +37,7 @@ class LabelColumn:
         return np.flatnonzero(absent[self.codes])
 
     def label(self, row: int) -> str | None:
-        """Return one cell."""
+        """Return the label of a cell; None where it is missing."""
         place = int(self.codes[row])
         return None if place < 0 else self.labels[place]
 
@@ -49,9 +49,9 @@ class Coded:
     codes: IntArray
     """(N,) int32. Indices into `names`; -1 where the cell is missing."""
     names: tuple[str, ...]
-    """Sorted: by number where all are numbers, else as text."""
+    """Sorted, by number if all are numbers, else as text."""
     numbers: FloatArray | None
-    """(K,) float64. The names as numbers; None where some name is not a finite number."""
+    """(K,) float64. The names as numbers; None if a name is not a finite number."""
 
 
 class Coder:
@@ -73,7 +73,7 @@ class Coder:
         self._parts: list[IndexArray] = [np.zeros(0, np.int64)]
 
     def add(self, labels: Collection[Any]) -> None:
-        """Code more labels. TypeError where one cannot be hashed."""
+        """Code more labels. Raises TypeError if a label cannot be hashed."""
         codes = map(self._seen.__getitem__, labels)
         self._parts.append(np.fromiter(codes, np.int64, len(labels)))
 
@@ -83,7 +83,7 @@ class Coder:
 
 
 def label_of(value: Any) -> str | None:
-    """Return a value as text; None for None, NaN, NaT and pandas' NA.
+    """Return a value as text; None for None, NaN, NaT and ``pandas.NA``.
 
     Whole numbers have no decimal point, so that 1 and 1.0 are one label.
 
@@ -108,10 +108,10 @@ def label_of(value: Any) -> str | None:
 
 
 def column_of(values: Any, name: str) -> LabelColumn:
-    """Return a column of a list, a numpy array, or of pandas, polars or pyarrow.
+    """Return a list, a numpy array, or a pandas, polars or pyarrow column as a `LabelColumn`.
 
-    DatasetError, with the name, if it has not one dimension, or holds something that is neither
-    text nor number.
+    Raises DatasetError, which names the column, if it is not one-dimensional, or if a value is
+    neither a text nor a number.
 
     Examples
     --------
@@ -146,12 +146,12 @@ def _not_labels(cells: Sequence[Any], name: str) -> list[str]:
 
 
 def code(column: LabelColumn, *, names: bool = False, natural: bool = False) -> Coded:
-    """Return codes in the order of the numbers or texts.
+    """Return codes in numerical or alphabetical order.
 
-    Numbers that are equal are one value, under the shortest of their names: a table in which one
+    Equal numbers get one code, named by the shortest of their labels: a table in which one
     annotator left out a cell often has 1.0 in that column and 1 in the others. With `names`, labels
-    are those of units and annotators, which stay apart if they are written in two ways: 7 is not
-    007. With `natural`, numbers in texts are sorted as numbers: p2 before p10.
+    are names of units or annotators, which stay distinct if written differently: 7 is not 007. With
+    `natural`, numbers in texts are compared as numbers: p2 comes before p10.
 
     Examples
     --------
@@ -170,7 +170,7 @@ def code(column: LabelColumn, *, names: bool = False, natural: bool = False) -> 
     else:
         order = sorted(dict.fromkeys(keys))
     rank = dict(zip(order, range(len(order)), strict=True))
-    # The last place is where a code of -1 leads.
+    # One more element, which a code of -1 indexes.
     codes = np.full(len(column.labels) + 1, -1, np.int32)
     codes[places] = np.fromiter(map(rank.__getitem__, keys), np.int32, len(keys))
     if numbers is None:
@@ -179,7 +179,7 @@ def code(column: LabelColumn, *, names: bool = False, natural: bool = False) -> 
         return Coded(codes[column.codes], tuple(label for _, label in order), None)
     name_of = dict(zip(numbers, labels, strict=True))
     if len(name_of) < len(labels):
-        # Of several names the one set last stays: the shortest.
+        # Later entries replace earlier ones, so that the shortest label stays.
         named = sorted(zip(map(len, labels), labels, numbers, strict=True), reverse=True)
         name_of = {number: label for _, label, number in named}
     named_values = tuple(map(name_of.__getitem__, order))
@@ -198,9 +198,9 @@ def _occurring(column: LabelColumn) -> list[int]:
 
 
 def _numbers(labels: Sequence[str]) -> Sequence[int | float] | None:
-    """Return labels as numbers; None where one is not a finite number, or without labels."""
+    """Return labels as numbers; None if there are no labels, or one is not a finite number."""
     joined = "".join(labels)
-    # Digits alone, the most frequent kind, need no look at each.
+    # The most frequent case: if all labels are digits, they need no check one by one.
     if joined.isdecimal() and joined.isascii() and max(map(len, labels)) < _DIGITS:
         return list(map(int, labels))
     numbers = []
@@ -213,7 +213,7 @@ def _numbers(labels: Sequence[str]) -> Sequence[int | float] | None:
 
 
 def number_of(label: str) -> int | float | None:
-    """Return a label as a number, exactly if it is whole; None where it is not a finite number."""
+    """Return a label as a number, as an int if integral; None if it is not a finite number."""
     try:
         number = float(label)
         if "_" in label or not math.isfinite(number):

@@ -84,7 +84,7 @@ class Segmentations:
         )
 
     def scaled(self, factors: FloatArray) -> "Segmentations":
-        """Return the polygons of N annotations with their x and y multiplied by (N, 2) factors."""
+        """Return the polygons with x and y multiplied by (N, 2) factors per annotation."""
         packed = self.packed()
         of_rings = np.repeat(factors, packed.part_stop - packed.part_start, axis=0)
         of_vertices = np.repeat(of_rings, np.diff(packed.ring_offsets), axis=0)

@@ -20,15 +20,15 @@ class Ratings:
     annotator_names : tuple of str
         One per annotator.
     value_names : tuple of str
-        One per value: numbers sorted by number, texts by text.
+        One per value, in numerical order if all are numbers, else alphabetical.
     numbers : (K,) float64, optional
-        The values as numbers; None where some value is not a number.
+        The values as numbers; None if a value is not a number.
     n_options : (U,) int64, optional
         In choice tasks, the number of objects to choose from.
     cluster_names : tuple of str
         One per cluster; empty where every unit is a cluster, or clusters are only numbered.
     notes : tuple of str
-        What a reader of the numbers has to know of the table.
+        Remarks on the table for readers of a result.
     """
 
     data: ReliabilityData

@@ -1,4 +1,4 @@
-"""Intervals of time that annotators marked on recordings, as columns."""
+"""Time intervals that annotators marked in recordings, as columns."""
 
 import numpy as np
 
@@ -16,17 +16,17 @@ class Segments:
     recording, annotator, tier, label : (N,) int32
         Indices into the tables of names.
     start, end : (N,) int64
-        Milliseconds from the beginning of the recording; the end does not belong to the segment.
+        Milliseconds from the beginning of the recording; the end is exclusive.
     recording_names, annotator_names, tier_names, label_names : tuple of str
         A tier is a category of annotation, such as "posture" or "speech".
     duration : (R,) int64
         The length of each recording in milliseconds.
     asked : (R, A) bool
-        Who annotated which recording: all of it, in every tier.
+        Which annotators annotated which recordings: the whole recording, in every tier.
     file : (N,) int32
         An index into `sources`.
     line : (N,) int64
-        Where in the file it stands, counted from 1.
+        Line of the segment in its file, counted from 1.
     sources : tuple of Source
         The files that were read; empty for segments from elsewhere.
     notes : tuple of str
@@ -55,9 +55,9 @@ class Segments:
 
 
 def describe(segments: Segments, place: int) -> tuple[str, str]:
-    """Return the place of a segment in its file, and its content.
+    """Return the location of a segment in its file, and its content.
 
-    Such as ``"a.csv: line 7"`` and ``"'sit' from 0 ms to 1500 ms"``.
+    For example ``"a.csv: line 7"`` and ``"'sit' from 0 ms to 1500 ms"``.
     """
     what = (
         f"'{clean(segments.label_names[segments.label[place]])}' from {segments.start[place]} ms "
@@ -72,8 +72,8 @@ def describe(segments: Segments, place: int) -> tuple[str, str]:
 def segment_problems(segments: Segments) -> list[str]:
     """Return the problems of single segments.
 
-    There is one for every segment that begins before the recording, ends at or before its start,
-    ends after the recording, or is of an annotator who was not asked.
+    A segment has a problem if it begins before the recording, ends after the recording, does not
+    end after its own start, or belongs to an annotator who was not asked.
     """
     after = segments.end > segments.duration[segments.recording]
     checks = (

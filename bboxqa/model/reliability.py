@@ -1,4 +1,4 @@
-"""Reliability data: the value that each annotator gave each unit; and its coincidences."""
+"""Reliability data, which is the value that each annotator gave each unit, and coincidences."""
 
 from dataclasses import replace
 from enum import IntEnum
@@ -9,7 +9,7 @@ from bboxqa.core.arrays import ByteArray, FloatArray, IndexArray, IntArray, froz
 
 
 class Cell(IntEnum):
-    """What an annotator said about a unit, where they were asked at all."""
+    """The state of a cell: what an annotator who was asked about a unit said."""
 
     CATEGORY = 0
     MISSING = 1
@@ -17,17 +17,17 @@ class Cell(IntEnum):
 
 @frozen_arrays
 class ReliabilityData:
-    """Units × annotators, sparse: one row per cell whose annotator was asked.
+    """A sparse matrix of units × annotators: one row per cell whose annotator was asked.
 
-    An unassigned cell has no row. A missing cell has one, and says so in `state`; its `value`
-    means nothing.
+    If an annotator was not asked, the cell has no row. If the annotation is missing, the cell has a
+    row with that `state`, and its `value` is meaningless.
 
     Attributes
     ----------
     unit : (M,) int64
         Sorted.
     annotator : (M,) int32
-        Sorted within a unit; no annotator twice, but for repeated answers to a question.
+        Sorted within a unit; unique within it, except for repeated answers to a question.
     value : (M,) int32
         The category, 0 to ``n_values - 1``.
     state : (M,) uint8
@@ -35,10 +35,10 @@ class ReliabilityData:
     group : (U,) int32
         The image of each unit.
     n_values, n_groups : int
-        How many categories and images there are.
+        The number of categories and of images.
     weight : (U,) int64, optional
-        How many equal units each one stands for, as a stretch of time does for its milliseconds;
-        None where each stands for itself.
+        The number of equal units that each unit stands for, such as the milliseconds of a stretch
+        of time; None where each stands for itself.
     """
 
     unit: IndexArray
@@ -51,7 +51,7 @@ class ReliabilityData:
     weight: IndexArray | None = None
 
     def take(self, cells: IndexArray) -> "ReliabilityData":
-        """Return some of the cells; the units stay the same."""
+        """Return the data of some cells only; the units stay the same."""
         names = ("unit", "annotator", "value", "state")
         return replace(self, **{name: getattr(self, name)[cells] for name in names})
 
@@ -65,7 +65,7 @@ class ReliabilityData:
 
     @property
     def units_alone(self) -> bool:
-        """Whether each unit stands for itself only, and is a group of its own."""
+        """Whether each unit has weight 1 and is a group of its own."""
         if self.weight is not None or self.n_groups != len(self.group):
             return False
         return bool((np.bincount(self.group, minlength=self.n_groups) == 1).all())
@@ -75,7 +75,7 @@ class ReliabilityData:
 class Coincidences:
     """The sufficient statistics of a nominal alpha, per group (image).
 
-    They add: concatenated rows of two shards are the statistics of both together.
+    They are additive: the concatenated rows of two shards are the statistics of both together.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class Coincidences:
     diagonal : (E,) float64
         o_cc, the coincidences of c with itself.
     n_groups, n_values : int
-        Their numbers.
+        The number of groups and of values.
     """
 
     group: IntArray

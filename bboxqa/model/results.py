@@ -1,4 +1,4 @@
-"""The result of a run; every table and file is a view of it."""
+"""The result of measuring agreement, from which every table and file is made."""
 
 from dataclasses import dataclass
 
@@ -23,31 +23,30 @@ class MeasuredAgreement:
 
     With a single threshold, `alpha`, `interval`, `mean_image_alpha`, `existence`,
     `class_agreement`, `place`, `images`, `categories`, `pairs`, `units`, `repeats` and `reference`
-    are those of that threshold; with several, ask `thresholds`.
+    are available here; with several thresholds, they are attributes of each of `thresholds`.
 
     Attributes
     ----------
     thresholds : tuple of ThresholdResult
         In the order of the settings.
     n_images, n_annotators, n_annotations : int
-        Counts of what was measured, without crowd annotations.
+        Numbers of what was measured, without crowd annotations.
     n_crowd : int
-        Crowd annotations, which are left out.
+        Number of crowd annotations, which are left out.
     n_empty_images : int
-        Images that all their annotators left empty.
-    settings : AgreeSettings
-    version : str
-        Of bboxqa.
+        Number of images that all their annotators left empty.
+    settings : AgreeSettings version : str
+        The version of bboxqa.
     attribution : str
-        How the annotators were told apart.
+        How the annotators were identified.
     sources : tuple of Source
         The files that were read.
     notes : tuple of str
-        Remarks that are needed to read the numbers.
+        Remarks needed to read the numbers.
     headlines : tuple of str
-        The first of `notes`: what is to be known before the numbers, which it may make useless.
+        The first of `notes`: facts that may make the numbers useless.
     diagnoser : Diagnoser
-        What `story` and `diagnose` call.
+        The object that `story` and `diagnose` call.
     """
 
     thresholds: tuple[ThresholdResult, ...]
@@ -65,11 +64,11 @@ class MeasuredAgreement:
     diagnoser: Diagnoser
 
     def story(self) -> Story:
-        """Return who, what and where lowers agreement at the first threshold, in sentences."""
+        """Return sentences on who, what and where lowers agreement at the first threshold."""
         return self.diagnoser.story(self)
 
     def diagnose(self) -> Diagnosis:
-        """Return the story with the tables that it is made of, and what to review first."""
+        """Return the story with the tables behind it, and what to review first."""
         return self.diagnoser.diagnosis(self)
 
     def _only(self) -> ThresholdResult:
@@ -107,7 +106,7 @@ class MeasuredAgreement:
 
     @property
     def class_agreement(self) -> ClassAgreement:
-        """How far annotators named objects alike."""
+        """How far annotators gave objects the same category."""
         return self._only().class_agreement
 
     @property
@@ -137,7 +136,7 @@ class MeasuredAgreement:
 
     @property
     def repeats(self) -> Table | None:
-        """How far annotators agree with themselves, where they annotated images again."""
+        """How far annotators agree with themselves; None where no image was annotated again."""
         return self._only().repeats
 
     @property

@@ -1,20 +1,20 @@
-"""Run lengths of masks: decoding and compressing COCO's counts."""
+"""Run lengths of masks: decoding and encoding COCO's compressed counts."""
 
 import numpy as np
 
 from bboxqa.core.arrays import IndexArray
 
 MAX_MASK_PIXELS = 1 << 31
-"""Masks have fewer pixels: a file may claim any size, and run lengths have 32 bits."""
+"""Pixels that a mask must stay below: a file may claim any size, and run lengths have 32 bits."""
 
 
 def decode_counts(counts: bytes) -> IndexArray:
     """Return the run lengths of a compressed mask.
 
-    Each number is written in groups of five bits, lowest first, with 32 as the mark that more
-    follow and 48 added to each character; from the fourth number on, it is the difference from the
-    number two places before (COCO's `maskApi.c`). Raises ValueError if the text is not of this
-    form.
+    Each number is written in groups of five bits, lowest first. 32 is added if more groups follow,
+    and 48 is added to make each group a character. From the fourth number on, the difference from
+    the number two places before is stored (COCO's `maskApi.c`). Raises ValueError if the text does
+    not have this form.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def decode_counts(counts: bytes) -> IndexArray:
 def run_bounds(runs: IndexArray, height: int) -> tuple[float, float, float, float]:
     """Return left, top, right and bottom of a mask in pixels; NaN where it is empty.
 
-    Run lengths go column by column, and begin with a run outside the mask.
+    Runs go column by column, beginning with a run outside the mask.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def run_bounds(runs: IndexArray, height: int) -> tuple[float, float, float, floa
 
 
 def transposed_runs(runs: IndexArray, height: int, width: int) -> IndexArray:
-    """Return the run lengths column by column of a mask whose run lengths go row by row.
+    """Convert the run lengths of a mask from row by row to column by column.
 
     Both begin with a run outside the mask.
 

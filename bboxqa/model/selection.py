@@ -1,4 +1,4 @@
-"""Selecting and joining annotations; columns in files stay in files."""
+"""Selecting and joining annotations without copying memory-mapped columns into memory."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
@@ -20,7 +20,7 @@ OF_ANNOTATIONS = ("kind", "part_start", "part_stop", "counts_start", "counts_sto
 def select_annotations(annotations: Annotations, index: IndexArray) -> Annotations:
     """Return the annotations at `index`, in that order.
 
-    As `Annotations.take`, but columns that are mapped from files are not copied into memory.
+    Equals `Annotations.take`, but columns mapped from files are not copied into memory.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def _rows_of(holder: Any, names: Iterable[str], index: IndexArray) -> dict[str, 
 
 
 def join_columns(parts: Sequence[FloatArray | None]) -> FloatArray | None:
-    """Return the rows of several columns as one; None if one of them was not read.
+    """Concatenate columns; None if one of them was not read.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def join_columns(parts: Sequence[FloatArray | None]) -> FloatArray | None:
 def join_outlines(
     parts: Sequence[Segmentations], rows: Sequence[IndexArray], memory: int | None
 ) -> Segmentations:
-    """Return outlines of several files, one file after the other; `rows` are those to take of each.
+    """Join the outlines of several files in order; `rows` are the rows to take from each.
 
     Examples
     --------
@@ -104,5 +104,5 @@ def join_outlines(
 
 
 def _before(counts: Iterable[int]) -> list[int]:
-    """Return the sum of the counts before each."""
+    """Return the sum of the counts that precede each count."""
     return list(accumulate(counts, initial=0))[:-1]

@@ -11,7 +11,7 @@ from bboxqa.core.text import nearest, unknown_name
 
 MIN_BOOTSTRAP, MAX_BOOTSTRAP = 40, 100_000
 MAX_THRESHOLDS = 1000
-"""Fewer replicates have no 2.5 % at either end; more would take too much memory."""
+"""Limits of `bootstrap`: fewer draws have no 2.5 % quantiles, more would take too much memory."""
 
 _RANGES = (
     ("overshoot_px", 0, 1e6), ("bounds_px", 0, 1e6), ("min_side_px", 0, 1e6),
@@ -30,37 +30,38 @@ Asked = Literal["authors", "all"]
 class AgreeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Everything that decides what `agree` computes.
 
-    Its fields are the keywords of `bboxqa.agree`, with all thresholds in `iou_threshold`, and those
-    that decide how files are read.
+    The fields are the keywords of `bboxqa.agree`, with all thresholds in `iou_threshold`, and the
+    keywords that decide how files are read.
 
     Attributes
     ----------
     annotator_key : str or None
         The key of annotations that names the annotator.
     attribution : {"annotator-key", "image-records", "files"} or None
-        How to find out who annotated what.
+        How to find the annotator of each annotation.
     filter : str or None
         A glob that the names of files in folders have to match.
     join : {"path", "name", "stem"}
-        What of their file names joins images of several files: all of it, the part behind the
-        last folder, or this part without its suffix and the mark of Roboflow.
+        Which part of the file name identifies an image across files: the whole path, the name
+        without folders, or the name without suffix and Roboflow's marker.
     category_map : dict of str to str
-        The names that categories get instead of their own.
+        New names of categories, by the names in the files.
     asked : {"authors", "all"}
-        Who was asked about an image that does not say so: those who annotated it, or all.
+        Who was asked about an image that does not list its annotators: those who annotated it, or
+        all annotators.
     session_key : str or None
-        The key of annotations, or of image records, that names the session, for annotators who
-        annotated an image in several; "file" where each file is one.
+        The key of annotations or image records that names the session, where annotators annotated
+        an image in several sessions; "file" where each file is a session.
     time_key : str or None
-        The key of annotations that says when they were made.
+        The key of annotations that holds the time at which they were made.
     tracks : bool
         Whether to read which annotations of a video show one object.
     sigmas : tuple of float or "estimated"
-        How far each key point scatters: one number for all, one for each, or those that the
-        annotators show; COCO's where it is empty.
+        The OKS sigmas of key points: one for all, one for each, or "estimated" from the annotators;
+        if empty, COCO's.
     checks : bool
-        Whether files are refused of which `validate` finds that boxes are in another layout, or
-        many annotations twice.
+        Whether to refuse files in which `validate` finds boxes in another layout, or many duplicate
+        annotations.
     """
 
     similarity: str = "bbox"
@@ -106,7 +107,7 @@ class AgreeKeywords(TypedDict, total=False):
 
 
 class ValidateSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Everything that decides what `validate` reports: its keywords from `select` on."""
+    """Everything that decides what `validate` reports: its keywords, beginning with `select`."""
 
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
@@ -127,12 +128,12 @@ class ValidateSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
 def settings_from(
     values: Mapping[str, Any], where: str = "", names: Mapping[str, str] | None = None
 ) -> AgreeSettings:
-    """Return checked settings; the others keep their defaults.
+    """Return checked settings; settings that are not given keep their defaults.
 
-    `iou_threshold` is a number or several. `where` is the file that error messages name; `names` is
-    how they call settings, if not by their own name: options. Raises ConfigError if a setting is
-    not known, has a wrong type, or contradicts another. Names of similarities and matchers are
-    checked by `bboxqa.pipelines.settings`.
+    `iou_threshold` is a number or several numbers. `where` is the file that error messages name.
+    `names` are the names of settings in error messages, such as options, where they differ. Raises
+    ConfigError if a setting is unknown, has a wrong type, or contradicts another.
+    `bboxqa.pipelines.settings` checks the names of similarities and matchers.
 
     Examples
     --------
@@ -158,9 +159,9 @@ def settings_from(
 def validate_settings_from(
     values: Mapping[str, Any], where: str = "", names: Mapping[str, str] | None = None
 ) -> ValidateSettings:
-    """Return checked settings of `validate`; the others keep their defaults.
+    """Return checked settings of `validate`; settings that are not given keep their defaults.
 
-    Parameters and errors are as those of `settings_from`.
+    Parameters and errors are the same as in `settings_from`.
 
     Examples
     --------
@@ -184,7 +185,7 @@ def validate_settings_from(
     return settings
 
 
-# Types as msgspec names them, and as messages do.
+# msgspec's names of types, and the words that messages use for them.
 _TYPE = re.compile(r"`([\w |]+)`")
 _WORDS = {
     "array": "a list", "bool": "true or false", "float": "a number", "int": "a whole number",
@@ -195,9 +196,9 @@ _Settings = TypeVar("_Settings", AgreeSettings, ValidateSettings)
 
 
 def setting_names(where: str, names: Mapping[str, str]) -> Callable[[str], str]:
-    """Return a function from a setting to how error messages call it.
+    """Return a function from a setting to its name in error messages.
 
-    `where` is the file that is named before it, if any; `names` are other names, such as options.
+    `where` is the file to put before the name, if any; `names` are other names, such as options.
     """
     prefix = f"{where}: " if where else ""
     return lambda key: prefix + names.get(key, key)
@@ -206,7 +207,7 @@ def setting_names(where: str, names: Mapping[str, str]) -> Callable[[str], str]:
 def _converted(
     values: Mapping[str, Any], kind: type[_Settings], shown: Callable[[str], str]
 ) -> _Settings:
-    """Return settings of the right types, or raise an error that names the wrong one."""
+    """Convert settings to their types, or raise ConfigError with the name of the wrong setting."""
     for key in values:
         if key not in kind.__struct_fields__:
             known = kind.__struct_fields__
@@ -235,14 +236,14 @@ def _in_words(types: re.Match[str]) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return numbers and arrays of numpy as plain ones, without importing numpy."""
+    """Convert numpy's numbers and arrays to plain Python, without importing numpy."""
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     return value.tolist() if hasattr(value, "tolist") else value
 
 
 def _choices(annotation: Any) -> list[str]:
-    """Return the texts that a type allows, if it is a `Literal`, or one of those of a union."""
+    """Return the texts that a `Literal`, or a `Literal` in a union, allows; else nothing."""
     parts = get_args(annotation)
     inner = [choice for part in parts for choice in _choices(part)]
     return [part for part in parts if isinstance(part, str)] + inner

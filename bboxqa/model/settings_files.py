@@ -1,4 +1,4 @@
-"""Settings in TOML files: of the user, of a project, and of the package."""
+"""Settings in TOML files of the user, of a project, and of the package."""
 
 import tomllib
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ _LARGEST = 1_000_000
 def bundled_configs() -> dict[str, Path]:
     """Return the settings files that come with the package, by name."""
     package = Path(__file__).parents[1]
-    # An installed package holds them; a checkout has them at its top.
+    # An installed package contains the folder; a checkout has it at the top level.
     for folder in (package / "configs", package.parent / "configs"):
         if folder.is_dir():
             return {path.stem: path for path in sorted(folder.glob("*.toml"))}
@@ -26,8 +26,8 @@ def bundled_configs() -> dict[str, Path]:
 def read_settings(name: str) -> dict[str, Any]:
     """Return the settings of `agree` in a TOML file, without its table ``[validate]``.
 
-    `name` is a path, or that of bundled settings such as "coco-bbox". Raises ConfigError if there
-    is no such file, it is not TOML, or a setting is wrong.
+    `name` is a path, or the name of bundled settings such as "coco-bbox". Raises ConfigError if the
+    file does not exist or is not TOML, or if a setting is wrong.
     """
     return _read(name)[0]
 
@@ -35,7 +35,7 @@ def read_settings(name: str) -> dict[str, Any]:
 def read_validate_settings(name: str) -> dict[str, Any]:
     """Return the settings of `validate` in a TOML file: its table ``[validate]``.
 
-    Parameters and errors are as those of `read_settings`.
+    Parameters and errors are the same as in `read_settings`.
     """
     return _read(name)[1]
 
@@ -61,8 +61,8 @@ def _read(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
 def project_settings(folder: Path) -> dict[str, Any]:
     """Return the settings of `validate` in the nearest pyproject.toml of a folder or its parents.
 
-    These are the table ``[tool.bboxqa.validate]``; empty where there is none. Raises ConfigError if
-    the file is not TOML, or a setting is wrong.
+    They are in the table ``[tool.bboxqa.validate]``; empty where there is none. Raises ConfigError
+    if the file is not TOML, or if a setting is wrong.
     """
     for above in (folder, *folder.parents):
         path = above / "pyproject.toml"

@@ -20,7 +20,7 @@ _LONGEST_NAME = 22
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Categorical:
-    """A column of texts that repeat: a code per row, -1 for none.
+    """A column of repeated texts, with one code per row; -1 where there is no text.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Categorical:
         return f"<Categorical: {count(len(self), 'row')}, {count(len(self.names), 'name')}>"
 
     def decode(self) -> list[str]:
-        """Return the text of each row; empty where there is none."""
+        """Return the text of each row; "" where there is none."""
         names = self.names
         return [names[code] if code >= 0 else "" for code in self.code.tolist()]
 
@@ -61,7 +61,7 @@ def text_column(texts: Sequence[str]) -> Categorical:
 
 Column = Categorical | NDArray[Any]
 
-# Rows that are converted to Python values at a time.
+# Number of rows converted to Python values at a time.
 _CHUNK = 1 << 16
 
 
@@ -96,7 +96,7 @@ class Table:
         if isinstance(column, Categorical):
             return np.array(column.decode(), object)
         if isinstance(column, np.ma.MaskedArray):
-            # The fill value of a missing id would look like an id.
+            # As an integer, a missing id would look like an id.
             return np.array(column.tolist(), object)
         return column
 
@@ -114,7 +114,7 @@ class Table:
         return self.take(np.arange(min(max(n, 0), len(self))))
 
     def parts(self) -> Iterator[list[list[Any]]]:
-        """Yield chunks of rows as columns of Python values, None for undefined."""
+        """Yield chunks of rows as columns of Python values; None where undefined."""
         for start in range(0, len(self), _CHUNK):
             part = self.take(np.arange(start, min(start + _CHUNK, len(self))))
             yield [
@@ -123,12 +123,12 @@ class Table:
             ]
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        """Yield each row as Python values, None for undefined."""
+        """Yield each row as Python values; None where undefined."""
         for columns in self.parts():
             yield from zip(*columns, strict=True)
 
     def records(self) -> list[dict[str, Any]]:
-        """Return each row as a dict, None for undefined."""
+        """Return each row as a dict; None where undefined."""
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows()]
 
     def to_pandas(self) -> "pd.DataFrame":
@@ -149,7 +149,7 @@ def _plain(column: NDArray[Any]) -> list[Any]:
 
 
 def html_table(table: Table, most: int) -> str:
-    """Return the first rows of a table as html."""
+    """Return the first `most` rows of a table as HTML."""
 
     def cell(value: object) -> str:
         text = f"{value:z.4f}" if isinstance(value, float) else "" if value is None else str(value)

@@ -1,4 +1,4 @@
-"""Agreement at one threshold: whether objects exist, of which class they are, and where."""
+"""Agreement at one threshold, on the existence, the class and the place of objects."""
 
 from dataclasses import dataclass
 from math import isnan, nan
@@ -16,12 +16,13 @@ class Existence:
     """How far annotators drew the same objects, whatever their categories."""
 
     f1: float
-    """2 · matched / (drawn by one + drawn by the other), pooled over pairs of annotators and
-    images; NaN where nobody drew anything."""
+    """2 · matched / (drawn by the first + drawn by the second), pooled over pairs of annotators and
+    images; NaN where nobody drew anything.
+    """
     interval: Interval = NONE
     """The 95 % interval of `f1`; NaN where there is none."""
     chance: float = nan
-    """F1 of annotations with those of other images; NaN where it cannot be measured."""
+    """F1 of annotations matched with those of other images; NaN where it cannot be measured."""
     alpha: float = nan
     """1 − (1 − f1) / (1 − chance): 0 for annotators who place objects at random."""
     alpha_interval: Interval = NONE
@@ -31,12 +32,12 @@ class Existence:
 
 @dataclass(frozen=True, slots=True)
 class ClassAgreement:
-    """How far annotators gave the same category to the objects that two or more drew."""
+    """How far annotators gave the same category to objects that two or more of them drew."""
 
     alpha: float
     """Krippendorff's nominal alpha of these objects; NaN where undefined."""
     share: float
-    """The share of matched pairs of annotations that have equal categories."""
+    """The share of matched pairs of annotations with equal categories."""
     interval: Interval = NONE
     """The 95 % interval of `alpha`."""
     share_interval: Interval = NONE
@@ -49,21 +50,22 @@ class Place:
     """How similar the annotations of one object are."""
 
     mean_iou: float
-    """The mean over matched pairs of annotations of their IoU, or of the similarity in use."""
+    """The mean IoU, or the mean of the similarity in use, over matched pairs of annotations."""
     median_iou: float
     interval: Interval = NONE
     """The 95 % interval of `mean_iou`."""
     n_pairs: int = 0
     below_threshold: float = nan
-    """The share of matched pairs that do not reach the threshold themselves: other annotations of
-    the object join them. 0 with two annotators."""
+    """The share of matched pairs below the threshold, which other annotations of the object join. 0
+    with two annotators.
+    """
     below_interval: Interval = NONE
     """The 95 % interval of `below_threshold`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImageAlpha:
-    """The mean of alpha over the images in which it has a meaning."""
+    """The mean of alpha over the images in which alpha has a meaning."""
 
     mean: float = nan
     """NaN where there is no such image."""
@@ -71,7 +73,7 @@ class ImageAlpha:
     """The 95 % interval of `mean`."""
     n_images: int = 0
     n_drawn_images: int = 0
-    """The images of `mean_drawn_image_alpha`: also those of one category, or of more than 90 %."""
+    """The number of images in `mean_drawn_image_alpha`, also where alpha has no meaning."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,21 +83,20 @@ class ReferenceAgreement:
     name: str
     """The annotator or the file that is the reference."""
     n_images: int
-    """The images of the reference that annotators were asked about: only these count."""
+    """The number of images of the reference that annotators were asked about; only these count."""
     n_reference_images: int
-    """All images of the reference."""
+    """The number of all images of the reference."""
     n_empty_images: int
-    """Of the images that count, those that the reference left empty."""
+    """The number of counted images that the reference left empty."""
     n_annotations: int
-    """What the reference drew in the images that count, without crowds."""
+    """The number of annotations of the reference in the counted images, without crowds."""
     annotators: Table
     """A row for each annotator, with precision, recall, F1, class and place, and their
     intervals."""
     offsets: Table
-    """A row for each annotator and edge of the box: how far it is from that of the reference."""
+    """A row for each annotator and edge of the box, with its distance from the reference."""
     confusions: Table
-    """A row for each two categories of which annotators give one where the reference has the
-    other."""
+    """A row for each category of the reference and another one that annotators gave instead."""
     confusion_matrix: Table
     """A row for each annotator, category and category of the reference that occur together."""
 
@@ -113,38 +114,39 @@ class ThresholdResult:
     Attributes
     ----------
     measure : str
-        What the threshold is a value of: "IoU", or the name of a similarity of another kind.
+        The quantity of the threshold: "IoU", or the name of another similarity.
     iou_threshold : float
     alpha : float
-        Krippendorff's nominal alpha, pooled over all units; NaN where undefined, and where it has
-        no meaning: with one category, or one of more than 90 % of the annotations.
+        Krippendorff's nominal alpha, pooled over all units. NaN where undefined, and where it has
+        no meaning: with a single category, or if one category has more than 90 % of the
+        annotations.
     status : str
-        "ok", or why alpha is undefined, has no meaning or is special.
+        "ok", or why alpha is undefined, has no meaning, or needs caution.
     interval : tuple of float
         The 95 % interval of `alpha`; NaN where there is none.
     interval_shift : float
-        By how much the interval was moved, since it did not contain `alpha`; else 0.
+        How far the interval was moved so that it contains `alpha`; else 0.
     observed, expected : float
         The disagreements D_o and D_e.
     mean_image_alpha : float
-        The mean of alpha over all images, as published: 1 where all agree, also on one category.
-        NaN where alpha has no meaning.
+        The mean of alpha over all images, as published: an image in which all agree counts as 1,
+        even with a single category. NaN where alpha has no meaning.
     mean_image_interval : tuple of float
     mean_drawn_image_alpha : float
         The mean of alpha over images in which somebody drew something.
     meaningful_image_alpha : ImageAlpha
-        The mean of alpha over the images in which it has a meaning: those of two categories or more
-        of which none has more than 90 % of the annotations.
+        The mean of alpha over the images in which it has a meaning: images with at least two
+        categories, none of which has more than 90 % of the annotations.
     share_of_images_at_1 : float
         The share of the images of `mean_image_alpha` whose alpha is 1.
     existence : Existence
         How far annotators drew the same objects.
     class_agreement : ClassAgreement
-        How far they named them alike.
+        How far they gave objects the same category.
     place : Place
         How similar the annotations of one object are.
     n_units : int
-        Number of objects: annotations that are matched with each other are one.
+        Number of objects; annotations that are matched with each other count as one object.
     n_complete_units : int
         Number of objects drawn by every annotator who was asked.
     greedy_alpha : float
@@ -152,19 +154,19 @@ class ThresholdResult:
         annotators; NaN where there are fewer than three annotators or matching is not recursive.
     all_asked_alpha, all_asked_f1 : float
         The pooled alpha and F1 if all annotators were asked about the images that do not list who
-        was; NaN where no such image was annotated by some of them only, or missing ones do not
-        count.
+        was. NaN where all annotators annotated every such image, or where missing annotations do
+        not count.
     images, categories, pairs : Table
-        Alpha by image, by category against the rest, and by pair of annotators, with F1, the share
+        Alpha by image, by category against the rest, and by pair of annotators; with F1, the share
         of equal categories and the mean similarity.
     units : Table
         A row per unit and annotator who was asked.
     reliability : ReliabilityData
         The values that all coefficients are computed from.
     repeats : Table or None
-        How far annotators agree with themselves; None where no sessions were read or repeated.
+        How far annotators agree with themselves; None where no image was annotated in two sessions.
     reference : ReferenceAgreement or None
-        How far they agree with a reference; None where there is none.
+        How far annotators agree with a reference; None where there is none.
     """
 
     measure: str
@@ -198,7 +200,7 @@ class ThresholdResult:
 
     @property
     def threshold_label(self) -> str:
-        """The threshold with what it is a value of, such as "IoU 0.5" or "centroid 0.5"."""
+        """The threshold with its quantity, such as "IoU 0.5" or "centroid 0.5"."""
         return f"{self.measure} {self.iou_threshold:g}"
 
     @property
@@ -220,13 +222,13 @@ class ThresholdResult:
         return self.existence.f1 >= lowest
 
     def passes(self, settings: AgreeSettings) -> bool:
-        """Return whether alpha and F1 reach the lowest values that are accepted, if there are."""
+        """Return whether alpha and F1 reach the minimum values of the settings, if any."""
         alpha, f1 = settings.min_alpha, settings.min_f1
         return (alpha is None or self.reaches(alpha)) and (f1 is None or self.reaches_f1(f1))
 
     @property
     def all_agree(self) -> bool:
-        """Whether alpha is undefined since all drew the same objects, all of one category."""
+        """Whether alpha is undefined because all drew the same objects, all of one category."""
         complete = 0 < self.n_units == self.n_complete_units
         return isnan(self.alpha) and complete and self.observed == 0
 

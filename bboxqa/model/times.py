@@ -15,13 +15,13 @@ class Times:
     Attributes
     ----------
     seconds : (N,) float64
-        Since 1970; NaN where unknown.
+        Seconds since 1970; NaN where unknown.
     session : (N,) int32
-        The session of work of the annotator, from 0 on; -1 where unknown.
+        The annotator's session of work, counted from 0; -1 where unknown.
     elapsed : (N,) float64
         Seconds since the first annotation of the session.
     step : (N,) float64
-        Seconds since the one before it in the session; NaN for the first one.
+        Seconds since the previous annotation of the session; NaN for the first.
     """
 
     seconds: FloatArray
@@ -37,7 +37,7 @@ class Times:
 
 
 def times_of(seconds: FloatArray, annotator: IntArray) -> Times:
-    """Return times with their sessions: those of one annotator without a longer pause.
+    """Return times with sessions, which end where an annotator makes a long pause.
 
     Parameters
     ----------

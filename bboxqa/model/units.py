@@ -1,4 +1,4 @@
-"""Pairs of annotations that are compared, and the units that matching makes of them."""
+"""Pairs of compared annotations, and the units that matching forms from them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ from bboxqa.model.reliability import ReliabilityData
 
 @frozen_arrays
 class CandidatePairs:
-    """P pairs of annotations that may show one object: one image, two annotators.
+    """P pairs of annotations by two annotators in one image, which may show one object.
 
     Attributes
     ----------
     left, right : (P,) int64
         Indices of annotations; ``left < right``, sorted by left, then right.
     similarity : (P,) float64
-        How similar they are, under the similarity of the settings.
+        The similarity of each pair, by the measure of the settings.
     """
 
     left: IndexArray
@@ -36,16 +36,16 @@ class CandidatePairs:
 
 
 class PairBytes(NamedTuple):
-    """Bytes that a pair takes from comparison to matching, at most, in a crowded image."""
+    """Most bytes that a pair takes from comparison to matching in a crowded image."""
 
     in_table: int
-    """Where most annotations overlap: they are matched as a table."""
+    """Where most annotations overlap, so that they are matched as a table."""
     in_list: int
-    """Where few of those possible overlap."""
+    """Where few annotations overlap."""
 
 
 MOST_PAIR_BYTES = PairBytes(100, 200)
-"""Of matchers that say nothing else."""
+"""The bytes per pair of matchers that do not state their own."""
 
 
 @frozen_arrays
@@ -68,7 +68,7 @@ class UnitTable:
 
 
 def join_units(tables: Sequence[UnitTable], images: Sequence[int]) -> UnitTable:
-    """Return the units of all parts, which begin at these images of the whole."""
+    """Join the units of several parts; `images` are the first image of each part in the whole."""
     offsets = np.cumsum([0, *(len(table) for table in tables)])[:-1].tolist()
     return UnitTable(
         np.concatenate([t.unit + offset for t, offset in zip(tables, offsets, strict=True)]),
@@ -83,30 +83,33 @@ class MatchedUnits:
     Attributes
     ----------
     data : Dataset
-        N annotations, those that were compared.
+        The N annotations that were compared.
     units : UnitTable
-        The unit of each.
+        The unit of each annotation.
     reliability : ReliabilityData
-        What each annotator said about each unit.
+        The category that each annotator gave each unit.
     pairs : CandidatePairs
         The pairs of annotations of one unit that reach the threshold. In a unit of three
-        annotators, a pair may be below it and absent.
+        annotators, a pair below the threshold is absent.
     objects : (N,) int64
-        The object of each annotation. Units that overlap loosely, and that no annotator shares,
-        show one object: one of them is badly placed. So do units that share one annotator who drew
-        the object twice: the second box is then an object of its own, with one annotation. So are
-        second boxes and halves of two annotators that match each other.
+        The object of each annotation. Units that overlap loosely and share no annotator are one
+        object, of which one box is badly placed. Units that share one annotator, who drew the
+        object twice, are also one object; the second box is then an object of its own, with one
+        annotation. Second boxes or halves of two annotators that match each other are objects of
+        their own as well.
     near : CandidatePairs
-        The pairs of two annotators that overlap loosely at least, inside units and between them.
+        The pairs of annotations by two annotators that overlap at least loosely, inside units and
+        between them.
     own : CandidatePairs
-        The pairs of one annotator in one image that reach the threshold: an object drawn twice.
+        The pairs of annotations by one annotator in one image that reach the threshold: objects
+        drawn twice.
     n_neighbours : (N,) int64
-        How many annotations of the same annotator overlap each loosely.
+        The number of annotations of the same annotator that overlap each annotation loosely.
     is_model : (A,) bool
-        Which annotators are models: they have no vote on what annotators miss or add.
+        Which annotators are models, which have no vote on what annotators miss or add.
     compared : str
-        What was compared, as similarities say what they need: "boxes", "rotated boxes",
-        "keypoints", or a kind of outlines.
+        The shapes that were compared, as named by the similarity: "boxes", "rotated boxes",
+        "keypoints", or a kind of outline.
     matcher, threshold, category_lenient : str, float, bool
         How the units were matched.
     missing : {"category", "ignore"}
@@ -141,18 +144,19 @@ class ReferenceMatches:
     ----------
     data : Dataset
         The images of the reference that annotators were asked about. The last annotator is the
-        reference, who was asked about all of them.
+        reference, which was asked about all of them.
     matched : CandidatePairs
-        Pairs of an annotation, left, and its object of the reference, right.
+        Pairs of an annotation (left) and its object of the reference (right).
     placed : (P, 2) int64
-        The same with those that overlap too little to match, but loosely: badly placed boxes.
+        The same pairs, and the pairs that overlap too little to match, but loosely: badly placed
+        boxes.
     beside : CandidatePairs
-        Other annotations, left, that overlap loosely an object, right, which their annotator drew
-        with another box: the object was drawn twice, or in parts. Each annotation once.
+        Other annotations (left) that loosely overlap an object (right) which their annotator drew
+        with another box: the object was drawn twice, or in parts. Each annotation occurs once.
     is_twice : (Q,) bool
-        Which of `beside` match the object.
+        Which annotations of `beside` match the object.
     compared : str
-        What was compared, as in `MatchedUnits`.
+        The shapes that were compared, as in `MatchedUnits`.
     bootstrap, seed : int
         How many times images are drawn for intervals, 0 for none, and the seed of the draws.
     """

@@ -1,1 +1,1 @@
-"""Shapes other than boxes and outlines, as columns."""
+"""Key points, rotated boxes and tracks as columns."""

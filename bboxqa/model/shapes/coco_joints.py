@@ -1,4 +1,4 @@
-"""The 17 joints of people in COCO, and pairs of a left and a right joint."""
+"""The 17 joints of people in COCO, and pairs of left and right joints."""
 
 import re
 from collections.abc import Sequence
@@ -17,9 +17,9 @@ _RIGHT = re.compile(r"right|(?<![a-z])r(?![a-z])", re.IGNORECASE)
 
 
 def coco_places(joints: Sequence[str]) -> tuple[int, ...]:
-    """Return which of COCO's 17 joints each is; nothing if they are others.
+    """Return the index of each joint among COCO's 17 joints; empty if they are not COCO's.
 
-    Those are theirs, in any order, or as many without names.
+    They are COCO's if they have the same names, in any order, or if there are 17 without names.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def coco_places(joints: Sequence[str]) -> tuple[int, ...]:
 
 
 def sides_of(joints: Sequence[str]) -> list[tuple[int, int]]:
-    """Return the places of joints that are the left and the right one of a pair.
+    """Return the indices of each pair of a left and a right joint.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def sides_of(joints: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def limbs_of(joints: Sequence[str]) -> tuple[tuple[int, int], ...]:
-    """Return the joints that lines of a drawing join: those of COCO's people, else none.
+    """Return the pairs of joints that a drawing joins by lines; empty for joints other than COCO's.
 
     Examples
     --------

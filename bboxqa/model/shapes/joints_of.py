@@ -1,4 +1,4 @@
-"""The joints of categories of several data sets."""
+"""The key points of categories across several data sets."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -7,14 +7,14 @@ from bboxqa.model.annotations import Dataset
 
 
 class Joints(NamedTuple):
-    """The names of the key points of each category, and those that lines join."""
+    """The names of the key points of each category, and the pairs that lines join."""
 
     names: tuple[tuple[str, ...], ...]
     limbs: tuple[tuple[tuple[int, int], ...], ...]
 
 
 def joints_of(categories: Sequence[str], datasets: Sequence[Dataset]) -> Joints:
-    """Return the key points of each category, as in the data set with most of them."""
+    """Return the key points of each category, from the data set that has the most of them."""
     names: dict[str, tuple[str, ...]] = {}
     limbs: dict[str, tuple[tuple[int, int], ...]] = {}
     for data in datasets:

@@ -10,7 +10,7 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray, frozen_arrays, rows
 from bboxqa.core.spool import column_limit, concatenate, take_rows, vertex_limit
 
-# Pixels.
+# Boxes that differ by at most this many pixels are equal.
 _SAME = 1e-6
 
 
@@ -21,12 +21,12 @@ class Keypoints:
     xy: FloatArray
     """(V, 2) float64. The joints of all annotations, in pixels."""
     visibility: ByteArray
-    """(V,) uint8. 0 for a joint that is not labelled, 1 for a hidden one, 2 for a visible one."""
+    """(V,) uint8. 0 for joints that are not labelled, 1 for hidden joints, 2 for visible joints."""
     start: IndexArray
     stop: IndexArray
     """(N,) int64. Annotation n has the joints ``xy[start[n]:stop[n]]``."""
     area: FloatArray
-    """(N,) float64. The area that the file gives, in square pixels; NaN where it gives none."""
+    """(N,) float64. The area given in the file, in square pixels; NaN where it is not given."""
 
     def __len__(self) -> int:
         return len(self.start)
@@ -48,21 +48,21 @@ class Keypoints:
         )
 
     def scaled(self, factors: FloatArray) -> "Keypoints":
-        """Return the key points with their x and y multiplied by (N, 2) factors."""
+        """Return the key points with x and y multiplied by (N, 2) factors per annotation."""
         packed = self.packed()
         of_joints = np.repeat(factors, packed.stop - packed.start, axis=0)
         return replace(packed, xy=packed.xy * of_joints, area=packed.area * factors.prod(1))
 
     def labelled(self) -> tuple[BoolArray, IndexArray]:
-        """Return which joints of packed key points are labelled, (V,), and how many each has."""
+        """Return which joints of packed key points are labelled, (V,), and how many per annotation."""
         is_labelled = self.visibility > 0
         before = np.concatenate([[0], np.cumsum(is_labelled)])
         return is_labelled, before[self.stop] - before[self.start]
 
     def extent(self) -> FloatArray:
-        """Return the box around the labelled joints of each, (N, 4) x, y, width, height.
+        """Return the box around the labelled joints of each annotation, (N, 4) x, y, width, height.
 
-        NaN where none is labelled.
+        NaN where no joint is labelled.
         """
         packed = self.packed()
         is_labelled, n_labelled = packed.labelled()
@@ -76,15 +76,15 @@ class Keypoints:
         return result
 
     def scales(self, bbox: FloatArray) -> tuple[FloatArray, Counter[str]]:
-        """Return the squared scale of each, (N,), and how many take which; they are packed.
+        """Return the squared scale of each annotation, (N,), and the counts of its sources.
 
-        It is the area that the file gives, else that of the box, else that of the extent of the
-        labelled points.
+        The squared scale is the area given in the file, else the area of the box, else the area of
+        the box around the labelled joints. The key points must be packed.
         """
         of_box, extent = bbox[:, 2] * bbox[:, 3], self.extent()
         of_points = np.nan_to_num(extent[:, 2] * extent[:, 3])
         has_area = self.area > 0
-        # The box of what was drawn without one is the extent.
+        # Key points drawn without a box got their extent as the box.
         is_extent = (np.abs(bbox - extent) <= _SAME).all(1)
         has_box = ~has_area & (of_box > 0) & ~is_extent
         _, n_labelled = self.labelled()
@@ -99,9 +99,9 @@ class Keypoints:
 
 
 def largest_moves(keypoints: Keypoints, left: IndexArray, right: IndexArray) -> FloatArray:
-    """Return how far the joint that differs most is moved between two annotations, in x or y, (P,).
+    """Return the largest difference of a joint between two annotations, in x or y, (P,) pixels.
 
-    Joints that one of them did not label do not count; 0 where the numbers of joints differ.
+    Only joints labelled in both count; 0 where the annotations have different numbers of joints.
     """
     held = keypoints.stop - keypoints.start
     n_joints = np.where(held[left] == held[right], held[left], 0)
@@ -118,7 +118,7 @@ def largest_moves(keypoints: Keypoints, left: IndexArray, right: IndexArray) -> 
 def join_keypoints(
     parts: Sequence[Keypoints], index: Sequence[IndexArray], memory: int | None
 ) -> Keypoints:
-    """Return key points of several files, one file after the other; `index` are those to take.
+    """Join the key points of several files in order; `index` are the rows to take from each.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Rotated boxes: centre x and y, width, height and angle, in pixels and degrees.
 
-The angle is that of the side that is the width, clockwise as seen in an image whose y axis points
-down, from 0 up to 360. The corners begin with the first end of that side, and go clockwise.
+The angle is the direction of the width, clockwise as seen in an image whose y axis points down,
+from 0 up to 360. Corners begin at the start of the side that is the width, and go clockwise.
 """
 
 from typing import Literal
@@ -20,17 +20,17 @@ FiveNumbers = Literal[
     "xywh-cw-radians",
     "xywh-ccw-radians",
 ]
-"""What a box of five numbers may hold: its middle or left top corner, width, height, and the angle.
+"""Layouts of a box of five numbers: centre or top left corner, width, height, and the angle.
 
-A box with a left top corner is turned about its middle. The order is that of preference.
+A box given by its top left corner is rotated about its centre. The order is that of preference.
 """
 
-# Corners further from the rectangle than this, in pixels and as a share of its longer side, are
-# those of another shape. Files round corners to whole pixels.
+# If corners are further from a rectangle than this, in pixels and as a share of its longer side,
+# the shape is not a rectangle. Files round corners to whole pixels.
 _ROUNDED, _SHARE = 1.0, 0.01
-# In degrees. The angle of an upright box with corners that are not rounded is not exactly 0.
+# In degrees. The angle of an upright box computed from its corners may not be exactly 0.
 _UPRIGHT = 1e-9
-# Of the shorter side.
+# Length of a width mark, as a share of the shorter side.
 _MARK = 0.25
 _SIGNS = np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]])
 
@@ -67,10 +67,10 @@ def corners(boxes: FloatArray) -> FloatArray:
 
 
 def corner_moves(left: FloatArray, right: FloatArray) -> FloatArray:
-    """Return how far a corner is at most from that of the other box, along x or y, of each pair.
+    """Return the largest distance between corresponding corners of paired boxes, in x or y, (P,).
 
-    Corners are compared with those that make it least: half turns, and sides exchanged with a
-    quarter turn, change nothing.
+    Corners correspond so that this distance is smallest. Half turns, and swapping the sides with a
+    quarter turn, therefore change nothing.
 
     Examples
     --------
@@ -85,9 +85,9 @@ def corner_moves(left: FloatArray, right: FloatArray) -> FloatArray:
 
 
 def width_marks(boxes: FloatArray) -> FloatArray:
-    """Return a line from the middle of the first side inwards, (N, 2, 2): it shows the angle.
+    """Return a line that shows the angle, from the middle of the first side inwards, (N, 2, 2).
 
-    The first side is the width, and the top of a box that is not turned.
+    The first side is the width, which is the top side of an upright box.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def width_marks(boxes: FloatArray) -> FloatArray:
 
 
 def bounds(boxes: FloatArray) -> FloatArray:
-    """Return the upright bounds of N rotated boxes as left, top, right, bottom, (N, 4).
+    """Return the axis-aligned bounds of N rotated boxes as left, top, right, bottom, (N, 4).
 
     Examples
     --------
@@ -120,7 +120,7 @@ def bounds(boxes: FloatArray) -> FloatArray:
 
 
 def _directions(degrees: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return cosines and sines, which are exact for whole quarter turns."""
+    """Return cosines and sines, exact for multiples of 90 degrees."""
     turns = np.floor(degrees / 90)
     rest = np.deg2rad(degrees - turns * 90)
     cosine, sine = np.cos(rest), np.sin(rest)
@@ -134,7 +134,7 @@ def _directions(degrees: FloatArray) -> tuple[FloatArray, FloatArray]:
 def smallest_angle(boxes: FloatArray) -> FloatArray:
     """Return the same N rectangles with angles from 0 up to 90; sides are swapped as needed.
 
-    Half turns, and the four ways to describe a square, become one, to the last bit.
+    Boxes that differ by half turns, and the four descriptions of a square, become exactly equal.
 
     Examples
     --------
@@ -152,7 +152,7 @@ def smallest_angle(boxes: FloatArray) -> FloatArray:
 
 
 def turned_to(boxes: FloatArray, degrees: FloatArray) -> FloatArray:
-    """Return the same N rectangles with the angles nearest to those that are said, from 0 to 360.
+    """Return the same N rectangles described by the angles nearest to `degrees`, from 0 to 360.
 
     Examples
     --------
@@ -169,11 +169,11 @@ def turned_to(boxes: FloatArray, degrees: FloatArray) -> FloatArray:
 
 
 def from_corners(points: FloatArray) -> tuple[FloatArray, BoolArray]:
-    """Return the rectangles of N quadrilaterals, (N, 4, 2), and which of them are rectangles.
+    """Return rotated boxes of N quadrilaterals, (N, 4, 2), and which of these are rectangles.
 
-    A rectangle may begin with any corner and go around in either direction. Its corners lie within
-    1 px, or 1 % of its longer side, of those that are given. Of other quadrilaterals, this is the
-    smallest rectangle around them. Angles are from 0 up to 90.
+    A rectangle may begin with any corner and go in either direction. A quadrilateral counts as a
+    rectangle if its corners lie within 1 px, or 1 % of the longer side, of the corners of one.
+    Other quadrilaterals get the smallest rectangle around them. Angles are from 0 up to 90.
 
     Examples
     --------
@@ -186,7 +186,7 @@ def from_corners(points: FloatArray) -> tuple[FloatArray, BoolArray]:
     first, second, third, last = points.transpose(1, 0, 2)
     along, across = (second - first + third - last) / 2, (third - second + last - first) / 2
     turn = np.sign(along[:, 0] * across[:, 1] - along[:, 1] * across[:, 0])
-    # The side that is turned by a quarter says the direction as well.
+    # The second side, turned by 90 degrees, estimates the direction as well.
     x = along[:, 0] + turn * across[:, 1]
     y = along[:, 1] - turn * across[:, 0]
     is_flat = (x == 0) & (y == 0)
@@ -210,7 +210,7 @@ def from_corners(points: FloatArray) -> tuple[FloatArray, BoolArray]:
 
 
 def _angle(direction: FloatArray) -> FloatArray:
-    """Return the angles of (N, 2) directions from 0 up to 360, exact for whole quarter turns."""
+    """Return the angles of (N, 2) directions, from 0 up to 360, exact for multiples of 90."""
     angle = np.rad2deg(np.arctan2(direction[:, 1], direction[:, 0]))
     quarter = np.rint(angle / 90) * 90
     exact = np.where(np.abs(angle - quarter) < _UPRIGHT, quarter, angle)
@@ -221,9 +221,9 @@ _ENDS = np.array([[0, 1], [1, 2], [2, 3], [3, 0], [0, 2], [1, 3]])
 
 
 def _smallest_around(points: FloatArray) -> FloatArray:
-    """Return the smallest rectangles around quadrilaterals.
+    """Return the smallest rectangle around each quadrilateral.
 
-    One of its sides lies along a side of their convex hull, which joins two of the four points.
+    One of its sides lies along a side of the convex hull, which joins two of the four points.
     """
     sides = points[:, _ENDS[:, 1]] - points[:, _ENDS[:, 0]]
     length = np.hypot(sides[..., 0], sides[..., 1])
@@ -244,10 +244,9 @@ def _smallest_around(points: FloatArray) -> FloatArray:
 
 
 def scaled(boxes: FloatArray, factors: FloatArray) -> FloatArray:
-    """Return N rotated boxes in images that are stretched by (N, 2) factors.
+    """Return N rotated boxes after their images are stretched by (N, 2) factors.
 
-    Their areas, and the directions of their widths, are those of the parallelograms that they
-    become.
+    Stretching makes a parallelogram of each; its area and the direction of its width are kept.
 
     Examples
     --------

@@ -5,16 +5,16 @@ from bboxqa.core.arrays import IntArray, frozen_arrays
 
 @frozen_arrays
 class Tracks:
-    """T tracks, each by one annotator in one video.
+    """T tracks, each of one annotator in one video.
 
     Attributes
     ----------
     names : tuple of str
-        The id of each in its file.
+        The id of each track in its file.
     video : (T,) int32
-        The video of each, as an index into `videos`.
+        The video of each track, as an index into `videos`.
     videos : tuple of str
-        The ids of videos, or the folders of their frames; "" where there is neither.
+        The ids of videos, or the folders of their frames; "" where neither is known.
     """
 
     names: tuple[str, ...]
