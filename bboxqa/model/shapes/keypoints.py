@@ -54,7 +54,7 @@ class Keypoints:
         return replace(packed, xy=packed.xy * of_joints, area=packed.area * factors.prod(1))
 
     def labelled(self) -> tuple[BoolArray, IndexArray]:
-        """Return which joints of packed key points are labelled, (V,), and how many per annotation."""
+        """Return which joints of packed arrays are labelled, (V,), and how many per annotation."""
         is_labelled = self.visibility > 0
         before = np.concatenate([[0], np.cumsum(is_labelled)])
         return is_labelled, before[self.stop] - before[self.start]
