@@ -15,7 +15,7 @@ REPEATS = "repeats"
 """The name of the table of agreement of annotators with themselves, over sessions."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class Story:
     """Sentences on who, what and where lowers agreement at one threshold.
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from bboxqa.core.remembered import remembered
 from bboxqa.model.diagnosis import Diagnosis
 from bboxqa.model.table import Table
 
@@ -15,8 +16,11 @@ _CHANGES = ("drift", "fatigue")
 _OF_CONFUSIONS = ("first", "second", "n")
 
 
+@remembered
 def diagnosis_summary(diagnosis: Diagnosis) -> dict[str, Any]:
     """Return a diagnosis as `diagnosis_schema` describes it; None where a number is undefined.
+
+    It is made once, and must not be changed.
 
     Examples
     --------

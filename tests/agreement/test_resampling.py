@@ -103,16 +103,17 @@ def test_weights_of_units_repeat_them_for_cronbach(values, seed):
         assert jackknife(weighted) == pytest.approx(jackknife(repeated), nan_ok=True)
 
 
-@pytest.mark.parametrize("kept", [0, 10_000])
-def test_draws_that_are_kept_are_the_same(kept, monkeypatch):
-    monkeypatch.setattr(resampling, "_KEPT", kept)
+@pytest.mark.parametrize(("few", "most"), [(0, 0), (0, 10_000), (10_000, 10_000)])
+def test_draws_that_are_kept_are_the_same(few, most, monkeypatch):
+    monkeypatch.setattr(resampling, "_KEPT", few)
+    monkeypatch.setattr(resampling, "_KEPT_LAST", most)
     expected = np.concatenate([*drawn_weights(7, 230, 3)], axis=1)
     for _ in range(2):
         found = [*resampling.repeated_counts(7, 230, 3)]
         assert [part.shape for part in found] == [(7, 100), (7, 100), (7, 30)]
         assert np.array_equal(np.concatenate(found, axis=1), expected)
     # Nobody changes what is kept.
-    assert all(part.flags.writeable == (kept == 0) for part in found)
+    assert all(part.flags.writeable == (most == 0) for part in found)
 
 
 def test_weights_count_draws():

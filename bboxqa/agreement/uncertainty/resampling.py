@@ -22,8 +22,8 @@ LEVEL = 0.95
 # Replicates drawn together, and the most weights that these may have.
 _CHUNK = 100
 _WEIGHTS = 1 << 23
-# Draws that are kept: no cluster is drawn 256 times.
-_KEPT = 100_000_000
+# Bytes of draws, of which three sets are kept, and of larger ones the last.
+_KEPT, _KEPT_LAST = 100_000_000, 500_000_000
 _DOUBLE: np.dtype[Any] = np.dtype(np.float64)
 # The least share of replicates with a defined coefficient for an interval.
 _DEFINED = 0.95
@@ -120,22 +120,33 @@ def _step(n_clusters: int) -> int:
 def repeated_counts(n_clusters: int, replicates: int, seed: int) -> Iterator[ByteArray]:
     """Yield what `drawn_weights` does as small whole numbers, which must not be changed.
 
-    The last draws are kept if they take less than 100 MB.
+    The last draws are kept if they take less than 500 MB: of many images, nearly all tables have
+    something to add in the same ones.
     """
-    if n_clusters * replicates > _KEPT:
-        yield from _drawn_counts(n_clusters, replicates, seed, np.dtype(np.uint8))
+    size = n_clusters * replicates
+    if size > _KEPT_LAST:
+        yield from _small_counts(n_clusters, replicates, seed)
         return
-    yield from _kept_counts(n_clusters, replicates, seed)
+    keeper = _kept_counts if size <= _KEPT else _last_counts
+    yield from keeper(n_clusters, replicates, seed)
 
 
-@lru_cache(maxsize=3)
-def _kept_counts(n_clusters: int, replicates: int, seed: int) -> tuple[ByteArray, ...]:
+def _small_counts(n_clusters: int, replicates: int, seed: int) -> Iterator[ByteArray]:
+    # No cluster is drawn 256 times.
+    return _drawn_counts(n_clusters, replicates, seed, np.dtype(np.uint8))
+
+
+def _all_counts(n_clusters: int, replicates: int, seed: int) -> tuple[ByteArray, ...]:
     kept = []
-    for counts in _drawn_counts(n_clusters, replicates, seed, np.dtype(np.uint8)):
+    for counts in _small_counts(n_clusters, replicates, seed):
         # By rows of clusters, as they are read.
         kept.append(np.ascontiguousarray(counts))
         kept[-1].setflags(write=False)
     return tuple(kept)
+
+
+_kept_counts = lru_cache(maxsize=3)(_all_counts)
+_last_counts = lru_cache(maxsize=1)(_all_counts)
 
 
 def replicates_of_all(
