@@ -190,7 +190,7 @@ def test_a_story_tells_who_turns_boxes_and_who_exchanges_sides():
     story = "\n".join(diagnosed().story)
     (turned,) = [line for line in diagnosed().story if line.startswith("p03 turns boxes ")]
     assert turned.endswith("clockwise from those of the others")
-    assert "px [1.8, 2.1] further right than the others" in story
+    assert "px [1.9, 2.1] further right than the others" in story
     assert "p04 draws 20." in story
     assert "across those of the others" in story
     assert "p01" not in story

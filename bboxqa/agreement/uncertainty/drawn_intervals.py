@@ -90,6 +90,26 @@ def drawn_intervals(
     return bounds
 
 
+def centred_intervals(values: FloatArray, bounds: FloatArray) -> FloatArray:
+    """Return intervals of the same widths about their values, (K,) and (K, 2) → (K, 2) [1]_.
+
+    Those of Student's t, with the standard error that the draws show: for medians, whose draws lie
+    as far on one side as the data do, or on the other.
+
+    References
+    ----------
+    .. [1] B. Efron and R. J. Tibshirani (1993), An introduction to the bootstrap, Chapman and
+           Hall, ch. 12, doi:10.1201/9780429246593.
+
+    Examples
+    --------
+    >>> centred_intervals(np.array([3.0]), np.array([[1.0, 4.0]]))
+    array([[1.5, 4.5]])
+    """
+    reach = (bounds[:, 1] - bounds[:, 0]) / 2
+    return np.stack([values - reach, values + reach], axis=1)
+
+
 def _parts(table: Any) -> list[Any]:
     """Return the columns of a table, some images at a time."""
     # Sparse columns are taken fastest where they are stored one by one.

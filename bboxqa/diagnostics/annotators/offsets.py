@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from bboxqa.agreement.counts.object_counts import ratio
-from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals
+from bboxqa.agreement.uncertainty.drawn_intervals import centred_intervals, drawn_intervals
 from bboxqa.core.arrays import FloatArray, IndexArray, compact
 from bboxqa.diagnostics.annotators.edge_differences import (
     BoxDifferences,
@@ -142,15 +142,10 @@ def _intervals(
 ) -> FloatArray:
     """Return the bounds of offsets over images, (2, 2, G, K): low and high of both.
 
-    The draws' percentiles are reflected about the offset, the basic bootstrap interval [1]_: beside
-    a displaced annotator, what the others confirm is the lower or the higher of their differences.
-    It is a little too low, or high, in the data, and in the draws once more. NaN without draws, and
-    of annotators with fewer than two images.
-
-    References
-    ----------
-    .. [1] A. C. Davison and D. V. Hinkley (1997), Bootstrap methods and their application,
-           Cambridge University Press, eq. 5.6, doi:10.1017/CBO9780511802843.
+    As wide as the middle of the draws, about the offset: beside a displaced annotator, what the
+    others confirm is the lower or the higher of their differences. It is a little too low, or high,
+    in the data, and in the draws once more. NaN without draws, and of annotators with fewer than
+    two images.
     """
     tables = group.differences, group.sizes, group.counts
 
@@ -161,7 +156,7 @@ def _intervals(
     drawn = drawn_intervals(
         offset.ravel(), tables, evaluate, matched.bootstrap, matched.seed, n_images=made_of
     )
-    bounds = 2 * offset.reshape(-1, 1) - drawn[:, ::-1]
+    bounds = centred_intervals(offset.ravel(), drawn)
     return np.moveaxis(bounds.reshape(*offset.shape, 2), 3, 1)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from bboxqa.agreement.counts.object_counts import ratio
-from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals
+from bboxqa.agreement.uncertainty.drawn_intervals import centred_intervals, drawn_intervals
 from bboxqa.agreement.uncertainty.sum_table import table_of
 from bboxqa.core.arrays import FloatArray, IndexArray, sum_by
 from bboxqa.diagnostics.annotators.edge_differences import confirmed
@@ -79,10 +79,9 @@ def _of_annotator(
         matched.seed,
         n_images=np.tile(n_images, len(_FIGURES)),
     )
-    # As for edges, draws are reflected about offsets; shares stay inside of 0 and 1.
-    reflected = 2 * value[:, None] - drawn[:, ::-1]
+    # Those of offsets lie about them, as of edges; shares stay inside of 0 and 1.
     half = 2 * n_joints
-    drawn[:half] = reflected[:half]
+    drawn[:half] = centred_intervals(value[:half], drawn[:half])
     drawn[half:] = np.clip(drawn[half:], 0, 1)
     result = np.stack([value, *drawn.T]).reshape(3, len(_FIGURES), n_joints)
     n = sum_by(found.joint[rows], placed, n_joints)
