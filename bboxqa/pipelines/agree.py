@@ -1,4 +1,4 @@
-"""From data sets and files to agreement; the parts are joined here."""
+"""Agreement of a data set: checks, comparison, matching, counting and figures in order."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -79,7 +79,7 @@ def agree(
     category_lenient : bool
         Prefer pairs of equal category when matching.
     missing : {"category", "ignore"}
-        Whether a missing annotation is a value of its own, or is left out.
+        Whether a missing annotation counts as a category of its own, or is left out.
     empty_images : {"agree", "unit", "skip"}
         Whether an image that all its annotators left empty counts as agreement in the mean over
         images, as one unit of agreement as well, or not at all.
@@ -98,9 +98,9 @@ def agree(
     sigmas : float, sequence of float or "estimated"
         For similarity "keypoints": how far each key point scatters; by default COCO's.
     reference : str or Dataset, optional
-        An annotator, or a data set with the annotations of an expert, whom each annotator is
-        compared with: `result.reference`. An annotator who is the reference has no part in the
-        other figures. Read a file of one annotator with ``read_coco(..., min_annotators=1)``.
+        An annotator, or a data set with the annotations of an expert. Each annotator is compared
+        with it: `result.reference`. An annotator who is the reference has no part in the other
+        figures. Read a file of one annotator with ``read_coco(..., min_annotators=1)``.
     memory : int, optional
         Limits the bytes that comparing takes: images are then compared part by part. The result
         is the same.
@@ -177,9 +177,9 @@ def check_dataset(data: Dataset, name: str) -> None:
 
 
 def check_before_measuring(data: Dataset, settings: AgreeSettings) -> Dataset:
-    """Return a data set with what is in doubt about its boxes, if they are compared, as headlines.
+    """Return a data set with headlines on doubtful boxes, if boxes are compared.
 
-    Refuse it if they are in another layout.
+    Raise DatasetError if the boxes are in another layout than x, y, width, height in pixels.
     """
     if settings.checks and not needs_outlines(settings.similarity):
         return check_boxes(data)
@@ -187,7 +187,7 @@ def check_before_measuring(data: Dataset, settings: AgreeSettings) -> Dataset:
 
 
 def settings_of_keywords(keywords: Mapping[str, Any]) -> AgreeSettings:
-    """Return the settings of a call from Python, which are not those of reading."""
+    """Return the settings of a call from Python; raise ConfigError for settings of `read_coco`."""
     for name in _OF_READING:
         if keywords.get(name) is not None:
             raise ConfigError(f"{name} is for `bboxqa.read_coco`; the data set is already read")
@@ -236,7 +236,8 @@ def _agree(
 ) -> AgreementResult:
     part = compared_images(data)
     check_matcher(part.data.annotations, settings.matcher)
-    # With three annotators in an image the result depends on their order; greedy has no order.
+    # With three annotators in an image, the result depends on the order in which they are joined.
+    # Greedy matching has no such order.
     n_annotators = data.assigned.sum(1)
     several = bool((n_annotators > 2).any())
     greedy = several and matchers.matcher(settings.matcher).by_order
@@ -279,7 +280,7 @@ def _agree(
 
 
 def _crowd_images(data: Dataset, part: ImagePart) -> int:
-    """Return how many images have crowd annotations only, and so no alpha."""
+    """Return the number of images with crowd annotations only, which have no alpha."""
     n_images = len(data.image_names)
     before, after = (
         np.bincount(each.annotations.image, minlength=n_images) for each in (data, part.data)

@@ -1,4 +1,4 @@
-"""From files to agreement."""
+"""Agreement of files: reading, checks and measuring."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -37,15 +37,15 @@ def agree_files(
 ) -> AgreementResult:
     """Read files and measure how far their annotators agree, with checked settings.
 
-    Files that would give a false result are refused with the findings of `validate`. With a map
-    of categories that merges some, notes say what it changes. `reference` is an annotator or a
-    file; with one, the other annotators may have no image in common. `predictions` are the results
-    of a model, which is one more annotator. With `diagnosed`, data whose diagnosis needs more
-    memory are refused before they are measured. `pseudonyms` is the key of `read_coco`.
+    Files that would give a false result are refused with the findings of `validate`. If a map
+    merges categories, notes say how that changes alpha. `reference` is an annotator or a file; with
+    one, the other annotators may have no image in common. `predictions` are the results of a model,
+    which is one more annotator. With `diagnosed`, data whose diagnosis needs more than `memory` are
+    refused before they are measured. `pseudonyms` is the key file of `read_coco`.
     """
     reading: dict[str, Any] = {"memory": memory, "digest": digest, "progress": progress}
     annotated = reading | {"predictions": predictions, "pseudonyms": pseudonyms}
-    # One annotator can be compared with a reference.
+    # With a reference, one annotator is enough.
     least = 2 if reference is None else 1
     data = read_for(source, settings, min_annotators=least, **annotated)
     beside: str | Dataset | None = None
@@ -53,7 +53,7 @@ def agree_files(
         if pseudonyms is not None:
             reference = pseudonyms_of(pseudonyms, ()).get(reference, reference)
         beside = read_reference(reference, data, settings, **reading)
-    # The annotations of an annotator who is the reference are left out, and not known yet.
+    # The check comes later: annotations of an annotator who is the reference must be left out.
     if diagnosed and not isinstance(beside, str):
         check_diagnosis(data, memory)
     result = agree_with(data, settings, reference=beside, memory=memory, progress=progress)
@@ -73,9 +73,9 @@ def with_map_notes(
     memory: int | None = None,
     progress: Progress | None = None,
 ) -> AgreementResult:
-    """Return a result with notes that say what a map of categories changes, if it merges some.
+    """Return a result with notes on how a map of categories changes alpha, if it merges any.
 
-    `data` are what was measured, and `reread` reads the same files with other settings.
+    `data` is the measured data set, and `reread` reads the same files with other settings.
     """
     if not settings.category_map:
         return result
@@ -83,7 +83,7 @@ def with_map_notes(
     try:
         unmapped = reread(own)
     except DatasetError:
-        # Only the map makes the categories of the files fit.
+        # Without the map, the categories of the files contradict each other.
         return result
     if len(unmapped.category_names) == len(data.category_names):
         return result

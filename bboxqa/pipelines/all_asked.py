@@ -1,4 +1,4 @@
-"""Alpha and F1 if all were asked about every image that does not list who was."""
+"""Alpha and F1 if all annotators were asked about every image without a list of those asked."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -16,12 +16,13 @@ from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.model.units import UnitTable
 from bboxqa.pipelines.counting import AgreementCounts, ImagePart, reliability_of
 
-# Cells of units and annotators per annotation; with more, most annotators were not asked.
+# Cells of the units × annotators table per annotation. With more, most cells would be empty, as
+# most annotators were not asked.
 _MOST_CELLS = 100
 
 
 def partly_annotated(data: Dataset) -> BoolArray:
-    """Return (I,) bool: images that only some annotated, and that do not list who was asked."""
+    """Return (I,) bool: images that only some annotated, without a list of who was asked."""
     result = np.zeros(len(data.image_names), np.bool_)
     if data.unlisted is not None:
         result[data.annotations.image[~data.annotations.iscrowd]] = True
@@ -32,9 +33,9 @@ def partly_annotated(data: Dataset) -> BoolArray:
 def figures_if_all_asked(
     data: Dataset, counted: AgreementCounts, settings: AgreeSettings
 ) -> Iterator[tuple[float, float]]:
-    """Yield alpha and F1 at each threshold if all were asked; NaN where that changes nothing.
+    """Yield alpha and F1 at each threshold as if all were asked; NaN where that changes nothing.
 
-    The units are those that were matched; in images of one annotator, each annotation is one.
+    The matched units are kept; in images of one annotator, each annotation is a unit.
     """
     annotations = replace(data.annotations, segmentation=None, keypoints=None, rotated_box=None)
     n_cells = len(annotations) * len(data.annotator_names)
@@ -57,14 +58,14 @@ def figures_if_all_asked(
         unit[~is_matched] = len(units) + np.arange(len(alone))
         table = UnitTable(unit, np.concatenate([units.image, alone]))
         found = coincidences(reliability_of(whole, table, settings), settings.missing)
-        # In images of one annotator nothing matches.
+        # In images of one annotator, no annotation has a match.
         yield pooled_alpha(found).value, float(objects.images.matched.sum()) / possible
 
 
 def with_all_asked(
     results: Iterable[ThresholdResult], figures: Iterable[tuple[float, float]]
 ) -> tuple[ThresholdResult, ...]:
-    """Return results with alpha, if it has a meaning, and F1 if all were asked."""
+    """Return results with F1, and alpha where it has a meaning, as if all were asked."""
     return tuple(
         replace(
             result,

@@ -1,4 +1,4 @@
-"""What mapping categories to others (`--map`) changes in alpha."""
+"""How mapping categories to others (`--map`) changes alpha."""
 
 from collections.abc import Iterator
 from math import isnan
@@ -14,9 +14,9 @@ from bboxqa.model.threshold_result import ThresholdResult
 
 
 def map_notes(without: MeasuredAgreement, mapped: MeasuredAgreement) -> Iterator[str]:
-    """Yield alpha at each threshold without and with a map of categories, of the same files.
+    """Yield a note for each threshold: alpha of the same files without and with the map.
 
-    The interval of the difference draws images of both together.
+    The interval of the difference draws the same images for both.
     """
     settings = mapped.settings
     for before, after in zip(without.thresholds, mapped.thresholds, strict=True):

@@ -1,4 +1,4 @@
-"""Existence by chance: how far annotators agree with what others drew in other images."""
+"""Chance agreement on existence: annotations matched with those of other images."""
 
 from dataclasses import replace
 
@@ -28,18 +28,18 @@ from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.shapes.rotated_boxes import scaled
 from bboxqa.pipelines.counting import ImagePart
 
-# Images whose ratios of width to height differ by less are of one kind.
+# Images are exchanged if their ratios of width to height differ by less than this factor.
 _RATIO = 1.2
-# Annotations, and images by annotators asked, that are compared: about so many of small data sets,
-# and at most so many of large ones.
+# Work, in annotations plus (image, annotator) cells: small data sets are repeated up to the first,
+# large ones are sampled down to the second.
 _ENOUGH, _MOST = 50_000, 100_000
-# An outline takes as long as so many boxes, and a box as long as so many pairs in crowded images.
+# An outline takes as long as 10 boxes, and 100 pairs in crowded images as long as one box.
 _OUTLINE, _PAIRS = 10, 100
-# With more passes, the F1 is hardly more certain: the images are what it is uncertain about.
+# More passes hardly make the F1 more precise: its variance is mostly that between images.
 _MOST_PASSES = 100
-# As many are compared at a time.
+# Annotations that are compared at a time, to limit memory.
 _AT_ONCE = 1 << 15
-# The weighted sides of boxes tell images and annotators apart without their names.
+# Weighted sums of the boxes' edges order images and annotators independently of their names.
 _WEIGHTS = np.sqrt([2.0, 3.0, 5.0, 7.0])
 
 _TOO_MANY = "too many annotations of different images overlap"
@@ -52,12 +52,12 @@ class ChanceCounts:
     Attributes
     ----------
     sums : (T, I, 2) float64
-        Pairs that match, and pairs that could, by image: the quotient of their sums over images is
-        the F1 by chance.
+        By image: the pairs that match, and the pairs that could match. The ratio of their sums over
+        images is the F1 by chance.
     n_alone : int
-        Images of two annotators or more without another image that is comparable.
+        Images of two annotators or more for which there is no comparable other image.
     reason : str
-        Why nothing was counted; empty where it was.
+        Why nothing was counted; empty if pairs were counted.
     """
 
     sums: FloatArray
@@ -66,7 +66,7 @@ class ChanceCounts:
 
 
 def not_measured(part: ImagePart, settings: AgreeSettings) -> ChanceCounts:
-    """Return no counts, where existence is not to be corrected for chance."""
+    """Return counts of zero, for settings that do not correct existence for chance."""
     sums = np.zeros((len(settings.iou_threshold), len(part.data.image_names), 2))
     return ChanceCounts(sums, 0, "it was not measured")
 
@@ -81,12 +81,12 @@ def chance_existence(
     """Count the pairs that match if annotators draw in one image what they drew in another.
 
     Disagreement is expected as between annotations of different items [1]_. Annotations are scaled
-    to the size of the image that they are brought to, and compared and matched as the real ones
-    are. Only images of a similar ratio of width to height are exchanged; where there are masks, of
-    the same size. Small data sets are gone through several times, and of large ones random images.
+    to the size of the other image, and compared and matched as usual. Only images of a similar
+    ratio of width to height are exchanged; with masks, only images of the same size. Small data
+    sets are repeated several times, large ones are sampled.
 
-    Names and the order of records have no effect: random numbers are given to images and annotators
-    in the order of what was drawn.
+    Names and the order of records have no effect: random numbers are assigned to images and
+    annotators in an order that depends on the boxes alone.
 
     References
     ----------
@@ -117,7 +117,7 @@ def chance_existence(
 
 
 def _reason(n_compared: int, n_alone: int, n_unknown: int) -> str:
-    """Return why agreement by chance is not measured."""
+    """Return why chance agreement is not measured."""
     images = count(n_compared, "image")
     if n_compared < 2:
         return f"{images}, and agreement by chance needs others"
@@ -127,7 +127,7 @@ def _reason(n_compared: int, n_alone: int, n_unknown: int) -> str:
 
 
 def _kinds(data: Dataset, settings: AgreeSettings) -> IndexArray:
-    """Return the kind of each image, within which images are exchanged.
+    """Return the kind of each image, (I,); images of one kind are exchanged.
 
     It is -1 where the size is not known, or fewer than two annotators were asked.
     """
@@ -145,7 +145,7 @@ def _kinds(data: Dataset, settings: AgreeSettings) -> IndexArray:
 
 
 def _exchanged(data: Dataset, kind: IndexArray) -> BoolArray:
-    """Return the images of which an annotator was asked about another one of the kind, (I,)."""
+    """Return (I,) bool: images with an annotator who was asked about another image of the kind."""
     image, annotator = np.nonzero(data.assigned & (kind >= 0)[:, None])
     of_annotator = kind[image] * data.assigned.shape[1] + annotator
     _, circle, size = np.unique(of_annotator, return_inverse=True, return_counts=True)
@@ -155,7 +155,7 @@ def _exchanged(data: Dataset, kind: IndexArray) -> BoolArray:
 def _slots(
     data: Dataset, exchanged: BoolArray, kind: IndexArray, settings: AgreeSettings
 ) -> ChanceSlots:
-    """Return which images are brought to which places, in as many passes as the data need."""
+    """Return which image takes which place, in as many passes as the size of the data allows."""
     generator = np.random.default_rng(settings.seed)
     ranks = _ranks(data)
     work = _work(data, settings) * exchanged
@@ -171,7 +171,7 @@ def _slots(
 
 
 def _work(data: Dataset, settings: AgreeSettings) -> IndexArray:
-    """Return what comparing each image takes, in annotations."""
+    """Return the cost of comparing each image, in annotations, (I,)."""
     n_images = len(data.image_names)
     pairs = possible_pairs(data.annotations, n_images)
     n_drawn = np.bincount(data.annotations.image, minlength=n_images)
@@ -180,12 +180,12 @@ def _work(data: Dataset, settings: AgreeSettings) -> IndexArray:
 
 
 def _ranks(data: Dataset) -> tuple[IndexArray, IndexArray]:
-    """Return the rank of each image and annotator by what was drawn."""
+    """Return the rank of each image, (I,), and annotator, (A,), by their boxes."""
     annotations = data.annotations
     n_images, n_annotators = data.assigned.shape
     of_images, of_annotators = np.zeros(n_images), np.zeros(n_annotators)
     parts = [*blocks(len(annotations))]
-    # From the first box on, so that only places relative to others count.
+    # Relative to the least edges, so that moving all boxes alike changes no rank.
     # Column by column: numpy takes several times as long for the minimum over rows of four.
     least = [[side.min() for side in _relative(data, part).T] for part in parts]
     first = np.min(least or [[0.0] * 4], axis=0)
@@ -206,7 +206,7 @@ def _relative(data: Dataset, part: slice) -> FloatArray:
 
 
 def _drawn_by(data: Dataset, slots: ChanceSlots) -> tuple[IndexArray, IndexArray]:
-    """Return where the annotations that each row brings begin and end."""
+    """Return the start and stop of the annotations of each row of the slots."""
     n_annotators = len(data.annotator_names)
     author = data.annotations.image.astype(np.int64) * n_annotators + data.annotations.annotator
     wanted = slots.source * n_annotators + slots.annotator
@@ -215,11 +215,11 @@ def _drawn_by(data: Dataset, slots: ChanceSlots) -> tuple[IndexArray, IndexArray
 
 @frozen_arrays
 class _Places:
-    """Annotations as they were brought to some places, each of which is an image of the data."""
+    """Annotations moved to other images; each place is an image of `data`."""
 
     data: Dataset
     image: IndexArray
-    """The image of each place, (P,)."""
+    """(P,). The original image of each place."""
 
 
 def _laid_over(
@@ -229,7 +229,7 @@ def _laid_over(
     stop: IndexArray,
     settings: AgreeSettings,
 ) -> _Places:
-    """Return the annotations start:stop that annotators bring to some places, scaled to these."""
+    """Return the annotations start:stop of the slots, scaled to the images of their places."""
     first = run_starts(slots.place)
     image = slots.place[first] % len(data.image_names)
     number = np.repeat(np.arange(len(first)), np.diff(first, append=len(start)))
@@ -266,7 +266,7 @@ def _laid_over(
 def _add_matches(
     sums: FloatArray, places: _Places, settings: AgreeSettings, memory: int | None
 ) -> None:
-    """Add the pairs that match in some places, and those that could, to those of their images."""
+    """Add the pairs that match in some places, and those that could match, to `sums` by image."""
     data, image = places.data, places.image
     pairs, _ = candidate_pairs(
         data,

@@ -1,4 +1,4 @@
-"""From two versions of a data set to what differs between them."""
+"""Differences between two versions of a data set."""
 
 from typing import Unpack
 
@@ -52,9 +52,9 @@ def compare(
 ) -> ComparisonResult:
     """Compare two versions of a data set, or two data sets made by different guidelines.
 
-    Annotations are the same if they are by one annotator, of one image, and have one id and
-    overlap; where ids have changed, they are matched by similarity. Agreement is compared in the
-    images that both versions measure.
+    Two annotations are the same if they have the same annotator, image and id, and overlap. Where
+    ids have changed, annotations are matched by similarity. Agreement is compared in the images
+    that are measured in both versions.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def compare_with(
 
 
 def _headlines(before: Dataset, after: Dataset) -> tuple[str, ...]:
-    """Return the headlines of both versions, each with the version that it is about."""
+    """Return the headlines of both versions, each prefixed with its version."""
     return tuple(
         f"{name}: {line}"
         for name, data in (("before", before), ("after", after))
@@ -184,7 +184,7 @@ def _matched(
     memory: int | None,
     progress: Progress | None,
 ) -> tuple[MatchedVersions, Names]:
-    """Return the annotations that both versions have, and the names of both side by side."""
+    """Return the annotations that both versions have, and the aligned names of both."""
     annotators = align_annotators(before, after)
     images = align_images(before, after, annotators)
     by_name = align_categories(before, after)
@@ -201,7 +201,7 @@ def _matched(
 def _version(
     data: Dataset, settings: AgreeSettings, memory: int | None, progress: Progress | None
 ) -> Version:
-    """Return one version, with its agreement where there is some to measure."""
+    """Return one version, with its agreement if two annotators share an image."""
     agreement = None
     if (data.assigned.sum(1) >= 2).any():
         # Intervals are drawn later, for both versions together.

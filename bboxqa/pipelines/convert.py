@@ -1,4 +1,4 @@
-"""From files of one format to those of another."""
+"""Conversion of files of one format to another."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -32,9 +32,9 @@ class Conversion:
         The file or folder.
     n_files, n_images, n_annotations : int
     annotators : tuple of str
-        Who is named.
+        Names of the annotators.
     losses : tuple of Loss
-        What the format cannot hold, and was left out.
+        What was left out because the format cannot hold it.
     notes : tuple of str
         What was left out when the files were read.
     """
@@ -159,7 +159,7 @@ def gather(
     progress: Progress | None = None,
     pseudonyms: Path | None = None,
 ) -> tuple[Content, tuple[str, ...]]:
-    """Return all that files hold, and notes on what was left out when they were read."""
+    """Return the content of files, and notes on what was left out when they were read."""
     gathering = Gathering()
     data = read_for(
         source,
@@ -178,7 +178,7 @@ def gather(
 
 
 def _refuse_inputs(path: Path, source: Files) -> None:
-    """Refuse an output in whose place, or below which, something stands that is read."""
+    """Refuse an output that would replace one of the inputs or a folder of them."""
     given = [*source.values()] if isinstance(source, Mapping) else as_paths(source)
     for each in map(Path, given):
         if each.resolve().is_relative_to(path.resolve()):
@@ -203,7 +203,7 @@ def _check_output(path: Path, to_format: Writer, *, force: bool) -> None:
         return
     if not force:
         raise OutputError(f"{path}: already exists; name another, or give --force")
-    # A folder is replaced as a whole: files of before would be more annotations.
+    # A folder is replaced as a whole: leftover files would be read as further annotations.
     files = () if is_file else (each for each in path.rglob("*") if not each.is_dir())
     other = next((each for each in files if each.suffix not in to_format.suffixes), None)
     if other is not None:
@@ -217,7 +217,7 @@ def _is_file(path: Path, to_format: Writer) -> bool:
 
 
 def _write(path: Path, to_format: Writer, files: Iterator[Written]) -> int:
-    """Write all files, or none; return how many."""
+    """Write all files, or none; return their number."""
     if _is_file(path, to_format):
         every = list(files)
         if len(every) != 1:

@@ -1,4 +1,4 @@
-"""Counts of agreement in images, which add over parts of a data set."""
+"""Counts of agreement in images; the counts of parts of a data set add up."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -31,11 +31,12 @@ from bboxqa.model.selection import select_annotations
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.units import CandidatePairs, UnitTable, join_units
 
-# Bytes per annotation with its outline while it is compared and matched.
+# Memory in bytes per annotation with its outline, while it is compared and matched.
 _BYTES = 2000
-# Annotations; smaller parts take longer to prepare than to compare.
+# Fewest annotations of a part; smaller parts take longer to prepare than to compare.
 _LEAST = 20_000
-# An image with more pairs is counted by itself, so that pairs of two such are not kept at once.
+# An image with more pairs is a part of its own, so that two crowded images are never in memory
+# together.
 _CROWDED = 1 << 20
 
 
@@ -44,9 +45,9 @@ class ImagePart:
     """Images and the annotations that are compared in them."""
 
     data: Dataset
-    """The whole, or a part."""
+    """The whole data set, or some of its images."""
     empty: IntArray
-    """(K,) int32. The images that all of several annotators left empty."""
+    """(K,) int32. Images that two annotators or more were asked about and all left empty."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,7 +58,7 @@ class AgreementCounts:
     """One per threshold."""
     coincidences: tuple[Coincidences, ...]
     greedy: tuple[Coincidences, ...]
-    """By image; `greedy` are those of the greedy matcher, if they were asked for."""
+    """By image; `greedy` has those of the greedy matcher, if requested."""
     pairs: tuple[PairCounts, ...]
     """By pair of annotators."""
     objects: tuple[ObjectCounts, ...]
@@ -65,13 +66,13 @@ class AgreementCounts:
     classes: tuple[Coincidences, ...]
     """By image, of drawn annotations only."""
     n_images: int
-    """Of the part, or of the whole."""
+    """Number of images of the part, or of the whole."""
     counts: Counter[str] = field(default_factory=Counter)
-    """How many annotations are flat or repaired, and rings short; see `candidate_pairs`."""
+    """Numbers of flat and repaired annotations and of short rings; see `candidate_pairs`."""
 
 
 def compared_images(data: Dataset) -> ImagePart:
-    """Return the annotations that are compared: neither crowds nor images of one annotator."""
+    """Return a data set without crowds and without annotations in images of one annotator."""
     lonely = data.assigned.sum(1) < 2
     drawn = np.bincount(data.annotations.image, minlength=len(lonely)) > 0
     empty = np.flatnonzero(~drawn & ~lonely).astype(np.int32)
@@ -121,7 +122,7 @@ def split_images(whole: ImagePart, n_parts: int) -> Iterator[ImagePart]:
             assigned=data.assigned[low:high],
         )
         if outlines is not None:
-            # The outlines of this part have been copied from mapped files.
+            # The outlines of this part are copied: their pages of mapped files are not needed.
             release_pages(outlines.xy)
             release_pages(outlines.counts)
         if joints is not None:
@@ -131,7 +132,7 @@ def split_images(whole: ImagePart, n_parts: int) -> Iterator[ImagePart]:
 
 
 def reliability_of(part: ImagePart, units: UnitTable, settings: AgreeSettings) -> ReliabilityData:
-    """Return what each annotator said about each unit, and on empty images if they count."""
+    """Return the value that each annotator gave each unit, and empty images if they count."""
     data = part.data
     extra = part.empty if settings.empty_images == "unit" else None
     n_categories = len(data.category_names)
@@ -148,8 +149,8 @@ def count_part(
 ) -> AgreementCounts:
     """Compare and match the annotations of all images, and count agreement.
 
-    With `greedy`, they are matched by the greedy matcher as well. With limited memory and more
-    pairs, a crowded image is refused.
+    With `greedy`, they are matched by the greedy matcher as well. A crowded image whose pairs do
+    not fit in `memory` is refused.
     """
     data = part.data
     matchers = {settings.matcher, "greedy"} if greedy else {settings.matcher}
@@ -234,7 +235,7 @@ def _counted(
 def _matched(
     part: ImagePart, pairs: CandidatePairs, settings: AgreeSettings, matcher: str, threshold: float
 ) -> tuple[UnitTable, ReliabilityData]:
-    """Return the units of one matcher and threshold, and what annotators said about them."""
+    """Return the units of one matcher and threshold, and the values that annotators gave them."""
     lenient = settings.category_lenient
     units = match(part.data.annotations, pairs, matcher, threshold, category_lenient=lenient)
     return units, reliability_of(part, units, settings)
@@ -276,7 +277,7 @@ def count_sequentially(
 def join_counted(parts: Sequence[AgreementCounts]) -> AgreementCounts:
     """Return the counts of a whole from those of its parts, in the order of their images.
 
-    Joining is associative: any order of joining gives the same.
+    Joining is associative: parts can be joined in any grouping.
     """
     counts: Counter[str] = Counter()
     for part in parts:

@@ -17,9 +17,9 @@ from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.pipelines.all_asked import partly_annotated
 
 FEW_CLUSTERS = 10
-"""With fewer clusters, even expanded intervals are known to be somewhat too narrow."""
+"""With fewer clusters, even expanded intervals are somewhat too narrow."""
 
-# In pixels. Corners in files are rounded.
+# Tolerance in pixels, as corners in files are rounded.
 _SAME = 0.01
 
 
@@ -33,8 +33,8 @@ def image_notes(
 ) -> Iterator[str]:
     """Yield notes on the data that were compared, and on alpha at each threshold.
 
-    `counts` are those of `candidate_pairs`; `n_crowd` crowd annotations were left out,
-    in `n_crowd_images` images all that there were.
+    `counts` come from `candidate_pairs`; `n_crowd` crowd annotations were left out, and
+    `n_crowd_images` images have no other annotations.
     """
     yield from _annotation_notes(counts, n_crowd, n_crowd_images)
     if needs_rotated_boxes(settings.similarity) and _are_upright(data.annotations):
@@ -55,7 +55,7 @@ def image_notes(
 
 
 def few_images_note(n_images: int) -> Iterator[str]:
-    """Yield what intervals of few images are."""
+    """Yield a note on intervals if there are few images."""
     if n_images < FEW_CLUSTERS:
         yield (
             f"{count(n_images, 'image')}: intervals come from resampling images, and are "
@@ -72,7 +72,7 @@ def _are_upright(annotations: Annotations) -> bool:
 
 
 def all_asked_notes(data: Dataset, thresholds: Sequence[ThresholdResult]) -> Iterator[str]:
-    """Yield how many images do not say who was asked, and the figures if all were."""
+    """Yield the number of images that do not list who was asked, and figures if all were."""
     n_partly = int(partly_annotated(data).sum())
     for part in thresholds:
         found = (
@@ -96,17 +96,17 @@ def all_asked_notes(data: Dataset, thresholds: Sequence[ThresholdResult]) -> Ite
 
 
 def chance_notes(n_alone: int, n_images: int, reason: str) -> Iterator[str]:
-    """Yield how many images have no part in the correction of existence for chance."""
+    """Yield the number of images without chance agreement on existence."""
     if n_alone and not reason:
         have = "has" if n_alone == 1 else "have"
         yield (
             f"{n_alone:,} of {count(n_images, 'image')} {have} no other image of a similar shape "
-            "and the same annotators: existence by chance is that of the others"
+            "and the same annotators: chance agreement on existence comes from the other images"
         )
 
 
 def _annotation_notes(counts: Counter[str], n_crowd: int, n_crowd_images: int) -> Iterator[str]:
-    """Yield which annotations were left out, match nothing or were repaired."""
+    """Yield numbers of annotations that were left out, match nothing or were repaired."""
     if n_crowd:
         yield f"{count(n_crowd, 'crowd annotation')} left out"
     if n_crowd_images:
@@ -131,7 +131,7 @@ def _annotation_notes(counts: Counter[str], n_crowd: int, n_crowd_images: int) -
 
 
 def _scale_notes(counts: Counter[str]) -> Iterator[str]:
-    """Yield which annotations have no key points, or a scale that is not their area."""
+    """Yield numbers of annotations without key points, or with another scale than their area."""
     if counts["no_points"]:
         without = count(counts["no_points"], "annotation")
         yield f"{without} without labelled key points match no other"
@@ -153,7 +153,7 @@ def _scale_notes(counts: Counter[str]) -> Iterator[str]:
 
 
 def shift_note(what: str, shift: float) -> str:
-    """Return why the interval of a coefficient was moved.
+    """Return a note on an interval that was shifted by the bias of the draws.
 
     Examples
     --------

@@ -27,21 +27,21 @@ from bboxqa.core.text import as_written, quoted
 from bboxqa.core.types import Progress
 from bboxqa.rules.facts.image_folder import ImageState, Place, find_files, search_order
 
-# Darker and brighter values of images of more than 8 bits are shown as black and white.
+# Percentiles of images of more than 8 bits that are shown as black and white.
 _PERCENTILES = (2, 98)
 _UNKNOWN = "it is not an image of a known format, or its header is broken"
 
 
 @frozen_arrays
 class Picture:
-    """The pixels of an image file, upright and perhaps reduced."""
+    """The pixels of an image file, upright and reduced where necessary."""
 
     pixels: ByteArray
     """(H, W, 3) uint8. Red, green and blue; (0, 0, 3) where the file cannot be shown."""
     size: tuple[int, int]
     """Width and height of the whole image, upright; (0, 0) for unknown."""
     problem: str = ""
-    """Why it cannot be shown; "" where it can."""
+    """Why the image cannot be shown; "" if it can."""
 
 
 _NO_PIXELS: ByteArray = np.zeros((0, 0, 3), np.uint8)
@@ -92,7 +92,7 @@ def pictures(
 
 
 def other_size(found: tuple[int, int], said: tuple[int, int], drawn_as: str = "latter") -> str:
-    """Return a note where the data say another size of an image than its file has; else "".
+    """Return a note if the size of an image in the data is not that of its file; else "".
 
     Examples
     --------
@@ -108,7 +108,7 @@ def other_size(found: tuple[int, int], said: tuple[int, int], drawn_as: str = "l
 
 
 def _places(names: Sequence[str], roots: Sequence[Path]) -> list[Place]:
-    """Return where the file of each name is; names may have escapes for control characters."""
+    """Return the place of the file of each name, which may have escapes for control characters."""
     places = find_files(names, roots)
     raw = {
         number: written
@@ -121,7 +121,7 @@ def _places(names: Sequence[str], roots: Sequence[Path]) -> list[Place]:
 
 
 def _not_found(name: str, place: Place, folders: Sequence[Path]) -> str:
-    """Return why the file of a name is not opened."""
+    """Return the reason why the file of a name is not opened."""
     if place.state == ImageState.OUTSIDE:
         return f"{quoted(name)} leads out of the folder of images; it was not opened"
     if place.problem:
@@ -147,7 +147,7 @@ def read_pixels(path: Path, side: int, size: tuple[int, int] = (0, 0)) -> Pictur
     """
     try:
         with path.open("rb") as file, warnings.catch_warnings(), silent_libtiff():
-            # Warnings of decoders are not defects of a drawing.
+            # Warnings of decoders do not matter for a drawing.
             warnings.simplefilter("ignore")
             driver = RASTERS.get(file.read(4))
             file.seek(0)
@@ -173,9 +173,9 @@ def _with_pillow(
             stored = (int(image.width), int(image.height))
             n_pixels = image.width * image.height
             if image.format in ("JPEG", "MPO"):
-                # Decoding at a lower resolution is far faster.
+                # JPEG decodes far faster at a lower resolution.
                 image.draft("RGB", (side, side))
-            # All of a progressive image is decoded before it is reduced.
+            # A progressive image is decoded in full before it is reduced.
             progressive = bool(image.info.get("progressive"))
             n_decoded = n_pixels if progressive else image.width * image.height
             if n_decoded > MOST_WHOLE or n_pixels > MOST_PIXELS:
@@ -217,7 +217,7 @@ def _upright(image: Any, turn: int, side: int) -> ByteArray:
 
 
 def _turns() -> dict[int, Any]:
-    """Return what Pillow does about each value of EXIF's orientation, but for 1."""
+    """Return Pillow's transpose method for each EXIF orientation other than 1."""
     from PIL.Image import Transpose
 
     names = ("FLIP_LEFT_RIGHT", "ROTATE_180", "FLIP_TOP_BOTTOM", "TRANSPOSE", "ROTATE_270",
@@ -249,7 +249,7 @@ def _scaled(values: NDArray[Any]) -> ByteArray:
     finite = values[np.isfinite(values)]
     low, high = np.percentile(finite, _PERCENTILES) if finite.size else (0, 1)
     if low == high:
-        # Few pixels, such as those of a mask, can be all that differs.
+        # In a mask, percentiles can be equal although few pixels differ.
         low, high = finite.min(initial=low), finite.max(initial=high)
     share = (np.nan_to_num(values, nan=low) - low) / max(high - low, 1e-9)
     levels = (np.clip(share, 0, 1) * 255).round().astype(np.uint8)

@@ -41,16 +41,16 @@ class ImagePlan:
     n_images : int
         Images in hand of two annotators or more.
     n_annotators : int
-        How many annotators most of these have, and new images need.
+        The most frequent number of annotators of these images, which new images need as well.
     n_needed, n_more : int or None
-        Images in all, and beyond those in hand. With these, half of such samples have a wider
-        interval, and half a narrower one.
+        Images needed in all, and beyond those in hand. Half of the samples of this size have a
+        wider interval, half a narrower one.
     needed_range : tuple of int, or None
-        The 95 % range of `n_needed`, which the images in hand tell only roughly.
+        The 95 % range of `n_needed`, as the images in hand are a sample.
     status : str
         "ok", or why nothing can be planned.
     headlines : tuple of str
-        What may make the numbers useless.
+        Problems of the data that may make the plan useless.
     """
 
     alpha: float | None
@@ -124,9 +124,9 @@ def plan_images(
 ) -> ImagePlan:
     """Return how many images two annotators must annotate for an interval of a given width.
 
-    Images in which nothing was drawn say nothing about alpha; new images are expected to have the
-    same share of them. The settings' `bootstrap` and `seed` are those of the resampling. Raises
-    ConfigError if there are several thresholds, or the target is not above 0.
+    Images without annotations do not count for alpha; new images are expected to have the same
+    share of them. `bootstrap` and `seed` of the settings control the resampling. Raises ConfigError
+    if there are several thresholds, or the target is not above 0.
     """
     if len(settings.iou_threshold) != 1:
         raise ConfigError("a plan is made for one threshold; give one --iou")

@@ -1,4 +1,4 @@
-"""Reading data sets; a file that is refused is refused with the findings of the rules."""
+"""Reading data sets; errors of files come with the findings of the rules."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -67,16 +67,16 @@ def read_coco(
     pattern : str, optional
         A glob that the names of files in folders have to match.
     join : {"path", "name", "stem"}
-        What of their file names joins images of several files: all of it, the part behind the
-        last folder, or this part without its suffix and the mark of Roboflow.
+        The part of the file name by which images of several files are joined: the whole path, the
+        name without folders, or the name without suffix and Roboflow's hash.
     category_map : mapping of str to str, optional
-        The names that categories get instead of their own, such as ``{"Cat": "cat"}``.
+        New names of categories, such as ``{"Cat": "cat"}``.
     min_annotators : int
-        How many some image must have: 2 to measure agreement. 1 also reads files that name nobody,
-        which `bboxqa.compare` can compare.
+        The number of annotators that at least one image must have: 2 to measure agreement. 1 also
+        reads files that name no annotator, for `bboxqa.compare`.
     asked : {"authors", "all"}
         Who was asked about an image that does not list it: those who annotated it, or all
-        annotators, so that who drew nothing there missed its objects.
+        annotators. With "all", annotators who drew nothing there missed its objects.
     session_key : str, optional
         The key of annotations, or of image records, that names the session, for annotators who
         annotated an image in several; ``"file"`` where each file is one. The first session of each
@@ -92,12 +92,12 @@ def read_coco(
         annotator, with the name of the file, who was asked about all images. One annotator is
         then enough.
     score : float
-        The results of a lower score are left out.
+        Results with a lower score are left out.
     pseudonyms : path, optional
-        The key: a json file with a pseudonym for each annotator, by which all of them are called.
-        New ones are added to it, or it is made. Keep it apart from results.
+        The key: a json file with a pseudonym for each annotator, which replaces the name. Missing
+        pseudonyms are added to the file, which is created if necessary. Keep it apart from results.
     digest : bool
-        Whether to compute the digest of a single file; of several it is always computed.
+        Whether to compute the digest of a single file; with several files it is always computed.
     memory : int, optional
         Limits memory, in bytes: a quarter for vertices, and as much for all columns together.
         What exceeds it is kept in temporary files. The result is the same.
@@ -166,7 +166,7 @@ def read_coco(
 
 
 def _read_bytes(content: bytes, file: str, memory: int | None, **options: Any) -> Dataset:
-    """Return the data set of a file in memory, which messages call as its stem."""
+    """Return the data set of a file in memory; messages call it by the stem of `file`."""
     name = Path(file).stem
     with TemporaryDirectory() as folder:
         path = Path(folder, file)
@@ -196,10 +196,10 @@ def read_for(
     check: Check | None = None,
     pseudonyms: Path | None = None,
 ) -> Dataset:
-    """Return the data set of files, checked for what would falsify agreement in it.
+    """Return the data set of files after checks for defects that would falsify agreement.
 
-    Outlines and key points are read if the similarity needs them, or if they are asked for.
-    `check` is called in place of the checks that settings ask for.
+    Outlines and key points are read if the similarity needs them, or on request. `check` replaces
+    the checks that the settings ask for.
     """
     if choices().rotated is not None and needs_keypoints(settings.similarity):
         raise ConfigError(
@@ -235,7 +235,7 @@ def read_for(
 
 
 def _read(source: Files, memory: int | None, **options: Any) -> Dataset:
-    """Return the data set of files, or raise what the rules find in those that are refused."""
+    """Return the data set of files; errors of refused files have the findings of the rules."""
     try:
         return read_dataset(source, memory=memory, **options)
     except DatasetError as error:

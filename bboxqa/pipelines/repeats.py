@@ -1,4 +1,4 @@
-"""How far annotators agree with themselves: what they drew in one image in several sessions."""
+"""Agreement of annotators with themselves: images that they annotated in several sessions."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -34,7 +34,7 @@ FIGURES = {
     "f1": "f1", "alpha": "pooled", "class_alpha": "class", "class_share": "class share",
     "mean_iou": "place",
 }  # fmt: skip
-"""Columns of the table, each with a ``_low`` and a ``_high``, and what `ThresholdSums` calls them.
+"""Columns of the table, each with a ``_low`` and a ``_high``, and their names in `ThresholdSums`.
 """
 
 
@@ -65,11 +65,11 @@ def repeat_tables(
     memory: int | None = None,
     progress: Progress | None = None,
 ) -> tuple[Table, ...]:
-    """Return how far annotators agree with themselves at each threshold.
+    """Return the agreement of annotators with themselves at each threshold.
 
-    A row for all annotators together and for each who annotated an image in several sessions: the
-    images and the annotations in them; then each of `FIGURES` with the 95 % interval over images.
-    Alpha is NaN where it has no meaning.
+    There is a row for all annotators together, and one for each who annotated an image in several
+    sessions. Columns are the numbers of images and annotations, and each of `FIGURES` with its 95 %
+    interval over images. Alpha is NaN where it has no meaning.
     """
     part = compared_images(repeats.sessions)
     counted = count_sequentially(part, settings, memory=memory, progress=progress)
@@ -96,9 +96,9 @@ def repeat_tables(
 
 
 def repeat_notes(part: ThresholdResult) -> Iterator[str]:
-    """Yield who surely agrees less with themselves than the others do, if anybody does.
+    """Yield who agrees significantly less with themselves than the others do, if anybody.
 
-    Of two annotators, the intervals must not overlap.
+    With two annotators, their intervals must not overlap.
     """
     if part.repeats is None:
         return
@@ -124,7 +124,7 @@ def _row(
     repeats: Repeats,
     settings: AgreeSettings,
 ) -> dict[str, float]:
-    """Return the figures of some images and annotators, the images being what is drawn."""
+    """Return the figures of some annotators; intervals draw images."""
     images, place = np.unique(repeats.image[cells], return_inverse=True)
     group = np.full(len(repeats.image), -1)
     group[cells] = place
@@ -157,7 +157,7 @@ def _row(
 
 
 def _of_groups(found: Coincidences, group: IndexArray, n_groups: int) -> Coincidences:
-    """Return the coincidences of some groups, added up by new ones; -1 leaves a group out."""
+    """Return coincidences summed over groups; `group` maps old to new groups, -1 to none."""
     kept = np.flatnonzero(group[found.group] >= 0)
     key = group[found.group[kept]] * found.n_values + found.value[kept]
     keys, place = np.unique(key, return_inverse=True)

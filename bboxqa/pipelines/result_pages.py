@@ -31,9 +31,9 @@ from bboxqa.report.pages.pictures import Pixels, worst_first
 from bboxqa.report.pages.reproduce import validate_command
 from bboxqa.report.result_files import digest_of, manifest
 
-# Pixels of the longer side of an image in a page.
+# Longer side of an image in a page, in pixels.
 _SIDE = 640
-# Characters of the sentence on images that are reduced.
+# Room for the sentence on reduced images, in characters.
 _SENTENCE = 300
 _WITHOUT = "drawn on a blank canvas: "
 
@@ -46,7 +46,7 @@ def write_saved(
 ) -> tuple[str, ...]:
     """Write the page of a result that ``bboxqa agree --out`` saved to a folder.
 
-    With a key of pseudonyms, these stand in place of names.
+    With a key of pseudonyms, these replace names.
 
     Returns notes, as `write_result` does. Raises DatasetError if the folder holds no such result,
     or there is no folder of images, and OutputError if the page cannot be written.
@@ -95,9 +95,9 @@ def write_report(
     settings: ValidateSettings | None = None,
     ground_truth: Path | None = None,
 ) -> tuple[str, ...]:
-    """Write the page of what `validate` found, and return notes as `write_result` does.
+    """Write the page of a report of `validate`, and return notes as `write_result` does.
 
-    With the settings of `validate`, the page says how to make it again.
+    With the settings of `validate`, the page shows how to reproduce it.
     """
     made = _made(report, target.images, settings, ground_truth)
     if not target.split:
@@ -119,7 +119,7 @@ def report_page(
     *,
     above: str = "",
 ) -> str:
-    """Return the page, of one file, of what `validate` found; `above` as in `PageTarget`."""
+    """Return the page of a report of `validate` as one file; `above` as in `PageTarget`."""
     made = _made(report, images, settings)
     page, _ = _findings(report, PageTarget(Path(), images, above=above), made)
     return page
@@ -131,7 +131,7 @@ def _made(
     settings: ValidateSettings | None,
     ground_truth: Path | None = None,
 ) -> dict[str, Any]:
-    """Return what a page says of how a report was made; nothing without settings."""
+    """Return how a report was made, for its page; nothing without settings."""
     if settings is None:
         return {}
     names = [file.name for file in report.files]
@@ -154,7 +154,7 @@ def _findings(
     made: Mapping[str, Any],
     progress: Progress | None = None,
 ) -> tuple[str, tuple[str, ...]]:
-    """Return the page, of one file, of what `validate` found, and notes on it."""
+    """Return the page of a report of `validate` as one file, and notes on it."""
     sizes = pictured_images(report, target.top)
     pixels = _pixels(sizes, target.images, _inline, "former", progress)
 
@@ -168,7 +168,7 @@ def _findings(
 def _small(
     make: Callable[[Mapping[str, Pixels]], str], pixels: Mapping[str, Pixels], target: PageTarget
 ) -> tuple[str, tuple[str, ...]]:
-    """Return a page with pixels that are reduced until it is small enough, and notes on its size.
+    """Return a page with images reduced until it is small enough, and notes on its size.
 
     `make` returns the page with some pixels.
     """
@@ -206,7 +206,7 @@ def _fewer(worst: Mapping[str, Any] | None, target: PageTarget) -> tuple[str, ..
 
 @contextmanager
 def _fitting(folder: Path) -> Iterator[None]:
-    """Say of which folder the documents are if they do not fit together."""
+    """Name the folder in the error if its documents contradict each other."""
     from jinja2 import UndefinedError
 
     try:
@@ -229,9 +229,9 @@ def _pixels(
 ) -> dict[str, Pixels]:
     """Return the pixels of each image, or why it has none.
 
-    `sizes` are width and height by file name, 0 for unknown; `address_of` returns where the page
-    finds the n-th image, from its WebP. `drawn_as` is "former" if images have the size of the file
-    in the page, and "latter" if they have that of the data.
+    `sizes` are width and height by file name, 0 for unknown; `address_of` returns the URL of the
+    n-th image, given its WebP. `drawn_as` is "former" if the page draws images in the size of the
+    file, and "latter" if in that of the data.
     """
     if not folders or not sizes:
         return {}
@@ -247,16 +247,19 @@ def _pixels(
 
 
 def _notes(found: Mapping[str, Pixels]) -> tuple[str, ...]:
-    """Return how many images are not shown or of another size, each with the first reason."""
+    """Return numbers of images that are not shown or of another size, with the first reason."""
     lacking = [each.note.removeprefix(_WITHOUT) for each in found.values() if not each.address]
     other = [
         f"{quoted(name)}: {each.note}" for name, each in found.items() if each.address and each.note
     ]
-    told = {"drawn on a blank canvas": lacking, "of another size than the data say": other}
+    reasons_by_kind = {
+        "drawn on a blank canvas": lacking,
+        "of another size than the data say": other,
+    }
     return tuple(
         f"{len(reasons):,} of {count(len(found), 'image')} {what}, see the page; "
         f"the first: {reasons[0]}"
-        for what, reasons in told.items()
+        for what, reasons in reasons_by_kind.items()
         if reasons
     )
 

@@ -31,8 +31,8 @@ def image_table(
 ) -> Table:
     """Return alpha, annotations and units of each image with two annotators or more.
 
-    `alpha` and `cost` are (I,) float64. Images below `min_alpha` or `min_f1` are marked. There is
-    no alpha where it has no meaning, (I,) bool.
+    `alpha` and `cost` are (I,) float64. Images below `min_alpha` or `min_f1` are marked. Alpha is
+    left out where `has_meaning`, (I,) bool, is false.
     """
     alpha, status = _with_meaning(alpha, has_meaning)
     n_images = len(data.image_names)
@@ -66,8 +66,8 @@ def category_table(
 ) -> Table:
     """Return alpha of each category that occurs, against the rest.
 
-    `counted` and `interval`, (K + 1, 2) float64, are of the K categories and of what is missing.
-    `of_all` is the interval of F1 of all annotations, which is that of the only category.
+    `counted` and `interval`, (K + 1, 2) float64, have the K categories and then the missing value.
+    `of_all` is the interval of F1 of all annotations; a single category has the same.
     """
     n_categories = len(data.category_names)
     alpha, marginal = alpha_per_category(counted)
@@ -102,7 +102,7 @@ def pair_table(
 ) -> Table:
     """Return alpha of each pair of annotators who share an image.
 
-    `of_all` is the interval of F1 of all annotators, which is that of the only pair.
+    `of_all` is the interval of F1 of all annotators; a single pair has the same.
     """
     names = data.annotator_names
     first, second, alpha, n_units = alpha_per_pair(counts)
@@ -140,7 +140,7 @@ def _of_objects(
 
 
 def _with_meaning(alpha: FloatArray, has_meaning: BoolArray) -> tuple[FloatArray, Categorical]:
-    """Return alpha where it has a meaning, and why there is none elsewhere."""
+    """Return alpha, NaN where it has no meaning, and the reasons for NaN."""
     code = np.where(np.isnan(alpha), 1, 2 * ~has_meaning)
     return (
         np.where(has_meaning, alpha, np.nan),
@@ -149,7 +149,7 @@ def _with_meaning(alpha: FloatArray, has_meaning: BoolArray) -> tuple[FloatArray
 
 
 def id_column(data: Dataset, rows: IndexArray) -> Column:
-    """Return the ids of annotations as the files have them; none where a row is -1."""
+    """Return the ids of annotations as in the files; masked where a row is -1."""
     annotations, found = data.annotations, rows >= 0
     if data.has_text_ids and annotations.own_id is not None:
         names, code = np.unique(annotations.own_id[rows[found]], return_inverse=True)
@@ -169,7 +169,7 @@ def unit_table(data: Dataset, units: UnitTable, reliability: ReliabilityData) ->
     cells = np.flatnonzero(reliability.unit < len(units))
     unit, annotator = reliability.unit[cells], reliability.annotator[cells]
     found = reliability.state[cells] == Cell.CATEGORY
-    # Cells are sorted by unit and annotator, and each with a category is one annotation.
+    # Cells are sorted by unit and annotator; each cell with a category is one annotation.
     order = np.argsort(units.unit, kind="stable")
     rows = np.full(len(cells), -1, np.int64)
     rows[found] = order

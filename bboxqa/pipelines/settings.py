@@ -1,4 +1,4 @@
-"""Settings of `agree`, with what they name: a similarity and a matcher."""
+"""Settings of `agree`, checked against the registries of similarities and matchers."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,10 +14,10 @@ from bboxqa.model.settings_files import read_settings
 def agree_settings_from(
     values: Mapping[str, Any], where: str = "", names: Mapping[str, str] | None = None
 ) -> AgreeSettings:
-    """Return checked settings; what is not named keeps its default.
+    """Return checked settings; settings that are not given keep their defaults.
 
     Parameters and errors are as those of `settings_from`. The similarity and the matcher are
-    looked up in their registries, so that those of other packages are known as well.
+    looked up in their registries, which include those of other packages.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Results at each threshold: figures with intervals, and tables, from counts of agreement."""
+"""Results at each threshold: figures with intervals and tables, from counts of agreement."""
 
 from functools import partial
 from math import isnan, nan
@@ -114,7 +114,7 @@ _MEASURES = {"keypoints": "OKS"}
 
 
 def measure_name(name: str) -> str:
-    """Return what results call the threshold of a similarity: "IoU", "OKS", or its name."""
+    """Return the label of a similarity's threshold in results: "IoU", "OKS", or its name."""
     return "IoU" if similarity(name).is_iou else _MEASURES.get(name, name)
 
 
@@ -157,7 +157,7 @@ def _figures(
     intervals: Intervals,
     chance_reason: str,
 ) -> dict[str, Any]:
-    """Return the figures of one threshold, and what annotators said about its units."""
+    """Return the figures of one threshold, and the values that annotators gave its units."""
     units = counted.units[index]
     reliability = reliability_of(part, units, settings)
     is_missing = reliability.state == Cell.MISSING
@@ -186,7 +186,7 @@ def _reason_without_alpha(sums: ThresholdSums, settings: AgreeSettings) -> str:
 def _alphas(
     part: ImagePart, sums: ThresholdSums, intervals: Intervals, reason: str, *, all_complete: bool
 ) -> dict[str, Any]:
-    """Return alpha, pooled and as a mean over images; none where there is a reason for that."""
+    """Return alpha, pooled and as a mean over images; NaN if `reason` is not empty."""
     found = pooled_alpha(sums.coincidences, int((part.data.assigned.sum(1) >= 2).sum()))
     status = found.status
     if status == NO_VARIATION and all_complete:
@@ -254,7 +254,7 @@ def _objects(
 
 
 def _reason(figures: dict[str, float], chance_reason: str) -> str:
-    """Return why existence is not corrected for chance; empty where it is."""
+    """Return why existence is not corrected for chance; empty if it is corrected."""
     return _FULL_CHANCE if figures["chance"] == 1 else chance_reason
 
 

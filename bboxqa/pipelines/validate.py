@@ -53,15 +53,15 @@ def validate(
     large_file_mb: float = 500.0,
     **unknown: Never,
 ) -> Report:
-    """Look for everything that can be wrong with COCO files.
+    """Check COCO files for defects.
 
     Parameters
     ----------
     source : path, sequence of paths, or mapping
         Files, folders of them, or a COCO document.
     images : path or sequence of paths, optional
-        Folders of the images, which are also looked for beside a file in one of them; without it
-        the images are not read.
+        Folders of the images. If an annotation file lies in one of them, images beside it are found
+        as well. By default images are not read.
     ground_truth : path, optional
         The file whose images and categories results refer to; without it these
         references are not checked.
@@ -81,9 +81,9 @@ def validate(
     min_severity : {"error", "warning", "info"}
         The least severity that is listed; not above `fail_on`.
     show_consequences : bool
-        Also report what follows from another finding, such as a wrong area of a box without area.
+        Also report findings that follow from another one, such as the area of an empty box.
     overshoot_px : float
-        A box that reaches further beyond its image breaks B003, one that reaches less far B004.
+        A box that extends further beyond its image breaks B003, one that extends less far B004.
     bounds_px : float
         How far a box and the bounds of its outline may differ (P007).
     min_side_px : float
@@ -108,7 +108,7 @@ def validate(
     ConfigError
         If a setting is not known or has a wrong type.
     DatasetError
-        If there is no such file. What is wrong inside of a file is a finding.
+        If there is no such file. Defects inside a file are findings.
     OutputError
         If there is no room for temporary files, or so many annotations need more memory.
 
@@ -187,7 +187,7 @@ def _documents(
     if missing := [file for file in files if not lexists(file)]:
         raise no_such_file(missing)
     readers = [_reader(file) for file in files]
-    # A folder of images can belong to several files: an image of any of them has a record.
+    # Several files can share a folder of images: a record in any of them counts.
     several = images is not None and len(files) > 1
     named = [
         (file.parent, read(file, None, memory).images)
@@ -201,7 +201,7 @@ def _documents(
 
 
 def _reader(file: Path) -> DocumentReader:
-    """Return what reads a file for the rules. Raises DatasetError if its format has no such."""
+    """Return the reader of a file for the rules; raise DatasetError if its format has none."""
     found = format_of(file)
     if found.document is None:
         raise DatasetError([f"{file}: is of the format {found.name}, which is not checked"])
@@ -258,9 +258,9 @@ def fix_file(
     images: AnyPath | Sequence[AnyPath] | None = None,
     ground_truth: AnyPath | None = None,
 ) -> Fixed:
-    """Return what fixing one file in memory gives; nothing is written.
+    """Return the result of fixing one file in memory; nothing is written.
 
-    With `unsafe`, fixes that may lose or guess something are applied as well. `images` are
+    With `unsafe`, fixes that may lose or guess information are applied as well. `images` are
     folders of the images, `ground_truth` the file that results refer to.
     """
     if format_of(file) is not COCO:

@@ -54,7 +54,7 @@ def test_ids_tell_annotations_apart_where_the_file_was_replaced(saved, tmp_path)
     assert ["removed", "16"] in lines
     assert ["added", "15"] in lines
     assert ["alpha,", "pooled,", "IoU", "0.5", "0.6194", "0.6986", "+0.0792"] in lines
-    assert "export.json is not what was measured any more" in text
+    assert "export.json has changed since it was measured" in text
 
 
 def test_settings_are_those_of_the_result(saved):

@@ -16,7 +16,7 @@ from bboxqa.pipelines.diagnosis.sentences.about_reference import error_sentences
 from bboxqa.pipelines.diagnosis.sentences.sentence import Bounds, above_others, median_of_others
 
 _TRIAL = {"p*": "jitter=1", "p03": "miss=0.1 offset=5,0 confuse=cow/sheep:0.2"}
-_NOBODY = "nobody surely misses"
+_NOBODY = "no annotator misses"
 
 
 def told(errors, **more):
@@ -67,7 +67,7 @@ def test_of_one_image_all_kinds_are_told_and_why_nothing_more_is():
     story = told(errors, images=1, objects=40, seed=3)
     for words in ("not by others", "have different categories", "drawn twice by one annotator"):
         assert sentence(story, words)
-    assert sentence(story, "one image does not tell", "no intervals", "takes 5 images")
+    assert sentence(story, "one image does not show", "no intervals", "takes 5 images")
 
 
 def test_of_one_image_a_single_object_is_told_as_one():

@@ -1,1 +1,1 @@
-"""Tables of ratings: who answers like whom, and which columns go together."""
+"""Tables of ratings: similarity of annotators, and association of columns."""

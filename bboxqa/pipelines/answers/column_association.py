@@ -1,4 +1,4 @@
-"""From two columns of a table to a test of their independence."""
+"""Test of independence of two columns of a table."""
 
 from pathlib import Path
 

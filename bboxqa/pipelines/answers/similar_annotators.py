@@ -1,4 +1,4 @@
-"""From ratings to annotators who answer alike, and their groups."""
+"""Similarity of annotators by their ratings, and groups of annotators who answer alike."""
 
 from typing import get_args
 
@@ -22,15 +22,15 @@ ALL_ALIKE = "no groups: all annotators are equally similar"
 def similar_annotators(
     ratings: Ratings, *, task: str | None = None, seed: int = 0
 ) -> SimilarAnnotators:
-    """Return how similar each two annotators are, and groups of them.
+    """Return the similarity of each pair of annotators, and groups of annotators.
 
     Parameters
     ----------
     ratings : Ratings
     task : str, optional
-        The name of the table among others.
+        The name of the ratings, for the result.
     seed : int
-        Of the starts of k-means.
+        Seed of the starts of k-means.
 
     Returns
     -------
@@ -49,7 +49,7 @@ def similar_annotators(
     """
     names = ratings.annotator_names
     similarity = annotator_similarity(ratings.data, len(names))
-    # Who rated nothing is in no group.
+    # An annotator without ratings is in no group.
     rated = np.flatnonzero(~np.isnan(np.diagonal(similarity)))
     clusters, notes = _clusters(similarity[np.ix_(rated, rated)], seed)
     columns: dict[str, Column] = {

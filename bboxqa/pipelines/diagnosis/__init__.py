@@ -1,1 +1,1 @@
-"""What the diagnostics look at."""
+"""Diagnosis: matched units, tables, sentences, warnings and the worst images."""

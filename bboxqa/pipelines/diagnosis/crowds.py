@@ -8,25 +8,25 @@ from bboxqa.core.overlaps import overlapping_boxes
 from bboxqa.diagnostics.annotators.object_cells import edges_of
 from bboxqa.model.annotations import Dataset
 
-# Pairs that are diagnosed in a few seconds, and more for each annotation: in real data few overlap
-# as many others.
+# Pairs that are diagnosed in a few seconds, and further ones for each annotation: in real data,
+# few annotations overlap as many others.
 _PAIRS = 1 << 18
 _OF_ANNOTATION = 25
-# Bytes of memory that each pair takes at most.
+# Memory of a pair in bytes, at most.
 _BYTES = 400
 
 
 def check_crowds(data: Dataset, memory: int | None) -> None:
-    """Refuse data of which too many pairs of annotations overlap, as a DatasetError.
+    """Raise DatasetError if too many pairs of annotations overlap.
 
-    A diagnosis compares every two annotations of an image whose boxes overlap, also those of one
-    annotator. A quarter of a million of such pairs, and 25 for each annotation, are diagnosed in
-    any case, and as many as `memory` holds if it is given.
+    A diagnosis compares all pairs of annotations of an image whose boxes overlap, also those of one
+    annotator. A quarter of a million pairs, and 25 for each annotation, are always allowed, and
+    as many as fit in `memory` if it is given.
     """
     image = data.annotations.image
     n_drawn = np.bincount(image, minlength=len(data.image_names))
     most = max(_PAIRS + _OF_ANNOTATION * len(image), (memory or 0) // _BYTES)
-    # Images of few annotations have fewer pairs than are allowed for these.
+    # Images of few annotations cannot have more pairs than the allowance per annotation.
     large = n_drawn > 2 * _OF_ANNOTATION
     possible = np.where(large, n_drawn * (n_drawn - 1) // 2, 0)
     if possible.sum() <= most:
@@ -41,7 +41,7 @@ def check_crowds(data: Dataset, memory: int | None) -> None:
 
 
 def _edges(data: Dataset) -> FloatArray:
-    """Return the edges of boxes, or of key points and boxes together where there are any."""
+    """Return the edges of boxes, or of boxes and key points together if there are key points."""
     edges, keypoints = edges_of(data.annotations.bbox), data.annotations.keypoints
     if keypoints is None:
         return edges
@@ -51,7 +51,7 @@ def _edges(data: Dataset) -> FloatArray:
 
 
 def _refused(data: Dataset, image: int, n_possible: int, most: int) -> DatasetError:
-    """Return the error that names the most crowded image, and what helps."""
+    """Return the error, which names the most crowded image and the remedies."""
     n_drawn = int((data.annotations.image == image).sum())
     problem = (
         f"image {data.image_names[image]!r}: too many of its {n_drawn:,} annotations overlap: a "

@@ -1,4 +1,4 @@
-"""From a result to its diagnosis."""
+"""The diagnosis of a result."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -31,10 +31,10 @@ from bboxqa.pipelines.diagnosis.story import TABLES, story_of
 from bboxqa.pipelines.diagnosis.warnings import warnings_of
 from bboxqa.pipelines.diagnosis.worst_images import MOST_IMAGES, worst_images
 
-# The story of more takes longer than their alpha, and is told if it is asked for.
-_MOST_TOLD = 100_000
-# The diagnostics that the story is made of, as far as they are of what is compared.
-_TOLD = {
+# With more annotations, the story takes longer than the figures and is made only on request.
+_QUICK = 100_000
+# The diagnostics that the story uses; only those of the compared shapes are computed.
+_OF_STORY = {
     *TABLES,
     "work",
     *registry.OF_EDGES,
@@ -42,17 +42,17 @@ _TOLD = {
     *registry.OF_KEYPOINTS,
     *registry.OF_TRACKS,
 }
-# What all diagnostics of an annotation take at once, about; where there are as many images as
-# annotations, mostly what these and the draws of images take.
+# Memory of all diagnostics in bytes, about: per annotation, per annotation if images are counted
+# separately, and per image for its draws.
 _BYTES = 2000
 _BYTES_BESIDE_IMAGES = 1500
 _OF_IMAGE = 9500
-# Pairs of annotations in an image.
+# Pairs of annotations in an image, above which the story is not quick.
 _CROWDED = 1 << 20
 
 
 def check_diagnosis(data: Dataset, memory: int | None) -> None:
-    """Refuse data whose diagnosis needs more memory than allowed, as an OutputError."""
+    """Raise OutputError if the diagnosis needs more memory than allowed."""
     lonely = data.assigned.sum(1) < 2
     compared = ~data.annotations.iscrowd & ~lonely[data.annotations.image]
     n_compared = int(np.count_nonzero(compared))
@@ -64,16 +64,16 @@ def check_diagnosis(data: Dataset, memory: int | None) -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ImageDiagnoser:
-    """Finds what lowers agreement in the images that a result was measured of."""
+    """Finds what lowers agreement in the images of a result."""
 
     images: ImagePart
     memory: int | None = None
     progress: Progress | None = None
     n_images: int = MOST_IMAGES
-    """How many of the worst images a diagnosis keeps at most."""
+    """The number of worst images that a diagnosis keeps, at most."""
 
     def keeping(self, n_images: int) -> "ImageDiagnoser":
-        """Return one whose diagnosis keeps so many of the worst images, if these are more."""
+        """Return a diagnoser that keeps at least `n_images` of the worst images."""
         return replace(self, n_images=max(self.n_images, n_images))
 
     @property
@@ -83,9 +83,9 @@ class ImageDiagnoser:
 
     @property
     def why_slow(self) -> str:
-        """Why the story takes longer than the result; empty where it does not."""
+        """Why the story takes longer than the figures; empty if it does not."""
         data = self.images.data
-        if len(data.annotations) > _MOST_TOLD:
+        if len(data.annotations) > _QUICK:
             return f"with {len(data.annotations):,} annotations it takes longer than the figures"
         pairs = possible_pairs(data.annotations, len(data.image_names))
         if pairs.max(initial=0) <= _CROWDED:
@@ -101,13 +101,13 @@ class ImageDiagnoser:
         )
 
     def story(self, result: MeasuredAgreement) -> Story:
-        """Return who, what and where lowers agreement at the first threshold, in sentences."""
+        """Return sentences on what lowers agreement at the first threshold: who, what and where."""
         matched = self._matched(result)
-        tables = self._tables(matched, [name for name in self._names(result) if name in _TOLD])
-        return Story(**self._told(result, matched, tables))
+        tables = self._tables(matched, [name for name in self._names(result) if name in _OF_STORY])
+        return Story(**self._story_parts(result, matched, tables))
 
     def diagnosis(self, result: MeasuredAgreement) -> Diagnosis:
-        """Return the story and the threshold that the data suggest, tables and what to review."""
+        """Return the story, the tables, the suggested threshold and the objects to review."""
         matched = self._matched(result)
         tables = self._tables(matched, self._names(result))
         queue = review_queue(matched)
@@ -118,10 +118,10 @@ class ImageDiagnoser:
             memory=self.memory,
             progress=self.progress,
         )
-        told = self._told(result, matched, tables)
+        parts = self._story_parts(result, matched, tables)
         repeats = result.thresholds[0].repeats
         return Diagnosis(
-            **{**told, "story": (*told["story"], of_thresholds.text)},
+            **{**parts, "story": (*parts["story"], of_thresholds.text)},
             tables={
                 **tables,
                 SENSITIVITY: of_thresholds.table,
@@ -148,7 +148,7 @@ class ImageDiagnoser:
         return self.images.data.annotations.track is not None
 
     def _names(self, result: MeasuredAgreement) -> tuple[str, ...]:
-        """Return the names of the diagnostics of what is compared."""
+        """Return the names of the diagnostics that the compared shapes allow."""
         return registry.names(
             with_times=self._has_times,
             with_keypoints=self._has_keypoints,
@@ -171,7 +171,7 @@ class ImageDiagnoser:
             tables[name] = registry.diagnostic(name)(matched)
         return tables
 
-    def _told(
+    def _story_parts(
         self, result: MeasuredAgreement, matched: MatchedUnits, tables: dict[str, Table]
     ) -> dict[str, Any]:
         part, matched, named = named_in_words(result.thresholds[0], matched, tables)

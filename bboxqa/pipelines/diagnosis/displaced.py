@@ -15,25 +15,25 @@ from bboxqa.matching.objects import loose_objects
 from bboxqa.model.shapes.rotated_boxes import smallest_angle
 from bboxqa.model.units import CandidatePairs, MatchedUnits, UnitTable
 
-# Of fewer objects, a displacement may be that of single boxes.
+# With fewer objects, a displacement may come from single boxes.
 _FEWEST = 10
-# Boxes that overlap by as much show one object.
+# Boxes with a higher IoU show one object.
 _SAME_BOX = 0.5
 
 
 def with_displaced_joined(
     matched: MatchedUnits, least: float, memory: int | None = None
 ) -> MatchedUnits:
-    """Return units where displaced boxes belong to the objects that they show.
+    """Return units in which displaced boxes belong to the objects that they show.
 
-    A box that is 5 px too far to the right does not overlap an object of 4 px at all. It is badly
-    placed, and no miss and an extra: the larger objects tell by how much the boxes of its annotator
-    are displaced, and without that its IoU with what the others drew is at least `least`. Objects
-    that all annotators drew, second boxes and parts stay as they are.
+    A box that is 5 px too far to the right does not overlap an object of 4 px at all. It is a badly
+    placed box, not a miss and an extra. The displacement of each annotator is estimated from larger
+    objects; if the IoU without it is at least `least`, the box is joined to the others' object.
+    Objects that all annotators drew, second boxes and parts are not changed.
     """
     matched = _with_misread_joined(matched, memory)
     shift = _displacements(matched)
-    # Larger boxes overlap what they show, even if both annotators are displaced.
+    # Larger boxes overlap their objects even if both annotators are displaced.
     sides = matched.data.annotations.bbox[:, 2:]
     small = (sides <= 4 * np.abs(shift).max(0)).any(1)
     open_boxes = np.flatnonzero(small & _may_show_another(matched))
@@ -48,10 +48,10 @@ def with_displaced_joined(
 
 
 def _with_misread_joined(matched: MatchedUnits, memory: int | None) -> MatchedUnits:
-    """Return units where people in the same box, and boxes turned about a middle, are one object.
+    """Return units in which people in the same box, and boxes about the same centre, are joined.
 
-    Where left and right of all joints are exchanged, or the sides of a long box, they are too far
-    apart to match: they are badly placed, and no miss and an extra.
+    If left and right of all joints are exchanged, or the sides of a long box, two annotations of an
+    object are too dissimilar to match. They are badly placed, not a miss and an extra.
     """
     boxes = matched.data.annotations.rotated_box if matched.compared == "rotated boxes" else None
     if boxes is None and matched.compared != "keypoints":
@@ -59,7 +59,7 @@ def _with_misread_joined(matched: MatchedUnits, memory: int | None) -> MatchedUn
     rows = np.flatnonzero(_may_show_another(matched))
     annotations = matched.data.annotations.take(rows)
     if boxes is not None:
-        # Around boxes that cross in the middle, in any direction, these are the same.
+        # Squares around boxes with a common centre are the same for any angle.
         boxes = boxes[rows]
         sides = np.repeat(boxes[:, 2:4].max(1, initial=0)[:, None], 2, axis=1)
         bbox = np.hstack([boxes[:, :2] - sides / 2, sides])
@@ -72,9 +72,9 @@ def _with_misread_joined(matched: MatchedUnits, memory: int | None) -> MatchedUn
 
 
 def _iou_if_turned(left: FloatArray, right: FloatArray) -> FloatArray:
-    """Return the IoU of each pair if the long side of one lay along that of the other.
+    """Return the IoU of each pair after one box is turned so that the long sides are parallel.
 
-    It is the lower one of both ways to turn one of them about its middle.
+    It is the lower IoU of the two ways to turn one of them about its centre.
     """
     long_first = []
     for boxes in (left, right):
@@ -91,7 +91,7 @@ def _iou_if_turned(left: FloatArray, right: FloatArray) -> FloatArray:
 
 
 def _joined(matched: MatchedUnits, rows: IndexArray, pairs: CandidatePairs) -> MatchedUnits:
-    """Return units where the annotations of pairs, of some rows, belong to one object."""
+    """Return units in which the two annotations of each pair of `rows` belong to one object."""
     if not len(pairs):
         return matched
     pairs = CandidatePairs(rows[pairs.left], rows[pairs.right], pairs.similarity)
@@ -102,10 +102,10 @@ def _joined(matched: MatchedUnits, rows: IndexArray, pairs: CandidatePairs) -> M
 
 
 def _displacements(matched: MatchedUnits) -> FloatArray:
-    """Return how far the boxes of each annotator are to the right and down, (A, 2).
+    """Return how far the boxes of each annotator are displaced to the right and down, (A, 2).
 
-    It is what both opposite edges share of the offset that the other annotators confirm, and half
-    of it where there is one other, who is displaced as far in the other direction.
+    It is the part of the offset that both opposite edges share and the other annotators confirm.
+    With one other annotator it is half of that, as the other is displaced in the other direction.
     """
     found = edge_differences(matched)
     offset = of_others(found, medians, -1)
@@ -117,7 +117,7 @@ def _displacements(matched: MatchedUnits) -> FloatArray:
 
 
 def _may_show_another(matched: MatchedUnits) -> BoolArray:
-    """Return which annotations show an object that some left out; no second boxes or parts."""
+    """Return (N,) bool: annotations of objects that some left out, without second boxes, parts."""
     objects = drawn_objects(matched)
     some = (objects.n_drawn < objects.n_asked)[objects.of] & ~parts(matched).odd_boxes
     some[np.append(matched.own.left, matched.own.right)] = False

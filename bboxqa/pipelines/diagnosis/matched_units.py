@@ -1,4 +1,4 @@
-"""Annotations joined to units and objects, which the diagnostics look at."""
+"""Annotations joined to units and objects: the input of all diagnostics."""
 
 from dataclasses import replace
 
@@ -21,12 +21,12 @@ from bboxqa.pipelines.counting import ImagePart, reliability_of
 from bboxqa.pipelines.diagnosis.displaced import with_displaced_joined
 from bboxqa.pipelines.diagnosis.two_labels import with_labels_matched
 
-# Two boxes that overlap less show different objects.
+# Two boxes with a lower IoU show different objects.
 _LOOSE = 0.1
 
 
 def lower_threshold(threshold: float) -> float:
-    """Return the similarity from which on two annotations may show one object, if badly placed.
+    """Return the lowest similarity of two annotations of one object, if one is badly placed.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def matched_units(
 
 
 def _are_models(data: Dataset) -> BoolArray:
-    """Return which annotators are the results of a model, (A,)."""
+    """Return (A,) bool: annotators that are the results of a model."""
     models = [source.annotator for source in data.sources if source.role == "predictions"]
     return np.array([name in models for name in data.annotator_names], np.bool_)
 
@@ -90,9 +90,9 @@ def _are_models(data: Dataset) -> BoolArray:
 def _compared(
     data: Dataset, settings: AgreeSettings, memory: int | None, progress: Progress | None
 ) -> tuple[CandidatePairs, CandidatePairs]:
-    """Return the pairs of two annotators, and those of one, from the lower threshold on."""
+    """Return the pairs between annotators and within annotators, from the lower threshold on."""
     annotator = data.annotations.annotator
-    # As if each annotation of an image were by another annotator, so that all are compared.
+    # Each annotation of an image becomes an annotator of its own, so that all pairs are compared.
     everyone = replace(data.annotations, annotator=_places(data.annotations))
     pairs, _ = candidate_pairs(
         replace(data, annotations=everyone),
@@ -108,7 +108,7 @@ def _compared(
 
 
 def _places(annotations: Annotations) -> IntArray:
-    """Return the place of each annotation in its image, (N,) int32."""
+    """Return the rank of each annotation in its image, (N,) int32."""
     starts = run_starts(annotations.image)
     place = np.arange(len(annotations))
     place -= np.repeat(starts, np.diff(starts, append=len(place)))

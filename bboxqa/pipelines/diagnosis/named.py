@@ -1,4 +1,4 @@
-"""Names of annotators and categories as the sentences of a story hold them."""
+"""Names of annotators and categories, shortened and quoted for the sentences of a story."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -8,7 +8,7 @@ from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.model.units import MatchedUnits
 
-# The names of what a column has.
+# Columns of tables that hold names of annotators, and of categories.
 _PEOPLE = ("annotator", "annotator_1", "annotator_2")
 _CATEGORIES = ("category", "others", "reference", "first", "second")
 
@@ -16,7 +16,7 @@ _CATEGORIES = ("category", "others", "reference", "first", "second")
 def named_in_words(
     part: ThresholdResult, matched: MatchedUnits, tables: Mapping[str, Table]
 ) -> tuple[ThresholdResult, MatchedUnits, Mapping[str, Table]]:
-    """Return what a story is made of with long and blank names shortened and quoted."""
+    """Return the inputs of a story with long and blank names shortened and quoted."""
     data = matched.data
     people, categories = names_in_words(data.annotator_names), names_in_words(data.category_names)
     groups = tuple(sorted({*data.supercategories}))
@@ -47,7 +47,7 @@ def named_in_words(
 
 
 def _renamed(table: Table, words: Mapping[str, Mapping[str, str]]) -> Table:
-    """Return a table with other names; `words` has those of each column."""
+    """Return a table with other names; `words` maps old to new names for each column."""
     columns: dict[str, Column] = dict(table.columns)
     for name, others in words.items():
         column = columns.get(name)

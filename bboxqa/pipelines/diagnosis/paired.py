@@ -1,4 +1,4 @@
-"""How far annotators and categories are from the others, over the same draws of images."""
+"""Differences of annotators and categories from the others, over the same draws of images."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -16,14 +16,15 @@ from bboxqa.matching.match import match
 from bboxqa.model.units import MatchedUnits
 from bboxqa.pipelines.diagnosis.sentences.sentence import Bounds, median_of_others
 
-# Rates of which less is worse.
+# Rates of which a lower value is worse.
 _AGREEMENT = ("f1", "class_share", "mean_similarity")
 
 
 def differences(matched: MatchedUnits) -> Mapping[str, Bounds]:
-    """Return for each of `RATES` by how much each annotator is worse than the median of the others.
+    """Return by how much each annotator is worse than the median of the others, for each rate.
 
-    Images that are hard for all do not widen the intervals, since both sides see the same draws.
+    Images that are hard for all do not widen the intervals, as both sides share the draws. The keys
+    are `RATES`.
     """
     judged = independent(matched)
     tables = rate_sums(judged).tables
@@ -48,10 +49,10 @@ def differences(matched: MatchedUnits) -> Mapping[str, Bounds]:
 
 
 def f1_of_others(matched: MatchedUnits, annotator: int) -> FloatArray:
-    """Return the F1 of each two others who share objects, matched again without an annotator, (P,).
+    """Return the F1 of each pair of others who share objects, matched without an annotator, (P,).
 
-    Who draws an object twice takes one of its boxes from the others' unit: matched with this
-    annotator, two others who agree on everything have less than 1.
+    An annotator who draws an object twice can split the unit of the others: matched together, two
+    others who agree on everything would have an F1 below 1.
     """
     assigned = matched.data.assigned.copy()
     assigned[:, annotator] = False
@@ -72,9 +73,9 @@ def f1_of_others(matched: MatchedUnits, annotator: int) -> FloatArray:
 
 
 def category_differences(matched: MatchedUnits, places: IndexArray) -> Bounds:
-    """Return by how much less each category is found than the median of the other ones.
+    """Return by how much less each category is found than the median of the others.
 
-    `places` are those of the categories that are compared among all that were drawn, (K,).
+    `places` are the indices of the compared categories among all that were drawn, (K,).
     """
     tables = [table[places] for table in difficulty_sums(matched).tables]
 

@@ -14,11 +14,11 @@ from bboxqa.pipelines.diagnosis.source_records import Record, SourceRecord, sour
 def review_document(data: Dataset, queue: ReviewQueue) -> dict[str, Any]:
     """Return a COCO document of the annotations to review and their images.
 
-    Records have all keys that they have in the files; "reason" and "gain" are added, what agreement
-    would gain if their object were settled, and "annotator", "area"
-    and "iscrowd" where they are missing. Those of a single file keep their ids; of several files,
-    images and categories are numbered anew, as annotations are if their ids repeat. Where the files
-    cannot be read again, or annotators have pseudonyms, there are only boxes.
+    Records keep all keys of the files. Added are "reason", "gain" (how much agreement would gain if
+    the object were settled), and "annotator", "area" and "iscrowd" where they are missing. Records
+    of a single file keep their ids. With several files, images and categories get new ids, and so
+    do annotations if their ids repeat. Where the files cannot be read again, or annotators have
+    pseudonyms, there are only boxes.
     """
     annotations = queue.annotations
     of = data.annotations.take(annotations)
@@ -29,7 +29,7 @@ def review_document(data: Dataset, queue: ReviewQueue) -> dict[str, Any]:
         names = enumerate(data.category_names, 1)
         categories = [{"id": number, "name": name} for number, name in names]
     places = of.image.tolist()
-    # The last one of each image is the first record.
+    # Reversed, so that the first record of each image wins.
     own = dict(zip(reversed(places), reversed(records), strict=True))
     images = {
         place: _image(
@@ -61,14 +61,14 @@ def review_document(data: Dataset, queue: ReviewQueue) -> dict[str, Any]:
 
 
 def _of_boxes(data: Dataset, annotations: IndexArray) -> list[SourceRecord]:
-    """Return records of what was read of annotations."""
+    """Return records with the boxes and categories that were read."""
     of = data.annotations.take(annotations)
     rows = zip(of.id.tolist(), of.bbox.tolist(), strict=True)
     return [SourceRecord({"id": id_, "bbox": box}, {}) for id_, box in rows]
 
 
 def _complete(record: Record, author: str) -> Record:
-    """Return the record of an annotation with what others need."""
+    """Return the record of an annotation with the keys that other tools need."""
     result = {"iscrowd": 0, **record}
     named = [annotator_name(record[key]) for key in ANNOTATOR_KEYS if key in record]
     if author not in named:
@@ -82,7 +82,7 @@ def _image(data: Dataset, place: int, record: Record, id_: object) -> Record:
     """Return the record of an image, with its size where it is known, and who was asked."""
     width, height = data.image_size[place].tolist()
     size = {"width": width, "height": height} if width > 0 and height > 0 else {}
-    # One record stands for those of all annotators.
+    # Where each annotator has a record of the image, one stands for all.
     known = {key: value for key, value in record.items() if key != "annotator"}
     result = {"file_name": data.image_names[place], **size, **known, "id": id_}
     if not any(result.get(key) for key in ASKED_KEYS):

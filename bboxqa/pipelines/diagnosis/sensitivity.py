@@ -26,12 +26,12 @@ from bboxqa.pipelines.threshold_results import measure_name, threshold_figures
 
 SENSITIVITY = "sensitivity"
 SUGGESTED = "suggested_threshold"
-"""The names of the tables, which are made of the images and not of one matching."""
+"""Names of the tables that are computed from the images, not from the matched units."""
 
 THRESHOLDS = tuple(round(0.05 * step, 2) for step in range(1, 20))
-"""0.05 to 0.95."""
+"""Thresholds from 0.05 to 0.95."""
 
-# Of more annotations, random images with about so many are measured at all thresholds.
+# With more annotations, random images with about so many annotations are measured.
 _MOST = 100_000
 
 
@@ -50,13 +50,13 @@ class Sensitivity:
         threshold and the next.
     choice : ThresholdChoice
     suggested : Table
-        One row: the similarity, the threshold that the data suggest with its interval, the largest
-        distance, the lowest and the highest threshold that do as well, sigma with its interval and
-        the similarity from which on it counts ("sigma_threshold"), and why there is no threshold.
+        One row: the similarity, the suggested threshold with its interval, the largest distance,
+        the lowest and the highest threshold that do about as well, sigma with its interval and the
+        lowest similarity that it uses ("sigma_threshold"), and the reason if there is no threshold.
     text : str
-        What the data suggest, as a sentence of a story.
+        The suggestion as a sentence of a story.
     n_images : int
-        How many images were measured.
+        Number of images that were measured.
     """
 
     table: Table
@@ -77,9 +77,9 @@ def sensitivity(
     """Measure agreement at thresholds from 0.05 to 0.95, comparing annotations once.
 
     Of more than 100,000 annotations, random images with about so many are measured. Errors are
-    those of `agree`; the threshold of the settings has no effect. `images` is what
-    `compared_images` returns. `by_chance` is the F1 by chance of some thresholds, measured with
-    more passes: those of all thresholds are scaled to it, if all images are measured.
+    those of `agree`; the threshold of the settings has no effect. `images` is the result of
+    `compared_images`. `by_chance` is the F1 by chance of some thresholds, measured with more
+    passes: if all images are measured, the F1 by chance of all thresholds is scaled to it.
 
     Examples
     --------
@@ -137,9 +137,9 @@ def _suggested(
 
 
 def _scaled(chance: ChanceCounts, known: Mapping[float, float]) -> ChanceCounts:
-    """Return counts whose F1 by chance is the known one where there is one.
+    """Return counts scaled so that their F1 by chance is the known one at known thresholds.
 
-    Few passes are enough for how it falls with the threshold, and not for its height.
+    Few passes are enough for the shape of the curve over thresholds, but not for its level.
     """
     found = ratio(*chance.sums.sum(1).T)
     rows = [row for row, threshold in enumerate(THRESHOLDS)
@@ -150,7 +150,7 @@ def _scaled(chance: ChanceCounts, known: Mapping[float, float]) -> ChanceCounts:
     of_known = np.array([known[THRESHOLDS[row]] for row in rows])
     factor = np.interp(thresholds, thresholds[rows], of_known / found[rows])
     sums = chance.sums.copy()
-    # No F1 is above 1.
+    # An F1 cannot exceed 1.
     sums[..., 0] *= np.minimum(factor, 1 / np.where(found > 0, found, 1.0))[:, None]
     return replace(chance, sums=sums)
 
@@ -168,7 +168,7 @@ def _sampled(images: ImagePart, seed: int) -> ImagePart:
     part = replace(
         data,
         annotations=data.annotations.take(kept),
-        # Nobody is asked about the others.
+        # No annotator counts as asked about the images that are left out.
         assigned=data.assigned & taken[:, None],
     )
     return ImagePart(part, images.empty[taken[images.empty]])
@@ -203,7 +203,7 @@ def _distance(
     chance: ChanceCounts,
     settings: AgreeSettings,
 ) -> tuple[dict[str, FloatArray], tuple[float, float], tuple[float, float]]:
-    """Return F1 less F1 by chance with intervals, and those of the best threshold and of sigma."""
+    """Return F1 minus F1 by chance with intervals, and intervals of best threshold and sigma."""
     thresholds = np.array(THRESHOLDS)
     images = [found.images for found in counted.objects]
     tables = (
@@ -235,7 +235,7 @@ def _with_interval(name: str, value: float, interval: tuple[float, float]) -> di
 
 
 def _text(choice: ThresholdChoice, table: Table, measure: str) -> str:
-    """Return what the data suggest as a sentence."""
+    """Return the suggestion as a sentence."""
     if choice.reason:
         return f"no threshold suggests itself: {choice.reason}"
     row = int(np.argmax(table["distance"]))

@@ -1,4 +1,4 @@
-"""The records of some annotations as their files have them."""
+"""The original records of some annotations, read again from their files."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,7 +27,7 @@ class SourceRecord(NamedTuple):
 
 
 class _Place(msgspec.Struct, gc=False):
-    """What finds an annotation."""
+    """The keys of a record by which an annotation is found."""
 
     id: int | str | float
     bbox: tuple[float, float, float, float]
@@ -48,8 +48,8 @@ def source_records(
 ) -> tuple[list[SourceRecord], list[Record]] | None:
     """Return the records of some annotations, and the categories of all files.
 
-    None if the files do not have all of them any more, or are not plain COCO json. Annotations are
-    found by id and box; of several such ones, that of the right annotator counts.
+    None if the files no longer have all of them, or are not plain COCO json. Annotations are found
+    by id and box, and by annotator if several records have the same id and box.
     """
     try:
         return _found(data, annotations)
@@ -85,7 +85,7 @@ def _found(
 
 
 def _content(source: Source) -> bytes | None:
-    """Return what a file has; None if it was changed since."""
+    """Return the content of a file; None if the file has changed."""
     path = Path(source.name)
     try:
         if path.stat().st_size != source.size:
@@ -93,7 +93,7 @@ def _content(source: Source) -> bytes | None:
         found = format_of(path)
         if found is COCO or found.document is None:
             return path.read_bytes()
-        # The document of another format has its records as COCO json.
+        # Files of other formats keep their translation to COCO json.
         return bytes(found.document(path).text[:])
     except OSError:
         return None
@@ -101,7 +101,7 @@ def _content(source: Source) -> bytes | None:
 
 @gc_paused()
 def _matching(content: bytes, wanted: set[_Key]) -> list[tuple[_Key, int]]:
-    """Return the annotations with one of these ids and boxes, by their places in the list."""
+    """Return the annotations with one of these ids and boxes, with their indices in the list."""
     places = msgspec.json.decode(content, type=_Places).annotations
     ids = {id_ for id_, _ in wanted}
     near = [
@@ -114,7 +114,7 @@ def _matching(content: bytes, wanted: set[_Key]) -> list[tuple[_Key, int]]:
 
 
 def _of_annotator(found: Sequence[tuple[str, SourceRecord]], name: str) -> SourceRecord:
-    """Return the record of an annotator among those with one id and box."""
+    """Return the record of an annotator among records with the same id and box."""
 
     def is_own(file: str, record: SourceRecord) -> bool:
         values = (*record.annotation.values(), *record.image.values())

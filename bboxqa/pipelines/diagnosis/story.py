@@ -72,17 +72,18 @@ TABLES = (
     "difficulty",
     "supercategories",
 )
-"""The diagnostics that the story and the warnings are made of."""
+"""The diagnostics that the story and the warnings use."""
 
 _MOST = 9
 _NOBODY = (
-    "nobody surely misses, adds, misnames, misplaces, splits, merges or repeats more than the "
-    "other annotators do (95 % intervals, corrected for their number and the kinds of errors)"
+    "no annotator misses, adds, misnames, misplaces, splits, merges or repeats objects "
+    "significantly more than the others (95 % intervals, corrected for the number of annotators "
+    "and kinds of errors)"
 )
 
 _ONE_AGAINST_ONE = (
     "no image has three annotators: where two differ, it cannot be told who is right, and nobody "
-    "is named; --reference FILE tells it"
+    "is named; --reference FILE compares each with a reference"
 )
 _NOTHING = "nobody drew anything: there is nothing to tell"
 _NO_PAIRS = "no image with annotations has two annotators: their agreement cannot be told"
@@ -91,10 +92,10 @@ _NO_PAIRS = "no image with annotations has two annotators: their agreement canno
 def story_of(
     part: ThresholdResult, matched: MatchedUnits, tables: Mapping[str, Table]
 ) -> tuple[str, ...]:
-    """Return at most nine sentences: each from a figure and its interval, or a count.
+    """Return at most nine sentences, each on a figure with its interval, or on a count.
 
-    First who and what costs most, then single findings by the share of objects that they concern,
-    last what the data cannot tell.
+    First come the annotator and the kind of disagreement that cost most, then single findings by
+    the share of objects that they concern, last what cannot be told from the data.
     """
     named = matched.bootstrap >= LEAST_DRAWS
     beside = [*reference_sentences(part)] if named else []
@@ -136,28 +137,28 @@ def story_of(
     room = max(_MOST - len(first) - len(last), 0)
     if len(middle) > room:
         middle[max(room - 1, 0) :] = [_more(len(middle) - max(room - 1, 0))]
-    # What does not change takes no room from what was found.
+    # Sentences that nothing changes must not displace findings.
     unchanged = [*work_limits(tables)][: max(room - len(middle), 0)]
     return (*first, *middle, *last, *unchanged)
 
 
 def _n_drawing(matched: MatchedUnits) -> int:
-    """Return how many annotators were asked about images that others were asked about, too."""
+    """Return the number of annotators who share an image with another annotator."""
     return int((asked_with_others(matched).any(0)).sum())
 
 
 def _n_compared(tables: Mapping[str, Table]) -> int:
-    """Return how many annotators can be compared with others, without copies."""
+    """Return the number of annotators who can be compared with others, without copies."""
     return int(np.count_nonzero(tables["annotators"]["n_images"]))
 
 
 def _are_judged(matched: MatchedUnits) -> bool:
-    """Return whether some images have three annotators, so that most of them can be right."""
+    """Return whether an image has three annotators, so that there is a majority."""
     return int(independent(matched).data.assigned.sum(1).max(initial=0)) > 2
 
 
 def _have_judges(matched: MatchedUnits) -> BoolArray:
-    """Return for whom an image has two other annotators who are no models, (A,)."""
+    """Return (A,) bool: annotators with an image that two others, not models, were asked about."""
     assigned = matched.data.assigned
     votes = assigned & ~matched.is_model
     others = votes.sum(1)[:, None] - votes
@@ -178,7 +179,7 @@ def _named(
     tables: Mapping[str, Table],
     unused: Sequence[Unused],
 ) -> tuple[list[str], list[Sentence]]:
-    """Return who agrees least, and who errs: against the reference, or else most others."""
+    """Return sentences on who agrees least and who errs, against the reference or the others."""
     are_judged = _are_judged(matched)
     apart = differences(matched) if are_judged else {}
     worst = [*worst_annotator(part, matched, tables, apart)] if are_judged else []
@@ -198,7 +199,7 @@ def _named(
 
 
 def _misplaced(tables: Mapping[str, Table]) -> Iterator[Sentence]:
-    """Yield who places edges, or rotated boxes, elsewhere than the others do."""
+    """Yield who places edges, or rotated boxes, apart from the others."""
     if "rotated_offsets" in tables:
         yield from rotated_sentences(tables["rotated_offsets"], tables["annotators"])
         yield from exchange_sentences(tables)
@@ -207,7 +208,7 @@ def _misplaced(tables: Mapping[str, Table]) -> Iterator[Sentence]:
 
 
 def _explained(matched: MatchedUnits, tables: Mapping[str, Table]) -> Explained:
-    """Return what systematic offsets explain of the similarity of matched annotations."""
+    """Return how much of the dissimilarity of matched annotations systematic offsets explain."""
     if matched.compared == "keypoints":
         return joints_explain(tables, matched.data.joint_sigmas)
     if "rotated_offsets" in tables:
@@ -216,7 +217,7 @@ def _explained(matched: MatchedUnits, tables: Mapping[str, Table]) -> Explained:
 
 
 def _of_two(tables: Mapping[str, Table]) -> Iterator[Sentence]:
-    """Yield how the two who are left without copies differ, first who shares boxes with nobody."""
+    """Yield how the two annotators differ who are left without copies, first one with own boxes."""
     annotators, pairs = tables["annotators"], tables["copies"]
     pairs = pairs.take(np.flatnonzero(pairs["copied"]))
     left = np.flatnonzero(annotators["n_images"])

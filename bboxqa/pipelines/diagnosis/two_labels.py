@@ -1,4 +1,4 @@
-"""Places with boxes of two categories by one annotator: an object with two labels."""
+"""Objects with two labels: places where annotators drew boxes of two categories."""
 
 from collections.abc import Iterator
 
@@ -21,10 +21,10 @@ _LEAST_GAIN = 0.01
 
 @frozen_arrays
 class _Places:
-    """Where several annotators drew two matching boxes of the same two categories."""
+    """Places where several annotators drew two matching boxes with the same two categories."""
 
     place: IndexArray
-    """(N,) int64. The place of each annotation, -1 for none."""
+    """(N,) int64. Index of the place of each annotation, -1 for none."""
     first: IndexArray
     second: IndexArray
     """(P,) int64. The two categories of each place; a place with more has several rows."""
@@ -36,8 +36,9 @@ def with_labels_matched(
 ) -> UnitTable:  # fmt: skip
     """Return units in which boxes of objects with two labels are matched by their categories.
 
-    Boxes on one place overlap each other about as much, whatever their categories. Where two
-    annotators drew both labels, it is no confusion if the matcher paired one with the other.
+    Boxes in one place overlap each other about equally, whatever their categories. Where two
+    annotators drew both labels, a pair of different labels is an artefact of matching and not a
+    confusion.
     """
     found = _places(annotations, pairs, own)
     there = found.place >= 0
@@ -64,7 +65,7 @@ def with_labels_matched(
 def label_warnings(
     images: ImagePart, matched: MatchedUnits, settings: AgreeSettings, value: float
 ) -> Iterator[str]:
-    """Yield how many places have two labels, and alpha if equal categories were matched there."""
+    """Yield the number of places with two labels, and alpha if equal categories were matched."""
     of, threshold = matched.data, matched.threshold
     pairs = matched.near.take(matched.near.similarity >= threshold - TOLERANCE)
     found = _places(of.annotations, pairs, matched.own)

@@ -1,4 +1,4 @@
-"""Warnings of a diagnosis: what may make the figures of agreement mean something else."""
+"""Warnings of a diagnosis: properties of the data that make figures of agreement misleading."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from bboxqa.pipelines.counting import ImagePart, reliability_of
 from bboxqa.pipelines.diagnosis.matched_units import lower_threshold
 from bboxqa.pipelines.diagnosis.two_labels import label_warnings
 
-# An image with a larger share of the units decides alpha.
+# An image with a larger share of the units dominates alpha.
 _LARGE_IMAGE = 0.25
 # Smaller differences of alpha are not worth a warning.
 _LEAST_GAIN = 0.02
@@ -70,7 +70,7 @@ def _who_was_asked(part: ThresholdResult) -> Iterator[str]:
 
 
 def _large_image(part: ThresholdResult) -> Iterator[str]:
-    """Yield the image that holds much of all units, where the figure is another one without it."""
+    """Yield the image with a large share of the units, if the figure differs without it."""
     table = part.images
     n_units = table["n_units"]
     if len(table) < 2 or not n_units.sum():
@@ -140,7 +140,7 @@ def _f1_of(matched: MatchedUnits, group: IndexArray) -> float:
 
 
 def _groups(matched: MatchedUnits) -> list[IndexArray]:
-    """Return annotators who are connected by images that they share, group by group."""
+    """Return groups of annotators who are connected by shared images."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
@@ -192,13 +192,13 @@ def _copies(
 
 
 def _instead(other: float, value: float) -> str:
-    """Return another figure in words, beside that which it would replace."""
+    """Return the hypothetical figure and the present one in words."""
     shown, own = f"{other:z.2f}", f"{value:z.2f}"
     return f"{shown} as well" if shown == own else f"{shown} and not {own}"
 
 
 def _listed(names: list[str]) -> str:
-    """Return a few names, or the first one and how many more there are."""
+    """Return a few names, or the first one and the number of others."""
     if len(names) > _GROUPS_NAMED:
         return f"{names[0]} and {len(names) - 1} more"
     return f"{', '.join(names[:-1])} and {names[-1]}"
@@ -221,7 +221,7 @@ def _drawn_twice(part: ThresholdResult, tables: Mapping[str, Table]) -> Iterator
     what, value, _ = _leading(part)
     gain = table["f1_gain" if what == "F1" else "alpha_gain"]
     twice = (table["kind"] == KINDS[Kind.TWICE]) & (gain >= _LEAST_GAIN)
-    # Where annotators copied each other, only what they drew on their own is counted.
+    # Only boxes that annotators did not copy from each other are counted.
     boxes = {row["annotator"]: row for row in tables["boxes_per_object"].records()}
     for place in np.flatnonzero(twice).tolist():
         name = table["annotator"][place]
@@ -235,7 +235,7 @@ def _drawn_twice(part: ThresholdResult, tables: Mapping[str, Table]) -> Iterator
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Measured:
-    """A result, and what it takes to measure it with another threshold or matcher."""
+    """A result, with the data to measure it again with another threshold or matcher."""
 
     part: ThresholdResult
     images: ImagePart
@@ -243,7 +243,7 @@ class _Measured:
     settings: AgreeSettings
 
     def at(self, threshold: float, matcher: str) -> float:
-        """Return alpha, or F1 where alpha has no meaning, from the pairs that are known."""
+        """Return alpha, or F1 where alpha has no meaning, from the pairs that were compared."""
         settings, of = self.settings, self.matched.data
         near = self.matched.near
         pairs = near.take(near.similarity >= threshold - TOLERANCE)
@@ -280,7 +280,7 @@ def _moving_threshold(found: _Measured) -> Iterator[str]:
 
 
 def _matcher(found: _Measured) -> Iterator[str]:
-    """Yield alpha or F1 of other matchers, where it lies outside of the interval."""
+    """Yield alpha or F1 of other matchers, if one lies outside the interval."""
     what, value, (low, high) = _leading(found.part)
     if isnan(low) or not (found.matched.data.assigned.sum(1) > 2).any():
         return

@@ -1,4 +1,4 @@
-"""The images that cost most agreement, with everything that a picture of them shows."""
+"""The images that cost most agreement, with all that a page draws of them."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ from bboxqa.model.units import MatchedUnits
 from bboxqa.report.numbers import json_number
 
 MOST_IMAGES = 1000
-"""Images that a diagnosis keeps unless more are asked for."""
+"""The number of images that a diagnosis keeps by default."""
 _MOST_SHAPES = 200_000
 
 
@@ -26,10 +26,10 @@ def worst_images(
 ) -> dict[str, Any]:
     """Return the images that cost most agreement, the worst first, and what was drawn in them.
 
-    At most `n_images`, and 200,000 annotations beyond those of the first image. Objects are
-    numbered within an image. Their `category` is what most called them, `kind` is "all agree" or
-    how annotators disagree, `reason` says who, and `similarity` is the mean of the pairs that
-    match.
+    There are at most `n_images`, with at most 200,000 annotations in images after the first.
+    Objects are numbered within an image. Their `category` is that of the majority, `kind` is "all
+    agree" or the kind of disagreement, `reason` names who differs, and `similarity` is the mean of
+    the matching pairs.
     """
     rows, images = _chosen(part.images, matched.data, n_images)
     found = object_list(matched, images)
@@ -75,7 +75,7 @@ def _by_image(image: IndexArray, images: IndexArray) -> list[list[int]]:
 
 
 def _numbers(found: ObjectList, n_objects: int) -> IndexArray:
-    """Return the number of each object within its image, from 1 on; 0 for objects of others."""
+    """Return the number of each object in its image, from 1; 0 for objects of other images."""
     order = np.argsort(found.image, kind="stable")
     image = found.image[order]
     first = np.searchsorted(image, image, "left")
@@ -123,7 +123,7 @@ def _shape(
 
 
 def _rings(of: Annotations, row: int) -> dict[str, Any]:
-    """Return the outline of an annotation, if it has one, as lists of x and y by turns."""
+    """Return the outline of an annotation, if any, as lists of alternating x and y."""
     segmentations, boxes = of.segmentation, of.rotated_box
     if segmentations is not None and segmentations.kind[row] != SegmentationKind.NONE:
         rings = outline_rings(segmentations, row)

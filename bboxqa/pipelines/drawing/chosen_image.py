@@ -28,11 +28,11 @@ def name_of_record(record: object) -> str:
 def chosen_image(
     wanted: str | int, names: Sequence[str], records: Callable[[], Iterable[object]]
 ) -> str:
-    """Return the one of some names that a name or an id means; a name comes first.
+    """Return the image name that matches a name or an id; names are tried first.
 
-    The ending of an image may be left out, or given where the data have none.
+    The suffix of a file name may be left out, or given where the data have none.
 
-    Raises DatasetError if there is none, or the id is that of several images.
+    Raises DatasetError if no image matches, or several images have the id.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def chosen_image(
 
 
 def _is_with_ending(wanted: str, name: str) -> bool:
-    """Return whether two names are the same but for an ending that one of them lacks."""
+    """Return whether two names are equal except for a suffix that one of them lacks."""
     longer, shorter = sorted((wanted, name), key=len, reverse=True)
     ending = longer.removeprefix(shorter)
     return ending != longer and ending.lower() in IMAGE_SUFFIXES
@@ -79,7 +79,7 @@ def _id_of(record: object) -> str:
 
 
 def _described(wanted: str, names: Sequence[str]) -> str:
-    """Return how many images there are, and which may be meant."""
+    """Return the number of images, with a suggestion or examples."""
     number = count(len(names), "image")
     last = PurePosixPath(wanted.replace("\\", "/")).name
     same = [name for name in names if PurePosixPath(name).name == last]

@@ -20,7 +20,7 @@ from bboxqa.report.drawing.scene import Scene, Shape
 def data_scene(data: Dataset, name: str, settings: AgreeSettings | None) -> Scene:
     """Return an image of a data set as a scene without pixels.
 
-    Its annotations have units if there are settings that say how they are matched.
+    With settings, its annotations are matched and have units.
     """
     if settings is not None:
         data = with_sigmas(data, settings)
@@ -70,13 +70,13 @@ def _points(data: Dataset, row: int) -> FloatArray | None:
 
 
 def _turned_ring(of: Annotations, row: int) -> tuple[FloatArray, ...]:
-    """Return the corners of a box that has an angle and no outline; nothing of another."""
+    """Return the corners of a rotated box without outline; an empty tuple for others."""
     boxes = of.rotated_box
     return () if boxes is None or not boxes[row, 4] else (corners(boxes[row : row + 1])[0],)
 
 
 def _width_mark(of: Annotations, row: int) -> tuple[FloatArray, ...]:
-    """Return the mark at the width of a box that has an angle; a ring of two points is a line."""
+    """Return the line that marks the width of a rotated box, as a ring of two points."""
     boxes = of.rotated_box
     return () if boxes is None or not boxes[row, 4] else (width_marks(boxes[row : row + 1])[0],)
 

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
 # Pixels of the longer side: 8 inches at 300 dots per inch.
 _SIDE = 2400
-# How many times as long as the other a side of an image is, in which little can be seen.
+# Aspect ratio above which little can be seen in a drawing.
 _NARROW = 50
-# More panels are too small to be advised.
+# More panels would be too small: they are not suggested.
 _MOST_PANELS = 9
 
 Source = Dataset | Files | Mapping[str, Any]
@@ -67,10 +67,9 @@ def draw(
         Folders of the images; nothing outside them is opened. Without it, or where the file is not
         there, the annotations are drawn on a blank canvas.
     by : {"annotator", "category", "unit", "finding"}, optional
-        What colours stand for: who drew an annotation (default, and labels name the category), its
-        category (where nobody is named), the unit that it is matched to, or the severity of what
-        `validate` finds in it. The latter draws only annotations with findings, and needs a file or
-        a document.
+        What colours stand for: the annotator (default; labels name the category), the category (the
+        default if no annotator is named), the matched unit, or the severity of the findings of
+        `validate`. "finding" draws only annotations with findings, and needs a file or a document.
     side_by_side : bool
         Whether each annotator has a panel of its own.
     ax : matplotlib.axes.Axes, optional
@@ -148,13 +147,13 @@ def _scene(
     by: By | None,
     progress: Progress | None,
 ) -> tuple[Scene, By]:
-    """Return an image of a data set, and what colours stand for."""
+    """Return an image of a data set, and the meaning of its colours."""
     if isinstance(source, Dataset):
         data = source
     elif _is_document(source):
         data = read_coco(source, min_annotators=1, digest=False, progress=progress)
     else:
-        # A drawing shows what is wrong as well.
+        # No checks: a drawing should show defects as well.
         unchecked = msgspec.structs.replace(settings, checks=False)
         data = read_for(
             source, unchecked, digest=False, min_annotators=1, outlines=True, progress=progress
@@ -169,7 +168,7 @@ def _is_document(source: Source) -> TypeGuard[Mapping[str, Any]]:
 
 
 def _readings(source: Source, pattern: str | None) -> Iterator[RawDocument]:
-    """Yield what the COCO files of a source hold, however broken they are."""
+    """Yield the raw documents of the COCO files of a source, even of broken files."""
     if _is_document(source):
         yield read_bytes(document_bytes(source), "document")
         return
@@ -224,7 +223,7 @@ def _with_pixels(scene: Scene, images: Folders, beside: Path | None) -> tuple[Sc
 
 
 def _instead(scene: Scene, by: By, *, side_by_side: bool) -> str:
-    """Return how colours and panels say what labels would; "" where they do, or cannot."""
+    """Return advice on colours and panels that replace labels; "" if there is none."""
     n_panels = len({shape.annotator for shape in scene.shapes})
     if by in ("annotator", "category") and 1 < n_panels <= _MOST_PANELS and not side_by_side:
         return "; --by category --side-by-side shows categories as colours, annotators as panels"
@@ -242,7 +241,7 @@ def _about_shape(scene: Scene) -> list[str]:
 
 
 def _with_size(scene: Scene) -> tuple[Scene, list[str]]:
-    """Return a scene whose size is known; without a size, that of what is drawn."""
+    """Return a scene with a size; without one in the data, the bounds of its annotations."""
     if scene.width > 0 and scene.height > 0:
         return scene, []
     if not scene.shapes:

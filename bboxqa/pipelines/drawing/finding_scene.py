@@ -1,4 +1,4 @@
-"""Images as scenes of what rules find in their annotations."""
+"""Images as scenes that show the findings of rules."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,9 +24,9 @@ _Rules = dict[str, tuple[Severity, str]]
 
 
 def finding_scene(documents: Sequence[Document], wanted: str | int) -> tuple[Scene, list[str]]:
-    """Return an image with those of its annotations in which rules found something.
+    """Return an image with its annotations that have findings.
 
-    Also returns notes on what was found and cannot be drawn.
+    Also return notes on findings that cannot be drawn.
     """
     names = [[name_of_record(record) for record in each.images.values] for each in documents]
     known = list(dict.fromkeys(name for each in names for name in each if name))
@@ -110,7 +110,7 @@ def _shapes(document: Document, images: IndexArray, rules: _Rules) -> tuple[list
 
 
 def _rows_about(hits: Hits, inside: BoolArray) -> list[int]:
-    """Return the annotations of an image with findings, and those they are compared with."""
+    """Return the annotations with findings, and those that they are compared with."""
     places = np.flatnonzero(inside[hits.rows])
     rows = set(hits.rows[places].tolist())
     for place in places.tolist():

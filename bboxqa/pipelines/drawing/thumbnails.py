@@ -9,7 +9,7 @@ from bboxqa.pipelines.pictures import Picture
 from bboxqa.report.pages.pictures import Pixels
 
 _QUALITY = 80
-# Side and quality of what is too large for a page, from little loss to much.
+# Longer side and WebP quality for images that are too large for a page, from the best down.
 _SMALLER = ((640, 60), (480, 60), (320, 55), (200, 50), (128, 40))
 _INLINE = "data:image/webp;base64,"
 
@@ -31,15 +31,15 @@ def thumbnail(picture: Picture) -> bytes:
 
 
 def inline(content: bytes) -> str:
-    """Return a WebP as an address that holds it."""
+    """Return a WebP as a data URL."""
     return _INLINE + b64encode(content).decode()
 
 
 def fitted(pixels: Mapping[str, Pixels], room: int) -> dict[str, Pixels]:
-    """Return pixels whose addresses, which hold them, have `room` characters together at most.
+    """Return pixels whose data URLs have at most `room` characters in total.
 
-    The largest are reduced first. If there is no room even for the smallest ones, they are returned
-    all the same.
+    The largest images are reduced first. If even the smallest versions do not fit, they are
+    returned all the same.
     """
     found = dict(pixels)
     for side, quality in _SMALLER:
@@ -54,7 +54,7 @@ def fitted(pixels: Mapping[str, Pixels], room: int) -> dict[str, Pixels]:
 
 
 def _share(sizes: Sequence[int], room: int) -> int:
-    """Return the largest size that each may have so that all together have room.
+    """Return the size limit for each that makes all fit in `room` together.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def _share(sizes: Sequence[int], room: int) -> int:
 
 
 def _smaller(address: str, side: int, quality: int) -> str:
-    """Return an address that holds the same picture with fewer pixels or less quality."""
+    """Return the data URL of the same picture with fewer pixels or lower quality."""
     from PIL import Image
 
     content = BytesIO()

@@ -1,1 +1,1 @@
-"""What measuring key points needs besides the annotations."""
+"""Sigmas of joints for the similarity of key points."""

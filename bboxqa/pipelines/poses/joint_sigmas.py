@@ -19,12 +19,12 @@ from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.counting import compared_images
 
 ESTIMATED = "estimated"
-# People whose joints are about a fifth of their size apart are matched before sigmas are known.
+# The sigma for matching people before sigmas are known: joints a fifth of their size apart match.
 _FIRST = 0.1
 _THRESHOLD = 0.5
-# With fewer pairs that both labelled, a joint has the sigma of the others.
+# A joint labelled by fewer pairs gets the median sigma of the others.
 _LEAST = 10
-# Copies have no scatter, but a similarity needs some.
+# The lowest sigma: copies have no scatter, but the similarity divides by it.
 _SMALLEST = 1e-3
 _SHOWN = 20
 _Sigmas = tuple[tuple[float, ...], ...]
@@ -39,8 +39,8 @@ def with_sigmas(
 ) -> Dataset:
     """Return a data set with the sigmas of its joints, if its key points are compared.
 
-    They are estimated, where settings ask for it, from the annotators of `of`, by default those of
-    the data set itself. Raises ConfigError if a category has none.
+    With ``sigmas="estimated"`` they are estimated from the annotators of `of`, by default of the
+    data set itself. Raises ConfigError if a category has no sigmas.
     """
     if not needs_keypoints(settings.similarity) or data.annotations.keypoints is None:
         return data
@@ -56,10 +56,10 @@ def with_sigmas(
 
 
 def with_points(data: Dataset, settings: AgreeSettings) -> Dataset:
-    """Return a data set without annotations that have no labelled key points, if it is about these.
+    """Return a data set without annotations that lack labelled key points, if these are compared.
 
-    As COCO's evaluation does; a note says how many there are. Raises DatasetError if there are no
-    others.
+    COCO's evaluation does the same; a note gives their number. Raises DatasetError if no
+    annotation remains.
     """
     if not needs_keypoints(settings.similarity) or data.annotations.keypoints is None:
         return data
@@ -113,11 +113,11 @@ def _estimated(data: Dataset, of: Dataset, memory: int | None) -> Dataset:
 def estimated_sigmas(data: Dataset, memory: int | None = None) -> _Sigmas:
     """Return the sigma of each joint of each category from the spread of annotators.
 
-    sigma² is the mean of d² / s² that one annotator has about the true place, which is half of that
-    between two, as both err. The mean is told by the median, which swapped joints hardly change: of
-    normal scatter the squared distance is exponential, with its median at ln 2 of its mean.
-    Annotators are matched with one sigma for all joints. A joint that fewer than 10 pairs labelled
-    has the median sigma of the others. Raises ConfigError if no two annotators labelled a joint.
+    sigma² is the mean of d² / s² of one annotator about the true place: half of the mean between
+    two annotators, as both err. The mean is estimated from the median, which is robust to swapped
+    joints: with normal scatter the squared distance is exponential, and its median is ln 2 times
+    its mean. Annotators are matched with one sigma for all joints. A joint labelled by fewer than
+    10 pairs gets the median sigma of the others. Raises ConfigError if no pair labelled a joint.
     """
     uniform = tuple((_FIRST,) * len(joints) for joints in data.joint_names)
     part = compared_images(replace(data, joint_sigmas=uniform)).data

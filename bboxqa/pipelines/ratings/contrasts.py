@@ -37,8 +37,8 @@ def difference(
     Parameters
     ----------
     first, second : Ratings
-        Clusters of the same name are drawn together; where units are clusters of their own, those
-        of the same name, and where there are no names, those at the same place.
+        Clusters with the same name are drawn together. If each unit is a cluster, units with the
+        same name are, or without names, units with the same index.
     coefficient : str
         Name of a coefficient.
     level : str or callable
@@ -104,8 +104,8 @@ def only_annotators(ratings: Ratings, names: Sequence[str]) -> Ratings:
     Returns
     -------
     Ratings
-        With the same units and annotators, of whom the others have no ratings, and the values that
-        remain.
+        With the same units and annotators, but without the ratings of the others, and with the
+        values that remain.
 
     Raises
     ------
@@ -134,12 +134,12 @@ def only_annotators(ratings: Ratings, names: Sequence[str]) -> Ratings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contributions:
-    """Krippendorff's alpha without parts of the data, which shows what lowers or raises it.
+    """Krippendorff's alpha without each unit, annotator and value, which shows their influence.
 
     Attributes
     ----------
     alpha : float
-        With everything.
+        Alpha of all data.
     without_units : (U,) float64
         Without each unit; NaN where undefined.
     without_annotators : (A,) float64

@@ -36,14 +36,14 @@ from bboxqa.model.settings import MAX_BOOTSTRAP, MIN_BOOTSTRAP
 from bboxqa.pipelines.ratings.rating_notes import notes_of
 
 INTERVALS = ("percentile", "bca")
-"""How intervals are made of the replicates."""
+"""Methods to compute intervals from the replicates."""
 
-# Nobody reads a table of more values.
+# Tables of values are made for fewer values only.
 _MOST_SHOWN = 2000
-# More numbers are points on a continuous scale, each too rare to be left out.
+# More numeric values are a continuous scale, on which leaving out single values has no effect.
 _MOST_NUMBERS = 100
 _KEYS_NAMED = 3
-# Sums that a jackknife may have to add up.
+# Limit of the sums that a jackknife adds up.
 _JACKKNIFE = 1 << 31
 
 
@@ -87,7 +87,7 @@ def measure(
     Returns
     -------
     TaskEstimates
-        Standard errors are linearised where a formula is known, else they come from the jackknife.
+        Standard errors are linearised if a formula is known, otherwise from the jackknife.
 
     Raises
     ------
@@ -123,7 +123,7 @@ def _described(
     estimates: Mapping[str, Estimate],
     bootstrap: int,
 ) -> TaskEstimates:
-    """Return estimates with what was counted, what belongs to annotators and values, and notes."""
+    """Return estimates with counts, figures of annotators and values, and notes."""
     data, names = inputs.data, tuple(estimators)
     values = _values(inputs, names)
     of_pairs = any(coefficient(name).of_pairs for name in names)
@@ -155,7 +155,7 @@ def _annotators(inputs: CoefficientInputs, names: Sequence[str]) -> dict[str, fl
 
 
 def _values(inputs: CoefficientInputs, names: Sequence[str]) -> dict[str, dict[str, float]]:
-    """Return what is measured for each value, by its name and the name of the column."""
+    """Return the figures of each value, by the names of value and column."""
     if inputs.repeated or inputs.data.n_values > _MOST_SHOWN:
         return {}
     columns = {}

@@ -13,9 +13,9 @@ from bboxqa.core.text import count
 from bboxqa.model.estimates import Estimate, PairTable
 from bboxqa.pipelines.notes import FEW_CLUSTERS, shift_note
 
-# A bias of so many standard errors is reported.
+# A bias of more standard errors is reported.
 _NOTABLE = 0.25
-# The clusters that it takes to know a bias by the jackknife.
+# Fewest clusters for which the jackknife's bias is reported.
 _KNOWN_BIAS = 20
 
 
@@ -28,8 +28,8 @@ def notes_of(
 ) -> Iterator[str]:
     """Yield notes on coefficients.
 
-    `estimators` and `estimates` are by name, as computed and as reported; `values` is what is
-    reported of each value, and `bootstrap` how many times clusters were drawn.
+    `estimators` and `estimates` are the computed and the reported coefficients by name; `values`
+    are the reported figures of each value, and `bootstrap` is the number of draws.
     """
     if "krippendorff_alpha" in estimates and isinstance(inputs.level, str):
         yield f"krippendorff_alpha is of {inputs.level} data"
@@ -57,7 +57,7 @@ def notes_of(
 
 
 def _asymmetry_note(inputs: CoefficientInputs, names: Collection[str]) -> Iterator[str]:
-    """Yield which coefficients do not know the order of two annotators, where it would matter."""
+    """Yield coefficients that ignore the order of two annotators, if the weights depend on it."""
     unordered = [name for name in names if coefficient(name).averages_weights]
     if unordered and inputs.matrix is not None and (inputs.matrix != inputs.matrix.T).any():
         yield (
@@ -113,7 +113,7 @@ def _interval_notes(
     estimates: Mapping[str, Estimate],
     bootstrap: int,
 ) -> Iterator[str]:
-    """Yield what intervals are based on, or why there are none."""
+    """Yield notes on the draws of intervals, or why there are no intervals."""
     used = max((len(estimator.clusters) for estimator in estimators.values()), default=0)
     few = {
         name: len(estimators[name].clusters)
@@ -142,7 +142,7 @@ def _interval_notes(
 
 
 def moved_intervals(estimates: Mapping[str, Estimate]) -> Iterator[str]:
-    """Yield which intervals were moved, since they did not contain the value, and by how much."""
+    """Yield notes on intervals that were shifted because they did not contain the value."""
     for name, found in estimates.items():
         if found.interval_shift:
             yield shift_note(name, found.interval_shift)

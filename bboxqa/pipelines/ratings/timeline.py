@@ -121,7 +121,7 @@ def _check_resolution(segments: Segments, resolution_ms: int) -> None:
 def _noting_overlaps(
     measured: TierAgreement, segments: Segments, tier: str | None, overlaps: Overlaps
 ) -> TierAgreement:
-    """Return the agreement with a note on how many overlaps were resolved."""
+    """Return the agreement with a note on the number of resolved overlaps."""
     n_resolved = 0 if overlaps == "refuse" else len(overlapping_segments(segments, tier)[0])
     if not n_resolved:
         return measured
@@ -168,7 +168,7 @@ def _measure_tier(
 
 
 def _label(name: str, share: Estimator, agreement: Estimate) -> LabelAgreement:
-    """Return the agreement on a label with the time that it covers."""
+    """Return the agreement on a label, with the time that the label covers."""
     if isnan(share.value):
         return LabelAgreement(name, agreement, 0, 0, 0)
     both, either = share.sums

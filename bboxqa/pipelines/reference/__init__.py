@@ -1,1 +1,1 @@
-"""How far annotators agree with a reference."""
+"""Agreement of annotators with a reference."""

@@ -1,4 +1,4 @@
-"""A reference beside the annotators who are measured against it."""
+"""A reference joined to the data set of the annotators who are compared with it."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,10 +26,10 @@ _NAMED = 3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Compared:
-    """The annotators who are measured, and a reference in the images that it has."""
+    """The annotators and a reference, in the images of the reference."""
 
     team: Dataset
-    """The annotators without the reference: those whose agreement with each other is measured."""
+    """The annotators without the reference, whose agreement with each other is measured."""
     both: Dataset
     """The images of the reference that annotators were asked about; the reference is the last
     annotator."""
@@ -40,14 +40,14 @@ class Compared:
     """The files of the reference, if it is not one of the annotators."""
     notes: tuple[str, ...]
     headlines: tuple[str, ...] = ()
-    """What to know before the figures."""
+    """Notes on the reference, shown before the figures."""
 
 
 def compared(data: Dataset, reference: str | Dataset, memory: int | None) -> Compared:
-    """Return annotators and a reference: the name of one of them, or a data set of its own.
+    """Return annotators and a reference, which is the name of one of them or a data set.
 
-    Raises ConfigError if nobody has the name. Raises DatasetError if the reference is by several
-    annotators who share images, has no image of the data, or images of other sizes.
+    Raises ConfigError if no annotator has the name. Raises DatasetError if several annotators of
+    the reference share images, no image of the data is in it, or images have other sizes.
     """
     if isinstance(reference, Dataset):
         name = _name_of(reference)
@@ -65,7 +65,7 @@ def compared(data: Dataset, reference: str | Dataset, memory: int | None) -> Com
     )
     if isinstance(reference, str):
         notes = (f"{one_line(name)} is the reference, and has no part in the other figures", *notes)
-    # Those of annotators who are the reference are among the headlines of the data.
+    # If the reference is an annotator, its headlines are among those of the data already.
     headlines = () if isinstance(reference, str) else variants(team, own)
     return Compared(team, both, name, len(own.image_names), sources, notes, headlines)
 
@@ -82,7 +82,7 @@ def unknown_reference(data: Dataset, name: str) -> ConfigError:
 
 
 def _meant(data: Dataset, name: str) -> str:
-    """Return the annotator who may be meant, whatever the case of letters, as a question."""
+    """Return a suggestion for a misspelt annotator, ignoring case."""
     folded = {each.casefold(): each for each in data.annotator_names}
     own = folded.get(name.strip().casefold())
     return nearest(name, data.annotator_names) if own is None else f"; did you mean {own!r}?"
@@ -145,7 +145,7 @@ def _apart(data: Dataset, place: int) -> tuple[Dataset, Dataset]:
 
 
 def _repeats_without(data: Dataset, place: int, number: IntArray) -> Repeats | None:
-    """Return what the other annotators drew in several sessions; None if they did not."""
+    """Return the repeats of the other annotators; None if they have none."""
     repeats = data.repeats
     if repeats is None:
         return None
@@ -164,7 +164,7 @@ def _repeats_without(data: Dataset, place: int, number: IntArray) -> Repeats | N
 
 
 def _joined(team: Dataset, reference: Dataset, name: str, memory: int | None) -> Dataset:
-    """Return the images of the reference that annotators were asked about, and all drawn there."""
+    """Return the images of the reference that annotators were asked about, with all annotations."""
     place = {image: number for number, image in enumerate(team.image_names)}
     in_team = np.array([place.get(image, -1) for image in reference.image_names], np.int64)
     known = np.flatnonzero(in_team >= 0)
@@ -201,7 +201,7 @@ def _only(names: tuple[str, ...], others: tuple[str, ...]) -> list[str]:
 
 
 def _moved(of: Annotations, images: IndexArray, n_images: int) -> Annotations:
-    """Return the annotations of some images, which are numbered anew."""
+    """Return the annotations of some images, with the images renumbered."""
     number = np.full(n_images, -1, np.int32)
     number[images] = np.arange(len(images))
     kept = select_annotations(of, np.flatnonzero(number[of.image] >= 0))
@@ -209,7 +209,7 @@ def _moved(of: Annotations, images: IndexArray, n_images: int) -> Annotations:
 
 
 def _together(parts: list[Annotations], memory: int | None) -> Annotations:
-    """Return the annotations of both but crowds, ordered by image, then annotator."""
+    """Return the annotations of all parts without crowds, ordered by image, then annotator."""
     columns: dict[str, Any] = {
         name: np.concatenate([getattr(part, name) for part in parts])
         for name in ("id", "image", "annotator", "category", "bbox", "iscrowd")
@@ -244,7 +244,7 @@ def _nothing_shared(team: Dataset, reference: Dataset, name: str) -> DatasetErro
 def _check_sizes(
     team: Dataset, reference: Dataset, images: IndexArray, known: IndexArray, name: str
 ) -> None:
-    """Refuse a reference with images of other sizes: its boxes are in other pixels."""
+    """Refuse a reference with images of other sizes: its boxes have another pixel scale."""
     first, second = team.image_size[images], reference.image_size[known]
     differ = np.flatnonzero((first > 0).all(1) & (second > 0).all(1) & (first != second).any(1))
     if not len(differ):

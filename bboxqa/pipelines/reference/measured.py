@@ -1,4 +1,4 @@
-"""From annotations and a reference to how far each annotator agrees with it."""
+"""Agreement of each annotator with a reference."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -30,9 +30,9 @@ from bboxqa.pipelines.diagnosis.matched_units import lower_threshold
 from bboxqa.pipelines.reference.joined import Compared
 from bboxqa.report.agreement_result import AgreementResult
 
-# Two annotators are matched with the largest total similarity.
+# Optimal for two annotators: the matching with the largest total similarity.
 _MATCHER = "hungarian"
-# Annotations, with those of the reference once for each annotator, that are compared at a time.
+# Annotations compared at a time; those of the reference count once per annotator.
 _AT_ONCE = 200_000
 
 
@@ -41,7 +41,7 @@ class _Pairs(NamedTuple):
 
     matched: CandidatePairs
     placed: IndexArray
-    """(P, 2) int64. Those that are placed alike or badly."""
+    """(P, 2) int64. Well placed or badly placed pairs."""
     beside: CandidatePairs
     is_twice: BoolArray
     """(Q,). Further annotations of objects, and which of them match."""
@@ -85,7 +85,7 @@ def with_reference(
 
 
 def _offsets(matched: ReferenceMatches) -> Table:
-    """Return how far boxes are from those of the reference; a table without rows of key points."""
+    """Return the offsets of boxes from the reference; an empty table for key points."""
     if matched.compared == "rotated boxes":
         return reference_rotations(matched)
     found = reference_offsets(matched)
@@ -101,8 +101,8 @@ def reference_matches(
 ) -> tuple[ReferenceMatches, ...]:
     """Match the annotations of each annotator with those of the last one, at each threshold.
 
-    Each annotator is matched alone, whatever the matcher of the settings, so that others have no
-    effect. Raises DatasetError if annotations do not have what the similarity compares.
+    Each annotator is matched separately, whatever the matcher of the settings, so that the others
+    have no effect. Raises DatasetError if annotations lack what the similarity compares.
     """
     n_copies = _copies(both).sum() + len(both.annotations)
     parts = split_images(ImagePart(both, np.zeros(0, np.int32)), int(-(-n_copies // _AT_ONCE)))
@@ -130,17 +130,17 @@ def reference_matches(
 
 
 def _copies(both: Dataset) -> IndexArray:
-    """Return how many annotators each annotation of the reference is compared with, (N,)."""
+    """Return the number of annotators that each annotation is compared with, (N,)."""
     of, n_annotators = both.annotations, len(both.annotator_names) - 1
     asked = both.assigned[:, :-1].sum(1)
     return np.where(of.annotator == n_annotators, asked[of.image], 0)
 
 
 def _side_by_side(both: Dataset) -> tuple[Dataset, IndexArray]:
-    """Return a data set of two annotators, with an image for each image and annotator.
+    """Return a data set of two annotators with an image for each pair of image and annotator.
 
-    The second annotator is the reference, whose annotations are in several images. Also return
-    which annotation each one is, (M,).
+    The second annotator is the reference, whose annotations are repeated. Also return the index of
+    the original annotation of each, (M,).
     """
     of, n_annotators = both.annotations, len(both.annotator_names) - 1
     image, annotator = np.nonzero(both.assigned[:, :-1])
@@ -209,14 +209,14 @@ def _moved(pairs: CandidatePairs, origin: IndexArray) -> CandidatePairs:
 
 
 def _beside(loose: CandidatePairs, placed: IndexArray) -> CandidatePairs:
-    """Return the annotations that overlap an object drawn by another one, each with the nearest."""
+    """Return pairs of an unmatched annotation and the most similar object that has a match."""
     rest = loose.take(np.flatnonzero(~np.isin(loose.left, placed[:, 0])))
     rest = rest.take(np.lexsort((rest.right, -rest.similarity, rest.left)))
     return rest.take(run_starts(rest.left))
 
 
 def _both_drew(of: Annotations, objects: IndexArray) -> IndexArray:
-    """Return the two annotations of each object that has two, (P, 2)."""
+    """Return the pair of annotations of each object that both drew, (P, 2)."""
     order = np.lexsort((of.annotator, objects))
     left, right = pairs_within(objects[order])
     return np.column_stack([order[left], order[right]])

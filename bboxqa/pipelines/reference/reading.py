@@ -1,4 +1,4 @@
-"""Finding the reference that a user names: an annotator, or a file."""
+"""Reading the reference that a user names: an annotator or a file."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +21,7 @@ def read_reference(
     digest: bool = True,
     progress: Progress | None = None,
 ) -> str | Dataset:
-    """Return a name if an annotator has it, or else the data set of a file or folder.
+    """Return `name` if it is an annotator, otherwise the data set of a file or folder.
 
     Raises ConfigError if it is neither. Raises DatasetError if the file cannot be measured.
     """
@@ -29,7 +29,7 @@ def read_reference(
         return reference
     if not Path(reference).exists():
         raise unknown_reference(data, reference)
-    # These settings are about the files of the annotators.
+    # These settings apply to the files of the annotators only.
     own = msgspec.structs.replace(
         settings,
         annotator_key=None,

@@ -1,4 +1,4 @@
-"""What is said of a reference beside the figures of annotators."""
+"""Notes on a reference."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ _NAMED = 3
 
 
 def empty_notes(both: Dataset, name: str) -> Iterator[str]:
-    """Yield that the reference drew nothing, if so."""
+    """Yield a note if the reference has no annotations."""
     if not (both.annotations.annotator == len(both.annotator_names) - 1).any():
         yield (
             f"the reference {one_line(name)} has no annotation in "
@@ -23,7 +23,7 @@ def empty_notes(both: Dataset, name: str) -> Iterator[str]:
 
 
 def asked_notes(team: Dataset) -> Iterator[str]:
-    """Yield how many images have no part in the agreement of annotators with each other."""
+    """Yield the number of images with one annotator, which do not count for alpha."""
     n_annotators = team.assigned.sum(1)
     alone = int((n_annotators == 1).sum())
     if alone and (n_annotators > 1).any():
@@ -34,7 +34,7 @@ def asked_notes(team: Dataset) -> Iterator[str]:
 
 
 def variants(team: Dataset, reference: Dataset) -> tuple[str, ...]:
-    """Return which categories of a reference differ from those of the team by case or blanks."""
+    """Return categories of a reference that differ from the team's only by case or blanks."""
     sides = _used_categories(team), _used_categories(reference)
     users = {name: {int(name not in sides[0])} for side in sides for name in side}
     return tuple(filter(None, [variant_remark(users)]))
@@ -46,7 +46,7 @@ def _used_categories(data: Dataset) -> tuple[str, ...]:
 
 
 def category_notes(team: Dataset, reference: Dataset, name: str) -> Iterator[str]:
-    """Yield the categories that only the reference has, though it uses them."""
+    """Yield the categories that the reference uses and no annotator has."""
     names = _used_categories(reference)
     lacking = [one_line(each) for each in names if each not in team.category_names]
     if lacking:

@@ -1,1 +1,1 @@
-"""What keeps a file from being measured, in the words of the rules."""
+"""Refusals of files: defects that would falsify agreement, as findings of the rules."""

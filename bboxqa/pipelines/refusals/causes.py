@@ -1,4 +1,4 @@
-"""What the rules find in a file that cannot be measured."""
+"""Findings of the rules in a file that cannot be measured."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -19,25 +19,25 @@ STOPPING = (
     "I001", "I002", "I004", "B001", "P002", "P003", "R002", "R006", "C001", "C008", "A002",
     *TOOL_STOPPING,
 )  # fmt: skip
-"""Rules about what can keep a file from being read; what others find is no reason to refuse it."""
+"""Rules on defects that keep a file from being read; findings of other rules are no reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Causes:
-    """What the rules find in a file."""
+    """Findings of the rules in a file."""
 
     lines: list[str]
     """The first findings of each rule."""
     n_found: int
-    """All of them."""
+    """The number of all findings."""
     fix: "Fix | None"
-    """{"safe", "unsafe"} or None. Which fixes remove all findings that were described."""
+    """{"safe", "unsafe"} or None. The kind of fixes that remove all described findings."""
     is_complete: bool = True
-    """Whether all were described."""
+    """Whether all findings were described."""
 
 
 def causes(document: "Document", codes: tuple[str, ...], *, errors_only: bool = False) -> Causes:
-    """Return what some rules find in a file: the errors, or the warnings where there are none.
+    """Return the findings of some rules in a file: errors, or warnings if there are no errors.
 
     A file may be refused for a warning, such as its encoding.
     """
@@ -50,7 +50,7 @@ def causes(document: "Document", codes: tuple[str, ...], *, errors_only: bool = 
         codes = tuple(code for code in codes if code != "S003")
     report = validate_documents([document], ValidateSettings(select=codes), _DESCRIBED)
     errors = [each for each in report.findings if each.severity is Severity.ERROR]
-    # A value that is missing is a warning where readers do without it.
+    # A missing value is only a warning if readers can do without it.
     warnings = [
         each
         for each in report.findings
@@ -69,7 +69,7 @@ def causes(document: "Document", codes: tuple[str, ...], *, errors_only: bool = 
 
 
 def _are_ids_read(document: "Document") -> bool:
-    """Return whether ids are whole numbers or text, of which S003 finds the text."""
+    """Return whether all ids are whole numbers or text; S003 reports ids that are text."""
     of = document.annotations
     return all((of.whole[key] | (of.kind[key] == Kind.TEXT)).all() for key in ID_KEYS) and all(
         is_id(record.get("id"))

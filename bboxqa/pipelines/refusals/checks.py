@@ -1,4 +1,4 @@
-"""Checks before measuring: what would distort agreement is refused with `validate`'s findings."""
+"""Checks before measuring: defects that would distort agreement are refused."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -30,12 +30,12 @@ from bboxqa.rules.facts.layouts.layout_evidence import ENOUGH
 
 LAYOUTS = ("B005", "B006", "B007", "B013", "P007")
 DOUBLED = ("D001",)
-# Annotations among which repeated ones are looked for.
+# Sample size for the search for repeated annotations.
 _SAMPLE = 100_000
-# Outlines that are compared with the boxes of a data set.
+# Sample size for the comparison of outlines with boxes.
 _OUTLINES = 2_000
 _FILES_NAMED = 3
-# Share of the boxes that leave their images which may leave them after a swap, too.
+# Largest share of the boxes outside their images that may remain outside after a swap.
 _FEW = 0.05
 _SWAPPED = (
     "in most images boxes extend beyond the image, but lie inside if x and y are swapped: are "
@@ -55,27 +55,27 @@ def check_files(
     boxes: bool,
     memory: int | None,
 ) -> tuple[str, ...]:
-    """Refuse files with boxes in another layout than COCO's, or with many records twice.
+    """Refuse files with boxes in another layout than COCO's, or with many duplicate records.
 
     The columns that were read and a sample of the records show which files are suspect. These are
-    read again, and the rules decide. Raises DatasetError with the findings of all files.
+    read again and checked by the rules. Raises DatasetError with the findings of all files.
 
     Parameters
     ----------
     boxes : bool
-        Whether boxes are compared, rather than outlines.
+        Whether boxes are compared, and not outlines.
 
     Returns
     -------
     tuple of str
-        What is in doubt, to be known before reading a result.
+        Headlines on doubtful boxes.
     """
     found: dict[Path, Causes] = {}
     doubts: list[str] = []
     for path, file, author in zip(paths, files, attribution.author, strict=True):
         columns = _columns(file, author, attribution.names)
         layout = layout_of(columns) if boxes else None
-        # The rules would have to be told which images results are about.
+        # The rules cannot check results without the ground truth.
         of_model = attribution.has_model and path == paths[-1]
         if format_of(path) is COCO and not of_model:
             suspect = boxes and (layout or _is_sample_suspect(path, file))
@@ -99,9 +99,9 @@ def check_files(
 
 
 def _are_cured_by_swap(boxes: Boxes, group: IntArray, n: int) -> BoolArray:
-    """Return (n,) bool: groups whose boxes leave most of their images, but hardly once swapped.
+    """Return (n,) bool: groups whose boxes lie outside most images, but inside once swapped.
 
-    A sample of the images decides. `group` are N integers; -1 for none.
+    A sample of the images decides. `group` is (N,) int, the group of each box; -1 for none.
     """
     step = max(1, len(boxes) // _SAMPLE)
     rows = np.flatnonzero(sized_boxes(boxes) & (group >= 0) & (boxes.image % step == 0))
@@ -121,7 +121,7 @@ def _are_all_cured_by_swap(boxes: Boxes) -> bool:
 
 
 def _decided(path: Path, columns: Boxes, codes: tuple[str, ...], memory: int | None) -> Causes:
-    """Return what the rules find in a suspect file, read as a whole."""
+    """Return the findings of the rules in a suspect file, which is read as a whole."""
     from bboxqa.formats.document.tolerant import read_path
 
     document = Document(read_path(path, memory=memory))
@@ -170,13 +170,13 @@ def _of_image(sizes: FloatArray, image: IndexArray | IntArray) -> FloatArray:
 
 
 def _is_sample_suspect(path: Path, file: AnnotationFile) -> bool:
-    """Return whether outlines and areas of a sample show another layout, or other places."""
+    """Return whether outlines and areas of a sample contradict the boxes."""
     document = _sample(path, file)
     return diagnose(document) is not None or lie_elsewhere(document)
 
 
 def _has_outlines(path: Path, file: AnnotationFile) -> bool:
-    """Return whether outlines decide what the boxes are."""
+    """Return whether outlines can show the layout of the boxes."""
     if format_of(path) is not COCO:
         return False
     return bool(np.isfinite(_sample(path, file).outline_bounds).any())
@@ -195,7 +195,7 @@ def _sample(path: Path, file: AnnotationFile) -> Document:
 
 
 def _are_doubled(columns: Boxes, file: AnnotationFile) -> bool:
-    """Return whether many annotations of a sample of the images are equal to another."""
+    """Return whether many annotations in a sample of the images are duplicates."""
     step = max(1, len(columns) // _SAMPLE)
     rows = np.flatnonzero(columns.image % step == 0)
     every = (
@@ -211,9 +211,9 @@ def _values(column: NDArray[Any]) -> BoxColumn:
 
 
 def check_boxes(data: Dataset) -> Dataset:
-    """Return a data set with what is in doubt about its boxes as headlines.
+    """Return a data set with headlines on doubtful boxes.
 
-    Refuse it if its boxes are in another layout than COCO's, as far as its arrays show it.
+    Raise DatasetError if its arrays show that boxes are in another layout than COCO's.
     """
     annotations = data.annotations
     size = _of_image(data.image_size.astype(np.float64), annotations.image)

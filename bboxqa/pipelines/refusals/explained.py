@@ -1,4 +1,4 @@
-"""Errors of readers with what the rules find in the files that are refused."""
+"""Errors of readers, with the findings of the rules in the refused files."""
 
 import shlex
 from collections.abc import Mapping
@@ -51,7 +51,7 @@ def with_findings(error: DatasetError, memory: int | None) -> DatasetError:
         return _unmeasured(others)
     if not files:
         return error
-    # What concerns the annotators or several files is not in the content of one.
+    # Problems of annotators or of several files cannot be found in the content of one file.
     of_files = zip(error.problems, error.files, strict=True)
     rest = [problem for problem, path in of_files if path not in files]
     command = "bboxqa validate " + shlex.join(map(str, files[:_FILES_NAMED]))

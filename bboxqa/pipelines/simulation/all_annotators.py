@@ -1,4 +1,4 @@
-"""What all simulated annotators draw of a scene, with copies and times."""
+"""The boxes that all simulated annotators draw of a scene, with copies and times."""
 
 from collections.abc import Mapping, Sequence
 
@@ -17,7 +17,7 @@ _SECONDS, _SESSION, _PAUSE = 8.0, 7200, 3600
 def all_boxes(
     scene: Scene, profiles: Mapping[str, AnnotatorErrors], asked: BoolArray, seed: int
 ) -> Boxes:
-    """Return what all annotators drew, ordered by image, then annotator."""
+    """Return the boxes of all annotators, ordered by image, then annotator."""
     names = list(profiles)
     own = [drawing(scene, errors, seed, place) for place, errors in enumerate(profiles.values())]
     drawn = [_with_copies(own, profiles, names, asked, place, seed) for place in range(len(names))]
@@ -46,7 +46,7 @@ def _with_copies(
     place: int,
     seed: int,
 ) -> Drawing:
-    """Return what an annotator drew, or copied from another one, in the images to annotate."""
+    """Return the boxes that an annotator drew, or copied from another, in assigned images."""
     copied = profiles[names[place]].copy
     if copied is None:
         return _within(own[place], asked[:, place])
@@ -61,7 +61,7 @@ def _within(drawn: Drawing, images: BoolArray) -> Drawing:
 
 
 def _worked(drawn: Drawing, seed: int, place: int) -> IndexArray:
-    """Return when each box was drawn: 8 s each on average, with an hour's rest every two hours."""
+    """Return the time of each box: 8 s per box on average, with an hour's rest every two hours."""
     each = stream(seed, place, "time").exponential(_SECONDS - 1, len(drawn.image)) + 1
     worked = np.cumsum(each).astype(np.int64)
     return _FIRST_DAY + worked + worked // _SESSION * _PAUSE

@@ -1,4 +1,4 @@
-"""What a simulated annotator draws of a scene."""
+"""The boxes that a simulated annotator draws of a scene."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
@@ -20,9 +20,9 @@ KINDS = (
     "miss", "confuse", "swap", "jitter", "split", "cut", "merge", "claim", "duplicate", "again",
     "extra", "copy", "time", "wobble", "across", "scatter", "omit", "mirror",
 )  # fmt: skip
-"""What random numbers are drawn for; each has a stream of its own.
+"""Purposes of random numbers; each has a stream of its own.
 
-An error of one kind, set or left out, therefore changes no other error.
+Therefore an error of one kind, set or left out, changes no other error.
 """
 
 
@@ -75,14 +75,14 @@ class _View:
 
 
 def drawing(scene: Scene, errors: AnnotatorErrors, seed: int, number: int) -> Drawing:
-    """Return what an annotator draws in all images.
+    """Return the boxes that an annotator draws in all images.
 
     Parameters
     ----------
     scene : Scene
-        What there is to draw.
+        The true objects.
     errors : AnnotatorErrors
-        Of this annotator; copying is left to the caller.
+        Errors of this annotator; copying is left to the caller.
     seed, number : int
         Seed of all random numbers, and the number of the annotator.
     """
@@ -102,7 +102,7 @@ def drawing(scene: Scene, errors: AnnotatorErrors, seed: int, number: int) -> Dr
 
 
 def _of_objects(view: _View) -> list[Drawing]:
-    """Return the boxes of objects: whole, merged, both halves of split ones, and second boxes."""
+    """Return the boxes of objects: whole ones, merged ones, halves of split ones, duplicates."""
     scene, errors = view.scene, view.errors
     edges, angle, category = _placed(view, view.stream("jitter")), _angles(view), _named(view)
     edges = _across(view, edges)
@@ -138,7 +138,7 @@ def _of_objects(view: _View) -> list[Drawing]:
 
 
 def _around(first: FloatArray, second: FloatArray) -> FloatArray:
-    """Return the edges of the boxes around two each."""
+    """Return the edges of the smallest boxes around each pair of boxes, (N, 4)."""
     return np.hstack([np.minimum(first, second)[:, :2], np.maximum(first, second)[:, 2:]])
 
 
@@ -153,7 +153,7 @@ def _placed(view: _View, rng: Generator) -> FloatArray:
     true = scene.edges
     sides = true[:, 2:] - true[:, :2]
     centre = true[:, :2] + sides / 2
-    # Products and sums of equal numbers are not exact; without errors, boxes stay as they are.
+    # Rounding would change boxes even without errors, so that only those with errors are computed.
     if errors.scale == 1:
         low, high = true[:, :2], true[:, 2:]
     else:
@@ -181,7 +181,7 @@ def _angles(view: _View) -> FloatArray:
 
 
 def _across(view: _View, edges: FloatArray) -> FloatArray:
-    """Return edges with width and height exchanged of some boxes."""
+    """Return the edges with width and height of some boxes exchanged, (N, 4)."""
     if not view.errors.across:
         return edges
     centre, sides = (edges[:, :2] + edges[:, 2:]) / 2, edges[:, 2:] - edges[:, :2]
@@ -190,21 +190,21 @@ def _across(view: _View, edges: FloatArray) -> FloatArray:
 
 
 def _turned(xy: FloatArray, degrees: FloatArray) -> FloatArray:
-    """Return points that are turned clockwise about the origin, (N, 2)."""
+    """Return points turned clockwise about the origin, (N, 2)."""
     cosine, sine = np.cos(np.deg2rad(degrees)), np.sin(np.deg2rad(degrees))
     x, y = xy.T
     return np.column_stack([x * cosine - y * sine, x * sine + y * cosine])
 
 
 def _beside(half: FloatArray, whole: FloatArray, angle: FloatArray) -> FloatArray:
-    """Return the edges of halves whose whole is turned about its own middle."""
+    """Return the edges of halves after the whole box is turned about its centre."""
     centre, sides = (whole[:, :2] + whole[:, 2:]) / 2, half[:, 2:] - half[:, :2]
     away = _turned((half[:, :2] + half[:, 2:]) / 2 - centre, angle)
     return around(centre + away, sides).round(DECIMALS)
 
 
 def _inside(edges: FloatArray, scene: Scene) -> FloatArray:
-    """Return the edges inside of the images, or of the true boxes that reach beyond."""
+    """Return the edges clipped to the images, or to true boxes that extend beyond them."""
     true = scene.edges
     least = np.minimum(_NARROWEST, true[:, 2:] - true[:, :2])
     lowest = np.minimum(0, true[:, :2])
@@ -231,9 +231,9 @@ def _named(view: _View) -> IntArray:
 
 
 def _merged_pairs(view: _View, seen: IndexArray) -> tuple[IndexArray, IndexArray]:
-    """Return the objects that are drawn as one with the nearest other one in their image.
+    """Return the pairs of objects that are drawn in one box, each with its nearest neighbour.
 
-    An object is merged once: of several claims on it, the first at random is met.
+    An object is merged at most once: conflicts are resolved in random order.
     """
     none = np.zeros(0, np.int64)
     scene = view.scene
@@ -243,7 +243,7 @@ def _merged_pairs(view: _View, seen: IndexArray) -> tuple[IndexArray, IndexArray
     from scipy.spatial import KDTree
 
     centre = (scene.edges[seen, :2] + scene.edges[seen, 2:]) / 2
-    # Images are layers that lie further apart than two points of one can.
+    # A third coordinate keeps images further apart than any two points of one image.
     layer = scene.image[seen] * (4.0 * (scene.image_size.max() + np.abs(centre).max()))
     points = np.column_stack([centre, layer])
     _, near = KDTree(points).query(points[wanting], k=2) if len(seen) > 1 else (None, None)
@@ -261,7 +261,7 @@ def _merged_pairs(view: _View, seen: IndexArray) -> tuple[IndexArray, IndexArray
 
 
 def _halves(view: _View, edges: FloatArray, angle: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the two parts of boxes that are cut across their longer side near the middle."""
+    """Return the two parts of boxes that are cut near the middle of their longer side."""
     rng = view.stream("cut")
     sides = edges[:, 2:] - edges[:, :2]
     rows, axis = np.arange(len(edges)), sides.argmax(axis=1)

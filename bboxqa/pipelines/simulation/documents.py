@@ -35,7 +35,7 @@ class Boxes:
     merged: IndexArray
     """(M,) int64. The second object in the same box; -1 where there is none."""
     seconds: IndexArray
-    """(M,) int64. When each was drawn, in seconds since 1970; -1 where that is not told."""
+    """(M,) int64. The time of each annotation in seconds since 1970; -1 if unknown."""
 
 
 class _Record(msgspec.Struct, omit_defaults=True):
@@ -69,11 +69,11 @@ def document_lines(
     boxes : Boxes
         The annotations.
     annotators : tuple of str
-        Their names.
+        Names of the annotators.
     asked : (I, A) bool array
-        Who annotated what.
+        Who annotated which image.
     info : dict
-        Goes under the key "info".
+        The value of the key "info".
     """
     images = (
         {
@@ -105,7 +105,7 @@ def document_lines(
 
 def _lines(records: list[Any]) -> bytes:
     """Return records as JSON with commas between the lines."""
-    # Ends of lines inside of texts are escaped.
+    # Line ends inside strings are escaped, so that each line is a record.
     return (
         msgspec.json.Encoder().encode_lines(records).replace(b"}\n", b"},\n").removesuffix(b",\n")
     )
@@ -153,7 +153,7 @@ def _records(
 
 
 def _key_points(scene: Scene, joints: FloatArray) -> tuple[list[Any], list[Any]]:
-    """Return the key points of annotations, and how many are labelled; None without key points."""
+    """Return the key points of annotations and their number; None without key points."""
     if scene.poses is None:
         return [None] * len(joints), [None] * len(joints)
     n_labelled = (joints[..., 2] > 0).sum(1)
@@ -174,7 +174,7 @@ def _outlines(
 ) -> tuple[list[list[list[float]] | None], FloatArray]:
     """Return the outlines of objects, stretched to boxes, and their areas.
 
-    They are None and NaN where an object has a box only.
+    They are None and NaN for objects with a box only.
     """
     nothing: list[list[list[float]] | None] = [None] * len(shape)
     if scene.outlines is None:

@@ -1,4 +1,4 @@
-"""The errors of simulated annotators, and the words in which a user sets them."""
+"""The errors of simulated annotators, and the parser of their settings."""
 
 import re
 import shlex
@@ -45,7 +45,7 @@ _LENGTH = re.compile(r"(.*?)(%?)")
 
 @dataclass(frozen=True, slots=True)
 class Length:
-    """A length in pixels, or as a share of the side that it is measured along."""
+    """A length in pixels, or as a share of the side along which it is measured."""
 
     amount: float = 0.0
     is_share: bool = False
@@ -57,12 +57,12 @@ class Length:
 
 @dataclass(frozen=True, slots=True)
 class AnnotatorErrors:
-    """How often an annotator errs, and by how much; by default never.
+    """Rates and sizes of the errors of an annotator; by default there are none.
 
     Attributes
     ----------
     miss, extra, split, merge, duplicate : float
-        Errors per true object.
+        Rates of errors per true object.
     confuse : float
         The rate at which a category is replaced by another one.
     swaps : tuple of (str, str, float)
@@ -72,11 +72,11 @@ class AnnotatorErrors:
     scale : float
         Factor of width and height.
     offset : (Length, Length)
-        By how much boxes are too far to the right, and too far down.
+        Displacement of boxes to the right, and down.
     turn, wobble : float
-        By how many degrees rotated boxes are turned clockwise, and the standard deviation of that.
+        Mean and standard deviation of the clockwise turn of rotated boxes, in degrees.
     across : float
-        The rate at which width and height of a rotated box are exchanged, and the angle is not.
+        The rate at which width and height of a rotated box are exchanged while its angle is kept.
     scatter : float
         The standard deviation of key points, as a multiple of COCO's sigmas.
     omit, mirror : float
@@ -116,7 +116,7 @@ def errors_by_annotator(
 ) -> dict[str, AnnotatorErrors]:
     """Return the errors of each annotator; a later setting replaces an earlier one.
 
-    Raises ConfigError, with what is allowed, if one is not understood.
+    Raises ConfigError, which names the allowed forms, if a setting is not understood.
 
     Examples
     --------

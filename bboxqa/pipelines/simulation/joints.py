@@ -1,4 +1,4 @@
-"""Joints of simulated people: where they are in a box, and how annotators place them."""
+"""Joints of simulated people: their true places, and those drawn by annotators."""
 
 from collections.abc import Callable, Sequence
 
@@ -11,7 +11,7 @@ from bboxqa.model.shapes.coco_joints import coco_places, sides_of
 from bboxqa.pipelines.simulation.errors import AnnotatorErrors
 from bboxqa.pipelines.simulation.scene import DECIMALS, Scene
 
-# How far annotators scatter about joints that are not COCO's, as a share of the size.
+# Sigma of joints that are not COCO's, as a share of the size.
 _SIGMA = 0.05
 
 
@@ -44,8 +44,8 @@ def drawn_joints(
 ) -> FloatArray:
     """Return the joints that an annotator places in drawn boxes, (M, J, 3).
 
-    `shape` has the object of each box, and `tired` how many times as often the annotator errs
-    there, (N,). A joint that is left out has zeros.
+    `shape` is the object of each box, and `tired` the factor of the annotator's error rates there,
+    (N,). A joint that is left out has zeros.
     """
     names, n = scene.joint_names, len(tired)
     if scene.poses is None:
@@ -53,7 +53,7 @@ def drawn_joints(
     points = joints_in(edges, scene.poses[shape])
     size = np.sqrt((edges[:, 2:] - edges[:, :2]).prod(1))
     noise = (stream("scatter").standard_normal((n, len(names), 2)) * tired[:, None, None])[shape]
-    # The mean square of the distance is sigma² area, in both directions together.
+    # The mean squared distance, over both directions, is sigma² times the area.
     spread = errors.scatter * np.sqrt(size[:, None] ** 2 / 2) * _sigmas(names)
     points[..., :2] += spread[..., None] * noise
     is_mirrored = (stream("mirror").random(n) < errors.mirror * tired)[shape]
@@ -64,13 +64,13 @@ def drawn_joints(
 
 
 def _sigmas(names: Sequence[str]) -> FloatArray:
-    """Return COCO's sigma of each joint, or the same for all others."""
+    """Return COCO's sigma of each joint, (J,); one common value for other joints."""
     places = coco_places(names)
     return np.array([COCO_SIGMAS[place] for place in places] or [_SIGMA] * len(names))
 
 
 def _mirrored(names: Sequence[str]) -> IndexArray:
-    """Return the joints with left and right exchanged."""
+    """Return the index of each joint's mirror image, (J,)."""
     order = np.arange(len(names))
     for left, right in sides_of(names):
         order[[left, right]] = right, left

@@ -18,9 +18,10 @@ def free_boxes(
     overlap: float,
     rng: Generator,
 ) -> FloatArray:
-    """Return boxes at random places inside of their images, (N, 4): left, top, right, bottom.
+    """Return boxes at random places inside their images, (N, 4): left, top, right, bottom.
 
-    A box that overlaps another one by more is moved, up to 100 times; in a full image it stays.
+    A box with a higher IoU than `overlap` with another is moved, up to 100 times; in a full image
+    it stays.
 
     Parameters
     ----------
@@ -48,7 +49,7 @@ def free_boxes(
     for attempt in range(_TRIES):
         corner = origin[moved] + rng.random((len(moved), 2)) * (room - sides)[moved]
         edges[place[moved]] = np.concatenate([corner, corner + sides[moved]], axis=1)
-        # All are new at first: of two that overlap, one is moved.
+        # In the first round all boxes are new: of two that overlap, only one is moved.
         moved = moved[_overlaps(place[moved], edges, all_images, overlap, before=not attempt)]
         if not len(moved):
             break

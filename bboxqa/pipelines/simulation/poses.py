@@ -1,4 +1,4 @@
-"""Where the joints of true objects are in their boxes."""
+"""Poses: the places of joints of true objects relative to their boxes."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.shapes.coco_joints import COCO_JOINTS
 
-# COCO's joints of somebody who stands and looks at us, as shares of width and height.
+# COCO's joints of a standing person who faces the camera, as shares of width and height.
 _PEOPLE = np.array(
     [
         (0.5, 0.1), (0.55, 0.08), (0.45, 0.08), (0.6, 0.1), (0.4, 0.1), (0.75, 0.22), (0.25, 0.22),
@@ -30,8 +30,7 @@ def poses_of_people(n: int) -> FloatArray:
 def joints_of_all(data: Dataset, where: str) -> tuple[str, ...]:
     """Return the names of the joints of all categories.
 
-    Raises DatasetError if they are not the same in all categories that have some, or if there are
-    none.
+    Raises DatasetError if categories have different joints, or none has any.
     """
     named = list(dict.fromkeys(names for names in data.joint_names if names))
     if len(named) == 1:

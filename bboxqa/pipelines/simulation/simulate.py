@@ -34,7 +34,7 @@ _MOST = 10_000
 
 @frozen_arrays
 class Simulation:
-    """What simulated annotators drew, and the truth.
+    """The annotations of simulated annotators, and the truth.
 
     Attributes
     ----------
@@ -43,9 +43,9 @@ class Simulation:
     boxes : Boxes
         The annotations.
     annotators : tuple of str
-        Their names.
+        Names of the annotators.
     asked : (I, A) bool
-        Who annotated what.
+        Who annotated which image.
     info : dict
         The seed, and the errors of each annotator as they were given.
     """
@@ -150,11 +150,11 @@ def simulate(
     categories : int, str or sequence of str
         A number, or names such as ``"cow,sheep"``; ``"cow:99,sheep:1"`` makes one of them rare.
     annotators : int, str or sequence of str
-        A number, whose names are p01, p02 and so on, or names.
+        Names, or a number; names are then p01, p02 and so on.
     errors : mapping of str to str or mapping, or sequence of str
         Errors by annotator: ``{"p03": "miss=0.1 offset=5,0"}``, ``{"p03": {"miss": 0.1}}`` or
         ``["p03: miss=0.1 offset=5,0"]``. The names may be patterns, such as ``p*``; later
-        settings replace earlier ones. By default nobody errs.
+        settings replace earlier ones. By default there are no errors.
     profiles : path, optional
         A TOML file with a table of errors for each annotator; `errors` replace them.
     per_image : int, optional
@@ -286,7 +286,7 @@ def _count(number: int, noun: str) -> int:
 def _assigned(
     n_images: int, n_annotators: int, per_image: int | None, rng: np.random.Generator
 ) -> BoolArray:
-    """Return who annotates what, (I, A)."""
+    """Return who annotates which image, (I, A) bool."""
     rank = rng.random((n_images, n_annotators)).argsort(axis=1).argsort(axis=1)
     chosen: BoolArray = rank < (per_image or n_annotators)
     return chosen

@@ -1,1 +1,1 @@
-"""Two versions of a data set: what is the same in both, what changed, and agreement in each."""
+"""Comparison of two versions of a data set: matching, changes and agreement."""

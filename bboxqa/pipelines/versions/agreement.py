@@ -1,4 +1,4 @@
-"""Agreement in two versions of a data set, and by how much it differs."""
+"""Agreement in two versions of a data set, and the difference."""
 
 from functools import partial
 from math import nan
@@ -44,8 +44,8 @@ def agreement_changes(
     changes : tuple of AgreementChange
         One per threshold.
     paired : bool
-        Whether the versions share images that both measure: agreement is then that of these
-        images, which are drawn together.
+        Whether some images are measured in both versions. Agreement is then that of these images,
+        which are drawn together.
     n_images : (int, int)
         The number of images before and after.
 
@@ -94,7 +94,7 @@ def _draw(
     if paired:
         estimators = [estimators[0] | estimators[1]]
     elif sides[0].images[0] > sides[1].images[0]:
-        # Draws that are independent have the same seeds, whichever version comes first.
+        # Independent draws have seeds that do not depend on which version comes first.
         estimators.reverse()
     on_progress = None if progress is None else partial(progress, "resampling")
     drawn: _Drawn = {}
@@ -163,7 +163,7 @@ def _intervals(
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Return the intervals before and after and of the difference, and the shift of the last.
 
-    They are expanded for the numbers of images that each figure is made of before and after.
+    They are expanded for the number of images that contribute to each figure before and after.
     """
     if not replicates:
         unknown = np.full((len(old), 2), np.nan)

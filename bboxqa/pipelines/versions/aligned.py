@@ -17,16 +17,16 @@ from bboxqa.model.annotations import Dataset
 from bboxqa.model.table import Categorical, Column
 
 STATUS = ("both", "renamed", "removed", "added")
-"""What became of a name."""
+"""The possible changes of a name."""
 
 
 @frozen_arrays
 class Aligned:
-    """N things that either version has, in an order that does not depend on which is first."""
+    """N names of either version, in an order that does not depend on which is first."""
 
     before: IntArray
     after: IntArray
-    """(N,) int32. Indices into the names of each version; -1 where it does not have the thing."""
+    """(N,) int32. Indices into the names of each version; -1 where it lacks the name."""
     before_names: tuple[str, ...]
     after_names: tuple[str, ...]
 
@@ -35,7 +35,7 @@ class Aligned:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The name after, or before where it was removed."""
+        """The names after, or before for removed ones."""
         return tuple(
             self.after_names[after] if after >= 0 else self.before_names[before]
             for before, after in zip(self.before.tolist(), self.after.tolist(), strict=True)
@@ -43,12 +43,12 @@ class Aligned:
 
     @property
     def place_before(self) -> IndexArray:
-        """The place of each name of the version before, (len(before_names),)."""
+        """The index here of each name of the version before, (len(before_names),)."""
         return _places(self.before, len(self.before_names))
 
     @property
     def place_after(self) -> IndexArray:
-        """The place of each name of the version after, (len(after_names),)."""
+        """The index here of each name of the version after, (len(after_names),)."""
         return _places(self.after, len(self.after_names))
 
     @property
@@ -64,7 +64,7 @@ class Aligned:
         return codes
 
     def columns(self, noun: str) -> dict[str, Column]:
-        """Return the names before and after, and what became of them, as columns of a table."""
+        """Return the names before and after, and their status, as columns of a table."""
         return {
             f"{noun}_before": Categorical(self.before, self.before_names),
             f"{noun}_after": Categorical(self.after, self.after_names),
@@ -87,9 +87,9 @@ def align(
     Parameters
     ----------
     before, after : sequence of str
-        Each without repetitions.
+        Distinct names.
     renamed : iterable of (int, int)
-        Indices of things that have another name after.
+        Pairs of indices, before and after, of renamed items.
 
     Examples
     --------
@@ -112,16 +112,16 @@ def align(
 
 
 def align_annotators(before: Dataset, after: Dataset) -> Aligned:
-    """Return the annotators of both; where each version has one, they are the same."""
+    """Return the annotators of both versions; a single annotator of each is the same."""
     names = before.annotator_names, after.annotator_names
     return align(*names, [(0, 0)] if len(names[0]) == len(names[1]) == 1 else [])
 
 
 def align_images(before: Dataset, after: Dataset, annotators: Aligned) -> Aligned:
-    """Return the images of both, by name; others are the same if most of their boxes are.
+    """Return the images of both versions by name; others are the same if most of their boxes are.
 
-    Only boxes that occur once among those images tell them apart. Images without annotations are
-    the same if their names differ by folder and ending only, and their sizes are known and equal.
+    Only boxes that occur once in those images identify them. Images without annotations are the
+    same if their names differ by folder and suffix only, and their sizes are known and equal.
     """
     by_name = align(before.image_names, after.image_names)
     removed = (by_name.after < 0)[by_name.place_before]
@@ -142,13 +142,13 @@ def empty_images(data: Dataset, images: IndexArray | IntArray) -> list[int]:
 
 
 def _same_stems(*versions: tuple[Dataset, list[int]]) -> list[tuple[int, int]]:
-    """Return the pairs of images of two versions that alone have their stem and size."""
+    """Return pairs of images of two versions with the same unique stem and size."""
     found: list[dict[tuple[str, int, int], list[int]]] = [{}, {}]
     for places, (data, images) in zip(found, versions, strict=True):
         for image in images:
             width, height = data.image_size[image].tolist()
             if not (width and height):
-                # Nothing but the name would speak for it.
+                # Without a size, the name would be the only evidence.
                 continue
             key = (join_name(data.image_names[image], "stem"), width, height)
             places.setdefault(key, []).append(image)
@@ -193,7 +193,7 @@ def _content(data: Dataset, rows: IndexArray, annotator: IndexArray) -> FloatArr
 
 
 def _distinctive(keys: FloatArray, n_before: int) -> tuple[IndexArray, IndexArray]:
-    """Return the rows of both versions, the second numbered from 0, of keys that each has once."""
+    """Return the rows, numbered within each version, of keys that occur once in each version."""
     order = np.lexsort(keys.T)
     new: BoolArray = np.append(True, (np.diff(keys[order], axis=0) != 0).any(1))
     starts = np.flatnonzero(new)
@@ -229,7 +229,7 @@ def _by_majority(
 def align_categories(
     before: Dataset, after: Dataset, names: tuple[IntArray, IntArray] | None = None
 ) -> Aligned:
-    """Return the categories of both, by name; others are the same if most annotations say so.
+    """Return the categories of both, by name; others are the same if most annotations agree.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Which annotations of two versions of a data set are the same."""
+"""Matching of the annotations of two versions of a data set."""
 
 from typing import Any
 
@@ -29,9 +29,9 @@ from bboxqa.pipelines.versions.aligned import Aligned
 from bboxqa.pipelines.versions.side_by_side import side_by_side
 from bboxqa.pipelines.versions.similar import Pairs, similar_pairs
 
-# The least share of annotations with one id that have to overlap, for ids to be trusted.
+# Ids are trusted if at least this share of the annotations with equal ids overlap.
 _STABLE = 0.9
-# An odd number without pattern, as hashes are made with.
+# An odd multiplier for hashes.
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -43,9 +43,9 @@ class MatchedVersions:
     after: IndexArray
     """(P,) int64. Indices into the annotations of each version."""
     shift: FloatArray
-    """(P,) float64. How far the edge of the box that moved most is from where it was, in pixels."""
+    """(P,) float64. The largest displacement of an edge of the box, in pixels."""
     similarity: FloatArray
-    """(P,) float64. How similar the two are, under the similarity of the settings."""
+    """(P,) float64. The similarity of the two, as measured by that of the settings."""
     redrawn: BoolArray
     """(P,) bool. Whether the outline differs, if outlines are compared."""
     by_id: bool
@@ -68,10 +68,10 @@ def match_versions(
 ) -> MatchedVersions:
     """Find the annotations that both versions have.
 
-    Two annotations with the same id are the same if they are by one annotator, of one image, and
+    Two annotations with the same id are the same if they have the same annotator and image, and
     overlap. Ids are used if this is true of nearly all annotations whose id both versions have in
-    that image. Of the others, equal ones are the same, and what is left is matched by similarity;
-    what has no labelled key points by its box.
+    an image. Of the others, equal annotations are the same, and the rest is matched by similarity,
+    or by boxes if key points are compared and none are labelled.
 
     Parameters
     ----------
@@ -81,8 +81,8 @@ def match_versions(
     both, order = side_by_side(before, after, images, annotators, categories, memory)
     if settings.sigmas == ESTIMATED and needs_keypoints(settings.similarity):
         raise ConfigError(
-            "two versions are compared with the same sigmas; give those that agree --sigmas "
-            "estimated names as numbers"
+            "two versions are compared with the same sigmas; give as numbers those that "
+            "`bboxqa agree --sigmas estimated` prints"
         )
     both = with_sigmas(both, settings, memory=memory)
     annotations = both.annotations
@@ -117,7 +117,7 @@ def _moves(
     right: IndexArray,
     similarity: str,
 ) -> FloatArray:
-    """Return how far an edge, or a corner or a joint, is moved at most, of each pair."""
+    """Return the largest displacement of an edge, corner or joint of each pair, (P,)."""
     boxes = annotations.rotated_box
     if boxes is not None and needs_rotated_boxes(similarity):
         return corner_moves(boxes[left], boxes[right])
@@ -128,7 +128,7 @@ def _moves(
 
 
 def _by_id(annotations: Annotations, edges: FloatArray) -> tuple[Pairs, bool]:
-    """Return the pairs with one id that overlap, and whether to trust ids; none if not."""
+    """Return the pairs with equal ids that overlap, or none, and whether ids are trusted."""
     left, right = _same_id(annotations)
     overlapping = (overlap(edges[left], edges[right]) > 0) | (edges[left] == edges[right]).all(1)
     by_id = bool(len(left) and overlapping.mean() >= _STABLE)
@@ -166,7 +166,7 @@ def _has_shapes(similarity: str) -> bool:
 
 
 def _same_id(annotations: Annotations) -> Pairs:
-    """Return the pairs of annotations with an id that each version has once in their image."""
+    """Return the pairs of annotations with an id that occurs once per version in the image."""
     order = np.lexsort((annotations.id, annotations.image))
     new = np.diff(annotations.id[order], prepend=0) != 0
     new |= np.diff(annotations.image[order], prepend=-1) != 0
@@ -178,7 +178,7 @@ def _same_id(annotations: Annotations) -> Pairs:
 
 
 def _open(annotations: Annotations, left: IndexArray, right: IndexArray) -> IndexArray:
-    """Return the annotations that are not matched, in images where both versions have some."""
+    """Return the unmatched annotations in images where both versions have some."""
     is_open: BoolArray = np.ones(len(annotations), np.bool_)
     is_open[left] = is_open[right] = False
     image = annotations.image
@@ -238,7 +238,7 @@ def _redrawn(
 
 
 def _points(keypoints: Keypoints, row: int) -> tuple[bytes, bytes]:
-    """Return what tells the key points of an annotation from those of others."""
+    """Return the key points of an annotation as a hashable value."""
     part = slice(int(keypoints.start[row]), int(keypoints.stop[row]))
     return keypoints.xy[part].tobytes(), keypoints.visibility[part].tobytes()
 

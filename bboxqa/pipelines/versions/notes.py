@@ -1,4 +1,4 @@
-"""What a reader of two versions side by side has to know."""
+"""Notes on the comparison of two versions."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ _NAMED = 3
 
 
 def name_notes(images: Aligned, annotators: Aligned) -> Iterator[str]:
-    """Yield which names one version only has."""
+    """Yield the names that only one version has."""
     names = set(images.before_names), set(images.after_names)
     if 2 * len(names[0] & names[1]) < min(map(len, names)):
         advice = join_advice(names)
@@ -53,7 +53,7 @@ def empty_image_notes(before: Dataset, after: Dataset, images: Aligned) -> Itera
 
 
 def crowd_notes(changes: Changes) -> Iterator[str]:
-    """Yield how many crowd flags changed, which takes annotations into agreement or out of it."""
+    """Yield the number of changed crowd flags, which change the annotations that are measured."""
     _, n_set, n_cleared = np.bincount(changes.crowd_flag, minlength=len(CROWD_FLAGS)).tolist()
     if n_set or n_cleared:
         yield (
@@ -73,7 +73,7 @@ def agreement_notes(
     n_images: tuple[int, int],
     settings: AgreeSettings,
 ) -> Iterator[str]:
-    """Yield what a reader of alpha before and after has to know."""
+    """Yield notes on alpha before and after."""
     alone = []
     for name, version in zip(("before", "after"), versions, strict=True):
         if version.agreement is None:

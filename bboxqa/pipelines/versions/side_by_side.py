@@ -21,7 +21,7 @@ def side_by_side(
 ) -> tuple[Dataset, IndexArray]:
     """Return all annotations as those of two annotators, "before" and "after".
 
-    What one annotator drew in one image is an image of the data set.
+    Each pair of image and annotator becomes an image of the data set.
 
     Returns
     -------
@@ -83,7 +83,7 @@ def _shapes(
 
 
 def _sizes(before: Dataset, after: Dataset, images: Aligned) -> IntArray:
-    """Return the size of each image, after if it is known."""
+    """Return the size of each image, of the version after if it is known there."""
     sizes = np.zeros((len(images), 2), np.int32)
     for data, index in ((before, images.before), (after, images.after)):
         known = np.flatnonzero(index >= 0)

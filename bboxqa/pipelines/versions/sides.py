@@ -1,4 +1,4 @@
-"""What one version of a data set adds to a comparison of agreement."""
+"""Agreement of one version of a data set, in the numbering of a comparison."""
 
 from dataclasses import dataclass, replace
 
@@ -30,8 +30,8 @@ class Side:
     alphas: list[FloatArray]
     """list of (I,) float64. Alpha of each image, NaN where it has none; one per threshold."""
     objects: list[FloatArray]
-    """list of (2, I) float64. Pairs of annotations that match in each image, and that could; one
-    per threshold."""
+    """list of (2, I) float64. Pairs of annotations that match in each image, and that could match;
+    one per threshold."""
     images: IndexArray
     """(C,) int64. The images that are measured."""
     with_missing: bool
@@ -109,7 +109,7 @@ def side_of(
 
 
 def _image_alpha(part: ThresholdResult, found: Coincidences) -> FloatArray:
-    """Return alpha of each image that was measured, as the mean over images takes it."""
+    """Return alpha of each image, (I,), as it enters the mean over images."""
     if np.isnan(part.mean_image_alpha):
         return np.full(len(part.images), np.nan)
     empty = part.images["n_annotations"] == 0
@@ -117,7 +117,7 @@ def _image_alpha(part: ThresholdResult, found: Coincidences) -> FloatArray:
 
 
 def _object_sums(images: Table) -> FloatArray:
-    """Return the pairs of annotations that match in each image, and that could, (2, I)."""
+    """Return the pairs of annotations that match in each image, and that could match, (2, I)."""
     possible = images["n_annotations"] * (images["n_annotators"] - 1) / 2
     # Matched pairs are whole numbers.
     return np.stack([np.rint(np.nan_to_num(images["f1"]) * possible), possible])

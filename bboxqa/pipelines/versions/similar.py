@@ -1,4 +1,4 @@
-"""Which annotations of two versions are similar enough to be the same."""
+"""Matching of annotations of two versions by similarity."""
 
 from dataclasses import replace
 
@@ -24,9 +24,9 @@ def similar_pairs(
     *,
     unlabelled: bool = False,
 ) -> Pairs:
-    """Return the pairs that the matcher makes of some of the annotations.
+    """Return the pairs that the matcher forms of some of the annotations.
 
-    `unlabelled` makes pairs by boxes, of which at least one has no labelled key points.
+    With `unlabelled`, pairs of which at least one has no labelled key points are matched by boxes.
     """
     if not len(rows):
         return rows, rows

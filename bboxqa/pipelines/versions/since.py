@@ -1,4 +1,4 @@
-"""What has changed since a result was saved, such as by a review."""
+"""Changes since a result was saved, such as those of a review."""
 
 import csv
 from collections import Counter
@@ -22,7 +22,7 @@ from bboxqa.pipelines.compare import compare_with
 from bboxqa.pipelines.read import read_for
 from bboxqa.pipelines.threshold_results import measure_name
 
-# What decides the figures of a result, but for intervals and what is shown.
+# Settings that determine the figures of a result, without those of intervals and display.
 _COMPARED = (
     "similarity", "iou_threshold", "matcher", "category_lenient", "missing", "empty_images",
     "all_touched", "sigmas",
@@ -32,9 +32,9 @@ _Keys = dict[tuple[str, str, str], str]
 
 
 def saved_settings(folder: Path) -> dict[str, Any]:
-    """Return the settings of a saved result, as those of a file; raise DatasetError if it is none.
+    """Return the settings of a saved result, as those of a file, without those that have no value.
 
-    Those that have no value are left out.
+    Raises DatasetError if the folder holds no result.
     """
     settings = read_saved(folder)["manifest"]["settings"]
     return {key: value for key, value in settings.items() if value is not None}
@@ -48,15 +48,15 @@ def changed_since(
     *,
     memory: int | None = None,
 ) -> SinceRun:
-    """Return what has changed since a result was saved in a folder.
+    """Return the changes since a result was saved in a folder.
 
-    Where the files that were measured are still there, the versions are compared as by `compare`.
-    Else annotations are told apart by their ids, where these are those of the tool.
+    If the measured files still exist, both versions are compared as by `compare`. Otherwise
+    annotations are identified by their ids, if the tool assigned them.
 
     Parameters
     ----------
     folder : Path
-        What `agree --out` wrote.
+        The output folder of `agree --out`.
     source, settings, result
         The present files, how they were measured, and the result.
 
@@ -65,7 +65,7 @@ def changed_since(
     DatasetError
         If the folder holds no result.
     ConfigError
-        If its figures were measured otherwise.
+        If its figures were measured with other settings.
     """
     saved = read_saved(folder)
     _check_settings(saved["manifest"]["settings"], settings)
@@ -78,7 +78,7 @@ def changed_since(
         return SinceRun(str(folder), figures, comparison=compared)
     numbers = saved["summary"]["n_annotations"], len(present.annotations)
     if present.annotations.own_id is not None and not present.has_text_ids:
-        reason += "; the ids of annotations are numbers by place, which do not tell them apart"
+        reason += "; annotations have no ids of their own, only numbers by position"
         return SinceRun(str(folder), figures, n_annotations=numbers, reason=reason)
     counts = _by_id(_saved_units(folder), _units(result.thresholds[0]))
     return SinceRun(
@@ -105,7 +105,7 @@ def _value(setting: object) -> str:
 def _figures(
     saved: list[dict[str, Any]], result: MeasuredAgreement
 ) -> tuple[tuple[str, float | None, float], ...]:
-    """Return figures with their names, as they were saved and as they are."""
+    """Return figures with their names and their saved and present values."""
     found = []
     for old, new in zip(saved, result.thresholds, strict=True):
         label = f"{measure_name(result.settings.similarity)} {new.iou_threshold:g}"
@@ -120,7 +120,7 @@ def _figures(
 def _former(
     manifest: Mapping[str, Any], settings: AgreeSettings, reading: dict[str, Any]
 ) -> tuple[Dataset | None, str]:
-    """Return the data that were measured, or None, and why they cannot be read again."""
+    """Return the data that were measured, or None and why they cannot be read again."""
     inputs = msgspec.convert(manifest["inputs"], list[Source])
     sources = [each for each in inputs if each.role == "annotations"]
     if any(each.role == "predictions" for each in inputs):
@@ -134,10 +134,10 @@ def _former(
     try:
         data = read_for(files, settings, digest=True, **reading)
     except BboxqaError:
-        return None, "the files that were measured cannot be read any more"
+        return None, "the files that were measured can no longer be read"
     for old, new in zip(sources, data.sources, strict=True):
         if old.blake2b != new.blake2b:
-            return None, f"{one_line(old.name)} is not what was measured any more"
+            return None, f"{one_line(old.name)} has changed since it was measured"
     return data, ""
 
 
@@ -160,7 +160,7 @@ def _saved_units(folder: Path) -> _Keys:
 
 
 def _units(result: ThresholdResult) -> _Keys:
-    """Return the same of a result."""
+    """Return the category of each annotation of a result, by image, annotator and id."""
     units = result.units
     ids = np.ma.asarray(units["annotation"])
     columns = (units[key].tolist() for key in ("image", "annotator", "category"))
@@ -181,7 +181,7 @@ def _by_id(before: _Keys, after: _Keys) -> dict[str, int]:
     pairs = Counter((before[key], after[key]) for key in both)
     old, new = {*before.values()}, {*after.values()}
     totals = Counter(before[key] for key in both)
-    # A category that has another name now is not renamed annotation by annotation.
+    # An annotation does not count as renamed if its whole category was renamed.
     same = {
         (left, right)
         for (left, right), number in pairs.items()

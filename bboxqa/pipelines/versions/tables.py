@@ -1,4 +1,4 @@
-"""Tables of what became of the annotations of a data set, and of where."""
+"""Tables of changes of annotations: kept, moved, renamed, removed and added."""
 
 from dataclasses import dataclass
 from math import nan
@@ -13,14 +13,14 @@ from bboxqa.pipelines.result_tables import id_column
 from bboxqa.pipelines.versions.aligned import Aligned
 from bboxqa.pipelines.versions.matched import MatchedVersions
 
-# In pixels. Coordinates that one export rounds to two decimals have not moved.
+# Tolerance in pixels: coordinates that an export rounds to two decimals have not moved.
 _ROUNDED = 0.01 + 1e-9
 _UNCHANGED, _MOVED, _RENAMED, _BOTH, _CROWD_FLAG, _REMOVED, _ADDED = range(len(CHANGES))
 
 
 @frozen_arrays
 class Changes:
-    """What became of N annotations: those of both versions, those removed, and those added."""
+    """Changes of N annotations: those in both versions, those removed, and those added."""
 
     kind: IntArray
     """(N,) int32. Indices into `CHANGES`."""
@@ -30,11 +30,11 @@ class Changes:
     annotation."""
     image: IndexArray
     annotator: IndexArray
-    """(N,) int64. Indices into what both versions have together."""
+    """(N,) int64. Indices into the images and annotators of both versions."""
     category_before: IndexArray
     category_after: IndexArray
-    """(N,) int64. The same, of the category in each version; -1 where it does not have the
-    annotation."""
+    """(N,) int64. Indices into the categories of both versions; -1 where a version does not have
+    the annotation."""
     crowd_flag: IntArray
     """(N,) int32. Indices into `CROWD_FLAGS`."""
 
@@ -49,10 +49,10 @@ class Names:
 
 
 def changes_of(before: Dataset, after: Dataset, matched: MatchedVersions, names: Names) -> Changes:
-    """Return what became of all annotations.
+    """Return the changes of all annotations.
 
-    Annotations whose edges are where they were, up to 0.01 px, have not moved, unless outlines are
-    compared and differ.
+    Annotations whose edges differ by at most 0.01 px have not moved, unless outlines are compared
+    and differ.
     """
     old, new = before.annotations, after.annotations
     removed = _others(matched.before, len(old))
@@ -102,7 +102,7 @@ def _others(rows: IndexArray, size: int) -> IndexArray:
 def movements(
     matched: MatchedVersions, changes: Changes
 ) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return how far annotations moved, median and most, and how similar they still are."""
+    """Return the median and largest displacement of annotations, and their similarities."""
     kind = changes.kind[: len(matched)]
     moved = (kind == _MOVED) | (kind == _BOTH)
     if not moved.any():
@@ -148,7 +148,7 @@ def _category(names: Names, codes: IndexArray, which: str) -> Categorical:
 
 
 def counts_by(aligned: Aligned, noun: str, place: IndexArray, kind: IntArray) -> Table:
-    """Return how many annotations of each image or annotator there are of each of `CHANGES`."""
+    """Return the number of annotations of each of `CHANGES` by image or annotator."""
     table = np.bincount(place * len(CHANGES) + kind, minlength=len(aligned) * len(CHANGES))
     counts = table.reshape(-1, len(CHANGES))
     columns: dict[str, Column] = {
@@ -162,10 +162,10 @@ def counts_by(aligned: Aligned, noun: str, place: IndexArray, kind: IntArray) ->
 
 
 def category_counts(categories: Aligned, changes: Changes) -> Table:
-    """Return how many annotations of each category there are of each kind.
+    """Return the number of annotations of each of `CHANGES` by category.
 
-    `n_moved` are those moved within the category; what was renamed is counted where it left and
-    where it came to.
+    `n_moved` counts moves within the category; renamed annotations are counted in the category that
+    they left and in the one that they joined.
     """
     size = len(categories)
     left, right, kind = changes.category_before, changes.category_after, changes.kind
@@ -191,7 +191,7 @@ def category_counts(categories: Aligned, changes: Changes) -> Table:
 
 
 def rename_table(names: Names, changes: Changes) -> Table:
-    """Return how many annotations changed from which category to which, the most frequent first."""
+    """Return the number of annotations of each change of category, the most frequent first."""
     size = len(names.categories)
     renamed = (changes.kind == _RENAMED) | (changes.kind == _BOTH)
     key, number = np.unique(

@@ -209,7 +209,7 @@ def test_annotators_who_do_not_change_are_not_said_to():
     found = bboxqa.simulate(images=150, objects=8, errors={"p*": "miss=0.1"}, seed=2)
     data = bboxqa.read_coco(found.document(), time_key="created_at", segmentation=False)
     story = bboxqa.agree(data, bootstrap=200).story().story
-    assert sum("does not surely change" in line for line in story) == 1
+    assert sum("does not change significantly" in line for line in story) == 1
     assert not any("falls" in line or "rises" in line for line in story)
 
 
@@ -224,7 +224,7 @@ def test_tables_of_times_are_written_if_times_are_read(tmp_path):
     assert found["work"][1]["drift"]["status"] == FEW_SESSIONS
     lines = (out / "work_sessions.csv").read_text().splitlines()
     assert lines[1].startswith("p01,1,2026-01-05 08:00,")
-    assert f"cannot be told: {FEW_SESSIONS}" in done.stdout
+    assert f"is unknown: {FEW_SESSIONS}" in done.stdout
     again = run("agree", source, "--diagnose", "--out", out, "--force")
     assert "work" not in json.loads((out / "diagnosis.json").read_text())
     assert "work_sessions" not in again.stdout

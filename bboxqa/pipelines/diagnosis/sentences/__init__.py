@@ -1,1 +1,1 @@
-"""The sentences of a diagnosis, by what they are about."""
+"""The sentences of a diagnosis, one module per subject."""

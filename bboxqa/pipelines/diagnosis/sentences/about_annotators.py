@@ -36,7 +36,7 @@ from bboxqa.pipelines.diagnosis.sentences.sentence import (
 _SIGN_TEST = 1.96
 # Groups and members that a sentence names; more are counted.
 _MOST_GROUPS, _MOST_MEMBERS = 2, 4
-# What annotators are found to do, and by which rate.
+# Sentences on repeated, split and merged objects, each with its rate.
 _RATES = {"misses": "miss_rate", "adds": "extra_rate", "misnames": "class_share"}
 
 
@@ -46,11 +46,11 @@ def worst_annotator(
     tables: Mapping[str, Table],
     differences: Mapping[str, Bounds],
 ) -> Iterator[str]:
-    """Yield who matches the others least, and what alpha would be without, of three or more."""
+    """Yield who matches the others least, of three or more, and alpha without this annotator."""
     table = tables["annotators"]
     f1 = bounds(table, "f1")
     error, alpha = f1.of_complement(), part.alpha
-    # Somebody who drew nothing is told so.
+    # Annotators who drew nothing have a sentence of their own: `idle_sentences`.
     named = above_others(error, table["n_images"], differences["f1"])
     for place in named[table["n"][named] > 0][:1].tolist():
         name = table["annotator"][place]
@@ -91,10 +91,10 @@ def rate_sentences(
     have_judges: BoolArray,
     unused: Mapping[str, Sequence[str]],
 ) -> Iterator[Sentence]:
-    """Yield who surely misses, adds or misnames more objects than the others, of three or more.
+    """Yield who misses, adds or misnames significantly more objects than others, of three or more.
 
-    `have_judges` says for whom there are two others who can tell what is missed or added, (A,);
-    `unused` has the categories that somebody never draws.
+    `have_judges` is (A,) bool: annotators with two others who can judge what is missed or added;
+    `unused` has the categories that each annotator never draws, by name.
     """
     table = tables["annotators"]
     names, share = table["annotator"], table["n"] / max(int(table["n"].sum()), 1)
@@ -128,9 +128,9 @@ def _percent_of_complement(share: float) -> str:
 
 
 def two_annotators(table: Table, *, has_copies: bool) -> Iterator[Sentence]:
-    """Yield what each of two annotators drew, and the other one did not.
+    """Yield what each of two annotators drew and the other did not.
 
-    Where others, who copied one of them, are left out, it is told only if one surely drew more.
+    If copies of one of them are left out, only a significant difference is reported.
     """
     found, names = judged(table, bounds(table, "miss_rate")), table["annotator"]
     if len(table) != 2 or not found.low.max() >= LEAST_SHARE:
@@ -146,7 +146,7 @@ def two_annotators(table: Table, *, has_copies: bool) -> Iterator[Sentence]:
 
 
 def unused_sentences(matched: MatchedUnits, unused: Sequence[Unused]) -> Iterator[Sentence]:
-    """Yield which categories annotators never draw."""
+    """Yield which annotators never draw which categories."""
     names, categories = matched.data.annotator_names, matched.data.category_names
     people: dict[int, list[Unused]] = {}
     for each in unused:
@@ -182,7 +182,7 @@ _SHAPES = (
 
 
 def shape_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
-    """Yield who surely draws objects twice, splits or merges them more than the others."""
+    """Yield who draws objects twice, splits or merges them significantly more than the others."""
     table, annotators = tables["boxes_per_object"], tables["annotators"]
     share = annotators["n"] / max(int(annotators["n"].sum()), 1)
     for rate, words in _SHAPES:
@@ -196,9 +196,9 @@ def shape_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
 
 
 def copy_sentences(matched: MatchedUnits, tables: Mapping[str, Table]) -> Iterator[Sentence]:
-    """Yield which two annotators share boxes, and what is left out for that.
+    """Yield pairs of annotators who share boxes, and what is left out for that reason.
 
-    Of a group of all annotators, a warning tells that.
+    If all annotators share boxes, a warning says so instead.
     """
     table = tables["copies"]
     if all_share_boxes(table, tables["annotators"]["annotator"].tolist()):
@@ -214,7 +214,7 @@ def copy_sentences(matched: MatchedUnits, tables: Mapping[str, Table]) -> Iterat
 
 
 def _left_out(matched: MatchedUnits, name: str) -> str:
-    """Return what the figures of annotators leave out where one shares boxes; or nothing."""
+    """Return what the figures of annotators leave out because of shared boxes; "" for nothing."""
     place = matched.data.annotator_names.index(name)
     before, after = (asked_with_others(each) for each in (matched, independent(matched)))
     lost = before[:, place] & ~after[:, place]
@@ -236,7 +236,7 @@ def _left_out(matched: MatchedUnits, name: str) -> str:
 def group_sentences(matched: MatchedUnits, tables: Mapping[str, Table]) -> Iterator[Sentence]:
     """Yield which annotators agree among themselves, and less with the others.
 
-    Copies agree because they are copies, which is told of them.
+    Copies are no group: they have a sentence of their own.
     """
     group = confirmed_groups(matched)
     if not group.any() or tables["copies"]["copied"].any():
@@ -262,7 +262,7 @@ def _few(names: Sequence[str]) -> str:
 
 
 def _above_all(own: Table) -> str:
-    """Return which category an annotator misses most, if surely more than all."""
+    """Return the category that an annotator misses significantly more often than all objects."""
     drawn = own["others"] != NO_BOX
     labels, place = np.unique(own["others"][drawn].astype(str), return_inverse=True)
     if len(labels) < 2:
@@ -275,9 +275,9 @@ def _above_all(own: Table) -> str:
 
 
 def _most_often(own: Table, n_others: int) -> str:
-    """Return which category an annotator gives where the others give which, the first one.
+    """Return the most frequent confusion of an annotator with the others, in words.
 
-    "Most often" if it surely is more frequent than the next one, by a sign test.
+    It is introduced by "most often" if a sign test finds it more frequent than the next one.
     """
     differs = (own["category"] != NO_BOX) & (own["others"] != NO_BOX)
     differs &= own["category"] != own["others"]
@@ -287,7 +287,7 @@ def _most_often(own: Table, n_others: int) -> str:
     # An object that several others saw counts once.
     order = rows[np.argsort(-own["n"][rows], kind="stable")]
     first, second = (np.append(own["n"][order], 0)[:2] / n_others).tolist()
-    sure = first - second > _SIGN_TEST * np.sqrt(first + second)
-    how = "most often" if sure else "for example"
+    is_significant = first - second > _SIGN_TEST * np.sqrt(first + second)
+    how = "most often" if is_significant else "for example"
     best = order[0]
     return f", {how} {own['category'][best]} where they say {own['others'][best]}"

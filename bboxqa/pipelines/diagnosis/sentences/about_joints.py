@@ -26,7 +26,7 @@ _AXES = (("offset_x_px", ("left", "right")), ("offset_y_px", ("up", "down")))
 
 
 def joint_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
-    """Yield what is surely wrong with joints, and by whom; nothing without key points."""
+    """Yield significant errors of joints, with their annotators; nothing without key points."""
     if "joints" not in tables:
         return
     joints, people = tables["joints"], tables["joint_annotators"]
@@ -41,7 +41,7 @@ def joint_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
 
 
 def _labels(joints: Table) -> list[str]:
-    """Return how sentences call joints, with their category if there are several."""
+    """Return the names of joints in sentences, with the category if there are several."""
     several = len(np.unique(joints["category"].astype(str))) > 1
     rows = zip(joints["joint"].astype(str), joints["category"].astype(str), strict=True)
     return [f"{joint} of {category}" if several else joint for joint, category in rows]
@@ -57,7 +57,7 @@ def _listed(rows: Sequence[int], labels: Sequence[str], n_known: int) -> str:
 
 
 def _swapped(joints: Table, labels: Sequence[str]) -> Iterator[Sentence]:
-    """Yield the joints whose left and right two annotators exchange; nobody knows who."""
+    """Yield joints whose left and right one of two annotators exchanges; it is unknown who."""
     found = bounds(joints, "swapped_share")
     rows = np.flatnonzero(found.low >= LEAST_SHARE)
     rows = rows[np.argsort(-found.value[rows], kind="stable")]
@@ -84,7 +84,7 @@ def _missing_words(name: str, figure: str, listed: str, other: str) -> str:
 def _erring(
     people: Table, labels: Sequence[str], column: str, words: Callable[[str, str, str, str], str]
 ) -> Iterator[Sentence]:
-    """Yield who surely exchanges, or leaves out, more joints than the others do."""
+    """Yield who exchanges, or leaves out, significantly more joints than the others."""
     found = bounds(people, column)
     names = people["annotator"].astype(str)
     n_joints = len(labels)
@@ -92,7 +92,8 @@ def _erring(
     for joint in range(n_joints):
         rows = np.arange(joint, len(people), n_joints)
         part = Bounds(*(each[rows] for each in found))
-        # Without exchange, the likelihood of one is below 1 %: no figure is above that by chance.
+        # A joint counts as exchanged only if its likelihood ratio is above 100, so that rates above
+        # 1 % are not due to chance.
         above = np.flatnonzero(part.low > median_of_others(part.value[:, None])[:, 0])
         if column != "swapped_share":
             n_kinds = KINDS_OF_ERRORS * n_joints
@@ -116,15 +117,15 @@ def _erring(
 
 
 def _moved(people: Table, labels: Sequence[str], n_people: int) -> Iterator[Sentence]:
-    """Yield who surely places joints elsewhere than the others do."""
+    """Yield who places joints significantly apart from the others."""
     n_joints = len(labels)
     sizes = people["offset_percent"]
-    sure = people["systematic"] & (people["n_images"] >= LEAST_IMAGES)
-    sure &= sizes >= 100 * LEAST_SHARE
-    sure &= np.max([_surely(people, axis) for axis, _ in _AXES], axis=0) >= _LEAST_OFFSET
+    is_moved = people["systematic"] & (people["n_images"] >= LEAST_IMAGES)
+    is_moved &= sizes >= 100 * LEAST_SHARE
+    is_moved &= np.max([_lower_bound(people, axis) for axis, _ in _AXES], axis=0) >= _LEAST_OFFSET
     names = people["annotator"].astype(str)
-    rows = np.flatnonzero(sure)
-    # What one of two does, the other does in the other direction.
+    rows = np.flatnonzero(is_moved)
+    # The offset of one of two annotators is that of the other in the opposite direction.
     by_name = {
         place: rows[rows // n_joints == place]
         for place in ([0] if n_people == 2 else range(n_people))
@@ -146,24 +147,24 @@ def _worst(sizes: FloatArray, rows: IndexArray) -> int:
     return int(rows[np.argmax(sizes[rows])])
 
 
-def _surely(people: Table, column: str) -> FloatArray:
-    """Return by how much an offset is surely off 0; 0 where its interval has it."""
+def _lower_bound(people: Table, column: str) -> FloatArray:
+    """Return the lower bound of the size of an offset; 0 where its interval contains 0."""
     found = bounds(people, column)
-    sure: FloatArray = np.nan_to_num(np.maximum(np.maximum(found.low, -found.high), 0))
-    return sure
+    bound: FloatArray = np.nan_to_num(np.maximum(np.maximum(found.low, -found.high), 0))
+    return bound
 
 
 def _directions(people: Table, row: int) -> Iterator[str]:
     for column, words in _AXES:
         found = bounds(people, column)
-        if _surely(people, column)[row] > 0:
+        if _lower_bound(people, column)[row] > 0:
             low, high = sorted((abs(found.low[row]), abs(found.high[row])))
             size = f"{abs(found.value[row]):.1f} px [{low:.1f}, {high:.1f}]"
             yield f"{size} further {words[int(found.value[row] > 0)]}"
 
 
 def joints_explain(tables: Mapping[str, Table], sigmas: Sequence[Sequence[float]]) -> Explained:
-    """Return what joints that are systematically moved, or left out, take from the similarity."""
+    """Return how much joints that are systematically moved or left out lower the similarity."""
     people = tables["joint_annotators"]
     k = 2 * np.concatenate([np.asarray(each, np.float64) for each in sigmas])
     shape = -1, len(k)
@@ -173,5 +174,5 @@ def joints_explain(tables: Mapping[str, Table], sigmas: Sequence[Sequence[float]
     n = people["n"].reshape(shape)
     lost = (np.nan_to_num(of_joints) * n).sum(1) / np.maximum(n.sum(1), 1)
     return Explained(
-        lost, "key points", "similarity (OKS) to matched ones", "no joint is surely moved"
+        lost, "key points", "similarity (OKS) to matched ones", "no joint is significantly moved"
     )

@@ -28,12 +28,12 @@ from bboxqa.pipelines.diagnosis.sentences.sentence import (
     share_bounds,
 )
 
-# A smaller gain of a kind is none in two digits.
+# Smaller gains of a kind would be shown as 0.00.
 _LEAST_KIND_GAIN = 0.005
-# Gains of alpha that are surely larger are worth a suggestion.
+# Gains of alpha whose interval lies above this are worth a suggestion.
 _LEAST_GAIN = 0.01
 _LEAST_DRAWN = 20
-_MOST_TOLD = 2
+_MOST_NAMED = 2
 _KIND = dict(
     zip(
         KINDS,
@@ -57,11 +57,12 @@ _ELSEWHERE = {
 def kind_sentences(
     tables: Mapping[str, Table], compared: str, *, has_alpha: bool, named: bool, pairs_only: bool
 ) -> tuple[list[str], list[str]]:
-    """Return the kind of disagreement that costs most, with the next one if it costs half as much.
+    """Return sentences on the costliest kind of disagreement, and on the other kinds.
 
-    The second list has the other kinds that surely cost something, by what they cost; all of them
-    where there are no intervals. If `named`, whose boxes surely are in other places most often. Of
-    two annotators (`pairs_only`) nothing is what most drew.
+    The first list also has the second kind if it costs half as much. The second list has the other
+    kinds with a significant cost, the highest first, or all of them without intervals. If `named`,
+    sentences on badly placed annotations name the annotator. With two annotators (`pairs_only`),
+    there is no majority.
     """
     table = tables["decomposition"]
     what, column = ("alpha", "alpha_gain") if has_alpha else ("F1", "f1_gain")
@@ -73,10 +74,10 @@ def kind_sentences(
     rest: list[str] = []
     for rank, place in enumerate(order):
         value = gain.value[place]
-        is_lead = rank < _MOST_TOLD and value > (gain.value[order[0]] / 2 if rank else 0)
+        is_lead = rank < _MOST_NAMED and value > (gain.value[order[0]] / 2 if rank else 0)
         if not value > _LEAST_KIND_GAIN or not (is_lead or not gain.low[place] <= 0):
             continue
-        # Of a single image, there are counts and no intervals.
+        # A single image has no intervals: counts are given below.
         which = f"{share.percent(place)} of the objects"
         kind = table["kind"][place]
         what_is = _KIND[kind]
@@ -97,7 +98,13 @@ def kind_sentences(
 
 
 def _of_one(words: str) -> str:
-    """Return what is said of several objects as it is said of one."""
+    """Return a predicate in the singular.
+
+    Examples
+    --------
+    >>> _of_one("are drawn twice"), _of_one("have different categories")
+    ('is drawn twice', 'has different categories')
+    """
     verb, _, rest = words.partition(" ")
     return f"{'is' if verb == 'are' else 'has'} {rest}"
 
@@ -105,13 +112,14 @@ def _of_one(words: str) -> str:
 def confusion_sentences(tables: Mapping[str, Table], *, named: bool) -> Iterator[Sentence]:
     """Yield the categories whose confusion costs most; if `named`, by whom above all.
 
-    First those that surely gain by being one category, by their gain, then the most frequent ones.
+    Pairs whose merging significantly raises alpha come first, by gain, then the most frequent ones.
     """
     table, matrix = tables["confusions"], tables["confusion_matrix"]
     gain, share = bounds(table, "gain"), bounds(table, "share")
-    told = np.flatnonzero((table["n"] >= LEAST_CONFUSED) & (share.value >= LEAST_SHARE))
-    sure = np.where(gain.low > 0, gain.value, 0)
-    costly = told[np.lexsort([-table["n"][told], -sure[told]])][:_MOST_TOLD]
+    frequent = np.flatnonzero((table["n"] >= LEAST_CONFUSED) & (share.value >= LEAST_SHARE))
+    significant = np.where(gain.low > 0, gain.value, 0)
+    order = np.lexsort([-table["n"][frequent], -significant[frequent]])
+    costly = frequent[order][:_MOST_NAMED]
     n_objects = max(int(tables["decomposition"]["n_objects"].sum()), 1)
     weight = np.inf
     for place in costly.tolist():
@@ -128,13 +136,13 @@ def confusion_sentences(tables: Mapping[str, Table], *, named: bool) -> Iterator
         text += f", above all by {who}" if who else ""
         if gain.low[place] > 0:
             text += f"; as one category, alpha would be {_gain(gain, place)} higher"
-        # Sorted by weight, the pair that costs less does not come first.
+        # Sentences are sorted by weight: the pair that costs less must not come first.
         weight = min(weight, n / n_objects)
         yield Sentence(weight, text)
 
 
 def supercategory_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
-    """Yield what alpha would be with broader categories, if that surely raises it."""
+    """Yield what alpha would be with broader categories, if they raise it significantly."""
     table = tables["supercategories"]
     gain = bounds(table, "gain")
     for place in np.flatnonzero(gain.low > _LEAST_GAIN)[:1].tolist():
@@ -156,18 +164,18 @@ def _gain(found: Bounds, place: int) -> str:
 
 
 def _confuser(matrix: Table, first: str, second: str) -> str:
-    """Return who surely confuses two categories more often than the others; empty if nobody."""
+    """Return who confuses two categories significantly more often than the others; "" if nobody."""
     both = (first, second)
     own = matrix.take(
         np.flatnonzero(np.isin(matrix["category"], both) & np.isin(matrix["others"], both))
     )
-    # Several others saw one object: they do not count as so many objects.
+    # An object that several others saw counts once.
     n_others = len(np.unique(own["annotator"].astype(str))) - 1
     return confuser(own, own["category"] != own["others"], n_others)
 
 
 def _misplacer(tables: Mapping[str, Table]) -> str:
-    """Return who surely places boxes apart from most more often than the others; or nothing."""
+    """Return who misplaces boxes significantly more often than the others; "" if nobody."""
     annotators, table = tables["annotators"], tables["decomposition_by_annotator"]
     table = table.take(np.flatnonzero(table["kind"] == KINDS[Kind.BADLY_PLACED]))
     apart = dict(zip(table["annotator"].tolist(), table["n_objects"].tolist(), strict=True))
@@ -181,13 +189,13 @@ def _misplacer(tables: Mapping[str, Table]) -> str:
 def category_sentences(
     matched: MatchedUnits, tables: Mapping[str, Table], unused: Collection[int]
 ) -> Iterator[Sentence]:
-    """Yield the category that is surely found less than the others.
+    """Yield the category that is found significantly less than the others.
 
-    Those that somebody never draws, `unused`, are told with that cause.
+    Categories that an annotator never draws, `unused`, have a sentence of their own.
     """
     table, of = tables["difficulty"], matched.data.annotations
-    told = np.array([matched.data.category_names[each] for each in unused], np.str_)
-    others = ~np.isin(table["category"].astype(np.str_), told)
+    explained = np.array([matched.data.category_names[each] for each in unused], np.str_)
+    others = ~np.isin(table["category"].astype(np.str_), explained)
     table = table.take(np.flatnonzero((table["n"] >= _LEAST_DRAWN) & others))
     found = bounds(table, "found_share")
     share = table["n"] / max(int(table["n"].sum()), 1)
@@ -206,7 +214,7 @@ def category_sentences(
         others = np.delete(np.arange(len(table)), place)
         figure = f"{100 * float(np.nanmedian(found.value[others])):.1f} %"
         of_others = f"the median of the other categories is {figure}"
-        if len(others) <= _MOST_TOLD:
+        if len(others) <= _MOST_NAMED:
             each = [f"of {table['category'][k]} {100 * found.value[k]:.1f} %" for k in others]
             of_others = joined(each)
         yield Sentence(
@@ -236,7 +244,7 @@ def limit_sentences(
         )
     elif n_images == 1:
         yield (
-            "one image does not tell how the figures would be in others: they have no intervals, "
+            "one image does not show how figures vary between images: they have no intervals, "
             f"and nobody is named, which takes {LEAST_IMAGES} images"
         )
     elif n_images < LEAST_IMAGES:

@@ -24,7 +24,7 @@ from bboxqa.pipelines.diagnosis.sentences.sentence import (
 _LEAST_OFFSET = 0.5
 # A smaller difference of the mean IoU is not worth a sentence.
 _LEAST_DIFFERENCE = 0.03
-# Edges that are moved alike differ less than by this factor.
+# Two edges count as moved alike if their offsets differ by less than this factor.
 _ALIKE = 0.5
 
 
@@ -58,16 +58,16 @@ class _Offsets(NamedTuple):
 def offset_sentences(
     table: Table, annotators: Table, others: str = "the others"
 ) -> Iterator[Sentence]:
-    """Yield who surely places boxes elsewhere than the others, or draws them larger or smaller.
+    """Yield who displaces boxes, or draws them larger or smaller, significantly more than others.
 
-    `others` are what the offsets are measured from.
+    `others` is the name of whom the offsets are measured from.
     """
     names, share = annotators["annotator"], annotators["n"] / max(int(annotators["n"].sum()), 1)
     found = _offsets(table, len(names))
     is_reference = others != "the others"
     moved = _displaced(annotators, found, of_reference=is_reference)
     two = len(names) == 2 and not is_reference
-    # What one of two does, the other does in the other direction.
+    # The offset of one of two annotators is that of the other in the opposite direction.
     places = [0] if two and 0 in moved else list(moved)
     file = "reference_offsets" if is_reference else "offsets"
     largest = np.abs(found.percent).max(1) / 100
@@ -82,7 +82,7 @@ def offset_sentences(
 def _displaced(
     annotators: Table, found: _Offsets, *, of_reference: bool = False
 ) -> dict[int, list[_Axis]]:
-    """Return who surely moves or resizes boxes along which axes."""
+    """Return the axes along which each annotator significantly moves or resizes boxes."""
     result: dict[int, list[_Axis]] = {}
     for axis in _AXES:
         edges = list(axis.edges)
@@ -103,10 +103,10 @@ def _offsets(table: Table, n_annotators: int) -> _Offsets:
 
 
 def _misplaced(annotators: Table, found: _Offsets, axis: _Axis, *, of_reference: bool) -> list[int]:
-    """Return who surely moves, narrows or widens boxes more than the others; of two, the first."""
+    """Return who significantly moves, narrows or widens boxes; of two annotators, the first."""
     low, high = axis.edges
     value, lower, upper = found.px
-    # The bounds of a mean of two figures lie inside of the mean of their bounds.
+    # Intervals of sums and differences of edges from the edges' bounds are wide enough.
     shift = Bounds(*((each[:, low] + each[:, high]) / 2 for each in (value, lower, upper)))
     size = Bounds(
         value[:, high] - value[:, low],
@@ -115,18 +115,18 @@ def _misplaced(annotators: Table, found: _Offsets, axis: _Axis, *, of_reference:
     )
     places: list[int] = []
     for figures in (shift, size):
-        named = surely_off(annotators, figures, _LEAST_OFFSET, of_reference=of_reference)
+        named = significant_offsets(annotators, figures, _LEAST_OFFSET, of_reference=of_reference)
         places += [place for place in named if place not in places]
     return places
 
 
-def surely_off(
+def significant_offsets(
     annotators: Table, found: Bounds, least: float, *, of_reference: bool = False
 ) -> list[int]:
-    """Return whose figure is surely off 0 by at least so much, and more than the others'.
+    """Return whose figure differs from 0 by `least` or more, significantly more than the others'.
 
-    Of two, the first: what one does, the other does in the other direction. Of one or two against
-    a reference, each one who is.
+    Of two annotators it is the first, as the other's offset is the opposite. Against a reference,
+    it is each of one or two annotators whose interval excludes 0.
     """
     found = judged(annotators, found)
     sign = np.sign(found.value)
@@ -144,7 +144,7 @@ def surely_off(
 
 
 def _moved(found: _Offsets, place: int, axis: _Axis) -> str:
-    """Return how the two edges of an axis are moved."""
+    """Return the moves of the two edges of an axis in words."""
     px = found.px[:, place, list(axis.edges)]
     percent = np.abs(found.percent[place, list(axis.edges)])
     low, high = px[0]
@@ -178,25 +178,25 @@ def size_in_words(figures: Sequence[float] | FloatArray, unit: str) -> str:
     ('3.0 px [2.1, 4.2]', '0.4 px [0.0, 1.0]')
     """
     value, low, high = figures
-    # The words after it name the direction, in which the interval has the plus sign.
+    # The direction is in words, so that the figure and its interval are positive.
     low, high = (low, high) if value >= 0 else (-high, -low)
     return f"{abs(value):.1f}{unit} [{low:z.1f}, {high:z.1f}]"
 
 
 class Explained(NamedTuple):
-    """What systematic offsets explain of the similarity of matched annotations, and its words."""
+    """The share of dissimilarity that systematic offsets explain, and the words for it."""
 
     lost: FloatArray
-    """(A,). What the offsets that are told take from the similarity of each annotator."""
+    """(A,). How much the reported offsets lower the similarity of each annotator."""
     places: str
     what: str
     nothing: str
 
 
 def edges_explain(tables: Mapping[str, Table], compared: str) -> Explained:
-    """Return what edges that are told explain.
+    """Return how much of the dissimilarity the reported offsets of edges explain.
 
-    Moving an edge by a share of the side takes about as much from the IoU.
+    Moving an edge by a share of the side lowers the IoU by about that share.
     """
     table = tables["annotators"]
     offsets = _offsets(tables["offsets"], len(table))
@@ -204,7 +204,7 @@ def edges_explain(tables: Mapping[str, Table], compared: str) -> Explained:
     lost = np.where(told, np.abs(offsets.percent).sum(1) / 100, 0)
     drawn = in_words(compared)
     edge = "no edge" if drawn == "boxes" else "no edge of their boxes"
-    return Explained(lost, drawn, f"overlap with matched {drawn}", f"{edge} is surely moved")
+    return Explained(lost, drawn, f"overlap with matched {drawn}", f"{edge} is significantly moved")
 
 
 def precision_sentences(
@@ -213,7 +213,7 @@ def precision_sentences(
     pairs: Table,
     explained: Explained,
 ) -> Iterator[Sentence]:
-    """Yield whose annotations are surely less similar to the others', if no offset explains it."""
+    """Yield whose annotations are significantly less similar, if no offset explains it."""
     table = tables["annotators"]
     names, share = table["annotator"], table["n"] / max(int(table["n"].sum()), 1)
     found, difference = bounds(table, "mean_similarity"), differences["mean_similarity"]

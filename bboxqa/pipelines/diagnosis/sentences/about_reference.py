@@ -24,9 +24,9 @@ _MOST_TOLD = 2
 
 
 def reference_sentences(part: ThresholdResult) -> Iterator[str]:
-    """Yield who surely agrees less with the reference than the others do, if anybody does.
+    """Yield who agrees significantly less with the reference than the others do, if anybody.
 
-    Of two annotators, the intervals must not overlap.
+    With two annotators, their intervals must not overlap.
     """
     if part.reference is None:
         return
@@ -52,7 +52,7 @@ def reference_sentences(part: ThresholdResult) -> Iterator[str]:
 def reference_confusion_sentences(found: ReferenceAgreement) -> Iterator[Sentence]:
     """Yield the categories that are most often confused with those of the reference, and by whom.
 
-    What annotators give differently among each other is no measure then.
+    With a reference, these replace the confusions of annotators with each other.
     """
     table, matrix = found.confusions, found.confusion_matrix
     share, n_matched = bounds(table, "share"), max(int(matrix["n"].sum()), 1)
@@ -80,9 +80,9 @@ _ERRORS = (
 
 
 def error_sentences(found: ReferenceAgreement) -> Iterator[Sentence]:
-    """Yield who surely misses, adds, misnames or misplaces, against the reference.
+    """Yield who significantly misses, adds, misnames or misplaces, against the reference.
 
-    Of three or more, those who do so more than the others; of fewer, each one who does.
+    Of three annotators or more, those who do so more than the others; of fewer, everyone who does.
     """
     table = found.annotators
     share = table["n"] / max(int(table["n"].sum()), 1)

@@ -1,4 +1,4 @@
-"""Sentences about rotated boxes: who turns, moves or sizes them otherwise than the others do."""
+"""Sentences about rotated boxes: who turns, moves or sizes them unlike the others."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -8,7 +8,11 @@ from bboxqa.core.arrays import FloatArray
 from bboxqa.diagnostics.rotated.quarter_turns import ACROSS, RENAMED, TURNS
 from bboxqa.diagnostics.rotated.rotated_offsets import MEASURES
 from bboxqa.model.table import Table
-from bboxqa.pipelines.diagnosis.sentences.about_places import Explained, size_in_words, surely_off
+from bboxqa.pipelines.diagnosis.sentences.about_places import (
+    Explained,
+    significant_offsets,
+    size_in_words,
+)
 from bboxqa.pipelines.diagnosis.sentences.sentence import (
     LEAST_SHARE,
     Bounds,
@@ -31,25 +35,25 @@ _DIRECTIONS = {
     "angle": ("counter-clockwise", "clockwise"),
 }
 _OF = {"long side": "long side", "short side": "short side"}
-# Turning a box of medium length by 1 degree takes about so many percent from the IoU.
+# Turning a box of medium length by 1 degree lowers the IoU by about so many percent.
 _LOST = 2.0
-# A box that is one and a half times as long as wide shares half of its union with one across it.
+# A box with sides 3:2, turned by 90 degrees about its centre, has an IoU of 1/2 with itself.
 _LOST_ACROSS = 0.5
 
 
 def rotated_sentences(
     offsets: Table, annotators: Table, others: str = "the others"
 ) -> Iterator[Sentence]:
-    """Yield who surely turns, moves or sizes rotated boxes otherwise than the others.
+    """Yield who turns, moves or sizes rotated boxes significantly unlike the others.
 
-    `others` are what the offsets are measured from.
+    `others` is the name of whom the offsets are measured from.
     """
     names, share = annotators["annotator"], annotators["n"] / max(int(annotators["n"].sum()), 1)
     lost = _lost(offsets, len(names))
     is_reference = others != "the others"
     found = _displaced(annotators, offsets, of_reference=is_reference)
     if len(names) == 2 and not is_reference:
-        # What one of two does, the other does in the other direction.
+        # The offset of one of two annotators is that of the other in the opposite direction.
         others = names[1]
     file = "reference_offsets" if is_reference else "rotated_offsets"
     for words, measures in ((_turned, {_ANGLE}), (_moved, {*range(_ANGLE)})):
@@ -62,18 +66,18 @@ def rotated_sentences(
 
 
 def rotation_explains(tables: Mapping[str, Table]) -> Explained:
-    """Return what offsets and exchanged sides that are told explain."""
+    """Return how much of the dissimilarity the reported offsets and exchanged sides explain."""
     annotators, offsets = tables["annotators"], tables["rotated_offsets"]
     told = np.isin(np.arange(len(annotators)), list(_displaced(annotators, offsets)))
     lost = np.where(told, _lost(offsets, len(annotators)).sum(1), 0)
     across, share = _exchanging(tables, ACROSS)
     lost[across] += _LOST_ACROSS * share.value[across]
-    nothing = "no middle, side or angle is surely off"
+    nothing = "no centre, side or angle is significantly off"
     return Explained(lost, "boxes", "overlap with matched boxes", nothing)
 
 
 def _lost(offsets: Table, n_annotators: int) -> FloatArray:
-    """Return the share of the overlap that each offset takes, about, (A, 5)."""
+    """Return the approximate share of the overlap that is lost by each offset, (A, 5)."""
     shape = n_annotators, len(MEASURES)
     lost: FloatArray = np.abs(offsets["offset_percent"].reshape(shape)) / 100
     angle = np.deg2rad(offsets["offset"].reshape(shape)[:, _ANGLE])
@@ -84,13 +88,13 @@ def _lost(offsets: Table, n_annotators: int) -> FloatArray:
 def _displaced(
     annotators: Table, offsets: Table, *, of_reference: bool = False
 ) -> dict[int, list[int]]:
-    """Return which measures of whom are surely off."""
+    """Return the measures with a significant offset by annotator."""
     lost = _lost(offsets, len(annotators))
     found: dict[int, list[int]] = {}
     for measure in range(len(MEASURES)):
         rows = np.arange(measure, len(offsets), len(MEASURES))
         figures = Bounds(*(each[rows] for each in bounds(offsets, "offset")))
-        for place in surely_off(annotators, figures, _LEAST, of_reference=of_reference):
+        for place in significant_offsets(annotators, figures, _LEAST, of_reference=of_reference):
             is_large = lost[place, measure] >= LEAST_SHARE
             if is_large and offsets["systematic"][rows[place]]:
                 found.setdefault(place, []).append(measure)
@@ -119,7 +123,7 @@ def _words(offsets: Table, place: int, measure: int, unit: str) -> str:
 
 
 def exchange_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
-    """Yield who surely exchanges width and height; of two, that one of them does."""
+    """Yield who significantly exchanges width and height; of two, that one of them does."""
     names = tables["annotators"]["annotator"]
     for name in TURNS:
         places, found = _exchanging(tables, name)
@@ -130,11 +134,11 @@ def exchange_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
 
 
 def _exchanging(tables: Mapping[str, Table], kind: str) -> tuple[list[int], Bounds]:
-    """Return who surely exchanges width and height in one way, of two the first, and the shares."""
+    """Return who significantly exchanges sides in one way (of two, the first), and the shares."""
     annotators, turns = tables["annotators"], tables["quarter_turns"]
     rows = np.arange(TURNS.index(kind), len(turns), len(TURNS))
     found = judged(annotators, Bounds(*(each[rows] for each in bounds(turns, "share"))))
-    # Boxes that lie across are no matter of the image: each of them is a case.
+    # Exchanged sides do not depend on the image: each box is an independent case.
     above = above_others(found, annotators["n_images"], n_cases=turns["n"][rows])
     places = [0] if len(annotators) == 2 else above.tolist()
     return [place for place in places if found.low[place] >= LEAST_SHARE], found

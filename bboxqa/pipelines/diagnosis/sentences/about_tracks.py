@@ -1,4 +1,4 @@
-"""A sentence about tracks: whether annotators follow the same objects, and where they switch."""
+"""A sentence about tracks: IDF1 of annotators, and identity switches."""
 
 from collections.abc import Iterator, Mapping
 from math import isnan
@@ -11,7 +11,7 @@ from bboxqa.pipelines.diagnosis.sentences.sentence import Sentence
 
 
 def track_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
-    """Yield how far two annotators follow the same objects; nothing without tracks."""
+    """Yield how well annotators agree on tracks; nothing without tracks."""
     table = tables.get("tracks")
     if table is None or not len(table):
         return
@@ -27,7 +27,7 @@ def track_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
 
 
 def _switches(tables: Mapping[str, Table]) -> str:
-    """Return how many identity switches there are, and the first."""
+    """Return the number of identity switches, and the first as an example."""
     found = tables["track_switches"]
     if not len(found):
         return "no identity switches"

@@ -11,14 +11,14 @@ from bboxqa.model.table import Table
 from bboxqa.pipelines.diagnosis.sentences.sentence import Bounds, Sentence, above_others, bounds
 
 _UNITS = {"drift": "from one session to the next", "fatigue": "with each hour of a session"}
-# Of two, nobody can say whose agreement changes.
+# With two annotators, it is unknown whose agreement changes.
 _SEVERAL = 3
 
 
 def work_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
-    """Yield whose F1 surely changes more than that of the others, or that of all changes.
+    """Yield whose F1 changes significantly more than the others', or that F1 of all changes.
 
-    Nothing where times were not read.
+    Without times, there are no sentences.
     """
     table = tables.get("work")
     if table is None:
@@ -39,42 +39,43 @@ def work_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
                 f"{unit}; that of the others {_moved(others)} (median)"
             )
             yield Sentence(abs(found.value[place]) * length[name][place] * share[place], text)
-        if not named and _is_sure(everyone, 0):
+        if not named and _is_significant(everyone, 0):
             text = f"F1 of all annotators together {_change(everyone, 0)} {unit}"
-            text += "; whose work changes is not sure" * (len(people) > 1)
+            text += "; it is uncertain whose work changes" * (len(people) > 1)
             yield Sentence(abs(everyone.value[0]) * float(np.nanmean(length[name])), text)
 
 
 def work_limits(tables: Mapping[str, Table]) -> Iterator[str]:
-    """Yield which changes are not sure, or cannot be told, and why."""
+    """Yield which changes are not significant, and which are unknown and why."""
     table = tables.get("work")
     if table is None:
         return
     everyone = table.head(1)
-    unsure: list[str] = []
+    insignificant: list[str] = []
     unknown: dict[str, list[str]] = {}
     for name, unit in _UNITS.items():
         found, reason = bounds(everyone, name), everyone[f"{name}_status"][0]
         if reason != OK:
             unknown.setdefault(reason, []).append(unit)
-        elif not _is_sure(found, 0):
+        elif not _is_significant(found, 0):
             low, high = _signed(found.low[0]), _signed(found.high[0])
             interval = "without an interval" if isnan(found.low[0]) else f"[{low}, {high}]"
-            unsure.append(f"by {_signed(found.value[0])} {interval} {unit}")
-    if unsure:
-        yield f"F1 of all annotators together does not surely change: {' and '.join(unsure)}"
+            insignificant.append(f"by {_signed(found.value[0])} {interval} {unit}")
+    if insignificant:
+        changes = " and ".join(insignificant)
+        yield f"F1 of all annotators together does not change significantly: {changes}"
     for reason, units in unknown.items():
-        yield f"how F1 changes {' and '.join(units)} cannot be told: {reason}"
+        yield f"how F1 changes {' and '.join(units)} is unknown: {reason}"
 
 
 def _changing(found: Bounds, sign: int, n_images: IndexArray) -> list[int]:
-    """Return whose figures surely rise (1) or fall (-1), and more than those of the others."""
+    """Return whose figures significantly rise (1) or fall (-1), and more than the others'."""
     ends = np.stack([sign * found.low, sign * found.high])
     moved = Bounds(sign * found.value, ends.min(0), ends.max(0))
     return [place for place in above_others(moved, n_images).tolist() if moved.low[place] > 0]
 
 
-def _is_sure(found: Bounds, place: int) -> bool:
+def _is_significant(found: Bounds, place: int) -> bool:
     return bool(found.low[place] > 0 or found.high[place] < 0)
 
 

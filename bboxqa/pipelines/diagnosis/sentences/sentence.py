@@ -1,4 +1,4 @@
-"""What sentences of a diagnosis have in common: numbers, and who differs surely from the others."""
+"""Shared parts of the sentences: figures in words, and tests of who differs from the others."""
 
 from collections.abc import Callable, Iterator, Sequence
 from statistics import NormalDist
@@ -15,21 +15,21 @@ _LEVEL = 0.95
 
 
 KINDS_OF_ERRORS = 8
-"""Errors that annotators are named for, and that each may be named for by mistake."""
+"""The kinds of errors that annotators are named for; each is a chance of a false alarm."""
 LEAST_CONFUSED = 5
-"""Objects in which two categories must be confused to be worth a sentence."""
+"""Fewest confused objects of two categories that are worth a sentence."""
 LEAST_DRAWS = 200
-"""The draws that it takes: the intervals of fewer are too narrow as often as too wide."""
+"""Fewest draws that it takes to name somebody: intervals of fewer draws are too imprecise."""
 LEAST_IMAGES = 5
-"""The images of an annotator that it takes to be named."""
+"""Fewest images of an annotator who may be named."""
 LEAST_SHARE = 0.01
 """Smaller shares of objects are not worth a sentence."""
 MOST_NAMED = 3
-"""People that are named for one kind of error; more are counted."""
+"""The most annotators named for one kind of error; others are counted."""
 
 
 class Sentence(NamedTuple):
-    """A sentence about people or categories, and which share of the objects it concerns, about."""
+    """A sentence about annotators or categories; its weight is about the share of objects."""
 
     weight: float
     text: str
@@ -68,26 +68,27 @@ def above_others(
     *,
     n_cases: NDArray[Any] | None = None,
 ) -> IndexArray:
-    """Return the figures that surely are above the median of the others, the largest first.
+    """Return the figures significantly above the median of the others, the largest first.
 
-    Of all K figures of all kinds one is named by mistake in 5 % of the cases at most if
-    annotators err alike, by Bonferroni's correction: the distance to the lower bound is widened as
-    that of a smaller level of Student's t for the number of images. Figures of fewer than
-    `LEAST_IMAGES` are not judged, nor those that are the same in all draws, where even one sign in
-    all cases would not be rare enough.
+    If annotators err alike, the chance that any of the K figures of any kind is named is 5 % at
+    most, by Bonferroni's correction: the distance to the lower bound is widened to that of a lower
+    level of Student's t for the number of images. Figures of fewer than `LEAST_IMAGES` images are
+    not judged. Figures that are equal in all draws are not judged either if a sign test with that
+    number of cases could not be significant.
 
     Parameters
     ----------
     found : Bounds
         The figures; larger is worse.
     n_images : (K,) array
-        The images, or independent cases, of each.
+        The number of images, or independent cases, of each figure.
     difference : Bounds, optional
-        To the median of the others, over the same draws. Without it, this median counts as known.
+        Difference from the median of the others, over the same draws. Without it, the median counts
+        as known.
     n_kinds : int
-        The kinds of figures for which somebody may be named.
+        The number of kinds of figures that are tested.
     n_cases : (K,) array, optional
-        The cases that all have to be alike where figures are the same in all draws; by default the
+        The number of cases for the sign test of figures that are equal in all draws; by default the
         images.
 
     Examples
@@ -108,12 +109,12 @@ def above_others(
         return np.flatnonzero(known)[:0]
     level = (1 - _LEVEL) / (2 * n_judged * n_kinds)
     known &= (length > 0) | (0.5 ** (n_images if n_cases is None else n_cases) <= level)
-    surely = np.flatnonzero(known & (difference.value > _wider(level, n_images) * length))
-    return surely[np.argsort(-found.value[surely], kind="stable")]
+    above = np.flatnonzero(known & (difference.value > _wider(level, n_images) * length))
+    return above[np.argsort(-found.value[above], kind="stable")]
 
 
 def _wider(level: float, n_images: NDArray[Any]) -> FloatArray:
-    """Return by how much the distance to the bound of a 95 % interval grows for a smaller level."""
+    """Return the factor from the bound of a 95 % interval to that of a smaller level, (K,)."""
     from scipy.special import stdtrit
 
     freedom = np.maximum(n_images, 2) - 1.0
@@ -133,7 +134,7 @@ def median_of_others(values: FloatArray) -> FloatArray:
     order = np.argsort(values, axis=0, kind="stable")
     rank = np.empty_like(order)
     np.put_along_axis(rank, order, np.arange(len(values))[:, None], axis=0)
-    # Those without a value come last: the others of such a one are all that are known.
+    # Unknown values are sorted last; the others of an unknown value are all known values.
     n = known.sum(0) - known
     ordered = np.take_along_axis(values, order, axis=0)
 
@@ -145,9 +146,9 @@ def median_of_others(values: FloatArray) -> FloatArray:
 
 
 def is_first(found: Bounds, place: int) -> bool:
-    """Return whether a figure is surely above all others: its interval lies above theirs.
+    """Return whether the interval of a figure lies above the intervals of all others.
 
-    Figures without an interval count as they are.
+    Figures without an interval count as points.
 
     Examples
     --------
@@ -163,13 +164,13 @@ def is_first(found: Bounds, place: int) -> bool:
 
 
 def judged(table: Table, found: Bounds) -> Bounds:
-    """Return figures without intervals where an annotator has few images."""
+    """Return figures, with the intervals of annotators with few images set to NaN."""
     few = table["n_images"] < LEAST_IMAGES
     return Bounds(found.value, *(np.where(few, np.nan, each) for each in (found.low, found.high)))
 
 
 def most_named(places: Sequence[int], table: str) -> Iterator[tuple[int, str]]:
-    """Yield the first few people, the last of them with how many more there are in which table.
+    """Yield the first few annotators, the last with the number of further ones and their table.
 
     Examples
     --------
@@ -184,16 +185,16 @@ def most_named(places: Sequence[int], table: str) -> Iterator[tuple[int, str]]:
 
 
 def between_others(pairs: Table, name: str, column: str, shown: Callable[[float], str]) -> str:
-    """Return the median figure of pairs without an annotator, as words; empty if it is unknown.
+    """Return the median figure of pairs without an annotator, in words; "" if it is unknown.
 
-    An annotator who errs lowers the agreement of the others with all, and not that with each other.
+    An annotator who errs lowers the mean agreement of the others, but not that with each other.
     """
     others = (pairs["annotator_1"] != name) & (pairs["annotator_2"] != name)
     return of_others_in_words(pairs[column][others], shown)
 
 
 def of_others_in_words(figures: FloatArray, shown: Callable[[float], str]) -> str:
-    """Return the median of the figures of pairs of others, as words; empty if none is known.
+    """Return the median of the figures of pairs of others, in words; "" if none is known.
 
     Examples
     --------
@@ -214,7 +215,7 @@ def _in_percent(share: float) -> str:
 
 
 def others_in_words(found: Bounds, place: int, shown: Callable[[float], str] = _in_percent) -> str:
-    """Return what the others have of a figure, by default in percent: the median of several.
+    """Return the figure of the others in words, by default in percent: the median of several.
 
     Examples
     --------
@@ -265,14 +266,15 @@ def share_bounds(share: FloatArray, n: FloatArray, n_shares: int = 1) -> Bounds:
 
 
 def confuser(cells: Table, differ: BoolArray, n_others: int = 1) -> str:
-    """Return who of three or more surely confuses two categories most; empty if nobody.
+    """Return who of three or more confuses two categories significantly more; "" if nobody.
 
     Parameters
     ----------
     cells : Table
-        Annotators, and how often they gave one of the two where a side of `n_others` gave one.
+        A row per annotator and pair of categories: the annotator's, that of the `n_others` others,
+        and how often they occur together.
     differ : (C,) bool
-        In which rows both sides differ.
+        Rows with two different categories.
     """
     names, place = np.unique(cells["annotator"].astype(str), return_inverse=True)
     if len(names) < 3:

@@ -61,7 +61,7 @@ def _change(everyone: Mapping[str, Any], name: str) -> str:
     """Return how F1 of all annotators together changes, and whether that is sure."""
     found, unit = everyone[name], _UNITS[name]
     if found["value"] is None:
-        return f"How F1 changes {unit} cannot be told: {found['status']}."
+        return f"How F1 changes {unit} is unknown: {found['status']}."
     text = f"F1 of all annotators together changes by {signed(found['value'], 3)}"
     if found["interval"] is None:
         return f"{text} {unit}, without an interval."
