@@ -86,3 +86,54 @@ def test_plan_reads_as_agree_does(tmp_path):
     values = json.loads(run("plan", *both, *options).stdout)
     data = read_coco(both, join="name", category_map={"Cat": "cat"})
     assert values["alpha"] == pytest.approx(agree(data).alpha)
+
+
+def notes_on(tmp_path, lists, used):
+    """Return the notes on files with lists of ids by name, and one box per image of a used name."""
+    paths = []
+    for who, own in lists.items():
+        boxes = [
+            annotation(place, place, own[used[who][place % len(used[who])]])
+            for place in range(1, 7)
+        ]
+        categories = [{"id": number, "name": name} for name, number in own.items()]
+        path = tmp_path / f"{who}.json"
+        write(path, document(boxes, [image(number) for number in range(1, 7)], categories))
+        paths.append(path)
+    found = [note.replace(f"{tmp_path}/", "") for note in read_coco(paths).notes]
+    return [note for note in found if note.startswith("category ")]
+
+
+def test_a_category_that_is_not_in_all_lists_is_named_once(tmp_path):
+    lists = {"ann": {"cow": 1, "pig": 2}, "bob": {"pig": 2}, "cid": {"pig": 2}}
+    used = {"ann": ["cow", "pig"], "bob": ["pig"], "cid": ["pig"]}
+    (note,) = notes_on(tmp_path, lists, used)
+    assert note == (
+        "category lists differ: 'cow' is in the list of ann.json only. Who annotated with another "
+        "list may not have had these categories"
+    )
+    lists["cid"] = {"cow": 1, "pig": 2}
+    (note,) = notes_on(tmp_path, lists, used)
+    assert note.startswith("category lists differ: 'cow' is not in the list of bob.json. ")
+
+
+def test_other_ids_of_the_same_categories_are_told(tmp_path):
+    lists = {"ann": {"cow": 1, "pig": 2}, "bob": {"cow": 7, "pig": 9}}
+    used = {"ann": ["cow", "pig"], "bob": ["cow", "pig"]}
+    (note,) = notes_on(tmp_path, lists, used)
+    assert note == (
+        "category ids differ: 'cow' is 1 in ann.json and 7 in bob.json (and 1 other). Categories "
+        "are joined by their names"
+    )
+
+
+def test_lists_that_make_no_difference_are_not_mentioned(tmp_path):
+    used = {"ann": ["pig"], "bob": ["pig"]}
+    same = {"ann": {"cow": 1, "pig": 2}, "bob": {"pig": 2, "cow": 1}}
+    assert notes_on(tmp_path, same, used) == []
+    # Nobody drew a cow.
+    same["bob"] = {"pig": 2}
+    assert notes_on(tmp_path, same, used) == []
+    # That names differ by case is told at the top, with what joins them.
+    lists = {"ann": {"Pig": 1, "cow": 2}, "bob": {"pig": 3, "cow": 2}}
+    assert notes_on(tmp_path, lists, {"ann": ["Pig", "cow"], "bob": ["pig", "cow"]}) == []

@@ -7,13 +7,15 @@ from dataclasses import replace
 from itertools import combinations
 
 import msgspec
+import numpy as np
 
 from bboxqa.core.errors import ConfigError
-from bboxqa.core.text import clean, nearest
+from bboxqa.core.text import clean, count, nearest, one_line
 from bboxqa.formats.annotations.columns import AnnotationFile
 
 _SHOWN = 3
 _MAP = "--map "
+_MODEL = "predictions"
 
 
 def with_category_map(
@@ -101,6 +103,91 @@ def renamed_categories(
             tables.append((file.source.name, table))
 
 
+def list_notes(files: Sequence[AnnotationFile]) -> list[str]:
+    """Return which categories are not in the lists of all files, and which have several ids.
+
+    Of files with lists and ids of their own; categories that no annotation has make no difference.
+    """
+    own = [each for each in files if not each.numbers_categories and each.source.role != _MODEL]
+    ids: dict[str, dict[str, set[int | str]]] = {}
+    used = set()
+    for file in own:
+        present = set(np.unique(file.columns.category_id).tolist())
+        for category in file.categories:
+            name = clean(category.name)
+            of_files = ids.setdefault(name, {})
+            of_files.setdefault(one_line(file.source.name), set()).add(category.id)
+            used |= {name} if category.id in present else set()
+    known = {name: of_files for name, of_files in sorted(ids.items()) if name in used}
+    return [*_missing_in_lists(known, [one_line(file.source.name) for file in own]), *_ids(known)]
+
+
+def _missing_in_lists(
+    known: Mapping[str, Mapping[str, AbstractSet[int | str]]], files: Sequence[str]
+) -> Iterator[str]:
+    """Yield in whose lists categories are, where some files have none of their variants."""
+    groups: dict[tuple[str, ...], list[str]] = {}
+    variants: dict[str, set[str]] = {}
+    for name, of_files in known.items():
+        variants.setdefault(_folded(name), set()).update(of_files)
+    for name, of_files in known.items():
+        if len(variants[_folded(name)]) < len(files):
+            groups.setdefault(tuple(of_files), []).append(name)
+    parts = []
+    for having, names in groups.items():
+        shown = _and([*map(repr, names)])
+        lacking = [name for name in files if name not in having]
+        verb = "is" if len(names) == 1 else "are"
+        if len(having) <= len(lacking):
+            parts.append(f"{shown} {verb} in the list of {_and(having)} only")
+        else:
+            parts.append(f"{shown} {verb} not in the list of {_and(lacking)}")
+    if parts:
+        more = f", and {len(parts) - _SHOWN:,} more such lists" if len(parts) > _SHOWN else ""
+        yield (
+            f"category lists differ: {', '.join(parts[:_SHOWN])}{more}. Who annotated with another "
+            "list may not have had these categories"
+        )
+
+
+def _folded(name: str) -> str:
+    """Return a name without differences of case and blanks."""
+    return " ".join(name.split()).casefold()
+
+
+def _ids(known: Mapping[str, Mapping[str, AbstractSet[int | str]]]) -> Iterator[str]:
+    """Yield which categories have other ids in another file."""
+    found = [
+        f"{name!r} is {_id(first)} in {one} and {_id(second)} in {other}"
+        for name, of_files in known.items()
+        for (one, first), (other, second) in [_first_apart([*of_files.items()])]
+        if one != other
+    ]
+    if found:
+        more = f" (and {count(len(found) - 1, 'other')})" if len(found) > 1 else ""
+        yield f"category ids differ: {found[0]}{more}. Categories are joined by their names"
+
+
+def _first_apart(
+    of_files: Sequence[tuple[str, AbstractSet[int | str]]],
+) -> tuple[tuple[str, AbstractSet[int | str]], tuple[str, AbstractSet[int | str]]]:
+    """Return the first file with its ids, and the first that has none of them; or itself."""
+    first = of_files[0]
+    return first, next((each for each in of_files if each[1].isdisjoint(first[1])), first)
+
+
+def _id(ids: AbstractSet[int | str]) -> str:
+    return str(min(ids, key=str))
+
+
+def _and(names: Sequence[str]) -> str:
+    """Return names in a sentence: the first of many, and the number of the others."""
+    if len(names) > _SHOWN:
+        names = [*names[: _SHOWN - 1], f"{len(names) - _SHOWN + 1:,} more"]
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
+
+
 def variant_remark(users: Mapping[str, AbstractSet[int]]) -> str:
     """Return which categories differ by case or blanks only, and how to join them; or nothing.
 
@@ -115,7 +202,7 @@ def variant_remark(users: Mapping[str, AbstractSet[int]]) -> str:
     """
     groups: dict[str, list[str]] = {}
     for name in users:
-        groups.setdefault(" ".join(name.split()).casefold(), []).append(name)
+        groups.setdefault(_folded(name), []).append(name)
     variants = [
         group
         for group in groups.values()

@@ -11,7 +11,7 @@ from bboxqa.core.arrays import BoolArray, IndexArray, compact
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.dataset.attribution import Attribution
-from bboxqa.formats.dataset.category_names import variant_remark
+from bboxqa.formats.dataset.category_names import list_notes, variant_remark
 from bboxqa.formats.dataset.image_names import join_advice, names_of_images
 from bboxqa.model.annotations import Dataset
 
@@ -189,7 +189,7 @@ def notes_of(
     min_annotators: int,
 ) -> tuple[str, ...]:
     """Return notes on the data for the reader of a result."""
-    notes = [*_file_notes(files), *_same_files(files)]
+    notes = [*_file_notes(files), *_same_files(files), *list_notes(files)]
     n_asked = assigned.sum(1)
     single = int((n_asked < 2).sum()) if min_annotators > 1 else 0
     bare = int((n_asked == 0).sum())
