@@ -148,9 +148,9 @@ def test_format(monkeypatch, tmp_path):
     def recognises(path):
         return path.suffix == ".one"
 
-    def read(path, *, keys, segmentation, digest, memory, progress):
+    def read(path, options):
         """Return the box that the file holds, drawn by two annotators."""
-        builder = ColumnsBuilder(str(path), keys, segmentation=segmentation, memory=memory)
+        builder = ColumnsBuilder(str(path), options)
         box = tuple(map(float, path.read_text().split()))
         builder.add([builder.type(n, 1, 1, bbox=box, annotator=f"a{n}") for n in (1, 2)])
         source = Source(str(path), path.stat().st_size, None)

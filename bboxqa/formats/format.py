@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from bboxqa.core.types import Steps
 from bboxqa.formats.annotations.columns import AnnotationFile
+from bboxqa.formats.annotations.read_options import ReadOptions
 from bboxqa.formats.document.content import RawDocument
 
 Recognises = Callable[[Path], bool]
@@ -16,37 +17,10 @@ Recognises = Callable[[Path], bool]
 class Reader(Protocol):
     """Reads one file; who annotated what, and joining with other files, come later."""
 
-    def __call__(
-        self,
-        path: Path,
-        /,
-        *,
-        keys: tuple[str, ...],
-        segmentation: bool,
-        digest: bool,
-        memory: int | None,
-        progress: Steps | None,
-    ) -> AnnotationFile:
-        """Return the records of a file.
+    def __call__(self, path: Path, options: ReadOptions, /) -> AnnotationFile:
+        """Return the records of a file, with what the options ask for where the format has it.
 
-        Parameters
-        ----------
-        path : Path
-        keys : tuple of str
-            The keys to look at: of the annotator, the session and the time.
-        segmentation : bool
-            Whether to read the outlines.
-        digest : bool
-            Whether to compute the digest of the file.
-        memory : int or None
-            Limits memory, in bytes; larger columns are kept in temporary files.
-        progress : callable or None
-            Called as ``progress(done, total)`` with bytes.
-
-        Raises
-        ------
-        DatasetError
-            With everything in the file that cannot be read.
+        Raises DatasetError with everything in the file that cannot be read.
         """
 
 
@@ -84,10 +58,6 @@ class Format:
     translate : callable or None
         A `bboxqa.formats.translation.translated.Translate`: translates a source into records of
         COCO, with all that `read` leaves out. None for COCO itself.
-    has_keypoints : bool
-        Whether `read` takes ``keypoints=True``, and then reads key points as well.
-    has_rotated_boxes : bool
-        Whether `read` takes ``rotated=True``, and then reads rotated boxes as well.
     """
 
     name: str
@@ -97,5 +67,3 @@ class Format:
     document: DocumentReader | None = None
     recognises_folder: Recognises | None = None
     translate: Callable[..., Any] | None = None
-    has_keypoints: bool = False
-    has_rotated_boxes: bool = False

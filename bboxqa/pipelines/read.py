@@ -129,7 +129,7 @@ def read_coco(
     options: dict[str, Any] = {
         "annotator_key": annotator_key,
         "attribution": attribution,
-        "segmentation": segmentation,
+        "outlines": segmentation,
         "keypoints": keypoints,
         "rotated": segmentation,
         "pattern": pattern,
@@ -215,7 +215,7 @@ def read_for(
         memory,
         annotator_key=settings.annotator_key,
         attribution=settings.attribution,
-        segmentation=outlines,
+        outlines=outlines,
         keypoints=keypoints or needs_keypoints(settings.similarity),
         rotated=rotated,
         pattern=settings.filter,

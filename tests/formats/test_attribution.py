@@ -38,10 +38,10 @@ KEYS = ["annotator", "annotator_id", "rater", "rater_id", "created_by", "attribu
 
 
 @pytest.mark.parametrize("key", KEYS)
-@pytest.mark.parametrize("segmentation", [True, False])
-def test_known_keys_on_annotations(key, segmentation, tmp_path):
+@pytest.mark.parametrize("outlines", [True, False])
+def test_known_keys_on_annotations(key, outlines, tmp_path):
     records = keyed(key, "ann", "bob", nested="." in key)
-    data = read(tmp_path, document(records), segmentation=segmentation)
+    data = read(tmp_path, document(records), outlines=outlines)
     assert authors(data) == {1: "ann", 2: "bob"}
     assert asked(data) == {"1.jpg": ["ann", "bob"]}
     assert data.attribution == f"the key {key!r} on annotations"

@@ -67,11 +67,11 @@ def test_nothing_but_white_space(text, size, tmp_path):
     assert problems(tmp_path, text) == [f"not json at byte {size}: the file ends here"]
 
 
-@pytest.mark.parametrize("segmentation", [True, False])
-def test_truncated_at_every_place(segmentation, tmp_path):
+@pytest.mark.parametrize("outlines", [True, False])
+def test_truncated_at_every_place(outlines, tmp_path):
     text = json.dumps(document(pair(segmentation=[SQUARE]), [image(1, "ü.jpg")]))
     for stop in range(1, len(text)):
-        (problem,) = problems(tmp_path, text[:stop], segmentation=segmentation)
+        (problem,) = problems(tmp_path, text[:stop], outlines=outlines)
         assert problem.startswith("not json at byte ")
 
 
@@ -349,7 +349,7 @@ def test_many_problems_are_all_kept_and_some_are_shown(tmp_path):
 def test_outlines_that_are_not_sound(outline, expected, tmp_path):
     content = document([*pair(segmentation=outline)[:1], annotation(2, rater="bob")])
     assert problems(tmp_path, content) == [expected]
-    assert len(read_dataset(tmp_path / "export.json", segmentation=False).annotations) == 2
+    assert len(read_dataset(tmp_path / "export.json", outlines=False).annotations) == 2
 
 
 @pytest.mark.parametrize(

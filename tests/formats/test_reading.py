@@ -19,6 +19,7 @@ from bboxqa.core import parallel
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats import windows
 from bboxqa.formats.annotations.columns import ColumnsBuilder
+from bboxqa.formats.annotations.read_options import ReadOptions
 from bboxqa.formats.coco import strict
 from bboxqa.formats.coco.strict import read_file
 from bboxqa.formats.dataset.reader import read_dataset
@@ -86,7 +87,7 @@ def test_arrays_are_read_only(tmp_path):
 
 
 def test_outlines_are_left_out_on_request(tmp_path):
-    data = read(tmp_path, document(pair(segmentation=[SQUARE])), segmentation=False)
+    data = read(tmp_path, document(pair(segmentation=[SQUARE])), outlines=False)
     assert data.annotations.segmentation is None
 
 
@@ -472,7 +473,7 @@ def test_windows_really_cut(tmp_path, monkeypatch):
 
     monkeypatch.setattr(strict, "ColumnsBuilder", Counting)
     monkeypatch.setattr(windows, "WINDOW", 300)
-    assert len(read_file(path, segmentation=True).columns.id) == 40
+    assert len(read_file(path, ReadOptions(keys=("annotator",), outlines=True)).columns.id) == 40
     assert len(sizes) > 5
     assert max(sizes) < 20
 

@@ -29,8 +29,8 @@ def recognises(path):
         return file.readline().strip() == HEADER
 
 
-def read(path, *, keys, segmentation, digest, memory, progress):
-    builder = ColumnsBuilder(str(path), keys, segmentation=segmentation, memory=memory)
+def read(path, options):
+    builder = ColumnsBuilder(str(path), options)
     images, categories, records = {}, {}, []
     with path.open() as file:
         for number, row in enumerate(csv.DictReader(file), 1):

@@ -15,6 +15,7 @@ from bboxqa.formats.annotations.box_numbers import BOX_LENGTHS, NumbersBuilder, 
 from bboxqa.formats.annotations.joint_columns import JointsBuilder
 from bboxqa.formats.annotations.machine_marks import count_marks
 from bboxqa.formats.annotations.outline_columns import OutlinesBuilder
+from bboxqa.formats.annotations.read_options import ReadOptions
 from bboxqa.formats.annotations.records import (
     ID_EXPECTED,
     ID_KEYS,
@@ -153,33 +154,18 @@ class ColumnsBuilder:
     ----------
     name : str
         The file as problems name it.
-    keys : tuple of str
-        The keys to look at: of the annotator, the session and the time.
-    segmentation, keypoints, rotated : bool
-        Whether to keep outlines, key points and rotated boxes.
+    options : ReadOptions
+        What to keep of each record.
     turned : bool
         Whether boxes may have five numbers, with an angle, or the eight of four corners.
-    memory : int, optional
-        Limits memory, in bytes; larger columns are kept in temporary files.
     """
 
-    def __init__(
-        self,
-        name: str,
-        keys: tuple[str, ...],
-        *,
-        segmentation: bool,
-        keypoints: bool = False,
-        rotated: bool = False,
-        turned: bool = False,
-        memory: int | None = None,
-    ) -> None:
+    def __init__(self, name: str, options: ReadOptions, *, turned: bool = False) -> None:
+        memory = options.memory
         self.bounded = memory is not None
         self.name = name
-        self.type = annotation_type(
-            keys, segmentation=segmentation, keypoints=keypoints, rotated=rotated, turned=turned
-        )
-        self.image_type = image_type(keys)
+        self.type = annotation_type(options, turned=turned)
+        self.image_type = image_type(options.keys)
         self.box_lengths = BOX_LENGTHS if turned else BOX_LENGTHS[:1]
         self.problems: list[str] = []
         self.n_without_box = 0
@@ -188,12 +174,12 @@ class ColumnsBuilder:
         self._columns = {key: SpooledColumn(np.int64, limit=limit) for key in ID_KEYS}
         self._columns["bbox"] = SpooledColumn(np.float64, 4, limit)
         self._columns["iscrowd"] = SpooledColumn(np.bool_, limit=limit)
-        self._authors = {key: _AuthorsBuilder(key, limit) for key in keys}
+        self._authors = {key: _AuthorsBuilder(key, limit) for key in options.keys}
         self._marks: Counter[str] = Counter()
         self._n_turned = 0
-        self.outlines = OutlinesBuilder(name, self.problems, memory) if segmentation else None
-        self.joints = JointsBuilder(name, self.problems, memory) if keypoints else None
-        self._rotated = RotatedBuilder(limit) if rotated else None
+        self.outlines = OutlinesBuilder(name, self.problems, memory) if options.outlines else None
+        self.joints = JointsBuilder(name, self.problems, memory) if options.keypoints else None
+        self._rotated = RotatedBuilder(limit) if options.rotated else None
         self._numbers = NumbersBuilder(name, self.problems, limit) if turned else None
 
     def add(self, records: Sequence[Annotation]) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.text import clean
+from bboxqa.formats.annotations.read_options import ReadOptions
 
 ANNOTATOR_KEYS = (
     "annotator",
@@ -214,26 +215,14 @@ _OF_KEYPOINTS: dict[str, Any] = {
 _BOX_NUMBERS = Annotated[list[float], msgspec.Meta(min_length=4, max_length=8)]
 
 
-def annotation_type(
-    keys: Sequence[str],
-    *,
-    segmentation: bool,
-    keypoints: bool = False,
-    rotated: bool = False,
-    turned: bool = False,
-) -> type[Annotation]:
+def annotation_type(options: ReadOptions, *, turned: bool = False) -> type[Annotation]:
     """Return the type of annotation records that includes the first part of each key.
 
     Parameters
     ----------
-    keys : sequence of str
-        The keys that are looked at; "a.b" means key b of the object under a.
-    segmentation : bool
-        Whether outlines are read.
-    keypoints : bool
-        Whether key points and areas are read.
-    rotated : bool
-        Whether all that says how boxes are turned is read.
+    options : ReadOptions
+        What is read. A key "a.b" means key b of the object under a; with key points, areas are
+        read as well, and with rotated boxes all that says how boxes are turned.
     turned : bool
         Whether boxes may have up to eight numbers.
 
@@ -243,12 +232,12 @@ def annotation_type(
         `Annotation` or a subclass of it. The value of a key is in the field that `record_field`
         names.
     """
-    outlined = segmentation or rotated or turned
+    outlined = options.outlines or options.rotated or turned
     base: type[Annotation] = OutlinedAnnotation if outlined else Annotation
-    added: dict[str, Any] = dict(_OF_KEYPOINTS) if keypoints else {}
+    added: dict[str, Any] = dict(_OF_KEYPOINTS) if options.keypoints else {}
     if turned:
         added["bbox"] = ("bbox", _BOX_NUMBERS)
-    for key in keys:
+    for key in options.keys:
         first, field = key.partition(".")[0], record_field(key)
         # Of attributes, other keys than the annotator are wanted.
         if key not in ANNOTATOR_KEYS and (field != first or first == "attributes"):

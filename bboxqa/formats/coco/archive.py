@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.types import Steps
 from bboxqa.formats.annotations.columns import AnnotationFile
-from bboxqa.formats.coco.strict import begins_as_coco, read_text
+from bboxqa.formats.annotations.read_options import ReadOptions
+from bboxqa.formats.coco.strict import begins_as_coco, file_digest, read_text
 from bboxqa.formats.document.content import RawDocument
 from bboxqa.formats.format import Format
 from bboxqa.formats.translation.heads import head_of, is_archive
@@ -58,33 +59,10 @@ def _member(path: Path) -> "Member":
     return found[0]
 
 
-def _read(
-    path: Path,
-    /,
-    *,
-    keys: tuple[str, ...],
-    segmentation: bool,
-    keypoints: bool = False,
-    rotated: bool = False,
-    digest: bool,
-    memory: int | None,
-    progress: Steps | None,
-) -> AnnotationFile:
-    import hashlib
-
+def _read(path: Path, options: ReadOptions) -> AnnotationFile:
     text = _member(path).read()
-    records = read_text(
-        text,
-        path,
-        keys=keys,
-        segmentation=segmentation,
-        keypoints=keypoints,
-        rotated=rotated,
-        memory=memory,
-        progress=progress,
-    )
-    with path.open("rb") as file:
-        content = hashlib.file_digest(file, "blake2b").hexdigest() if digest else None
+    records = read_text(text, path, options)
+    content = file_digest(path) if options.digest else None
     return records(Source(str(path), path.stat().st_size, content))
 
 
@@ -95,13 +73,5 @@ def _document(path: Path, progress: Steps | None = None, memory: int | None = No
     return read_bytes(member.read(), member.shown, progress, memory)
 
 
-COCO_ARCHIVE = Format(
-    "coco-archive",
-    (),
-    _recognises,
-    _read,
-    _document,
-    has_keypoints=True,
-    has_rotated_boxes=True,
-)
+COCO_ARCHIVE = Format("coco-archive", (), _recognises, _read, _document)
 """COCO json in an archive."""

@@ -16,8 +16,8 @@ from bboxqa.formats.annotations.box_numbers import has_angles, settled
 from bboxqa.formats.annotations.columns import AnnotationFile, Columns, ColumnsBuilder
 from bboxqa.formats.annotations.first_outlines import outline_notes
 from bboxqa.formats.annotations.joint_columns import without_box_note
+from bboxqa.formats.annotations.read_options import ReadOptions
 from bboxqa.formats.annotations.records import (
-    ANNOTATOR_KEYS,
     ID_EXPECTED,
     Category,
     Image,
@@ -44,32 +44,11 @@ class _MalformedError(Exception):
     """The fast reader cannot decode the file."""
 
 
-def read_file(
-    path: Path,
-    *,
-    keys: tuple[str, ...] = ANNOTATOR_KEYS,
-    segmentation: bool,
-    keypoints: bool = False,
-    rotated: bool = False,
-    digest: bool = True,
-    memory: int | None = None,
-    progress: Steps | None = None,
-) -> AnnotationFile:
+def read_file(path: Path, options: ReadOptions) -> AnnotationFile:
     """Read a COCO file.
 
     Raises DatasetError if the file does not exist, is not json, or has records that cannot be read;
     lists all of them.
-
-    Parameters
-    ----------
-    keys : tuple of str
-        The keys to look at: of the annotator, the session and the time.
-    segmentation, keypoints, rotated : bool
-        Whether to keep the outlines, the key points and rotated boxes.
-    digest : bool
-        Whether to compute the digest of the file.
-    progress : callable, optional
-        Called as ``progress(done, total)`` with bytes.
     """
     size = _size(path)
     # The pages of a mapped file are not copied, and the system reclaims them when it needs them.
@@ -77,48 +56,21 @@ def read_file(
         path.open("rb") as file,
         mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text,
     ):
-        records = read_text(
-            text,
-            path,
-            keys=keys,
-            segmentation=segmentation,
-            keypoints=keypoints,
-            rotated=rotated,
-            memory=memory,
-            progress=progress,
-        )
-        return records(Source(str(path), size, _blake2b(path) if digest else None))
+        records = read_text(text, path, options)
+        return records(Source(str(path), size, file_digest(path) if options.digest else None))
 
 
-def read_text(
-    text: Text,
-    path: Path,
-    *,
-    keys: tuple[str, ...],
-    segmentation: bool,
-    keypoints: bool = False,
-    rotated: bool = False,
-    memory: int | None,
-    progress: Steps | None,
-) -> Callable[[Source], AnnotationFile]:
+def read_text(text: Text, path: Path, options: ReadOptions) -> Callable[[Source], AnnotationFile]:
     """Return what makes an `AnnotationFile` of COCO json, once its source is known.
 
-    Parameters and errors are those of `read_file`; `path` is for messages.
+    Raises the errors of `read_file`; `path` is for messages.
     """
     name = str(path)
     opening = ANNOTATIONS.search(text)
-    new_builder = partial(
-        ColumnsBuilder,
-        name,
-        keys,
-        segmentation=segmentation,
-        keypoints=keypoints,
-        rotated=rotated,
-        turned=opening is not None and has_angles(text, opening.end()),
-        memory=memory,
-    )
+    turned = opening is not None and has_angles(text, opening.end())
+    new_builder = partial(ColumnsBuilder, name, options, turned=turned)
     try:
-        images, categories, builder = _read_fast(text, new_builder, progress)
+        images, categories, builder = _read_fast(text, new_builder, options.progress)
     except _MalformedError:
         builder = new_builder()
         from bboxqa.formats.coco.fallback import read_fallback
@@ -134,12 +86,13 @@ def read_text(
         raise DatasetError(builder.problems, files=[path] * len(builder.problems))
 
     def file(source: Source) -> AnnotationFile:
-        is_plain = not (segmentation or keypoints or rotated)
-        outlined = tuple(outline_notes(text, opening.end())) if opening and is_plain else ()
+        outlined: tuple[str, ...] = ()
+        if opening is not None and options.upright_only:
+            outlined = tuple(outline_notes(text, opening.end()))
         columns = builder.done()
         # Boxes around outlines are not to be turned.
         columns = replace(columns, n_turned=0) if outlined else columns
-        columns, notes = settled(columns, choices().rotated, memory)
+        columns, notes = settled(columns, choices().rotated, options.memory)
         if builder.n_without_box:
             notes += (without_box_note(builder.n_without_box),)
         return AnnotationFile(source, images, categories, columns, notes + outlined)
@@ -174,7 +127,8 @@ def _size(path: Path) -> int:
     return size
 
 
-def _blake2b(path: Path) -> str:
+def file_digest(path: Path) -> str:
+    """Return the BLAKE2b digest of the content of a file, as hexadecimal digits."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "blake2b").hexdigest()
 
@@ -301,8 +255,5 @@ def _read_document(
     return read_path(path, progress, memory)
 
 
-COCO = Format(
-    "coco", (".json",), _recognises, read_file, _read_document, has_keypoints=True,
-    has_rotated_boxes=True,
-)  # fmt: skip
+COCO = Format("coco", (".json",), _recognises, read_file, _read_document)
 """COCO files with annotations of objects."""

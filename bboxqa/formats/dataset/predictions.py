@@ -13,6 +13,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.annotations.box_numbers import has_angles, settled
 from bboxqa.formats.annotations.columns import AnnotationFile, ColumnsBuilder
+from bboxqa.formats.annotations.read_options import ReadOptions
 from bboxqa.formats.annotations.records import Category, Id, Image, Rle, extent_of
 from bboxqa.formats.dataset.attribution import Attribution
 from bboxqa.formats.opening import named_errors
@@ -59,13 +60,7 @@ class _TurnedResult(_OutlinedResult, gc=False, kw_only=True):
 def read_predictions(
     predictions: Predictions,
     files: Sequence[AnnotationFile],
-    keys: tuple[str, ...],
-    *,
-    segmentation: bool,
-    keypoints: bool = False,
-    rotated: bool = False,
-    digest: bool,
-    memory: int | None = None,
+    options: ReadOptions,
 ) -> AnnotationFile:
     """Return results with the score or more, with the images and categories of annotated files.
 
@@ -76,31 +71,23 @@ def read_predictions(
     with named_errors(path, "a json file of results"):
         content = path.read_bytes()
     turned = has_angles(content)
-    kind: type[_Result] = _OutlinedResult if segmentation or rotated else _Result
-    if keypoints:
+    kind: type[_Result] = _OutlinedResult if options.outlines or options.rotated else _Result
+    if options.keypoints:
         kind = _JointedResult
     elif turned:
         kind = _TurnedResult
     results = _decoded(path, content, kind)
     kept = _kept(predictions, results)
-    builder = ColumnsBuilder(
-        str(path),
-        keys,
-        segmentation=segmentation,
-        keypoints=keypoints,
-        rotated=rotated,
-        turned=turned and not keypoints,
-        memory=memory,
-    )
+    builder = ColumnsBuilder(str(path), options, turned=turned and not options.keypoints)
     builder.add([builder.type(id=row, **_fields(results[row])) for row in kept])
     if builder.problems:
         raise DatasetError(builder.problems, files=[path] * len(builder.problems))
-    columns, notes = settled(builder.done(), choices().rotated, memory)
+    columns, notes = settled(builder.done(), choices().rotated, options.memory)
     return AnnotationFile(
         Source(
             str(path),
             len(content),
-            blake2b(content).hexdigest() if digest else None,
+            blake2b(content).hexdigest() if options.digest else None,
             role="predictions",
             annotator=predictions.annotator,
             score=predictions.score,

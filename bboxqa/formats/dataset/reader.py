@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from os.path import realpath
 from pathlib import Path
@@ -12,6 +12,7 @@ from bboxqa.core.memory import check_limit, gc_paused, trim_memory
 from bboxqa.core.spool import check_memory
 from bboxqa.core.types import Files, Progress
 from bboxqa.formats.annotations.columns import AnnotationFile
+from bboxqa.formats.annotations.read_options import ReadOptions
 from bboxqa.formats.annotations.records import ANNOTATOR_KEYS
 from bboxqa.formats.annotations.rotated_columns import with_rotated_boxes
 from bboxqa.formats.dataset.attribution import Attribution, attribute
@@ -96,7 +97,7 @@ def read_dataset(
     *,
     annotator_key: str | None = None,
     attribution: str | None = None,
-    segmentation: bool = True,
+    outlines: bool = True,
     keypoints: bool = False,
     rotated: bool = False,
     pattern: str | None = None,
@@ -126,22 +127,23 @@ def read_dataset(
         raise ConfigError("a model has no sessions: give either a session key or predictions")
     files, names, attribution, left_out = _sources(source, pattern, attribution, min_annotators)
     _refuse_repeated(files)
-    wanted = _Wanted(
+    options = ReadOptions(
         keys=_keys(annotator_key, session_key, time_key, tracks=tracks),
-        segmentation=segmentation,
+        outlines=outlines,
         keypoints=keypoints,
         rotated=rotated,
         digest=digest,
         memory=memory,
+        progress=None if progress is None else partial(progress, "reading"),
     )
-    read = _read_all(files, partial(wanted.read, n_files=len(files), progress=progress))
+    read = _read_all(files, options)
     if isinstance(source, Mapping):
         read = [
             replace(file, source=replace(file.source, annotator=name))
             for file, name in zip(read, names, strict=True)
         ]
     if predictions is not None:
-        read.append(wanted.read_predictions(predictions, read))
+        read.append(read_predictions(predictions, read, options))
         files = [*files, predictions.path]
     read = with_join_names(read, join_by)
     unused = unused_map_notes(read, category_map or {})
@@ -201,60 +203,18 @@ def _keys(
     return tuple(dict.fromkeys((*_annotator_keys(annotator_key), *named, *of_tracks)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Wanted:
-    """What is read of files."""
-
-    keys: tuple[str, ...]
-    segmentation: bool
-    keypoints: bool
-    rotated: bool
-    digest: bool
-    memory: int | None
-
-    def read(self, file: Path, *, n_files: int, progress: Progress | None) -> AnnotationFile:
-        """Return the annotations of one of several files, which share the memory."""
-        form = format_of(file)
-        more = {"keypoints": True} if self.keypoints and form.has_keypoints else {}
-        if self.rotated and form.has_rotated_boxes:
-            more["rotated"] = True
-        found = form.read(
-            file,
-            keys=self.keys,
-            segmentation=self.segmentation,
-            digest=self.digest or n_files > 1,
-            memory=None if self.memory is None else self.memory // n_files,
-            progress=None if progress is None else partial(progress, "reading"),
-            **more,
-        )
-        return with_rotated_boxes(found) if self.rotated else found
-
-    def read_predictions(
-        self, predictions: Predictions, files: Sequence[AnnotationFile]
-    ) -> AnnotationFile:
-        """Return the results of a model on the images of files."""
-        return read_predictions(
-            predictions,
-            files,
-            self.keys,
-            segmentation=self.segmentation,
-            keypoints=self.keypoints,
-            rotated=self.rotated,
-            digest=self.digest,
-            memory=self.memory,
-        )
-
-
-def _read_all(
-    files: Sequence[Path], read_one: Callable[[Path], AnnotationFile]
-) -> list[AnnotationFile]:
-    """Read all files, or raise the problems of all of them."""
+def _read_all(files: Sequence[Path], options: ReadOptions) -> list[AnnotationFile]:
+    """Read all files, which share the memory, or raise the problems of all of them."""
+    if len(files) > 1:
+        memory = None if options.memory is None else options.memory // len(files)
+        options = replace(options, digest=True, memory=memory)
     problems: list[str] = []
     origins: list[Path | None] = []
     read = []
     for file in files:
         try:
-            read.append(read_one(file))
+            found = format_of(file).read(file, options)
+            read.append(with_rotated_boxes(found) if options.rotated else found)
         except DatasetError as error:
             if len(files) == 1:
                 raise

@@ -10,8 +10,8 @@ import numpy as np
 from bboxqa.core.arrays import TextArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.memory import gc_paused
-from bboxqa.core.types import Steps
 from bboxqa.formats.annotations.columns import AnnotationFile, ColumnsBuilder
+from bboxqa.formats.annotations.read_options import ReadOptions
 from bboxqa.formats.annotations.records import ANNOTATOR_KEYS, Category
 from bboxqa.formats.annotations.rotated_columns import rotated_notes
 from bboxqa.formats.document.origin import STOPPING, Where
@@ -27,33 +27,22 @@ _LONGEST = 40
 
 
 @gc_paused()
-def read_file(
-    translate: Translate,
-    path: Path,
-    /,
-    *,
-    keys: tuple[str, ...],
-    segmentation: bool,
-    keypoints: bool = False,
-    rotated: bool = False,
-    digest: bool,
-    memory: int | None,
-    progress: Steps | None,
-) -> AnnotationFile:
+def read_file(translate: Translate, path: Path, options: ReadOptions) -> AnnotationFile:
     """Return the annotations of a source; see `bboxqa.formats.format.Reader`.
 
     Raises DatasetError with all defects that would falsify a result.
     """
-    of = _Columns(path, keys, memory, outlines=segmentation, keypoints=keypoints, rotated=rotated)
-    files = MeasuredFiles(path, digest=digest) if path.is_dir() else None
+    of = _Columns(path, options)
+    files = MeasuredFiles(path, digest=options.digest) if path.is_dir() else None
+    is_outlined = options.outlines or options.rotated
+    has_all_keys = {*options.keys} <= {*ANNOTATOR_KEYS} and not options.keypoints
     wanted = Wanted(
-        outlines=segmentation or rotated,
-        keypoints=keypoints,
-        sessions="session" in keys,
+        outlines=is_outlined,
+        keypoints=options.keypoints,
+        sessions="session" in options.keys,
         in_full=False,
-        progress=progress,
-        # Columns have no other keys.
-        add_boxes=of.add_boxes if {*keys} <= {*ANNOTATOR_KEYS} and not keypoints else None,
+        progress=options.progress,
+        add_boxes=of.add_boxes if has_all_keys else None,
         files=files,
     )
     found = translate(path, of.add, wanted)
@@ -61,10 +50,10 @@ def read_file(
     problems += [*of.builder.problems, *of.builder.author_problems()]
     if problems:
         raise DatasetError(problems, files=[path] * len(problems))
-    size, blake2b = _size_and_digest(path, files, digest=digest)
+    size, blake2b = _size_and_digest(path, files, digest=options.digest)
     columns = of.builder.done()
-    notes = [*found.notes, *of.boxed.notes(are_upright=not (segmentation or rotated))]
-    if columns.rotated is not None and not segmentation:
+    notes = [*found.notes, *of.boxed.notes(are_upright=not is_outlined)]
+    if columns.rotated is not None and not options.outlines:
         notes += rotated_notes(columns.rotated.form)
     return AnnotationFile(
         Source(str(path), size, blake2b),
@@ -82,32 +71,16 @@ def read_file(
 class _Columns:
     """Collects the columns of the annotations that a translation gives."""
 
-    def __init__(
-        self,
-        path: Path,
-        keys: tuple[str, ...],
-        memory: int | None,
-        *,
-        outlines: bool,
-        keypoints: bool,
-        rotated: bool,
-    ) -> None:
-        self.builder = ColumnsBuilder(
-            str(path),
-            keys,
-            segmentation=outlines,
-            keypoints=keypoints,
-            rotated=rotated,
-            memory=memory,
-        )
+    def __init__(self, path: Path, options: ReadOptions) -> None:
+        self.builder = ColumnsBuilder(str(path), options)
         self.boxed = Boxed()
-        self._keys, self._outlined, self._rotated = keys, outlines, rotated
+        self._options = options
         self._own_ids: list[str] = []
 
     def add(self, records: Sequence[Record], places: Sequence[Where]) -> None:
         """Add records."""
         kept, _ = self.boxed.take(records, places)
-        for record in kept if self._outlined else ():
+        for record in kept if self._options.outlines else ():
             # In tools, a box is a shape like others.
             if "segmentation" not in record:
                 record["segmentation"] = [_ring(*record["bbox"])]
@@ -116,13 +89,12 @@ class _Columns:
 
     def add_boxes(self, boxes: Boxes) -> None:
         """Add boxes, given as columns."""
-        if self._rotated and boxes.corners is not None:
+        if self._options.rotated and boxes.corners is not None:
             # Records say how a box is turned.
             self.add(records_of(boxes, self.boxed.n + 1), [boxes.lines.where(0)] * len(boxes))
             return
         first = self.boxed.take_columns(boxes)
-        found = columns_of(boxes, first, self._keys, outlines=self._outlined, rotated=self._rotated)
-        self.builder.absorb(found, ())
+        self.builder.absorb(columns_of(boxes, first, self._options), ())
         # An empty id marks that an annotation has none: then no ids are shown.
         self._own_ids.extend(
             [each[:_LONGEST] for each in boxes.own_ids or [""] * min(len(boxes), 1)]

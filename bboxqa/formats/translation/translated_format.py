@@ -2,10 +2,11 @@
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bboxqa.core.types import Steps
 from bboxqa.formats.annotations.columns import AnnotationFile
+from bboxqa.formats.annotations.read_options import ReadOptions
 from bboxqa.formats.document.content import RawDocument
 from bboxqa.formats.format import Format, Recognises
 
@@ -33,15 +34,13 @@ def translated_format(
         document=partial(_document, translate),
         recognises_folder=recognises_folder,
         translate=translate,
-        has_keypoints=True,
-        has_rotated_boxes=True,
     )
 
 
-def _read(translate: "Translate", path: Path, /, **options: Any) -> AnnotationFile:
+def _read(translate: "Translate", path: Path, options: ReadOptions) -> AnnotationFile:
     from bboxqa.formats.translation.as_file import read_file
 
-    return read_file(translate, path, **options)
+    return read_file(translate, path, options)
 
 
 def _document(

@@ -12,6 +12,7 @@ from support.cvat_xml import box, document, head, image, track
 from support.tool_files import write
 
 import bboxqa
+from bboxqa.formats.annotations.read_options import ReadOptions
 from bboxqa.formats.box_tables import plain_tables
 from bboxqa.formats.box_tables.box_table import translate as of_table
 from bboxqa.formats.cvat.cvat import translate as of_cvat
@@ -140,18 +141,15 @@ def test_labels_of_dota(tmp_path):
     assert n_all / 2 < n_plain < n_all
 
 
-@pytest.mark.parametrize("outlines", [{"segmentation": True}, {"rotated": True}])
+@pytest.mark.parametrize("outlines", [{"outlines": True}, {"rotated": True}])
 def test_labels_of_dota_as_columns(tmp_path, outlines):
     folder = dota_folder(tmp_path, [ODD_OF_DOTA["no mark"], ODD_OF_DOTA["two words"]])
 
     def of_records(path, add, wanted):
         return of_dota(path, add, replace(wanted, add_boxes=None))
 
-    options = {"segmentation": False, "keys": ("annotator",), "digest": False} | outlines
-    found, wanted = (
-        read_file(translate, folder, memory=None, progress=None, **options)
-        for translate in (of_dota, of_records)
-    )
+    options = ReadOptions(keys=("annotator",), digest=False, **outlines)
+    found, wanted = (read_file(each, folder, options) for each in (of_dota, of_records))
     assert found.notes == wanted.notes
     for name in ("id", "image_id", "category_id", "bbox"):
         np.testing.assert_array_equal(getattr(found.columns, name), getattr(wanted.columns, name))

@@ -1,25 +1,23 @@
 """Boxes of a translation as columns of annotations."""
 
 from collections import Counter
-from collections.abc import Iterable
 
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray
 from bboxqa.formats.annotations.columns import Authors, Columns
+from bboxqa.formats.annotations.read_options import ReadOptions
 from bboxqa.formats.annotations.records import ANNOTATOR_KEYS
 from bboxqa.formats.annotations.rotated_columns import rotated_columns
 from bboxqa.formats.translation.translated import Boxes
 from bboxqa.model.outlines import SegmentationKind, Segmentations
 
 
-def columns_of(
-    boxes: Boxes, first: int, keys: Iterable[str], *, outlines: bool, rotated: bool
-) -> Columns:
+def columns_of(boxes: Boxes, first: int, options: ReadOptions) -> Columns:
     """Return the columns of boxes, which are numbered from `first` on."""
     n = len(boxes)
     nobody = Authors(np.full(n, -1, np.int32), ())
-    authors = dict.fromkeys(keys, nobody)
+    authors = dict.fromkeys(options.keys, nobody)
     if boxes.annotators:
         named = Authors(boxes.annotator.astype(np.int32), tuple(boxes.annotators))
         authors[ANNOTATOR_KEYS[0]] = named
@@ -30,9 +28,9 @@ def columns_of(
         boxes.bbox,
         np.zeros(n, np.bool_),
         authors,
-        _outlines(rings_of(boxes)) if outlines else None,
+        _outlines(rings_of(boxes)) if options.outlines else None,
         Counter({"source": boxes.n_machine} if boxes.n_machine else {}),
-        rotated=rotated_columns(boxes.bbox, boxes.corners) if rotated else None,
+        rotated=rotated_columns(boxes.bbox, boxes.corners) if options.rotated else None,
     )
 
 

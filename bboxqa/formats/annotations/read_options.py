@@ -1,0 +1,41 @@
+"""What is to be read of a file of annotations."""
+
+from dataclasses import dataclass
+
+from bboxqa.core.types import Steps
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadOptions:
+    """What to read besides ids, boxes and crowds, and how.
+
+    Attributes
+    ----------
+    keys : tuple of str
+        The keys to look at: of the annotator, the session and the time.
+    outlines : bool
+        Whether to read polygons and masks.
+    keypoints : bool
+        Whether to read key points, also of annotations that have no box.
+    rotated : bool
+        Whether to read rotated boxes.
+    digest : bool
+        Whether to compute the digest of the file.
+    memory : int or None
+        Limits memory, in bytes; larger columns are kept in temporary files.
+    progress : callable or None
+        Called as ``progress(done, total)`` with bytes.
+    """
+
+    keys: tuple[str, ...]
+    outlines: bool = False
+    keypoints: bool = False
+    rotated: bool = False
+    digest: bool = True
+    memory: int | None = None
+    progress: Steps | None = None
+
+    @property
+    def upright_only(self) -> bool:
+        """Whether boxes with horizontal and vertical edges are all that is read."""
+        return not (self.outlines or self.keypoints or self.rotated)
