@@ -14,7 +14,7 @@ from bboxqa.core.arrays import rows
 from bboxqa.diagnostics.registry import diagnostic
 from bboxqa.pipelines.counting import compared_images
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
-from bboxqa.pipelines.poses.joint_sigmas import with_sigmas
+from bboxqa.pipelines.joint_sigmas import with_sigmas
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -24,8 +24,8 @@ from bboxqa.pipelines.counting import (
     count_sequentially,
 )
 from bboxqa.pipelines.diagnosis.diagnosed import ImageDiagnoser
+from bboxqa.pipelines.joint_sigmas import with_points, with_sigmas
 from bboxqa.pipelines.notes import all_asked_notes, chance_notes, image_notes
-from bboxqa.pipelines.poses.joint_sigmas import with_points, with_sigmas
 from bboxqa.pipelines.reference.joined import compared
 from bboxqa.pipelines.reference.measured import reference_matches, with_reference
 from bboxqa.pipelines.refusals.checks import check_boxes

@@ -13,7 +13,7 @@ from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.selection import select_annotations
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.shapes.rotated_boxes import corners, width_marks
-from bboxqa.pipelines.poses.joint_sigmas import with_sigmas
+from bboxqa.pipelines.joint_sigmas import with_sigmas
 from bboxqa.report.drawing.scene import Scene, Shape
 
 

@@ -24,7 +24,7 @@ from bboxqa.model.outlines import Segmentations
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.shapes.keypoints import Keypoints, largest_moves
 from bboxqa.model.shapes.rotated_boxes import corner_moves
-from bboxqa.pipelines.poses.joint_sigmas import ESTIMATED, with_sigmas
+from bboxqa.pipelines.joint_sigmas import ESTIMATED, with_sigmas
 from bboxqa.pipelines.versions.aligned import Aligned
 from bboxqa.pipelines.versions.side_by_side import side_by_side
 from bboxqa.pipelines.versions.similar import Pairs, similar_pairs

@@ -10,7 +10,7 @@ from support.poses import SWAPPED, people_document
 import bboxqa
 from bboxqa.core.errors import ConfigError
 from bboxqa.geometry.similarities.sigmas import COCO_SIGMAS
-from bboxqa.pipelines.poses.joint_sigmas import estimated_sigmas
+from bboxqa.pipelines.joint_sigmas import estimated_sigmas
 
 
 def _read(document):

@@ -1,1 +1,0 @@
-"""Sigmas of joints for the similarity of key points."""
