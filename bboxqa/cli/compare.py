@@ -12,7 +12,7 @@ from bboxqa.cli.options.agree_options import (
     min_f1_option,
     reading_options,
 )
-from bboxqa.cli.options.shared_options import agree_settings, format_option, quiet_option
+from bboxqa.cli.options.shared_options import A_PATH, agree_settings, format_option, quiet_option
 from bboxqa.report.registry import COMPARISON_VIEWS
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("before", metavar="BEFORE", type=click.Path(path_type=Path))
-@click.argument("after", metavar="AFTER", type=click.Path(path_type=Path))
+@click.argument("before", metavar="BEFORE", type=A_PATH)
+@click.argument("after", metavar="AFTER", type=A_PATH)
 @comparing_options
 @reading_options
 @min_alpha_option("Exit with 1 if the pooled alpha of AFTER, in all of its images, is lower.")

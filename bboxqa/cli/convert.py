@@ -6,11 +6,11 @@ from typing import Any
 import click
 
 from bboxqa.cli.options.agree_options import named_files_option, reading_options, source_of
-from bboxqa.cli.options.shared_options import completed, pseudonyms_option
+from bboxqa.cli.options.shared_options import A_PATH, completed, pseudonyms_option
 
 
 @click.command()
-@click.argument("paths", nargs=-1, metavar="FILE…|DIR OUT", type=click.Path(path_type=Path))
+@click.argument("paths", nargs=-1, metavar="FILE…|DIR OUT", type=A_PATH)
 @click.option(
     "--to",
     required=True,

@@ -7,6 +7,7 @@ import click
 
 from bboxqa.cli.options.agree_options import reading_options, sigmas_option, similarity_option
 from bboxqa.cli.options.shared_options import (
+    A_PATH,
     agree_settings,
     choice_option,
     completed_configs,
@@ -24,7 +25,7 @@ from bboxqa.cli.options.shared_options import (
 @click.option(
     "--images",
     multiple=True,
-    type=click.Path(path_type=Path),
+    type=A_PATH,
     metavar="DIR",
     help="Folder of the images; without it, annotations are drawn on a blank canvas. Can be given "
     "several times.",

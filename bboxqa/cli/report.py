@@ -4,11 +4,11 @@ from pathlib import Path
 
 import click
 
-from bboxqa.cli.options.shared_options import page_options, path_option, pseudonyms_option
+from bboxqa.cli.options.shared_options import A_PATH, page_options, path_option, pseudonyms_option
 
 
 @click.command()
-@click.argument("run", metavar="RUN_DIR", type=click.Path(path_type=Path))
+@click.argument("run", metavar="RUN_DIR", type=A_PATH)
 @page_options
 @pseudonyms_option
 @path_option(
@@ -41,13 +41,14 @@ def report(
     the categories, and the images that cost most agreement with the boxes of each annotator.
     """  # noqa: D301 - click reads the sign
     from bboxqa.cli.console import show_notes, tracking
+    from bboxqa.core.file_names import folder_problem
     from bboxqa.core.pseudonyms import check_key
     from bboxqa.pipelines.result_pages import write_saved
     from bboxqa.report.pages.page_file import PageTarget
 
     path = run / ("report" if split else "report.html") if out is None else out
     target = PageTarget(path, images, split, top)
-    if out is not None or run.is_dir():
+    if out is not None or not folder_problem(run):
         target.check(force=force)
     if pseudonyms is not None:
         check_key(pseudonyms, (run, path))

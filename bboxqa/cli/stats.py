@@ -7,6 +7,7 @@ import click
 
 from bboxqa.cli.failures import print_or_write, refuse_input_as_output
 from bboxqa.cli.options.shared_options import (
+    A_PATH,
     check_bootstrap,
     choice_option,
     completed,
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("table", metavar="TABLE", type=click.Path(path_type=Path))
+@click.argument("table", metavar="TABLE", type=A_PATH)
 @choice_option(
     "--layout",
     ("long", "raters-x-units", "units-x-raters", "counts"),

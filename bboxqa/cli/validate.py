@@ -11,6 +11,7 @@ import click
 from bboxqa.cli.failures import refuse_input_as_output, write_output
 from bboxqa.cli.fixing import show_changes, write_fixed_files
 from bboxqa.cli.options.shared_options import (
+    A_PATH,
     choice_option,
     completed,
     completed_configs,
@@ -41,7 +42,7 @@ _LISTED = {"text": 10, "html": 100}
 @click.option(
     "--images",
     multiple=True,
-    type=click.Path(path_type=Path),
+    type=A_PATH,
     metavar="DIR",
     help="Folder of the images, or a folder above them and the file: they are opened and compared "
     "with the file. Can be given several times.",

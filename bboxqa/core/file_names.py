@@ -1,7 +1,9 @@
-"""File names as other systems write them."""
+"""File names as other systems write them, and folders that cannot be read."""
 
+import os
 import re
 import unicodedata
+from pathlib import Path
 
 IMAGE_SUFFIXES = frozenset({
     ".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".jp2",
@@ -33,3 +35,22 @@ def is_foreign(name: str) -> bool:
     [True, True, True, False]
     """
     return name[:1] in ("/", "\\") or bool(_DRIVE.match(name) or _URL.match(name))
+
+
+def folder_problem(folder: Path, expected: str = "a folder") -> str:
+    """Return why a folder cannot be read, for a message; "" if it can.
+
+    Examples
+    --------
+    >>> folder_problem(Path("no/where"))
+    'no/where: no such folder'
+    """
+    try:
+        os.scandir(folder).close()
+    except FileNotFoundError:
+        return f"{folder}: no such {expected.removeprefix('a ')}"
+    except NotADirectoryError:
+        return f"{folder}: is a file; expected {expected}"
+    except OSError as error:
+        return f"{folder}: cannot be read: {error.strerror}"
+    return ""

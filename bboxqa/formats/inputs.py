@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.file_names import IMAGE_SUFFIXES
+from bboxqa.core.file_names import IMAGE_SUFFIXES, folder_problem
 from bboxqa.core.text import clean, count, one_line
 from bboxqa.core.types import AnyPath
 from bboxqa.formats.coco.coco_ends import has_nothing_of_coco
@@ -58,6 +58,8 @@ def list_files(
     """
     result: list[Path] = []
     folders = [folder for folder in map(Path, paths) if folder.is_dir()]
+    if problems := [problem for folder in folders if (problem := folder_problem(folder))]:
+        raise DatasetError(problems)
     # As inside of one folder, ann/batch1 and ann/batch2 are parts of what one person drew.
     in_parts = [folder for folder in folders if has_parts(folder)] if len(folders) > 1 else []
     people = in_parts if in_parts and share_images(folders) else []
@@ -137,15 +139,12 @@ def _files_below(folder: Path, pattern: str | None, *, only_checked: bool) -> li
 
 def _nothing_in(folder: Path, ends: Sequence[str], pattern: str | None) -> DatasetError:
     """Return the error of a folder without a file that is read, which says what the folder is."""
-    try:
-        has_entries = any(folder.iterdir())
-    except OSError as error:
-        return DatasetError([f"{folder}: cannot be read: {error.strerror or error}"])
     if all((folder / name).is_file() for name in RESULT_FILES):
         return _result_folder(folder)
     files = [file for file in folder.rglob("*") if file.is_file() and file.name[0] != "."]
     if not files:
-        problem = f"{folder}: is {'a folder without files' if has_entries else 'an empty folder'}"
+        held = "a folder without files" if any(folder.iterdir()) else "an empty folder"
+        problem = f"{folder}: is {held}"
         return DatasetError([problem], "Name the file or the folder that holds annotations.")
     if all(file.suffix.lower() in IMAGE_SUFFIXES for file in files):
         some = f"{count(len(files), 'image')}, such as {one_line(min(files).name)}"

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.core.file_names import folder_problem
 from bboxqa.core.pseudonyms import is_telling, pseudonyms_of, without_names
 from bboxqa.model.annotations import Source
 
@@ -33,10 +34,9 @@ def read_saved(folder: Path) -> dict[str, dict[str, Any]]:
     Those of a diagnosis are there if it was made. Raises DatasetError if the folder holds no such
     result, or a file of it is broken, or not the one that was written with the manifest.
     """
-    if not folder.is_dir():
-        problem = "is a file" if folder.exists() else "no such folder"
+    if problem := folder_problem(folder):
         hint = "Name the folder that `bboxqa agree … --out FOLDER` wrote."
-        raise DatasetError([f"{folder}: {problem}"], hint)
+        raise DatasetError([problem], hint)
     if (folder / "projects.csv").is_file() and (folder / "projects").is_dir():
         problem = "is the folder of a run of `bboxqa batch`, whose page is index.html"
         hint = (

@@ -89,7 +89,9 @@ def read_toml(path: Path) -> dict[str, Any]:
         if len(content) > _LARGEST:
             raise ConfigError(f"{path}: has more than 1 MB; expected a file of settings")
         return tomllib.loads(content.decode("utf-8-sig"))
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: cannot be read: {error}") from None
     except RecursionError:
         raise ConfigError(f"{path}: is not TOML: lists or tables are nested too deeply") from None

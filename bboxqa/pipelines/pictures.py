@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bboxqa.core.arrays import ByteArray, frozen_arrays
-from bboxqa.core.errors import DatasetError
 from bboxqa.core.image_opening import (
     MOST_PIXELS,
     MOST_WHOLE,
@@ -25,7 +24,13 @@ from bboxqa.core.image_opening import (
 from bboxqa.core.libtiff import silent_libtiff
 from bboxqa.core.text import as_written, quoted
 from bboxqa.core.types import Progress
-from bboxqa.rules.facts.image_folder import ImageState, Place, find_files, search_order
+from bboxqa.rules.facts.image_folder import (
+    ImageState,
+    Place,
+    check_folders,
+    find_files,
+    search_order,
+)
 
 # Percentiles of images of more than 8 bits that are shown as black and white.
 _PERCENTILES = (2, 98)
@@ -58,7 +63,7 @@ def pictures(
 ) -> Iterator[Picture]:
     """Yield the picture of each file name, one at a time.
 
-    Raises DatasetError if there is no such folder.
+    Raises DatasetError unless all folders can be read.
 
     Parameters
     ----------
@@ -75,8 +80,7 @@ def pictures(
     progress : callable, optional
         Called as progress("images", done, total) after each.
     """
-    if absent := [folder for folder in folders if not folder.is_dir()]:
-        raise DatasetError([f"{folder}: no such folder of images" for folder in absent])
+    check_folders(folders)
     roots = search_order([folder.resolve() for folder in folders], beside)
     known = sizes or [(0, 0)] * len(names)
     places = _places(names, roots)

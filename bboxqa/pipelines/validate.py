@@ -24,7 +24,7 @@ from bboxqa.model.settings import FailOn, ValidateSettings, validate_settings_fr
 from bboxqa.report.findings.report import Report
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.file_kinds import kind_of
-from bboxqa.rules.facts.image_folder import scan_images
+from bboxqa.rules.facts.image_folder import check_folders, scan_images
 from bboxqa.rules.fixes import Fixed, fix
 from bboxqa.rules.runner import validate_documents
 
@@ -241,8 +241,7 @@ def _document(
     if images is None:
         return Document(reading, truth=truth)
     folders = list(map(Path, [images] if isinstance(images, str | PathLike) else images))
-    if absent := [folder for folder in folders if not folder.is_dir()]:
-        raise DatasetError([f"{folder}: no such folder of images" for folder in absent])
+    check_folders(folders)
     on_step = None if progress is None else partial(progress, "looking at images")
     file = Path(reading.name)
     beside = file.parent if file.is_file() else None

@@ -339,6 +339,13 @@ def test_a_file_that_is_no_coco_file_is_named(text, message, tmp_path):
     assert "Traceback" not in done.stderr
 
 
+def test_an_empty_list_has_no_ground_truth(tmp_path):
+    (tmp_path / "x.json").write_bytes(b"[]")
+    (tmp_path / "y.json").write_bytes(b'[{"image_id": 1, "category_id": 1, "score": 0.5}]')
+    said = [run("agree", name, cwd=tmp_path).stderr for name in ("x.json", "y.json")]
+    assert ["--ground-truth" in each for each in said] == [False, True]
+
+
 def test_every_problem_of_a_file_is_listed_at_once(tmp_path):
     path = tmp_path / "bad.json"
     annotations = [

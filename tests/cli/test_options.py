@@ -1,12 +1,17 @@
 """Options that have one name in all commands."""
 
 import json
+import os
 import re
+from pathlib import Path
 
+import click
 import pytest
 from support.cli import run
 from support.datasets import two_annotators, write
 
+from bboxqa.cli import cli
+from bboxqa.core.file_names import folder_problem
 from bboxqa.rules.registry import RULES
 
 
@@ -107,3 +112,34 @@ def test_settings_are_completed_by_bundled_names_and_files(monkeypatch):
     monkeypatch.setenv("COMP_WORDS", "bboxqa agree --config ka")
     monkeypatch.setenv("COMP_CWORD", "3")
     assert run().stdout.split() == ["plain,kalos", "plain,kalphacv", "file,ka"]
+
+
+def test_no_option_says_in_its_own_words_that_a_file_cannot_be_read():
+    kinds = [
+        (name, param.name, param.type)
+        for name, command in cli.commands.items()
+        for param in command.params
+    ]
+    of_paths = [each for each in kinds if isinstance(each[2], click.Path)]
+    assert len(of_paths) > 20
+    assert [each for each in of_paths if each[2].readable] == []
+
+
+def test_a_link_in_a_circle_is_no_folder_that_can_be_read(tmp_path):
+    export = write(tmp_path / "x.json", two_annotators())
+    (tmp_path / "circle").symlink_to("circle")
+    reason = os.strerror(40)
+    done = run("validate", export, "--images", "circle", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (2, f"Error: circle: cannot be read: {reason}\n")
+    assert folder_problem(Path(export)) == f"{export}: is a file; expected a folder"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser can read everything")
+@pytest.mark.parametrize(
+    "typed", [("validate", "locked"), ("validate", "x.json", "--images", "locked")]
+)
+def test_a_locked_folder_is_named_with_the_reason(typed, tmp_path):
+    write(tmp_path / "x.json", two_annotators())
+    (tmp_path / "locked").mkdir(0o000)
+    done = run(*typed, cwd=tmp_path)
+    assert done.stderr == "Error: locked: cannot be read: Permission denied\n"

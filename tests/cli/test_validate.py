@@ -118,6 +118,7 @@ def test_select_ignore_and_ignores_of_files(export):
         (["{}", "--config", "no"], "no: no such file, and none of the settings"),
         (["{}", "--baseline", "no"], "no: cannot be read"),
         (["{}", "--images", "no"], "no: no such folder of images"),
+        (["{}", "--images", "{}"], ".json: is a file; expected a folder of images"),
         (["{}", "--output", "no/where"], "no/where: cannot be written"),
         (["{}", "--max-findings", "-1"], "not in the range"),
         (["{}", "--select", ","], "--select names no rule"),

@@ -10,11 +10,13 @@ import bboxqa
 from bboxqa.core import parallel
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats import windows
+from bboxqa.formats.document.tolerant import read_bytes
 from bboxqa.formats.stating import reading
 from bboxqa.model.shapes.rotated_boxes import bounds, corners
 from bboxqa.pipelines.drawing.data_scene import data_scene
 from bboxqa.pipelines.read import read_for
 from bboxqa.pipelines.settings import agree_settings_from
+from bboxqa.rules.facts.document import Document
 
 # Middle, width, height, degrees clockwise.
 BOXES = np.array(
@@ -119,6 +121,21 @@ def test_rotation_says_which_side_is_the_width(path):
     assert rectangles(read(path, beside())) == pytest.approx(BOXES)
     unsaid = rectangles(read(path, outlined()))
     assert ((unsaid[:, 4] >= 0) & (unsaid[:, 4] < 90)).all()
+
+
+def test_rotations_may_be_text(path):
+    as_text = [
+        each | {"attributes": {"rotation": f" {each['attributes']['rotation']!r}"}}
+        for each in beside()
+    ]
+    assert rectangles(read(path, as_text)) == pytest.approx(BOXES)
+    of_numbers, of_texts = (
+        Document(read_bytes(json.dumps(document(shapes)).encode(), "x.json")).annotations.rotations
+        for shapes in (beside(), as_text)
+    )
+    assert of_texts.angle.tolist() == of_numbers.angle.tolist()
+    no_angle = [each | {"attributes": {"rotation": "left"}} for each in beside()]
+    assert not np.mod(rectangles(read(path, no_angle))[:, 4], 90).any()
 
 
 @pytest.mark.parametrize("origin", ["cxcywh", "xywh"])
@@ -315,7 +332,7 @@ def test_an_angle_that_is_no_angle_is_refused(path):
         read(path, [{"bbox": [*first["bbox"][:4], 1e308]}, *others])
 
 
-@pytest.mark.parametrize("rotation", [2e6, -1e300])
+@pytest.mark.parametrize("rotation", [2e6, -1e300, "3e9", 10**400])
 def test_a_rotation_beside_a_box_that_is_no_angle_is_refused(path, rotation):
     first, *others = beside()
     shapes = [first | {"attributes": {"rotation": rotation}}, *others]

@@ -11,7 +11,7 @@ from matplotlib.patches import FancyBboxPatch
 from bboxqa.core.errors import OutputError
 from bboxqa.model.findings import Severity
 from bboxqa.report.charts.figures import new_axes, page_style
-from bboxqa.report.charts.palette import DASHES, N_TOLD_APART, SERIES
+from bboxqa.report.charts.palette import DASHES, N_TOLD_APART, SERIES, TEXT
 from bboxqa.report.drawing.canvas import draw_outlines, visible
 from bboxqa.report.drawing.drawing import Drawing
 from bboxqa.report.drawing.figure import scene_figure
@@ -300,3 +300,13 @@ def test_other_files_and_existing_ones_are_refused(tmp_path):
 )
 def test_the_default_name_is_safe_in_every_folder(name, expected):
     assert str(drawing(name).default_path()) == f"{expected}_annotator.png"
+
+
+def test_boxes_that_a_rule_finds_to_coincide_have_different_lines():
+    boxes = [(10, 10, 40, 30), (11, 10, 40, 31), (60, 10, 40, 30), (10, 10, 40, 30)]
+    codes = ["D002", "D002", "D002", "B001"]
+    found = tuple(Shape(box, codes=(code,)) for box, code in zip(boxes, codes, strict=True))
+    rules = (("B001", Severity.ERROR, "empty"), ("D002", Severity.WARNING, "twice"))
+    outlines, _ = outlines_by(scene(shapes=found, rules=rules), "finding")
+    assert [each.look.dashes for each in outlines] == [(), DASHES[1], (), ()]
+    assert [each.look.color for each in outlines] == [SERIES[4], TEXT, SERIES[4], SERIES[1]]

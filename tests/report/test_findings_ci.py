@@ -150,6 +150,15 @@ def test_boxes_of_a_finding_are_drawn_on_their_image():
     assert '<image href="data:image/webp;base64,AA" width="80.0" height="60.0"' in shown
 
 
+def test_the_boxes_of_a_pair_have_different_lines():
+    boxes = [("a.jpg", 40.0, 30.0, (10.0, 5.0, 8.0, 6.0 + more)) for more in (0, 0.1)]
+    page = findings_page(report(boxed(*boxes)))
+    styles = re.findall(r'class="(stroke-series[^"]*)" d="M10 5', page)
+    assert styles == ["stroke-series-1", "stroke-series-0 dash-1"]
+    # The casing of a box covers no line of another one.
+    assert page.rindex('class="halo"') < page.index('class="stroke-series-1"')
+
+
 @pytest.mark.parametrize(
     ("bbox", "view"),
     [

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 # Names of earlier versions, which are understood, but not shown.
 _EARLIER = {"--out": "--output", "--format": "--output-format", "--pattern": "--filter"}
 
+A_PATH = click.Path(path_type=Path, readable=False)
+"""A file or folder. Whether it can be read is found, and said, where it is read."""
+
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
@@ -108,7 +111,7 @@ def threshold_options(*, multiple: bool = False) -> Callable[[_Command], _Comman
 
 def files_argument(metavar: str = "FILE…|DIR") -> Callable[[_Command], _Command]:
     """Return the argument that takes any number of files."""
-    return click.argument("paths", nargs=-1, metavar=metavar, type=click.Path(path_type=Path))
+    return click.argument("paths", nargs=-1, metavar=metavar, type=A_PATH)
 
 
 def path_option(
@@ -119,8 +122,7 @@ def path_option(
     `to` is the parameter of the latter.
     """
     names = ("-o", name, to) if name == "--out" else (name,)
-    kind = click.Path(path_type=Path)
-    return click.option(*names, cls=RenamedOption, type=kind, metavar=metavar, help=text)
+    return click.option(*names, cls=RenamedOption, type=A_PATH, metavar=metavar, help=text)
 
 
 def pseudonyms_option(command: _Command) -> _Command:
@@ -160,7 +162,7 @@ def page_options(command: _Command) -> _Command:
         "--images",
         multiple=True,
         metavar="DIR",
-        type=click.Path(path_type=Path),
+        type=A_PATH,
         help="Folder of image files, which a page shows behind the boxes. Can be given several "
         "times.",
     )(command)

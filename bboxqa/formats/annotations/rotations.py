@@ -1,5 +1,6 @@
 """By how many degrees annotations say that their boxes are turned."""
 
+import re
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
 
@@ -7,6 +8,8 @@ import numpy as np
 
 from bboxqa.core.arrays import FloatArray
 from bboxqa.formats.annotations.records import Annotation
+
+_NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?\s*", re.ASCII | re.IGNORECASE)
 
 FARTHEST = 1e6
 """In degrees; no tool turns further."""
@@ -38,9 +41,25 @@ def _written(records: Sequence[Annotation]) -> FloatArray:
         if each is None:
             continue
         value = each.get("rotation") if isinstance(each, dict) else getattr(each, "rotation", None)
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            said[row] = value
+        said[row] = degrees(value)
     return said
+
+
+def degrees(value: object) -> float:
+    """Return a rotation as a number, which may be written as text; NaN for anything else.
+
+    Examples
+    --------
+    >>> degrees(30), degrees("-1.5e1"), degrees("left"), degrees("1e999")
+    (30.0, -15.0, nan, inf)
+    """
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number and not (isinstance(value, str) and _NUMBER.fullmatch(value)):
+        return np.nan
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except OverflowError:
+        return np.inf
 
 
 def count_turned(records: Sequence[Annotation]) -> int:

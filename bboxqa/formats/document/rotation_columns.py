@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bboxqa.formats.annotations.rotations import degrees
 from bboxqa.formats.document.raw_values import MISSING, are_numbers, floats
 
 WRITTEN_ANGLE = "written_angle"
@@ -65,8 +66,8 @@ def _said(attributes: object, key: str) -> Any:
 
 def _angle(attributes: object, written: object) -> float | None:
     angle = _said(attributes, "rotation") if written is MISSING else written
-    is_number = isinstance(angle, int | float) and not isinstance(angle, bool)
-    return float(angle) if is_number and 0 < abs(angle) < np.inf else None  # type: ignore[arg-type]
+    said = degrees(angle)
+    return said if 0 < abs(said) < np.inf else None
 
 
 def _numbers(value: object) -> list[float]:

@@ -6,6 +6,7 @@ from typing import Literal
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
+from bboxqa.formats.annotations.rotations import degrees
 from bboxqa.formats.writing.content import Content, Record
 from bboxqa.formats.writing.losses import Loss, losses_of
 from bboxqa.model.run_lengths import decode_counts, run_bounds
@@ -102,8 +103,8 @@ def _is_box(ring: FloatArray, bbox: list[float]) -> bool:
 def said_angle(annotation: Record) -> float | None:
     """Return by how many degrees an annotation says to be turned; None where it does not."""
     inside = annotation.get("attributes")
-    said = inside.get("rotation") if isinstance(inside, dict) else None
-    return said if isinstance(said, int | float) and not isinstance(said, bool) else None
+    found = degrees(inside.get("rotation")) if isinstance(inside, dict) else np.nan
+    return found if np.isfinite(found) else None
 
 
 def rotated(annotation: Record) -> FloatArray | None:

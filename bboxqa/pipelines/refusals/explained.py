@@ -105,7 +105,7 @@ def of_predictions(
 def _unmeasured(kinds: "Mapping[Path, FileKind]") -> OtherKindError:
     """Return the error about files whose annotations have no boxes and categories."""
     expected = "expected objects with boxes, polygons or masks"
-    of_truth = all(kind.is_of_truth for kind in kinds.values())
+    of_truth = all(kind.is_of_truth and kind.required for kind in kinds.values())
     command = "bboxqa validate " + shlex.join(map(str, [*kinds][:_FILES_NAMED]))
     return OtherKindError(
         [f"{path}: holds {kind.name}; {expected}" for path, kind in kinds.items()],

@@ -4,12 +4,24 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from bboxqa.core.arrays import FloatArray
 from bboxqa.model.findings import Severity
 from bboxqa.report.charts.labels import set_apart, short_name
-from bboxqa.report.charts.palette import DASHES, N_TOLD_APART, SERIES, series_style
+from bboxqa.report.charts.palette import (
+    DASHES,
+    N_TOLD_APART,
+    SERIES,
+    TEXT,
+    series_style,
+)
 from bboxqa.report.drawing.scene import Box, By, Scene, Shape
 
+# Edges nearer than this part of the longer side are hardly told apart.
+_CLOSE = 0.1
+# All pairs are compared; of more boxes in one image, none can be told from others.
+_MOST_COMPARED = 2000
 _SEVERITY_COLORS = {
     Severity.ERROR: SERIES[1],
     Severity.WARNING: SERIES[4],
@@ -142,13 +154,29 @@ def _by_finding(scene: Scene) -> tuple[list[Outline], list[Key]]:
         if number[code]
     ]
     outlines = []
-    for shape in scene.shapes:
+    for shape, n_below in zip(scene.shapes, _coinciding(scene.shapes), strict=True):
         of, label = look[shape.codes[0]], ", ".join(shape.codes)
+        if n_below:
+            of = Look(TEXT, DASHES[n_below % len(DASHES)])
         # Either can be wrong, or both can contradict each other.
         if shape.rings:
             outlines.append(Outline(shape.bbox, of, rings=shape.rings))
         outlines.append(Outline(shape.bbox, of, label))
     return outlines, keys
+
+
+def _coinciding(shapes: Sequence[Shape]) -> list[int]:
+    """Return for each shape how many earlier ones have nearly its box and the same first code."""
+    if len(shapes) > _MOST_COMPARED:
+        return [0] * len(shapes)
+    boxes = np.array([shape.bbox for shape in shapes], np.float64).reshape(-1, 4)
+    corners = np.hstack([boxes[:, :2], boxes[:, :2] + boxes[:, 2:]])
+    codes = np.array([shape.codes[0] for shape in shapes])
+    n_below = []
+    for place, box in enumerate(corners):
+        close = np.abs(corners[:place] - box).max(axis=1) <= _CLOSE * np.abs(boxes[place, 2:]).max()
+        n_below.append(int((close & (codes[:place] == codes[place])).sum()))
+    return n_below
 
 
 _BY = {

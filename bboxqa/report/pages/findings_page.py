@@ -26,6 +26,7 @@ from bboxqa.report.pages.reproduce import inputs_table, settings_table
 _BEYOND = 4.0
 # A box of less than this share of the picture cannot be seen.
 _SMALL = 0.01
+_STYLES = ("stroke-series-1", "stroke-series-0 dash-1", "stroke-series-2 dash-2")
 # A cell of the table names so many records of a summary.
 _MOST_NAMED = 100
 
@@ -47,6 +48,10 @@ class FoundPicture:
     """Of the image on the page, from 1 on."""
     is_repeated: bool
     """Whether an earlier picture has the pixels."""
+
+    def style(self, place: int) -> str:
+        """Return the classes of the line of a path: boxes that coincide differ."""
+        return _STYLES[place % len(_STYLES)]
 
 
 def findings_page(

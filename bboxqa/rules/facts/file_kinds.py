@@ -96,7 +96,7 @@ PANOPTIC_RESULTS = FileKind(
 _OF_JSON = ("F", "S", "I")
 """Families about how COCO json is written."""
 _LIST = FileKind("", ("F",))
-_NO_RESULTS = FileKind("an empty list", ("F",), lists=(), is_of_truth=True)
+_NO_RESULTS = FileKind("an empty list", ("F",), required=(), lists=(), is_of_truth=True)
 _KEYS_OF_IMAGES = {"info", "licenses", "images", "categories", "type"}
 """The keys of a file that lists images only; any other may be annotations under another name."""
 

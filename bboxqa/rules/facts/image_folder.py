@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bboxqa.core.arrays import BoolArray, ByteArray, IndexArray, frozen_arrays
-from bboxqa.core.file_names import IMAGE_SUFFIXES, is_foreign, normalised_name
+from bboxqa.core.errors import DatasetError
+from bboxqa.core.file_names import IMAGE_SUFFIXES, folder_problem, is_foreign, normalised_name
 from bboxqa.core.parallel import threads
 from bboxqa.core.types import Steps
 from bboxqa.rules.facts.image_content import ImageContent, read_picture
@@ -182,6 +183,13 @@ def scan_images(
     )
 
 
+def check_folders(folders: Iterable[Path]) -> None:
+    """Raise DatasetError unless all of these are folders that can be read."""
+    problems = [folder_problem(folder, "a folder of images") for folder in folders]
+    if any(problems):
+        raise DatasetError([problem for problem in problems if problem])
+
+
 def search_order(roots: Sequence[Path], beside: Path | None) -> list[Path]:
     """Return resolved folders in the order of the search.
 
@@ -213,10 +221,8 @@ def _name(image: object) -> str | None:
 
 def _place(root: Path, name: str | None) -> Place:
     """Return where the file of a name is below a folder."""
-    if name is None:
-        return Place(ImageState.NOT_ASKED)
-    if is_foreign(name):
-        return Place(ImageState.OUTSIDE)
+    if name is None or is_foreign(name):
+        return Place(ImageState.NOT_ASKED if name is None else ImageState.OUTSIDE)
     try:
         path = (root / name).resolve()
         if not path.is_relative_to(root):
@@ -225,6 +231,8 @@ def _place(root: Path, name: str | None) -> Place:
             return Place(ImageState.FOUND, root, path.relative_to(root).as_posix())
         if path.exists():
             return Place(ImageState.UNREADABLE, problem="it is not a regular file")
+    except PermissionError as error:
+        return Place(ImageState.UNREADABLE, problem=f"{error.strerror}")
     # Names can be too long, have invalid characters, or be links in a circle.
     except (OSError, ValueError, RuntimeError):
         pass
