@@ -1,1 +1,1 @@
-"""Who, what and where: what lowers agreement, and who is alike."""
+"""Diagnostics: who, what and where lowers agreement, and which annotators are alike."""

@@ -34,9 +34,9 @@ class Clusters:
     inertia : float
         The sum of squared distances of annotators to the mean of their group.
     silhouette : float
-        How well the groups separate: the mean over annotators of (b − a) / max(a, b), with a the
-        mean distance to the annotator's own group and b to the nearest other one [1]_; 0 for an
-        annotator alone in a group. NaN for one group, or where all are alone.
+        The separation of the groups: the mean over annotators of (b − a) / max(a, b), with a the
+        mean distance to the annotator's own group and b that to the nearest other group [1]_; 0 for
+        an annotator alone in a group. NaN for one group, or if all are alone.
     status : str
         "ok", or why the groups are not reliable.
     merges : (A − 1, 4) float64, optional
@@ -72,7 +72,7 @@ def cluster_annotators(
         Lloyd's k-means, the best of 30 random starts and of the tree; or the tree alone, which
         merges the two groups that add least to the inertia [1]_.
     seed : int
-        Of the starts of k-means.
+        Seed of the starts of k-means.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""How similar annotators are on the units that both rated."""
+"""Similarity of annotators on the units that both rated."""
 
 from typing import Literal, get_args
 
@@ -18,14 +18,14 @@ def annotator_similarity(
     numbers: FloatArray | None = None,
     measure: Measure = "agreement",
 ) -> FloatArray:
-    """Return how similar each two annotators are on the units that both rated.
+    """Return the similarity of each pair of annotators on the units that both rated.
 
-    Where annotators rated a unit several times, each rating of one pairs with each of the other.
+    If annotators rated a unit several times, each rating of one is paired with each of the other.
 
     Parameters
     ----------
     data : ReliabilityData
-        Ratings; a missing one counts as none.
+        Ratings; missing ones do not count.
     n_annotators : int
         A.
     numbers : (K,) float64, optional
@@ -73,9 +73,9 @@ def annotator_similarity(
 
 
 def shared_units(data: ReliabilityData, n_annotators: int) -> IndexArray:
-    """Return how many units each two annotators rated, (A, A) int64.
+    """Return the number of units that each pair of annotators rated, (A, A) int64.
 
-    Units that stand for several count as these; several ratings of a unit count as one.
+    Weighted units count with their weight; several ratings of a unit count once.
     """
     from scipy.sparse import csr_array
 
@@ -131,7 +131,7 @@ def _of_numbers(
     rated = data.state == Cell.CATEGORY
     annotator, x = data.annotator[rated], numbers[data.value[rated]]
     if measure == "correlation":
-        # The sums below then cancel less.
+        # Centring reduces cancellation in the sums below.
         n = np.maximum(np.bincount(annotator, minlength=n_annotators), 1)
         x = x - (np.bincount(annotator, x, n_annotators) / n)[annotator]
     one = np.ones(len(x))

@@ -90,7 +90,7 @@ def _percent(share: float) -> str:
 def cross_table(
     first_codes: NDArray[Any], second_codes: NDArray[Any], shape: tuple[int, int]
 ) -> IndexArray:
-    """Return how often each value of one feature occurs with each value of another.
+    """Return the contingency table of two features.
 
     Parameters
     ----------
@@ -160,14 +160,13 @@ def _counts(table: NDArray[Any]) -> FloatArray:
 def independence(table: NDArray[Any], *, correction: bool = True) -> Independence:
     """Return Pearson's chi-square test of independence of two features of annotations.
 
-    It takes the annotations as independent of each other; where an image has many, the
+    It assumes that annotations are independent of each other; with many annotations per image, the
     p-value is too small.
 
     Parameters
     ----------
     table : (R, C) whole numbers
-        How often each value of one feature goes with each of the other; rows and columns of
-        zeros are left out.
+        Counts of each pair of values of the two features; rows and columns of zeros are left out.
     correction : bool
         Moves each count of a 2 × 2 table by up to 0.5 towards the expected one [1]_, for the
         statistic and its p-value. Larger tables have no correction.
@@ -185,7 +184,7 @@ def independence(table: NDArray[Any], *, correction: bool = True) -> Independenc
     Raises
     ------
     DatasetError
-        The table is not one of counts.
+        If the table does not hold counts.
 
     References
     ----------
@@ -216,7 +215,7 @@ def independence(table: NDArray[Any], *, correction: bool = True) -> Independenc
         return Independence(nan, nan, 0, nothing, nan, (nan, nan), NO_TABLE)
     statistic, p_value, freedom, expected = chi2_contingency(used, correction=correction)
     plain = float(((used - expected) ** 2 / expected).sum())
-    # Cochran's other limit: below it, a single annotation decides.
+    # Cochran's other limit: with a lower expected count, a single annotation dominates.
     bounds = (nan, nan) if expected.min() < 1 else _interval(used, plain, int(freedom))
     strength = min(1.0, sqrt(plain / (used.sum() * (min(used.shape) - 1))))
     everywhere = np.zeros(counts.shape)
@@ -251,18 +250,18 @@ def _notes_on_interval(strength: float, interval: tuple[float, float]) -> Iterat
 def _interval(counts: FloatArray, statistic: float, freedom: int) -> tuple[float, float]:
     """Return the bounds of Cramér's V of a table without empty rows and columns."""
     n, smaller = float(counts.sum()), min(counts.shape) - 1
-    # Rounding, which depends on the order of rows, must not decide at the limit.
+    # With a tolerance: rounding, which depends on the order of rows, must not decide at the limit.
     if statistic > _STRONG * (freedom + 1) * (1 + 1e-9):
         return _linearised(counts / n, n, smaller, freedom)
     from scipy.special import chdtr, chndtrinc
 
     def bound(found: float, share: float) -> float:
-        # Otherwise no noncentrality makes so small a statistic so improbable.
+        # Otherwise no noncentrality makes so small a statistic this improbable.
         possible = chdtr(freedom, found) > share
         noncentral = float(chndtrinc(found, freedom, share)) if possible else 0.0
         return min(1.0, sqrt(noncentral / (n * smaller)))
 
-    # A table nearer to the expected one than by chance does not prove independence.
+    # A table that is closer to the expected one than by chance does not prove independence.
     return bound(statistic, (1 + LEVEL) / 2), bound(max(statistic, freedom), (1 - LEVEL) / 2)
 
 

@@ -1,4 +1,4 @@
-"""Localisation: how similar annotators draw the objects on which they agree."""
+"""Localisation: similarity of matched annotations by pair of annotators."""
 
 import numpy as np
 
@@ -9,13 +9,13 @@ from bboxqa.model.units import MatchedUnits
 def pair_similarity(matched: MatchedUnits) -> Table:
     """Return the similarity of matched annotations for each pair of annotators.
 
-    Only those annotations of a unit count that reach the threshold themselves, and not those that
-    others of their unit join. Each row is a pair of annotators who have such: their names, the
-    number of matched pairs, and the mean and the smallest similarity of these.
+    Only pairs within a unit count that reach the threshold themselves, not those joined through
+    other annotations. Each row is a pair of annotators with matched pairs: their names, the number
+    of matched pairs, and the mean and the smallest similarity of these.
     """
     pairs, names = matched.pairs, matched.data.annotator_names
     annotator = matched.data.annotations.annotator.astype(np.int64)
-    # Annotations are ordered by annotator within an image, so that the left one comes first.
+    # Annotations are ordered by annotator within an image, so that `left` is by the first.
     key = annotator[pairs.left] * len(names) + annotator[pairs.right]
     keys, row = np.unique(key, return_inverse=True)
     n_pairs = np.bincount(row, minlength=len(keys))

@@ -1,4 +1,4 @@
-"""Diagnostics by name; a new one is a module of this folder and one line here."""
+"""Registry of diagnostics; a new one is a module of this folder and one line here."""
 
 from collections.abc import Callable
 
@@ -37,7 +37,7 @@ from bboxqa.model.table import Table
 from bboxqa.model.units import MatchedUnits
 
 Diagnostic = Callable[[MatchedUnits], Table]
-"""Makes a table of annotations that are joined to units."""
+"""Computes a table from annotations that are matched to units."""
 
 DIAGNOSTICS: dict[str, Diagnostic] = {
     "pair_similarity": pair_similarity,
@@ -82,7 +82,7 @@ OF_ROTATED_BOXES = ("rotated_offsets", "quarter_turns")
 """The diagnostics of data whose rotated boxes are compared."""
 
 OF_EDGES = ("offsets",)
-"""The diagnostics of others: rotated boxes and key points have no edges that anybody drew."""
+"""The diagnostics of edges: annotators do not draw edges of rotated boxes and key points."""
 
 OF_TRACKS = ("tracks", "track_switches")
 """The diagnostics of data whose tracks were read."""
@@ -95,7 +95,7 @@ def names(
     with_tracks: bool = True,
     compared: str = "boxes",
 ) -> tuple[str, ...]:
-    """Return the names of the diagnostics of what is compared, with those of times and so on.
+    """Return the names of the diagnostics for the compared shapes and the columns that were read.
 
     Examples
     --------

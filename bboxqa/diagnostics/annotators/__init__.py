@@ -1,1 +1,1 @@
-"""How each annotator differs from the others, and who agrees with whom."""
+"""Diagnostics of annotators: differences from the others, groups and copies."""

@@ -1,4 +1,4 @@
-"""How well each annotator agrees with a reference: what is found, named and placed as it is."""
+"""Agreement of each annotator with a reference on existence, class and place."""
 
 import numpy as np
 
@@ -21,24 +21,24 @@ FIGURES = (
 )
 """Columns of the table, each with a ``_low`` and a ``_high``."""
 
-# An offset is systematic where the probability of one such false alarm in the table is below this.
+# An offset is systematic if the chance of a false alarm in the whole table is below this.
 _ALARM = 0.05
 
 
 def against_reference(found: ReferenceMatches) -> Table:
-    """Return how well each annotator agrees with the reference, a row for each one.
+    """Return the agreement of each annotator with the reference, a row per annotator.
 
-    Columns: annotator; n_images, those of the reference that the annotator was asked about; n, what
-    the annotator drew there, n_reference, what the reference drew, and n_matched; then each of
-    `FIGURES` with the 95 % interval over images.
+    Columns: annotator; n_images, the images of the reference that the annotator was asked about;
+    the numbers of annotations there: n by the annotator, n_reference by the reference, n_matched;
+    then each of `FIGURES` with the 95 % interval over images.
 
     - precision: n_matched / n. Recall: n_matched / n_reference. F1: 2 · n_matched / their sum.
-    - miss_rate: of the objects of the reference, the share that the annotator did not even draw in
-      another place. Extra_rate: of what the annotator drew, the share beside all its objects.
+    - miss_rate: of the objects of the reference, the share that the annotator did not draw, not
+      even badly placed. Extra_rate: of the annotations, the share that overlap no object.
     - twice_rate: of the objects of the reference that the annotator drew, the share that two boxes
       match. Second boxes and parts of objects lower the precision, but are no extras.
-    - class_share: of the matched annotations, those with the category of the reference.
-    - mean_similarity: of the matched annotations with the reference.
+    - class_share: of the matched annotations, the share with the category of the reference.
+    - mean_similarity: the mean similarity of matched annotations to the reference.
     """
     names = found.data.annotator_names[:-1]
     n_annotators = len(names)
@@ -130,15 +130,15 @@ def _with_interval(name: str, ratios: Ratios, factor: float = 1.0) -> dict[str, 
 
 
 def reference_offsets(found: ReferenceMatches) -> Table:
-    """Return how far each annotator places the edges of objects from where the reference does.
+    """Return the offsets of the edges of each annotator's boxes from those of the reference.
 
     A row for each annotator and edge of the box; positive is to the right, or down. Boxes that
-    overlap the reference too little to match count, too.
+    overlap the reference too little to match count as well.
 
-    Columns: annotator, edge, n, the objects; offset_px, the mean over them, and offset_percent, of
-    the mean width of the reference's boxes (height for top and bottom), both with the 95 % interval
-    over images; p_value, of a t-test over images against 0; and whether the offset is systematic:
-    it is after Holm's correction for all rows.
+    Columns: annotator; edge; n, the number of objects; offset_px, the mean offset, and
+    offset_percent, in percent of the mean width of the reference's boxes (height for top and
+    bottom), both with the 95 % interval over images; p_value of a t-test over images against 0; and
+    systematic, whether it is significant after Holm's correction for all rows.
     """
     names = found.data.annotator_names[:-1]
     n_rows = 4 * len(names)

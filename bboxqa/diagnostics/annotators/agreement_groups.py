@@ -1,4 +1,4 @@
-"""Who agrees with whom: a matrix of annotators in the order of a tree, and their groups."""
+"""Agreement of pairs of annotators as a matrix ordered by a tree, and groups of annotators."""
 
 import numpy as np
 
@@ -9,19 +9,19 @@ from bboxqa.diagnostics.annotators.pair_sums import PairSums, pair_sums, unit_me
 from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.model.units import MatchedUnits
 
-# A tree in the best order takes the cube of the number of leaves.
+# More annotators are not ordered optimally, which takes time cubic in their number.
 _MOST_ORDERED = 200
 # Groups have two annotators or more.
 _FEWEST = 4
 
 
 def agreement_matrix(matched: MatchedUnits) -> Table:
-    """Return the agreement of each two annotators, with those who agree side by side.
+    """Return the agreement of each pair of annotators, ordered so that similar ones are neighbours.
 
-    A row for each annotator, and a column "with NAME" for each, in the same order, that of a tree
-    of average linkage. The agreement is the F1 of objects with their category: 2 · pairs of one
-    unit and category / (drawn by one + drawn by the other), in the images that both were asked
-    about. NaN without such annotations, and on the diagonal.
+    A row for each annotator, and a column "with NAME" for each, both in the order of a tree of
+    average linkage. The agreement is the F1 of objects with their category: 2 · pairs of equal unit
+    and category / (drawn by one + drawn by the other), in the images that both were asked about.
+    NaN without such annotations, and on the diagonal.
     """
     names = matched.data.annotator_names
     agreement = pair_sums(matched).agreement
@@ -32,16 +32,16 @@ def agreement_matrix(matched: MatchedUnits) -> Table:
 
 
 def agreement_groups(matched: MatchedUnits) -> Table:
-    """Return groups of annotators who agree among themselves, more than with the others.
+    """Return groups of annotators who agree more with each other than with the others.
 
-    The groups, of two annotators or more, are found in every other image that several annotators
-    were asked about: the cut of the tree of `agreement_matrix` with the largest difference of
-    agreement between groups and within the one that agrees least. They count if the rest of the
-    images confirms them: if there, the 95 % interval of the agreement in each group is above that
-    between groups. Otherwise all are one group.
+    Groups have two annotators or more. They are found in every other image: the cut of the tree of
+    `agreement_matrix` with the largest difference between the agreement within the least agreeing
+    group and that between groups. They are confirmed by the other half of the images if the 95 %
+    interval of the agreement within each group lies above that between groups. Otherwise all
+    annotators are one group.
 
-    A row for each annotator: group, from 1 on; within and between, the agreement with the own group
-    and with other groups in all images, NaN where there is none.
+    A row for each annotator: group, numbered from 1; within and between, the agreement with the own
+    group and with other groups in all images, NaN if there is none.
     """
     names, group = matched.data.annotator_names, confirmed_groups(matched)
     sums = pair_sums(matched)
@@ -69,7 +69,7 @@ def confirmed_groups(matched: MatchedUnits) -> IndexArray:
     group = _best_groups(pair_sums(matched, found_in))
     if group.any():
         numerator, denominator = _sums_of_groups(matched, group)
-        # Not an estimate that users choose draws for, but a decision.
+        # A decision, not an estimate: the number of draws is fixed.
         of_rest = ~found_in
         bounds = ratio_intervals(numerator * of_rest, denominator * of_rest, 1000, matched.seed)
         if (bounds[:-1, 0] > bounds[-1, 1]).all():
@@ -93,7 +93,7 @@ def _tree(agreement: FloatArray) -> FloatArray:
 
     distance = squareform(1 - agreement, checks=False)
     known = distance[~np.isnan(distance)]
-    # Who share no image are neither near nor far.
+    # Annotators without a shared image get the mean distance.
     distance[np.isnan(distance)] = known.mean() if len(known) else 1
     merges: FloatArray = linkage(
         distance, "average", optimal_ordering=len(agreement) <= _MOST_ORDERED
@@ -102,9 +102,9 @@ def _tree(agreement: FloatArray) -> FloatArray:
 
 
 def _leaves(agreement: FloatArray) -> IndexArray:
-    """Return the annotators as leaves of their tree, from one side to the other, (A,)."""
+    """Return the annotators in the order of the leaves of their tree, (A,)."""
     if len(agreement) <= 2:
-        # Any tree has this order; to import what makes trees takes 0.2 s.
+        # Any tree has this order; importing scipy's clustering takes 0.2 s.
         return np.arange(len(agreement))
     from scipy.cluster.hierarchy import leaves_list
 
@@ -127,7 +127,7 @@ def _best_groups(sums: PairSums) -> IndexArray:
         same = group[:, None] == group
         np.fill_diagonal(same, val=False)
         if not (sums.possible * same).any(1).all():
-            # Nothing tells whether somebody who shares no image with the others agrees with them.
+            # The agreement with an annotator who shares no image with the others is unknown.
             continue
         between = _pooled(sums, group[:, None] != group)
         gap = min(_pooled(sums, same & (group == each)) for each in np.unique(group)) - between
@@ -143,7 +143,7 @@ def _numbered(labels: IntArray) -> IndexArray:
 
 
 def _pooled(sums: PairSums, pairs: BoolArray, axis: int | None = None) -> FloatArray:
-    """Return the agreement of some pairs together; NaN without any."""
+    """Return the pooled agreement of some pairs; NaN without pairs."""
     same, possible = (np.sum(part * pairs, axis) for part in (sums.same_category, sums.possible))
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(possible > 0, np.divide(same, possible), np.nan)

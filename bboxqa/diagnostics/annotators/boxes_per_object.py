@@ -1,4 +1,4 @@
-"""How often each annotator draws two boxes for one object, or one box for two."""
+"""Rates at which each annotator draws two boxes for one object, or one box for two."""
 
 import numpy as np
 
@@ -16,16 +16,16 @@ RATES = ("twice_rate", "split_rate", "merge_rate")
 
 
 def boxes_per_object(matched: MatchedUnits) -> Table:
-    """Return how often each annotator draws objects twice, splits and merges them.
+    """Return the rates at which each annotator draws objects twice, splits and merges them.
 
-    Columns: annotator; n, the objects that the annotator drew, and n_expected, those that more than
-    half of the others drew; then n_twice, n_split and n_merged, each with its rate and the 95 %
-    interval over images.
+    Columns: annotator; n, the number of objects that the annotator drew; n_expected, that of
+    objects that more than half of the others drew; then n_twice, n_split and n_merged, each with
+    its rate and the 95 % interval over images.
 
-    - twice_rate: of the objects drawn, the share that the annotator drew twice.
-    - split_rate: of the objects drawn, the share that the annotator drew in parts.
-    - merge_rate: of the objects expected, the share that the annotator drew with another one in one
-      box.
+    - twice_rate: of the n objects, the share that the annotator drew twice.
+    - split_rate: of the n objects, the share that the annotator drew in parts.
+    - merge_rate: of the n_expected objects, the share that the annotator drew in one box with
+      another object.
     """
     matched = independent(matched)
     cells, n_annotators = object_cells(matched), len(matched.data.annotator_names)
@@ -54,7 +54,7 @@ def boxes_per_object(matched: MatchedUnits) -> Table:
 
 
 def _table(ratios: Ratios, names: tuple[str, ...]) -> Table:
-    """Return a row for each annotator, from the rates one after the other."""
+    """Return a row for each annotator; `ratios` has one rate of all annotators after the other."""
     n_annotators = len(names)
     columns: dict[str, Column] = {
         "annotator": Categorical(np.arange(n_annotators, dtype=np.int32), names),
@@ -77,7 +77,7 @@ def _table(ratios: Ratios, names: tuple[str, ...]) -> Table:
 def _cells(
     cells: ObjectCells, of: IndexArray, annotator: IndexArray, n_annotators: int
 ) -> BoolArray:
-    """Return which cells are those of some objects and annotators."""
+    """Return (C,) bool: the cells of the given pairs of object and annotator."""
     wanted = (of * n_annotators + annotator)[of >= 0]
     result: BoolArray = np.isin(cells.object * n_annotators + cells.annotator, wanted)
     return result

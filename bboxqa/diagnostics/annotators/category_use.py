@@ -1,4 +1,4 @@
-"""Which categories each annotator uses where the others use which."""
+"""The use of categories by each annotator, compared with the others on the same objects."""
 
 import numpy as np
 
@@ -18,15 +18,16 @@ _ALARM = 0.05
 
 
 def category_use(matched: MatchedUnits) -> Table:
-    """Return how often each annotator uses each category, and most others on the same objects.
+    """Return how often each annotator, and the majority of the others, uses each category.
 
-    A row for each annotator and category that occurs on objects that the annotator drew, and to
-    which more than half of the others who drew them gave one category. By shares of the others, one
-    who swaps categories would make everybody seem to use them otherwise. Columns: annotator and
-    category; n_used, the objects that the annotator gave the category; n_expected, those that most
-    others gave it; use, the quotient of both, with its 95 % interval over images; p_value, of a
-    t-test over images against a quotient of 1; and whether the difference is systematic: it is
-    after Holm's correction for all rows. Where all is of one category, there is no row.
+    Only objects count to which more than half of the other annotators gave the same category. (With
+    the shares of the others instead of the majority, one annotator who swaps categories would
+    change the expectation for all.) There is a row for each annotator and category. Columns:
+    annotator and category; n_used, the number of objects to which the annotator gave the category;
+    n_expected, that of objects to which most others gave it; use, the ratio of both, with its 95 %
+    interval over images; p_value of a t-test over images against a ratio of 1; and systematic,
+    whether it is significant after Holm's correction for all rows. With one category there is no
+    row.
     """
     data = object_reliability(independent(matched))
     names, categories = matched.data.annotator_names, matched.data.category_names
@@ -65,12 +66,12 @@ def category_use(matched: MatchedUnits) -> Table:
 
 
 def confusion_matrix(matched: MatchedUnits) -> Table:
-    """Return what each annotator drew, and what the others drew of the same objects.
+    """Return the confusion matrix of each annotator with the others.
 
     A row for each annotator, category of the annotator and category of the others that occur
-    together; "(no box)" is a category of either side. Columns: these three; n, the pairs of the
-    annotator and another one who was asked; share, of all pairs with this category of the
-    annotator; and n_most, the objects to which more than half of the others who were asked gave
+    together; "(no box)" stands for a missing annotation. Columns: these three; n, the number of
+    pairs of the annotator and another annotator; share, n divided by all pairs with this category
+    of the annotator; and n_most, the number of objects to which more than half of the others gave
     this category of the others.
     """
     data = object_reliability(independent(matched))
@@ -100,7 +101,7 @@ def confusion_matrix(matched: MatchedUnits) -> Table:
 
 
 def _known(found: CellValues, n_values: int) -> IndexArray:
-    """Return the rows that others were asked about, and where somebody drew something."""
+    """Return the rows with other annotators, and where at least one side drew the object."""
     missing = n_values - 1
     empty = (found.own == missing) & (found.value == missing)
     return np.flatnonzero((found.n_others > 0) & ~empty)

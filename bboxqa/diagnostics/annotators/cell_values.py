@@ -1,4 +1,4 @@
-"""Each cell of reliability data with the values that its unit got."""
+"""The values in the unit of each cell of reliability data."""
 
 import numpy as np
 
@@ -9,9 +9,9 @@ from bboxqa.model.reliability import Cell, ReliabilityData
 
 @frozen_arrays
 class CellValues:
-    """E rows: a cell, and a value that was given in its unit.
+    """E rows: a cell, and a value that occurs in its unit.
 
-    A missing annotation is the value ``n_values - 1``, if it is a value at all.
+    A missing annotation is the value ``n_values - 1``, if it counts as a value.
     """
 
     cell: IndexArray
@@ -27,7 +27,7 @@ class CellValues:
 
 
 def cell_values(data: ReliabilityData, counts: UnitCounts, cells: IndexArray) -> CellValues:
-    """Return the values that were given in the units of some cells, sorted; none is left out."""
+    """Return all values in the units of some cells, sorted by cell, then value."""
     unit = data.unit[cells]
     starts = np.searchsorted(counts.unit, unit)
     stops = np.searchsorted(counts.unit, unit, side="right")

@@ -1,4 +1,4 @@
-"""Annotators who have more identical boxes than independent ones: copies."""
+"""Copies: pairs of annotators with more identical boxes than independent annotators have."""
 
 from collections.abc import Sequence
 
@@ -12,9 +12,9 @@ from bboxqa.model.shapes.keypoints import largest_moves
 from bboxqa.model.table import Categorical, Table
 from bboxqa.model.units import MatchedUnits
 
-# Fewer, and rarer, identical boxes prove nothing.
+# Fewer identical boxes, or a lower share of them, prove nothing.
 _LEAST, _LEAST_SHARE = 5, 0.05
-# How many times more identical boxes than independent annotators make.
+# Copies have at least so many times the identical boxes of independent annotators.
 _FACTOR = 3.0
 _STEPS = 100
 
@@ -26,18 +26,18 @@ class PairLikeness:
     first: IndexArray
     second: IndexArray
     identical: Ratios
-    """The share of identical boxes of the P pairs."""
+    """The share of identical boxes of each pair."""
     expected: FloatArray
     """(P,) float64. The share if the four edges were equal independently of each other."""
     near_share: FloatArray
     """(P,) float64. The share of boxes with exactly three equal edges."""
     similarity: Ratios
-    """The mean similarity of the P pairs."""
+    """The mean similarity of each pair."""
 
 
 @remembered
 def copies(matched: MatchedUnits) -> Table:
-    """Return how many identical boxes each two annotators have, copies first.
+    """Return the number of identical boxes of each pair of annotators, copies first.
 
     Columns: annotator_1 and annotator_2; n, their matched pairs of boxes; n_identical, pairs with
     the same box to the last digit, and identical_share with its 95 % interval over images;
@@ -46,12 +46,13 @@ def copies(matched: MatchedUnits) -> Table:
     mean_similarity and others_similarity, the mean over their pairs and over those that one of the
     two has with others; and copied.
 
-    A pair is marked as copied where independent annotators do not come: five identical boxes or
-    more, and a share whose interval is above 5 % and above 3 times the expected share, and above 3
-    times the others' share or that of boxes with exactly three equal edges. Where several copy from
-    one source, others share as many boxes; but who draws whole pixels with care, or corrects
-    proposals, has many boxes with three equal edges, and copies have not. The similarity marks
-    nobody: two careful annotators are nearer to each other than to careless ones.
+    A pair is marked as copied if it has five identical boxes or more, and if the interval of their
+    share lies above 5 %, above 3 times the expected share, and above 3 times either the others'
+    share or the share of boxes with exactly three equal edges. The last condition has two parts
+    because the others share as many boxes if several copy from one source; but careful annotators
+    who draw whole pixels, or correct proposals, have many boxes with three equal edges, unlike
+    copies. The similarity is no criterion: two careful annotators are closer to each other than to
+    careless ones.
     """
     found = _pair_likeness(matched)
     n_annotators = len(matched.data.annotator_names)
@@ -83,7 +84,7 @@ def copies(matched: MatchedUnits) -> Table:
 
 
 def copied_groups(table: Table, names: Sequence[str]) -> list[IndexArray]:
-    """Return annotators who are connected by pairs that are marked as copied, group by group."""
+    """Return groups of annotators who are connected by pairs marked as copied."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
@@ -97,7 +98,7 @@ def copied_groups(table: Table, names: Sequence[str]) -> list[IndexArray]:
 
 
 def all_share_boxes(table: Table, names: Sequence[str]) -> bool:
-    """Return whether all annotators are one group of copies: nobody is left out."""
+    """Return whether all annotators are one group of copies, so that no one is left out."""
     return any(len(group) == len(names) for group in copied_groups(table, names))
 
 
@@ -134,9 +135,9 @@ def _pair_likeness(matched: MatchedUnits) -> PairLikeness:
 def _expected(equal: FloatArray) -> FloatArray:
     """Return the share q of identical boxes expected if edges were equal independently, (P,).
 
-    `equal`, (4, P), is the share of equal edges among boxes that differ. Among all, it is
-    p = equal + (1 - equal) q, and q is the product of these; the smallest solution is the limit of
-    inserting it again and again.
+    `equal`, (4, P), is the share of equal edges among boxes that differ. Among all boxes it is
+    p = equal + (1 - equal) q, and q is the product of the four p. The smallest solution is the
+    limit of fixed-point iteration from 0.
     """
     share: FloatArray = np.zeros(equal.shape[1])
     for _ in range(_STEPS):
@@ -145,7 +146,7 @@ def _expected(equal: FloatArray) -> FloatArray:
 
 
 def _of_others(found: PairLikeness, ratios: Ratios, n_annotators: int) -> FloatArray:
-    """Return the ratio of the pairs that one of each pair has with others, (P,)."""
+    """Return the ratio over all pairs that share one annotator with each pair, (P,)."""
     numbers = []
     for amount in (ratios.numerator, ratios.denominator):
         own = sum_by(found.first, amount, n_annotators) + sum_by(found.second, amount, n_annotators)

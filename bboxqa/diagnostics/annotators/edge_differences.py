@@ -1,4 +1,4 @@
-"""How far apart each two annotators place the edges of the objects that both drew."""
+"""Differences between the edges of boxes of each pair of annotators on shared objects."""
 
 from collections.abc import Callable, Iterator
 from itertools import pairwise
@@ -19,33 +19,33 @@ from bboxqa.diagnostics.annotators.object_cells import edges_of, object_cells
 from bboxqa.diagnostics.disagreement.parts import parts
 from bboxqa.model.units import MatchedUnits
 
-# Ordered pairs of annotators whose sums are drawn at a time.
+# Ordered pairs of annotators that are resampled at a time, to limit memory.
 _AT_ONCE = 1 << 13
 
 
 @frozen_arrays
 class BoxDifferences:
-    """K measures of one annotator's boxes less those of another one's, of E objects of both."""
+    """Differences of K measures between two annotators' boxes of E shared objects."""
 
     annotator: IndexArray
-    """(M,) int64. Of each ordered pair, the annotator whose edges are compared with the other's;
-    sorted. Two annotators who share objects are two of these pairs."""
+    """(M,) int64. The first annotator of each ordered pair, sorted. Two annotators who share
+    objects form two ordered pairs."""
     pair: IndexArray
     image: IndexArray
-    """(E,) int64. The ordered pair and the image of each object; the second half is the first one
+    """(E,) int64. The ordered pair and the image of each object; the second half repeats the first
     with the annotators exchanged."""
     differences: FloatArray
     """(E, K) float64."""
     others: FloatArray
     """(E, S) float64. Sizes of the other's box, such as width and height."""
     size_of: IndexArray
-    """(K,) int64. The size of which each measure is told as a share."""
+    """(K,) int64. The index of the size by which each measure is divided."""
     n_shared: IndexArray
     """(A,) int64. How many objects each annotator shares with others."""
 
 
 def edge_differences(matched: MatchedUnits) -> BoxDifferences:
-    """Return the differences of each two annotators, also where boxes are too far to match.
+    """Return the differences of each pair of annotators, also of boxes too far apart to match.
 
     Boxes that show parts of objects, or several objects, are left out.
     """
@@ -59,7 +59,7 @@ def edge_differences(matched: MatchedUnits) -> BoxDifferences:
 
 
 def shared_boxes(matched: MatchedUnits) -> tuple[IndexArray, IndexArray]:
-    """Return the annotations of each two annotators of one object, without odd boxes."""
+    """Return the pairs of annotations of one object by two annotators, without odd boxes."""
     cells = object_cells(matched)
     odd_boxes = np.append(parts(matched).odd_boxes, True)
     drawn = np.flatnonzero(~odd_boxes[cells.annotation])
@@ -77,7 +77,7 @@ def box_differences(
     *,
     sign: int = -1,
 ) -> BoxDifferences:
-    """Return the differences of pairs of annotations and, with another sign, of them reversed."""
+    """Return the differences of pairs of annotations and, negated, of the reversed pairs."""
     of, n_annotators = matched.data.annotations, len(matched.data.annotator_names)
     own, other = np.concatenate([left, right]), np.concatenate([right, left])
     key = of.annotator[own].astype(np.int64) * n_annotators + of.annotator[other]
@@ -97,7 +97,7 @@ def box_differences(
 
 @frozen_arrays
 class PairGroup:
-    """The P ordered pairs of G annotators: of each of them, those with all others."""
+    """The P ordered pairs of G annotators with all others."""
 
     annotator: IndexArray
     start: IndexArray
@@ -106,17 +106,17 @@ class PairGroup:
     differences: Any
     sizes: Any
     counts: Any
-    """(K P, I), (S P, I) and (P, I) arrays or sparse arrays. What each image adds to the
-    differences, to the sizes of the others' boxes, and to the number of objects."""
+    """(K P, I), (S P, I) and (P, I) arrays or sparse arrays. The sums in each image of differences,
+    of sizes of the others' boxes, and of objects."""
 
     @property
     def each(self) -> Iterator[tuple[int, slice]]:
-        """The place of each annotator, and the pairs."""
+        """Yield the index of each annotator, and the slice of the pairs."""
         yield from enumerate(map(slice, self.start.tolist(), self.stop.tolist()))
 
 
 def pair_groups(found: BoxDifferences, n_images: int) -> Iterator[PairGroup]:
-    """Yield the sums of some annotators at a time."""
+    """Yield the sums of a group of annotators at a time."""
     annotators, n_pairs = np.unique(found.annotator, return_counts=True)
     stop = np.cumsum(n_pairs)
     start = stop - n_pairs
@@ -137,7 +137,7 @@ def pair_groups(found: BoxDifferences, n_images: int) -> Iterator[PairGroup]:
 
 
 def _table(pair: IndexArray, image: IndexArray, shape: tuple[int, int], amounts: FloatArray) -> Any:
-    """Return the sums of (E, N) amounts by pair and image, those of each of the N below another."""
+    """Return the sums of (E, N) amounts by pair and image, stacked to N blocks of rows."""
     n_amounts = amounts.shape[1]
     row = pair + np.arange(n_amounts)[:, None] * shape[0]
     shape = n_amounts * shape[0], shape[1]
@@ -147,20 +147,20 @@ def _table(pair: IndexArray, image: IndexArray, shape: tuple[int, int], amounts:
 def of_others(
     found: BoxDifferences, statistic: Callable[[FloatArray], FloatArray], sign: int
 ) -> FloatArray:
-    """Return what others confirm of a statistic of differences, (A, K); NaN without others.
+    """Return the statistic of differences as confirmed by the others, (A, K); NaN without others.
 
-    The statistic is one of the second axis, (P, n, K) → (P, K). `sign` is what it is multiplied by
-    if both annotators of a pair are exchanged.
+    The statistic reduces the second axis, (P, n, K) → (P, K). `sign` is its factor if the two
+    annotators of a pair are exchanged.
     """
     n_annotators, n_measures = len(found.n_shared), found.differences.shape[1]
     half = len(found.pair) // 2
-    # The second half are those of the first in the other direction.
+    # The second half repeats the pairs of the first in the other direction.
     pair, mirrored = found.pair[:half], found.pair[half:]
     order = np.argsort(pair, kind="stable")
     of_pairs = np.empty((len(found.annotator), n_measures))
     starts = run_starts(pair[order])
     n_rows = np.diff(starts, append=half)
-    # Many annotators are very many pairs, most of which share as many objects as others do.
+    # Pairs with equal numbers of objects are computed together: many annotators are many pairs.
     for number in np.unique(n_rows).tolist():
         rows = order[starts[n_rows == number][:, None] + np.arange(number)]
         value = statistic(found.differences[rows])
@@ -176,10 +176,10 @@ def of_others(
 
 
 def confirmed(values: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return what others of 60 % of the weight confirm, of each column, (M, B) twice → (B,).
+    """Return the value nearest to 0 that 60 % of the weight confirm, per column, (M, B) → (B,).
 
-    Of three equal weights this is the median, and of two the value nearer to 0, or 0 if they lie on
-    both sides of it. NaN without weight.
+    With three equal weights this is the median; with two the value nearer to 0, or 0 if their signs
+    differ. NaN without weight.
 
     Examples
     --------
@@ -200,9 +200,9 @@ def confirmed(values: FloatArray, weights: FloatArray) -> FloatArray:
 
 
 def _capped(weights: FloatArray) -> FloatArray:
-    """Return weights none of which is larger than the second largest, of each column.
+    """Return weights capped at the second largest of each column.
 
-    Otherwise the one other annotator with most objects could decide alone.
+    Otherwise the annotator with the most shared objects could decide alone.
     """
     if len(weights) < 2:
         return weights

@@ -1,4 +1,4 @@
-"""How far each annotator agrees with the others on the objects of each image."""
+"""F1 of each annotator with the others in each image."""
 
 import numpy as np
 
@@ -8,20 +8,20 @@ from bboxqa.model.units import MatchedUnits
 
 @frozen_arrays
 class ImageF1:
-    """C pairs of an image and one of its annotators, of whom there are two or more."""
+    """C pairs of an image, which has two annotators or more, and one of its annotators."""
 
     image: IndexArray
     annotator: IndexArray
     """(C,) each; sorted by image, then annotator."""
     matched: FloatArray
-    """(C,) float64. Twice the pairs of annotations of one unit, one of them the annotator's."""
+    """(C,) float64. Twice the number of matched pairs with an annotation of the annotator."""
     drawn: FloatArray
-    """(C,) float64. What the annotator and each other one drew, for each other one. The quotient of
-    both is F1."""
+    """(C,) float64. The number of annotations of the annotator and of another, summed over the
+    others. The ratio of the two sums is F1."""
 
 
 def asked_with_others(matched: MatchedUnits) -> BoolArray:
-    """Return who was asked about which image that others were asked about, too, (I, A)."""
+    """Return (I, A) bool: annotators who were asked about an image together with others."""
     assigned = matched.data.assigned
     result: BoolArray = assigned & (assigned.sum(1, keepdims=True) > 1)
     return result
@@ -42,6 +42,6 @@ def image_f1(matched: MatchedUnits) -> ImageF1:
         image=image,
         annotator=annotator,
         matched=sum_by(cell, 2 * others, n_images * n_annotators)[place],
-        # With each other annotator, both sides count.
+        # F1 counts the annotations of both sides of each pair of annotators.
         drawn=(n_others * own + everyone - own).astype(np.float64),
     )

@@ -1,4 +1,4 @@
-"""Ratios of sums over images, several of each annotator, with intervals from the same draws."""
+"""Ratios of sums over images, with intervals from common draws."""
 
 from typing import Any
 
@@ -22,8 +22,8 @@ class Ratios:
     denominator: FloatArray
     """(K,) float64. The sums over all images."""
     p_value: FloatArray
-    """(K,) float64. The probability of a ratio so far from the one of a test where they differ by
-    the choice of images only; NaN with fewer than two images."""
+    """(K,) float64. P-values of tests against the ratio of the null hypothesis; NaN with fewer than
+    two images."""
 
     def part(self, of: slice) -> "Ratios":
         """Return some of the ratios."""
@@ -37,7 +37,7 @@ class Ratios:
 
 
 class RatioSums:
-    """The two sums of K ratios in each of I images, added in parts."""
+    """Numerators and denominators of K ratios in each of I images, added in parts."""
 
     def __init__(self, n_ratios: int, n_images: int) -> None:
         self._shape = n_ratios, n_images
@@ -45,7 +45,7 @@ class RatioSums:
 
     @property
     def tables(self) -> tuple[Any, Any]:
-        """The numerators and denominators of each ratio in each image, (K, I) sparse arrays."""
+        """The numerators and denominators, (K, I) sparse arrays."""
         numerator, denominator = self._tables
         return numerator, denominator
 
@@ -56,7 +56,7 @@ class RatioSums:
         numerator: NDArray[Any],
         denominator: NDArray[Any],
     ) -> None:
-        """Add amounts to the two sums of each ratio, `row`, in each image; all (E,)."""
+        """Add amounts to numerator and denominator of the ratio `row` in an image; all (E,)."""
         tables = [
             table_of(row.astype(np.int64), image, amount.astype(np.float64), self._shape)
             for amount in (numerator, denominator)
@@ -109,9 +109,7 @@ def _p_values(numerator: Any, denominator: Any, value: FloatArray, null: float) 
 
 
 def holm(p_values: FloatArray) -> FloatArray:
-    """Return p-values of several tests, of which one false alarm is to be as rare as `p` [1]_.
-
-    NaN are no tests.
+    """Return p-values adjusted for the number of tests by Holm's method [1]_; NaN are ignored.
 
     References
     ----------

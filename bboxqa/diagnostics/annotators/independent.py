@@ -1,4 +1,4 @@
-"""What annotators drew independently of each other: each copy is left out."""
+"""Independent annotations: copies are left out."""
 
 from dataclasses import replace
 
@@ -11,22 +11,21 @@ from bboxqa.diagnostics.annotators.copies import all_share_boxes, copies
 from bboxqa.diagnostics.annotators.object_cells import drawn_edges
 from bboxqa.model.units import CandidatePairs, MatchedUnits, UnitTable
 
-# An image is copied where so many of the matched boxes of two annotators are identical.
+# An image is copied if at least this share of the matched boxes of two annotators are identical.
 _COPIED = 0.5
-# So many annotators tell who of them is right.
+# Fewest annotators with a majority.
 _LEAST = 3
 
 
 def independent(matched: MatchedUnits) -> MatchedUnits:
-    """Return the annotations by which annotators are judged.
+    """Return the annotations without copies, by which annotators are judged.
 
-    Of two annotators who share boxes (see `copies`), the second one's are left out in the images
-    where half of their matched boxes are identical: two equal voices would make a majority. Images
-    where fewer than three annotators are left, of three or more, are left out, unless these are all
-    images: then two can be compared with each other. Nobody is left out where no image has three
-    annotators: there is no majority, and all images tell how two differ. Nor is anybody where three
-    or more are all connected by shared boxes: they may have kept the same proposed boxes, and what
-    they did with these can be judged.
+    Of two annotators who share boxes (see `copies`), the annotations of the second are left out in
+    images where half of their matched boxes are identical, as two equal votes would make a
+    majority. Images in which this leaves fewer than three annotators are left out as well, unless
+    no others remain: then two annotators can still be compared. Nothing is left out if no image has
+    three annotators, as there is no majority, or if shared boxes connect all of three annotators or
+    more: they may have kept the same proposals, and their changes to these can be judged.
     """
     return _without_copies(matched) or matched
 
@@ -52,10 +51,10 @@ def _without_copies(matched: MatchedUnits) -> MatchedUnits | None:
 
 
 def _copied_images(matched: MatchedUnits, first: int, second: int) -> BoolArray:
-    """Return in which images two annotators share boxes, (I,).
+    """Return (I,) bool: images in which two annotators share boxes.
 
-    If they do in all images in which their boxes match, also where none does: one has copied there
-    that the other one drew nothing.
+    If they share boxes in all images with matched boxes, images without matches count as well:
+    there, one copied that the other drew nothing.
     """
     of, pairs = matched.data.annotations, matched.pairs
     own = np.flatnonzero(
@@ -74,7 +73,7 @@ def _copied_images(matched: MatchedUnits, first: int, second: int) -> BoolArray:
 
 
 def assigned_to(matched: MatchedUnits, assigned: BoolArray) -> MatchedUnits:
-    """Return what those asked drew, where others are asked about each image."""
+    """Return the matched units with another assignment of annotators to images, (I, A) bool."""
     of = matched.data.annotations
     kept = np.flatnonzero(assigned[of.image, of.annotator])
     place = np.full(len(of), -1)
@@ -98,7 +97,7 @@ def assigned_to(matched: MatchedUnits, assigned: BoolArray) -> MatchedUnits:
 
 
 def _moved(pairs: CandidatePairs, place: IndexArray) -> CandidatePairs:
-    """Return the pairs of annotations that are kept, at their new places."""
+    """Return the pairs of kept annotations, with their new indices."""
     left, right = place[pairs.left], place[pairs.right]
     kept = (left >= 0) & (right >= 0)
     return CandidatePairs(left[kept], right[kept], pairs.similarity[kept])

@@ -1,4 +1,4 @@
-"""What each annotator who was asked about an object drew of it, and what the others drew."""
+"""Cells of objects and annotators: who drew the object, and how many others did."""
 
 import numpy as np
 
@@ -22,39 +22,39 @@ class ObjectCells:
     annotator: IntArray
     """(C,) each."""
     annotation: IndexArray
-    """(C,) int64. What the annotator drew of the object; -1 for nothing."""
+    """(C,) int64. The annotation of the object by the annotator; -1 for none."""
     n_others: IndexArray
     n_others_drew: IndexArray
-    """(C,) int64. How many other annotators were asked, and how many of them drew the object."""
+    """(C,) int64. The number of other annotators who were asked, and who drew the object."""
     n_voters: IndexArray
     n_voters_drew: IndexArray
     """(C,) int64. The same without models."""
     n_same_category: IndexArray
-    """(C,) int64. How many others drew it with the category of the annotator; 0 where the annotator
-    drew nothing."""
+    """(C,) int64. The number of others who drew it with the annotator's category; 0 if the
+    annotator did not draw it."""
 
     @property
     def drawn(self) -> BoolArray:
-        """Where the annotator drew the object, (C,)."""
+        """(C,) bool. Whether the annotator drew the object."""
         result: BoolArray = self.annotation >= 0
         return result
 
     @property
     def expected(self) -> BoolArray:
-        """Where more than half of the others, without models, drew the object, (C,)."""
+        """(C,) bool. Whether more than half of the others, without models, drew the object."""
         result: BoolArray = 2 * self.n_voters_drew > self.n_voters
         return result
 
     @property
     def unexpected(self) -> BoolArray:
-        """Where fewer than half of the others, without models, drew the object, (C,)."""
+        """(C,) bool. Whether fewer than half of the others, without models, drew the object."""
         result: BoolArray = 2 * self.n_voters_drew < self.n_voters
         return result
 
 
 @remembered
 def object_reliability(matched: MatchedUnits) -> ReliabilityData:
-    """Return what each annotator said about each object: those of `matched.objects`."""
+    """Return the value that each annotator gave each object of `matched.objects`."""
     image = np.zeros(int(matched.objects.max(initial=-1)) + 1, np.int32)
     data = matched.data
     image[matched.objects] = data.annotations.image
@@ -68,7 +68,7 @@ def object_cells(matched: MatchedUnits) -> ObjectCells:
     cells = object_reliability(matched)
     drawn = cells.state == Cell.CATEGORY
     annotation = np.full(len(drawn), -1)
-    # Annotations of one image are sorted by annotator, as the cells of an object are.
+    # Annotations of an image are sorted by annotator, like the cells of an object.
     annotation[drawn] = np.argsort(matched.objects, kind="stable")
     n_asked = np.bincount(cells.unit, minlength=len(cells.group))
     n_drew = np.bincount(cells.unit, drawn, len(cells.group)).astype(np.int64)
@@ -100,8 +100,8 @@ def edges_of(bbox: FloatArray) -> FloatArray:
 def drawn_edges(matched: MatchedUnits) -> FloatArray:
     """Return the edges of boxes, or of the extents of key points where these are compared, (N, 4).
 
-    Boxes may be given to those who label key points, and are then equal. Those of turned boxes are
-    the edges of their bounds.
+    The boxes of key points may have been given to the annotators, and are then equal. For rotated
+    boxes, these are the edges of their bounds.
     """
     of = matched.data.annotations
     if of.keypoints is not None and matched.data.joint_sigmas:
@@ -116,6 +116,6 @@ def drawn_edges(matched: MatchedUnits) -> FloatArray:
 
 @remembered
 def pairs_of_units(matched: MatchedUnits) -> CandidatePairs:
-    """Return the pairs of two annotations of one unit that overlap at all."""
+    """Return the pairs of annotations of one unit that overlap."""
     unit, near = matched.units.unit, matched.near
     return near.take(unit[near.left] == unit[near.right])

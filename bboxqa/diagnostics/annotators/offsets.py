@@ -1,4 +1,4 @@
-"""Where each annotator places the edges of objects, against the others."""
+"""Offsets of the edges of each annotator's boxes from those of the others."""
 
 from collections.abc import Sequence
 
@@ -23,25 +23,25 @@ from bboxqa.model.units import MatchedUnits
 EDGES = ("left", "top", "right", "bottom")
 
 ALARM = 0.05
-"""An offset is systematic where the chance of one false alarm in the table is below this."""
+"""An offset is systematic if the chance of a false alarm in the whole table is below this."""
 
 
 def offsets(matched: MatchedUnits) -> Table:
-    """Return how far each annotator places the edges of objects from where most others do.
+    """Return the offsets of the edges of each annotator's boxes from those of most others.
 
-    A row for each annotator and edge of the box; positive is to the right, or down. Each other
-    annotator gives one difference: its mean over the objects that both drew, also where boxes are
-    too far apart to match. The offset is what others of 60 % of the weight confirm: of three
-    others the median difference, of two the one nearer to 0, and 0 if they contradict each other.
-    So one displaced annotator does not displace the others. The weights are the numbers of shared
-    objects, none larger than the second largest.
+    A row for each annotator and edge of the box; positive is to the right, or down. The difference
+    from each other annotator is the mean over the objects that both drew, also of boxes that are
+    too far apart to match. The offset is the value that others with 60 % of the weight confirm: the
+    median difference of three others, the one nearer to 0 of two, and 0 if these contradict each
+    other. One displaced annotator thus does not displace the others. The weights are the numbers of
+    shared objects, capped at the second largest.
 
-    Columns: annotator, edge; n, the objects that others drew, too, and n_others, who drew them;
-    offset_px with its 95 % interval over images, and median_px, which is made of the medians over
-    objects and not of the means; offset_percent, of the mean width of the others' boxes (height for
-    top and bottom), with its interval; p_value, of a t-test against 0 with the standard error that
-    the interval implies, NaN without one; and whether the offset is systematic: it is after Holm's
-    correction for all rows.
+    Columns: annotator; edge; n, the number of objects that others drew as well, and n_others, the
+    number of these others; offset_px with its 95 % interval over images; median_px, the same from
+    medians over objects instead of means; offset_percent, in percent of the mean width of the
+    others' boxes (height for top and bottom), with its interval; p_value of a t-test against 0 with
+    the standard error that the interval implies, NaN without interval; and systematic, whether it
+    is significant after Holm's correction for all rows.
     """
     matched = independent(matched)
     found = edge_differences(matched)
@@ -63,7 +63,7 @@ def offsets(matched: MatchedUnits) -> Table:
 def row_columns(
     found: BoxDifferences, matched: MatchedUnits, title: str, measures: Sequence[str]
 ) -> dict[str, Column]:
-    """Return the columns that say what each row is about, and of how much it is made."""
+    """Return the columns that identify each row, and the numbers of objects and annotators."""
     names = matched.data.annotator_names
     n_annotators, n_measures = len(names), len(measures)
     annotator = np.repeat(np.arange(n_annotators), n_measures).astype(np.int32)
@@ -89,9 +89,9 @@ def medians(differences: FloatArray) -> FloatArray:
 
 
 def offset_figures(found: BoxDifferences, matched: MatchedUnits) -> tuple[FloatArray, IndexArray]:
-    """Return offsets with their bounds, as they are and in percent of a size, (2, 3, A K).
+    """Return offsets with their bounds, in px and in percent of a size, (2, 3, A K).
 
-    Also returns in how many images each annotator has differences, (A,).
+    Also return the number of images in which each annotator has differences, (A,).
     """
     n_annotators, n_images = len(found.n_shared), len(matched.data.image_names)
     own_images, _ = compact(
@@ -120,7 +120,7 @@ def _offsets(
     size_sums: FloatArray,
     counts: FloatArray,
 ) -> FloatArray:
-    """Return offsets as they are and in percent, (2, G, K, B), of sums of B columns."""
+    """Return offsets in px and in percent, (2, G, K, B), of sums of B columns."""
     n_pairs, n_columns = counts.shape
     differences = ratio(sums.reshape(-1, n_pairs, n_columns), counts)
     sizes = size_sums.reshape(-1, n_pairs, n_columns)

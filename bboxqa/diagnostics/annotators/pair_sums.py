@@ -1,4 +1,4 @@
-"""How far each two annotators agree on objects and their categories."""
+"""Agreement of each pair of annotators on objects and their categories."""
 
 import numpy as np
 
@@ -10,17 +10,17 @@ from bboxqa.model.units import MatchedUnits
 
 @frozen_arrays
 class PairSums:
-    """Sums over pairs of annotations of one unit, by pair of annotators."""
+    """Numbers of matched pairs of annotations, by pair of annotators."""
 
     matched: FloatArray
     same_category: FloatArray
     """(A, A) float64. Pairs of annotations of one unit, and those of one category; symmetric."""
     possible: FloatArray
-    """(A, A) float64. Half of what both drew in the images that both were asked about."""
+    """(A, A) float64. Half of the annotations of both in the images that both were asked about."""
 
     @property
     def agreement(self) -> FloatArray:
-        """The F1 of objects with their category, (A, A); NaN where undefined or of one."""
+        """The F1 of objects with their category, (A, A); NaN if undefined and on the diagonal."""
         with np.errstate(divide="ignore", invalid="ignore"):
             found: FloatArray = np.where(
                 self.possible > 0, self.same_category / self.possible, np.nan
@@ -31,14 +31,14 @@ class PairSums:
 
 @remembered
 def unit_members(matched: MatchedUnits) -> tuple[IndexArray, IndexArray]:
-    """Return every two annotations of one unit, (P,) each, the one of the first annotator left."""
+    """Return all pairs of annotations of one unit, (P,) each, ordered by annotator."""
     order = np.argsort(matched.units.unit, kind="stable")
     left, right = pairs_within(matched.units.unit[order])
     return order[left], order[right]
 
 
 def pair_sums(matched: MatchedUnits, images: BoolArray | None = None) -> PairSums:
-    """Return the sums of each two annotators, over all images or some, (I,) bool."""
+    """Return the sums of each pair of annotators, over all images or over `images`, (I,) bool."""
     of, assigned = matched.data.annotations, matched.data.assigned
     n_images, n_annotators = assigned.shape
     counted = np.ones(n_images, np.bool_) if images is None else images
@@ -55,7 +55,7 @@ def pair_sums(matched: MatchedUnits, images: BoolArray | None = None) -> PairSum
     place = of.image[drawn].astype(np.int64), of.annotator[drawn].astype(np.int64)
     n_drawn = table_of(*place, np.ones(len(drawn)), (n_images, n_annotators))
     asked = assigned & counted[:, None]
-    # What each drew where the other was asked, too.
+    # The number of annotations of each in images that the other was asked about as well.
     shared = np.asarray(n_drawn.T @ asked.astype(np.float64))
     same = of.category[left] == of.category[right]
     return PairSums(symmetric(key), symmetric(key[same]), (shared + shared.T) / 2)

@@ -1,4 +1,4 @@
-"""How well each annotator agrees with the others: existence, class, place, misses and extras."""
+"""Agreement of each annotator with the others: F1, class, place, misses and extras."""
 
 import numpy as np
 
@@ -24,26 +24,26 @@ RATES = ("f1", "miss_rate", "extra_rate", "class_share", "mean_similarity")
 
 
 def annotators(matched: MatchedUnits) -> Table:
-    """Return how well each annotator agrees with the others, a row for each one.
+    """Return the agreement of each annotator with the others, a row per annotator.
 
-    Copies are left out (see `independent`), of n_images too, but not of n and vitality.
+    Copies are left out (see `independent`), also from n_images, but not from n and vitality.
 
-    Columns: annotator; n, the annotations that were compared; n_images, and n_images_asked, which
-    counts the images where copies are left out, too; vitality, by how much alpha falls without the
-    annotator, NaN where alpha has no meaning; each of `RATES`; and the 95 % interval over images of
-    all of these.
+    Columns: annotator; n, the number of compared annotations; n_images, and n_images_asked, which
+    includes images where copies are left out; vitality, the fall of alpha without the annotator,
+    NaN where alpha has no meaning; and each of `RATES`; vitality and rates have 95 % intervals over
+    images.
 
     - f1: 2 · matched / (drawn by the annotator + drawn by the others), over each other annotator
       and image that both were asked about, in units of the threshold.
     - miss_rate: of the objects that more than half of the others drew (the model of `predictions`
-      has no vote), the share that the annotator
-      did not; n_missed is their number. Extra_rate: of the annotator's annotations, the share that
-      fewer than half of the others drew; n_extra. What exactly half of them drew is neither. Both
-      count objects, so that a badly placed box is neither a miss nor an extra; nor are objects that
-      are drawn twice, in parts, or with others in one box (see `boxes_per_object`).
+      has no vote), the share that the annotator did not draw; n_missed is their number. Extra_rate:
+      of the annotator's objects, the share that fewer than half of the others drew; n_extra is
+      their number. Objects that exactly half of the others drew are neither. Both count objects, so
+      that a badly placed box is neither a miss nor an extra; nor are objects that are drawn twice,
+      in parts, or with others in one box (see `boxes_per_object`).
     - class_share: of the other annotators' boxes of objects that the annotator drew, the share with
-      the same category; without objects that somebody split or merged. Mean_similarity: of the
-      matched pairs, without boxes that show parts of objects, or several.
+      the same category, without split or merged objects. Mean_similarity: the mean of matched
+      pairs, without boxes that show parts of objects, or several objects.
     """
     names = matched.data.annotator_names
     n_annotators = len(names)
@@ -95,7 +95,7 @@ def rate_sums(matched: MatchedUnits) -> RatioSums:
     f1 = image_f1(matched)
     sums.add(f1.annotator, f1.image, f1.matched, f1.drawn)
     found = disagreements(matched)
-    # Parts, second boxes and boxes around several objects are no objects of their own.
+    # Parts, second boxes and boxes around several objects are not objects of their own.
     single = (found.root == np.arange(len(found.root)))[cells.object]
     expected = expected & single
     missed = expected & ~drawn & ~_merged(cells, found, n_annotators)
@@ -115,7 +115,7 @@ def rate_sums(matched: MatchedUnits) -> RatioSums:
 
 
 def _merged(cells: ObjectCells, found: Disagreements, n_annotators: int) -> BoolArray:
-    """Return which cells are of annotators who drew the object with another one in one box."""
+    """Return (C,) bool: cells of annotators who drew the object in one box with another."""
     parted = np.flatnonzero(found.kind == Kind.SPLIT)
     wanted = found.object[parted] * n_annotators + found.annotator[parted]
     merged: BoolArray = np.isin(cells.object * n_annotators + cells.annotator, wanted)

@@ -1,4 +1,4 @@
-"""Which categories annotators give to the objects of a reference."""
+"""Confusions of categories with those of a reference."""
 
 import numpy as np
 
@@ -12,10 +12,10 @@ _MOST = 1000
 
 
 def reference_confusions(found: ReferenceMatches) -> Table:
-    """Return which two categories annotators confuse with each other, by the reference.
+    """Return the pairs of categories that annotators confuse, compared with the reference.
 
-    The most frequent pair comes first. Columns: first and second, the categories; n, the matched
-    annotations of all annotators with one of them where the reference has the other; and share, of
+    The most frequent pair comes first. Columns: first and second, the categories; n, the number of
+    matched annotations with one of them where the reference has the other; and share, n divided by
     the matched annotations with one of them on either side, with its 95 % interval over images.
     At most 1,000 pairs are returned.
     """
@@ -50,11 +50,11 @@ def reference_confusions(found: ReferenceMatches) -> Table:
 
 
 def reference_confusion_matrix(found: ReferenceMatches) -> Table:
-    """Return what each annotator called the objects of the reference that they match.
+    """Return the confusion matrix of each annotator with the reference.
 
     A row for each annotator, category of the annotator and category of the reference that occur
-    together. Columns: these three; n, the matched annotations; and share, of the annotator's with
-    this category of the reference.
+    together. Columns: these three; n, the number of matched annotations; and share, n divided by
+    the annotator's matches with this category of the reference.
     """
     own, expected, _ = _categories(found)
     author = found.data.annotations.annotator[found.matched.left].astype(np.int64)

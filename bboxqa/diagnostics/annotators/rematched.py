@@ -1,4 +1,4 @@
-"""Images that are matched again without an annotator who joined or separated what others drew."""
+"""Images matched again without an annotator who affects the units of the others."""
 
 import numpy as np
 
@@ -15,9 +15,9 @@ from bboxqa.model.units import CandidatePairs, MatchedUnits
 
 @frozen_arrays
 class Rematched:
-    """V times an image without one annotator.
+    """V images, each without one annotator.
 
-    `data` has what the others said about its units; its groups are these V.
+    `data` has the values of the others; its V groups are these images.
     """
 
     image: IndexArray
@@ -26,7 +26,7 @@ class Rematched:
     data: ReliabilityData
 
     def holds(self, image: IndexArray, annotator: IndexArray, n_annotators: int) -> BoolArray:
-        """Return which combinations of an image and an annotator are among these."""
+        """Return which pairs of image and annotator are among these."""
         keys = self.image * n_annotators + self.annotator
         found: BoolArray = np.isin(image * n_annotators + annotator, keys)
         return found
@@ -34,7 +34,7 @@ class Rematched:
     def losses(
         self, data: ReliabilityData, missing: str
     ) -> tuple[IndexArray, IndexArray, FloatArray, FloatArray]:
-        """Return which of the V loses which value: marginals and diagonals, before less after."""
+        """Return the index among V, the value, and the decreases of marginal and diagonal sums."""
         before, after = coincidences(data, missing), coincidences(self.data, missing)
         start, stop = (
             np.searchsorted(before.group, self.image, side) for side in ("left", "right")
@@ -55,10 +55,10 @@ def _both(before: FloatArray, after: FloatArray) -> FloatArray:
 
 @remembered
 def rematched(matched: MatchedUnits) -> Rematched:
-    """Return the images whose units another annotator may have joined or separated, without them.
+    """Return the images whose units may change without an annotator, matched again.
 
-    Elsewhere each box matches all others of its unit and no box outside, and all that remains of
-    the unit without an annotator is one unit still.
+    In other images each box matches all others of its unit and no box outside, so that a unit
+    without one of its annotators is still one unit.
     """
     of, assigned = matched.data.annotations, matched.data.assigned
     n_annotators = len(matched.data.annotator_names)
@@ -97,7 +97,7 @@ def _in_open_groups(matched: MatchedUnits, pairs: CandidatePairs) -> BoolArray:
 def _without(
     of: Annotations, pairs: CandidatePairs, image: IndexArray, who: IndexArray
 ) -> tuple[Annotations, CandidatePairs]:
-    """Return what others drew in each image, which becomes an image of its own, and its pairs."""
+    """Return the annotations of the others in each (image, annotator), and the pairs of these."""
     place, number, start, offsets = _rows_of(of.image, image)
     kept = of.annotator[place] != who[number]
     new = np.cumsum(kept) - 1
@@ -122,7 +122,7 @@ def _without(
 def _rows_of(
     group: IntArray | IndexArray, wanted: IndexArray
 ) -> tuple[IndexArray, IndexArray, IndexArray, IndexArray]:
-    """Return the rows of each wanted group, which one they are of, and where these begin."""
+    """Return the rows of each wanted group, the index of the group, and where each begins."""
     start, stop = (np.searchsorted(group, wanted, side) for side in ("left", "right"))
     place, offsets = rows(start, stop)
     return place, np.repeat(np.arange(len(wanted)), np.diff(offsets)), start, offsets

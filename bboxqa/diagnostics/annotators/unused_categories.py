@@ -7,27 +7,28 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray, IndexArray, IntArray
 from bboxqa.model.units import MatchedUnits
 
-# Objects of others, and images that have them, that it takes.
+# Fewest objects of the others, and images with them, for a category to be reported.
 _LEAST_OBJECTS, _LEAST_IMAGES = 20, 5
 _ALARM = 0.05
 
 
 class Unused(NamedTuple):
-    """A category that an annotator never gave."""
+    """A category that an annotator never used."""
 
     annotator: int
     category: int
     n_objects: int
-    """Objects that others gave the category, in images that the annotator was asked about."""
+    """Objects to which others gave the category, in images that the annotator was asked about."""
 
 
 def unused_categories(matched: MatchedUnits) -> list[Unused]:
-    """Return which annotators never give a category that most others give; those of one together.
+    """Return the categories that annotators never use though most others do, by annotator.
 
-    Told are categories of 20 objects in 5 images or more that the annotator drew at most half of,
-    with another category, and that nobody overlooks by chance: by the share of other objects that
-    the annotator drew, all of them would be missed in 5 % of the cases at most, by Bonferroni's
-    correction for annotators and categories. Where more are drawn, confusions tell it.
+    A category is reported if it has 20 objects or more in 5 images or more, the annotator drew at
+    most half of these (with other categories), and chance does not explain it: at the annotator's
+    rate for other objects, the probability of missing all the rest is at most 5 %, with
+    Bonferroni's correction for annotators and categories. If the annotator drew more of them, the
+    confusions show it.
     """
     from scipy.sparse import csr_array
 
@@ -36,7 +37,7 @@ def unused_categories(matched: MatchedUnits) -> list[Unused]:
     n_categories = len(matched.data.category_names)
     own = _counts(of.annotator, of.category, (n_annotators, n_categories))
     was_asked = asked.astype(np.float64)
-    # Few of all categories are in an image.
+    # Sparse, as an image has few of all categories.
     in_images = csr_array(
         (np.ones(len(of)), (of.category, of.image)), shape=(n_categories, n_images)
     )
@@ -53,7 +54,7 @@ def unused_categories(matched: MatchedUnits) -> list[Unused]:
 
 
 def _of_annotator(matched: MatchedUnits, annotator: int, categories: IndexArray) -> list[Unused]:
-    """Return which of some categories one annotator surely leaves out."""
+    """Return which of some categories one annotator significantly leaves out."""
     of = matched.data.annotations
     seen = np.flatnonzero(matched.data.assigned[of.image, annotator])
     objects, category, image = matched.objects[seen], of.category[seen], of.image[seen]
@@ -76,6 +77,6 @@ def _of_annotator(matched: MatchedUnits, annotator: int, categories: IndexArray)
 
 
 def _counts(first: IntArray, second: IntArray, shape: tuple[int, int]) -> FloatArray:
-    """Return how often two codes come together, of a given shape."""
+    """Return how often two codes occur together, as an array of the given shape."""
     key = first.astype(np.int64) * shape[1] + second
     return np.bincount(key, minlength=shape[0] * shape[1]).reshape(shape).astype(np.float64)

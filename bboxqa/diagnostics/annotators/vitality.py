@@ -1,4 +1,4 @@
-"""By how much alpha falls without each annotator, overall and per category."""
+"""Vitality: the fall of alpha without each annotator, overall and per category."""
 
 from typing import Any
 
@@ -27,17 +27,17 @@ from bboxqa.model.units import MatchedUnits
 
 @frozen_arrays
 class LostCoincidences:
-    """What leaves the coincidences of values with each annotator."""
+    """Sums of coincidences that are lost without each annotator."""
 
     marginal: FloatArray
     diagonal: FloatArray
-    """(K,) float64. The pairable values c, and the coincidences of c with itself, of everyone."""
+    """(K,) float64. The pairable values c and the coincidences of c with itself, of all data."""
     annotator: IndexArray
     value: IndexArray
     """(L,) int64. Annotator and value, sorted."""
     lost_marginal: FloatArray
     lost_diagonal: FloatArray
-    """(L,) float64. What the two sums of the value lose without the annotator."""
+    """(L,) float64. The decrease of the two sums of the value without the annotator."""
     row: IndexArray
     image: IndexArray
     part_marginal: FloatArray
@@ -48,11 +48,11 @@ class LostCoincidences:
 def lost_coincidences(
     data: ReliabilityData, n_annotators: int, missing: str, again: Rematched
 ) -> LostCoincidences:
-    """Return what leaves the coincidences with each annotator, who is at most once in a unit.
+    """Return the coincidences lost without each annotator, who is at most once in a unit.
 
-    A unit that nobody else drew leaves with its annotator: for the others there is no such object.
-    So does a unit of two values, of which one alone is not pairable. Images that are matched again
-    without the annotator are counted again.
+    A unit that nobody else drew is lost with its annotator, as the object does not exist for the
+    others. A unit of two values is lost as well: one value alone is not pairable. Images that are
+    matched again without the annotator are counted again.
     """
     who, image, value, lost_marginal, lost_diagonal = _lost(data, n_annotators, missing, again)
     counts = unit_counts(data, missing)
@@ -78,7 +78,7 @@ def lost_coincidences(
 def _lost(
     data: ReliabilityData, n_annotators: int, missing: str, again: Rematched
 ) -> tuple[IndexArray, IndexArray, IndexArray, FloatArray, FloatArray]:
-    """Return annotators, images and values, and what marginals and diagonals lose there."""
+    """Return annotators, images and values, and the losses of marginals and diagonals there."""
     counts = unit_counts(data, missing)
     drawn = data.state == Cell.CATEGORY
     cells = np.flatnonzero((drawn | (missing == "category")) & (counts.size[data.unit] >= 2))
@@ -121,14 +121,14 @@ def _sums(counts: UnitCounts) -> tuple[FloatArray, FloatArray]:
 
 @frozen_arrays
 class Vitality:
-    """By how much pooled nominal alpha falls without each annotator; NaN where undefined.
+    """The fall of pooled nominal alpha without each annotator; NaN where undefined.
 
     Without an annotator, the others' annotations are matched again.
     """
 
     alpha: float
     without: FloatArray
-    """(A,) float64. Alpha of everyone, and without each annotator."""
+    """(A,) float64. Alpha of all annotators, and without each one."""
     value: FloatArray
     interval: FloatArray
     """(A,) and (A, 2) float64. Their difference, with its 95 % interval over images."""
@@ -165,7 +165,7 @@ def _alphas(
     lost_marginal: FloatArray,
     lost_diagonal: FloatArray,
 ) -> FloatArray:
-    """Return alpha without each annotator, and of everyone, (A + 1, B).
+    """Return alpha without each annotator, and of all annotators, (A + 1, B).
 
     The sums have B columns: K marginals, one sum of diagonals, L losses of marginals, and A of the
     sum of diagonals.
@@ -196,12 +196,12 @@ def _tables(
 
 
 def category_vitality(matched: MatchedUnits) -> Table:
-    """Return by how much the alpha of each category against the rest falls without each annotator.
+    """Return the fall of each category's alpha (against the rest) without each annotator.
 
     A row for each category that occurs and each annotator whose absence changes its values: their
-    names, alpha of everyone, alpha without the annotator, and the vitality, which is their
-    difference. NaN where an alpha is undefined. A category has no rows where its alpha has no
-    meaning: with more than 90 % of the annotations.
+    names, alpha of all annotators, alpha without the annotator, and their difference, the vitality.
+    NaN where an alpha is undefined. A category with more than 90 % of the annotations has no rows,
+    as its alpha has no meaning.
     """
     names, categories = matched.data.annotator_names, matched.data.category_names
     n_annotators = len(names)

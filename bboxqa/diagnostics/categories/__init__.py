@@ -1,1 +1,1 @@
-"""Which categories are hard, which are confused, and which could be one."""
+"""Diagnostics of categories: difficulty, confusions and merges."""

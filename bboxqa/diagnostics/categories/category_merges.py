@@ -1,4 +1,4 @@
-"""Which categories could become one: a suggestion of broader categories, merge by merge."""
+"""Suggested merges of categories, step by step."""
 
 from dataclasses import dataclass
 
@@ -9,21 +9,21 @@ from bboxqa.diagnostics.categories.confusions import Confusions, matched_confusi
 from bboxqa.model.table import Table, text_column
 from bboxqa.model.units import MatchedUnits
 
-# More merges are no suggestion, but another set of categories.
+# With more merges, the result would be another set of categories.
 _MOST_MERGES = 50
-# A gain below is one of rounding.
+# Smaller gains are due to rounding.
 _LEAST_GAIN = 1e-9
 
 
 def category_merges(matched: MatchedUnits) -> Table:
-    """Return which categories to merge, one merge after the other, the most rewarding first.
+    """Return the merges of categories that raise alpha, the best first.
 
-    A row for each merge: step, from 1 on; categories, the names of all that are then one; alpha
-    after this merge and those before; and gain, by how much it is higher than before. Each step
-    takes the two categories, or groups of them, whose merger raises alpha most. Merges end where
-    none does, and after 50.
+    A row for each merge: step, numbered from 1; categories, the names in the merged category; alpha
+    after this and all former merges; and gain, the rise of alpha by this merge. Each step merges
+    the two categories, or groups of them, that raise alpha most. Merging ends if alpha no longer
+    rises, and after 50 steps.
 
-    Whether categories mean the same is not in the data: only confusion is.
+    The data show only that categories are confused, not that they mean the same.
     """
     names = matched.data.category_names
     merges = merged_categories(matched_confusions(matched))
@@ -50,9 +50,9 @@ class Merge:
 
 
 def merged_categories(found: Confusions) -> list[Merge]:
-    """Return the merges that raise alpha, each the best after those before.
+    """Return the merges that raise alpha, each the best one given those before.
 
-    The work of a merge grows with the number of pairs of categories that were confused.
+    The time of a merge is proportional to the number of confused pairs of categories.
     """
     first, second, amount = found.first, found.second, found.amount
     marginal = found.marginal.copy()
@@ -81,7 +81,7 @@ def merged_categories(found: Confusions) -> list[Merge]:
 def _relabelled(
     first: IndexArray, second: IndexArray, amount: FloatArray, kept: int, gone: int
 ) -> tuple[IndexArray, IndexArray, FloatArray]:
-    """Return the pairs with one name for two values; those of the two are left out."""
+    """Return the pairs with value `gone` replaced by `kept`, without the pair of the two."""
     ends = np.sort(np.where(np.stack([first, second]) == gone, kept, [first, second]), axis=0)
     apart = ends[0] < ends[1]
     size = int(ends.max(initial=0)) + 1

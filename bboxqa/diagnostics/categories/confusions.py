@@ -1,4 +1,4 @@
-"""Pairs of categories that are confused, by what merging them would gain."""
+"""Pairs of confused categories, and the gain of merging them."""
 
 from functools import partial
 from typing import Any
@@ -23,7 +23,7 @@ from bboxqa.model.reliability import ReliabilityData
 from bboxqa.model.table import Categorical, Table
 from bboxqa.model.units import MatchedUnits
 
-# Pairs whose share and gain have intervals.
+# The number of pairs whose share and gain get intervals.
 _MOST = 1000
 
 
@@ -46,7 +46,7 @@ class Confusions:
     counts: UnitCounts
     pairs: ValuePairs
     shown: IndexArray
-    """What was counted, and which pairs of all values the P pairs are, (P,)."""
+    """The counts by unit, and the index of each of the P pairs among all pairs of values, (P,)."""
 
     def alpha(self) -> float:
         """Return the nominal alpha of all values."""
@@ -98,13 +98,13 @@ def matched_confusions(matched: MatchedUnits) -> Confusions:
 def confusions(matched: MatchedUnits) -> Table:
     """Return the pairs of categories that are confused, the most rewarding to merge first.
 
-    Columns: first and second, the categories; n, the objects for which both were given; share, of
-    the objects with one of them; alpha_merged, alpha if both were one category; and gain, by how
-    much it is higher than alpha. Parts and second boxes of an object may have any category. Gains
-    of several pairs do not add up, and are below 0 where the two are told apart better than
-    categories are on average. Share and gain of the 1,000 most frequent pairs have 95 % intervals
-    over images. NaN where alpha is undefined, as where one category remains, or has no meaning, as
-    where one has over 90 % of the annotations.
+    Columns: first and second, the categories; n, the number of objects to which both were given;
+    share, n divided by the objects with either; alpha_merged, alpha if both were one category; and
+    gain, alpha_merged − alpha. Parts and second boxes of an object may have any category. Gains of
+    several pairs do not add up. A gain is negative if the two are distinguished better than
+    categories on average. Share and gain of the 1,000 most frequent pairs have 95 % intervals over
+    images. NaN where alpha is undefined (such as with one remaining category) or has no meaning
+    (with one category of more than 90 % of the annotations).
     """
     # A merged value c ∪ k coincides with itself o_cc + o_kk + o_ck + o_kc times and occurs n_c +
     # n_k times, so that only Σ o_cc and Σ n_c² change.
@@ -116,7 +116,7 @@ def confusions(matched: MatchedUnits) -> Table:
     place = find(
         found.first * counts.n_values + found.second, pairs.first * counts.n_values + pairs.second
     )
-    # Annotations of one object that overlap too little are in different units.
+    # Confusions are counted by object: annotations that overlap too little are in different units.
     amount = np.append(found.amount, 0.0)[place]
     merged = found.alpha_of(amount, found.marginal[pairs.first] * found.marginal[pairs.second])
     gain = merged - found.alpha()
@@ -133,7 +133,7 @@ def confusions(matched: MatchedUnits) -> Table:
             n_images=np.tile(with_either, 2),
         )  # fmt: skip
         bounds[:, rows] = drawn.reshape(2, -1, 2)
-    # Undefined gains come last; then the more frequent pair first.
+    # By gain, undefined ones last; equal gains by frequency.
     order = np.lexsort([pairs.second, pairs.first, -n, -gain])
     names = matched.data.category_names
     return Table(
@@ -153,7 +153,7 @@ def confusions(matched: MatchedUnits) -> Table:
 
 
 def _object_counts(matched: MatchedUnits) -> UnitCounts:
-    """Return how often each category was given for each object, without parts and second boxes."""
+    """Return the counts of categories of each object, without parts and second boxes."""
     objects, root = drawn_objects(matched), disagreements(matched).root
     is_own = (root == np.arange(len(objects)))[objects.of] & ~parts(matched).odd_boxes
     of, n_categories = objects.of[is_own], max(len(matched.data.category_names), 1)
@@ -173,7 +173,7 @@ def _object_counts(matched: MatchedUnits) -> UnitCounts:
 
 
 def _drawn(first: IndexArray, second: IndexArray, *sums: FloatArray) -> FloatArray:
-    """Return share and gain of pairs in draws of images, from the sums of `_tables`."""
+    """Return the replicates of share and gain of pairs, from the sums of `_tables`."""
     marginal, agreeing, amount, n, n_given = sums
     total, squares = marginal.sum(0), (marginal**2).sum(0)
     products = marginal[first] * marginal[second]
@@ -191,11 +191,11 @@ def _tables(
     pairs: ValuePairs,
     rows: IndexArray,
 ) -> tuple[Any, ...]:
-    """Return what the share and the gain of some pairs are made of, by image.
+    """Return the sums by image of which share and gain of R pairs are functions.
 
-    Marginals and their agreement; coincidences of the pairs in units, and objects with both, (R, I)
-    each; and objects with each category, (K, I). `place` are the pairs in `found`, -1 where they
-    have no coincidence.
+    They are marginals and their agreement; coincidences of the pairs in units, and objects with
+    both, (R, I) each; and objects with each category, (K, I). `place` is the index of each pair in
+    `found`, -1 without coincidences.
     """
     of_units, n_images = found.counts, counts.n_groups
     shape = len(rows), n_images
@@ -218,7 +218,7 @@ def _tables(
 def _entries(
     pairs: ValuePairs, counts: UnitCounts, rows: IndexArray
 ) -> tuple[tuple[IndexArray, IndexArray], IntArray]:
-    """Return the entries of some pairs with the place of their pair in `rows`, and their images."""
+    """Return the entries of the pairs in `rows`, with the index of their pair, and their images."""
     of_pair = np.full(len(pairs.first), -1)
     of_pair[rows] = np.arange(len(rows))
     entry = np.flatnonzero(of_pair[pairs.pair] >= 0)

@@ -1,4 +1,4 @@
-"""How hard each category is: to find, to name and to place."""
+"""Difficulty of each category: to find, to name and to place."""
 
 import numpy as np
 
@@ -16,17 +16,19 @@ SHARES = ("found_share", "class_share", "mean_similarity")
 
 
 def difficulty(matched: MatchedUnits) -> Table:
-    """Return how hard each category is, the least reliable first.
+    """Return the reliability of each category, the least reliable first.
 
-    A row for each category that was drawn. Columns: category; n, its annotations, and n_units, the
-    units in which it was given; alpha, of the category against the rest; alpha_units, of all values
-    in the units with the category, with the disagreement expected in all units, both NaN where they
-    have no meaning, as with one category; and these shares, with 95 % intervals over images:
+    A row for each category that was drawn. Columns: category; n, the number of its annotations;
+    n_units, that of units with the category; alpha of the category against the rest; alpha_units,
+    alpha of all values in these units, with the disagreement expected in all units; and these
+    figures with 95 % intervals over images. The alphas are NaN where they have no meaning, as with
+    one category.
 
     - found_share: of the others who were asked about an object with an annotation of the category,
-      those who drew it, with any category.
-    - class_share: of the others who drew it, those who gave the category.
-    - mean_similarity: of the annotations of the category with those of others that match them.
+      the share who drew it, with any category.
+    - class_share: of the others who drew it, the share who gave the category.
+    - mean_similarity: the mean similarity of annotations of the category to matching ones of
+      others.
     """
     names = matched.data.category_names
     category = matched.data.annotations.category

@@ -1,4 +1,4 @@
-"""What broader categories would gain: those that the file names as supercategories."""
+"""Gain of merging categories to the supercategories of the file."""
 
 from typing import Any
 
@@ -18,13 +18,13 @@ ALL = "(all)"
 
 
 def supercategories(matched: MatchedUnits) -> Table:
-    """Return what merging the categories of each supercategory would gain, most first.
+    """Return the gain of merging the categories of each supercategory, the largest first.
 
-    A row for each supercategory with two categories that occur, or more, and one "(all)" for all of
-    them at once, if there are several. Columns: supercategory; n_categories and n, its categories
-    that occur and their annotations; alpha_merged, alpha if they were one category; and gain, by
-    how much it is higher than alpha, with its 95 % interval over images. No rows where the file
-    names no supercategories.
+    A row for each supercategory with two or more categories that occur, and one "(all)" for all of
+    them at once, if there are several. Columns: supercategory; n_categories and n, the numbers of
+    its categories and annotations; alpha_merged, alpha if these were one category; and gain,
+    alpha_merged − alpha, with its 95 % interval over images. There are no rows if the file names no
+    supercategories.
     """
     data = matched.data
     drawn = np.bincount(data.annotations.category, minlength=len(data.category_names))
@@ -32,7 +32,7 @@ def supercategories(matched: MatchedUnits) -> Table:
     names, group = np.unique(np.array(of_category, np.str_), return_inverse=True)
     found = matched_confusions(matched)
     n_categories = sum_by(group, drawn > 0, len(names))
-    # Without a supercategory, categories have nothing in common.
+    # Categories without a supercategory are not merged with each other.
     shown = np.flatnonzero((n_categories > 1) & (names != ""))
     alpha, bounds = _merged(found, group, shown, matched)
     merged, gain = alpha[1:], alpha[1:] - alpha[0]
@@ -54,16 +54,16 @@ def supercategories(matched: MatchedUnits) -> Table:
 def _merged(
     found: Confusions, group: IndexArray, shown: IndexArray, matched: MatchedUnits
 ) -> tuple[FloatArray, FloatArray]:
-    """Return alpha, and alpha if each group shown were one category, and if all were.
+    """Return alpha, then alpha with each shown group merged, and with all merged.
 
-    The second array are the intervals of the gains, (G + 1, 2).
+    The second array has the intervals of the gains, (G + 1, 2).
     """
     from scipy.sparse import csr_array
 
     n_values, n_shown = found.counts.n_values, len(shown)
     place = np.full(int(group.max(initial=-1)) + 1, -1)
     place[shown] = np.arange(n_shown)
-    # Categories of no group shown, and what is missing, are left out.
+    # Categories outside the shown groups, and missing annotations, are not merged.
     of_value = np.append(place[group], np.full(n_values - len(group), -1))
     members = np.flatnonzero(of_value >= 0)
     inside = csr_array(

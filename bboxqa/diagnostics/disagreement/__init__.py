@@ -1,1 +1,1 @@
-"""Where agreement is lost: in which objects, and how much each kind of disagreement costs."""
+"""Diagnostics of disagreement: objects, kinds of disagreement, and what they cost."""

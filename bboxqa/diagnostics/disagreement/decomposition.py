@@ -1,4 +1,4 @@
-"""How many objects annotators disagree about in which way, and what each way costs."""
+"""Kinds of disagreement: how many objects have them, and how much agreement they cost."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -27,9 +27,9 @@ _NAMES = (ALL_AGREE, *KINDS)
 
 
 def decomposition(matched: MatchedUnits) -> Table:
-    """Return how many objects have each kind of disagreement, and what repairing it would gain.
+    """Return the number of objects with each kind of disagreement, and the gain of repairing it.
 
-    An object has a primary kind, the last one that it has of this list, and may have several:
+    An object may have several kinds; the last one in this list is its primary kind:
 
     - all agree
     - missed by some
@@ -40,11 +40,11 @@ def decomposition(matched: MatchedUnits) -> Table:
 
     Parts and second boxes are counted with the object that they belong to.
 
-    The columns are kind; n_objects and share, of the primary kind, with its 95 % interval over
-    images; n_any and share_any, with its interval, of objects that have the kind beside others,
-    too; and alpha_gain and f1_gain, with their intervals, by how much pooled alpha and F1 would
-    rise if only this kind were repaired (see `repairs.repair`), where these have a meaning. Gains
-    overlap, as those of TIDE [1]_ do: they do not add up to what repairing everything would gain.
+    Columns: kind; n_objects and share, of objects with this primary kind; n_any and share_any, of
+    all objects with this kind; and alpha_gain and f1_gain, the rise of pooled alpha and F1 if only
+    this kind were repaired (see `repairs.repair`), where these have a meaning. Shares and gains
+    have 95 % intervals over images. Gains overlap, as those of TIDE [1]_: they do not add up to the
+    gain of repairing everything.
 
     References
     ----------
@@ -89,18 +89,18 @@ def decomposition(matched: MatchedUnits) -> Table:
 
 
 def _gain_columns(name: str, gain: FloatArray, interval: FloatArray) -> dict[str, FloatArray]:
-    """Return columns of what each kind gains; where all agree, there is nothing to gain."""
+    """Return columns of the gain of each kind; the gain of "all agree" is 0."""
     columns = {name: gain, f"{name}_low": interval[:, 0], f"{name}_high": interval[:, 1]}
     return {key: np.append(np.nan, column) for key, column in columns.items()}
 
 
 def decomposition_by_category(matched: MatchedUnits) -> Table:
-    """Return how many objects of each category have each kind of disagreement.
+    """Return the number of objects of each category with each kind of disagreement.
 
-    The category of an object is the one that most gave it. A row for each category and kind that
-    occur. Columns: category; kind; n_objects, of objects that have the kind, beside others or not;
-    share, of the objects of the category; alpha_gain and f1_gain, by how much alpha and F1 of all
-    objects would rise if the kind were repaired in this category only.
+    The category of an object is that of the majority. A row for each category and kind that occur.
+    Columns: category; kind; n_objects, the number of objects with the kind, perhaps with others;
+    share, n_objects divided by the objects of the category; alpha_gain and f1_gain, the rise of
+    alpha and F1 of all objects if the kind were repaired in this category only.
     """
     parts = _Parts.of(matched)
     names = matched.data.category_names
@@ -112,15 +112,14 @@ def decomposition_by_category(matched: MatchedUnits) -> Table:
 
 
 def decomposition_by_annotator(matched: MatchedUnits) -> Table:
-    """Return in how many objects each annotator has a part in each kind of disagreement.
+    """Return the number of objects in which each kind of disagreement concerns each annotator.
 
-    It concerns those who missed an object that at least half of the annotators asked drew, or drew
-    one that fewer drew; who gave another category than most; who drew a box apart from most; who
-    split or merged objects that most did not; and who drew one twice. Where there is no majority,
-    it concerns all.
-    A row for each annotator and kind that occur. Columns: annotator; kind; n_objects; share, of the
-    objects in the images of the annotator; alpha_gain and f1_gain, by how much alpha and F1 of all
-    objects would rise if the kind were repaired in these objects only.
+    A disagreement concerns annotators who missed an object that at least half of those asked drew,
+    or drew one that fewer drew; gave another category than most; drew a box apart from most; split
+    or merged objects unlike most; or drew an object twice. Without a majority, it concerns all.
+    A row for each annotator and kind that occur. Columns: annotator; kind; n_objects; share,
+    n_objects divided by the objects in the images of the annotator; alpha_gain and f1_gain, the
+    rise of alpha and F1 of all objects if the kind were repaired in these objects only.
     """
     parts = _Parts.of(matched)
     found, objects = parts.found, parts.objects
@@ -139,7 +138,7 @@ def _share(n: IndexArray, total: IndexArray | int) -> FloatArray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Parts:
-    """Objects, their disagreements, and what repairs gain."""
+    """Objects, their disagreements, and the gains of repairs."""
 
     matched: MatchedUnits
     objects: DrawnObjects
@@ -167,7 +166,7 @@ class _Parts:
         return alpha, f1
 
     def repair(self, kind: Kind) -> RepairSums:
-        """Return what a repair changes."""
+        """Return the sums of agreement that a repair changes."""
         return repair_sums(self.matched)[kind]
 
     def gain_of_all(self, kind: Kind) -> tuple[float, float]:
@@ -186,7 +185,7 @@ class _Parts:
         group: IndexArray,
         total: IndexArray,
     ) -> Table:
-        """Return counts and gains by group; `kind`, `place` and `group` name what has what."""
+        """Return counts and gains by group; `kind`, `place` and `group` are entries, (E,) each."""
         from scipy.sparse import csr_array
 
         n_objects = len(self.objects)
@@ -200,7 +199,7 @@ class _Parts:
             own, rows = np.flatnonzero(kind == each), np.flatnonzero(keys % len(Kind) == each)
             row = np.searchsorted(keys[rows] // len(Kind), group[own])
             change = self.repair(each)
-            # What is joined with an object is counted for that object.
+            # Objects that are joined with another one are counted for that one.
             column = change.root[place[own]]
             shape = len(rows), n_objects
             chosen = csr_array((np.ones(len(own)), (row, column)), shape=shape)

@@ -1,4 +1,4 @@
-"""Objects, and what the annotators drew of them."""
+"""Objects and their annotations."""
 
 import numpy as np
 
@@ -18,11 +18,11 @@ class DrawnObjects:
     n_drawn: IndexArray
     """(O,) int64. The image, the annotators who were asked and those who drew the object."""
     category: IndexArray
-    """(O,) int64. The category that most gave it; of several, the more frequent one."""
+    """(O,) int64. The category of the majority; in a tie, the more frequent one."""
     n_category: IndexArray
-    """(O,) int64. How many gave it this category."""
+    """(O,) int64. How many annotators gave this category."""
     is_tied: BoolArray
-    """(O,) bool. Whether as many gave another one."""
+    """(O,) bool. Whether another category is as frequent."""
     n_units: IndexArray
     """(O,) int64."""
     unit: IndexArray
@@ -45,7 +45,7 @@ class DrawnObjects:
 
 @remembered
 def drawn_objects(matched: MatchedUnits) -> DrawnObjects:
-    """Return what annotators drew of each object."""
+    """Return the objects with their annotations."""
     annotations, units = matched.data.annotations, matched.units
     of = matched.objects
     n_objects = int(matched.objects.max(initial=-1)) + 1
@@ -74,7 +74,7 @@ def drawn_objects(matched: MatchedUnits) -> DrawnObjects:
 
 
 def _n_units(of: IndexArray, units: UnitTable, n_objects: int) -> IndexArray:
-    """Return how many units each object has annotations of, (O,)."""
+    """Return the number of units over which each object's annotations are spread, (O,)."""
     # Nearly all annotations of a unit show one object.
     usual = np.zeros(len(units), np.int64)
     usual[units.unit] = of
@@ -84,7 +84,7 @@ def _n_units(of: IndexArray, units: UnitTable, n_objects: int) -> IndexArray:
 
 
 def _largest_units(matched: MatchedUnits, n_units: IndexArray) -> IndexArray:
-    """Return the unit of each object that most drew; of equals, the one whose boxes come first."""
+    """Return the largest unit of each object; in a tie, the one whose boxes come first."""
     of, unit = matched.objects, matched.units.unit
     chosen = np.zeros(len(n_units), np.int64)
     chosen[of] = unit
@@ -108,9 +108,9 @@ def mean_boxes(bbox: FloatArray, group: IndexArray, n_groups: int) -> FloatArray
 
 @remembered
 def object_ranks(matched: MatchedUnits) -> IndexArray:
-    """Return the rank of the objects that may be a part or a repetition of another one, (O,).
+    """Return the rank of objects that may be a part or a repetition of another one, (O,).
 
-    Those that most drew come first, then by what they drew; -1 for other objects.
+    They are ranked by the number of annotators, most first, then by their boxes; -1 for others.
     """
     objects = drawn_objects(matched)
     near, own = matched.near, matched.own

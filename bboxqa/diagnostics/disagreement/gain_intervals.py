@@ -1,4 +1,4 @@
-"""Intervals of what repairing each kind of disagreement would gain."""
+"""Intervals of the gains of repairing each kind of disagreement."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ from bboxqa.model.units import MatchedUnits
 def gain_intervals(matched: MatchedUnits, values: FloatArray) -> FloatArray:
     """Return the 95 % intervals over images of gains of alpha and of F1, (2, 5, 2).
 
-    `values` are the gains of each `Kind`, (2, 5); those that are NaN have no interval.
+    `values` are the gains of each `Kind`, (2, 5); NaN gains have no interval.
     """
     if not matched.bootstrap:
         return np.full((*values.shape, 2), np.nan)
@@ -43,10 +43,10 @@ def gain_intervals(matched: MatchedUnits, values: FloatArray) -> FloatArray:
 
 
 def _tables(matched: MatchedUnits) -> tuple[Any, ...]:
-    """Return what each image adds to the sums of the whole, and to their change by each repair.
+    """Return the sums of each image, and their changes by each repair.
 
-    Marginals (K, I), their changes (5 K, I), and the coincidences of values with themselves, the
-    matched and the possible pairs, (6, I) each: of the whole, then the changes.
+    They are marginals (K, I) and their changes (5 K, I); then coincidences of values with
+    themselves, matched pairs and possible pairs, (6, I) each: the sum, then its five changes.
     """
     from scipy.sparse import csr_array, vstack
 

@@ -1,4 +1,4 @@
-"""Alpha and F1 of objects, and by how much they change if some of them are repaired."""
+"""Alpha and F1 as functions of sums over objects, and their gains by repairs."""
 
 from typing import Any
 
@@ -17,11 +17,11 @@ from bboxqa.model.units import MatchedUnits
 
 @frozen_arrays
 class AgreementSums:
-    """What each of O objects adds to the sums that alpha and F1 are functions of.
+    """Contributions of O objects to the sums of which alpha and F1 are functions.
 
-    `marginal` is a sparse (O, K) array of the pairable values; the last value is for what is
-    missing. `agreeing` are the coincidences of values with themselves, `matched` and `possible`
-    the pairs of annotations that F1 is the quotient of, (O,) float64.
+    `marginal` is a sparse (O, K) array of the pairable values; the last value is the missing
+    annotation. `agreeing` are the coincidences of values with themselves; F1 is the ratio of
+    `matched` to `possible` pairs of annotations; all (O,) float64.
     """
 
     marginal: Any
@@ -46,10 +46,10 @@ class AgreementSums:
 
 
 def agreement_sums(matched: MatchedUnits, cells: Cells, n_asked: IndexArray) -> AgreementSums:
-    """Return what each object adds; `n_asked` is how many annotators were asked about it, (O,).
+    """Return the sums of each object; `n_asked` is the number of annotators asked about it, (O,).
 
-    A unit with m annotations by k annotators asked has m (m − 1) / 2 of the (k − 1) m / 2 pairs
-    that F1 counts.
+    For F1, a unit with m annotations, about which k annotators were asked, has m (m − 1) / 2
+    matched pairs of (k − 1) m / 2 possible ones.
     """
     from scipy.sparse import csr_array
 
@@ -80,7 +80,7 @@ def agreement_sums(matched: MatchedUnits, cells: Cells, n_asked: IndexArray) -> 
 
 @remembered
 def drawn_sums(matched: MatchedUnits) -> AgreementSums:
-    """Return what each object adds as the annotators drew it."""
+    """Return the sums of each object as it was drawn."""
     objects = drawn_objects(matched)
     return agreement_sums(matched, drawn_cells(matched, objects), objects.n_asked)
 
@@ -111,7 +111,7 @@ def empty_units(matched: MatchedUnits) -> IndexArray:
 
 @frozen_arrays
 class RepairSums:
-    """What each of O objects adds before a repair and after it, if the repair changes it."""
+    """Sums of the O objects that a repair changes, before and after it."""
 
     before: AgreementSums
     after: AgreementSums
@@ -137,7 +137,7 @@ def repair_sums(matched: MatchedUnits) -> dict[Kind, RepairSums]:
 def gains(
     whole: AgreementSums, before: AgreementSums, after: AgreementSums, groups: Any
 ) -> tuple[FloatArray, FloatArray]:
-    """Return by how much alpha and F1 of the whole rise if a group of objects changes, (G,) each.
+    """Return the rise of alpha and F1 of the whole if a group of objects changes, (G,) each.
 
     `whole` has one row; `groups` is a sparse (G, O) array.
     """

@@ -1,4 +1,4 @@
-"""How split and merged objects are counted: what a part is joined with, and who lacks it."""
+"""Split and merged objects: the object that a part is joined with, and who lacks it."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from bboxqa.diagnostics.disagreement.parts import Parts
 
 @frozen_arrays
 class JoinedParts:
-    """What `Parts` say about O objects and E annotators who split or merged them."""
+    """O objects, and E pairs of an object and an annotator who split or merged it."""
 
     object: IndexArray
     annotator: IndexArray
@@ -27,7 +27,7 @@ class JoinedParts:
 def joined_parts(
     objects: DrawnObjects, drawn: Parts, root: IndexArray, n_annotators: int
 ) -> JoinedParts:
-    """Return what the parts say, and enter in `root` what parts are joined with."""
+    """Return split and merged objects, and set in `root` the objects that parts are joined with."""
     n, split, merge = len(objects), ~drawn.is_merge, drawn.is_merge
     is_again = root != np.arange(n)
     joint, joint_author, joint_part = _joint_boxes(objects, drawn, is_again)
@@ -63,7 +63,7 @@ def _joint_boxes(
     part, of = drawn.part, objects.of[drawn.box]
     single = (objects.n_drawn == 1) & ~is_again
     alone = np.flatnonzero(drawn.is_merge & (drawn.whole < 0) & single[of])
-    # Of the objects in the box, the one that most drew, then the first.
+    # Of the objects in the box, the one that most annotators drew; in a tie, the first.
     order = alone[np.lexsort((part[alone], -objects.n_drawn[part[alone]], of[alone]))]
     first = order[run_starts(of[order])]
     return of[first], drawn.annotator[first], part[first]

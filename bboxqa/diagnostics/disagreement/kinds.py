@@ -13,7 +13,7 @@ from bboxqa.model.units import MatchedUnits
 
 
 class Kind(IntEnum):
-    """How annotators disagree about an object; of several kinds, the last one is the primary."""
+    """Kinds of disagreement about an object; of several, the last is the primary kind."""
 
     MISSED = 0
     CLASS_CONFLICT = 1
@@ -30,32 +30,31 @@ KINDS = (
     "split or merged",
     "drawn twice by one",
 )
-"""What tables call each `Kind`."""
+"""The name of each `Kind` in tables."""
 
 
 @frozen_arrays
 class Disagreements:
-    """Which kinds of disagreement O objects have.
+    """Kinds of disagreement of O objects, and E entries of an object, an annotator and a kind.
 
-    `object` and `annotator` say whom each of E kinds concerns: who missed an object that at least
-    half of the annotators asked drew, and who drew one that fewer did; who gave it another category
-    than most; who drew it apart from most; who split or merged it otherwise than most; who drew it
-    twice.
+    The entries name the annotators whom a kind concerns: those who missed an object that at least
+    half of those asked drew, or drew one that fewer drew; gave another category than most; drew it
+    apart from most; split or merged it unlike most; or drew it twice.
     """
 
     has: BoolArray
     """(O, 5) bool. The columns are those of `Kind`."""
     root: IndexArray
-    """(O,) int64. The object that an object is a part or a repetition of; else itself."""
+    """(O,) int64. The object of which an object is a part or a repetition; else itself."""
     tied: IndexArray
     """(O,) int64. The object that a repetition shares a unit with, or that one of several second
     boxes and parts in a unit belongs to; else itself."""
     rank: IndexArray
-    """(O,) int64. Of objects that overlap others of the same annotator, the place by how many drew
-    them, most first, then by what they drew; names and ids have no part in it. -1 for others."""
+    """(O,) int64. Rank of objects that overlap others of the same annotator: by the number of
+    annotators, most first, then by their boxes, independently of names and ids. -1 for others."""
     stray: IndexArray
     """(N,) int64. The `Kind` that explains why an annotation is in another unit than most of its
-    object; -1 where nothing does."""
+    object; -1 if none does."""
     n_missing: IndexArray
     """(O,) int64. How many annotators missed it, without those who drew it as a part of another."""
     n_merged: IndexArray
@@ -121,9 +120,9 @@ def disagreements(matched: MatchedUnits) -> Disagreements:
 def _repetitions(
     matched: MatchedUnits, objects: DrawnObjects, rank: IndexArray
 ) -> tuple[IndexArray, IndexArray, tuple[IndexArray, IndexArray]]:
-    """Return which object each one repeats, (O,), what it is tied to, and whom that concerns.
+    """Return the object that each one repeats, (O,), the one that it is tied to, and who drew it.
 
-    An object that nobody but one annotator drew twice is a repetition of the one that more drew.
+    A second box that only its annotator drew is a repetition of the object that more drew.
     """
     left, right = matched.own.left, matched.own.right
     one, other = objects.of[left], objects.of[right]
@@ -142,7 +141,7 @@ def _repetitions(
 
 
 def _tied(matched: MatchedUnits, objects: DrawnObjects) -> IndexArray:
-    """Return the object that the others in the unit of a second box drew, or the object itself."""
+    """Return the object of the others in the unit of a second box, or the object itself, (O,)."""
     of, unit = objects.of, matched.units.unit
     tied = np.arange(len(objects))
     second = (objects.n_drawn[of] == 1) & (
@@ -159,7 +158,7 @@ def _tied(matched: MatchedUnits, objects: DrawnObjects) -> IndexArray:
 def _tie_second_boxes(
     matched: MatchedUnits, objects: DrawnObjects, home: IndexArray, tied: IndexArray
 ) -> None:
-    """Tie second boxes and parts that share a unit to what one of them belongs to, in place."""
+    """Tie second boxes and parts that share a unit to the object of one of them, in place."""
     of, unit = objects.of, matched.units.unit
     size = np.bincount(unit, minlength=len(matched.units))[unit]
     alone = np.flatnonzero((objects.n_drawn[of] == 1) & (size > 1) & (tied[of] == of))
@@ -175,7 +174,7 @@ def _tie_second_boxes(
 def _n_common(
     matched: MatchedUnits, objects: DrawnObjects, one: IndexArray, other: IndexArray
 ) -> IndexArray:
-    """Return how many annotators drew both objects, for each pair of objects."""
+    """Return the number of annotators who drew both objects, for each pair of objects."""
     starts = np.cumsum(objects.n_drawn) - objects.n_drawn
     place, offsets = rows(starts[one], starts[one] + objects.n_drawn[one])
     n_annotators = len(matched.data.annotator_names)
@@ -191,7 +190,7 @@ def _stray_units(
     """Return which objects are badly placed, (O,), and why other annotations are apart, (N,).
 
     The second is the `Kind` that explains why an annotation is in another unit than most of its
-    object; -1 where nothing does.
+    object; -1 if none does.
     """
     unit = matched.units.unit
     why = np.full(len(matched.units), -1)
@@ -209,13 +208,13 @@ def _stray_units(
 def _apart(
     matched: MatchedUnits, objects: DrawnObjects, badly_placed: BoolArray, stray: IndexArray
 ) -> tuple[IndexArray, IndexArray]:
-    """Return badly placed objects and the annotators outside the unit that most drew."""
+    """Return badly placed objects and the annotators outside their largest unit."""
     unit = matched.units.unit
     found = np.flatnonzero(badly_placed[objects.of] & (stray < 0))
     of = objects.of[found]
     key = of * len(matched.units) + unit[found]
     keys, size = np.unique(key, return_counts=True)
-    # Where no unit has more annotators than the others, all of them are apart.
+    # In a tie of the largest units, all annotators are apart.
     of_unit, largest = keys // max(len(matched.units), 1), np.zeros(len(objects), np.int64)
     np.maximum.at(largest, of_unit, size)
     n_largest = np.bincount(of_unit[size == largest[of_unit]], minlength=len(objects))
@@ -226,7 +225,7 @@ def _apart(
 def _dissenting(
     matched: MatchedUnits, objects: DrawnObjects, odd_boxes: BoolArray
 ) -> tuple[IndexArray, IndexArray]:
-    """Return objects and who gave another category than most; all if no category has most.
+    """Return objects and who gave another category than most; all annotators in a tie.
 
     A part, and a box that shows several objects, may have any category.
     """

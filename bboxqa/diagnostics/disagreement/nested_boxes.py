@@ -4,13 +4,13 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, frozen_arrays, run_starts
 
-# A box lies in another one by this share, and parts together overlap the whole as much.
+# Share of a box that must lie in another one, and lowest IoU of the parts together with the whole.
 _INSIDE = 0.5
 
 
 @frozen_arrays
 class OddBoxes:
-    """C boxes that may be parts: of annotators who drew more or less than others."""
+    """C boxes that may be parts: their annotators drew more or fewer boxes there than others."""
 
     object: IndexArray
     image: IndexArray
@@ -28,11 +28,11 @@ class OddBoxes:
 
 @frozen_arrays
 class NestedPairs:
-    """P small boxes inside of larger ones, and what else lies in the large one."""
+    """P small boxes inside larger ones, and the other box inside the large one."""
 
     odd: IndexArray
     box: IndexArray
-    """(P,) int64. The odd box, and the annotation of its annotator that it is compared with."""
+    """(P,) int64. The odd box, and the annotation of its annotator with which it is compared."""
     small: FloatArray
     large: FloatArray
     other: FloatArray
@@ -52,7 +52,7 @@ class NestedPairs:
 def nested_pairs(
     odd: OddBoxes, few: IndexArray, places: IndexArray, own: FloatArray, others: FloatArray
 ) -> NestedPairs:
-    """Return which odd boxes lie in a larger one, beside what else lies in it.
+    """Return the odd boxes that lie in a larger one, with the other box in it.
 
     The large box is the annotator's own for a merge, and that of the others for a split.
 
@@ -72,16 +72,16 @@ def nested_pairs(
     with np.errstate(invalid="ignore"):
         both = _inside(pairs.other, pairs.large) >= _INSIDE
         nested = np.maximum(_inside(pairs.other, pairs.small), _inside(pairs.small, pairs.other))
-    # What lies beside the large box is nothing that was merged with the small one.
+    # A box outside the large box was not merged with the small one.
     other = np.where(both[:, None], pairs.other, np.nan)
     pairs = NestedPairs(pairs.odd, pairs.box, pairs.small, pairs.large, other)
     return pairs.take(np.where(both, nested < _INSIDE, is_merge[kept]))
 
 
 def accepted_pairs(pairs: NestedPairs, is_merge: BoolArray) -> IndexArray:
-    """Return the pairs whose small boxes together fill the large one, one of each odd box.
+    """Return the pairs whose small boxes together fill the large one, one per odd box.
 
-    They overlap it by half at least, and more than the one object does that it might show.
+    Their joint bounds overlap it by at least half, and by more than the other box alone does.
     """
     if not len(pairs.odd):
         return pairs.odd
@@ -132,7 +132,7 @@ def _shared(one: FloatArray, other: FloatArray) -> FloatArray:
 
 
 def _inside(part: FloatArray, whole: FloatArray) -> FloatArray:
-    """Return by which share of its area each box lies in another; 0 for boxes without an area."""
+    """Return the share of each box's area that lies in the other; 0 for boxes without area."""
     area = _areas(part)
     share: FloatArray = np.divide(
         _shared(part, whole), area, out=np.zeros(len(area)), where=area > 0

@@ -1,4 +1,4 @@
-"""Objects of some images, each with how its annotators disagree."""
+"""Objects of some images, with the disagreement of their annotators."""
 
 import numpy as np
 
@@ -19,11 +19,11 @@ class ObjectList:
     image: IndexArray
     """(L,) int64."""
     category: IndexArray
-    """(L,) int64. What most called it."""
+    """(L,) int64. The category of the majority."""
     kind: IndexArray
     """(L,) int64. A `Kind`, or -1 where all agree."""
     reason: tuple[str, ...]
-    """(L,). Why annotators disagree; empty where they do not."""
+    """(L,). Why annotators disagree; empty if they agree."""
     similarity: FloatArray
     """(L,) float64. The mean of the pairs that match; NaN where none does."""
     of: IndexArray

@@ -27,23 +27,23 @@ from bboxqa.model.units import MatchedUnits
 
 # Pairs of boxes that are compared at a time.
 _AT_ONCE = 1 << 20
-# Each box is compared with all of an annotator in an image if they are no more.
+# Up to so many boxes of an annotator in an image, each box is compared with all of them.
 _MANY = 64
 
 
 @frozen_arrays
 class Parts:
-    """E times an annotator drew an object as a part of another one.
+    """E pairs of an annotator and an object that was split, or merged with another one.
 
-    A *split*: two boxes of the annotator lie in the one that others drew, and one of them is drawn
-    by half of the annotators at most. A *merge*: the annotator drew one box around two objects, one
-    of which at least half of the annotators drew, and this annotator did not otherwise.
+    A *split*: two boxes of the annotator lie in the box that others drew, and at most half of the
+    annotators drew one of these two. A *merge*: the annotator drew one box around two objects and
+    has no other box for one of them, which at least half of the annotators drew.
     """
 
     part: IndexArray
     """(E,) int64. The object of the second box, or the object that was merged."""
     whole: IndexArray
-    """(E,) int64. The object that was split or that the part was merged with; -1 where the box of a
+    """(E,) int64. The object that was split, or with which the part was merged; -1 if the box of a
     merge shows no single object."""
     annotator: IndexArray
     box: IndexArray
@@ -55,7 +55,7 @@ class Parts:
 
 @frozen_arrays
 class _Shown:
-    """What annotators drew of O objects, without odd boxes where there are others."""
+    """Boxes of O objects, without odd boxes if there are others."""
 
     edges: FloatArray
     """(N, 4) float64. Of all annotations."""
@@ -63,7 +63,7 @@ class _Shown:
     n_all: IndexArray
     sum_all: FloatArray
     is_counted: BoolArray
-    """(N,) bool. Which annotations say how large their object is."""
+    """(N,) bool. The annotations that count for the extent of their object."""
     n: IndexArray
     sum: FloatArray
     """(O,) and (O, 4). Number and sums of edges of all annotations, and of those counted."""
@@ -74,7 +74,7 @@ class _Shown:
         return means
 
     def by_others(self, places: IndexArray) -> FloatArray:
-        """Return the mean edges of what others drew of the objects of annotations, or NaN."""
+        """Return the mean edges of the others' boxes of the same object, NaN without others."""
         of, own, counted = self.of[places], self.edges[places], self.is_counted[places]
         n = self.n[of] - counted
         others = np.where(
@@ -88,7 +88,7 @@ class _Shown:
 
 
 def _shown(matched: MatchedUnits, odd: BoolArray) -> _Shown:
-    """Return what annotators drew, without odd boxes."""
+    """Return the boxes of objects, without odd boxes."""
     edges, of = edges_of(matched.data.annotations.bbox), matched.objects
     n_all = np.bincount(of)
     is_counted = ~odd | (np.bincount(of, ~odd) == 0)[of]
@@ -108,14 +108,14 @@ def _sums(of: IndexArray, edges: FloatArray, n_objects: int) -> FloatArray:
 def parts(matched: MatchedUnits) -> Parts:
     """Return which objects were split or merged, and by whom.
 
-    A second look leaves parts, and boxes around several objects, out of what the others drew.
+    A second pass leaves parts, and boxes around several objects, out of the boxes of the others.
     """
     found = _parts(matched, np.zeros(len(matched.objects), np.bool_))
     return _parts(matched, found.odd_boxes) if len(found.part) else found
 
 
 def _parts(matched: MatchedUnits, known: BoolArray) -> Parts:
-    """Return parts in the images of boxes that are known as odd, or in all if there are none."""
+    """Return parts in images with known odd boxes, or in all images if none are known."""
     shown = _shown(matched, known)
     odd = _odd_boxes(matched, shown, known)
     others = shown.by_others(np.arange(len(known)))
@@ -140,7 +140,7 @@ def _parts(matched: MatchedUnits, known: BoolArray) -> Parts:
 
 
 def _odd_boxes(matched: MatchedUnits, shown: _Shown, known: BoolArray) -> OddBoxes:
-    """Return boxes that few drew, and the mean boxes of objects that somebody did not draw."""
+    """Return boxes that few drew, and mean boxes of objects that an annotator did not draw."""
     cells = object_cells(matched)
     drawn, n_asked = cells.drawn, cells.n_others + 1
     n_drawn = cells.n_others_drew + drawn
@@ -164,8 +164,8 @@ def _compared(
 ) -> Iterator[tuple[IndexArray, IndexArray]]:
     """Yield odd boxes, and the annotations of the same annotator in the same image.
 
-    `own` and `others` are the edges of annotations, and of what others drew of the same objects.
-    Where an annotator drew much in an image, only boxes that overlap the odd one are compared.
+    `own` and `others` are the edges of annotations, and of the others' boxes of the same objects.
+    In crowded images, only boxes that overlap the odd one are compared.
     """
     annotations, n_annotators = matched.data.annotations, len(matched.data.annotator_names)
     key = annotations.image.astype(np.int64) * n_annotators + annotations.annotator

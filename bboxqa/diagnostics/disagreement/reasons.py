@@ -14,7 +14,7 @@ from bboxqa.model.units import MatchedUnits
 _TOO_LITTLE = ": the {} overlap too little to match"
 _TOO_FAR = ": the key points are too far apart to match"
 
-# People that a reason names.
+# The most annotators that a reason names.
 _NAMED = 4
 
 
@@ -23,7 +23,7 @@ class Described:
     """An object in words, and the annotations of it."""
 
     reasons: tuple[str, ...]
-    """Those of all kinds in which annotators disagree about it."""
+    """The reasons of all its kinds of disagreement."""
     annotators: str
     categories: str
     annotations: str
@@ -45,10 +45,10 @@ def described_objects(
     joined: dict[Kind, IndexArray],
     place: IndexArray,
 ) -> Iterator[Described]:
-    """Yield what is to be said about each object of `place`, of all kinds of disagreement.
+    """Yield a description of each object of `place`, with all its kinds of disagreement.
 
-    `joined` has, by kind, the object that each object is repaired together with, (O,). Those that
-    are repaired together, such as an object and its repetitions, are described as one.
+    `joined` has, by kind, the object with which each object is repaired, (O,). Objects that are
+    repaired together, such as an object and its repetitions, are described as one.
     """
     of = matched.data.annotations
     names, categories = matched.data.annotator_names, matched.data.category_names
@@ -102,7 +102,7 @@ def _grouped(group: IndexArray, wanted: IndexArray) -> dict[int, list[int]]:
 
 
 def in_words(compared: str) -> str:
-    """Return what annotators drew, as what is compared of it calls it.
+    """Return the word for annotations of the compared shape.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def in_words(compared: str) -> str:
 
 
 def too_little(compared: str) -> str:
-    """Return what follows the people who drew an object elsewhere."""
+    """Return the end of the reason for badly placed annotations."""
     return _TOO_FAR if compared == "keypoints" else _TOO_LITTLE.format(in_words(compared))
 
 

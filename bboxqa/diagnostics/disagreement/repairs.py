@@ -1,4 +1,4 @@
-"""What annotators would have drawn without one kind of disagreement."""
+"""Repairs: annotations as they would be without one kind of disagreement."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ class Cells:
     """C categories that annotators gave to units."""
 
     place: IndexArray
-    """(C,) int64. The object that the cell is counted for."""
+    """(C,) int64. The object for which the cell is counted."""
     unit: IndexArray
     """(C,) int64. Numbers of units."""
     value: IndexArray
@@ -25,18 +25,18 @@ class Cells:
 
 
 def drawn_cells(matched: MatchedUnits, objects: DrawnObjects) -> Cells:
-    """Return what the annotators drew."""
+    """Return the cells as they were drawn."""
     value = matched.data.annotations.category.astype(np.int64)
     return Cells(objects.of, matched.units.unit, value)
 
 
 def joined_objects(found: Disagreements, kind: Kind) -> IndexArray:
-    """Return the object that each one is joined with when a kind is repaired, (O,)."""
+    """Return the object with which each one is joined when a kind is repaired, (O,)."""
     return resolved(np.where(_is_joined(found, kind), found.root, found.tied))
 
 
 def _is_joined(found: Disagreements, kind: Kind) -> BoolArray:
-    """Return which objects are repaired by being joined with another one, (O,)."""
+    """Return (O,) bool: objects that are repaired by joining them with another one."""
     if kind == Kind.TWICE:
         return found.has[:, kind]
     joined: BoolArray = found.has[:, Kind.SPLIT] & ~found.has[:, Kind.TWICE]
@@ -45,24 +45,24 @@ def _is_joined(found: Disagreements, kind: Kind) -> BoolArray:
 
 @frozen_arrays
 class Repair:
-    """What annotators drew of the objects that a repair changes, before it and after it."""
+    """The cells of the objects that a repair changes, before and after it."""
 
     before: Cells
     after: Cells
     root: IndexArray
-    """(O,) int64. The object that the cells of each one are counted for."""
+    """(O,) int64. The object for which the cells of each one are counted."""
 
 
 def repair(
     matched: MatchedUnits, objects: DrawnObjects, found: Disagreements, kind: Kind
 ) -> Repair:
-    """Return what the annotators would have drawn without a kind of disagreement.
+    """Return the cells before and after one kind of disagreement is repaired.
 
-    - missed by some: everybody asked drew the objects that at least half drew, and nobody others
-    - class conflict: everybody gave the category that most gave
-    - badly placed: the units of an object are one
-    - split or merged: everybody drew the parts where at least half did, else the whole only
-    - drawn twice by one: once
+    - missed by some: all annotators asked draw an object if at least half drew it, otherwise none
+    - class conflict: all give the category of the majority
+    - badly placed: the units of an object become one
+    - split or merged: all draw the parts if at least half did, otherwise the whole only
+    - drawn twice by one: the second box is removed
     """
     root, has = joined_objects(found, kind), found.has[:, kind]
     changes = has.copy()
@@ -77,7 +77,7 @@ def repair(
     elif kind == Kind.BADLY_PLACED:
         author = matched.data.annotations.annotator[index].astype(np.int64)
         moved = Cells(before.place, objects.unit[of], before.value)
-        # The unit may hold the second box of somebody whose first box is moved there.
+        # The unit may hold the second box of an annotator whose first box is moved there.
         after = _once(moved, moved.unit, author, (found.tied[of] != of).astype(np.int64))
     elif kind == Kind.MISSED:
         most = has & (2 * objects.n_drawn >= objects.n_asked)
@@ -96,7 +96,7 @@ def repair(
 
 
 def _filled(cells: Cells, objects: DrawnObjects, n_more: IndexArray) -> Cells:
-    """Return cells and as many more for each object, in its unit and of its category."""
+    """Return cells and `n_more` further ones for each object, in its unit, of its category."""
     more = np.repeat(np.arange(len(objects)), n_more)
     return Cells(
         np.concatenate([cells.place, more]),
@@ -106,7 +106,7 @@ def _filled(cells: Cells, objects: DrawnObjects, n_more: IndexArray) -> Cells:
 
 
 def _once(cells: Cells, home: IndexArray, author: IndexArray, rank: IndexArray) -> Cells:
-    """Return one cell of each annotator and object, `home`: the one of lowest rank."""
+    """Return one cell for each annotator and object (`home`): the one of the lowest rank."""
     order = np.lexsort((rank, author, home))
     starts = (np.diff(home[order], prepend=-1) != 0) | (np.diff(author[order], prepend=-1) != 0)
     return cells.take(np.sort(order[starts]))

@@ -1,4 +1,4 @@
-"""The objects to review first, by how much agreement would gain."""
+"""The review queue: objects whose review would raise agreement most."""
 
 from dataclasses import dataclass
 
@@ -13,9 +13,9 @@ from bboxqa.diagnostics.meaning import alpha_has_meaning
 from bboxqa.model.table import Categorical, Column, Table, text_column
 from bboxqa.model.units import MatchedUnits
 
-# Nobody reviews more at once.
+# The most objects in a queue.
 _MOST = 1000
-# Objects of an image that are named beside it.
+# The most objects of an image that its row describes.
 _OF_IMAGE = 3
 _TEXTS = ("reason", "annotators", "categories", "annotations", "boxes")
 
@@ -27,15 +27,15 @@ class ReviewQueue:
     Attributes
     ----------
     objects : Table
-        A row for each.
+        A row for each object.
     images : Table
-        The images with such objects, by what all of their objects would gain.
+        The images with such objects, by the total gain of their objects.
     annotations : (R,) int64
         The annotations of the objects, in the order of the data.
     reasons : tuple of str
-        Of each of these annotations.
+        The reason for each of these annotations.
     gains : (R,) float64
-        What settling the object of each of them would gain.
+        The gain of settling the object of each annotation.
     """
 
     objects: Table
@@ -46,17 +46,17 @@ class ReviewQueue:
 
 
 def review_queue(matched: MatchedUnits, most: int = _MOST) -> ReviewQueue:
-    """Return the objects whose repair would raise agreement most, and the images that hold them.
+    """Return the objects whose repair would raise agreement most, and their images.
 
-    A review is expected to settle an object as most annotators drew it: by the kind of disagreement
-    whose repair gains most, in this object alone (see `repair`). The gain is that of pooled
-    alpha, or of F1 where alpha has no meaning or no object would raise it.
+    A review is expected to settle an object as most annotators drew it. The gain is that of
+    repairing, in this object alone, the kind of disagreement that gains most (see `repair`): the
+    rise of pooled alpha, or of F1 where alpha has no meaning or no object would raise it.
 
-    The columns of objects: image; gain; kind, the one whose repair gains most; reason, in words, of
-    all kinds that the object has; annotators, those whom they concern; categories, annotations
-    (ids) and boxes (x, y, width, height), each by annotator. The columns of images: image, gain,
-    the sum over its objects, and n_objects; and of the first 1,000 of them the reasons and the
-    annotators, of the three objects with most to gain.
+    Columns of objects: image; gain; kind, whose repair gains most; reason, which describes all
+    kinds of the object in words; annotators, whom they concern; categories, annotations (ids) and
+    boxes (x, y, width, height), each by annotator. Columns of images: image; gain, the sum over its
+    objects; n_objects; and for the first 1,000 images the reasons and annotators of the three
+    objects with the largest gain.
     """
     objects = drawn_objects(matched)
     found = disagreements(matched)
@@ -65,7 +65,7 @@ def review_queue(matched: MatchedUnits, most: int = _MOST) -> ReviewQueue:
     n_images = len(matched.data.image_names)
     of_image = np.bincount(objects.image[place], gain, n_images)
     n_objects = np.bincount(objects.image[place], minlength=n_images)
-    # Equal gains: the image with more to gain first, then the order of the data.
+    # In a tie, the image with the larger total gain comes first, then the order of the data.
     order = np.lexsort((place, -of_image[objects.image[place]], -gain.round(12)))
     images = np.flatnonzero(n_objects)
     images = images[np.lexsort((images, -of_image[images]))]
@@ -115,7 +115,7 @@ def _annotations(
 
 
 def _first_of(image: IndexArray, wanted: IndexArray) -> IndexArray:
-    """Return the places of the first objects of each wanted image, in their order."""
+    """Return the indices of the first objects of each wanted image, in their order."""
     places = np.flatnonzero(np.isin(image, wanted))
     places = places[np.argsort(image[places], kind="stable")]
     starts = run_starts(image[places])
@@ -126,7 +126,7 @@ def _first_of(image: IndexArray, wanted: IndexArray) -> IndexArray:
 def _grouped_words(
     image: IndexArray, objects: IndexArray, of_object: dict[int, Described]
 ) -> dict[int, list[Described]]:
-    """Return what is said of the objects of each image."""
+    """Return the descriptions of the objects of each image."""
     found: dict[int, list[Described]] = {}
     for where, each in zip(image.tolist(), objects.tolist(), strict=True):
         found.setdefault(where, []).append(of_object[each])
@@ -136,9 +136,9 @@ def _grouped_words(
 def _image_texts(
     images: IndexArray, n_objects: IndexArray, of_images: dict[int, list[Described]], left_out: str
 ) -> dict[str, Column]:
-    """Return reasons and people of images, empty where nothing is said of their objects.
+    """Return reasons and annotators of images; empty for images without descriptions.
 
-    What all reasons of a kind end with is `left_out`.
+    `left_out` is the common end of reasons, which is removed.
     """
     reasons, people = [], []
     for image, n in zip(images.tolist(), n_objects[images].tolist(), strict=True):
@@ -155,20 +155,20 @@ def _image_texts(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Gains:
-    """What would rise if each of P objects were settled."""
+    """Gains of settling each of P objects."""
 
     place: IndexArray
     kind: IndexArray
     gain: FloatArray
     """(P,). The objects, the kind of disagreement whose repair gains most, and the gain."""
     column: str
-    """What the gain is called."""
+    """The name of the gain."""
     root: dict[Kind, IndexArray]
-    """By kind, the object that each object is repaired together with, (O,)."""
+    """By kind, the object with which each object is repaired, (O,)."""
 
 
 def _gains(matched: MatchedUnits, objects: DrawnObjects, found: Disagreements) -> _Gains:
-    """Return the objects that would gain."""
+    """Return the objects with a gain."""
     from scipy.sparse import csr_array
 
     of_alpha = alpha_has_meaning(matched)

@@ -1,4 +1,4 @@
-"""Objects that are second boxes and parts of another one, drawn for different reasons."""
+"""Second boxes and parts of objects that match by chance."""
 
 from dataclasses import replace
 
@@ -23,13 +23,13 @@ from bboxqa.diagnostics.disagreement.nested_boxes import OddBoxes, accepted_pair
 from bboxqa.diagnostics.disagreement.parts import parts
 from bboxqa.model.units import CandidatePairs, MatchedUnits
 
-# How far second boxes that show another object are apart at most, of the distance to first boxes.
+# Largest distance of second boxes that show another object, relative to that from first boxes.
 _NEARER = 1 / 3
 
 
 @frozen_arrays
 class _Beside:
-    """P pairs of objects that overlap, both of several annotators, and the B boxes of the first."""
+    """P pairs of overlapping objects of several annotators each, and the B boxes of the smaller."""
 
     small: IndexArray
     large: IndexArray
@@ -38,21 +38,21 @@ class _Beside:
     box: IndexArray
     """(B,) int64. The pair and the annotation of each box of a small object."""
     other: IndexArray
-    """(B,) int64. What its annotator drew of the large object; -1 for nothing."""
+    """(B,) int64. The annotation of the large object by the same annotator; -1 for none."""
 
     def count(self, which: BoolArray) -> IndexArray:
-        """Return how many boxes of each pair are some, (P,)."""
+        """Return the number of boxes of each pair where `which`, (B,) bool, is true, (P,)."""
         return np.bincount(self.pair[which], minlength=len(self.small))
 
 
 def with_second_boxes_apart(matched: MatchedUnits) -> MatchedUnits:
-    """Return units where second boxes and parts that match by chance are no object together.
+    """Return units in which second boxes and parts that match by chance are separate objects.
 
-    One annotator may draw an object twice, and another one in halves, so that the second box
-    matches a half. It takes more than half of the annotators, for one and the same reason, to make
-    such boxes an object that the others miss, or two who drew the same two boxes. Otherwise each of
-    them becomes an object of its own, which `kinds.disagreements` counts with the one that it lies
-    in, and single boxes of others that match them become part of that one.
+    If one annotator draws an object twice and another draws it in halves, the second box may match
+    a half. Such boxes are an object that the others miss only if more than half of the annotators
+    drew them for the same reason, or two annotators drew the same two boxes. Otherwise each becomes
+    an object of its own, which `kinds.disagreements` counts with the surrounding object, and single
+    boxes of others that match them are joined to that object.
     """
     objects = drawn_objects(matched)
     beside = _beside(matched, objects)
@@ -81,9 +81,10 @@ def with_second_boxes_apart(matched: MatchedUnits) -> MatchedUnits:
 def _taken(
     matched: MatchedUnits, beside: _Beside, apart: BoolArray, single: BoolArray
 ) -> BoolArray:
-    """Return which pairs are resolved, (P,): one of each small object, none of others' large ones.
+    """Return (P,) bool: pairs to resolve, one per small object, if its large object is not small.
 
-    Of several, the one whose large object most drew. An annotator may not appear twice in it.
+    Of several pairs, the one whose large object most annotators drew is taken. An annotator may not
+    appear twice in it.
     """
     rank = object_ranks(matched)
     chosen = np.flatnonzero(apart & ~np.isin(beside.large, beside.small[apart]))
@@ -99,7 +100,7 @@ def _taken(
 
 
 def _beside(matched: MatchedUnits, objects: DrawnObjects) -> _Beside:
-    """Return objects of several annotators that overlap, loosely at least."""
+    """Return pairs of objects of several annotators whose annotations overlap."""
     rank, (left, right) = object_ranks(matched), _overlapping(matched)
     one, other = objects.of[left], objects.of[right]
     several = np.flatnonzero((objects.n_drawn[one] > 1) & (objects.n_drawn[other] > 1))
@@ -127,7 +128,7 @@ def _overlapping(matched: MatchedUnits) -> tuple[IndexArray, IndexArray]:
 
 
 def _are_twice(matched: MatchedUnits, beside: _Beside) -> BoolArray:
-    """Return which boxes match what their annotators drew of the large object, (B,)."""
+    """Return (B,) bool: boxes that match their annotators' own boxes of the large object."""
     low, high = np.minimum(beside.box, beside.other), np.maximum(beside.box, beside.other)
     n = len(matched.objects)
     result: BoolArray = np.isin(low * n + high, matched.own.left * n + matched.own.right)
@@ -135,10 +136,10 @@ def _are_twice(matched: MatchedUnits, beside: _Beside) -> BoolArray:
 
 
 def _are_two_objects(matched: MatchedUnits, beside: _Beside, twice: BoolArray) -> BoolArray:
-    """Return where two or more drew the same two boxes, (P,): these show two objects.
+    """Return (P,) bool: pairs that are two objects, as two or more drew the same two boxes.
 
-    Their second boxes are nearer to each other than each is to the first box of its annotator;
-    those of one object that several drew twice differ in all directions.
+    Their second boxes are closer to each other than to the first boxes of their annotators. Second
+    boxes of one object that several drew twice scatter in all directions.
     """
     found = np.flatnonzero(twice)
     found = found[np.argsort(beside.pair[found], kind="stable")]
@@ -154,7 +155,7 @@ def _are_two_objects(matched: MatchedUnits, beside: _Beside, twice: BoolArray) -
 
 
 def _similarity(pairs: CandidatePairs, n: int, one: IndexArray, other: IndexArray) -> FloatArray:
-    """Return the similarity of annotations, 0 where they are no pair."""
+    """Return the similarity of annotations, 0 if they are not among the pairs."""
     known = np.minimum(pairs.left, pairs.right) * n + np.maximum(pairs.left, pairs.right)
     place = find(known, np.minimum(one, other) * n + np.maximum(one, other))
     similarity = np.append(pairs.similarity, 0.0)
@@ -162,9 +163,10 @@ def _similarity(pairs: CandidatePairs, n: int, one: IndexArray, other: IndexArra
 
 
 def _are_parts(matched: MatchedUnits, beside: _Beside) -> BoolArray:
-    """Return which boxes are parts of the large object, beside those that it has, (B,).
+    """Return (B,) bool: boxes that are further parts of the large object.
 
-    Its size is the mean of those who drew one box of both objects, or matching ones.
+    The size of the large object is the mean over annotators who drew one box for both objects, or
+    two matching ones.
     """
     edges, of = edges_of(matched.data.annotations.bbox), matched.objects
     is_part = (beside.other >= 0) & ~_are_twice(matched, beside)
@@ -192,7 +194,7 @@ def _are_parts(matched: MatchedUnits, beside: _Beside) -> BoolArray:
 
 
 def _are_around(matched: MatchedUnits, beside: _Beside, possible: BoolArray) -> BoolArray:
-    """Return which boxes are around several objects, (B,)."""
+    """Return (B,) bool: boxes around several objects."""
     result = np.zeros(len(possible), np.bool_)
     if possible.any():
         found = parts(matched)
@@ -201,7 +203,7 @@ def _are_around(matched: MatchedUnits, beside: _Beside, possible: BoolArray) -> 
 
 
 def _overlap(matched: MatchedUnits, beside: _Beside, single: BoolArray) -> BoolArray:
-    """Return which boxes overlap what others drew of the large object, (B,)."""
+    """Return (B,) bool: boxes that overlap others' boxes of the large object."""
     left, right = _overlapping(matched)
     of, n = matched.objects, int(matched.objects.max(initial=0)) + 1
     wanted = np.where(single, beside.box * n + beside.large[beside.pair], -1)

@@ -1,4 +1,4 @@
-"""Agreement on objects by their size, by how crowded they are, and by where they are."""
+"""Agreement on objects by size, crowding and region of the image."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,7 @@ from bboxqa.diagnostics.disagreement.kinds import Kind, disagreements
 from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.model.units import MatchedUnits
 
-# The areas between which COCO's evaluation calls an object medium.
+# Areas of medium objects in COCO's evaluation.
 _COCO = (32**2, 96**2)
 _COCO_NAMES = ("small: below 32² px", "medium: to 96² px", "large: from 96² px")
 _CROWDED = ("no neighbour", "1 neighbour", "2 neighbours", "3 or more neighbours")
@@ -34,9 +34,8 @@ _QUARTERS = np.array([0.25, 0.5, 0.75])
 def agreement_by_size(matched: MatchedUnits) -> Table:
     """Return agreement on small, medium and large objects, by COCO's bounds of 32² and 96² px.
 
-    The area of an object is the mean of its boxes, also where outlines are compared, and
-    of rotated boxes where these are compared. See
-    `_by_group` for the columns.
+    The area of an object is the mean area of its boxes, also if outlines are compared, or of its
+    rotated boxes if these are compared. See `_by_group` for the columns.
     """
     objects = drawn_objects(matched)
     group = np.searchsorted(_COCO, _areas(matched, objects), side="right")
@@ -44,9 +43,9 @@ def agreement_by_size(matched: MatchedUnits) -> Table:
 
 
 def agreement_by_size_quarter(matched: MatchedUnits) -> Table:
-    """Return agreement on the smallest quarter of all objects, on the next, and so on.
+    """Return agreement on the quarters of all objects by size, the smallest first.
 
-    Where sizes repeat, quarters have unequal numbers of objects. See `_by_group` for the columns.
+    If sizes repeat, quarters have unequal numbers of objects. See `_by_group` for the columns.
     """
     objects = drawn_objects(matched)
     area = _areas(matched, objects)
@@ -61,10 +60,10 @@ def agreement_by_size_quarter(matched: MatchedUnits) -> Table:
 
 
 def agreement_by_crowding(matched: MatchedUnits) -> Table:
-    """Return agreement by how many other boxes of the same annotator overlap an object.
+    """Return agreement by the number of neighbours: boxes of the same annotator that overlap.
 
-    Boxes that overlap less than two of one object may do not count. Of several annotators, the one
-    with the most neighbours counts. See `_by_group` for the columns.
+    Overlaps below the lower threshold of matching do not count. The largest number of any annotator
+    counts. See `_by_group` for the columns.
     """
     objects = drawn_objects(matched)
     group = np.zeros(len(objects), np.int64)
@@ -111,10 +110,10 @@ def _by_group(
 ) -> Table:
     """Return agreement on groups of objects, one row for each that occurs.
 
-    Columns: the group; n_objects; f1, class_share, mean_similarity, of matched pairs that overlap
-    at all, and alpha, of the units of the group, NaN where it is undefined or has no meaning,
-    each with its 95 % interval over images; and missed_share and badly_placed_share, of the objects
-    that not all drew, and of those whose annotations overlap too little to match.
+    Columns: the group; n_objects; f1, class_share, mean_similarity (of matched pairs that overlap)
+    and alpha of the units of the group, each with its 95 % interval over images; missed_share, the
+    share of objects that not all drew; and badly_placed_share, the share of objects whose
+    annotations overlap too little to match. Alpha is NaN if undefined or without meaning.
     """
     # Objects of no group, -1, come last.
     occurs = np.unique(group[group >= 0])

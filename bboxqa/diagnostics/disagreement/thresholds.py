@@ -1,4 +1,4 @@
-"""The threshold that separates annotations of one object best from those that overlap by chance."""
+"""The threshold that best separates annotations of one object from chance overlaps."""
 
 from dataclasses import dataclass
 from math import nan
@@ -7,24 +7,24 @@ import numpy as np
 
 from bboxqa.core.arrays import FloatArray
 
-# Thresholds whose distance is so little below the largest one separate about as well.
+# Thresholds whose distance is at most this much below the largest separate about as well.
 _SAME = 0.02
-# Below this distance, annotators agree hardly more than by chance.
+# With a smaller distance, annotators hardly agree more than by chance.
 _LEAST = 0.2
-# The share of similarities by chance above which others are significant, as in hypothesis tests.
+# The level of significance: the share of chance similarities above the limit for sigma.
 _SIGNIFICANCE = 0.05
-# Where more of the range of similarities would do, no threshold stands out.
+# If a larger part of the range of thresholds does about as well, no threshold stands out.
 _WIDE = 0.35
 
 
 @dataclass(frozen=True, slots=True)
 class ThresholdChoice:
-    """The threshold that data suggest, and those that separate about as well.
+    """The threshold that the data suggest, and the range that separates about as well.
 
     Attributes
     ----------
     threshold : float
-        NaN where none suggests itself.
+        NaN if there is no clear best threshold.
     interval : tuple of float
         The 95 % interval of the threshold, over images; NaN where there is none.
     distance : float
@@ -32,7 +32,7 @@ class ThresholdChoice:
     lowest, highest : float
         The thresholds whose distance is at most 0.02 less.
     reason : str
-        Why there is none; empty where there is one.
+        Why there is no threshold; empty if there is one.
     """
 
     threshold: float
@@ -51,11 +51,11 @@ def threshold_choice(
 ) -> ThresholdChoice:
     """Return the threshold at which observed and expected similarity differ most [1]_.
 
-    F1 at a threshold is the share of annotations whose similarity to that of another annotator
-    reaches it, and F1 by chance the share where annotations of other images are laid over the
-    image. Their difference is the distance of the two distributions of similarity; it is largest
-    where the densities cross: above, a similarity is more frequent in one object, and below, by
-    chance.
+    F1 at a threshold is the share of annotations with a similarity of at least the threshold to
+    that of another annotator; F1 by chance is this share for annotations of other images. Their
+    difference is the distance of the two distributions of similarity. It is largest where the
+    densities cross: similarities above are more frequent for annotations of one object, those
+    below are more frequent by chance.
 
     Parameters
     ----------
@@ -107,24 +107,24 @@ def threshold_choice(
 def sigma(
     thresholds: FloatArray, observed: FloatArray, by_chance: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return sigma, and the similarity from which on an annotation counts in it [1]_.
+    """Return sigma, and the lowest similarity that counts for it [1]_.
 
-    Sigma is the share of annotations whose distance from that of another annotator is less than the
-    5th percentile of distances by chance: which are more similar than all but 5 % are by chance.
-    Between thresholds, both shares are interpolated linearly. If fewer than 5 % reach the lowest
-    threshold by chance, those count that reach it.
+    Sigma is the share of annotations that are significantly similar to that of another annotator:
+    their distance is below the 5th percentile of distances by chance. Both shares are interpolated
+    linearly between thresholds. If fewer than 5 % reach the lowest threshold by chance, this
+    threshold is the limit.
 
     Parameters
     ----------
     thresholds : (T,) float64
         Sorted.
     observed, by_chance : (T, …) float64
-        F1 at each threshold, of which the last falls with the threshold; NaN where not measured.
+        F1 at each threshold; `by_chance` falls with the threshold. NaN where not measured.
 
     Returns
     -------
     sigma, from : (…) float64
-        NaN where chance is not measured, or more than 5 % reach all thresholds.
+        NaN if chance is not measured, or more than 5 % by chance reach all thresholds.
 
     References
     ----------

@@ -1,8 +1,8 @@
-"""Alpha without one unit, annotator or value, which shows what lowers it.
+"""Alpha without one unit, annotator or value, which shows their influence.
 
-Each is computed from the totals and what the one left out adds to them, without counting the rest
-again; for ordinal data see `bboxqa.diagnostics.influence.leave_out_ranks`. The rest is counted only
-where little of it remains, so that a difference of sums would have no significant digits.
+Each is computed by subtracting the contribution of what is left out from the totals; for ordinal
+data see `bboxqa.diagnostics.influence.leave_out_ranks`. Only if little remains, so that the
+difference would have no significant digits, is the remainder counted again.
 """
 
 from collections.abc import Callable
@@ -35,9 +35,8 @@ def alpha_without_units(
 ) -> FloatArray:
     """Return alpha without each unit, (U,); NaN where it is then undefined.
 
-    A unit that stands for several is left out with all of them. Level, numbers and errors are as
-    for `alpha`; nominal and interval data take a step for each value of a unit, others for each
-    two.
+    A weighted unit is left out with its whole weight. Level, numbers and errors are as for `alpha`.
+    The time is linear in the values per unit for nominal and interval data, quadratic for others.
     """
     paired = counts.weight * (counts.size >= 2)
     if level == "ordinal":
@@ -60,10 +59,10 @@ def alpha_without_annotators(
 ) -> FloatArray:
     """Return alpha without each annotator, (A,); NaN where it is then undefined.
 
-    Alpha of all annotators less this is the vitality of the annotator. Units that only one of the
-    others rated are no longer compared. No annotator may be twice in a unit. Level, numbers and
-    errors are as for `alpha`; ordinal data take a step for each annotator and each two values that
-    coincide anywhere.
+    The difference to alpha of all annotators is the vitality of the annotator. Units with one
+    remaining rating are no longer pairable. No annotator may be twice in a unit. Level, numbers and
+    errors are as for `alpha`; the time for ordinal data is proportional to the number of annotators
+    times that of pairs of values that coincide.
     """
     counts = unit_counts(data)
     marginal, lost = pairable_marginal(counts), ratings_without(data, counts, n_annotators)
@@ -84,8 +83,8 @@ def alpha_without_values(
 
     Confusions with the value no longer count, while the coincidences of the others stay
     ([1]_, ch. 12: leaving out a category). NaN where alpha is then undefined. Level, numbers and
-    errors are as for `alpha`; ordinal data are ranked again without each value, in K steps for each
-    two values that coincide; ratio data and user-defined distances take K³.
+    errors are as for `alpha`. Ordinal data are ranked again without each value, which takes K steps
+    per pair of values that coincide; ratio data and user-defined distances take K³ steps.
 
     References
     ----------
@@ -162,7 +161,7 @@ def _values(
         kept[other[own]] -= lost[own]
         # Coincidences are fractions: rounding may leave a residue where the difference is 0.
         kept[kept <= ROUNDING * marginal] = 0
-        # Their unit may have been that of a value that is far from all others.
+        # Rounding depends on the largest distance, which may have been that of the removed value.
         left, stays = distances_of(kept), (first != value) & (second != value)
         within[value] = amount[stays] @ left.between(first[stays], second[stays])
         total[value] = kept.sum()
@@ -196,13 +195,13 @@ def _recounted(
 
 
 def _few(rest: FloatArray, whole: float) -> BoolArray:
-    """Return where a difference of sums is too small to have significant digits."""
+    """Return (B,) bool: differences of sums that are too small to have significant digits."""
     result: BoolArray = rest < _FEW * whole
     return result
 
 
 def _alpha(found: Remainder) -> tuple[FloatArray, BoolArray]:
-    """Return 1 − D_o / D_e, and where the rest has to be counted instead."""
+    """Return 1 − D_o / D_e, and where the remainder has to be counted instead."""
     with np.errstate(divide="ignore", invalid="ignore"):
         result: FloatArray = 1 - found.within * (found.total - 1) / found.between
     few = _few(found.within, found.whole[0]) | _few(found.between, found.whole[1])

@@ -1,6 +1,6 @@
 """Sums of alpha of ordinal data without one unit, annotator or value.
 
-Ordinal distances are squared differences of mid-ranks, which change with what is left out.
+Ordinal distances are squared differences of mid-ranks, which change when ratings are left out.
 """
 
 from collections.abc import Iterator
@@ -16,9 +16,9 @@ from bboxqa.agreement.uncertainty.estimator import ROUNDING
 from bboxqa.core.arrays import FloatArray, IndexArray, rows, sum_by
 from bboxqa.diagnostics.influence.lost_ratings import RatingsWithout, Remainder
 
-# A table of each two values is made up to this number of values.
+# Up to this number of values, a table of all pairs of values is made.
 _MOST_RANKED = 2000
-# Numbers of a table that are held at once.
+# Numbers of a table in memory at a time.
 _CHUNK = 1 << 22
 
 
@@ -30,8 +30,8 @@ def ranked_without_units(counts: UnitCounts) -> Remainder:
     disagreement Σ o_ck (d_ck − e_ck)² is that of all units, less a sum over the values g of the
     unit, plus one over each two of them, with factors that are computed once for all units.
 
-    With more than 2,000 different values these factors would need a large table; each unit then
-    takes a step for each two values that coincide anywhere.
+    With more than 2,000 different values these factors would need a large table; then each unit
+    takes a step for each pair of values that coincide.
     """
     if counts.n_values > _MOST_RANKED:
         return _of_many_values(counts)
@@ -72,7 +72,7 @@ def _change_within(
     at_value = counts.value, counts.value
     own = taken * (taken * covering_both[at_value] - 2 * covering[counts.value])
     change = sum_by(counts.unit, own, n_units)
-    # Of each two values of a unit; the product of their counts is in their coincidences.
+    # Per pair of values of a unit; coincidences contain the product of their counts.
     product = shared * (counts.size[pairs.unit] - 1) * paired[pairs.unit]
     change += sum_by(
         pairs.unit, product * covering_both[first[pairs.pair], second[pairs.pair]], n_units
@@ -134,7 +134,7 @@ def ranked_without_annotators(
         here = slice(*np.searchsorted(lost.who, [part.start, part.stop]))
         kept[lost.what[here], lost.who[here] - part.start] -= lost.amount[here]
         found = _ranked(kept, together[:, None], pairs)
-        # So far with what they said themselves, at the ranks that are left.
+        # So far with the annotators' own ratings, at the remaining ranks.
         change = _own_part(counts, lost, part, midranks(kept))
         parts.append(replace(found, within=found.within + change))
     whole = _ranked(marginal[:, None], together[:, None], pairs)
@@ -170,7 +170,7 @@ def ranked_without_values(
 
     `together` is how often the values of each pair coincide, in both orders, (P,).
     """
-    # Each pair once with either of its values as the one left out, in the order of these.
+    # Each pair occurs twice, once per value that is left out, sorted by that value.
     out = np.concatenate([pairs.first, pairs.second])
     order = np.argsort(out, kind="stable")
     out, other = out[order], np.concatenate([pairs.second, pairs.first])[order]

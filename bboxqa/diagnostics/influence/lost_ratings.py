@@ -1,4 +1,4 @@
-"""What is left out with each annotator: ratings, and the values that they were compared with."""
+"""Ratings left out with each annotator, and values that are then no longer pairable."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from bboxqa.model.reliability import Cell, ReliabilityData
 
 @frozen_arrays
 class Remainder:
-    """The sums of alpha without each of B things."""
+    """The sums of alpha after leaving out each of B items."""
 
     total: FloatArray
     """(B,) float64. n, the number of pairable values."""
@@ -18,12 +18,12 @@ class Remainder:
     between: FloatArray
     """(B,) float64. n (n − 1) D_e."""
     whole: tuple[float, float]
-    """The last two when nothing is left out."""
+    """The last two sums when nothing is left out."""
 
 
 @frozen_arrays
 class RatingsWithout:
-    """M ratings, sorted by annotator, and the L pairable values that go with each annotator."""
+    """M ratings, sorted by annotator, and the L pairable values that are lost with annotators."""
 
     unit: IndexArray
     annotator: IndexArray
@@ -34,10 +34,10 @@ class RatingsWithout:
     """(M,) float64. The number of ratings of its unit, and of units that it stands for."""
     who: IndexArray
     what: IndexArray
-    """(L,) int64. Annotator and value, sorted. Without one of two ratings the other is not pairable
-    either."""
+    """(L,) int64. Annotator and value, sorted. Without one of two ratings, the other is no longer
+    pairable."""
     amount: FloatArray
-    """(L,) float64. How many values there are."""
+    """(L,) float64. The number of lost values."""
     n_annotators: int
 
     def change(self, of_unit: FloatArray, of_rating: FloatArray) -> FloatArray:
@@ -52,7 +52,7 @@ class RatingsWithout:
 
 
 def ratings_without(data: ReliabilityData, counts: UnitCounts, n_annotators: int) -> RatingsWithout:
-    """Return what is left out with each annotator; no annotator rates a unit twice."""
+    """Return the ratings left out with each annotator; no annotator rates a unit twice."""
     cells = np.flatnonzero(data.state == Cell.CATEGORY)
     cells = cells[np.argsort(data.annotator[cells], kind="stable")]
     unit, value = data.unit[cells], data.value[cells].astype(np.int64)

@@ -1,1 +1,1 @@
-"""How annotators place, leave out and exchange the joints of the same object."""
+"""Diagnostics of key points: misplaced, missing and swapped joints."""

@@ -1,4 +1,4 @@
-"""How each annotator places, leaves out and exchanges joints, against the others."""
+"""Offsets, missing joints and swapped joints of each annotator, compared with the others."""
 
 import numpy as np
 
@@ -13,26 +13,27 @@ from bboxqa.diagnostics.poses.joint_pairs import JointPairs, joint_offsets, join
 from bboxqa.model.table import Categorical, Table
 from bboxqa.model.units import MatchedUnits
 
-# An offset is systematic where the probability of one such false alarm in the table is below this.
+# An offset is systematic if the chance of a false alarm in the whole table is below this.
 _ALARM = 0.05
-# Which of the amounts tells whether both have placed a joint.
+# Index of the amount that counts joints placed by both.
 _PLACED = 2
 _FIGURES = ("offset_x_px", "offset_y_px", "missing_share", "swapped_share")
 
 
 def joint_annotators(matched: MatchedUnits) -> Table:
-    """Return how each annotator places, leaves out and exchanges each joint, against the others.
+    """Return offsets and rates of missing and swapped joints of each annotator.
 
-    A row for each annotator and joint. Each other annotator gives one figure; the row has what
-    others of 60 % of the weight confirm, as of the offsets of edges, so that one annotator who errs
-    does not make the others err.
+    A row for each annotator and joint. Each other annotator gives one figure; the row has the value
+    that others with 60 % of the weight confirm, as for offsets of edges, so that the errors of one
+    annotator do not affect the figures of the others.
 
-    Columns: annotator, category, joint; n, the objects and others who labelled the joint, too;
-    n_images; offset_x_px and offset_y_px, positive to the right and down, with their 95 % intervals
-    over images; offset_percent, the length of both in percent of the scale; p_value, the smaller
-    one of both against 0, twice, and whether the offset is systematic: it is after Holm's
-    correction for all rows; missing_share, of the joints that others labelled, those that the
-    annotator did not; and swapped_share, where left and right are surely exchanged.
+    Columns: annotator; category; joint; n, the number of pairs of an object and another annotator
+    who labelled the joint as well; n_images; offset_x_px and offset_y_px, positive to the right and
+    down, with their 95 % intervals over images; offset_percent, their length in percent of the
+    scale; p_value, twice the smaller one of the tests of both offsets against 0; systematic,
+    whether it is significant after Holm's correction for all rows; missing_share, the share of the
+    joints labelled by others that the annotator did not label; and swapped_share, the share with
+    left and right clearly exchanged.
     """
     found = joint_pairs(matched)
     n_joints = int(joint_offsets(matched)[-1])
@@ -90,9 +91,9 @@ def _of_annotator(
 
 
 def _amounts(found: JointPairs, rows: IndexArray, own: IndexArray) -> list[FloatArray]:
-    """Return what each joint of a pair adds to the sums that `_confirmed` takes.
+    """Return the contribution of each joint of a pair to the sums for `_confirmed`.
 
-    `own` is the side of the annotator in the pair of each of the rows.
+    `own` is the side of the annotator in the pair of each row.
     """
     sign = np.where(own == 1, 1.0, -1.0)
     placed = found.placed[rows].astype(np.float64)
@@ -112,7 +113,7 @@ def _amounts(found: JointPairs, rows: IndexArray, own: IndexArray) -> list[Float
 
 
 def _confirmed(sums: tuple[FloatArray, ...], n_joints: int, n_others: int) -> FloatArray:
-    """Return what others confirm of offsets and shares, (4, J, B), of sums of B columns."""
+    """Return the confirmed offsets and shares, (4, J, B), of sums of B columns."""
     x, y, n, missed, labelled, swapped, sided = (
         each.reshape(n_joints, n_others, -1) for each in sums
     )
@@ -128,7 +129,7 @@ def _confirmed(sums: tuple[FloatArray, ...], n_joints: int, n_others: int) -> Fl
 def _images_of(
     joint: IndexArray, image: IndexArray, placed: FloatArray, n_joints: int
 ) -> IndexArray:
-    """Return in how many images a joint was labelled by two, (J,)."""
+    """Return the number of images in which two annotators labelled a joint, (J,)."""
     kept = placed > 0
     if not kept.any():
         return np.zeros(n_joints, np.int64)

@@ -22,7 +22,7 @@ from bboxqa.model.shapes.coco_joints import sides_of
 from bboxqa.model.shapes.keypoints import Keypoints
 from bboxqa.model.units import MatchedUnits
 
-# Left and right are exchanged where that is so many times as likely as not.
+# Left and right count as exchanged if that is 100 times as likely: log of the likelihood ratio.
 _SURELY = log(100)
 # The median of a sum of four normal squares with a variance of 1.
 _MEDIAN = 3.3567
@@ -38,20 +38,20 @@ class JointPairs:
     image: IntArray
     """(P,) int32."""
     weight: FloatArray
-    """(P,) float64. What each pair counts in an alpha: 1 / (annotators of the object − 1)."""
+    """(P,) float64. The weight of each pair in an alpha: 1 / (annotators of the object − 1)."""
     pair: IndexArray
     """(E,) int64. The pair of each joint."""
     joint: IndexArray
-    """(E,) int64. The joint, numbered through all categories."""
+    """(E,) int64. The joint, numbered across all categories."""
     difference: FloatArray
-    """(E, 2) float64. The place of the second less that of the first, in px."""
+    """(E, 2) float64. The position of the second minus that of the first, in px."""
     scale: FloatArray
     """(E,) float64. The root of the mean area of both, in px."""
     visibility: ByteArray
-    """(E, 2) uint8. Of the first and of the second."""
+    """(E, 2) uint8. The visibility by the first and by the second."""
     has_side: BoolArray
     is_swapped: BoolArray
-    """(E,) bool. Where both labelled left and right, and where these are surely exchanged."""
+    """(E,) bool. Whether both labelled left and right, and whether these are clearly exchanged."""
 
     @property
     def both(self) -> BoolArray:
@@ -111,7 +111,7 @@ def joint_pairs(matched: MatchedUnits) -> JointPairs:
 
 
 def _pairs(matched: MatchedUnits) -> tuple[IndexArray, IndexArray, FloatArray]:
-    """Return the pairs of annotations of one object, and what each counts."""
+    """Return the pairs of annotations of one object, and their weights."""
     cells = object_cells(matched)
     drawn = np.flatnonzero(cells.drawn)
     left, right = (drawn[side] for side in pairs_within(cells.object[drawn]))
@@ -130,10 +130,9 @@ def _sides(
 ) -> tuple[BoolArray, BoolArray]:
     """Return which joints have a left and a right that both labelled, and which are exchanged.
 
-    They are where the distances without exchange are too large for the scatter of annotators: the
-    likelihood of normal scatter is 100 times as high with left and right exchanged. The scatter is
-    that of the sigmas, or that of the two annotators, if it is larger. `people` has the number of
-    these two for each joint.
+    Joints are exchanged if the likelihood of normal scatter is 100 times as high with left and
+    right exchanged. The scatter is that of the sigmas or, if larger, that of the two annotators.
+    `people` is the index of this pair of annotators for each joint.
     """
     has_side, is_swapped = np.zeros(len(joint), np.bool_), np.zeros(len(joint), np.bool_)
     nothing = (np.zeros(0, np.int64), np.zeros(0, np.int64), *[np.zeros(0)] * 3)
@@ -155,10 +154,10 @@ def _side_distances(
     second: IndexArray,
     area: FloatArray,
 ) -> Iterator[tuple[IndexArray, IndexArray, FloatArray, FloatArray, FloatArray]]:
-    """Yield the places of left and right joints that both labelled, and how far apart they are.
+    """Yield the indices of left and right joints that both labelled, and their distances.
 
-    The sums of squared distances are those as drawn, and with left and right of one exchanged. The
-    last array is the variance of each difference, by the sigmas.
+    There are two sums of squared distances: as drawn, and with left and right of one exchanged. The
+    last array is the variance of each difference according to the sigmas.
     """
     starts = joint_offsets(matched)
     xy, seen = keypoints.xy, keypoints.visibility > 0
@@ -180,10 +179,10 @@ def _side_distances(
 
 
 def _scatter(squares: FloatArray, variance: FloatArray, people: IndexArray) -> FloatArray:
-    """Return how many times the variance that of the same people is, by their median; at least 1.
+    """Return the ratio of the two annotators' scatter to the variance, by the median; at least 1.
 
-    The squares are sums over both directions of two joints, as few of which are exchanged as can
-    be.
+    The squares are sums over both directions of two joints, the smaller one of as drawn and
+    exchanged.
     """
     ratios = np.divide(squares, variance, out=np.zeros(len(squares)), where=variance > 0)
     order = np.argsort(people, kind="stable")

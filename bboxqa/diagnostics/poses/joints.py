@@ -1,4 +1,4 @@
-"""How well annotators agree on each joint."""
+"""Agreement on each joint."""
 
 from collections.abc import Sequence
 from math import log
@@ -16,23 +16,23 @@ from bboxqa.diagnostics.poses.joint_pairs import JointPairs, joint_offsets, join
 from bboxqa.model.table import Categorical, Table
 from bboxqa.model.units import MatchedUnits
 
-# The shares and means of the table, each a ratio of two sums.
+# Shares and means of the table; each is a ratio of two sums.
 _RATIOS = ("same_visibility", "missing_share", "distance_px", "distance_percent", "swapped_share")
 
 
 def joints(matched: MatchedUnits) -> Table:
-    """Return how well annotators agree on each joint of each category.
+    """Return the agreement on each joint of each category.
 
-    A row for each joint; the pairs are those of two annotators who drew the same object.
+    A row for each joint. Figures are over pairs of annotators who drew the same object.
 
-    Columns: category, joint; n, the pairs in which one of both labelled it, and n_both; of all
-    pairs, same_visibility, the share with equal visibility (0, 1 or 2), with its 95 % interval over
-    images, and visibility_alpha, Krippendorff's nominal alpha of it; missing_share, of n those
+    Columns: category; joint; n, the pairs in which either labelled it, and n_both; same_visibility,
+    the share of all pairs with equal visibility (0, 1 or 2), with its 95 % interval over images;
+    visibility_alpha, Krippendorff's nominal alpha of the visibility; missing_share, the share of n
     that only one labelled; distance_px and distance_percent, the mean distance in px and in percent
-    of the scale; sigma, what the scatter about the true place is of the scale, from the median
-    distance; and swapped_share, of the pairs in which both labelled the left and the right joint,
-    those in which they are surely exchanged, NaN of joints without a side. Exchanged joints do not
-    count in distances.
+    of the scale; sigma, the scatter about the true position relative to the scale, from the median
+    distance; and swapped_share, the share of the pairs who both labelled left and right in which
+    these are clearly exchanged, NaN for joints without a side. Exchanged joints do not count in
+    distances.
     """
     found = joint_pairs(matched)
     names = matched.data.joint_names

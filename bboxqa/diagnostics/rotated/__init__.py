@@ -1,1 +1,1 @@
-"""How annotators place, size and turn rotated boxes of the same object."""
+"""Diagnostics of rotated boxes: offsets of centre, sides and angle, and exchanged sides."""

@@ -14,19 +14,19 @@ TURNS = (ACROSS, RENAMED)
 
 
 def quarter_turns(matched: MatchedUnits) -> Table:
-    """Return how often each annotator exchanges width and height of rotated boxes.
+    """Return the rates at which each annotator exchanges width and height of rotated boxes.
 
     A row for each annotator and kind. "across the others'" are boxes whose long side lies along the
     short side of the others' boxes, as where width and height were exchanged and the angle was not.
     "the other side is the width" are the same rectangles with width and height exchanged and a
-    quarter turn, which changes no figure of agreement; NaN where all angles are in one quarter of a
-    half turn, as of corners, which do not say which side is the width.
+    quarter turn, which changes no figure of agreement; NaN if all angles lie in one quarter turn,
+    as when boxes are given by their corners, which do not say which side is the width.
 
-    Nearly square boxes, whose sides differ by less than a quarter, say nothing about this and are
-    left out. As for offsets, the share is what others of 60 % of the weight confirm.
+    Nearly square boxes, whose sides differ by less than a quarter, are left out: they do not show
+    exchanged sides. As for offsets, others with 60 % of the weight confirm the share.
 
-    Columns: annotator, kind; n, the objects that others drew, too, and n_others, who drew them;
-    share with its 95 % interval over images.
+    Columns: annotator; kind; n, the number of objects that others drew as well; n_others, the
+    number of these others; share with its 95 % interval over images.
     """
     matched = independent(matched)
     pairs = turned_pairs(matched)
@@ -54,7 +54,7 @@ def _differences(matched: MatchedUnits, pairs: TurnedPairs) -> BoxDifferences:
 
 
 def _tell_width(matched: MatchedUnits, pairs: TurnedPairs) -> bool:
-    """Return whether angles are in both quarters of a half turn."""
+    """Return whether angles lie in both quarters of a half turn."""
     boxes = matched.data.annotations.rotated_box
     rows = np.concatenate([pairs.left, pairs.right])
     if boxes is None or not len(rows):

@@ -1,4 +1,4 @@
-"""Where annotators draw rotated boxes, and how far they turn them, against a reference."""
+"""Offsets of centre, sides and angle of rotated boxes from those of a reference."""
 
 import numpy as np
 
@@ -12,15 +12,15 @@ from bboxqa.model.units import ReferenceMatches
 
 
 def reference_rotations(found: ReferenceMatches) -> Table:
-    """Return how each annotator places, sizes and turns rotated boxes, against the reference.
+    """Return the offsets of each annotator's rotated boxes from those of the reference.
 
-    A row for each annotator and measure, as of `rotated_offsets`; boxes across those of the
-    reference are left out, and boxes that overlap it too little to match count, too.
+    A row for each annotator and measure, as in `rotated_offsets`. Boxes across those of the
+    reference are left out; boxes that overlap it too little to match count as well.
 
-    Columns: annotator, measure, unit, n, the objects; offset, the mean over them, and
-    offset_percent, of the mean size of the reference's boxes, NaN for the angle, both with the 95 %
-    interval over images; p_value, of a t-test over images against 0; and whether the offset is
-    systematic: it is after Holm's correction for all rows.
+    Columns: annotator; measure; unit; n, the number of objects; offset, the mean offset, and
+    offset_percent, in percent of the mean size of the reference's boxes (NaN for the angle), both
+    with the 95 % interval over images; p_value of a t-test over images against 0; and systematic,
+    whether it is significant after Holm's correction for all rows.
     """
     names, n_measures = found.data.annotator_names[:-1], len(MEASURES)
     n_rows = n_measures * len(names)

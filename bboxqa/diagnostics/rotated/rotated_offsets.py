@@ -1,4 +1,4 @@
-"""Where and how large annotators draw rotated boxes, and how far they turn them."""
+"""Offsets of centre, sides and angle of each annotator's rotated boxes from the others."""
 
 import numpy as np
 
@@ -24,30 +24,31 @@ from bboxqa.model.units import MatchedUnits
 
 MEASURES = ("centre x", "centre y", "long side", "short side", "angle")
 UNITS = ("px", "degrees")
-# Both annotators of a pair scatter alike: the standard deviation is 1.4826 median deviations.
+# A normal standard deviation is 1.4826 median absolute deviations.
 _NORMAL = 1.4826
 SIZE_OF = np.array([0, 0, 1, 2, 3])
-"""The size that each measure is a share of: the root of the area, a side, or a quarter turn."""
+"""The size by which each measure is divided: the root of the area, a side, or a quarter turn."""
 
 _QUARTER = 90.0
 
 
 def rotated_offsets(matched: MatchedUnits) -> Table:
-    """Return how each annotator places, sizes and turns rotated boxes, against most others.
+    """Return the offsets of each annotator's rotated boxes from those of most others.
 
-    A row for each annotator and measure: the middle of the box, positive to the right and down; its
-    long and its short side, whichever of them is called the width; and its angle, positive
-    clockwise. Each other annotator gives one mean difference, and the offset is what others of 60 %
-    of the weight confirm, as for the edges of upright boxes. Half turns, and sides exchanged with a
-    quarter turn, change nothing. Boxes across each other, see `quarter_turns`, are left out; those
-    of nearly square boxes cannot be told, and both of their sides count by the mean of the two.
+    A row for each annotator and measure: the centre of the box, positive to the right and down; its
+    long and its short side, whichever is called the width; and its angle, positive clockwise. Each
+    other annotator gives one mean difference, and others with 60 % of the weight confirm the
+    offset, as for the edges of upright boxes. Half turns, and sides exchanged with a quarter turn,
+    change nothing. Boxes across each other (see `quarter_turns`) are left out. The sides of nearly
+    square boxes cannot be distinguished: both count with their mean.
 
-    Columns: annotator, measure, unit; n, the objects that others drew, too, and n_others, who drew
-    them; offset with its 95 % interval over images; median, made of medians over objects; spread,
-    the standard deviation of single differences to another annotator, from their median deviation,
-    to which both contribute; offset_percent, with its interval, of the root of the mean area for
-    the middle, and of the mean side for sides, NaN for the angle; p_value of a t-test against 0;
-    and whether the offset is systematic: it is after Holm's correction for all rows.
+    Columns: annotator; measure; unit; n, the number of objects that others drew as well; n_others,
+    the number of these others; offset with its 95 % interval over images; median, the same from
+    medians over objects; spread, the standard deviation of single differences between two
+    annotators, from their median deviation; offset_percent with its interval, in percent of the
+    root of the mean area for the centre and of the mean side for sides, NaN for the angle; p_value
+    of a t-test against 0; and systematic, whether it is significant after Holm's correction for all
+    rows.
     """
     matched = independent(matched)
     found = _differences(matched)
@@ -83,19 +84,19 @@ def _differences(matched: MatchedUnits) -> BoxDifferences:
 
 
 def measures(pairs: TurnedPairs) -> FloatArray:
-    """Return how far boxes are moved, larger and turned, (P, 5)."""
+    """Return the differences of centre, sides and angle, (P, 5)."""
     larger = pairs.left_sides - pairs.right_sides
     return np.column_stack([pairs.centre, larger, pairs.angle])
 
 
 def sizes(sides: FloatArray) -> FloatArray:
-    """Return the sizes that measures are a share of, (P, 4)."""
+    """Return the sizes by which measures are divided, (P, 4)."""
     quarter = np.full(len(sides), _QUARTER)
     return np.column_stack([np.sqrt(sides.prod(1)), sides, quarter])
 
 
 def _spreads(differences: FloatArray) -> FloatArray:
-    """Return standard deviations by median deviations from the median, (P, n, K) → (P, K)."""
+    """Return standard deviations from median absolute deviations, (P, n, K) → (P, K)."""
     deviation = np.abs(differences - np.median(differences, axis=1, keepdims=True))
     found: FloatArray = _NORMAL * np.median(deviation, axis=1)
     return found

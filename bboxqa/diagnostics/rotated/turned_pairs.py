@@ -1,4 +1,4 @@
-"""The rotated boxes of each two annotators who drew the same object."""
+"""Pairs of rotated boxes of the same object by two annotators."""
 
 import numpy as np
 
@@ -22,32 +22,32 @@ class TurnedPairs:
 
     left: IndexArray
     right: IndexArray
-    """(P,) int64. The annotations."""
+    """(P,) int64. Indices of the annotations."""
     centre: FloatArray
-    """(P, 2) float64. The middle of the left one less that of the right one, in px."""
+    """(P, 2) float64. The centre of the left box minus that of the right box, in px."""
     angle: FloatArray
-    """(P,) float64. How far the left one is turned clockwise from the right one, in degrees."""
+    """(P,) float64. The clockwise angle from the right box to the left box, in degrees."""
     left_sides: FloatArray
     right_sides: FloatArray
-    """(P, 2) float64. The long and the short side; twice their mean where a pair is nearly square,
-    as nobody can tell which side is which."""
+    """(P, 2) float64. The long and the short side; their mean twice if a pair is nearly square, as
+    the sides cannot be distinguished."""
     is_elongated: BoolArray
-    """(P,) bool. Where the sides of both differ enough to tell a quarter turn."""
+    """(P,) bool. Whether the sides of both differ enough to recognise a quarter turn."""
     is_across: BoolArray
-    """(P,) bool. Where the long side of one lies along the short side of the other."""
+    """(P,) bool. Whether the long side of one lies along the short side of the other."""
     is_renamed: BoolArray
-    """(P,) bool. Where the long sides lie along each other, and one calls it width, the other
+    """(P,) bool. Whether the long sides are parallel, and one annotator calls it width, the other
     height."""
 
 
 @remembered
 def turned_pairs(matched: MatchedUnits) -> TurnedPairs:
-    """Return the pairs of annotations of each two annotators of one object, without odd boxes."""
+    """Return the pairs of annotations of one object by two annotators, without odd boxes."""
     return compared_pairs(matched.data, *shared_boxes(matched))
 
 
 def compared_pairs(data: Dataset, left: IndexArray, right: IndexArray) -> TurnedPairs:
-    """Return pairs of annotations, each described as the other one is, as far as it can."""
+    """Return pairs of annotations, described with angles as close as possible."""
     boxes = data.annotations.rotated_box
     if boxes is None:
         raise ValueError("the rotated boxes were not read")
@@ -57,8 +57,8 @@ def compared_pairs(data: Dataset, left: IndexArray, right: IndexArray) -> Turned
     sides = np.where(is_odd[:, None], one[:, [3, 2]], one[:, 2:4]), two[:, 2:4]
     ways = np.stack([_way(each) for each in sides])
     is_elongated: BoolArray = (ways != 0).all(0)
-    # Compared one by one, exchanged sides of nearly square boxes would differ by all that they are
-    # oblong, and whoever scatters more would seem to draw longer long sides.
+    # If sides of nearly square boxes were compared in order of length, annotators with more scatter
+    # would seem to draw longer long sides.
     long_first = [
         np.where(is_elongated[:, None], np.sort(each, 1)[:, ::-1], each.mean(1, keepdims=True))
         for each in sides

@@ -1,1 +1,1 @@
-"""Whether annotators follow the same objects through videos."""
+"""Diagnostics of tracks: identity agreement and switches."""

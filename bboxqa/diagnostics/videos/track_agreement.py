@@ -1,4 +1,4 @@
-"""Whether two annotators follow the same objects through videos."""
+"""Identity agreement of tracks in videos (IDF1)."""
 
 from dataclasses import dataclass
 from itertools import combinations
@@ -19,31 +19,31 @@ _NO_DRAWS = "nothing: --bootstrap 0"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Pair:
-    """Two annotators, and what each of T tracks adds to their figures, (T,) float64."""
+    """Two annotators, and the contributions of T tracks to their figures, (T,) float64."""
 
     people: tuple[int, int]
     n_boxes: FloatArray
     """Boxes of both in frames about which both were asked."""
     n_same: FloatArray
-    """Of the first annotator: frames with the track that is the same object."""
+    """For tracks of the first annotator: the frames shared with the assigned track."""
     n_switches: FloatArray
     partner: IndexArray
-    """(T,) int64. The track of the first annotator that is the same object, or else itself."""
+    """(T,) int64. The assigned track of the first annotator, or the track itself."""
 
 
 def tracks(matched: MatchedUnits) -> Table:
-    """Return how far each two annotators follow the same objects through videos [1]_.
+    """Return the identity agreement of each pair of annotators on tracks in videos [1]_.
 
-    Each track is one object of the other annotator at most: the tracks of both are assigned one to
-    one, so that as many frames as possible have boxes of both that reach the threshold.
+    The tracks of both are assigned one to one, so that as many frames as possible have boxes of
+    both that reach the threshold.
 
-    Columns: annotator_1, annotator_2; n_tracks_1 and n_tracks_2, and n_boxes_1 and n_boxes_2, those
-    in them, in frames about which both were asked; idtp, the frames in which assigned tracks
-    overlap; idfn and idfp, the other boxes of the first and of the second annotator, as if the
-    first were right; idf1, 2 idtp / (n_boxes_1 + n_boxes_2), with its 95 % interval; switches_1 and
-    switches_2, how often a track of each goes over to another track of the other, and switches,
-    their sum, with its interval; and interval_over, what intervals draw: videos, or the objects of
-    a single video.
+    Columns: annotator_1, annotator_2; n_tracks_1, n_tracks_2, n_boxes_1 and n_boxes_2, the numbers
+    of tracks and of their boxes in frames about which both were asked; idtp, the frames in which
+    assigned tracks overlap; idfn and idfp, the other boxes of the first and of the second
+    annotator, as if the first were right; idf1, 2 idtp / (n_boxes_1 + n_boxes_2), with its 95 %
+    interval; switches_1 and switches_2, how often a track of each switches to another track of the
+    other annotator; switches, their sum, with its interval; and interval_over, what intervals draw:
+    videos, or the objects of a single video.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Annotations of two annotators that overlap in a frame, and the tracks that they are of."""
+"""Overlapping annotations of two annotators in a frame, and their tracks."""
 
 import re
 
@@ -20,9 +20,9 @@ class TrackPairs:
     Attributes
     ----------
     first, second : (P,) int64
-        The tracks of the two; the first is by the annotator of the lower number.
+        The tracks of the two; the first is by the annotator with the lower index.
     image : (P,) int64
-        Where they overlap.
+        The image in which they overlap.
     similarity : (P,) float64
         At least the threshold.
     annotator : (T,) int64
@@ -64,7 +64,7 @@ def tracks_of(matched: MatchedUnits) -> IndexArray:
 
 
 def frame_order(image_names: tuple[str, ...]) -> IndexArray:
-    """Return the place of each image among all, by name, numbers in it by their value, (I,) int64.
+    """Return the rank of each image in natural order of the names, (I,) int64.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Where a track of one annotator goes over from one track of another annotator to the next."""
+"""Identity switches: a track of one annotator continues in another track of another annotator."""
 
 from collections.abc import Iterator
 from itertools import chain, compress
@@ -18,7 +18,7 @@ _STEPS = 1 << 30
 
 
 class Switch(NamedTuple):
-    """A track that goes over: tracks and images by number."""
+    """An identity switch: tracks and images by index."""
 
     track: int
     before: int
@@ -30,15 +30,15 @@ class Switch(NamedTuple):
 
 
 def track_switches(matched: MatchedUnits) -> Table:
-    """Return the identity switches between each two annotators [1]_.
+    """Return the identity switches between each pair of annotators [1]_.
 
-    Two tracks that were joined stay so in every frame in which they overlap. In each frame, the
-    others are joined one to one, the most similar ones, and a track that was joined to another one
-    before goes over.
+    Two tracks that are assigned to each other stay so in every frame in which they overlap. In each
+    frame, the remaining ones are assigned one to one by similarity. A track that was assigned to
+    another one before has an identity switch.
 
-    A row for each time that a track goes over: annotator_1 and track, whose it is; annotator_2, and
-    before and after, their tracks; until and since, the last image with the one and the first with
-    the other; and video. Rows are sorted by annotators, then image.
+    A row for each switch: annotator_1 and track; annotator_2, and before and after, this
+    annotator's two tracks; until and since, the last image with the former and the first with the
+    latter; and video. Rows are sorted by annotators, then image.
 
     References
     ----------
@@ -71,7 +71,7 @@ def track_switches(matched: MatchedUnits) -> Table:
 
 @remembered
 def switches(matched: MatchedUnits) -> list[Switch]:
-    """Return each time that a track of one annotator goes over to another track of another."""
+    """Return the identity switches between all pairs of annotators."""
     pairs = track_pairs(matched)
     place = frame_order(matched.data.image_names)[pairs.image]
     people = pairs.annotator[pairs.first] * len(matched.data.annotator_names)
@@ -103,7 +103,7 @@ def _of_people(pairs: TrackPairs, rows: IndexArray, place: IndexArray) -> Iterat
 
 
 def _chosen(pairs: TrackPairs, frame: IndexArray, free: IndexArray) -> list[int]:
-    """Return which of the free pairs of a frame join tracks, one to one, the most similar ones."""
+    """Return the free pairs of a frame that assign tracks one to one, by similarity."""
     rows = frame[free]
     weight = np.maximum(np.rint(pairs.similarity[rows] * _STEPS), 1).astype(np.int64)
     chosen = free[assign(pairs.first[rows], pairs.second[rows], weight)]

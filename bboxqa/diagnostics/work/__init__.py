@@ -1,1 +1,1 @@
-"""When annotators worked: how fast, and how agreement changes with time."""
+"""Diagnostics of working time: speed, sessions, and changes of agreement."""

@@ -1,4 +1,4 @@
-"""How the agreement of annotators changes over sessions, and within them."""
+"""Changes of agreement over sessions (drift) and within them (fatigue)."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from bboxqa.model.table import Categorical, Column
 from bboxqa.model.units import MatchedUnits
 
 LEAST_SESSIONS, LEAST_IMAGES, LEAST_MINUTES = 3, 10, 30
-"""Changes of fewer sessions and images, and within shorter sessions, are not told."""
+"""With fewer sessions or images, or shorter sessions, changes are not reported."""
 
 OK = "ok"
 IMPORTED = "annotations made at once, as an import does"
@@ -25,8 +25,8 @@ def changes(
 ) -> dict[str, Column]:
     """Return the columns of drift and fatigue, of A annotators and of all.
 
-    Each is a slope with its interval over images, and a status that says why there is none.
-    `at_once` are the annotators, (A,) bool, who made most annotations at once.
+    Each is a slope with its interval over images, and a status: "ok", or why there is no slope.
+    `at_once`, (A,) bool, marks annotators who made most annotations at once.
     """
     n_annotators, owner = len(at_once), sessions.annotator
     used = work.take(np.flatnonzero(~at_once[work.annotator]))
@@ -57,7 +57,7 @@ def changes(
 
 
 def _columns(name: str, found: Slopes, code: IntArray) -> dict[str, Column]:
-    """Return the slopes with a status, those without enough data being NaN."""
+    """Return the slopes with a status; slopes without enough data are NaN."""
     unknown = code > 0
     return {
         name: np.where(unknown, np.nan, found.value),

@@ -1,4 +1,4 @@
-"""When each annotator worked on each image, and how far they agree with the others there."""
+"""The time at which each annotator worked on each image, and F1 with the others there."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from bboxqa.model.units import MatchedUnits
 
 @frozen_arrays
 class ImageWork:
-    """C images and annotators who drew something there at a known time.
+    """C pairs of an image and an annotator who drew something there at a known time.
 
     Sorted by image, then annotator. An image in which an annotator drew nothing has no time.
     """
@@ -19,15 +19,15 @@ class ImageWork:
     image: IndexArray
     annotator: IndexArray
     session: IndexArray
-    """(C,) int64. That of the middle one, by its time, of the annotations in the image."""
+    """(C,) int64. The session of the annotation with the median time."""
     elapsed: FloatArray
     """(C,) float64. Seconds since the beginning of the session."""
     matched: FloatArray
     drawn: FloatArray
-    """(C,) float64. Those of `ImageF1`."""
+    """(C,) float64. The sums of `ImageF1`."""
 
     def take(self, index: IndexArray) -> "ImageWork":
-        """Return some of the images and annotators."""
+        """Return the pairs at `index`."""
         return ImageWork(
             self.image[index], self.annotator[index], self.session[index], self.elapsed[index],
             self.matched[index], self.drawn[index],
@@ -35,7 +35,7 @@ class ImageWork:
 
 
 def image_work(matched: MatchedUnits, times: Times, sessions: WorkSessions) -> ImageWork:
-    """Return when images were annotated, and the sums of F1 in them."""
+    """Return the times at which images were annotated, and the sums of F1 in them."""
     of, found = matched.data.annotations, image_f1(matched)
     n_annotators = len(matched.data.annotator_names)
     rows = np.flatnonzero(sessions.place >= 0)

@@ -14,7 +14,7 @@ class WorkSessions:
     """(N,) int64. The session of each annotation; -1 where its time is unknown."""
     annotator: IndexArray
     number: IndexArray
-    """(S,) int64 each. Whose session it is, and which of them, from 0 on."""
+    """(S,) int64 each. The annotator of each session, and its number, from 0."""
     start: FloatArray
     """(S,) float64. Seconds since 1970."""
     length: FloatArray

@@ -31,11 +31,11 @@ def f1_slopes(
     bootstrap: int,
     seed: int,
 ) -> Slopes:
-    """Return by how much F1 changes with `x`, within groups.
+    """Return the slopes of F1 over `x` within groups.
 
-    The line of least squares through the F1 of images, weighted by what was drawn there. Each group
-    has an intercept of its own, so that differences between groups are no slope; the groups of an
-    owner have one slope.
+    They are least-squares slopes of the F1 of images, weighted by the number of annotations. Each
+    group has its own intercept, so that differences between groups do not count; the groups of an
+    owner have a common slope.
 
     Parameters
     ----------
@@ -43,9 +43,9 @@ def f1_slopes(
         C images and annotators.
     x : (C,) float64
     group : (C,) int64
-        Which group each belongs to.
+        The group of each.
     owner : (G,) int64
-        To whom each group belongs.
+        The owner of each group.
     """
     weight = work.drawn
     amounts = (weight, weight * x, weight * x * x, work.matched, work.matched * x)

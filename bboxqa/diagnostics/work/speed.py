@@ -1,4 +1,4 @@
-"""How fast annotators draw."""
+"""Speed of annotators."""
 
 import numpy as np
 
@@ -7,12 +7,12 @@ from bboxqa.diagnostics.annotators.image_ratios import RatioSums
 from bboxqa.model.table import Column
 from bboxqa.model.times import Times
 
-# Nobody draws faster: such annotations were imported, or made by a machine.
+# Faster annotations were imported, or made by a machine.
 _AT_ONCE = 0.2
 
 
 def are_at_once(times: Times, annotator: IntArray, n_annotators: int) -> BoolArray:
-    """Return whose annotations were made at once for the most part, (A,)."""
+    """Return (A,) bool: annotators most of whose annotations were made at once."""
     known = ~np.isnan(times.step)
     n_steps = np.bincount(annotator[known], minlength=n_annotators)
     at_once = np.bincount(annotator[known & (times.step < _AT_ONCE)], minlength=n_annotators)
@@ -29,16 +29,17 @@ def speeds(
     bootstrap: int,
     seed: int,
 ) -> dict[str, Column]:
-    """Return columns of K keys: annotations a minute, and the median seconds between two of them.
+    """Return columns of K keys: annotations per minute, and median seconds between two of them.
 
     Parameters
     ----------
     step : (N,) float64
-        Seconds since the annotation before in the session; NaN for first ones, which do not count.
+        Seconds since the previous annotation of the session; NaN for the first, which does not
+        count.
     key : (N,) int64
-        Whose or which session's each is.
+        The annotator or session of each.
     image : (N,) int32
-        The speed has its interval over images.
+        The image of each; intervals are over images.
     """
     rows = np.flatnonzero(~np.isnan(step))
     step, key, image = step[rows], key[rows], image[rows]

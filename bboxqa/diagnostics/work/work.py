@@ -1,4 +1,4 @@
-"""How fast annotators work, and how far they agree with the others at which time."""
+"""Speed of annotators, and their agreement with the others over time."""
 
 from datetime import UTC, datetime
 
@@ -21,20 +21,21 @@ _HOUR = 3600
 
 
 def work(matched: MatchedUnits) -> Table:
-    """Return how fast each annotator works, and how F1 with the others changes with time.
+    """Return the speed of each annotator, and the change of F1 with the others over time.
 
-    A row for all annotators together, and one for each; none where times were not read. A session
+    A row for all annotators together, and one for each; no rows if times were not read. A session
     ends with a pause of more than 30 minutes. Columns: annotator; n_sessions; per_minute, the
-    annotations a minute within sessions, with its 95 % interval over images; median_seconds between
-    two annotations of a session; hours of all sessions; n, the annotations with a time; and
+    annotations per minute within sessions, with its 95 % interval over images; median_seconds
+    between two annotations of a session; hours, the duration of all sessions; n, the number of
+    annotations with a time; and
 
-    - drift, by how much F1 changes from one session to the next,
-    - fatigue, by how much it changes with each hour, comparing images of one session,
+    - drift, the change of F1 from one session to the next,
+    - fatigue, the change of F1 with each hour within sessions,
 
-    each with its interval over images, and a status that says why there is none. Both are slopes of
-    least squares through the F1 of images, weighted by what was drawn there. Those of all compare
-    each annotator with themselves only. An annotator whose annotations were made at once for the
-    most part, as an import does, has no speed and no change.
+    each with its interval over images and a status. Both are least-squares slopes of the F1 of
+    images, weighted by the number of annotations. The slopes of all compare each annotator only
+    with themselves. An annotator whose annotations were mostly made at once, as by an import, has
+    no speed and no change.
     """
     times = matched.data.annotations.times
     if times is None:
@@ -64,12 +65,12 @@ def work(matched: MatchedUnits) -> Table:
 
 
 def work_sessions(matched: MatchedUnits) -> Table:
-    """Return how fast each annotator works in each session, and F1 with the others there.
+    """Return the speed of each annotator and F1 with the others in each session.
 
-    A row for each annotator and session; none where times were not read. Columns: annotator;
-    session, from 1 on; start, in UTC; minutes until the last annotation; n, the annotations, and
-    n_images; per_minute and f1 with their 95 % intervals over images; and median_seconds between
-    two annotations. An image counts in the session of the middle one of its annotations.
+    A row for each annotator and session; no rows if times were not read. Columns: annotator;
+    session, numbered from 1; start, in UTC; minutes until the last annotation; n, the number of
+    annotations; n_images; per_minute and f1 with their 95 % intervals over images; and
+    median_seconds between two annotations. An image counts in the session of its median annotation.
     """
     times = matched.data.annotations.times
     if times is None:
@@ -96,10 +97,10 @@ def work_sessions(matched: MatchedUnits) -> Table:
 def work_hours(matched: MatchedUnits) -> Table:
     """Return F1 with the others and speed in each hour of the sessions.
 
-    A row for all annotators together and for each, and each hour in which images were annotated;
-    none where times were not read. Columns: annotator; hour, 1 being the first of each session, all
-    sessions of an annotator together; n_images; f1 and per_minute, with their 95 % intervals over
-    images; and median_seconds between two annotations.
+    A row for each hour of all annotators together and of each one; no rows if times were not read.
+    Columns: annotator; hour of the session, from 1, over all sessions of an annotator; n_images; f1
+    and per_minute, with their 95 % intervals over images; and median_seconds between two
+    annotations.
     """
     times = matched.data.annotations.times
     if times is None:
@@ -131,14 +132,14 @@ def work_hours(matched: MatchedUnits) -> Table:
 
 
 def _with_all(annotator: IndexArray | IntArray, n_annotators: int) -> tuple[IndexArray, IndexArray]:
-    """Return each row twice: with its annotator, and with the number that stands for all."""
+    """Return each row twice: for its annotator, and for all annotators together."""
     place = np.tile(np.arange(len(annotator)), 2)
     whose = np.concatenate([annotator, np.full(len(annotator), n_annotators)])
     return place, whose.astype(np.int64)
 
 
 def _f1(matched: MatchedUnits, work: ImageWork, row: IndexArray, n: int) -> dict[str, Column]:
-    """Return F1 of K rows with its interval; `row` is that of each image and annotator."""
+    """Return F1 of K rows with its interval; `row` is the row of each image and annotator."""
     sums = RatioSums(n, len(matched.data.image_names))
     sums.add(row, work.image, work.matched, work.drawn)
     found = sums.ratios(matched.bootstrap, matched.seed)
@@ -146,7 +147,7 @@ def _f1(matched: MatchedUnits, work: ImageWork, row: IndexArray, n: int) -> dict
 
 
 def _speeds(matched: MatchedUnits, of: IndexArray, row: IndexArray, n: int) -> dict[str, Column]:
-    """Return the speeds of K rows; `row` is that of each of the annotations `of`."""
+    """Return the speeds of K rows; `row` is the row of each of the annotations `of`."""
     drawn, n_images = matched.data.annotations, len(matched.data.image_names)
     step = np.full(len(of), np.nan) if drawn.times is None else drawn.times.step[of]
     return speeds(step, row, n, drawn.image[of], n_images, matched.bootstrap, matched.seed)
