@@ -15,6 +15,7 @@ from bboxqa.core.arrays import (
     frozen_arrays,
 )
 from bboxqa.core.text import count
+from bboxqa.model.file_places import FilePlaces
 from bboxqa.model.outlines import Segmentations
 from bboxqa.model.shapes.keypoints import Keypoints
 from bboxqa.model.shapes.tracks import Tracks
@@ -40,8 +41,8 @@ class Annotations:
         Outlines; None where they were not read.
     times : Times or None
         When each annotation was made; None where times were not read.
-    own_id : (N,) str or None
-        The id that the annotation tool shows; None where it equals `id`.
+    own_id : (N,) str or FilePlaces or None
+        The id that the annotation tool shows, or the place in its files; None where it equals `id`.
     keypoints : Keypoints or None
         Key points; None where they were not read.
     rotated_box : (N, 5) float64 or None
@@ -60,7 +61,7 @@ class Annotations:
     iscrowd: BoolArray
     segmentation: Segmentations | None = None
     times: Times | None = None
-    own_id: TextArray | None = None
+    own_id: TextArray | FilePlaces | None = None
     keypoints: Keypoints | None = None
     rotated_box: FloatArray | None = None
     track: IntArray | None = None

@@ -152,7 +152,7 @@ def id_column(data: Dataset, rows: IndexArray) -> Column:
     """Return the ids of annotations as in the files; masked where a row is -1."""
     annotations, found = data.annotations, rows >= 0
     if data.has_text_ids and annotations.own_id is not None:
-        names, code = np.unique(annotations.own_id[rows[found]], return_inverse=True)
+        names, code = np.unique(annotations.shown_ids(rows[found]), return_inverse=True)
         codes = np.full(len(rows), -1, np.int32)
         codes[found] = code
         return Categorical(codes, tuple(names.tolist()))

@@ -34,6 +34,7 @@ from bboxqa.formats.annotations.rotated_columns import Corners, RotatedBuilder, 
 from bboxqa.formats.annotations.rotations import count_turned, rotation_problems
 from bboxqa.formats.annotations.text_ids import TextIds
 from bboxqa.model.annotations import Source
+from bboxqa.model.file_places import ShownIds
 from bboxqa.model.outlines import Segmentations
 from bboxqa.model.shapes.keypoints import Keypoints
 
@@ -280,13 +281,13 @@ class AnnotationFile:
     """How its format names annotators, such as "completed_by"; "" for COCO."""
     numbers_categories: bool = False
     """Whether its format names categories, and their ids were given here."""
-    own_ids: TextArray | None = None
-    """(N,) str. The ids that the tool shows; None where these are the ids of the columns."""
+    own_ids: ShownIds | None = None
+    """(N,). What annotations are found by; None where these are the ids of the columns."""
     told_base: int | None = None
     """The number of the first pixel, if the values of the file show it."""
 
     @property
-    def shown_ids(self) -> TextArray | IndexArray:
+    def shown_ids(self) -> ShownIds:
         """The ids of annotations for messages: text where the file or its tool has text."""
         if self.own_ids is not None:
             return self.own_ids

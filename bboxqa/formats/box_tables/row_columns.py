@@ -45,10 +45,7 @@ def boxes_of(
     `groups` are their images and annotators, and (N,) the group of each row.
     """
     images, people, group = groups
-    own_ids = [f"line {line}" for line in lines.line.tolist()]
-    if "id" in rows.place:
-        said = rows.words.texts(rows.place["id"])
-        own_ids = [own.strip() or label for own, label in zip(said, own_ids, strict=True)]
+    said = rows.words.texts(rows.place["id"]) if "id" in rows.place else []
     annotators = [*dict.fromkeys(filter(None, people))]
     codes = {"": -1} | {name: code for code, name in enumerate(annotators)}
     return Boxes(
@@ -58,5 +55,5 @@ def boxes_of(
         lines,
         np.array([codes[name] for name in people])[group],
         annotators,
-        own_ids,
+        [own.strip() for own in said],
     )

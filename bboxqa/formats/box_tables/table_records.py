@@ -247,7 +247,8 @@ class _TableRecords:
         return _UNNAMED
 
     def _shared(self, cells: Cells, label: str) -> Record:
-        shared: Record = {"own_id": plain_text(cells.get("id")) or label}
+        own = plain_text(cells.get("id")) or (label if self._word == "row" else "")
+        shared: Record = {"own_id": own} if own else {}
         if "iscrowd" in cells and str(cells["iscrowd"]).strip().lower() in _TRUE:
             shared["iscrowd"] = 1
         if "created_at" in cells and (made := plain_text(cells["created_at"])):

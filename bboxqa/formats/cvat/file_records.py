@@ -206,9 +206,6 @@ class FileRecords:
         where = self._where(element)
         known = "width" in image and "height" in image
         size = (image["width"], image["height"]) if known else None
-        own_id = f"line {element.line}"
-        if frame >= 0:
-            own_id = f"track {element.values.get('id', '')}, frame {frame}"
         try:
             shape = self._wanted.boxed(shape_of(element, size, outlines=self._wanted.outlines))
         except ShapeError as error:
@@ -221,7 +218,8 @@ class FileRecords:
         }
         record = shared | shape
         record |= said_more(element.values, record.get("attributes", {}), inside, frame=frame)
-        record["own_id"] = own_id
+        if frame >= 0:
+            record["own_id"] = f"track {element.values.get('id', '')}, frame {frame}"
         name = (label or "").strip() or UNLABELLED
         if "bbox" not in record:
             self.into.annotation({**record, "label": name}, where)

@@ -120,7 +120,7 @@ def _of_images(records: FileRecords, run: PlainRun) -> _Rows:
         np.repeat(np.array(image_ids, np.int64), counts),
         person,
         np.repeat(np.array(is_kept, np.bool_), counts),
-        [f"line {line}" for line in run.lines],
+        [],
         run.columns.get("label", [b""] * n),
         run.columns.get("source", [b""] * n),
     )

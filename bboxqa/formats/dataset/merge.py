@@ -9,6 +9,7 @@ from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, Text
 from bboxqa.core.spool import column_limit, concatenate, spilled
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.model.annotations import Annotations
+from bboxqa.model.file_places import FilePlaces, joined_ids
 from bboxqa.model.outlines import Segmentations
 from bboxqa.model.selection import OF_ANNOTATIONS, join_outlines
 from bboxqa.model.shapes.keypoints import Keypoints, join_keypoints
@@ -120,15 +121,12 @@ def _joined(
 
 def _own_ids(
     files: Sequence[AnnotationFile], indexed: Sequence[IndexedAnnotations], order: IndexArray
-) -> TextArray | None:
+) -> TextArray | FilePlaces | None:
     """Return the ids that tools show, in an order; None where no file has others than its own."""
     if all(file.shown_ids is file.columns.id for file in files):
         return None
-    parts = [
-        file.shown_ids[part.place].astype(np.str_)
-        for file, part in zip(files, indexed, strict=True)
-    ]
-    return np.concatenate(parts)[order]
+    parts = [file.shown_ids[part.place] for file, part in zip(files, indexed, strict=True)]
+    return joined_ids(parts)[order]
 
 
 def _order(

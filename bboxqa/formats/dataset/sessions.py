@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bboxqa.core.arrays import IndexArray, IntArray, TextArray, find
+from bboxqa.core.arrays import IndexArray, IntArray, find
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import count, in_natural_order
 from bboxqa.formats.annotations.columns import AnnotationFile
@@ -14,6 +14,7 @@ from bboxqa.formats.dataset.attribution import Attribution
 from bboxqa.formats.dataset.merge import IndexedAnnotations, merge
 from bboxqa.formats.dataset.versions import refuse_versions
 from bboxqa.model.annotations import Dataset, Repeats
+from bboxqa.model.file_places import ShownIds
 
 FILE = "file"
 """The session key with which each file is a session."""
@@ -99,7 +100,7 @@ def _name(value: object) -> str:
 def _check_named(
     files: Sequence[AnnotationFile],
     noun: str,
-    ids: Sequence[Sequence[int | str] | IndexArray | TextArray],
+    ids: Sequence[Sequence[int | str] | ShownIds],
     codes: Sequence[IntArray],
     key: str,
 ) -> None:

@@ -5,11 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, TextArray
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.core.memory import release_pages
 from bboxqa.core.text import alike
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import Image
+from bboxqa.model.file_places import FilePlaces, ShownIds
 from bboxqa.model.outlines import Segmentations
 
 # In pixels. Beyond this, areas are not exact to a pixel; no image is as large.
@@ -44,7 +45,7 @@ def names_alike(files: Sequence[AnnotationFile]) -> Iterator[str]:
         yield f"categories {problem}"
 
 
-def bad_boxes(ids: IndexArray | TextArray, bbox: FloatArray) -> Iterator[str]:
+def bad_boxes(ids: ShownIds, bbox: FloatArray) -> Iterator[str]:
     """Yield problems of boxes with negative sides, NaN, or too far away to be exact."""
     # Negated, since every comparison with NaN is false.
     wrong: BoolArray = ~((bbox[:, 2:] >= 0) & (bbox[:, 2:] <= _MAX_COORDINATE))
@@ -61,7 +62,7 @@ def bad_boxes(ids: IndexArray | TextArray, bbox: FloatArray) -> Iterator[str]:
         )
 
 
-def bad_outlines(ids: IndexArray | TextArray, segmentation: Segmentations) -> Iterator[str]:
+def bad_outlines(ids: ShownIds, segmentation: Segmentations) -> Iterator[str]:
     """Yield problems of outlines with points too far away to be exact, or NaN."""
     far = np.concatenate([np.zeros(0, np.int64), *_far(segmentation.xy)])
     ring = np.searchsorted(segmentation.ring_offsets, far, side="right") - 1
@@ -80,7 +81,7 @@ def _far(xy: FloatArray) -> Iterator[IndexArray]:
         release_pages(part)
 
 
-def unnamed(ids: Sequence[Any] | TextArray | IndexArray, total: int, noun: str) -> Iterator[str]:
+def unnamed(ids: Sequence[Any] | ShownIds, total: int, noun: str) -> Iterator[str]:
     """Yield what is wrong with records that name nobody: one problem, however many they are.
 
     Examples
@@ -94,5 +95,6 @@ def unnamed(ids: Sequence[Any] | TextArray | IndexArray, total: int, noun: str) 
         yield f"{noun} {ids[0]}: does not name its annotator; the others do"
     elif len(ids):
         first = ", ".join(map(str, ids[:_EXAMPLES])) + ", …" * (len(ids) > _EXAMPLES)
+        each = "at" if isinstance(ids, FilePlaces) else "ids"
         number = f"{len(ids):,} of {total:,} {noun}s"
-        yield f"{number} do not name their annotator (ids {first}); the others do"
+        yield f"{number} do not name their annotator ({each} {first}); the others do"

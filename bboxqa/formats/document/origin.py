@@ -51,3 +51,5 @@ class Origin:
     defects: Sequence[ToolDefect]
     own_places: Callable[[Sequence[str]], list[OwnPlace]]
     """Takes pointers of the document, and "/defects/7" for the eighth of `defects`."""
+    place_of: Callable[[int], str]
+    """Takes the row of an annotation, and returns where it stands, such as "a.xml:12"."""

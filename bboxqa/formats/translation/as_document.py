@@ -9,9 +9,11 @@ from bboxqa.core.types import Steps
 from bboxqa.formats.document.content import RawDocument
 from bboxqa.formats.document.origin import Origin
 from bboxqa.formats.document.tolerant import read_bytes, read_path
+from bboxqa.formats.translation.boxes.own_ids import shown_file
 from bboxqa.formats.translation.places import Places
 from bboxqa.formats.translation.plain.document_parts import DocumentParts
 from bboxqa.formats.translation.translated import BrokenTextError, Translate, Wanted
+from bboxqa.model.file_places import place_in_words
 
 
 def read_document(
@@ -41,5 +43,10 @@ def read_document(
         "categories": found.category_places,
         "defects": [defect.where for defect in found.defects],
     }
-    reading.origin = Origin(found.title, found.defects, Places(path, of_lists).find)
+
+    def place_of(row: int) -> str:
+        where = parts.places[row]
+        return place_in_words(shown_file(path, where.member), where.at)
+
+    reading.origin = Origin(found.title, found.defects, Places(path, of_lists).find, place_of)
     return reading

@@ -5,9 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
-import numpy as np
 
-from bboxqa.core.arrays import TextArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.memory import gc_paused
 from bboxqa.formats.annotations.columns import AnnotationFile, ColumnsBuilder
@@ -16,14 +14,12 @@ from bboxqa.formats.annotations.records import ANNOTATOR_KEYS, Category
 from bboxqa.formats.annotations.rotated_columns import rotated_notes
 from bboxqa.formats.document.origin import STOPPING, Where
 from bboxqa.formats.translation.boxes.box_columns import columns_of
-from bboxqa.formats.translation.boxes.boxed import OWN_ID, Boxed
+from bboxqa.formats.translation.boxes.boxed import Boxed
+from bboxqa.formats.translation.boxes.own_ids import OwnIds
 from bboxqa.formats.translation.plain.document_parts import records_of
 from bboxqa.formats.translation.source_files import MeasuredFiles
 from bboxqa.formats.translation.translated import Boxes, Record, Translate, Wanted
 from bboxqa.model.annotations import Source
-
-# Ids are kept as columns, which are as wide as the longest.
-_LONGEST = 40
 
 
 @gc_paused()
@@ -63,7 +59,7 @@ def read_file(translate: Translate, path: Path, options: ReadOptions) -> Annotat
         tuple(notes),
         found.named_by,
         numbers_categories=True,
-        own_ids=of.own_ids(),
+        own_ids=of.own_ids.done(),
         told_base=found.told_base,
     )
 
@@ -75,34 +71,28 @@ class _Columns:
         self.builder = ColumnsBuilder(str(path), options)
         self.boxed = Boxed()
         self._options = options
-        self._own_ids: list[str] = []
+        self.own_ids = OwnIds(path)
 
     def add(self, records: Sequence[Record], places: Sequence[Where]) -> None:
         """Add records."""
-        kept, _ = self.boxed.take(records, places)
+        kept, kept_places = self.boxed.take(records, places)
         for record in kept if self._options.outlines else ():
             # In tools, a box is a shape like others.
             if "segmentation" not in record:
                 record["segmentation"] = [_ring(*record["bbox"])]
-        self._own_ids.extend(str(record.get(OWN_ID, ""))[:_LONGEST] for record in kept)
+        self.own_ids.add(kept, kept_places)
         self.builder.add(msgspec.convert(kept, list[self.builder.type]))  # type: ignore[name-defined]
 
     def add_boxes(self, boxes: Boxes) -> None:
         """Add boxes, given as columns."""
         if self._options.rotated and boxes.corners is not None:
             # Records say how a box is turned.
-            self.add(records_of(boxes, self.boxed.n + 1), [boxes.lines.where(0)] * len(boxes))
+            wheres = [boxes.lines.where(row) for row in range(len(boxes))]
+            self.add(records_of(boxes, self.boxed.n + 1), wheres)
             return
         first = self.boxed.take_columns(boxes)
         self.builder.absorb(columns_of(boxes, first, self._options), ())
-        # An empty id marks that an annotation has none: then no ids are shown.
-        self._own_ids.extend(
-            [each[:_LONGEST] for each in boxes.own_ids or [""] * min(len(boxes), 1)]
-        )
-
-    def own_ids(self) -> TextArray | None:
-        """Return the ids that the tool shows; None where an annotation has none."""
-        return np.array(self._own_ids, np.str_) if all(self._own_ids) else None
+        self.own_ids.add_boxes(boxes)
 
 
 def _ring(x: float, y: float, width: float, height: float) -> list[float]:

@@ -61,7 +61,7 @@ class Boxes:
     """(N,) int64. Index into `annotators`; -1 where nobody is named."""
     annotators: Sequence[str] = ()
     own_ids: Sequence[str] = ()
-    """Empty where the tool shows none."""
+    """Empty where the tool shows none, as is each of an annotation without one."""
     corners: FloatArray | None = None
     """(N, 4, 2) float64. Outlines of four points; None where they are the boxes."""
     degrees: FloatArray | None = None

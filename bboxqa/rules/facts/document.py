@@ -158,8 +158,9 @@ class Document:
         record = self.record(row)
         named = {"annotation": "id", "image": "image_id", "category": "category_id"}
         found = {name: record[key] for name, key in named.items() if key in record}
-        if "own_id" in record and self.reading.origin is not None:
-            found["annotation"] = record["own_id"]
+        origin = self.reading.origin
+        if origin is not None and record:
+            found["annotation"] = record.get("own_id") or origin.place_of(row)
         annotator = self.annotator[row]
         if annotator >= 0:
             found["annotator"] = self.annotations.annotator_names[annotator]

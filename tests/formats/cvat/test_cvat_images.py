@@ -177,7 +177,6 @@ def test_what_is_said_of_a_shape_is_kept(tmp_path):
     assert first["attributes"] == {"occluded": "1", "group_id": "4", "colour": "light\nred"}
     assert "attributes" not in second
     assert second["source"] == "auto"
-    assert first["own_id"] == "line 14"
 
 
 def test_line_ends_names_and_other_encodings(tmp_path):
@@ -198,7 +197,7 @@ def test_findings_stand_in_the_file(tmp_path):
     assert lines["B003"] == (16, 1)
     assert lines["T041"] == (18, 1)
     assert lines["T004"] == (20, 1)
-    assert found["T041"].ids["annotation"] == "line 18"
+    assert found["T041"].ids["annotation"] == "a.xml:18"
     assert found["B003"].excerpt.startswith('<box label="cat"')
     assert found["T040"].message == (
         "task 7: has no assignee; its owner admin counts as its annotator"

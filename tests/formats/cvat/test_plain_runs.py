@@ -40,12 +40,14 @@ def images(rng, n=150, odd=lambda _: ""):
 
 def compared(tmp_path, text):
     """Return how many boxes were read as columns, having compared them all."""
-    (tmp_path / "fast.xml").write_bytes(text.encode())
     # Nothing behind a comment is read as columns.
-    slow = text.replace("<annotations>", "<annotations><!-- -->", 1)
-    (tmp_path / "slow.xml").write_bytes(slow.encode())
-    found, n_fast = columns(tmp_path / "fast.xml")
-    wanted, n_slow = columns(tmp_path / "slow.xml")
+    commented = text.replace("<annotations>", "<annotations><!-- -->", 1)
+    fast, slow = tmp_path / "fast" / "a.xml", tmp_path / "slow" / "a.xml"
+    for each, written in ((fast, text), (slow, commented)):
+        each.parent.mkdir(exist_ok=True)
+        each.write_bytes(written.encode())
+    found, n_fast = columns(fast)
+    wanted, n_slow = columns(slow)
     assert found == wanted
     assert n_slow == 0
     return n_fast, len(found)

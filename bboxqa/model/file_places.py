@@ -1,0 +1,88 @@
+"""Where annotations stand in the files of a tool that gives them no ids."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import overload
+
+import numpy as np
+
+from bboxqa.core.arrays import BoolArray, IndexArray, IntArray, TextArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FilePlaces:
+    """Places of annotations, which are put into words when they are shown.
+
+    Examples
+    --------
+    >>> places = FilePlaces(("a.txt",), np.zeros(2, np.int32), np.array([3, 5]))
+    >>> places[1], places[np.array([1, 0])].tolist()
+    ('a.txt:5', ['a.txt:5', 'a.txt:3'])
+    """
+
+    files: tuple[str, ...]
+    file: IntArray
+    """(N,) int32. Index into `files`."""
+    at: IndexArray | TextArray
+    """(N,). Lines from 1 on, or JSON pointers."""
+
+    def __len__(self) -> int:
+        return len(self.file)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice | IndexArray | BoolArray | list[int]) -> "FilePlaces": ...
+    def __getitem__(
+        self, index: int | slice | IndexArray | BoolArray | list[int]
+    ) -> "str | FilePlaces":
+        if isinstance(index, int):
+            return place_in_words(self.files[self.file[index]], self.at[index].item())
+        return FilePlaces(self.files, self.file[index], self.at[index])
+
+    def __iter__(self) -> Iterator[str]:
+        return (self[row] for row in range(len(self)))
+
+    def tolist(self) -> list[str]:
+        """Return all places in words."""
+        return [*self]
+
+
+def place_in_words(file: str, at: str | int) -> str:
+    """Return a line, or what a JSON pointer leads to, as it is written behind a file.
+
+    Examples
+    --------
+    >>> place_in_words("a.xml", 12), place_in_words("b.json", "/shapes/3"), place_in_words("c", "")
+    ('a.xml:12', 'b.json#/shapes/3', 'c')
+    """
+    if isinstance(at, int):
+        return f"{file}:{at}"
+    return f"{file}#{at}" if at else file
+
+
+ShownIds = TextArray | IndexArray | FilePlaces
+"""What users find annotations by: ids of the file or its tool, or places."""
+
+
+def joined_ids(parts: "Sequence[ShownIds]") -> "TextArray | FilePlaces":
+    """Return the ids of several lists of annotations as one: places only if all are lines.
+
+    Examples
+    --------
+    >>> lines = FilePlaces(("a.txt",), np.zeros(1, np.int32), np.array([3]))
+    >>> joined_ids([lines, np.array([7])]).tolist(), joined_ids([lines, lines]).files
+    (['a.txt:3', '7'], ('a.txt', 'a.txt'))
+    """
+    places = [part for part in parts if isinstance(part, FilePlaces)]
+    if not parts or len(places) < len(parts) or len({part.at.dtype.kind for part in places}) > 1:
+        texts = [np.array([*map(str, part.tolist())], np.str_) for part in parts]
+        return np.concatenate(texts or [np.zeros(0, np.str_)])
+    firsts = np.cumsum([0, *(len(part.files) for part in places[:-1])])
+    return FilePlaces(
+        tuple(file for part in places for file in part.files),
+        np.concatenate(
+            [part.file + np.int32(first) for part, first in zip(places, firsts, strict=True)]
+        ),
+        np.concatenate([part.at for part in places]),
+    )
