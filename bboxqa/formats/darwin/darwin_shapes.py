@@ -18,7 +18,7 @@ from bboxqa.formats.translation.untrusted import (
     plain_text,
     points_of,
 )
-from bboxqa.model.run_lengths import MAX_MASK_PIXELS
+from bboxqa.model.shapes.run_lengths import MAX_MASK_PIXELS
 
 # Shapes that are kept and not compared, in words; the first that an annotation has.
 _APART = {

@@ -19,7 +19,7 @@ from bboxqa.formats.translation.untrusted import (
     plain_text,
     size_of,
 )
-from bboxqa.model.run_lengths import MAX_MASK_PIXELS, decode_counts, run_bounds
+from bboxqa.model.shapes.run_lengths import MAX_MASK_PIXELS, decode_counts, run_bounds
 
 # Shapes that are kept and not compared, in words.
 _APART = {

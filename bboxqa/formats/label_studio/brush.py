@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, ByteArray
-from bboxqa.model.run_lengths import MAX_MASK_PIXELS
+from bboxqa.model.shapes.run_lengths import MAX_MASK_PIXELS
 
 
 class MaskError(ValueError):

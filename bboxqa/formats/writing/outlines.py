@@ -9,8 +9,8 @@ from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.formats.annotations.rotations import degrees
 from bboxqa.formats.writing.content import Content, Record
 from bboxqa.formats.writing.losses import Loss, losses_of
-from bboxqa.model.run_lengths import decode_counts, run_bounds
 from bboxqa.model.shapes.rotated_boxes import corners, from_corners, turned_to, upright
+from bboxqa.model.shapes.run_lengths import decode_counts, run_bounds
 
 Kind = Literal["box", "rotated", "polygon", "polygons", "mask"]
 

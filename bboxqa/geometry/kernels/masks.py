@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from bboxqa.core.arrays import FloatArray, IndexArray, run_starts
 from bboxqa.model.outlines import SegmentationKind, Segmentations
-from bboxqa.model.run_lengths import decode_counts
+from bboxqa.model.shapes.run_lengths import decode_counts
 
 _MOST_TRACED = 10**8
 

@@ -8,7 +8,7 @@ from bboxqa.core.arrays import BoolArray, rows
 from bboxqa.core.errors import DatasetError
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.outlines import SegmentationKind, Segmentations
-from bboxqa.model.run_lengths import MAX_MASK_PIXELS
+from bboxqa.model.shapes.run_lengths import MAX_MASK_PIXELS
 
 Needs = Literal["boxes", "rotated boxes", "polygons", "outlines", "masks", "keypoints"]
 """What is compared: boxes; rotated boxes; polygons only; outlines, where polygons are rasterised in

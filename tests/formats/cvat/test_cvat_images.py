@@ -11,7 +11,7 @@ from support.cvat_xml import box, document, head, image, project, shape, written
 from bboxqa import agree, read_coco, validate
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.registry import format_of
-from bboxqa.model.run_lengths import compress_counts
+from bboxqa.model.shapes.run_lengths import compress_counts
 
 SHARED = Path(__file__).parents[4] / "shared/data/formats"
 needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of CVAT here")

@@ -9,7 +9,7 @@ from support.studio import result, task, work, written
 
 from bboxqa import read_coco, validate
 from bboxqa.formats.label_studio.brush import MaskError, brush_mask
-from bboxqa.model.run_lengths import decode_counts
+from bboxqa.model.shapes.run_lengths import decode_counts
 
 SHARED = Path(__file__).parents[4] / "shared/data/formats/label_studio"
 

@@ -16,7 +16,7 @@ from bboxqa import agree, read_coco, validate
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.labelme.labelme import translate
 from bboxqa.formats.registry import format_of, sources_below
-from bboxqa.model.run_lengths import decode_counts
+from bboxqa.model.shapes.run_lengths import decode_counts
 
 SHARED = Path(__file__).parents[4] / "shared/data/formats"
 needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of LabelMe here")

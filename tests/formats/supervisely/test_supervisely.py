@@ -16,7 +16,7 @@ from support.tool_files import alone, asked, drawn, found, write
 from bboxqa import read_coco, validate
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.registry import format_of
-from bboxqa.model.run_lengths import decode_counts
+from bboxqa.model.shapes.run_lengths import decode_counts
 
 SHARED = Path(__file__).parents[4] / "shared/data/formats"
 needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of Supervisely here")

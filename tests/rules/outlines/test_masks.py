@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 from support.validation import codes, findings
 
-from bboxqa.model.run_lengths import compress_counts, decode_counts, run_bounds, transposed_runs
+from bboxqa.model.shapes.run_lengths import (
+    compress_counts,
+    decode_counts,
+    run_bounds,
+    transposed_runs,
+)
 
 MASK = {"size": [80, 100], "counts": [810, 100, 7090]}
 RING = [[10, 10, 30, 10, 30, 40, 10, 40]]

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray
-from bboxqa.model.run_lengths import compress_counts
+from bboxqa.model.shapes.run_lengths import compress_counts
 
 _SIDES = 72
 """Of a polygon in place of an ellipse; its area is 0.13 % smaller."""
