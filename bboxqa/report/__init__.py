@@ -1,1 +1,1 @@
-"""Views of a result: text, json, tables. A view computes nothing that the result does not hold."""
+"""Views of a result: text, json, tables. A view only shows what the result holds."""

@@ -14,7 +14,7 @@ from bboxqa.report.charts.svg import image_element
 
 
 class AgreementResult(MeasuredAgreement):
-    """How far annotators agree, at one or more thresholds, with its charts.
+    """Agreement at one or more thresholds, with charts.
 
     Its attributes are those of :class:`bboxqa.model.results.MeasuredAgreement`.
     """
@@ -29,9 +29,9 @@ class AgreementResult(MeasuredAgreement):
         return Plots(self)
 
     def diagnose(self) -> Diagnosis:
-        """Return the story with the tables that it is made of, and what to review first.
+        """Return the story, the tables on which it is based, and the objects to review first.
 
-        It is made once.
+        The diagnosis is computed once.
 
         Examples
         --------

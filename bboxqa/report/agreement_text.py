@@ -37,11 +37,11 @@ def text_lines(
     width: int = 100,
     quiet: bool = False,
 ) -> Iterator[str]:
-    """Yield what was measured, the headline numbers, and the most telling rows of the tables.
+    """Yield the data and settings, the headline numbers, and the most important rows of tables.
 
     The tables are those of the first threshold; columns that do not fit the width are left out. The
-    story comes last; with `diagnose`, after the tables that it is made of. With `quiet`, only
-    warnings, the headline numbers and those against a reference are yielded.
+    story comes last; with `diagnose`, after its tables. With `quiet`, only warnings, the headline
+    numbers and those of a reference are yielded.
     """
     n_rows = 10 if diagnose else 3
     if not quiet:
@@ -57,7 +57,7 @@ def text_lines(
     yield from reference_lines(result.thresholds[0], width, offsets=diagnose)
     if not quiet:
         yield from _tables(result.thresholds[0], width, n_rows)
-        # Where nobody shares an image, all tables are empty.
+        # If no annotators share an image, all tables are empty.
         tables = diagnose and result.n_images > 0
         why_slow = result.diagnoser.why_slow if story is None else ""
         yield from story_lines(story, width, diagnose=tables, said=result.notes, why_slow=why_slow)
@@ -129,7 +129,7 @@ def _alpha(part: ThresholdResult, measure: str, n_empty: int) -> Iterator[str]:
 
 
 def _meaningful(part: ThresholdResult) -> Iterator[str]:
-    """Yield the mean over the images in which alpha has a meaning, if others were drawn in."""
+    """Yield the mean over images in which alpha has a meaning, if it has none in some images."""
     found = part.meaningful_image_alpha
     if found.n_images == found.n_drawn_images:
         return
@@ -151,7 +151,7 @@ def _objects(part: ThresholdResult, measure: str) -> Iterator[str]:
     if not isnan(part.all_asked_f1):
         yield f"   {decimal(part.all_asked_f1)} {_IF_ALL}"
     if isnan(existence.alpha):
-        # F1 is undefined as well where there is no reason.
+        # Without a reason, F1 is undefined as well.
         if existence.reason and not isnan(existence.f1):
             yield f"   not corrected for chance: {existence.reason}"
     else:
@@ -234,7 +234,7 @@ def _tables(part: ThresholdResult, width: int, n_rows: int) -> Iterator[str]:
             n_rows=n_rows,
         )
     images = part.images.take(np.flatnonzero(part.images["n_units"] > 0))
-    # Of images that cost equally much, the one with more objects comes first.
+    # In a tie of costs, the image with more objects comes first.
     costly = np.lexsort((-images["n_units"], -images["cost"]))
     of = "F1" if isnan(part.alpha) else "alpha"
     images = _shown(part, images, ("image", "cost", "alpha", "f1", "below_threshold", *_FIGURES))
@@ -248,7 +248,7 @@ def _tables(part: ThresholdResult, width: int, n_rows: int) -> Iterator[str]:
 
 
 def _shown(part: ThresholdResult, table: Table, names: Iterable[str]) -> Table:
-    """Return a table with some columns first; only IoU is called IoU."""
+    """Return a table with some columns first; columns of other similarities are not called IoU."""
     found = columns_first(table, names)
     if part.measure == "IoU":
         return found
@@ -257,7 +257,7 @@ def _shown(part: ThresholdResult, table: Table, names: Iterable[str]) -> Table:
 
 
 def _verdicts(result: MeasuredAgreement) -> Iterator[str]:
-    """Yield whether the figures of each threshold reach the lowest that are accepted."""
+    """Yield whether the figures of each threshold reach the accepted minimum."""
     settings = result.settings
     for part in result.thresholds:
         if settings.min_alpha is not None:

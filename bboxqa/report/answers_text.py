@@ -1,4 +1,4 @@
-"""Views of annotators who answer alike, and of columns that go together."""
+"""Views of similar annotators, and of associated columns."""
 
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
@@ -119,7 +119,7 @@ def association_json(found: ColumnAssociation) -> dict[str, Any]:
 
 
 def association_csv(found: ColumnAssociation, *, raw: bool = False) -> str:
-    """Return the table of counts as CSV, a row for each two values that occur together."""
+    """Return the table of counts as CSV, a row for each pair of values that occur together."""
     rows = [csv_line([*found.columns, "n"], raw=raw)]
     first, second = found.values
     for row, column in zip(*found.counts.nonzero(), strict=True):

@@ -25,10 +25,10 @@ def text_lines(
     label: Callable[[str, float], str] | None = None,
     totals: Mapping[str, Estimate] | None = None,
 ) -> Iterator[str]:
-    """Yield the coefficients of each task with their parts, and what to do where one is undefined.
+    """Yield the coefficients of each task with details, and advice on undefined ones.
 
     Several tasks are shown in one table. `label` is called as label(coefficient, value), and
-    returns how a scale reads the value, or "". `totals` are estimates over all tasks, by
+    returns the word of a scale for the value, or "". `totals` are estimates over all tasks, by
     coefficient.
 
     Examples
@@ -192,6 +192,6 @@ def _remarks(tasks: Sequence[TaskEstimates], totals: Mapping[str, Estimate]) -> 
 
 
 def _first(names: Sequence[str]) -> str:
-    """Return the first names, and how many more there are."""
+    """Return the first names, and the number of others."""
     shown = ", ".join(names[:_SHOWN])
     return f"{shown} … and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else shown

@@ -1,4 +1,4 @@
-"""What differs between two versions as one plain object, and as a folder of files."""
+"""A comparison of two versions as one plain object, and as a folder of files."""
 
 from collections.abc import Iterator, Sequence
 from importlib.resources import files
@@ -74,7 +74,7 @@ def _median_and_extreme(numbers: tuple[float, float], extreme: str) -> dict[str,
 
 
 def _things(table: Table, noun: str) -> dict[str, Any]:
-    """Return the number of those in both versions, and the names of the others."""
+    """Return the number of items in both versions, and the names of the others."""
     found: dict[str, list[Any]] = {"both": [], "renamed": [], "removed": [], "added": []}
     names = (table[f"{noun}_before"], table[f"{noun}_after"], table["status"])
     for before, after, status in zip(*names, strict=True):
@@ -111,9 +111,9 @@ def json_lines(result: ComparisonResult) -> Iterator[str]:
 
 
 def since_summary(since: SinceRun) -> dict[str, Any]:
-    """Return the figures before and now, and which annotations changed; None where not known.
+    """Return the figures before and now, and the changed annotations; None where unknown.
 
-    `comparison` is as `bboxqa compare --format json` writes it.
+    `comparison` has the form of `bboxqa compare --format json`.
     """
     before, after = since.n_annotations
     compared = since.comparison

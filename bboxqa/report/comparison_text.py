@@ -1,4 +1,4 @@
-"""What differs between two versions of a data set, as lines of text."""
+"""A comparison of two versions of a data set, as lines of text."""
 
 from collections.abc import Iterator
 from math import isnan
@@ -20,7 +20,7 @@ _NAMED = 3
 def text_lines(
     result: ComparisonResult, *, width: int | None = None, quiet: bool = False
 ) -> Iterator[str]:
-    """Yield what changed, agreement before and after, and the rows that changed most.
+    """Yield the changes, agreement before and after, and the rows that changed most.
 
     Names longer than the width of the terminal are folded. With `quiet`, only warnings, the numbers
     of annotations and alpha are yielded.
@@ -81,7 +81,7 @@ def _version(version: Version) -> str:
 
 
 def _things(table: Table, noun: str) -> str:
-    """Return how many images, categories or annotators were removed, added and renamed."""
+    """Return the numbers of removed, added and renamed images, categories or annotators."""
     status = table["status"]
     parts = [f"{int((status == 'both').sum() + (status == 'renamed').sum()):,} in both"]
     for word in ("renamed", "removed", "added"):
@@ -98,7 +98,7 @@ def _named(table: Table, noun: str, number: int) -> str:
 
 
 def change_lines(result: ComparisonResult) -> Iterator[str]:
-    """Yield how many annotations there are of each kind, with their share of a version."""
+    """Yield the number of annotations of each kind of change, with their share of a version."""
     rows = []
     for name, number in result.counts.items():
         if name == "crowd flag changed" and not number:
@@ -160,7 +160,7 @@ def _numbers(change: Change) -> list[str]:
 
 
 def _all_images(result: ComparisonResult) -> Iterator[str]:
-    """Yield pooled alpha and F1 of all images, where one version measures more of them."""
+    """Yield pooled alpha and F1 of all images, if a version measures further images."""
     before, after = result.before.agreement, result.after.agreement
     if before is None or after is None:
         return
@@ -178,7 +178,7 @@ def _all_images(result: ComparisonResult) -> Iterator[str]:
 
 
 def _tables(result: ComparisonResult, width: int | None) -> Iterator[str]:
-    """Yield the most frequent renames, and where most annotations changed."""
+    """Yield the most frequent renames, and the images and annotators with most changes."""
     renames = np.arange(len(result.renames))
     yield from table_excerpt(
         "Renamed annotations", result.renames, renames, width, file="renames", n_rows=_ROWS
@@ -220,7 +220,7 @@ def _most_changed(table: Table) -> IndexArray:
 
 
 def _short(table: Table, noun: str) -> Table:
-    """Return a table with one column of names, and only those counts that are not all 0."""
+    """Return a table with one column of names, without counts that are all 0."""
     pairs = zip(table[f"{noun}_before"], table[f"{noun}_after"], strict=True)
     names = tuple(" → ".join(dict.fromkeys(filter(None, pair))) for pair in pairs)
     counts = {

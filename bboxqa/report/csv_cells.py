@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from bboxqa.core.text import one_line
 
 _TO_QUOTE = re.compile('[,"\r\n]')
-# What spreadsheets take for a formula, in both widths; numbers are none.
+# Beginnings that spreadsheets take for a formula, also full-width ones; numbers are excepted.
 _FORMULA = re.compile(
     r"(?!-?\Z|[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?\Z)[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]",
     re.IGNORECASE,
@@ -14,9 +14,9 @@ _FORMULA = re.compile(
 
 
 def csv_cell(text: str, *, raw: bool = False) -> str:
-    r"""Return a text as a cell, quoted where RFC 4180 asks for it.
+    r"""Return a text as a cell, quoted as RFC 4180 requires.
 
-    Unless it is `raw`, a text that a spreadsheet would run as a formula begins with an apostrophe.
+    Unless `raw`, a text that a spreadsheet would run as a formula gets a leading apostrophe.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def csv_row(values: Iterable[object], *, raw: bool = False) -> str:
 
 
 def csv_line(values: Iterable[object], *, raw: bool = False) -> str:
-    r"""Return values as `csv_row` does, in one line: ends of lines in texts are escaped.
+    r"""Return values like `csv_row`, but on one line: line ends in texts are escaped.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A story or a diagnosis as lines of text, the most useful columns and rows of tables first."""
+"""A story or a diagnosis as lines of text, with the most useful columns and rows of tables."""
 
 from collections.abc import Callable, Collection, Iterator
 
@@ -13,7 +13,7 @@ from bboxqa.report.table_excerpt import table_excerpt
 
 _OF_GROUP = ("n_objects", "f1", "missed_share", "badly_placed_share", "class_share")
 
-# Of wide tables, the columns that are shown; the last ones may not fit.
+# The columns that are shown of wide tables; the last ones may not fit.
 _COLUMNS = {
     "decomposition": ("kind", "n_any", "share_any", "alpha_gain", "f1_gain"),
     "annotators": ("annotator", "n", "f1", "miss_rate", "extra_rate", "class_share"),
@@ -46,7 +46,7 @@ _COLUMNS = {
     "review": ("image", "alpha_gain", "f1_gain", "reason"),
 }
 
-# Tables by which annotators are judged, beside their rates.
+# Further tables by which annotators are judged, apart from the rates.
 _JUDGED = (
     "boxes_per_object",
     "offsets",
@@ -57,7 +57,7 @@ _JUDGED = (
 )
 
 _OF_JOINTS = ("joints", "joint_annotators")
-# Tables of all thresholds: that of the result is one of them.
+# Tables of all thresholds, including that of the result.
 _OF_ALL_THRESHOLDS = ("sensitivity", "suggested_threshold")
 # A matrix of more annotators is hard to read, and too wide.
 _MOST_COMPARED = 12
@@ -93,7 +93,7 @@ def _table_lines(diagnosis: Diagnosis, width: int) -> Iterator[str]:
     note = note_left_out(diagnosis.tables["annotators"].records())
     for name, table in {**diagnosis.tables, "review": diagnosis.review}.items():
         if name == REPEATS:
-            # It stands above.
+            # It is shown above.
             continue
         rows = _rows(name, table)
         if len(table) and not len(rows):
@@ -119,7 +119,7 @@ def _table_lines(diagnosis: Diagnosis, width: int) -> Iterator[str]:
 
 
 def _columns(name: str, table: Table) -> Collection[str] | None:
-    """Return the columns to show; joints have their category where there are several."""
+    """Return the columns to show; joints have their category if there are several."""
     columns = _COLUMNS.get(name)
     if columns is None or name not in _OF_JOINTS or len(np.unique(table["category"])) < 2:
         return columns
@@ -128,7 +128,7 @@ def _columns(name: str, table: Table) -> Collection[str] | None:
 
 
 def _rows(name: str, table: Table) -> IndexArray:
-    """Return the rows to show, the most telling first; what says nothing is left out."""
+    """Return the rows to show, the most important first, without rows that show nothing."""
     order = _ORDERS.get(name)
     return np.arange(len(table)) if order is None else order(table)
 
@@ -146,7 +146,7 @@ def _largest_share(name: str) -> Callable[[Table], IndexArray]:
     return lambda table: np.argsort(-table[name], kind="stable")
 
 
-def _surely_moved(table: Table) -> IndexArray:
+def _significantly_moved(table: Table) -> IndexArray:
     return np.lexsort((-table["offset_percent"], ~table["systematic"]))
 
 
@@ -192,7 +192,7 @@ _ORDERS: dict[str, Callable[[Table], IndexArray]] = {
     "copies": lambda table: np.flatnonzero(table["n_identical"] > 0),
     "category_vitality": _lowest("vitality"),
     "joints": _largest_share("distance_percent"),
-    "joint_annotators": _surely_moved,
+    "joint_annotators": _significantly_moved,
     "tracks": _lowest("idf1"),
     # Every other threshold of 0.05 to 0.95.
     "sensitivity": lambda table: np.arange(1, len(table), 2),

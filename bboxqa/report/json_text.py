@@ -1,4 +1,4 @@
-"""Values as JSON that a person can read, too."""
+"""Values as readable JSON."""
 
 import json
 from typing import Any

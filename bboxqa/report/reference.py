@@ -1,4 +1,4 @@
-"""How far annotators agree with a reference, as lines of text and as a record of json."""
+"""Agreement of annotators with a reference, as lines of text and as a json record."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -18,7 +18,7 @@ def reference_lines(
 ) -> Iterator[str]:
     """Yield the agreement of annotators with the reference, the lowest F1 first.
 
-    With `offsets`, a second table has those of their edges, in the same order.
+    With `offsets`, a second table has the offsets of edges, in the same order.
     """
     found = part.reference
     if found is None:
@@ -55,7 +55,7 @@ def reference_lines(
 
 
 def _images(found: ReferenceAgreement) -> str:
-    """Return how many images count, and what the reference drew in them."""
+    """Return the number of images that count, and the objects of the reference in them."""
     text = f"{found.n_images:,} of its {count(found.n_reference_images, 'image')}, "
     text += f"{count(found.n_annotations, 'object')}"
     if found.n_empty_images:
@@ -64,7 +64,7 @@ def _images(found: ReferenceAgreement) -> str:
 
 
 def _offset_lines(table: Table, places: list[int], width: int | None) -> Iterator[str]:
-    """Yield how far annotators place edges from those of the reference, in px."""
+    """Yield the offsets of edges from those of the reference, in px."""
     edges = table.records()
     rows = [edges[4 * place : 4 * (place + 1)] for place in places]
     yield ""
@@ -78,7 +78,7 @@ def _offset_lines(table: Table, places: list[int], width: int | None) -> Iterato
 
 
 def _rotation_lines(table: Table, places: list[int], width: int | None) -> Iterator[str]:
-    """Yield how far rotated boxes are from those of the reference."""
+    """Yield the offsets of rotated boxes from those of the reference."""
     by_annotator = _by_annotator(table)
     head = ["annotator", *(row["measure"] for row in by_annotator[places[0]])] if places else []
     cells = [
@@ -92,7 +92,7 @@ def _rotation_lines(table: Table, places: list[int], width: int | None) -> Itera
 
 
 def _by_annotator(table: Table) -> list[list[dict[str, Any]]]:
-    """Return the rows of each annotator, who have equally many, one after the other."""
+    """Return the rows of each annotator; all have the same number of consecutive rows."""
     found: dict[str, list[dict[str, Any]]] = {}
     for row in table.records():
         found.setdefault(row["annotator"], []).append(row)
@@ -100,7 +100,7 @@ def _by_annotator(table: Table) -> list[list[dict[str, Any]]]:
 
 
 def _lines(rows: list[list[str]], width: int | None) -> Iterator[str]:
-    """Yield a table whose figures are aligned by their first digits; names are shortened."""
+    """Yield a table with figures aligned at their first digits, and shortened names."""
     names, *columns = zip(*rows, strict=True)
     padded = [[cell.ljust(max(map(len, column))) for cell in column] for column in columns]
     shown = list(zip(names, *padded, strict=True))

@@ -1,6 +1,6 @@
-"""Views by name; a new one is a function and one line here.
+"""Registry of views; a new one is a function and one line here.
 
-A view takes a value and yields lines without their ends.
+A view takes a value and yields lines without line ends.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -11,7 +11,7 @@ from bboxqa.core.registry import lookup
 View: TypeAlias = Callable[..., Iterator[str]]
 """Views of text also take `width`, the width of a terminal."""
 
-# As strings, so that a view is imported when it is used.
+# Strings, so that a view is imported only when it is used.
 AGREEMENT_VIEWS: dict[str, str] = {
     "text": "bboxqa.report.agreement_text:text_lines",
     "json": "bboxqa.report.agreement_summary:json_lines",

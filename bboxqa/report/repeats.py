@@ -1,4 +1,4 @@
-"""How far annotators agree with themselves, as lines of text and as records of json."""
+"""Agreement of annotators with themselves, as lines of text and as json records."""
 
 from collections.abc import Iterator
 from typing import Any

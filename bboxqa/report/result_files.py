@@ -45,7 +45,7 @@ def check_folder(folder: Path, *, force: bool) -> None:
         raise OutputError(f"{folder}: is a file; name a folder with --out")
     if not force and folder.is_dir() and any(folder.iterdir()):
         raise OutputError(f"{folder}: is not empty; name another folder, or add --force")
-    # A folder that does not exist is made only when there is something to write.
+    # A missing folder is created only when there is something to write.
     nearest = next(place for place in (folder, *folder.absolute().parents) if place.exists())
     try:
         Path(tempfile.mkdtemp(prefix=".bboxqa-", dir=nearest)).rmdir()
@@ -88,7 +88,7 @@ def write_folder(
         }
     if diagnosis is not None:
         found = {**diagnosis.tables, "review": diagnosis.review}
-        # Those of all thresholds stay.
+        # Tables of all thresholds are kept.
         for name, table in found.items():
             tables.setdefault(name, [(None, table)])
     return write_tables(folder, documents, tables, raw_csv=raw_csv)
@@ -103,11 +103,11 @@ def write_tables(
 ) -> list[Path]:
     """Write a json file per document and a csv file per table, and return their paths.
 
-    The parts of a table are written below each other, with their threshold if they have one. The
-    document "manifest" gets the size and the digest of every other file as its "outputs".
+    The parts of a table are concatenated, with their threshold if they have one. The document
+    "manifest" gets the size and the digest of every other file as its "outputs".
 
-    All files are complete before the first of them appears under its name; a new folder appears
-    with all of them at once. Files of the same names in an existing folder are replaced. Raises
+    All files are complete before the first one appears under its name; a new folder appears with
+    all files at once. Files of the same names in an existing folder are replaced. Raises
     OutputError if the folder cannot be written.
     """
     try:
@@ -142,7 +142,7 @@ def digest_of(path: Path) -> str:
 
 
 def _csv(path: Path, parts: Sequence[tuple[float | None, Table]], raw: bool) -> None:
-    """Write tables with the same columns below each other, each row with its threshold."""
+    """Write tables with the same columns one after the other, each row with its threshold."""
     with path.open("w", encoding="utf-8", newline="") as file:
         own = [] if parts[0][0] is None else ["iou_threshold"]
         file.write(",".join([*own, *parts[0][1].columns]) + "\n")
@@ -171,7 +171,7 @@ def _written(table: Table, raw: bool) -> Iterator[list[list[str]]]:
         ]  # fmt: skip
 
 
-# Several tables name the same images.
+# Cached, as several tables have the same image names.
 @lru_cache(maxsize=4)
 def _cells(texts: tuple[str, ...], raw: bool) -> tuple[str, ...]:
     return tuple(csv_cell(one_line(text), raw=raw) for text in texts)
@@ -180,7 +180,7 @@ def _cells(texts: tuple[str, ...], raw: bool) -> tuple[str, ...]:
 def manifest(
     settings: AgreeSettings | ValidateSettings, sources: Sequence[Source]
 ) -> dict[str, Any]:
-    """Return what is needed to compute the same result again."""
+    """Return settings, versions and files that are needed to reproduce a result."""
     from importlib.metadata import PackageNotFoundError, version
 
     versions = {"python": platform.python_version()}
@@ -188,7 +188,7 @@ def manifest(
         with suppress(PackageNotFoundError):
             versions[name] = version(name)
     return {
-        # As a file of it holds them: lists, no tuples.
+        # As in its JSON file: lists instead of tuples.
         "settings": msgspec.json.decode(msgspec.json.encode(settings)),
         "versions": versions,
         "platform": sys.platform,

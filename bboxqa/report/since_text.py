@@ -1,4 +1,4 @@
-"""What has changed since a result was saved, as lines of text."""
+"""Changes since a result was saved, as lines of text."""
 
 from collections.abc import Iterator
 from math import isnan, nan
@@ -11,7 +11,7 @@ from bboxqa.report.text_table import table_lines
 
 
 def since_lines(since: SinceRun) -> Iterator[str]:
-    """Yield which annotations changed, and the figures before and now."""
+    """Yield the changes of annotations, and the figures before and now."""
     yield ""
     yield f"Since {since.folder}"
     if since.comparison is not None:

@@ -30,14 +30,14 @@ def table_excerpt(
     """Yield the first rows of a table in a given order, by default with all columns that fit.
 
     A figure and its interval are one cell, with two decimals. Long names are shortened in the
-    middle; the texts of the column `folded` are folded into several lines. Below the table stands
-    what `legend` says of the columns that are shown, and why cells are undefined. What is left out
-    is counted, with the csv file that has it.
+    middle; the texts of the column `folded` are folded into several lines. Below the table follow
+    the `legend` of the columns that are shown, the reasons for undefined cells, and the number of
+    further rows with the csv file that has them.
     """
     if not len(order):
         return
     rows = table.take(order[:n_rows])
-    # What is undefined in all rows says nothing.
+    # Columns that are undefined in all rows are left out.
     bounds = {f"{name}{end}" for name in _with_interval(table) for end in ("_low", "_high")}
     names = [
         name
@@ -66,7 +66,7 @@ def table_excerpt(
 
 
 def columns_first(table: Table, names: Iterable[str]) -> Table:
-    """Return a table with some of its columns before the others: the last may not fit."""
+    """Return a table with some of its columns first, as the last ones may not fit."""
     order = [name for name in dict.fromkeys((*names, *table.columns)) if name in table.columns]
     return Table({name: table.columns[name] for name in order})
 
@@ -83,7 +83,7 @@ def _why_undefined(rows: Table, shown: list[list[str]]) -> Iterator[str]:
 
 
 def _is_undefined(column: Column) -> bool:
-    """Return whether a column has numbers that are NaN throughout."""
+    """Return whether a column has only NaN."""
     if isinstance(column, Categorical) or column.dtype.kind != "f":
         return False
     return bool(np.isnan(column).all())
@@ -101,7 +101,7 @@ def _cells(rows: Table, name: str) -> list[str]:
     if name not in _with_interval(rows):
         return [_cell(value) for value in values]
     low, high = rows[f"{name}_low"].tolist(), rows[f"{name}_high"].tolist()
-    # Figures without an interval stand below those that have one.
+    # Figures without an interval are aligned with those that have one.
     blank = "" if np.isnan(low).all() else " " * 13
     return [
         "–" if value is None else f"{value:z.2f}" + (_bounds(*ends) or blank)
@@ -132,5 +132,5 @@ def _cell(value: object) -> str:
     if isinstance(value, float):
         return decimal(value)
     text = one_line(str(value))
-    # A name of spaces only would look like a cell that is empty.
+    # A name that consists of spaces would look like an empty cell.
     return f"'{text}'" if text.isspace() else text

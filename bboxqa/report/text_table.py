@@ -5,9 +5,9 @@ from itertools import zip_longest
 from unicodedata import combining, east_asian_width
 
 NARROWEST = 8
-"""Columns are not narrowed to less than this."""
+"""Smallest width of a narrowed column."""
 SHORT = 20
-"""Names that are shortened to this can still be told apart, mostly."""
+"""Smallest width of shortened names, so that they mostly remain distinct."""
 
 
 def table_lines(
@@ -18,12 +18,12 @@ def table_lines(
     width: int | None = None,
     folded: Collection[int] = (),
 ) -> Iterator[str]:
-    """Yield a line for each row, with every column as wide as its longest cell, and gaps between.
+    """Yield the lines of a table, with every column as wide as its longest cell.
 
-    Rows are equally long; the first one holds the titles. The columns of `left`, such as names, are
-    aligned left, the others right. Where rows are longer than the width of the terminal, long cells
-    of the columns of `left` are shortened in the middle; those of `folded` are folded into several
-    lines instead.
+    All rows have the same length; the first one holds the titles. The columns of `left`, such as
+    names, are aligned left, the others right. If rows are longer than the width of the terminal,
+    long cells in the columns of `left` are shortened in the middle; those in columns of `folded`
+    are folded into several lines instead.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def table_lines(
 
 
 def _narrow(widths: list[int], left: Collection[int], folded: Collection[int], room: int) -> None:
-    """Narrow the widest columns of `left` until all fit, names first, or none can be narrowed."""
+    """Narrow the widest columns of `left`, names first, until all fit or none can be narrowed."""
     names = [column for column in left if column not in folded]
     for columns, least in ((names, SHORT), (left, NARROWEST)):
         while sum(widths) > room:
@@ -71,7 +71,7 @@ def _shortened(text: str, width: int) -> str:
 
 
 def _folded(text: str, width: int) -> list[str]:
-    """Return the pieces of a text, none wider than `width`, if possible of whole words."""
+    """Return a text in pieces no wider than `width`, split between words if possible."""
     pieces = []
     while _width(text) > width:
         piece = _start(text, width) or text[0]
@@ -97,7 +97,7 @@ def _padded(text: str, width: int, *, left: bool) -> str:
 
 
 def _width(text: str) -> int:
-    """Return how many columns of a terminal a text takes: two for each wide character."""
+    """Return the width of a text in columns of a terminal: two for each wide character."""
     if text.isascii():
         return len(text)
     return sum(

@@ -1,4 +1,4 @@
-"""Figures of annotators with their intervals, those of an annotator together."""
+"""Figures with intervals, grouped by annotator."""
 
 from collections.abc import Mapping, Sequence
 from math import inf
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _MOST = 30
 _APART = 0.22
-# Characters of the names of figures in one row.
+# The most characters of a legend in one row.
 _MOST_BESIDE = 45
 
 
@@ -40,20 +40,20 @@ def annotator_intervals(
     ----------
     title : str
     people : sequence of mapping
-        "name", and for each figure its "value" and "interval", both None where there is none.
+        "name", and for each figure its "value" and "interval", None where undefined.
     figures : mapping of str to str
-        The keys of the figures that are drawn, with what they are called. The first of them
-        decides the order, the lowest value at the top, and is written at the right.
+        Keys and labels of the figures. The first one decides the order, the lowest value at the
+        top, and is written at the right.
     highest_first : bool
         Whether the highest value is at the top instead.
     at_zero : bool
-        Whether 0 is marked: what rises is on its right.
+        Whether 0 is marked, with increases on its right.
     axes : callable
     """
     known = [row for row in people if any(row[key]["value"] is not None for key in figures)]
     if not known:
         return draw_nothing(axes(CHART_WIDTH, 1.2), title, "nobody has such a figure")
-    # A figure that nobody has is left out.
+    # Figures that no annotator has are left out.
     figures = {
         key: figures[key] for key in figures if any(row[key]["value"] is not None for row in known)
     }

@@ -1,4 +1,4 @@
-"""Bars: how annotators disagree, what images cost, findings by severity."""
+"""Bar charts: kinds of disagreement, costs of images, findings by severity."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -24,11 +24,11 @@ _SEVERITY_COLORS = {"error": SERIES[1], "warning": SERIES[4], "info": SERIES[5]}
 
 @page_style()
 def decomposition(rows: Sequence[Mapping[str, Any]], *, axes: AxesMaker = new_axes) -> "Axes":
-    """Draw the share of objects that have each kind of disagreement, with its 95 % interval.
+    """Draw the share of objects with each kind of disagreement, with its 95 % interval.
 
-    `rows` are those of the table "decomposition". Objects may have several kinds. Behind each bar
-    stands the number of objects, and by how much alpha would rise if annotators settled them; F1
-    where there is no alpha.
+    `rows` are the rows of the table "decomposition". Objects may have several kinds. Beside each
+    bar are the number of objects, and the rise of alpha (or F1 without alpha) if annotators settled
+    them.
     """
     title = "Objects by kind of disagreement"
     if not rows or not any(row["n_objects"] for row in rows):
@@ -67,10 +67,10 @@ def image_costs(
     *,
     axes: AxesMaker = new_axes,
 ) -> "Axes":
-    """Draw what the costliest images cost in alpha, or in F1 where alpha has no meaning.
+    """Draw the costs of the costliest images in alpha, or in F1 where alpha has no meaning.
 
-    `images` and `n_images` are those of the document "worst_images", `figure` is "alpha" or "F1".
-    At most 30 images are drawn.
+    `images` and `n_images` are from the document "worst_images"; `figure` is "alpha" or "F1". At
+    most 30 images are drawn.
     """
     title = f"What images cost in {figure}"
     worst = [row for row in images if row["cost"] is not None][:_MOST_IMAGES]

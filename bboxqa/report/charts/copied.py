@@ -1,18 +1,18 @@
-"""What pages and tables say where annotators share boxes, which are left out."""
+"""Notes of pages and tables on shared boxes, which are left out."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bboxqa.report.charts.labels import short_name
 
-# Of annotators with fewer images, so many are named.
+# The most annotators with left-out images that are named.
 _MOST_NAMED = 4
 
 
 def reason_left_out(
     copies: Sequence[Mapping[str, Any]], otherwise: str, annotator: str | None = None
 ) -> str:
-    """Return why a chart is empty: shared boxes are left out, or else another reason.
+    """Return why a chart is empty: because shared boxes are left out, or `otherwise`.
 
     Parameters
     ----------
@@ -38,20 +38,20 @@ def reason_left_out(
 
 
 def images_compared(row: Mapping[str, Any]) -> str:
-    """Return of how many images the figures of an annotator are; empty if of all.
+    """Return the number of images of an annotator's figures; empty if all images count.
 
     Examples
     --------
     >>> images_compared({"n_images": 47, "n_images_asked": 143})
     '47 of 143'
     """
-    # Results of before have the first count only.
+    # Results of earlier versions have the first count only.
     n_asked = row.get("n_images_asked", row["n_images"])
     return f"{row['n_images']:,} of {n_asked:,}" if row["n_images"] < n_asked else ""
 
 
 def note_left_out(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return what to know of the rows of the table "annotators"; empty if nothing is left out.
+    """Return a note on the rows of the table "annotators"; empty if nothing is left out.
 
     Examples
     --------

@@ -20,30 +20,30 @@ _STYLE: dict[str, Any] = {
     "xtick.labelcolor": TEXT, "ytick.labelcolor": TEXT, "patch.edgecolor": BACK,
     "text.parse_math": False, "svg.fonttype": "none", "svg.hashsalt": "bboxqa", "pdf.fonttype": 42,
 }  # fmt: skip
-# What belongs to the session of a user, and not to a style.
+# Parameters of a user's session, which a style must not change.
 _OF_SESSION = ("backend", "interactive", "figure.max_open_warning")
 
-# Inches: on a phone, a chart of this width is scaled to three quarters, and can be read.
+# In inches. A phone scales charts of this width to three quarters, which is still readable.
 CHART_WIDTH = 4.8
 
 AxesMaker: TypeAlias = "Callable[[float, float], Axes]"
-"""Returns the axes that a chart of this width and height, in inches, is drawn on."""
+"""Returns the axes of a chart with this width and height in inches."""
 
 
 @contextmanager
 def page_style() -> Iterator[None]:
-    """Draw what is drawn within in the style of the pages."""
+    """Use the style of the pages inside the context."""
     import matplotlib as mpl
     from cycler import cycler
 
     if mpl.rcParams["svg.hashsalt"] == _STYLE["svg.hashsalt"]:
-        # It is in force already: to set all of it again takes as long as to draw a line.
+        # The style is already active: setting it again takes as long as drawing a line.
         yield
         return
     settings: Any = {**mpl.rcParamsDefault, **_STYLE, "axes.prop_cycle": cycler(color=SERIES)}
     for name in _OF_SESSION:
         del settings[name]
-    # Not rc_context: it would undo what a notebook sets when its first figure is made.
+    # Not rc_context: it would undo the settings that a notebook makes with its first figure.
     before: Any = {name: mpl.rcParams[name] for name in settings}
     mpl.rcParams.update(settings)
     try:
@@ -55,7 +55,7 @@ def page_style() -> Iterator[None]:
 def new_axes(width: float, height: float, ax: "Axes | None" = None) -> "Axes":
     """Return the axes that were given, or those of a new figure, in inches.
 
-    The figure belongs to nobody but the caller: pyplot does not keep it.
+    The figure belongs to the caller: pyplot does not keep it.
     """
     if ax is not None:
         return ax

@@ -8,7 +8,7 @@ from functools import cache
 from bboxqa.core.text import count
 
 _DEFAULT = "DejaVu Sans"
-# It has a box for every sign.
+# A font with a box for every character, which helps nobody.
 _NO_FONT = "Last Resort"
 _FIRST = ("Noto Sans CJK", "Noto Sans", "Noto")
 _IDEOGRAPHS = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO", "IDEOGRAPHIC")
@@ -17,9 +17,9 @@ _SHOWN = 3
 
 @contextmanager
 def fonts_for(texts: Iterable[str]) -> Iterator[str]:
-    """Draw what is drawn within in fonts that show texts; yield the signs that no font has.
+    """Use fonts that can show `texts` inside the context; yield the characters that no font has.
 
-    Fonts beside the default one are looked for only where they are needed.
+    Fonts other than the default one are looked for only if they are needed.
     """
     import matplotlib as mpl
     from matplotlib import font_manager
@@ -39,9 +39,9 @@ def fonts_for(texts: Iterable[str]) -> Iterator[str]:
 
 
 def families_of(missing: set[str], fonts: Iterable[tuple[str, str]]) -> tuple[list[str], set[str]]:
-    """Return the families of fonts that have signs, and the signs that none has.
+    """Return the families of fonts that have the characters, and characters that none has.
 
-    `fonts` are families with the paths of their files; the first that has a sign is taken.
+    `fonts` are families with the paths of their files; the first one with a character is used.
     """
     families = []
     for name, path in fonts:
@@ -55,7 +55,7 @@ def families_of(missing: set[str], fonts: Iterable[tuple[str, str]]) -> tuple[li
 
 
 def missing_note(signs: str) -> str:
-    """Return what is wrong with signs that no font has, and what to do.
+    """Return a note on characters that no font has, with the remedy.
 
     Examples
     --------
@@ -77,17 +77,17 @@ def _package(sign: str) -> str:
     name = unicodedata.name(sign, "")
     if name.startswith(_IDEOGRAPHS):
         return "fonts-noto-cjk"
-    # Fonts of coloured signs are bitmaps, which are not drawn.
+    # Colour fonts hold bitmaps, which matplotlib does not draw.
     return "fonts-symbola" if unicodedata.category(sign) == "So" else "fonts-noto"
 
 
 def _installed() -> Sequence[tuple[str, str]]:
-    """Return the family and path of each font that can be drawn, those of many signs first."""
+    """Return the family and path of each font that can be drawn, large fonts first."""
     from matplotlib import font_manager
 
     manager = font_manager.fontManager
     known = {entry.fname for entry in manager.ttflist}
-    # The list is kept on the disk, and may be older than a font.
+    # Matplotlib caches the list on disk; it may name fonts that no longer exist.
     for path in sorted({*font_manager.findSystemFonts()} - known):
         try:
             manager.addfont(path)
@@ -102,14 +102,14 @@ def _installed() -> Sequence[tuple[str, str]]:
 
 
 def _rank(family: str) -> int:
-    """Return the place of the first beginning that fits a family."""
+    """Return the index of the first prefix that matches a family."""
     fitting = [place for place, begin in enumerate(_FIRST) if family.startswith(begin)]
     return min(fitting, default=len(_FIRST))
 
 
 @cache
 def _signs(path: str) -> frozenset[str]:
-    """Return the signs of a font; none of one that cannot be read."""
+    """Return the characters of a font; none if it cannot be read."""
     from matplotlib import font_manager
 
     try:

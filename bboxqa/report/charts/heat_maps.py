@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 NO_BOX = "(no box)"
 _OTHER = "(other)"
 _MOST_ANNOTATORS, _MOST_CATEGORIES = 40, 20
-# More cells than that in a row are too small for text.
+# With more cells in a row, cells are too small for text.
 _MOST_WRITTEN = 16
 # Characters of a name beside a row and below a column.
 _LONGEST_BESIDE, _LONGEST_BELOW = 36, 20
@@ -35,7 +35,7 @@ _NAMES = {"alpha": "Alpha", "f1": "F1"}
 _STROKES = np.array(
     [[(-0.5, 0.0), (0.0, -0.5)], [(-0.5, 0.5), (0.5, -0.5)], [(0.0, 0.5), (0.5, 0.0)]]
 )
-# On the colours of a cell, which are the same on a light and a dark page.
+# Text colours in cells, whose colours are the same on a light and a dark page.
 _ON_LIGHT, _ON_DARK = "#101418", "#fdfdfd"
 
 
@@ -47,10 +47,10 @@ def pair_matrix(
     *,
     axes: AxesMaker = new_axes,
 ) -> "Axes":
-    """Draw the agreement of each two annotators, with the number of their units.
+    """Draw the agreement of each pair of annotators, with the number of their units.
 
-    Cells are hatched where two annotators share no image. `order` has the annotators of the table
-    "agreement_matrix"; `pairs` are those of one of ``summary["thresholds"]``. Of more than 40
+    Cells of annotators without a shared image are hatched. `order` has the annotators of the table
+    "agreement_matrix"; `pairs` are from one of ``summary["thresholds"]``. With more than 40
     annotators, those with most units are drawn.
     """
     names = _most_shared(order, pairs)
@@ -107,11 +107,11 @@ def confusion_matrix(
     copies: Sequence[Mapping[str, Any]] = (),
     axes: AxesMaker = new_axes,
 ) -> "Axes":
-    """Draw what annotators drew, and what the others drew of the same objects, in per cent.
+    """Draw the confusion matrix of annotators with the others, in percent of rows.
 
-    `rows` are those of the table "confusion_matrix", `copies` those of "copies"; with `annotator`,
-    only theirs. Of more than 20 categories, those that were confused most are drawn, with the
-    others together as a column.
+    `rows` and `copies` are the rows of the tables "confusion_matrix" and "copies"; with
+    `annotator`, only this annotator's rows count. With more than 20 categories, the most confused
+    ones are drawn, and the others together as a column.
     """
     counts: Counter[tuple[str, str]] = Counter()
     for row in rows:
@@ -187,7 +187,7 @@ def _percent(value: float) -> str:
 def _labelled_axes(
     axes: AxesMaker, rows: Sequence[str], columns: Sequence[str], n_characters: int = 3
 ) -> "Axes":
-    """Return axes with labels for square cells; few of them have room for so many characters."""
+    """Return axes with labels and square cells, wide enough for so many characters if few."""
     most = max(len(rows), len(columns))
     side = min(max(2.4 / most, 0.36, 0.065 * n_characters), 0.9)
     if most > _MOST_WRITTEN:
@@ -208,7 +208,7 @@ def _labelled_axes(
 
 
 def _squares(marked: BoolArray) -> Any:
-    """Return the corners of the cells that are marked, row by row, (N, 4, 2)."""
+    """Return the corners of the marked cells, row by row, (N, 4, 2)."""
     corners = np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]])
     return np.argwhere(marked)[:, None, ::-1] + corners
 
@@ -228,10 +228,9 @@ def _draw_cells(ax: "Axes", values: FloatArray, levels: FloatArray) -> "PolyColl
 
 
 def _hatch(ax: "Axes", marked: BoolArray) -> None:
-    """Hatch the cells that are marked.
+    """Hatch the marked cells.
 
-    The lines are drawn as one path: browsers print patterns as pictures, which take 100 MB for
-    1,000 cells.
+    The lines are one path: browsers print patterns as pictures, which take 100 MB for 1,000 cells.
     """
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
@@ -253,7 +252,7 @@ def _levels(values: FloatArray) -> FloatArray:
     high = min(max(high, middle + 0.02), 1.0)
     low = min(lowest, high - 0.04)
     if low < 0 <= lowest:
-        # Values that cannot be negative have no such numbers beside them.
+        # No negative numbers for values that cannot be negative.
         low, high = 0.0, high - low
     levels = MaxNLocator(10, steps=[1, 2, 5, 10]).tick_values(low, high)
     return np.asarray(levels, np.float64)

@@ -26,7 +26,7 @@ _MOST_CATEGORIES = 30
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A figure with its interval and, where it has one, the lowest value that is accepted.
+    """A figure with its interval and, if given, the lowest accepted value.
 
     `reason` says why there is no value.
     """
@@ -74,8 +74,8 @@ def category_intervals(
 ) -> "Axes":
     """Draw alpha of each category with its 95 % interval, at most 30 of them, the lowest first.
 
-    `categories` are those of one of ``summary["thresholds"]``. Where no category has an alpha, F1
-    is drawn.
+    `categories` are from one of ``summary["thresholds"]``. If no category has an alpha, F1 is
+    drawn.
     """
     figure = "f1" if all(row["alpha"] is None for row in categories) else "alpha"
     low, high = ("f1_low", "f1_high") if figure == "f1" else ("low", "high")
@@ -140,7 +140,7 @@ def _write_value(ax: "Axes", place: int, text: str) -> None:
 
 
 def _left_end(rows: Iterable[_Row]) -> float:
-    """Return where the axis begins: at 0, or at the tenth below the lowest value."""
+    """Return the start of the axis: 0, or the next lower tenth of a negative value."""
     lowest = [row.lowest for row in rows] + [row.value for row in rows]
     lowest += [row.interval[0] for row in rows if row.interval is not None]
     return floor(10 * min([0.0, *(value for value in lowest if value is not None)])) / 10

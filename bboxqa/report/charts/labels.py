@@ -7,7 +7,7 @@ from unicodedata import bidirectional
 from bboxqa.core.text import one_line
 from bboxqa.report.charts.palette import DIM
 
-# Longer names of rows are written in small letters.
+# Longer names of rows are written in a small font.
 _MOST_LARGE = 24
 
 if TYPE_CHECKING:
@@ -30,9 +30,9 @@ def short_name(name: str, most: int = 28) -> str:
 
 
 def set_apart(name: str) -> str:
-    r"""Return a name that does not turn the text around it where it is written from the right.
+    r"""Return a name isolated from the direction of the surrounding text, if it is right-to-left.
 
-    Marks that are not seen set it apart as far as its direction goes (UAX 9, isolates).
+    Invisible characters isolate it (UAX 9).
 
     Examples
     --------
@@ -45,7 +45,7 @@ def set_apart(name: str) -> str:
 
 
 def row_size(names: Sequence[str]) -> int:
-    """Return how many points the names of rows have, so that long ones leave room for a chart."""
+    """Return the font size of row names in points; it is smaller for long names."""
     return 8 if max(map(len, names), default=0) > _MOST_LARGE else 10
 
 
@@ -74,7 +74,7 @@ def with_interval(value: float, low: float | None, high: float | None) -> str:
 
 
 def part_of(shown: int, total: int, noun: str) -> str:
-    """Return how many of all things are shown; empty if all are.
+    """Return how many of all items are shown, in words; empty if all are.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def part_of(shown: int, total: int, noun: str) -> str:
 
 
 def set_title(ax: "Axes", title: str, *legend: str) -> None:
-    """Set a title, and below it in small letters what is needed to read the chart, a line each."""
+    """Set a title, and below it the lines of a legend in a small font."""
     lines = [line for line in legend if line]
     ax.set_title(title, loc="left", pad=7 + 11 * len(lines))
     for place, line in enumerate(reversed(lines)):
@@ -96,7 +96,7 @@ def set_title(ax: "Axes", title: str, *legend: str) -> None:
 
 
 def draw_nothing(ax: "Axes", title: str, reason: str) -> "Axes":
-    """Write why there is nothing to draw, and return the axes."""
+    """Write the reason why there is nothing to draw, and return the axes."""
     ax.set_axis_off()
     ax.set_title(title)
     ax.text(0, 0.5, reason, color=DIM, transform=ax.transAxes, va="center", wrap=True)

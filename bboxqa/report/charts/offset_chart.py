@@ -1,4 +1,4 @@
-"""A box with the edges where an annotator draws them."""
+"""A box with its edges displaced as an annotator draws them."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 NOT_MOVED = "no systematic offset"
-"""What a drawing says of an annotator who is not surely displaced."""
+"""Legend for an annotator without significant offsets."""
 # The largest offset is drawn as at most this share of the side of the box.
 _LARGEST_DRAWN = 0.25
 _FACTORS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20)
-# Edge to the point in its middle, and whether it moves up and down, in a box from 0 to 1.
+# For each edge, its midpoint in a box from 0 to 1, and whether it moves up and down.
 _EDGES = {
     "left": (0.0, 0.5, False), "top": (0.5, 0.0, True), "right": (1.0, 0.5, False),
     "bottom": (0.5, 1.0, True),
@@ -37,11 +37,11 @@ def offsets(
 ) -> "Axes":
     """Draw a box with its four edges where an annotator draws them on average.
 
-    `edges` are the rows of one annotator of the table "offsets". Arrows go from the edges of the
-    others to those of the annotator, so much longer as the chart says; the numbers are pixels with
-    their 95 % intervals. Only systematic offsets are drawn, since chance drawn larger would look
-    like a finding; those without an interval are drawn in grey. The title is the name of the
-    annotator unless there is another one. `copies` are the rows of the table of this name.
+    `edges` are the rows of one annotator of the table "offsets". Arrows from the edges of the
+    others to those of the annotator are magnified by the factor in the legend; the numbers are
+    pixels with their 95 % intervals. Only systematic offsets are drawn, since magnified chance
+    would look like a finding; offsets without an interval are grey. The title is by default the
+    name of the annotator. `copies` are the rows of the table of this name.
     """
     known = [row for row in edges if row["offset_percent"] is not None]
     name = (short_name(edges[0]["annotator"]) if edges else "") if title is None else title
@@ -69,7 +69,7 @@ def offsets(
 
 
 def is_drawn(row: Mapping[str, Any], low: float | None) -> bool:
-    """Return whether an offset is drawn: a systematic one, and one without an interval.
+    """Return whether an offset is drawn: if it is systematic, or has no interval.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def is_drawn(row: Mapping[str, Any], low: float | None) -> bool:
 
 
 def how_large(what: str, factor: float) -> str:
-    """Return how many times larger something is drawn than it is.
+    """Return the magnification of a drawing in words.
 
     Examples
     --------
@@ -115,6 +115,6 @@ def _pixels(row: Mapping[str, Any]) -> str:
 
 
 def _exaggeration(largest: float) -> float:
-    """Return how many times larger offsets are drawn, by the largest as a share of the side."""
+    """Return the magnification of offsets, given the largest as a share of the side."""
     fitting = [factor for factor in _FACTORS if factor * largest <= _LARGEST_DRAWN]
     return max(fitting, default=_FACTORS[0])

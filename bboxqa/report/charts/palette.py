@@ -3,7 +3,7 @@
 SERIES = (
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7b3294", "#8c6d31",
 )  # fmt: skip
-"""Colours that people with a colour vision deficiency tell apart [1]_, for annotators and lines.
+"""Colours that people with colour vision deficiencies can distinguish [1]_, for annotators, lines.
 
 References
 ----------
@@ -14,11 +14,11 @@ DASHES = (
 )  # fmt: skip
 """Styles of lines. Charts of figures have them in this order."""
 N_TOLD_APART = len(SERIES) * len(DASHES)
-"""How many combinations of a colour and a style `series_style` returns."""
+"""The number of combinations of colour and style that `series_style` returns."""
 
 
 def series_style(place: int) -> tuple[int, int]:
-    """Return the places of colour and line style of a series: of the first eight, both differ.
+    """Return the indices of colour and line style of a series; of the first eight, both differ.
 
     Examples
     --------
@@ -37,4 +37,4 @@ CLASSES = {
     TEXT: "text", DIM: "dim", LINE: "line", BACK: "back",
     **{color: f"series-{place}" for place, color in enumerate(SERIES)},
 }  # fmt: skip
-"""What a page calls the colours that it sets anew for a dark screen."""
+"""Class names of the colours that a page redefines for dark screens."""

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 class Plots:
     """The charts of a result, at its first threshold.
 
-    Each method returns the axes of matplotlib. It draws on those that it is given, or on those of
-    a new figure of ``pyplot``, which a notebook shows by itself.
+    Each method draws on the given matplotlib axes, or on those of a new ``pyplot`` figure, which
+    notebooks show automatically, and returns the axes.
 
-    All but `intervals` and `category_intervals` need the diagnosis of the result, which takes some
-    time at the first of them.
+    All but `intervals` and `category_intervals` need the diagnosis of the result, which is computed
+    by the first of them.
 
     Examples
     --------
@@ -111,10 +111,10 @@ class Plots:
     def pair_matrix(
         self, ax: "Axes | None" = None, *, figure: Literal["f1", "alpha"] = "f1"
     ) -> "Axes":
-        """Draw the agreement of each two annotators, those who agree beside each other.
+        """Draw the agreement of each pair of annotators, similar annotators side by side.
 
-        The number below it counts the units of the pair; cells of two annotators who share no
-        image are hatched. Of more than 40 annotators, those with most units are drawn.
+        The number below it counts the units of the pair. Cells of annotators without a shared image
+        are hatched. With more than 40 annotators, those with most units are drawn.
 
         Parameters
         ----------
@@ -139,10 +139,10 @@ class Plots:
         )
 
     def confusion_matrix(self, annotator: str | None = None, ax: "Axes | None" = None) -> "Axes":
-        """Draw what annotators drew, and what the others drew of the same objects.
+        """Draw the confusion matrix of annotators with the others.
 
-        "no box" is a category of either side. Of more than 20 categories, those that were confused
-        most are drawn.
+        "no box" stands for a missing annotation. With more than 20 categories, the most confused
+        ones are drawn.
 
         Parameters
         ----------
@@ -173,9 +173,9 @@ class Plots:
     def offsets(self, annotator: str, ax: "Axes | None" = None) -> "Axes":
         """Draw a box with its edges where an annotator draws them on average.
 
-        The arrows are so much longer than the offsets as the chart says. Only systematic offsets
-        have one, and those without an interval, in grey. Where rotated boxes are compared, one is
-        drawn as the annotator places, sizes and turns it.
+        Arrows are magnified by the factor in the legend. Only systematic offsets have arrows, and
+        those without an interval, in grey. If rotated boxes are compared, a rotated box is drawn
+        with the annotator's offsets of centre, sides and angle.
 
         Parameters
         ----------
@@ -227,7 +227,7 @@ did you mean 'Ann3'?
         return bar_charts.decomposition(self._rows("decomposition"), axes=_maker(ax))
 
     def image_costs(self, ax: "Axes | None" = None) -> "Axes":
-        """Draw by how much alpha, or F1 where there is no alpha, would rise without each image.
+        """Draw the rise of alpha, or of F1 if there is no alpha, without each image.
 
         The 30 images that cost most are drawn.
 
@@ -257,14 +257,14 @@ did you mean 'Ann3'?
         return self._result.diagnose().tables[table].records()
 
     def _check_annotator(self, name: str) -> None:
-        """Refuse a name that is none of an annotator."""
+        """Raise ConfigError if no annotator has the name."""
         names = self._result.diagnose().tables["annotators"]["annotator"].tolist()
         if name not in names:
             raise ConfigError(f"annotator {unknown_name(name, names)}")
 
 
 def _with_fonts(texts: Iterable[str], chart: "Callable[[], Axes]") -> "Axes":
-    """Return the axes of a chart, its texts in fonts that have the signs of some texts."""
+    """Return the axes of a chart drawn with fonts that have the characters of `texts`."""
     import matplotlib as mpl
     from matplotlib.text import Text
 
@@ -272,12 +272,12 @@ def _with_fonts(texts: Iterable[str], chart: "Callable[[], Axes]") -> "Axes":
         ax = chart()
         families = mpl.rcParams["font.family"]
         if len(families) > 1:
-            # Labels of axes that the user gives have fonts already.
+            # Existing labels of the user's axes keep their fonts.
             for text in ax.findobj(Text):
                 text.set_fontfamily(families)
     return ax
 
 
 def _maker(ax: "Axes | None") -> AxesMaker:
-    """Return what makes the axes of a chart: those given, or new ones that are shown."""
+    """Return a function that makes the axes of a chart: those given, or new ones."""
     return shown_axes if ax is None else partial(new_axes, ax=ax)

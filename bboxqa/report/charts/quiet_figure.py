@@ -1,4 +1,4 @@
-"""Figures that draw any name: what their font cannot show becomes a box, without a warning."""
+"""Figures without warnings on missing characters, which become boxes."""
 
 import warnings
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 
 class QuietFigure(Figure):
-    """A figure whose texts are names of users, in any script."""
+    """A figure whose texts may be in any script."""
 
     def draw(self, renderer: Any) -> None:
         """Draw the figure."""

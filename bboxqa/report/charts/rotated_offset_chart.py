@@ -1,4 +1,4 @@
-"""A rotated box as an annotator places, sizes and turns it."""
+"""A rotated box with an annotator's offsets of centre, sides and angle."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -16,8 +16,7 @@ from bboxqa.report.charts.palette import DIM, SERIES, TEXT
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# The box of the others, and how far another one may be drawn from it: a share of its sides, and
-# degrees.
+# The box of the others, and the largest drawn offset from it: a share of its sides, and degrees.
 _SIDES = 1.0, 0.5
 _LARGEST_SHARE, _LARGEST_ANGLE = 0.2, 20.0
 _FACTORS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20)
@@ -34,10 +33,10 @@ def rotated_offsets(
 ) -> "Axes":
     """Draw a box as an annotator draws it on average, over that of the others.
 
-    `rows` are those of one annotator of the table "rotated_offsets". Differences are so much larger
-    as the chart says; the numbers are pixels and degrees clockwise with their 95 % intervals, bold
-    where they are systematic. Only those are drawn, and those without an interval. The title is the
-    name of the annotator unless there is another one.
+    `rows` are the rows of one annotator of the table "rotated_offsets". Differences are magnified
+    by the factor in the legend; the numbers are pixels and degrees clockwise with their 95 %
+    intervals. Only systematic ones, in bold, and those without an interval are drawn. The title is
+    by default the name of the annotator.
     """
     name = (short_name(rows[0]["annotator"]) if rows else "") if title is None else title
     if not rows or rows[0]["offset"] is None:
@@ -82,6 +81,6 @@ def _figure(row: Mapping[str, Any]) -> str:
 
 
 def _exaggeration(share: float, degrees: float) -> float:
-    """Return how many times larger differences are drawn."""
+    """Return the magnification of differences."""
     largest = max(share / _LARGEST_SHARE, degrees / _LARGEST_ANGLE)
     return max((factor for factor in _FACTORS if factor * largest <= 1), default=_FACTORS[0])

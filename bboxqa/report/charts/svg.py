@@ -1,4 +1,4 @@
-"""A figure as SVG that becomes a part of a page."""
+"""Figures as SVG elements of a page."""
 
 from html import escape
 from io import StringIO
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 _SVG, _XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 _COLORED = ("fill", "stroke")
-# What the style of the page decides.
+# Properties that the style of the page sets.
 _LEFT_OUT = ("font", "font-family", "-inkscape-font-specification")
 _PIXELS_PER_POINT = 96 / 72
-# Charts that are wider than others by more than that are moved on a phone rather than scaled.
+# Charts that are wider by more than this are scrolled on a phone instead of scaled.
 _MOST_SCALED = 1.1
 _NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
 
@@ -27,17 +27,17 @@ _NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
 def figure_svg(figure: "Figure", name: str, label: str) -> str:
     """Return a figure as an `svg` element.
 
-    A page whose policy forbids inline styles shows it as it is: properties are attributes, and the
-    colours of the palette are classes, such as ``fill-text``, that the page defines for light and
-    dark screens. Texts stay texts.
+    It is shown unchanged by a page whose policy forbids inline styles: properties are attributes,
+    and colours of the palette are classes, such as ``fill-text``, that the page defines for light
+    and dark screens. Texts remain texts.
 
     Parameters
     ----------
     figure : matplotlib.figure.Figure
     name : str
-        Begins the ids, so that those of two figures in one page differ.
+        Prefix of ids, which must be unique in a page.
     label : str
-        What the figure shows, for those who do not see it.
+        Description of the figure for screen readers.
     """
     from matplotlib.backends.backend_svg import FigureCanvasSVG
 
@@ -45,13 +45,13 @@ def figure_svg(figure: "Figure", name: str, label: str) -> str:
     for ax in figure.axes:
         for axis in (ax.xaxis, ax.yaxis):
             if not axis.get_label_text():
-                # Where a label would stand beside the names of ticks is slow to find.
+                # Placing a label beside the tick labels automatically is slow.
                 axis.set_label_coords(0, 0)
     canvas: Any = FigureCanvasSVG(figure)
     with page_style():
-        # Unlike this, `savefig` draws a figure twice.
+        # Not `savefig`, which draws the figure twice.
         canvas.print_svg(file, metadata=_NO_METADATA)
-    # The text was made by matplotlib a moment ago, so it holds no entities of others.
+    # The text comes from matplotlib, so that it holds no foreign entities.
     root = ET.fromstring(file.getvalue())  # noqa: S314
     for parent in [*root.iter()]:
         for child in [*parent]:
@@ -110,7 +110,7 @@ def _restyle(element: ET.Element) -> None:
 
 
 def _rename(element: ET.Element, name: str) -> None:
-    """Begin ids, and what refers to them, with a name."""
+    """Prefix ids and references to them with a name."""
     for key, value in [*element.attrib.items()]:
         if key == "id":
             element.set(key, f"{name}-{value}")

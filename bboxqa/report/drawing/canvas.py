@@ -19,29 +19,29 @@ if TYPE_CHECKING:
 
 _BLANK = "#f3f4f6"
 _FILLED = 0.1
-# Parts of the side of axes, and limits, in points.
+# Sizes as shares of the side of the axes, with limits in points.
 _LINE_SHARE, _THINNEST, _THICKEST = 1 / 260, 0.5, 2.0
 _LETTER_SHARE, _SMALLEST, _LARGEST = 1 / 50, 5.0, 9.0
-# Parts of the shorter side of a typical box, and of the side of the room that each box has.
+# Sizes as shares of the shorter side of a typical box, and of the space per box.
 _LINE_OF_BOX, _LETTER_OF_BOX, _LINE_OF_ROOM, _LETTER_OF_ROOM = 1 / 10, 1 / 2, 1 / 26, 1 / 5
-# Labels that would cover more of the axes are left out.
+# If labels would cover more of the axes, some are left out.
 _MOST_COVERED = 0.25
-# So many letters of a label are written; fewer where they would cover too much.
+# The most characters of a label; fewer if labels would cover too much.
 _LENGTHS = (28, 16, 10, 7)
 _CASING = 1.4
-# Of the height of letters: the height of a label, its margins, its distance from others, its
-# distance from its box, and the height of capitals.
+# In font sizes: the height of a label, its margins, its distance from others, its distance from
+# its box, and the height of capitals.
 _HEIGHT, _MARGIN, _GAP, _REACH, _CAPITAL = 1.4, 0.35, 0.12, 2.0, 0.73
-# On screens, letters are moved to whole pixels, which makes texts wider.
+# Screens move letters to whole pixels, which makes texts wider.
 _HINTED = 1.04
 _SURROUNDING, _RIM = 0.5, 0.004
-# Of the width of lines.
+# In line widths.
 _DOT = 2.5
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How annotations are drawn in axes, in points."""
+    """Sizes of lines and letters in axes, in points."""
 
     pixel: float
     """The side of a pixel of the image."""
@@ -50,10 +50,10 @@ class Scale:
 
 
 def visible(width: float, height: float, outlines: Sequence[Outline]) -> Rectangle:
-    """Return the part of the plane that is drawn: the image, and what reaches beyond it.
+    """Return the part of the plane that is drawn: the image and annotations beyond it.
 
-    Of what lies beyond, up to half of the width and height of the image are drawn. A margin shows
-    the lines at its rim.
+    At most half of the width and height of the image are added on each side, and a margin for the
+    lines at the border.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def draw_outlines(
     part: Rectangle | None = None,
     scale: Scale | None = None,
 ) -> int:
-    """Draw annotations on their image, and return how many labels had no room.
+    """Draw annotations on their image, and return the number of labels without room.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def draw_outlines(
     pixels : (H, W, 3) uint8, optional
         The whole image, perhaps reduced.
     part : (left, top, right, bottom), optional
-        The part of the plane that is drawn; by default what is `visible`.
+        The part of the plane that is drawn; by default the result of `visible`.
     scale : Scale, optional
         By default one that fits the axes and the annotations.
     """
@@ -107,7 +107,7 @@ def bounds(shapes: Iterable[tuple[Box, Sequence[FloatArray]]]) -> FloatArray:
     found = []
     for (left, top, width, height), rings in shapes:
         ends = np.array([(left, top), (left + width, top + height)])
-        # Sides can be negative, which rules report and a drawing shows.
+        # Sides can be negative: rules report such boxes, and a drawing shows them.
         xy = np.concatenate(rings) if rings else ends
         found.append(np.concatenate([xy.min(0), xy.max(0)]))
     return np.array(found, np.float64).reshape(-1, 4)
@@ -209,7 +209,7 @@ def _path(outline: Outline) -> Any:
 
 
 def _draw_labels(ax: "Axes", outlines: Sequence[Outline], scale: Scale, part: Rectangle) -> int:
-    """Write the labels where there is room, and return how many had none."""
+    """Write the labels where there is room, and return the number of labels without room."""
     labelled = [outline for outline in outlines if outline.label]
     origin = np.array([part[0], part[1]] * 2)
     corners = (_anchors(labelled) - origin) * scale.pixel
@@ -220,7 +220,7 @@ def _draw_labels(ax: "Axes", outlines: Sequence[Outline], scale: Scale, part: Re
         across = {text: text_width(text, letter) + 2 * _MARGIN * letter for text in {*texts}}
         sizes = [(across[text], _HEIGHT * letter) for text in texts]
         if len({*texts}) < len({each.label for each in labelled}):
-            # Two names would be the same label.
+            # Shortened, two names would become the same label.
             return len(labelled)
         if sum(a * b for a, b in sizes) <= _MOST_COVERED * width * height:
             break
@@ -236,7 +236,7 @@ def _draw_labels(ax: "Axes", outlines: Sequence[Outline], scale: Scale, part: Re
 
 
 def _anchors(outlines: Sequence[Outline]) -> FloatArray:
-    """Return (N, 4) what labels are put beside: boxes, and the highest point of other outlines."""
+    """Return (N, 4) the anchors of labels: boxes, and the highest point of other outlines."""
     anchors = _corners(outlines)
     for row, outline in zip(anchors, outlines, strict=True):
         if outline.rings:
@@ -246,7 +246,7 @@ def _anchors(outlines: Sequence[Outline]) -> FloatArray:
 
 
 def _draw_label(ax: "Axes", text: str, look: Look, place: FloatArray, scale: Scale) -> None:
-    """Write a label on a ground of its colour; the place is in pixels of the image."""
+    """Write a label on a background of its colour; `place` is in pixels of the image."""
     from matplotlib.patches import FancyBboxPatch
 
     left, top, right, bottom = place.tolist()
@@ -256,7 +256,7 @@ def _draw_label(ax: "Axes", text: str, look: Look, place: FloatArray, scale: Sca
         facecolor=look.color, edgecolor=BACK, linewidth=0.6, zorder=4,
     )  # fmt: skip
     ax.add_patch(ground)
-    # Letters stand on one line in all labels, whether or not they reach below it.
+    # The baseline is at the same height in all labels, with or without descenders.
     below = (_HEIGHT - _CAPITAL) / 2 * scale.letter / scale.pixel
     ax.text(
         (left + right) / 2, bottom - below, text, fontsize=scale.letter, ha="center",
@@ -265,7 +265,7 @@ def _draw_label(ax: "Axes", text: str, look: Look, place: FloatArray, scale: Sca
 
 
 def text_width(text: str, size: float) -> float:
-    """Return the width of a text in points, at a size of letters in points and any resolution."""
+    """Return the width of a text in points, for a font size in points, at any resolution."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 

@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 _DPI = 300
 _ON_SCREEN = 110
-# Names of files, without what some systems refuse.
+# Characters that some systems refuse in file names.
 _UNSAFE = re.compile(r"[^\w.() -]")
 _LONGEST = 80
-# What would differ from run to run is left out.
+# Metadata that would differ from run to run are left out.
 _METADATA: dict[str, dict[str, Any]] = {
     ".png": {"Software": None},
     ".svg": {"Date": None, "Creator": None},
     ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
 }
 SUFFIXES = tuple(_METADATA)
-"""The ends of the names of files that a drawing can be saved as."""
+"""Suffixes of the file formats of drawings."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -45,7 +45,7 @@ class Drawing:
     axes : tuple of matplotlib.axes.Axes
         One, or one for each annotator, in pixels of the image.
     notes : tuple of str
-        What the reader of the drawing has to know, such as why it has no pixels.
+        Notes for the reader, such as why the drawing has no pixels.
     """
 
     name: str
@@ -73,7 +73,7 @@ class Drawing:
         Raises
         ------
         OutputError
-            If the name ends otherwise, the file exists, or it cannot be written.
+            If the suffix is another one, the file exists, or it cannot be written.
         """
         path = Path(path)
         check_target(path, force=force)
@@ -81,7 +81,7 @@ class Drawing:
         return path
 
     def default_path(self) -> Path:
-        """Return where the drawing is saved if nobody says where: a PNG in the current folder."""
+        """Return the default path of the drawing: a PNG in the current folder."""
         stem = PurePosixPath(self.name.replace("\\", "/")).stem[:_LONGEST]
         return Path(f"{_UNSAFE.sub('_', stem) or 'image'}_{self.by}.png")
 
@@ -94,7 +94,7 @@ class Drawing:
 
 
 def check_target(path: Path, *, force: bool) -> None:
-    """Refuse a file that a drawing cannot be saved as, or that would be replaced."""
+    """Raise OutputError for a file with another suffix, or one that would be replaced."""
     if path.suffix.lower() not in SUFFIXES:
         expected = ", ".join(SUFFIXES)
         raise OutputError(f"{path}: ends with {path.suffix or 'nothing'!r}; expected {expected}")

@@ -23,7 +23,7 @@ _WIDTHS = {1: 7.0, 2: 4.6, 3: 3.4}
 _TALLEST = 8.0
 _MARGIN, _BETWEEN, _TITLE, _ROW = 0.06, 0.12, 0.24, 0.17
 _LETTER, _TITLE_LETTER = 8.0, 9.0
-# The line of an entry of a legend, and the room around it, in heights of letters.
+# The line of a legend entry, and the space around it, in font sizes.
 _SAMPLE, _AROUND = 2.4, 2.6
 _MOST_KEYS = 24
 _LEGEND: dict[str, Any] = {
@@ -46,7 +46,7 @@ def drawn_texts(scene: Scene, by: By, *, side_by_side: bool = False) -> list[str
 
 
 def draw_scene(ax: "Axes", scene: Scene, by: By) -> int:
-    """Draw a scene with its legend on given axes; return how many labels had no room."""
+    """Draw a scene with its legend on given axes; return the number of labels without room."""
     outlines, keys = outlines_by(scene, by)
     n_hidden = draw_outlines(ax, (scene.width, scene.height), outlines, scene.pixels)
     handles, names = _legend(keys)
@@ -61,7 +61,7 @@ def draw_scene(ax: "Axes", scene: Scene, by: By) -> int:
 
 
 def scene_figure(scene: Scene, by: By, *, side_by_side: bool = False) -> tuple["Figure", int]:
-    """Return a figure of a scene, and how many labels had no room.
+    """Return a figure of a scene, and the number of labels without room.
 
     Each panel has the scale of the image, so that lines and labels keep their place and size.
     """

@@ -10,7 +10,7 @@ from bboxqa.core.arrays import BoolArray, FloatArray
 Rectangle = tuple[float, float, float, float]
 """Left, top, right and bottom."""
 
-# Edges of other labels, in each direction, that a label without room beside its box is put at.
+# The number of edges of other labels, per direction, that are tried if there is no room at a box.
 _MOST_STARTS = 32
 
 
@@ -21,30 +21,30 @@ def place_labels(
     gap: float = 1,
     reach: float = inf,
 ) -> list[Rectangle | None]:
-    """Return a place for the label of each box, near the box and off all other labels.
+    """Return a place for the label of each box, near the box and clear of all other labels.
 
     The corners of the box are tried first, outside and inside, then the middles of its edges, then
-    places at other labels and at the rim of `bounds`. Among free places the one that crosses fewest
-    outlines of other boxes wins, and of those the one tried first. Small boxes choose before large
-    ones, as a large one has more room to give.
+    places at other labels and at the border of `bounds`. The free place that crosses the fewest
+    outlines of other boxes is chosen, in a tie the one tried first. Small boxes come before large
+    ones, which have more alternatives.
 
     Parameters
     ----------
     boxes : sequence of (left, top, right, bottom)
     sizes : sequence of (width, height)
-        Of the label of each box.
+        The size of the label of each box.
     bounds : (left, top, right, bottom)
-        Labels stay inside it.
+        Labels stay inside these.
     gap : float
-        Least distance between two labels.
+        Smallest distance between two labels.
     reach : float
         Largest distance of a label from its box.
 
     Returns
     -------
     list
-        (left, top, right, bottom) of each label in the order of `boxes`; None where no free place
-        was found.
+        (left, top, right, bottom) of each label in the order of `boxes`; None if there is no free
+        place.
 
     Examples
     --------
@@ -111,8 +111,8 @@ def _anywhere(
     box: FloatArray, size: FloatArray, bounds: FloatArray, taken: FloatArray
 ) -> FloatArray:
     """Return (K, 4) places at the edges of labels and of the bounds, near a box."""
-    # Any free place can be pushed left and up until it meets the rim or a label, so these starts
-    # hold a free place whenever there is one.
+    # Any free place can be pushed left and up until it meets the border or a label, so that these
+    # candidates include a free place if there is one.
     starts = []
     for axis in (0, 1):
         edges = np.append(taken[:, axis + 2], bounds[axis])
@@ -123,7 +123,7 @@ def _anywhere(
 
 
 def _free(places: FloatArray, bounds: FloatArray, taken: FloatArray) -> FloatArray:
-    """Return the places inside of the bounds that overlap nothing that is taken."""
+    """Return the places inside the bounds that overlap no taken place."""
     places = places[_within(places, bounds[None])[:, 0]]
     return places[~_overlap(places, taken).any(1)]
 
@@ -136,7 +136,7 @@ def _overlap(places: FloatArray, others: FloatArray) -> BoolArray:
 
 
 def _within(places: FloatArray, others: FloatArray) -> BoolArray:
-    """Return (K, N) bool: whether the first rectangles lie inside of the second."""
+    """Return (K, N) bool: whether the first rectangles lie inside the second."""
     places, others = places[:, None], others[None]
     inside = (others[..., :2] <= places[..., :2]) & (places[..., 2:] <= others[..., 2:])
     return np.logical_and(inside[..., 0], inside[..., 1])

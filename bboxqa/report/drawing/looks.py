@@ -1,4 +1,4 @@
-"""Colours, lines and labels of annotations, and what they stand for."""
+"""Colours, lines and labels of annotations, and their legend."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ _SEVERITY_COLORS = {
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """A colour and the dashes of a line, none for a solid one."""
+    """A colour and the dashes of a line, empty for a solid line."""
 
     color: str
     dashes: tuple[float, ...] = ()
@@ -66,7 +66,7 @@ def series_look(place: int) -> Look:
 
 
 def readable_on(color: str) -> str:
-    """Return black or white, whichever is read better on a colour.
+    """Return black or white, whichever is more readable on a colour.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def readable_on(color: str) -> str:
 
 
 def outlines_by(scene: Scene, by: By) -> tuple[list[Outline], list[Key]]:
-    """Return the annotations of a scene as they are drawn, and what their colours stand for."""
+    """Return the annotations of a scene as they are drawn, and the entries of the legend."""
     return _BY[by](scene)
 
 
@@ -96,11 +96,11 @@ def _named_looks(
 ) -> tuple[list[Look], list[Key]]:
     """Return the look of each name, and the entries of the legend with their numbers.
 
-    `every` are the names of the data set in order, `asked` those that are shown in any case.
+    `every` are all names of the data set in order; `asked` are names that are always shown.
     """
     number = Counter(names)
     present = [name for name in every if number[name] or name in asked]
-    # Of more names, those of an image have the looks in their own order.
+    # With more names than looks, names of the image get the looks in their order.
     told_apart = every if len(every) <= N_TOLD_APART else present
     look = {name: series_look(place) for place, name in enumerate(told_apart)}
     keys = [(f"{set_apart(short_name(name))} ({number[name]})", look[name]) for name in present]
@@ -141,7 +141,7 @@ def _by_unit(scene: Scene) -> tuple[list[Outline], list[Key]]:
 
 
 def _unit_look(unit: int) -> Look:
-    # Numbers tell apart units of one colour.
+    # Units of the same colour are distinguished by their numbers.
     return Look(SERIES[(unit - 1) % len(SERIES)])
 
 
@@ -158,7 +158,7 @@ def _by_finding(scene: Scene) -> tuple[list[Outline], list[Key]]:
         of, label = look[shape.codes[0]], ", ".join(shape.codes)
         if n_below:
             of = Look(TEXT, DASHES[n_below % len(DASHES)])
-        # Either can be wrong, or both can contradict each other.
+        # Outline and box are both drawn, as either may be wrong.
         if shape.rings:
             outlines.append(Outline(shape.bbox, of, rings=shape.rings))
         outlines.append(Outline(shape.bbox, of, label))

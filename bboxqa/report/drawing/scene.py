@@ -1,4 +1,4 @@
-"""An image and what is drawn on it."""
+"""An image and its annotations, to be drawn."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -23,7 +23,7 @@ class Shape:
     annotator: str = ""
     category: str = ""
     unit: int = 0
-    """Number of the unit in this image, from 1 on; 0 for none."""
+    """Number of the unit in this image, from 1; 0 for none."""
     codes: tuple[str, ...] = ()
     """Codes of the rules that found something, the most severe first."""
     points: FloatArray | None = None
@@ -44,7 +44,7 @@ class Scene:
     """(H, W, 3) uint8. The whole image, perhaps reduced; None for a blank canvas."""
     annotators: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
-    """Of the whole data set: their order decides the colours."""
+    """All names of the data set; their order determines the colours."""
     asked: tuple[str, ...] = ()
     """The annotators who were asked about this image."""
     rules: tuple[tuple[str, Severity, str], ...] = ()

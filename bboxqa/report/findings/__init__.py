@@ -1,1 +1,1 @@
-"""Views of what the rules found, one module per format."""
+"""Views of findings, one module per format."""

@@ -1,4 +1,4 @@
-"""Findings as one page of html without other files."""
+"""Findings as one self-contained html page."""
 
 from collections.abc import Iterator
 
@@ -7,5 +7,5 @@ from bboxqa.report.pages.findings_page import findings_page
 
 
 def html_lines(report: FoundReport) -> Iterator[str]:
-    """Yield a page with the files, how much each rule found, and all findings that are listed."""
+    """Yield a page with the files, the number of findings of each rule, and all listed findings."""
     yield from findings_page(report).splitlines()

@@ -20,8 +20,8 @@ from bboxqa.report.findings.phrases import (
 _WIDTH = 80
 _EXCERPT = 100
 _EXAMPLES = 3
-# What is written unless all is wanted: rows of a terminal and their width, files, places of
-# a rule, and codes of further rules.
+# Limits unless verbose: rows of a terminal and their width, files, places of a rule, and codes of
+# further rules.
 _SCREEN = 40
 _COLUMNS = 120
 _FILES = 5
@@ -33,7 +33,7 @@ _COLOURS = {Severity.ERROR: "31", Severity.WARNING: "33", Severity.INFO: "36"}
 
 
 class _Painter:
-    """Colours text with ANSI codes, if at all."""
+    """Colours text with ANSI codes, if enabled."""
 
     def __init__(self, *, colour: bool) -> None:
         self._colour = colour
@@ -45,10 +45,10 @@ class _Painter:
 def text_lines(
     report: FoundReport, *, colour: bool = False, options: str = "", verbose: bool = False
 ) -> Iterator[str]:
-    """Yield the files, what each rule found and what that breaks, and the next command to type.
+    """Yield the files, the findings of each rule with their consequences, and the next command.
 
-    `options` are those that the user typed and that the next command needs, too. With `verbose`,
-    everything that is listed is written, rather than what fits on a screen.
+    `options` are options of the user that the next command needs as well. With `verbose`, all
+    listed findings are written, not only as many as fit on a screen.
     """
     paint, found = _Painter(colour=colour), groups(report)
     end = [*summary_lines(report, paint), *_fixable(report), *_next(found, options)]
@@ -70,7 +70,7 @@ def text_lines(
 
 
 def summary_lines(report: FoundReport, paint: _Painter | None = None) -> Iterator[str]:
-    """Yield how much was found, in one line."""
+    """Yield the numbers of findings in one line."""
     n_rules, n_files = count(len(report.rules), "rule"), count(len(report.files), "file")
     if not any(report.severities.values()):
         yield f"Nothing found: {n_rules}, {n_files}"
@@ -87,10 +87,10 @@ def _habits(report: FoundReport, paint: _Painter) -> Iterator[str]:
 def _fitted(
     report: FoundReport, found: Sequence[Group], room: int, paint: _Painter
 ) -> Iterator[str]:
-    """Yield as much of what each rule found as fits into some rows, the most of the worst.
+    """Yield as many findings of each rule as fit into `room` rows, most of the worst rule.
 
-    A rule has what it breaks and some places, or one place, or its title only. Infos share a line,
-    unless there is nothing else.
+    A rule gets its consequences and some places, or one place, or its title only. Infos share a
+    line, unless there is nothing else.
     """
     plain, n_shown = _Painter(colour=False), 0
     shown = [group for group in found if group.severity is not Severity.INFO] or found
@@ -98,7 +98,7 @@ def _fitted(
     room -= 2 if infos else 0
     for group in shown:
         n_left = len(shown) - n_shown - 1
-        # The others need at least a line each, below a blank one.
+        # Each of the other rules needs at least a line, after a blank line.
         free = room - n_left - (n_left > 0)
         for n_places in (_PLACES, 1):
             n_rows = 1 + sum(map(_n_rows, _brief(report, group, n_places, plain)))
@@ -116,7 +116,7 @@ def _fitted(
 
 
 def _titles(found: Sequence[Group], room: int, paint: _Painter) -> Iterator[str]:
-    """Yield a line for each of some rules, the last line for all that do not fit."""
+    """Yield a line for each rule, the last line for all rules that do not fit."""
     if found:
         yield ""
     most = len(found) if len(found) <= room else max(room - 1, 0)
@@ -133,7 +133,7 @@ def _n_rows(line: str) -> int:
 
 
 def _brief(report: FoundReport, group: Group, n_places: int, paint: _Painter) -> Iterator[str]:
-    """Yield what one rule found, with its first places, and what it breaks if there are several."""
+    """Yield the findings of a rule in short: its first places, and consequences if several."""
     yield _title(group, paint)
     if n_places > 1:
         yield from _breaks(group, paint)
@@ -190,7 +190,7 @@ def _line(finding: Finding, group: Group, paint: _Painter) -> str:
 
 
 def _group(group: Group, paint: _Painter) -> Iterator[str]:
-    """Yield what one rule found, all that is listed."""
+    """Yield all listed findings of a rule."""
     yield _title(group, paint)
     yield from _breaks(group, paint)
     for number, finding in enumerate(group.listed):
@@ -216,7 +216,7 @@ def _below(finding: Finding, *, first: bool) -> str:
 
 def _fixable(report: FoundReport) -> Iterator[str]:
     safe, unsafe = _with_fix(report, "safe"), _with_fix(report, "unsafe")
-    # Fixes are worked out for listed findings only.
+    # Fixes are known for listed findings only.
     least = "at least " if missing(report) else ""
     parts = []
     if safe:
@@ -232,7 +232,7 @@ def _with_fix(report: FoundReport, fix: str) -> list[Finding]:
 
 
 def _next(found: Sequence[Group], options: str) -> Iterator[str]:
-    """Yield the command for the rule that is listed first: a milder one may wait."""
+    """Yield the next command, for the rule that is listed first, the most severe one."""
     if not found:
         return
     for fix, how in (("safe", "--fix"), ("unsafe", "--unsafe-fixes --diff")):

@@ -1,4 +1,4 @@
-"""The changes that fixes made, as a diff of values and in short."""
+"""The changes by fixes, as a diff of values and as a summary."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -33,7 +33,7 @@ def change_lines(name: str, changes: Sequence[_Change]) -> Iterator[str]:
 
 
 def change_summary(changes: Sequence[_Change]) -> str:
-    """Return the number of changes, and of those of each rule.
+    """Return the number of changes, in all and by rule.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Findings one per line, as compilers write them."""
+"""Findings one per line, in the style of compilers."""
 
 from collections.abc import Iterator
 

@@ -14,8 +14,8 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 def junit_lines(report: FoundReport) -> Iterator[str]:
     """Yield a suite for each file, with a test for each rule that was applied.
 
-    A test fails where its rule has findings of a severity that fails the run; milder findings are
-    its output.
+    A test fails if its rule has findings of a severity that fails the run; milder findings are
+    written as its output.
     """
     found: dict[str, dict[str, list[Finding]]] = {file.name: {} for file in report.files}
     for finding in report.findings:

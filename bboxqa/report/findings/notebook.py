@@ -1,4 +1,4 @@
-"""A report as a notebook shows it: findings by severity as a picture, and by rule as a table."""
+"""A report in a notebook: findings by severity as a chart, and by rule as a table."""
 
 from html import escape
 from typing import Any
@@ -27,7 +27,7 @@ def notebook_html(report: FoundReport) -> str:
 
 
 def _files(report: FoundReport) -> str:
-    """Return a list of the first files: what they hold, and what of them was not read."""
+    """Return a list of the first files: their content, and parts that were not read."""
     items = []
     for file in report.files[:_MOST_FILES]:
         held = (

@@ -13,7 +13,7 @@ ID_NAMES = ("annotation", "image", "category", "annotator")
 
 
 def place(finding: Finding) -> str:
-    """Return file, line and column, as editors know how to jump to them."""
+    """Return file, line and column in the form to which editors can jump."""
     file, spot = one_line(finding.file), finding.spot
     return file if spot is None else f"{file}:{spot.line}:{spot.column}"
 
@@ -55,7 +55,7 @@ def content(finding: Finding) -> str:
 
 
 def named_records(finding: Finding) -> list[str]:
-    """Return every record of a summary by its file, or its pointer; none where it has a few only.
+    """Return all records of a summary by file or pointer; an empty list if it names only some.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def named_records(finding: Finding) -> list[str]:
 
 
 def rule_text(report: FoundReport, code: str) -> RuleText:
-    """Return the texts of a rule; only its code where the report has none."""
+    """Return the texts of a rule; only its code if the report has none."""
     return report.rules.get(code) or RuleText(code, "", Severity.INFO, "", None)
 
 
@@ -82,11 +82,11 @@ def labelled(rule: RuleText) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """What one rule found in all files."""
+    """The findings of one rule in all files."""
 
     rule: RuleText
     severity: Severity
-    """That of the worst of its findings."""
+    """The severity of the worst finding."""
     total: int
     """Number of findings, including those that are not listed."""
     listed: tuple[Finding, ...]
@@ -98,7 +98,7 @@ class Group:
 
 
 def groups(report: FoundReport) -> list[Group]:
-    """Return what each rule found, the worst first; of equal ones, what concerns whole files."""
+    """Return the findings by rule, the worst first, then those that concern whole files."""
     listed: dict[str, list[Finding]] = {code: [] for code, n in report.counts.items() if n}
     for finding in report.findings:
         listed.setdefault(finding.code, []).append(finding)
@@ -119,7 +119,7 @@ def missing(report: FoundReport) -> int:
 
 
 def hidden_by(report: FoundReport, code: str) -> str:
-    """Return what follows from the findings of a rule and is not listed; "" if nothing does."""
+    """Return the unlisted findings that follow from those of a rule, in words; "" if none."""
     hidden = report.hidden.get(code, {})
     numbers = ", ".join(f"{other} ({number:,})" for other, number in hidden.items())
     return f"Not listed, as it follows from this: {numbers}" if numbers else ""

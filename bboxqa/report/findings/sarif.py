@@ -105,7 +105,7 @@ def _uri(file: str) -> str:
     try:
         os.fsencode(file)
     except UnicodeEncodeError:
-        # Not a name that this file system can hold: a program passed it.
+        # A name from a program that this file system cannot hold.
         file = json_safe(file)
     path = PurePath(file)
     if path.is_absolute():

@@ -1,1 +1,1 @@
-"""Pages of html: one file each, without anything that is loaded from elsewhere."""
+"""Html pages, each self-contained in one file."""

@@ -26,7 +26,7 @@ from bboxqa.report.pages.sections.registry import sections
 from bboxqa.report.pages.sections.section import Section, column_names, table_rows
 from bboxqa.report.pages.verdict import verdict
 
-# Fewer cards are seen at a glance, and need no search.
+# With fewer cards, a page needs no search.
 _FEW_CARDS = 6
 _IOU = ("bbox", "obb", "polygon", "mask", "pixel", "raster")
 
@@ -40,19 +40,19 @@ def agreement_page(
 ) -> str:
     """Return the page of a result of `agree`.
 
-    Every number on it is one of the documents.
+    Every number on it comes from the documents.
 
     Parameters
     ----------
     documents : mapping of str to mapping
-        "summary" and "manifest", and "diagnosis" and "worst_images" where there are: the contents
-        of the files of these names that ``bboxqa agree --out`` writes.
+        "summary" and "manifest", and "diagnosis" and "worst_images" if they exist: the contents of
+        the files of these names that ``bboxqa agree --out`` writes.
     pixels : mapping of str to Pixels, optional
         The pixels of images by file name; others are blank.
     top : int
-        How many of the worst images are shown.
+        The number of worst images that are shown.
     above : str
-        The address of a page that this one leads back to; empty for none.
+        URL of a parent page to link to; empty for none.
     """
     return _page(documents, _shown(documents, pixels or {}, top, every=False), above)
 
@@ -66,8 +66,8 @@ def agreement_pages(
 ) -> Iterator[tuple[str, str]]:
     """Yield the pages of a result of `agree` in a folder, each with its name.
 
-    "index.html" is the page of `agreement_page`, which has the same parameters; its images lead to
-    those of `image_pages`. Style, script and pixels are files beside them.
+    "index.html" is the page of `agreement_page`, which has the same parameters; its images link to
+    the pages of `image_pages`. Style, script and pixels are files in the same folder.
     """
     images = _shown(documents, pixels or {}, top, every=True)
     yield INDEX, _page(documents, images, above, linked=True)
@@ -137,7 +137,7 @@ def _page(
 
 
 def measure_of(similarity: str) -> str:
-    """Return what a page calls the values of a similarity.
+    """Return the name of a similarity's values on a page.
 
     Examples
     --------
@@ -150,7 +150,7 @@ def measure_of(similarity: str) -> str:
 
 
 def _caption(summary: Mapping[str, Any], part: Mapping[str, Any]) -> str:
-    """Return what the chart of the figures shows."""
+    """Return the caption of the chart of figures."""
     if not summary["bootstrap"]:
         return "Each figure, without intervals (--bootstrap 0)"
     if _has_intervals(part):
@@ -168,12 +168,12 @@ def _names(diagnosis: Mapping[str, Any] | None) -> list[str]:
 
 
 def _left_out(diagnosis: Mapping[str, Any] | None) -> str:
-    """Return which boxes the figures of annotators leave out, if any."""
+    """Return a note on boxes that the figures of annotators leave out, if any."""
     return "" if diagnosis is None else note_left_out(table_rows(diagnosis["tables"]["annotators"]))
 
 
 def _confused(diagnosis: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return how often each category met each other one, of all annotators together."""
+    """Return the confusion matrix of all annotators together."""
     met: Counter[tuple[str, str]] = Counter()
     for row in [] if diagnosis is None else table_rows(diagnosis["tables"]["confusion_matrix"]):
         met[row["category"], row["others"]] += row["n"]
@@ -205,13 +205,13 @@ def _sections(
     *,
     has_images: bool,
 ) -> dict[str, str]:
-    """Return the titles of the sections of a page, by their places in it."""
+    """Return the titles of the sections of a page, by their anchors."""
     titles = {"figures": "Figures"}
     if summary["n_images"]:
         titles["causes"] = "Where agreement is lost"
         if diagnosis is not None:
             titles["annotators"] = "Annotators"
-        # Of one category there is nothing to tell apart.
+        # A single category cannot be confused.
         if diagnosis is not None and len(summary["thresholds"][0]["categories"]) > 1:
             titles["categories"] = "Categories"
     titles |= {section.name: section.title for section in further}
@@ -250,6 +250,6 @@ def _bounds(bounds: list[float] | None, shown: str | None = None) -> Cell:
 
 
 def _table(records: Sequence[Mapping[str, Any]], measure: str) -> dict[str, Any]:
-    """Return records as a table, in which similarities are not called IoU that are none."""
+    """Return records as a table; columns of other similarities are not called IoU."""
     columns = column_names([*records[0]] if records else [], measure)
     return {"columns": columns, "rows": [[*row.values()] for row in records]}

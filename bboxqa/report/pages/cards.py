@@ -14,9 +14,9 @@ from bboxqa.report.pages.sections.section import table_rows
 
 MOST = 24
 """Annotators that have a card; all are in the table."""
-# Smaller numbers of annotators are no several groups of two or more.
+# Fewer annotators cannot form two groups of two or more.
 _FEWEST_OF_GROUPS = 4
-# Of a group, so many are named.
+# The most members of a group that are named.
 _MOST_NAMED = 12
 
 
@@ -36,7 +36,7 @@ class Card:
 
 
 def annotator_cards(diagnosis: Mapping[str, Any] | None, of: Legend) -> list[Card]:
-    """Return cards of those with most objects that they missed or alone drew, lowest F1 first."""
+    """Return cards of annotators with most misses and extras, the lowest F1 first."""
     if diagnosis is None:
         return []
     rows = table_rows(diagnosis["tables"]["annotators"])
@@ -62,7 +62,7 @@ def annotator_cards(diagnosis: Mapping[str, Any] | None, of: Legend) -> list[Car
                 *_of_time(work.get(row["name"])),
             ],
             chart=charts.get(row["name"], ""),
-            # Objects that others named otherwise may be no match, such as parts of a group.
+            # Objects to which others gave another category may not match, such as parts of a group.
             confused="" if row["class_share"]["value"] == 1 else confused.get(row["name"], ""),
             n=row["n"],
             misses=row["miss_rate"]["value"],
@@ -73,7 +73,7 @@ def annotator_cards(diagnosis: Mapping[str, Any] | None, of: Legend) -> list[Car
 
 
 def group_sentences(diagnosis: Mapping[str, Any] | None) -> list[str]:
-    """Return which annotators agree more among themselves than with the others."""
+    """Return sentences on groups of annotators who agree more among themselves."""
     if diagnosis is None or len(diagnosis["annotators"]) < _FEWEST_OF_GROUPS:
         return []
     groups: dict[int, list[str]] = {}
@@ -94,7 +94,7 @@ def group_sentences(diagnosis: Mapping[str, Any] | None) -> list[str]:
 
 
 def _grouped(diagnosis: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """Return the row of the table of groups of each annotator; none where all are one group."""
+    """Return the row of each annotator in the table of groups; none if all are one group."""
     rows = table_rows(diagnosis["tables"]["agreement_groups"])
     several = len({row["group"] for row in rows}) > 1
     return {row["annotator"]: row for row in rows} if several else {}
@@ -122,9 +122,9 @@ def _of_time(row: Mapping[str, Any] | None) -> list[tuple[str, str, str]]:
 
 
 def _confusions(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Return where each annotator differs most often from most others, in words.
+    """Return the most frequent difference of each annotator from most others, in words.
 
-    Pairs would tell of everybody what a single one confuses.
+    It is compared with the majority: in pairs, the errors of one would show up for all others.
     """
     worst: dict[str, Mapping[str, Any]] = {}
     for row in rows:
@@ -142,7 +142,7 @@ def _confusions(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 
 def _n_most(row: Mapping[str, Any]) -> int:
-    # Results of earlier versions do not say it.
+    # Results of earlier versions do not have it.
     return int(row.get("n_most", 0))
 
 

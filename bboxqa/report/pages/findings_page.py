@@ -1,4 +1,4 @@
-"""The page of what `validate` found, with pictures of the boxes."""
+"""The page of the findings of `validate`, with pictures of the boxes."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,12 +22,12 @@ from bboxqa.report.pages.html_document import render
 from bboxqa.report.pages.pictures import TOP, Pixels
 from bboxqa.report.pages.reproduce import inputs_table, settings_table
 
-# Boxes may lie this far outside of their image, as a share of it, to be drawn.
+# Boxes are drawn up to this far outside their image, as a share of its side.
 _BEYOND = 4.0
-# A box of less than this share of the picture cannot be seen.
+# Boxes below this share of the picture are too small to see.
 _SMALL = 0.01
 _STYLES = ("stroke-series-1", "stroke-series-0 dash-1", "stroke-series-2 dash-2")
-# A cell of the table names so many records of a summary.
+# The most records of a summary that a cell of the table names.
 _MOST_NAMED = 100
 
 
@@ -45,7 +45,7 @@ class FoundPicture:
     """Why there are no pixels, or what is wrong with them; may be empty."""
     paths: Sequence[str]
     number: int
-    """Of the image on the page, from 1 on."""
+    """Number of the image on the page, from 1."""
     is_repeated: bool
     """Whether an earlier picture has the pixels."""
 
@@ -64,7 +64,7 @@ def findings_page(
     linked: bool = False,
     above: str = "",
 ) -> str:
-    """Return the page of a report: its files, what each rule found, and where.
+    """Return the page of a report: its files and the findings of each rule.
 
     Parameters
     ----------
@@ -72,15 +72,15 @@ def findings_page(
     pixels : mapping of str to Pixels, optional
         The pixels of images by file name; others are blank.
     top : int
-        How many images have pictures, at most; see `pictured_images`.
+        The most images with pictures; see `pictured_images`.
     manifest : mapping of str to object, optional
         Settings, versions and files, as in the file of this name of a result of `agree`.
     command : str
-        What makes the report again.
+        The command that reproduces the report.
     linked : bool
         Whether style and script are files beside the page.
     above : str
-        The address of a page that this one leads back to; empty for none.
+        URL of a parent page to link to; empty for none.
     """
     found, pixels = groups(report), pixels or {}
     names = _with_boxes(found)
@@ -107,7 +107,7 @@ def findings_page(
 
 
 def _next_step(found: Sequence[Group]) -> str:
-    """Return what to do about the rule that is listed first; empty where nothing was found."""
+    """Return advice on the rule that is listed first; empty without findings."""
     if not found:
         return ""
     rule, fixes = found[0].rule, {finding.fix for finding in found[0].worst}
@@ -123,7 +123,7 @@ def _next_step(found: Sequence[Group]) -> str:
 def pictured_images(report: FoundReport, top: int = TOP) -> dict[str, tuple[int, int]]:
     """Return the file names of images that have pictures, with their size; 0 for unknown.
 
-    Of each rule in turn, the next image with boxes is taken, until there are `top`.
+    The next image with boxes of each rule is taken in turn, until there are `top`.
     """
     sizes = {
         box.image: (int(box.width or 0), int(box.height or 0))
@@ -156,7 +156,7 @@ def _groups(
     number: Mapping[str, int],
     pixels: Mapping[str, Pixels],
 ) -> list[dict[str, object]]:
-    """Return what the template shows of each rule; `number` is that of each image with pictures."""
+    """Return the template's values for each rule; `number` maps images with pictures to numbers."""
     drawn: set[str] = set()
     return [
         _group(report, group, [*_pictures(group.listed, number, pixels, drawn)]) for group in found
@@ -204,7 +204,7 @@ def _pictures(
 ) -> Iterable[FoundPicture]:
     """Yield a picture for each finding and numbered image that has boxes to show.
 
-    The images whose pixels were `drawn` before are drawn by reference.
+    Images whose pixels were `drawn` before are included by reference.
     """
     for finding in listed:
         of_image: dict[str, list[FoundBox]] = {}

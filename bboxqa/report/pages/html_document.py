@@ -1,4 +1,4 @@
-"""From a template and values to a whole page of html."""
+"""Rendering of html pages from templates and values."""
 
 from base64 import b64encode
 from collections.abc import Sequence
@@ -21,11 +21,11 @@ ASSETS = ("page.css", "page.js")
 
 
 def render(template: str, *, linked: bool = False, **values: Any) -> str:
-    """Return a page: `template`.html.j2 with values, in which no text of a user is markup.
+    """Return the page of `template`.html.j2 with values; texts of users are escaped.
 
-    Nothing is loaded from elsewhere, and nothing runs but the script of the page, whatever the
-    names in a file say: the policy of the page allows its own style and script by their hashes. If
-    they are `linked`, they are files beside the page, and the policy allows what lies there.
+    Nothing is loaded from elsewhere, and only the script of the page can run: the content security
+    policy allows its own style and script by their hashes. If they are `linked`, they are files in
+    the folder of the page, and the policy allows files from there.
     """
     style, script = map(asset, ASSETS)
     styles, scripts, images = (
@@ -74,13 +74,13 @@ def _environment() -> "Environment":
 
 
 def _shown(value: object) -> object:
-    """Return a value as a page shows it: a text of a user on one line, without control signs."""
+    """Return a value as a page shows it: texts on one line, without control characters."""
     return one_line(value) if type(value) is str else "" if value is None else value
 
 
 @cache
 def asset(name: str) -> str:
-    """Return the content of one of `ASSETS`, which is no text of a user."""
+    """Return the content of one of `ASSETS`, which is trusted."""
     from markupsafe import Markup
 
     return Markup(files("bboxqa.report.pages").joinpath(name).read_text("utf-8"))  # noqa: S704
@@ -96,12 +96,12 @@ class Cell:
 
     shown: object
     raw: str | None = None
-    """What is copied and sorted in place of what is shown; None for the same."""
+    """The value for copying and sorting; None if it is the shown one."""
     is_number: bool = False
 
 
 def as_cell(value: object) -> Cell:
-    """Return how a table shows a value, and what is copied of it.
+    """Return a value as a cell of a table.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def as_cell(value: object) -> Cell:
 
 
 def number_columns(rows: Sequence[Sequence[object]]) -> set[int]:
-    """Return the places of the columns that have a number in some row.
+    """Return the indices of the columns that have a number in some row.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def number_columns(rows: Sequence[Sequence[object]]) -> set[int]:
 
 
 def number(value: float | None, digits: int = 2) -> str:
-    """Return a number for a page; a dash where there is none.
+    """Return a number for a page; a dash for None.
 
     Examples
     --------
@@ -187,7 +187,7 @@ def signed(value: float | None, digits: int = 1) -> str:
 
 
 def interval(bounds: list[float] | None, digits: int = 2) -> str:
-    """Return the bounds of an interval in brackets; nothing where there is none.
+    """Return the bounds of an interval in brackets; "" for None.
 
     Examples
     --------

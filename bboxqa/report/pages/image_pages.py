@@ -1,4 +1,4 @@
-"""The worst images on pages of their own, which the page of a result leads to."""
+"""Pages of the worst images, to which the page of a result links."""
 
 from collections.abc import Iterator
 
@@ -8,12 +8,12 @@ from bboxqa.report.pages.pictures import ShownImages
 INDEX = "index.html"
 """The page that the others belong to."""
 
-# A browser opens so many images, each with the annotations of several people, at once.
+# Images per page, so that browsers can open a page with many annotations.
 _OF_A_PAGE = 50
 
 
 def image_address(number: int) -> str:
-    """Return where the image of a number is shown.
+    """Return the URL at which the image of a number is shown.
 
     Examples
     --------

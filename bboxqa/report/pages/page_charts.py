@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     # How a chart is drawn, its label and the arguments.
     _Chart = tuple[Callable[..., Axes], str, tuple[Any, ...], dict[str, Any]]
 
-# Of more annotators, only those with a systematic offset have a drawing of it.
+# With more annotators, only systematic offsets are drawn.
 _MOST_DRAWN = 12
 _TWO = 2
-# Charts that are kept, of two pages: one that is too large is made again with fewer pixels, and
-# drawing its charts takes most of the time.
+# Size of the cache of charts, for two pages: a page that is too large is made again with fewer
+# pixels, and its charts take most of the time.
 _MOST_KEPT = 40
-# What is drawn of a threshold and of an image.
+# Keys of a threshold and of an image that charts use.
 _FIGURES = ("alpha", "interval", "status", "existence", "class", "place")
 _OF_IMAGE = ("file_name", "cost", "alpha", "f1")
 
@@ -43,7 +43,7 @@ def page_charts(
     diagnosis: Mapping[str, Any] | None,
     worst: Mapping[str, Any] | None,
 ) -> dict[str, Markup]:
-    """Return each chart of a page by its name; without a diagnosis only that of the figures."""
+    """Return the charts of a page by name; without a diagnosis only the chart of the figures."""
     part = summary["thresholds"][0]
     gates = {"min_alpha": settings["min_alpha"], "min_f1": settings["min_f1"]}
     figures = {key: part[key] for key in _FIGURES}
@@ -91,7 +91,7 @@ def _of_diagnosis(tables: Mapping[str, Any], part: Mapping[str, Any]) -> dict[st
 def drawn_sections(sections: Sequence[Section], measure: str) -> list[dict[str, Any]]:
     """Return sections as the template shows them, with their charts as svg.
 
-    `measure` is what values of the similarity are called.
+    `measure` is the name of the values of the similarity.
     """
     return [
         {
@@ -117,7 +117,7 @@ def drawn_sections(sections: Sequence[Section], measure: str) -> list[dict[str, 
 
 @page_style()
 def offset_charts(diagnosis: Mapping[str, Any], names: Collection[str]) -> dict[str, Markup]:
-    """Return a drawing of the offsets of each of some annotators, by name; none of key points."""
+    """Return charts of offsets by annotator; none for key points."""
     tables = diagnosis["tables"]
     is_rotated = "rotated_offsets" in tables
     if not is_rotated and "offsets" not in tables:
@@ -140,7 +140,7 @@ def offset_charts(diagnosis: Mapping[str, Any], names: Collection[str]) -> dict[
 
 
 def _once(draw: "Callable[..., Axes]", name: str, label: str, *values: Any, **more: Any) -> Markup:
-    """Return the chart ``draw(*values, **more)``, which several pages of one result show."""
+    """Return the chart ``draw(*values, **more)``, cached for several pages of one result."""
     return _drawn_once(draw, name, label, json.dumps((values, more)))
 
 

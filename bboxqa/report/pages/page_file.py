@@ -19,36 +19,36 @@ PIXELS = "images"
 _MARK = b'<meta name="generator" content="bboxqa'
 _HEAD = 4096
 _TOP_OF_FOLDER = 1000
-# Bytes of a page that is one file: of each image, of a page with few, and of any page.
+# Bytes of a page in one file: per image, at least, and at most.
 _OF_IMAGE, _OF_FEW, _OF_ANY = 100_000, 5_000_000, 20_000_000
-# What a folder of pages holds, and what a folder of pixels does.
+# File names of a folder of pages, and of a folder of pixels.
 _OWN = re.compile(rf"{re.escape(INDEX)}|{'|'.join(map(re.escape, ASSETS))}|images-\d+\.html")
 _OWN_PIXELS = re.compile(r"\d+\.webp")
 
 
 @dataclass(frozen=True, slots=True)
 class PageTarget:
-    """Where a page goes, and what it shows of images."""
+    """The path of a page, and the images that it shows."""
 
     path: Path
     images: Sequence[Path] = ()
     """Folders of image files; nothing outside them is opened."""
     split: bool = False
-    """Whether it is a folder, with style, script and images as files, rather than one file."""
+    """Whether it is a folder, with style, script and images as files, instead of one file."""
     n_images: int | None = None
     above: str = ""
-    """The address of a page that this one leads back to."""
+    """URL of a parent page to link to."""
 
     @property
     def top(self) -> int:
-        """How many of the worst images are shown."""
+        """The number of worst images that are shown."""
         if self.n_images is not None:
             return self.n_images
         return _TOP_OF_FOLDER if self.split else TOP
 
     @property
     def most_bytes(self) -> int:
-        """How many bytes a page that is one file should have at most."""
+        """The largest size in bytes of a page in one file."""
         return min(max(self.top * _OF_IMAGE, _OF_FEW), _OF_ANY)
 
     @property
@@ -57,15 +57,14 @@ class PageTarget:
         return self.path / INDEX if self.split else self.path
 
     def check(self, *, force: bool) -> None:
-        """Refuse to write where something else is; see `check_page` and `check_page_folder`."""
+        """Refuse to replace other files; see `check_page` and `check_page_folder`."""
         (check_page_folder if self.split else check_page)(self.path, force=force)
 
 
 def check_page(path: Path, *, force: bool) -> None:
-    """Refuse to write a page where another file is.
+    """Refuse to replace a file that is not a page.
 
-    A page that was written before is replaced. Raises OutputError for any other file, unless
-    `force`, and where there is no such folder.
+    Raises OutputError for such a file, unless `force`, and if the folder does not exist.
     """
     if not path.parent.is_dir():
         raise OutputError(f"{path}: cannot be written: there is no folder {path.parent}")
@@ -78,10 +77,9 @@ def check_page(path: Path, *, force: bool) -> None:
 
 
 def check_page_folder(folder: Path, *, force: bool) -> None:
-    """Refuse to write a folder of pages where something else is.
+    """Refuse to replace a file, or a folder that holds anything but pages.
 
-    Raises OutputError for a folder of pages that was written before, unless `force`, and always for
-    a file and for a folder that holds anything else.
+    Raises OutputError in these cases, and for an existing folder of pages, unless `force`.
     """
     if folder.exists() and not folder.is_dir():
         raise OutputError(f"{folder}: is a file; name a folder, or leave out --split")
@@ -101,7 +99,7 @@ def check_page_folder(folder: Path, *, force: bool) -> None:
 
 
 def _other_file(found: Iterable[Path]) -> Path | None:
-    """Return a file or folder that is no part of a folder of pages, if there is one."""
+    """Return a file or folder that does not belong to a folder of pages, if there is one."""
     for each in found:
         if each.name == PIXELS and each.is_dir() and not each.is_symlink():
             for file in each.iterdir():
@@ -133,10 +131,10 @@ def write_page(path: Path, page: str) -> None:
 
 @contextmanager
 def page_folder(folder: Path) -> Iterator[Path]:
-    """Yield a hidden folder to fill with pages, beside style and script.
+    """Yield a hidden folder with style and script, to fill with pages.
 
-    It takes the place of an earlier folder of pages as a whole. Raises OutputError if it cannot be
-    written, or the earlier one holds anything else by then.
+    It replaces an earlier folder of pages as a whole. Raises OutputError if it cannot be written,
+    or the earlier folder holds anything else by then.
     """
     target = folder.resolve()
     try:

@@ -9,10 +9,10 @@ from bboxqa.report.charts.palette import N_TOLD_APART, series_style
 from bboxqa.report.pages.shape_paths import dots_path, outline_path
 
 TOP = 50
-"""Images that a page shows unless more are asked for."""
+"""The number of images that a page shows by default."""
 ALL_AGREE = "all agree"
 _SOLID = "dash-0"
-# Of the longer side of an image.
+# As a share of the longer side of an image.
 _LETTER = 1 / 44
 
 
@@ -21,13 +21,13 @@ class Pixels:
     """The pixels of an image: where the page finds them, and the size of the whole image."""
 
     address: str
-    """A data address, or a path relative to the page; "" where they cannot be shown."""
+    """A data URL, or a path relative to the page; "" if they cannot be shown."""
     width: int
     height: int
     note: str = ""
     """Why they cannot be shown, or what is wrong with them."""
     is_reduced: bool = False
-    """Whether they have fewer pixels or less quality than others, for want of room."""
+    """Whether resolution or quality were reduced to limit the size of the page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Drawn:
     style: str
     text: str
     dots: str = ""
-    """The path of its key points, each a line without length, whose ends are round."""
+    """The path of its key points, each a line of length 0 with round ends."""
     hidden: str = ""
 
     @property
@@ -78,7 +78,7 @@ class Picture:
     """Why there are no pixels, or what is wrong with them; may be empty."""
     alpha: float | None
     alpha_reason: str
-    """Why there is no alpha; empty where there is one."""
+    """Why there is no alpha; empty if there is one."""
     f1: float | None
     cost: float | None
     disagreed: Sequence[Mapping[str, Any]]
@@ -105,8 +105,8 @@ class Legend:
     def style(self, annotator: str, beside: Sequence[str] = ()) -> str:
         """Return the classes of an annotator's colour and line.
 
-        Of more annotators than there are styles, those of an image, `beside`, have theirs in the
-        order of their names; without it nobody has one.
+        With more annotators than styles, the annotators of an image, `beside`, get styles in the
+        order of their names; without `beside`, none has a style.
         """
         if self.n_annotators <= N_TOLD_APART:
             return line_style(self.annotators[annotator])
@@ -121,22 +121,22 @@ class ShownImages:
     legend: Legend
     kinds: Sequence[str]
     n_images: int
-    """How many images the result has."""
+    """The number of images of the result."""
     measure: str
 
     @property
     def looked_for(self) -> bool:
-        """Whether the pixels of any were looked for."""
+        """Whether the pixels of any image were looked for."""
         return any(each.pixels or each.note for each in self.pictures)
 
     @property
     def n_reduced(self) -> int:
-        """How many images have fewer pixels or less quality, for want of room."""
+        """The number of images reduced to limit the size of the page."""
         return sum(each.pixels is not None and each.pixels.is_reduced for each in self.pictures)
 
 
 def line_style(place: int) -> str:
-    """Return the classes of colour and dashes of the annotator at a place.
+    """Return the classes of colour and dashes of the annotator at an index.
 
     Examples
     --------
@@ -177,8 +177,7 @@ def pictures(
 def worst_first(worst: Mapping[str, Any] | None, *, every: bool) -> list[Mapping[str, Any]]:
     """Return the images of the document "worst_images"; none without a document.
 
-    Unless `every` one is wanted, those on which all agree and without which agreement would be
-    lower are left out.
+    Unless `every`, images are left out on which all agree and without which agreement would fall.
     """
     images: list[Mapping[str, Any]] = [] if worst is None else worst["images"]
     return [
@@ -242,7 +241,7 @@ def _picture(number: int, image: Mapping[str, Any], of: Legend, found: Pixels | 
 
 
 def _size(image: Mapping[str, Any], pixels: Pixels | None) -> tuple[float, float]:
-    """Return the size of an image; where it is unknown, that of all boxes."""
+    """Return the size of an image; if unknown, that of the bounds of all boxes."""
     if image["width"] and image["height"]:
         return image["width"], image["height"]
     if pixels is not None:
@@ -270,7 +269,7 @@ def _drawn(shape: Mapping[str, Any], of: Legend, people: Sequence[str]) -> Drawn
 
 
 def _labels(image: Mapping[str, Any], letter: float) -> list[Label]:
-    """Return where the numbers of objects are drawn on which annotators disagree."""
+    """Return the labels of objects on which annotators disagree."""
     corners: dict[int, tuple[float, float]] = {
         each["object"]: (inf, inf) for each in image["objects"] if each["kind"] != ALL_AGREE
     }

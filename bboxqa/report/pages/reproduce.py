@@ -1,14 +1,14 @@
-"""The command that makes a result again."""
+"""The command that reproduces a result."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from shlex import join
 from typing import Any
 
 IN_MEMORY = ("document", "dataset", "table")
-"""What the sources of values of Python are called, which are no files."""
+"""Names of sources that are Python values, not files."""
 
 _OPTIONS_OF_VALIDATE = ("select", "ignore", "per_file_ignores", "fail_on", "min_severity")
-# Of more files, only the first are named in a command.
+# The most files that a command names.
 _MOST_FILES = 20
 _OPTIONS = {"iou_threshold": "--iou", "category_map": "--map", "filter": "--pattern"}
 
@@ -16,16 +16,16 @@ _OPTIONS = {"iou_threshold": "--iou", "category_map": "--map", "filter": "--patt
 def command(
     manifest: Mapping[str, Any], defaults: Mapping[str, Any], reference: str | None = None
 ) -> str:
-    """Return the command that makes the result of a manifest again, as a shell reads it.
+    """Return the shell command that reproduces the result of a manifest.
 
     Parameters
     ----------
     manifest : mapping of str to object
         The document "manifest" of a result of `agree`.
     defaults : mapping of str to object
-        The settings of a command without options: those that are equal are left out.
+        Default settings; equal settings are left out.
     reference : str, optional
-        What annotators were compared with; an annotator if it is no file of the manifest.
+        The reference; an annotator if it is not a file of the manifest.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def validate_command(
     defaults: Mapping[str, Any],
     **given: Sequence[str],
 ) -> str:
-    """Return the command that validates files again, as a shell reads it.
+    """Return the shell command that validates files again.
 
     `given` are options with their values.
 
@@ -96,7 +96,7 @@ def settings_table(manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def inputs_table(inputs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the files as a table, without the columns that say nothing."""
+    """Return the files as a table, without empty columns."""
     told = [
         key for key in (inputs[0] if inputs else ())
         if any(each[key] not in (None, "annotations") for each in inputs)
@@ -105,7 +105,7 @@ def inputs_table(inputs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _given(source: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return how a file is given to the command."""
+    """Return the arguments that name a file."""
     name, annotator = source["name"], source["annotator"]
     if source["role"] == "reference":
         return ("--reference", name)
@@ -115,7 +115,7 @@ def _given(source: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _call(manifest: Mapping[str, Any], defaults: Mapping[str, Any], reference: str | None) -> str:
-    """Return the call of Python that makes a result of a value again."""
+    """Return the Python call that reproduces the result of a value."""
     first, *others = manifest["inputs"]
     read = first["name"]
     for source in others:
@@ -137,7 +137,7 @@ def _option(name: str) -> str:
 
 
 def _words(name: str, value: Any) -> Iterator[str]:
-    """Yield an option and its value, as often as it has several."""
+    """Yield an option with its value, repeated for several values."""
     option = _OPTIONS.get(name, _option(name))
     if isinstance(value, bool):
         yield option if value else f"--no-{name}"

@@ -5,7 +5,7 @@ from typing import Any
 
 
 def outline_path(shape: Mapping[str, Any]) -> str:
-    """Return the outline of a shape as the data of a path, its box where it has none."""
+    """Return the outline of a shape, or its box, as the data of a path."""
     rings = shape.get("rings")
     lines = "".join("M{:.7g} {:.7g}L{:.7g} {:.7g}".format(*line) for line in shape.get("lines", ()))
     if not rings:
@@ -18,5 +18,5 @@ def outline_path(shape: Mapping[str, Any]) -> str:
 
 
 def dots_path(points: Sequence[Sequence[float]]) -> str:
-    """Return points as the data of a path: lines without length, whose ends are round."""
+    """Return points as the data of a path: lines of length 0 with round ends."""
     return "".join(f"M{x:.7g} {y:.7g}h0" for x, y in points)

@@ -1,4 +1,4 @@
-"""What a result means, in words for those who decide about annotations."""
+"""The meaning of a result in words, for those who decide about annotations."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,11 +24,11 @@ _ADVICE = {
     "below.",
 }
 
-# Of two who differ, neither is the one to begin with.
+# With two annotators who differ, there is no one to begin with.
 _FEWEST_PEOPLE = 3
 _MOST_PEOPLE = 4
 
-# What no overlap is.
+# Names of similarities that are not overlaps.
 _NO_IOU = {"keypoints": "similarity (OKS)", "centroid": "similarity", "giou": "GIoU"}
 _ADVICE_OF_JOINTS = (
     "Show with examples where joints are, and which side is left, and have those below drawn again."
@@ -40,11 +40,11 @@ class Verdict:
     """The first lines of a page."""
 
     status: str
-    """ "passed" or "failed" where there is a gate; "open" where there is none."""
+    """ "passed" or "failed" if there is a gate, otherwise "open"."""
     title: str
     sentences: tuple[str, ...]
     next_step: str
-    """What would raise agreement most; empty where nothing is known."""
+    """What would raise agreement most; empty if unknown."""
 
 
 def verdict(
@@ -52,7 +52,7 @@ def verdict(
     settings: Mapping[str, Any],
     diagnosis: Mapping[str, Any] | None,
 ) -> Verdict:
-    """Return what the first threshold of a result means.
+    """Return the meaning of a result at its first threshold.
 
     `summary` and `diagnosis` are the documents of these names, `settings` those of the manifest.
     """
@@ -79,7 +79,7 @@ def verdict(
 
 
 def _gates(settings: Mapping[str, Any]) -> str:
-    """Return what was asked for and reached, in words; empty where nothing was."""
+    """Return the gates that were reached, in words; empty without gates."""
     asked = {"alpha": settings["min_alpha"], "F1": settings["min_f1"]}
     return " and ".join(
         f"{name} is at least {least:g}" for name, least in asked.items() if least is not None
@@ -87,7 +87,7 @@ def _gates(settings: Mapping[str, Any]) -> str:
 
 
 def _failures(part: Mapping[str, Any], settings: Mapping[str, Any], where: str) -> list[str]:
-    """Return which of the gates a threshold, which `where` names, does not reach."""
+    """Return the gates that are not reached at a threshold, which `where` names."""
     complete = 0 < part["n_units"] == part["n_complete_units"]
     all_agree = part["alpha"] is None and complete and not part["observed_disagreement"]
     found = []
@@ -105,7 +105,7 @@ def _failures(part: Mapping[str, Any], settings: Mapping[str, Any], where: str) 
 
 
 def _level(part: Mapping[str, Any]) -> str:
-    """Return how high agreement is where nobody said how high it has to be."""
+    """Return the level of agreement in words, for results without gates."""
     alpha = part["alpha"]
     least = _least_right(part)
     if alpha is None and part["existence"]["f1"] is None and least is not None:
@@ -154,7 +154,7 @@ def _existence(part: Mapping[str, Any]) -> Sequence[str]:
 
 def _class(part: Mapping[str, Any]) -> Sequence[str]:
     share = part["class"]["share"]
-    # With one category there is nothing to name differently.
+    # With one category, all give the same.
     if share is None or (part["class"]["alpha"] is None and share == 1):
         return ()
     return (f"Where two drew the same object, they gave it the same category in {percent(share)}.",)
@@ -196,7 +196,7 @@ def _least_right(part: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def _next_step(diagnosis: Mapping[str, Any] | None, similarity: str) -> str:
-    """Return what to do about copies, about people, and about the kind that costs most."""
+    """Return advice on copies, annotators, and the kind of disagreement that costs most."""
     if diagnosis is None:
         return ""
     told = (_about_copies(diagnosis), _about_people(diagnosis), _about_kinds(diagnosis, similarity))
@@ -204,11 +204,11 @@ def _next_step(diagnosis: Mapping[str, Any] | None, similarity: str) -> str:
 
 
 def _about_people(diagnosis: Mapping[str, Any]) -> str:
-    """Return whose lines of the story to begin with; empty where it is about nobody alone."""
+    """Return advice to begin with certain annotators; empty if no line is about one of them."""
     names = names_in_words([row["name"] for row in diagnosis["annotators"]])
     if len(names) < _FEWEST_PEOPLE:
         return ""
-    # Of names that begin alike, a line is about the longest.
+    # If a name is the beginning of another, a line is about the longer one.
     longest = sorted(names, key=len, reverse=True)
     subjects = (
         next((name for name in longest if line.startswith(f"{name} ")), "")
@@ -225,7 +225,7 @@ def _about_people(diagnosis: Mapping[str, Any]) -> str:
 
 
 def _about_copies(diagnosis: Mapping[str, Any]) -> str:
-    """Return what to do where annotators share boxes; empty where none do."""
+    """Return advice on shared boxes; empty if there are none."""
     copied = [row for row in table_rows(diagnosis["tables"]["copies"]) if row["copied"]]
     if not copied:
         return ""
@@ -240,7 +240,7 @@ def _about_copies(diagnosis: Mapping[str, Any]) -> str:
 
 
 def _about_kinds(diagnosis: Mapping[str, Any], similarity: str) -> str:
-    """Return what to do about the kind of disagreement that costs most."""
+    """Return advice on the kind of disagreement that costs most."""
     rows = diagnosis["decomposition"]
     gains = {
         row["kind"]: max(row["alpha_gain"] or 0.0, row["f1_gain"] or 0.0)

@@ -1,1 +1,1 @@
-"""Sections of the page of an agreement, each about something that only some results have."""
+"""Sections of the page of an agreement that only some results have."""

@@ -1,4 +1,4 @@
-"""How far a model agrees with the annotators."""
+"""Agreement of a model with the annotators."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -45,7 +45,7 @@ def _figures(pair: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def _compared(rows: Sequence[Mapping[str, Any]], name: str) -> list[str]:
-    """Return where F1 of the model lies among that of the annotators."""
+    """Return a comparison of the model's F1 with that of the annotators."""
     of_model = [row["f1"] for row in rows if row["name"] == name]
     others = [row["f1"]["value"] for row in rows if row["name"] != name]
     known = [value for value in others if value is not None]

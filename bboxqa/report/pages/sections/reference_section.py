@@ -1,4 +1,4 @@
-"""How far annotators agree with a reference."""
+"""Agreement of annotators with a reference."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -38,7 +38,7 @@ def reference_section(documents: Documents) -> Section | None:
 
 
 def _offsets(people: Sequence[Mapping[str, Any]]) -> Iterator[Evidence]:
-    """Yield how far edges, or rotated boxes, are from those of the reference."""
+    """Yield the offsets of edges, or of rotated boxes, from the reference."""
     rotated = [
         {"name": row["name"], **{_measure(each): each for each in row["rotated_offsets"]}}
         for row in people
@@ -61,7 +61,7 @@ def _measure(offset: Mapping[str, Any]) -> str:
 
 
 def _coverage(found: Mapping[str, Any]) -> str:
-    """Return how many images of the reference count, and what it has there."""
+    """Return the number of images of the reference that count, and its objects there."""
     images = count(found["n_reference_images"], "image")
     text = (
         f"{names_in_words([found['name']])[0]}: {found['n_images']:,} of its {images} were "

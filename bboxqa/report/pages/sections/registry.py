@@ -10,7 +10,7 @@ from bboxqa.report.pages.sections.time_section import time_section
 from bboxqa.report.pages.sections.tracks_section import tracks_section
 
 SectionMaker = Callable[[Documents], Section | None]
-"""Returns a section of the documents of a result; None where they have nothing about it."""
+"""Returns a section of the documents of a result; None if they lack its data."""
 
 SECTIONS: tuple[SectionMaker, ...] = (
     reference_section,
@@ -22,6 +22,6 @@ SECTIONS: tuple[SectionMaker, ...] = (
 
 
 def sections(documents: Documents) -> list[Section]:
-    """Return the sections that the documents of a result have something about."""
+    """Return the sections for which the documents of a result have data."""
     made = (make(documents) for make in SECTIONS)
     return [section for section in made if section is not None]

@@ -1,4 +1,4 @@
-"""How far annotators agree with themselves."""
+"""Agreement of annotators with themselves."""
 
 from collections.abc import Mapping
 from typing import Any

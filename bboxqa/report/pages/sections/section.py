@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Documents = Mapping[str, Mapping[str, Any]]
-"""The json files of a result by name: "summary", "manifest", and those of a diagnosis if any."""
+"""The json files of a result by name: "summary", "manifest", and those of a diagnosis, if any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Section:
-    """A section with its title; `name` is that in the address."""
+    """A section with its title; `name` is its anchor."""
 
     name: str
     title: str
@@ -40,7 +40,7 @@ class Section:
 
 
 def column_names(columns: Sequence[str], measure: str) -> list[str]:
-    """Return names of columns in which similarities are not called IoU that are none.
+    """Return names of columns; those of other similarities are not called IoU.
 
     Examples
     --------

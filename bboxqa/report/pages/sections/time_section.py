@@ -1,4 +1,4 @@
-"""How fast annotators work, and whether they change."""
+"""Speed of annotators, and changes of agreement over time."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -58,7 +58,7 @@ def _speed(everyone: Mapping[str, Any]) -> str:
 
 
 def _change(everyone: Mapping[str, Any], name: str) -> str:
-    """Return how F1 of all annotators together changes, and whether that is sure."""
+    """Return the change of F1 of all annotators together, and whether it is significant."""
     found, unit = everyone[name], _UNITS[name]
     if found["value"] is None:
         return f"How F1 changes {unit} is unknown: {found['status']}."

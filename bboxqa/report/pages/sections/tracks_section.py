@@ -1,4 +1,4 @@
-"""Whether annotators follow the same objects through videos."""
+"""Agreement of annotators on tracks in videos."""
 
 from bboxqa.core.text import count
 from bboxqa.report.pages.html_document import interval, number
@@ -6,7 +6,7 @@ from bboxqa.report.pages.sections.section import Data, Documents, Evidence, Sect
 
 
 def tracks_section(documents: Documents) -> Section | None:
-    """Return IDF1 and identity switches of each two annotators."""
+    """Return IDF1 and identity switches of each pair of annotators."""
     tables = documents.get("diagnosis", {}).get("tables", {})
     rows = table_rows(tables["tracks"]) if "tracks" in tables else []
     if not rows:
