@@ -20,7 +20,7 @@ from bboxqa.agreement.kappa.weights import agreement_weights
 from bboxqa.agreement.uncertainty.estimator import Estimator, undefined
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import ConfigError
-from bboxqa.core.registry import lookup
+from bboxqa.core.plugins import lookup
 from bboxqa.core.text import unknown_name
 from bboxqa.model.ratings import Ratings
 from bboxqa.model.reliability import Cell, ReliabilityData

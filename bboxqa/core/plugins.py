@@ -1,4 +1,4 @@
-"""Plugins: rules, formats and others that other packages add through entry points."""
+"""Looking up matchers, rules, formats and other parts by name, also those of other packages."""
 
 import os
 import sys
@@ -11,12 +11,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from bboxqa.core.errors import ConfigError
-from bboxqa.core.text import one_line
+from bboxqa.core.text import one_line, unknown_name
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 _Part = TypeVar("_Part")
+
+
+def lookup(kind: str, parts: Mapping[str, _Part], name: str) -> _Part:
+    """Return the part of this name, or raise ConfigError; `kind` names the parts in the message.
+
+    Examples
+    --------
+    >>> lookup("matcher", {"hungarian": 2, "greedy": 1}, "greedy")
+    1
+    """
+    if name not in parts:
+        raise ConfigError(f"{kind} {unknown_name(name, tuple(parts))}")
+    return parts[name]
 
 
 @dataclass(frozen=True)

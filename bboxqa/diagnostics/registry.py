@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from bboxqa.core.registry import lookup
+from bboxqa.core.plugins import lookup
 from bboxqa.diagnostics.annotators.agreement_groups import agreement_groups, agreement_matrix
 from bboxqa.diagnostics.annotators.boxes_per_object import boxes_per_object
 from bboxqa.diagnostics.annotators.category_use import category_use, confusion_matrix

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, IndexArray, run_starts
-from bboxqa.core.blocks import blocks
+from bboxqa.core.components import connected_components, numbered_nodes
 from bboxqa.matching.tables import FULL, is_full, match_full, swapped_components
 
 # For components of so few pairs, trying all matchings is faster than a solver.
@@ -14,50 +14,6 @@ _FEW = 6
 _ROUNDS = 10
 # Components with larger tables are solved as sparse ones, unless the table is nearly full.
 _DENSE = 1 << 22
-# A table of at most so many cells per pair is faster than sorting the nodes.
-_SPARSE = 4
-
-
-def connected_components(left: IndexArray, right: IndexArray) -> IndexArray:
-    """Return the component of each pair, as the smallest node in it.
-
-    `left` and `right` are the two ends of each pair, (P,) int64; P may be 0.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> connected_components(np.array([0, 1, 5]), np.array([3, 3, 6]))
-    array([0, 0, 5])
-    """
-    nodes, a, b = _numbered(left, right)
-    label = np.arange(len(nodes))
-    while True:
-        changed = label.copy()
-        for part in blocks(len(a)):
-            one, other = label[a[part]], label[b[part]]
-            low = np.minimum(one, other)
-            # Both the ends and the nodes that label them take over the smaller label.
-            for target in (a[part], b[part], one, other):
-                np.minimum.at(changed, target, low)
-        changed = changed[changed]
-        if np.array_equal(changed, label):
-            del b
-            return nodes[label[a]]
-        label = changed
-
-
-def _numbered(left: IndexArray, right: IndexArray) -> tuple[IndexArray, IndexArray, IndexArray]:
-    """Return the nodes that occur, sorted, and the two ends of each pair as places among them."""
-    size = max(int(left.max(initial=-1)), int(right.max(initial=-1))) + 1
-    if size > _SPARSE * len(left):
-        nodes, ends = np.unique(np.concatenate([left, right]), return_inverse=True)
-        return nodes, ends[: len(left)], ends[len(left) :]
-    # Takes less memory than sorting, and less time.
-    occurs = np.zeros(size, np.bool_)
-    occurs[left] = True
-    occurs[right] = True
-    number = np.cumsum(occurs) - 1
-    return np.flatnonzero(occurs), number[left], number[right]
 
 
 def best_other(node: IndexArray, weight: IndexArray) -> IndexArray:
@@ -148,7 +104,7 @@ def _settle(
     alone = (np.bincount(left)[left] == 1) & (np.bincount(right)[right] == 1)
     chosen = [np.flatnonzero(alone)]
     open_pairs = np.flatnonzero(~alone)
-    _, a, b = _numbered(left[open_pairs], right[open_pairs])
+    _, a, b = numbered_nodes(left[open_pairs], right[open_pairs])
     w = weight[open_pairs]
     for _ in range(_ROUNDS):
         if len(open_pairs) == 0:
@@ -199,7 +155,7 @@ def _ranked(
 
     There, the least rank that only one side has is then on the left.
     """
-    nodes, left, right = _numbered(left, right)
+    nodes, left, right = numbered_nodes(left, right)
     rank = nodes if ranks is None else ranks(nodes)
     is_right = np.zeros(len(nodes), np.bool_)
     is_right[right] = True

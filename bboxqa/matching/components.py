@@ -3,7 +3,7 @@
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, IndexArray
-from bboxqa.matching.assignment import connected_components
+from bboxqa.core.components import connected_components
 from bboxqa.model.annotations import Annotations
 from bboxqa.model.units import CandidatePairs
 

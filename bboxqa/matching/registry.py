@@ -1,6 +1,6 @@
 """Matchers by name; a new one is a function and one line here."""
 
-from bboxqa.core.registry import lookup
+from bboxqa.core.plugins import lookup
 from bboxqa.matching.linkage import average, complete, greedy
 from bboxqa.matching.matchers import Matcher, auto, hungarian, recursive
 from bboxqa.model.units import PairBytes

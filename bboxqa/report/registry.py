@@ -6,7 +6,7 @@ A view takes a value and yields lines without line ends.
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
-from bboxqa.core.registry import lookup
+from bboxqa.core.plugins import lookup
 
 View: TypeAlias = Callable[..., Iterator[str]]
 """Views of text also take `width`, the width of a terminal."""

@@ -8,8 +8,9 @@ from scipy.sparse import coo_array, csgraph
 from support.brute import best_matchings
 
 from bboxqa.core import blocks
+from bboxqa.core.components import connected_components
 from bboxqa.matching import assignment, tables
-from bboxqa.matching.assignment import assign, best_other, connected_components
+from bboxqa.matching.assignment import assign, best_other
 
 
 @st.composite

@@ -7,9 +7,9 @@ import numpy as np
 from bboxqa.agreement.alpha.levels import alpha
 from bboxqa.agreement.counts.unit_counts import unit_counts
 from bboxqa.core.arrays import BoolArray, IndexArray, frozen_arrays
+from bboxqa.core.components import connected_components
 from bboxqa.core.text import count
 from bboxqa.geometry.candidates import TOLERANCE
-from bboxqa.matching.assignment import connected_components
 from bboxqa.matching.match import match
 from bboxqa.model.annotations import Annotations
 from bboxqa.model.settings import AgreeSettings
