@@ -37,6 +37,22 @@ def connected_components(left: IndexArray, right: IndexArray) -> IndexArray:
         label = changed
 
 
+def component_of_each(n: int, left: IndexArray, right: IndexArray) -> IndexArray:
+    """Return the component of each of n nodes, as the smallest node in it, (n,).
+
+    `left` and `right` are the two ends of each pair, (P,) int64; P may be 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> component_of_each(4, np.array([3]), np.array([1]))
+    array([0, 1, 2, 1])
+    """
+    found = np.arange(n)
+    found[left] = found[right] = connected_components(left, right)
+    return found
+
+
 def numbered_nodes(
     left: IndexArray, right: IndexArray
 ) -> tuple[IndexArray, IndexArray, IndexArray]:

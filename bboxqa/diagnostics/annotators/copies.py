@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, frozen_arrays, sum_by
+from bboxqa.core.components import component_of_each
 from bboxqa.core.remembered import remembered
 from bboxqa.diagnostics.annotators.image_ratios import Ratios, RatioSums
 from bboxqa.diagnostics.annotators.object_cells import drawn_edges, pairs_of_units
@@ -85,16 +86,11 @@ def copies(matched: MatchedUnits) -> Table:
 
 def copied_groups(table: Table, names: Sequence[str]) -> list[IndexArray]:
     """Return groups of annotators who are connected by pairs marked as copied."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
     rows = table.take(np.flatnonzero(table["copied"])).records()
     pairs = [(names.index(row["annotator_1"]), names.index(row["annotator_2"])) for row in rows]
     first, second = np.array(pairs, np.int64).reshape(-1, 2).T
-    graph = csr_array((np.ones(len(first)), (first, second)), shape=(len(names), len(names)))
-    n_groups, group = connected_components(graph, directed=False)
-    found = (np.flatnonzero(group == each) for each in range(n_groups))
-    return [each for each in found if len(each) > 1]
+    group = component_of_each(len(names), first, second)
+    return [np.flatnonzero(group == each) for each in np.unique(group[first]).tolist()]
 
 
 def all_share_boxes(table: Table, names: Sequence[str]) -> bool:

@@ -5,6 +5,7 @@ import numpy as np
 from bboxqa.agreement.counts.coincidences import coincidences
 from bboxqa.agreement.counts.reliability_rows import from_units
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, frozen_arrays, rows
+from bboxqa.core.components import component_of_each
 from bboxqa.core.remembered import remembered
 from bboxqa.geometry.candidates import TOLERANCE
 from bboxqa.matching.match import match
@@ -82,14 +83,10 @@ def rematched(matched: MatchedUnits) -> Rematched:
 
 def _in_open_groups(matched: MatchedUnits, pairs: CandidatePairs) -> BoolArray:
     """Return the annotations in groups of matching boxes that are not one unit, (N,)."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
     n = len(matched.data.annotations)
-    graph = csr_array((np.ones(len(pairs)), (pairs.left, pairs.right)), shape=(n, n))
-    n_groups, group = connected_components(graph, directed=False)
-    size = np.bincount(group, minlength=n_groups)
-    n_pairs = np.bincount(group[matched.pairs.left], minlength=n_groups)
+    group = component_of_each(n, pairs.left, pairs.right)
+    size = np.bincount(group, minlength=n)
+    n_pairs = np.bincount(group[matched.pairs.left], minlength=n)
     is_open: BoolArray = (2 * n_pairs < size * (size - 1))[group]
     return is_open
 

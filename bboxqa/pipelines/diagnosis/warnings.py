@@ -11,6 +11,7 @@ from bboxqa.agreement.counts.object_counts import ratio
 from bboxqa.agreement.counts.unit_counts import unit_counts
 from bboxqa.agreement.objects.meaning import has_meaning
 from bboxqa.core.arrays import IndexArray
+from bboxqa.core.components import component_of_each
 from bboxqa.core.text import count
 from bboxqa.diagnostics.annotators.copies import copied_groups
 from bboxqa.diagnostics.annotators.independent import assigned_to
@@ -141,14 +142,11 @@ def _f1_of(matched: MatchedUnits, group: IndexArray) -> float:
 
 def _groups(matched: MatchedUnits) -> list[IndexArray]:
     """Return groups of annotators who are connected by shared images."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
     assigned = matched.data.assigned
     shared = assigned[assigned.sum(1) > 1].astype(np.float64)
-    n_groups, group = connected_components(csr_array(shared.T @ shared), directed=False)
-    found = [np.flatnonzero(group == each) for each in range(n_groups)]
-    return [each for each in found if len(each) > 1]
+    first, second = np.nonzero(np.triu(shared.T @ shared, 1))
+    group = component_of_each(len(shared.T), first, second)
+    return [np.flatnonzero(group == each) for each in np.unique(group[first]).tolist()]
 
 
 def _copies(
