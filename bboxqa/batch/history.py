@@ -160,7 +160,7 @@ def _worse(last: Row, row: Row) -> Iterator[str]:
         ("alpha", last.alpha, row.alpha),
         ("F1", last.f1, row.f1),
         ("class alpha", last.class_alpha, row.class_alpha),
-        ("mean IoU", last.mean_iou, row.mean_iou),
+        (f"mean {row.measure or 'IoU'}", last.mean_iou, row.mean_iou),
     ):
         if before is not None and now is not None and now < before - _TIE:
             yield f"{what} fell from {before:z.4f} to {now:z.4f}"

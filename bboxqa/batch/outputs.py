@@ -24,17 +24,17 @@ from bboxqa.report.pages.reproduce import settings_table
 from bboxqa.report.result_files import manifest
 
 _TITLES = (
-    "Project", "Status", "Alpha", "95 % interval", "F1", "Class alpha", "Mean IoU", "Images",
+    "Project", "Status", "Alpha", "95 % interval", "F1", "Class alpha", "Place", "Images",
     "Errors", "Warnings", "Note",
 )  # fmt: skip
+_PLACE = _TITLES.index("Place")
 _MOST_LEFT_OUT = 20
-_NUMBERS = _TITLES[2:-1]
 _LINKS = (
     (REPORT, "page of agreement"),
     (FINDINGS, "page of findings"),
-    ("summary.json", "agreement"),
-    ("images.csv", "images"),
-    ("findings.jsonl", "findings"),
+    ("summary.json", "figures (json)"),
+    ("images.csv", "images (csv)"),
+    ("findings.jsonl", "findings (json)"),
     ("manifest.json", "settings and digests"),
     ("log.txt", "log"),
 )
@@ -105,6 +105,10 @@ def _page(
         f"{sum(row.status == status for row in rows):,} {status}"
         for status in (MEASURED, NOT_MEASURED, FAILED)
     )
+    measures = {row.measure or "IoU" for row in rows if row.mean_iou is not None}
+    several = len(measures) > 1
+    place = "Mean similarity" if several else f"Mean {next(iter(measures), 'IoU')}"
+    titles = (*_TITLES[:_PLACE], place, *_TITLES[_PLACE + 1 :])
     return render(
         "batch",
         title="bboxqa batch",
@@ -119,9 +123,9 @@ def _page(
             "Ignored: not annotations that are read, or no valid json": found.left_alone,
         },
         most_left_out=_MOST_LEFT_OUT,
-        titles=_TITLES,
-        numbers=_NUMBERS,
-        rows=[_row(out, row) for row in ordered],
+        titles=titles,
+        numbers=titles[2:-1],
+        rows=[_row(out, row, several_measures=several) for row in ordered],
         settings=_settings(settings),
     )
 
@@ -155,8 +159,8 @@ def _links(out: Path, row: Row) -> tuple[tuple[str, str], ...]:
     return ((FAILURE, "log"),)
 
 
-def _row(out: Path, row: Row) -> dict[str, Any]:
-    """Return what the page shows of a project."""
+def _row(out: Path, row: Row, *, several_measures: bool) -> dict[str, Any]:
+    """Return what the page shows of a project, with its measure where there are several."""
     folder = folder_of(out, row.project)
     links = [
         (f"projects/{quote(os.fsencode(folder.name), safe='')}/{name}", shown)
@@ -165,6 +169,9 @@ def _row(out: Path, row: Row) -> dict[str, Any]:
     ]
     bounds = None if row.low is None or row.high is None else [row.low, row.high]
     counts = (row.n_images, row.n_errors, row.n_warnings)
+    place = _shown(row.mean_iou)
+    if place and several_measures:
+        place = f"{place} {row.measure or 'IoU'}"
     pages = [address for address, _ in links if address.endswith(".html")]
     page = pages[0] if pages else ""
     return {
@@ -176,7 +183,8 @@ def _row(out: Path, row: Row) -> dict[str, Any]:
             row.status,
             _shown(row.alpha),
             interval(bounds, 4),
-            *map(_shown, (row.f1, row.class_alpha, row.mean_iou)),
+            *map(_shown, (row.f1, row.class_alpha)),
+            place,
             *map(_shown, counts),
             row.message,
         ),

@@ -232,9 +232,10 @@ def _measured_into(
         "high": high,
         "mean_image_alpha": first["mean_image_alpha"],
         **_object_figures(first),
+        "measure": result.thresholds[0].measure,
         "passed": not missed,
         "message": "; ".join(
-            [*result.headlines, *([] if status == "ok" else [status]), *warnings, *missed]
+            [*missed, *result.headlines, *([] if status == "ok" else [status]), *warnings]
         ),
     }
 
@@ -274,7 +275,8 @@ def _gated(
         # An annotator key that was renamed must not pass the gate.
         failed += gates_not_measured(agree)
     if found.failed:
-        failed.append(f"findings of severity {validate.fail_on} or above")
+        higher = "" if validate.fail_on == "error" else " or above"
+        failed.append(f"findings of severity {validate.fail_on}{higher}")
     if not failed:
         return row
-    return replace(row, passed=False, message="; ".join(filter(None, [row.message, *failed])))
+    return replace(row, passed=False, message="; ".join(filter(None, [*failed, row.message])))

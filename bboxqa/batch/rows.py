@@ -67,9 +67,10 @@ class Row:
     class_alpha: float | None = None
     class_share: float | None = None
     mean_iou: float | None = None
+    measure: str = ""
     below_threshold: float | None = None
-    """Agreement on class and place of the objects that two or more drew, and the share of matched
-    pairs that do not reach the threshold themselves."""
+    """Agreement on class and place of the objects that two or more drew; what the similarity is
+    called, such as IoU; and the share of matched pairs that do not reach the threshold."""
     n_errors: int | None = None
     n_warnings: int | None = None
     n_infos: int | None = None

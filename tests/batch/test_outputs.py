@@ -5,7 +5,7 @@ import json
 import os
 import re
 from base64 import b64decode
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from hashlib import sha256
 from html import unescape
 from html.parser import HTMLParser
@@ -227,6 +227,24 @@ def test_the_page_says_how_many_were_measured_and_what_was_ignored(tmp_path):
     assert "… and 2 more, in" in text
     written(tmp_path, ROWS[:1])
     assert "<h1>1 project: all passed</h1>" in (tmp_path / "index.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("measures", "title", "cells"),
+    [
+        (("", ""), "Mean IoU", ["0.7000", "0.6000"]),
+        (("OKS", "OKS"), "Mean OKS", ["0.7000", "0.6000"]),
+        (("IoU", "OKS"), "Mean similarity", ["0.7000 IoU", "0.6000 OKS"]),
+    ],
+)
+def test_the_similarity_is_called_by_its_name(tmp_path, measures, title, cells):
+    rows = [replace(ROWS[0], measure=measures[0]),
+            replace(ROWS[0], project="b", mean_iou=0.6, measure=measures[1])]  # fmt: skip
+    written(tmp_path, rows)
+    text = (tmp_path / "index.html").read_text("utf-8")
+    assert f">{title}</th>" in text
+    shown = re.findall(rf'<td data-title="{title}" class="number">([^<]*)</td>', text)
+    assert sorted(shown) == sorted(cells)
 
 
 def test_the_page_says_when_and_with_which_gates_it_was_made(tmp_path):

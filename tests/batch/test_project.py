@@ -329,7 +329,7 @@ class TestStatus:
             each["category_id"] = 1
         row = done(tmp_path, content, Settings({"min_alpha": -1.0}, {}))
         assert row.passed is False
-        assert row.message.endswith("alpha has no meaning, expected at least -1: give --min-f1")
+        assert row.message.startswith("alpha has no meaning, expected at least -1: give --min-f1; ")
 
     def test_min_alpha(self, tmp_path):
         alpha = done(tmp_path, differing()).alpha
@@ -350,7 +350,7 @@ class TestStatus:
         assert done(tmp_path, content, Settings(ignoring, {})).passed
         row = done(tmp_path, content, Settings({"min_alpha": -1.0, **ignoring}, {}))
         assert (row.status, row.passed, row.alpha) == ("measured", False, None)
-        assert row.message.endswith("alpha is undefined, expected at least -1")
+        assert row.message.startswith("alpha is undefined, expected at least -1; ")
         # Agreement on everything passes, though alpha is undefined.
         row = done(tmp_path, document(same, images), Settings({"min_alpha": 0.9}, {}))
         assert (row.status, row.passed, row.alpha) == ("measured", True, None)
@@ -360,7 +360,7 @@ class TestStatus:
         assert done(tmp_path, differing()).passed
         row = done(tmp_path, differing(), Settings({"min_alpha": 0.95}, {"fail_on": "info"}))
         assert (row.status, row.passed) == ("measured", False)
-        below, found = row.message.split("; ")
+        found, below = row.message.split("; ")
         assert below.endswith("is below 0.95")
         assert found == "findings of severity info or above"
         row = done(tmp_path, document([annotation(1)]), Settings({}, {"fail_on": "info"}))

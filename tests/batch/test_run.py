@@ -425,7 +425,9 @@ def test_a_project_that_is_gone_is_told_once(ran):
     result = run(ran)
     assert result.worse == (Regression("b", "project folder no longer exists"),)
     assert result.passed
-    assert "b: project folder no longer exists" in (OUT / "index.html").read_text("utf-8")
+    assert "<bdi>b</bdi>: project folder no longer exists" in (OUT / "index.html").read_text(
+        "utf-8"
+    )
     assert run(ran).worse == ()
     # What a pattern leaves out is there.
     assert run(ran, pattern="no*.json").worse == ()

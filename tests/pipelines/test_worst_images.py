@@ -73,6 +73,24 @@ def test_reasons_by_hand():
     assert similarity[by_box[tuple(boxes[0])]] == 1.0
 
 
+def test_an_object_has_all_its_kinds_and_so_has_its_picture():
+    """One names an object otherwise; then there is also one who misses it."""
+    box = [10, 10, 20, 20]
+    document = found(dataset([(0, 0, 0, box), (0, 1, 0, box), (0, 2, 1, box)]))
+    objects = document["images"][0]["objects"]
+    assert [each["kinds"] for each in objects] == [["class conflict"]]
+    rows = [(0, 0, 0, box), (0, 1, 0, box), (0, 2, 1, box), (0, 3, 0, [60, 60, 20, 20])]
+    image = found(dataset(rows))["images"][0]
+    both = next(each for each in image["objects"] if each["reason"].count(";"))
+    assert both["kind"] == "class conflict"
+    assert both["kinds"] == ["missed by some", "class conflict"]
+    (drawn,) = pictures([image], legend([image]), {})
+    assert drawn.kinds == ["class conflict", "missed by some"]
+    del both["kinds"]
+    others = {each["kind"] for each in image["objects"]}
+    assert set(pictures([image], legend([image]), {})[0].kinds) == others
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_rings_of_a_mask_enclose_its_pixels(seed):
     from pycocotools import mask

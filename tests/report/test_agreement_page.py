@@ -113,9 +113,9 @@ def test_every_figure_is_that_of_the_summary(found, page):
         for name, value, bounds in (
             ("alpha", part["alpha"], part["interval"]),
             ("existence: F1", existence["f1"], existence["interval"]),
-            ("existence above chance", existence["alpha"], existence["alpha_interval"]),
+            ("existence: above chance", existence["alpha"], existence["alpha_interval"]),
             ("class: alpha", named["alpha"], named["interval"]),
-            ("place: mean", place["mean_iou"], place["interval"]),
+            ("place: mean IoU", place["mean_iou"], place["interval"]),
         )
     }
 
@@ -586,7 +586,7 @@ def test_groups_are_named_and_on_the_cards():
     names = [row["name"] for row in found["diagnosis"]["annotators"]]
     page = agreement_page(found)
     shown = texts(page)
-    assert "The annotators are 2 groups who agree more among themselves" in shown
+    assert "The annotators form 2 groups, which agree more within than with each other" in shown
     assert f"Group 1: {names[0]}, {names[1]}." in shown
     assert f"Group 2: {names[2]}, {names[3]}." in shown
     assert '<table data-name="Groups">' in page
@@ -757,10 +757,10 @@ def test_what_is_left_out_as_a_copy_is_said_to_be():
     who = "annotator 0000 and annotator 0001"
     assert "left out, since" in page
     assert "images without shared boxes" in page
-    assert page.count("annotator 0001 has 0 of 6 images; n and vitality are of all.") == 1
+    assert page.count("of annotator 0001, 0 of 6 images count; n and vitality are of all.") == 1
     result = bboxqa.agree(dataset(boxes, size=(200, 200)), bootstrap=50)
     text = "\n".join(text_lines(result, story=result.diagnose(), diagnose=True))
-    assert text.count("annotator 0001 has 0 of 6 images") == 1
+    assert text.count("of annotator 0001, 0 of 6 images count") == 1
     assert text.count("without shared boxes, as the rates of annotators") >= 2
     assert "What to do next:  Ask " + who + " why 100.0 % of the boxes" in page
 

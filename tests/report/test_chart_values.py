@@ -288,7 +288,7 @@ def test_the_figure_of_the_upper_edge_does_not_touch_the_legend():
 def test_offsets_larger_than_the_box_are_drawn_smaller():
     ax = offsets([edge("left", -200.0, -9.0)])
     assert min(ax.lines[1].get_xdata()) == pytest.approx(-0.2)
-    assert "drawn 0.1 times as large" in texts(ax)
+    assert "drawn 10 times smaller" in texts(ax)
 
 
 def test_kinds_are_bars_of_per_cent_with_intervals():

@@ -15,7 +15,7 @@ from bboxqa.report.pages.findings_page import findings_page
 from bboxqa.report.pages.pictures import Pixels
 from bboxqa.report.registry import FINDING_VIEWS, view
 
-VOID = {"meta", "br"}
+VOID = {"meta", "br", "wbr"}
 
 
 def test_a_workflow_command():

@@ -167,7 +167,10 @@ def test_the_section_of_time_has_speed_and_changes(full, page):
     everyone = full["diagnosis"]["work"][0]
     assert everyone["drift"]["value"] is None
     reason = everyone["drift"]["status"]
-    assert f"How F1 changes from one session to the next is unknown: {reason}." in shown
+    assert (
+        f"How F1 changes from one session to the next is unknown: each annotator has {reason}."
+        in shown
+    )
 
 
 def test_the_section_of_repeats_has_agreement_with_oneself(again):

@@ -14,7 +14,8 @@ from bboxqa.report.pages.html_document import number, percent
 
 # Tables of a page that are those of diagnosis.json, and of csv files of the same names.
 OF_DIAGNOSIS = {
-    "Decomposition": "decomposition", "Thresholds": "sensitivity", "Annotators": "annotators",
+    "Kinds of disagreement": "decomposition", "Thresholds": "sensitivity",
+    "Annotators": "annotators",
     "Confused pairs": "confusions", "Time": "work", "Sessions": "work_sessions",
     "Hours of sessions": "work_hours",
 }  # fmt: skip

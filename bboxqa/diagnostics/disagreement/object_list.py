@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray, IndexArray, frozen_arrays
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, frozen_arrays
 from bboxqa.diagnostics.disagreement.drawn_objects import drawn_objects
 from bboxqa.diagnostics.disagreement.kinds import Kind, disagreements
 from bboxqa.diagnostics.disagreement.reasons import described_objects
@@ -21,7 +21,9 @@ class ObjectList:
     category: IndexArray
     """(L,) int64. The category of the majority."""
     kind: IndexArray
-    """(L,) int64. A `Kind`, or -1 where all agree."""
+    """(L,) int64. The primary `Kind`, or -1 where all agree."""
+    has: BoolArray
+    """(L, 5) bool. All kinds of each object; the columns are those of `Kind`."""
     reason: tuple[str, ...]
     """(L,). Why annotators disagree; empty if they agree."""
     similarity: FloatArray
@@ -55,6 +57,7 @@ def object_list(matched: MatchedUnits, images: IndexArray) -> ObjectList:
         image=objects.image[chosen],
         category=objects.category[chosen],
         kind=kind,
+        has=has,
         reason=tuple(reason.tolist()),
         similarity=np.where(n_pairs > 0, total / np.maximum(n_pairs, 1), np.nan),
         of=objects.of,

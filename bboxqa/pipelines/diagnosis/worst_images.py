@@ -28,8 +28,8 @@ def worst_images(
 
     There are at most `n_images`, with at most 200,000 annotations in images after the first.
     Objects are numbered within an image. Their `category` is that of the majority, `kind` is "all
-    agree" or the kind of disagreement, `reason` names who differs, and `similarity` is the mean of
-    the matching pairs.
+    agree" or the primary kind of disagreement, `kinds` are all of
+    them, `reason` names who differs, and `similarity` is the mean of the matching pairs.
     """
     rows, images = _chosen(part.images, matched.data, n_images)
     found = object_list(matched, images)
@@ -101,6 +101,7 @@ def _object(data: Dataset, found: ObjectList, number: IndexArray, row: int) -> d
         "object": int(number[found.object[row]]),
         "category": data.category_names[found.category[row]],
         "kind": ALL_AGREE if kind < 0 else KINDS[kind],
+        "kinds": [KINDS[each] for each in np.flatnonzero(found.has[row]).tolist()],
         "reason": found.reason[row],
         "similarity": json_number(float(found.similarity[row])),
     }

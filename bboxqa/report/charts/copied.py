@@ -56,16 +56,16 @@ def note_left_out(rows: Sequence[Mapping[str, Any]]) -> str:
     Examples
     --------
     >>> note_left_out([{"annotator": "ann", "n_images": 47, "n_images_asked": 143}])[28:]
-    'boxes that annotators share: ann has 47 of 143 images; n and vitality are of all'
+    'boxes that annotators share: of ann, 47 of 143 images count; n and vitality are of all'
     """
     compared = [(row["annotator"], images_compared(row)) for row in rows]
-    parts = [f"{short_name(name)} has {images}" for name, images in compared if images]
+    parts = [f"of {short_name(name)}, {images}" for name, images in compared if images]
     if not parts:
         return ""
     more = len(parts) - _MOST_NAMED
     if more > 0:
         parts[_MOST_NAMED:] = [f"{more} more in annotators.csv"]
     return (
-        f"Rates and offsets leave out boxes that annotators share: {', '.join(parts)} images; n "
-        "and vitality are of all"
+        f"Rates and offsets leave out boxes that annotators share: {'; '.join(parts)} images "
+        "count; n and vitality are of all"
     )

@@ -45,11 +45,13 @@ def intervals(
     *,
     min_alpha: float | None = None,
     min_f1: float | None = None,
+    measure: str = "IoU",
     axes: AxesMaker = new_axes,
 ) -> "Axes":
     """Draw alpha, existence, class and place of one threshold with their 95 % intervals.
 
     `threshold` is one of ``summary["thresholds"]``; `min_alpha` and `min_f1` are drawn as lines.
+    `measure` is what values of the similarity are called.
     """
     existence, classes, place = (threshold[name] for name in ("existence", "class", "place"))
     rows = [
@@ -60,7 +62,7 @@ def intervals(
         _Row("Existence: above chance", SERIES[1], existence["alpha"],
              existence["alpha_interval"], existence["reason"] or ""),
         _Row("Class: alpha", SERIES[2], classes["alpha"], classes["interval"], classes["status"]),
-        _Row("Place: mean similarity", SERIES[3], place["mean_iou"], place["interval"],
+        _Row(f"Place: mean {measure}", SERIES[3], place["mean_iou"], place["interval"],
              "no matched pairs"),
     ]  # fmt: skip
     ax = axes(CHART_WIDTH, 2.5)
@@ -136,7 +138,11 @@ def _label(row: _Row) -> str:
 
 
 def _write_value(ax: "Axes", place: int, text: str) -> None:
-    ax.text(1.03, place, text, transform=ax.get_yaxis_transform(), va="center")
+    # The dot of a figure of 1 extends beyond the axis.
+    ax.annotate(
+        text, (1, place), (8, 0), va="center",
+        xycoords=ax.get_yaxis_transform(), textcoords="offset points",
+    )  # fmt: skip
 
 
 def _left_end(rows: Iterable[_Row]) -> float:

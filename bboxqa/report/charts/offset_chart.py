@@ -84,9 +84,11 @@ def how_large(what: str, factor: float) -> str:
 
     Examples
     --------
-    >>> how_large("drawn", 20), how_large("drawn", 1)
-    ('drawn 20 times as large', 'true to scale')
+    >>> how_large("drawn", 20), how_large("drawn", 0.5)
+    ('drawn 20 times as large', 'drawn 2 times smaller')
     """
+    if factor < 1:
+        return f"{what} {1 / factor:g} times smaller"
     return "true to scale" if factor == 1 else f"{what} {factor:g} times as large"
 
 

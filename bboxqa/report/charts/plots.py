@@ -71,6 +71,7 @@ class Plots:
             self._threshold,
             min_alpha=settings.min_alpha,
             min_f1=settings.min_f1,
+            measure=self._result.thresholds[0].measure,
             axes=_maker(ax),
         )
 

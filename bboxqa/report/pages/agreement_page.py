@@ -110,8 +110,8 @@ def _page(
         verdict=verdict(summary, settings, diagnosis),
         sections=_sections(summary, diagnosis, further, has_images=bool(images.pictures)),
         further=drawn_sections(further, measure),
-        charts=page_charts(summary, settings, diagnosis, documents.get("worst_images")),
-        figures=_figures(part),
+        charts=page_charts(summary, settings, diagnosis, documents.get("worst_images"), measure),
+        figures=_figures(part, measure),
         caption=_caption(summary, part),
         has_intervals=_has_intervals(part),
         threshold_label=f"{measure} {part['iou_threshold']:g}",
@@ -220,8 +220,8 @@ def _sections(
     return titles | {"reproduce": "How to reproduce"}
 
 
-def _figures(part: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the figures of a threshold as a table."""
+def _figures(part: Mapping[str, Any], measure: str) -> dict[str, Any]:
+    """Return the figures of a threshold as a table, without intervals where there are none."""
     existence, named, place = part["existence"], part["class"], part["place"]
     share, ends = named["share"], named["share_interval"]
     as_percent = Cell(percent(share), "" if share is None else str(share), is_number=True)
@@ -230,16 +230,19 @@ def _figures(part: Mapping[str, Any]) -> dict[str, Any]:
          part["alpha_reason"] or "all of it in one figure: existence and category"],
         ["existence: F1", existence["f1"], _bounds(existence["interval"]),
          "how far annotators drew the same objects"],
-        ["existence above chance", existence["alpha"], _bounds(existence["alpha_interval"]),
+        ["existence: above chance", existence["alpha"], _bounds(existence["alpha_interval"]),
          existence["reason"] or f"F1 by chance is {number(existence['chance'], 4)}"],
         ["class: alpha", named["alpha"], _bounds(named["interval"]),
          "how far they named the objects alike that two or more drew"],
         ["class: equal", as_percent, _bounds(ends, percents(ends)),
          "share of matched pairs of equal category"],
-        ["place: mean", place["mean_iou"], _bounds(place["interval"]),
+        [f"place: mean {measure}", place["mean_iou"], _bounds(place["interval"]),
          f"of {count(place['n_pairs'], 'matched pair')}; median {number(place['median_iou'], 4)}"],
     ]  # fmt: skip
-    return {"columns": ["figure", "value", "95 % interval", "meaning"], "rows": rows}
+    columns = ["figure", "value", "95 % interval", "meaning"]
+    if not _has_intervals(part):
+        columns, rows = [*columns[:2], columns[3]], [[*row[:2], row[3]] for row in rows]
+    return {"columns": columns, "rows": rows}
 
 
 def _bounds(bounds: list[float] | None, shown: str | None = None) -> Cell:

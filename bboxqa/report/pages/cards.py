@@ -16,6 +16,7 @@ MOST = 24
 """Annotators that have a card; all are in the table."""
 # Fewer annotators cannot form two groups of two or more.
 _FEWEST_OF_GROUPS = 4
+_TWO = 2
 # The most members of a group that are named.
 _MOST_NAMED = 12
 
@@ -45,7 +46,8 @@ def annotator_cards(diagnosis: Mapping[str, Any] | None, of: Legend) -> list[Car
     names = {row["annotator"] for row in rows[:MOST]}
     charts = offset_charts(diagnosis, names)
     cells = table_rows(diagnosis["tables"]["confusion_matrix"])
-    confused = _confusions(cells)
+    others = "the other says" if len(rows) == _TWO else "most others say"
+    confused = _confusions(cells, others)
     several = len({row["category"] for row in cells} - {NO_BOX}) > 1
     grouped = _grouped(diagnosis)
     work = {row["name"]: row for row in diagnosis.get("work", ())[1:]}
@@ -87,8 +89,8 @@ def group_sentences(diagnosis: Mapping[str, Any] | None) -> list[str]:
         for number, names in sorted(groups.items())
     ]
     first = (
-        f"The annotators are {len(groups)} groups who agree more among themselves than with the "
-        "others: each may read the instructions in its own way."
+        f"The annotators form {len(groups)} groups, which agree more within than with each other: "
+        "each may read the instructions in its own way."
     )
     return [first, *told]
 
@@ -121,7 +123,7 @@ def _of_time(row: Mapping[str, Any] | None) -> list[tuple[str, str, str]]:
     ]
 
 
-def _confusions(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+def _confusions(rows: Sequence[Mapping[str, Any]], others: str) -> dict[str, str]:
     """Return the most frequent difference of each annotator from most others, in words.
 
     It is compared with the majority: in pairs, the errors of one would show up for all others.
@@ -132,13 +134,13 @@ def _confusions(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
             most = worst.get(row["annotator"])
             if _n_most(row) > (_n_most(most) if most else 0):
                 worst[row["annotator"]] = row
-    return {
-        name: "most often differs on: {}, where most others say {} ".format(
-            *names_in_words((row["category"], row["others"]))
-        )
-        + f"({count(_n_most(row), 'object')})"
-        for name, row in worst.items()
-    }
+    return {name: _confusion(row, others) for name, row in worst.items()}
+
+
+def _confusion(row: Mapping[str, Any], others: str) -> str:
+    own, theirs = names_in_words((row["category"], row["others"]))
+    number = count(_n_most(row), "object")
+    return f"most often differs on: {own}, where {others} {theirs} ({number})"
 
 
 def _n_most(row: Mapping[str, Any]) -> int:

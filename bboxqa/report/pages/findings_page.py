@@ -12,7 +12,6 @@ from bboxqa.report.findings.phrases import (
     Group,
     groups,
     hidden_by,
-    labelled,
     named_records,
     place,
     severity_counts,
@@ -117,7 +116,7 @@ def _next_step(found: Sequence[Group]) -> str:
         how = "bboxqa validate … --unsafe-fixes --diff shows how it could be mended."
     else:
         how = f"mend it where the file comes from; bboxqa explain {rule.code} says how."
-    return f"Begin with {labelled(rule)}: {how}"
+    return f"Begin with {rule.code} ({rule.title}): {how}"
 
 
 def pictured_images(report: FoundReport, top: int = TOP) -> dict[str, tuple[int, int]]:

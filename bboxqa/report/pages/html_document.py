@@ -1,5 +1,6 @@
 """Rendering of html pages from templates and values."""
 
+import re
 from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,10 +15,15 @@ from bboxqa.report.charts.labels import short_name
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
 
 
 ASSETS = ("page.css", "page.js")
 """The style and the script of all pages."""
+
+# Words of Hebrew, Arabic and other scripts that are written from the right.
+_RIGHT = "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefe\U00010800-\U00010fff\U0001e800-\U0001efff]"
+_FROM_THE_RIGHT = re.compile(rf"({_RIGHT}(?:[ '_-]*{_RIGHT})*)")
 
 
 def render(template: str, *, linked: bool = False, **values: Any) -> str:
@@ -63,6 +69,8 @@ def _environment() -> "Environment":
     environment.filters.update(
         counted=count,
         short=short_name,
+        prose=prose,
+        breakable=breakable,
         number=number,
         percent=percent,
         interval=interval,
@@ -76,6 +84,38 @@ def _environment() -> "Environment":
 def _shown(value: object) -> object:
     """Return a value as a page shows it: texts on one line, without control characters."""
     return one_line(value) if type(value) is str else "" if value is None else value
+
+
+def prose(text: str) -> "Markup":
+    r"""Return a sentence in which words written from the right do not turn the text around them.
+
+    Examples
+    --------
+    >>> print(prose("not drawn by a<b"))
+    not drawn by a&lt;b
+    >>> prose("\u05d3\u05e0 \u05d4 (2)") == "<bdi>\u05d3\u05e0 \u05d4</bdi> (2)"
+    True
+    """
+    from markupsafe import Markup, escape
+
+    # Every second piece is such a run.
+    pieces = [escape(piece) for piece in _FROM_THE_RIGHT.split(one_line(text))]
+    pieces[1::2] = [Markup("<bdi>{}</bdi>").format(piece) for piece in pieces[1::2]]
+    return Markup().join(pieces)
+
+
+def breakable(path: str) -> "Markup":
+    """Return a path that breaks into lines at its slashes and colons.
+
+    Examples
+    --------
+    >>> print(breakable("a/b.json:1:2"))
+    a/<wbr>b.json:<wbr>1:<wbr>2
+    """
+    from markupsafe import Markup, escape
+
+    text = str(escape(one_line(path)))
+    return Markup(re.sub("([/\\\\:])", r"\1<wbr>", text))  # noqa: S704 - escaped above
 
 
 @cache

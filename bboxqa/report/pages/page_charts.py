@@ -42,10 +42,14 @@ def page_charts(
     settings: Mapping[str, Any],
     diagnosis: Mapping[str, Any] | None,
     worst: Mapping[str, Any] | None,
+    measure: str,
 ) -> dict[str, Markup]:
-    """Return the charts of a page by name; without a diagnosis only the chart of the figures."""
+    """Return the charts of a page by name; without a diagnosis only the chart of the figures.
+
+    `measure` is the name of the values of the similarity.
+    """
     part = summary["thresholds"][0]
-    gates = {"min_alpha": settings["min_alpha"], "min_f1": settings["min_f1"]}
+    gates = {"min_alpha": settings["min_alpha"], "min_f1": settings["min_f1"], "measure": measure}
     figures = {key: part[key] for key in _FIGURES}
     charts = {
         "intervals": _once(intervals, "intervals", "Figures with intervals", figures, **gates)

@@ -125,6 +125,11 @@ class ShownImages:
     measure: str
 
     @property
+    def title(self) -> str:
+        """What a page calls the images."""
+        return "The images that cost most agreement" if self.kinds else "The images"
+
+    @property
     def looked_for(self) -> bool:
         """Whether the pixels of any image were looked for."""
         return any(each.pixels or each.note for each in self.pictures)
@@ -231,7 +236,8 @@ def _picture(number: int, image: Mapping[str, Any], of: Legend, found: Pixels | 
         cost=image["cost"],
         disagreed=disagreed,
         agreed=[each for each in image["objects"] if each["kind"] == ALL_AGREE],
-        kinds=sorted({each["kind"] for each in disagreed}),
+        # Results of earlier versions have the primary kind only.
+        kinds=sorted({kind for each in disagreed for kind in each.get("kinds", [each["kind"]])}),
         shapes=shapes,
         labels=_labels(image, letter),
         letter=letter,

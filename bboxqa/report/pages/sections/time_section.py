@@ -1,6 +1,6 @@
 """Speed of annotators, and changes of agreement over time."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bboxqa.core.text import count
@@ -23,7 +23,7 @@ def time_section(documents: Documents) -> Section | None:
     changes = annotator_intervals(
         "Change of F1 with the others",
         people,
-        {name: f"{name}: {unit}" for name, unit in _UNITS.items()},
+        {name: f"{unit} ({name})" for name, unit in _UNITS.items()},
         at_zero=True,
     )
     tables = {
@@ -36,13 +36,14 @@ def time_section(documents: Documents) -> Section | None:
     return Section(
         "time",
         "Time",
-        [_speed(everyone), *(_change(everyone, name) for name in _UNITS)],
+        [_speed(everyone), *(_change(everyone, people, name) for name in _UNITS)],
         [
             Evidence([tables["work"]], speed, "Within sessions, with the 95 % interval"),
             Evidence(
                 [tables["work_sessions"], tables["work_hours"]],
                 changes,
-                "Left of 0, agreement falls. A change does not say why: images may differ, too",
+                "Left of 0, agreement falls. A change does not say why: images may differ, too. "
+                "Annotators with too little work to tell are in the table only",
             ),
         ],
     )
@@ -57,11 +58,12 @@ def _speed(everyone: Mapping[str, Any]) -> str:
     )
 
 
-def _change(everyone: Mapping[str, Any], name: str) -> str:
+def _change(everyone: Mapping[str, Any], people: Sequence[Mapping[str, Any]], name: str) -> str:
     """Return the change of F1 of all annotators together, and whether it is significant."""
     found, unit = everyone[name], _UNITS[name]
     if found["value"] is None:
-        return f"How F1 changes {unit} is unknown: {found['status']}."
+        reasons = " or ".join(dict.fromkeys(row[name]["status"] for row in people))
+        return f"How F1 changes {unit} is unknown: each annotator has {reasons}."
     text = f"F1 of all annotators together changes by {signed(found['value'], 3)}"
     if found["interval"] is None:
         return f"{text} {unit}, without an interval."
