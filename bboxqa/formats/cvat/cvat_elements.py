@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.types import Steps
+from bboxqa.formats.cvat.file_parts import chunks_of, parts_of
 from bboxqa.formats.cvat.plain_runs import PlainRun, PlainRuns
 from bboxqa.formats.translation.members import Member
 from bboxqa.formats.translation.translated import BrokenTextError
@@ -19,24 +20,27 @@ _OPENED = ("annotations", "image", "track")
 
 
 def elements_of(
-    member: Member, progress: Steps | None = None, *, runs: PlainRuns | None = None
+    member: Member,
+    progress: Steps | None = None,
+    *,
+    runs: PlainRuns | None = None,
+    bounded: bool = False,
 ) -> Iterator[Element | PlainRun]:
     """Yield images and tracks when they begin, and other elements when they end.
 
-    With `runs`, those with nothing but plain boxes are taken out as runs.
+    With `runs`, those with nothing but plain boxes are taken out as runs: of a long file by two
+    processes, unless memory is `bounded`.
 
     Raises BrokenTextError if the file is not XML, and DatasetError if it is not read.
     """
     reading = XmlElements(_OPENED)
-    done = 0
+    parts: Iterator[bytes | PlainRun] = chunks_of(member, progress)
+    if runs is not None:
+        parts = parts_of(member, runs, progress, bounded=bounded)
     try:
-        for chunk in member.chunks():
-            for part in (chunk,) if runs is None else runs.parts(chunk):
-                yield from (part,) if isinstance(part, PlainRun) else reading.parsed(part)
-            done += len(chunk)
-            if progress is not None:
-                progress(done, max(done, member.most))
-        yield from reading.parsed(b"" if runs is None else runs.last(), last=True)
+        for part in parts:
+            yield from (part,) if isinstance(part, PlainRun) else reading.parsed(part)
+        yield from reading.parsed(b"", last=True)
     except RefusedXmlError as error:
         raise DatasetError(
             [f"{member.shown}:{error.line}: {error}"],

@@ -30,7 +30,7 @@ def translate_members(members: Sequence[Member], add: Add, wanted: Wanted) -> Tr
         records = FileRecords(member.name, gathered, people.get(member.name, ""))
         as_columns = wanted.add_boxes
         runs = None if as_columns is None else PlainRuns(in_full=wanted.in_full)
-        for found in elements_of(member, wanted.progress, runs=runs):
+        for found in elements_of(member, wanted.progress, runs=runs, bounded=wanted.bounded):
             if not isinstance(found, PlainRun):
                 records.add(found)
             elif as_columns is not None:

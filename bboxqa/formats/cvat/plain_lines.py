@@ -1,6 +1,7 @@
 """Lines of a file of CVAT, as arrays of where they begin and end, and what they are."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,6 +28,15 @@ _WORD = 8
 _END = np.frombuffer(b"tribute>", "<u8")[0]
 # An attribute that names who drew the box.
 _ANNOTATOR = b' name="annotator"'
+
+
+class Coded(NamedTuple):
+    """Texts, most of which are equal to others."""
+
+    values: list[bytes]
+    """Each text once."""
+    code: IndexArray
+    """(N,) int64. Index into `values`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,11 +105,17 @@ class Lines:
                 return False
         return True
 
-    def texts(self, begin: IndexArray, end: IndexArray) -> list[bytes]:
-        """Return what stands between places; equal texts are one object where all are equal."""
+    def coded(self, begin: IndexArray, end: IndexArray) -> Coded:
+        """Return what stands between places."""
         lengths = end - begin
         if (lengths == lengths[0]).all() and self.same(begin, int(lengths[0])):
-            return [self.text[begin[0] : end[0]]] * len(begin)
+            return Coded([self.text[begin[0] : end[0]]], np.zeros(len(begin), np.int64))
+        known: dict[bytes, int] = {}
+        codes = [known.setdefault(text, len(known)) for text in self.texts(begin, end)]
+        return Coded([*known], np.array(codes))
+
+    def texts(self, begin: IndexArray, end: IndexArray) -> list[bytes]:
+        """Return what stands between places."""
         places = zip(begin.tolist(), end.tolist(), strict=True)
         return [self.text[start:stop] for start, stop in places]
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray, IndexArray
-from bboxqa.formats.cvat.plain_lines import Lines, lines_of
+from bboxqa.formats.cvat.plain_lines import Coded, Lines, lines_of
 
 _NAMES = re.compile("[a-z_]+=(?: +[a-z_]+=)* *")
 _NAME = re.compile(b"(?: *<box)? ([a-z_]+)=")
@@ -48,11 +48,12 @@ class PlainRun:
     holders: Sequence[Holder]
     bbox: FloatArray
     """(N, 4) float64. x, y, width and height of all boxes."""
-    columns: dict[str, list[bytes]]
+    columns: dict[str, Coded]
     """The other attributes of the boxes by name."""
-    lines: list[int]
-    frames: list[int]
-    """Of the boxes of tracks; empty for images."""
+    lines: IndexArray
+    """(N,) int64."""
+    frames: IndexArray
+    """(N,) int64 of the boxes of tracks; (0,) for images."""
 
 
 class PlainRuns:
@@ -66,10 +67,19 @@ class PlainRuns:
     """
 
     def __init__(self, *, in_full: bool = False) -> None:
-        self._in_full = in_full
+        self.in_full = in_full
         self._rest = b""
         self._line = self._line_of_parser = 1
         self._is_plain: bool | None = None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether what follows may be taken out."""
+        return self._is_plain is True
+
+    def begin_inside(self, line: int) -> None:
+        """Begin with a line of a file of which all before may be taken out."""
+        self._is_plain, self._line, self._line_of_parser = True, line, line
 
     def parts(self, chunk: bytes) -> Iterator[bytes | PlainRun]:
         """Yield what follows in the file: runs, and text for a parser."""
@@ -102,8 +112,9 @@ class PlainRuns:
         self._rest = text[end:]
 
     def last(self) -> bytes:
-        """Return what is left at the end of the file."""
-        return self._at(self._rest, self._line)
+        """Return what is left at the end of the file, or before a place between elements."""
+        rest, self._rest = self._rest, b""
+        return self._passed(rest)
 
     def _passed(self, text: bytes) -> bytes:
         if b"<!" in text or b"<?" in text:
@@ -145,9 +156,9 @@ class PlainRuns:
             yield from self._taken(lines, half, stop)
 
     def _run(self, lines: Lines, start: int, stop: int) -> PlainRun | None:
-        if self._in_full and lines.has_attributes(start, stop):
+        if self.in_full and lines.has_attributes(start, stop):
             return None
-        return _run_of(lines, start, stop, self._line, _WANTED | SAID if self._in_full else _WANTED)
+        return _run_of(lines, start, stop, self._line, _WANTED | SAID if self.in_full else _WANTED)
 
 
 def _runs(lines: Lines) -> Iterator[tuple[int, int]]:
@@ -173,16 +184,17 @@ def _run_of(lines: Lines, start: int, stop: int, line: int, wanted: set[str]) ->
     try:
         holders = _holders(lines, start, stop, rows, line)
         x, y, right, bottom = (lines.numbers(*columns.pop(side)) for side in _SIDES)
-        texts = {name: lines.texts(*columns[name]) for name in columns.keys() & wanted}
+        texts = {name: lines.coded(*columns[name]) for name in columns.keys() & wanted}
         for each in texts.values():
-            b" ".join({*each}).decode()
-        frames = [int(number) for number in texts.pop("frame", ())]
-    except ValueError:
+            b" ".join(each.values).decode()
+        said = texts.pop("frame", Coded([], np.zeros(0, np.int64)))
+        frames = np.array([int(number) for number in said.values], np.int64)[said.code]
+    except (ValueError, OverflowError):
         return None
     bbox = np.stack([x, y, (right - x).round(6), (bottom - y).round(6)], 1)
-    wrong = not (np.abs(bbox) < _FARTHEST).all() or min(frames, default=0) < 0
+    wrong = not (np.abs(bbox) < _FARTHEST).all() or bool((frames < 0).any())
     wrong = wrong or len(frames) != (len(bbox) if is_tracks else 0)
-    numbers = (rows - lines.first[start] + line).tolist()
+    numbers = rows - lines.first[start] + line
     return None if wrong else PlainRun(is_tracks, holders, bbox, texts, numbers, frames)
 
 

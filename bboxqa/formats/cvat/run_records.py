@@ -1,7 +1,6 @@
 """From runs of plain boxes of CVAT to columns."""
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import compress
@@ -11,6 +10,7 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray, IndexArray
 from bboxqa.formats.annotations.machine_marks import is_machine
 from bboxqa.formats.cvat.file_records import UNLABELLED, FileRecords
+from bboxqa.formats.cvat.plain_lines import Coded
 from bboxqa.formats.cvat.plain_runs import SAID, PlainRun
 from bboxqa.formats.cvat.said_keys import said_more
 from bboxqa.formats.translation.translated import Boxes, Lines, Record
@@ -25,8 +25,8 @@ class _Rows:
     """Of each image or track."""
     is_kept: BoolArray
     own_ids: list[str]
-    labels: list[bytes]
-    sources: list[bytes]
+    labels: Coded
+    sources: Coded
 
     def only_kept(self) -> "_Rows":
         """Return the boxes that count."""
@@ -34,8 +34,8 @@ class _Rows:
             self,
             image_id=self.image_id[self.is_kept],
             own_ids=[*compress(self.own_ids, self.is_kept)],
-            labels=[*compress(self.labels, self.is_kept)],
-            sources=[*compress(self.sources, self.is_kept)],
+            labels=self.labels._replace(code=self.labels.code[self.is_kept]),
+            sources=self.sources._replace(code=self.sources.code[self.is_kept]),
         )
 
 
@@ -47,18 +47,18 @@ def add_run(records: FileRecords, run: PlainRun, add: Callable[[Boxes], None]) -
         return
     if len(kept) < len(run.bbox):
         rows = rows.only_kept()
-    line = np.array(run.lines)[kept]
-    lines = Lines([records.member], np.zeros(len(kept), np.int64), line)
-    names, number = _numbered(rows.labels)
-    first = np.unique(number, return_index=True)[1].tolist()
-    named = zip(names, first, strict=True)
-    ids = [records.into.category(name, lines.where(row)) for name, row in named]
+    lines = Lines([records.member], np.zeros(len(kept), np.int64), run.lines[kept])
+    names = [label.decode().strip() or UNLABELLED for label in rows.labels.values]
+    number = rows.labels.code
+    ids = np.zeros(len(names), np.int64)
+    for row in np.sort(np.unique(number, return_index=True)[1]).tolist():
+        ids[number[row]] = records.into.category(names[number[row]], lines.where(row))
     people = [*dict.fromkeys(person for person in rows.person if person)]
     code = {name: place for place, name in enumerate(people)} | {"": -1}
     counts = [holder.n_boxes for holder in run.holders]
     boxes = Boxes(
         rows.image_id,
-        np.array(ids)[number],
+        ids[number],
         run.bbox[kept],
         lines,
         np.repeat([code[name] for name in rows.person], counts)[kept],
@@ -74,28 +74,22 @@ def add_run(records: FileRecords, run: PlainRun, add: Callable[[Boxes], None]) -
                 records.check_label("box", name, lines.where(row), begin + row)
 
 
-def _numbered(labels: Sequence[bytes]) -> tuple[list[str], IndexArray]:
-    """Return the distinct labels in their order, and (N,) int64, which of them each box has."""
-    known: dict[bytes, int] = {}
-    number = np.array([known.setdefault(label, len(known)) for label in labels])
-    return [label.decode().strip() or UNLABELLED for label in known], number
-
-
-def _n_machine(sources: list[bytes]) -> int:
-    times = Counter(sources)
-    return sum(number for name, number in times.items() if is_machine(name.decode()))
+def _n_machine(sources: Coded) -> int:
+    is_known = np.array([is_machine(name.decode()) for name in sources.values], np.bool_)
+    return int(is_known[sources.code].sum())
 
 
 def _more_of(run: PlainRun, kept: IndexArray) -> Sequence[Record]:
     """Return the keys of annotations that do not say where they are."""
     columns = {name: each for name, each in run.columns.items() if name in SAID}
-    rows = [*zip(*columns.values(), strict=True)] if columns else [()] * len(run.bbox)
+    codes = [each.code.tolist() for each in columns.values()]
+    rows = [*zip(*codes, strict=True)] if codes else [()] * len(run.bbox)
     known = {row: _values(columns, row) for row in {*rows}}
     if run.is_tracks:
         holders = (holder for holder in run.holders for _ in range(holder.n_boxes))
         found = [
             said_more({**holder.values, **known[row]}, frame=frame)
-            for holder, row, frame in zip(holders, rows, run.frames, strict=True)
+            for holder, row, frame in zip(holders, rows, run.frames.tolist(), strict=True)
         ]
     else:
         of_row = {row: said_more(values) for row, values in known.items()}
@@ -103,8 +97,9 @@ def _more_of(run: PlainRun, kept: IndexArray) -> Sequence[Record]:
     return [found[place] for place in kept.tolist()]
 
 
-def _values(columns: Iterable[str], row: Iterable[bytes]) -> dict[str, str]:
-    return {name: each.decode() for name, each in zip(columns, row, strict=True)}
+def _values(columns: Mapping[str, Coded], row: Iterable[int]) -> dict[str, str]:
+    named = zip(columns.items(), row, strict=True)
+    return {name: each.values[code].decode() for (name, each), code in named}
 
 
 def _of_images(records: FileRecords, run: PlainRun) -> _Rows:
@@ -115,33 +110,39 @@ def _of_images(records: FileRecords, run: PlainRun) -> _Rows:
         image_ids.append(0 if image is None else image["id"])
         person.append(records.annotator())
     counts = [holder.n_boxes for holder in run.holders]
-    n = len(run.bbox)
+    nothing = Coded([b""], np.zeros(len(run.bbox), np.int64))
     return _Rows(
         np.repeat(np.array(image_ids, np.int64), counts),
         person,
         np.repeat(np.array(is_kept, np.bool_), counts),
         [],
-        run.columns.get("label", [b""] * n),
-        run.columns.get("source", [b""] * n),
+        run.columns.get("label", nothing),
+        run.columns.get("source", nothing),
     )
 
 
 def _of_tracks(records: FileRecords, run: PlainRun) -> _Rows:
-    is_kept = np.array(run.columns.get("outside", [b"0"] * len(run.bbox))) != b"1"
+    n_boxes = [holder.n_boxes for holder in run.holders]
+    outside = run.columns.get("outside", Coded([b"0"], np.zeros(len(run.bbox), np.int64)))
+    is_kept = np.array([each != b"1" for each in outside.values], np.bool_)[outside.code]
     image_ids: list[int] = []
     person: list[str] = []
     own_ids: list[str] = []
-    labels: list[bytes] = []
-    sources: list[bytes] = []
+    frames_of, lines_of = run.frames.tolist(), run.lines.tolist()
     for holder in run.holders:
         begin, n = len(own_ids), holder.n_boxes
-        frames = run.frames[begin : begin + n]
+        frames = frames_of[begin : begin + n]
         records.begin_track(holder.values)
         kept = is_kept[begin : begin + n].tolist()
-        image_ids += records.ids_of_frames(frames, kept, run.lines[begin : begin + n])
+        image_ids += records.ids_of_frames(frames, kept, lines_of[begin : begin + n])
         person.append(records.annotator())
         track = holder.values.get("id", "")
         own_ids += [f"track {track}, frame {frame}" for frame in frames]
-        labels += [holder.values.get("label", "").encode()] * n
-        sources += [holder.values.get("source", "").encode()] * n
+    labels, sources = (
+        Coded(
+            [holder.values.get(key, "").encode() for holder in run.holders],
+            np.repeat(np.arange(len(run.holders)), n_boxes),
+        )
+        for key in ("label", "source")
+    )
     return _Rows(np.array(image_ids, np.int64), person, is_kept, own_ids, labels, sources)

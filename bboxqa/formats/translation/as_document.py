@@ -26,7 +26,12 @@ def read_document(
     parts = DocumentParts(memory)
     try:
         with gc_paused():
-            wanted = Wanted(keypoints=True, progress=progress, add_boxes=parts.add_boxes)
+            wanted = Wanted(
+                keypoints=True,
+                progress=progress,
+                bounded=memory is not None,
+                add_boxes=parts.add_boxes,
+            )
             found = translate(path, parts.add, wanted)
     except BrokenTextError:
         if path.suffix.lower() != ".json":

@@ -38,6 +38,7 @@ def read_file(translate: Translate, path: Path, options: ReadOptions) -> Annotat
         sessions="session" in options.keys,
         in_full=False,
         progress=options.progress,
+        bounded=options.memory is not None,
         add_boxes=of.add_boxes if has_all_keys else None,
         files=files,
     )

@@ -68,20 +68,19 @@ class Collector:
         An impossible size is a defect, and so is one that differs from an earlier one; each is
         reported once for an image.
         """
-        label = f"image {one_line(name)}" if name else "the image"
         try:
             width, height = (
                 side_of(side, f"the {key}") for side, key in zip(sides, SIDES, strict=True)
             )
         except ValueProblemError as error:
-            self._wrong_size("T001", f"{label}: {error}", image, where)
+            self._wrong_size("T001", f"{_label(name)}: {error}", image, where)
             return None
         if width is None or height is None:
             return None
         known: tuple[int, int]
         known = image.setdefault("width", width), image.setdefault("height", height)
         if known != (width, height):
-            problem = f"{label}: is {width} × {height}"
+            problem = f"{_label(name)}: is {width} × {height}"
             other = f"another record of it says {known[0]} × {known[1]}"
             self._wrong_size("T010", f"{problem}; {other}", image, where)
         return known
@@ -172,3 +171,7 @@ class Collector:
         if self._records:
             self._add(self._records, self._wheres)
         self._records, self._wheres = [], []
+
+
+def _label(image: str) -> str:
+    return f"image {one_line(image)}" if image else "the image"

@@ -64,12 +64,16 @@ class Member:
         """
         return as_utf8(self.read())
 
-    def chunks(self) -> Iterator[bytes]:
-        """Yield the content in parts. Raises DatasetError as `read` does."""
-        done = 0
+    def chunks(self, begin: int = 0, end: int | None = None) -> Iterator[bytes]:
+        """Yield the content, from a byte and up to one, in parts.
+
+        Raises DatasetError as `read` does.
+        """
+        done = begin
         try:
             with self.open() as stream:
-                while chunk := stream.read(_CHUNK):
+                stream.seek(begin)
+                while chunk := stream.read(_CHUNK if end is None else min(_CHUNK, end - done)):
                     done += len(chunk)
                     if done > self.most:
                         raise self._too_large()

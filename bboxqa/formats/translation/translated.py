@@ -90,6 +90,8 @@ class Wanted:
     in_full: bool = True
     """Whether all keys of annotations are wanted, not only those that columns have."""
     progress: Steps | None = None
+    bounded: bool = False
+    """Whether memory is limited, so that no second process is started."""
     add_boxes: Callable[[Boxes], None] | None = None
     """Takes annotations as columns, much faster; None where all records are wanted in full."""
     files: SourceFiles | None = None
