@@ -1,1 +1,1 @@
-"""Many projects: found, validated and measured; the next run repeats only what changed."""
+"""Runs over many projects: discovery, validation, measuring; unchanged projects are reused."""

@@ -37,21 +37,21 @@ LEFT JOIN projects AS counted ON counted.project = last.project AND counted.run 
     SELECT max(run) FROM projects WHERE project = last.project AND n_errors IS NOT NULL)
 WHERE last.run = (SELECT max(run) FROM projects WHERE project = last.project)
 """
-# Status of a row with a value of a wrong type.
+# Status of rows that hold a value of a wrong type.
 _ODD = "odd"
 _ADDED = ("f1", "class_alpha", "mean_iou")
-"""Columns that histories of earlier versions do not have."""
+"""Columns that histories of earlier versions lack."""
 _COLUMNS = ("status", "alpha", "low", "high", "n_errors", "n_warnings", *_ADDED)
 _recorded_values = attrgetter(*_COLUMNS)
-# How long another program, such as a backup, may hold the file.
+# Seconds to wait for another program that uses the file, such as a backup.
 _SECONDS_TO_WAIT = 5.0
-# Alphas of two runs that differ by less are equal: their sums may be in another order.
+# Smaller differences of alpha are due to rounding, as sums may be in another order.
 _TIE = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
 class Regression:
-    """What became worse in one project since the last run, in words."""
+    """A result of a project that is worse than in the last run, in words."""
 
     project: str
     what: str
@@ -79,8 +79,8 @@ def _opened(out: Path) -> Iterator[sqlite3.Connection]:
 def last_rows(out: Path) -> dict[str, Row]:
     """Return the last row of each project; empty before the first run.
 
-    Its alpha is that of the last run in which it had one: a failed run must not hide a fall. A row
-    with a value of a wrong type has no numbers.
+    Its alpha is from the last run in which it was defined, as a failed run must not hide a fall. A
+    row with a value of a wrong type has no numbers.
     """
     if not (out / FILE).exists():
         return {}
@@ -129,7 +129,7 @@ def append(out: Path, started: str, version: str, rows: Sequence[Row]) -> None:
 
 
 def regressions(before: Mapping[str, Row], rows: Sequence[Row]) -> list[Regression]:
-    """Return what is worse than in the last run: lower agreement, more errors, a new failure.
+    """Return results that are worse than in the last run: agreement, errors, new failures.
 
     Examples
     --------
@@ -153,7 +153,7 @@ def _worse(last: Row, row: Row) -> Iterator[str]:
         yield "failed, but not in the last run"
     known = (("alpha", last.alpha), ("F1", last.f1))
     had = [f"{what} was {value:z.4f}, now undefined" for what, value in known if value is not None]
-    # Where objects were compared, alpha can have no meaning, and F1 says what is worse.
+    # Without a meaningful alpha, F1 shows whether agreement on objects is worse.
     if row.alpha is None and row.f1 is None and row.status != FAILED:
         yield from had[:1]
     for what, before, now in (

@@ -1,4 +1,4 @@
-"""Digests of everything that the result of a project depends on."""
+"""Digests of all inputs of a project's result."""
 
 from contextlib import suppress
 from hashlib import blake2b
@@ -22,7 +22,7 @@ _BLOCK = 1 << 20
 def result_key(project: Project, settings: Settings) -> str:
     """Return a digest of inputs, settings and version; see `local_key`.
 
-    For a project in a store it is made of what the store lists, without fetching files.
+    For a project in a store it is computed from the listing, without fetching files.
     """
     if not isinstance(project, Stored):
         return local_key(project, settings)
@@ -39,7 +39,7 @@ def result_key(project: Project, settings: Settings) -> str:
 
 
 def local_key(project: Project, settings: Settings) -> str:
-    """Return a digest of inputs, settings and version; images count with size and time."""
+    """Return a digest of inputs, settings and version; of images, only size and time count."""
     agree, validate = settings_of(project, settings)
     digest = blake2b(digest_size=16)
 
@@ -66,7 +66,7 @@ def local_key(project: Project, settings: Settings) -> str:
 
 
 def stamps(project: Project) -> dict[Path, Identity]:
-    """Return the identity of each file of annotations, which tells whether it has changed."""
+    """Return the identity of each annotation file, by which changes are detected."""
     files = chain.from_iterable(map(files_of, project.files))
     return {file: identity_of(file) for file in files if not is_image(file)}
 
@@ -78,7 +78,7 @@ def refuse_other_key(project: Project, settings: Settings, key: str) -> None:
 
 
 def check_unchanged(project: Project, begun: dict[Path, Identity]) -> None:
-    """Refuse files that changed, came or went while they were read."""
+    """Raise OutputError if files were changed, added or removed while they were read."""
     changed = stamps(project).items() ^ begun.items()
     if changed:
         file = min(file for file, _ in changed)
@@ -86,7 +86,7 @@ def check_unchanged(project: Project, begun: dict[Path, Identity]) -> None:
 
 
 def _stamp(image: Path) -> bytes:
-    """Return size and time of an image; empty for a link that leads nowhere, a finding."""
+    """Return size and time of an image; empty for a broken link, which is a finding."""
     with suppress(OSError):
         status = image.stat()
         return f"{status.st_size} {status.st_mtime_ns}".encode()
@@ -94,6 +94,6 @@ def _stamp(image: Path) -> bytes:
 
 
 def _others(settings: Settings) -> list[str | Choices]:
-    """Return what else results depend on; empty by default, as in the keys of earlier versions."""
+    """Return further settings that affect results; empty by default, as in earlier versions."""
     chosen = [] if settings.choices == Choices() else [settings.choices]
     return [*(["raw csv"] if settings.raw_csv else []), *chosen]

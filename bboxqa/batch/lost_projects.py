@@ -23,11 +23,11 @@ def unusable_projects(found: Discovered, before: Mapping[str, Row]) -> list[Row]
     for unreadable in found.unreadable:
         path = Path(unreadable.path)
         is_json = path.suffix.lower() == ".json"
-        # A folder is that of the project, or a part of it.
+        # An unreadable folder is that of a project, or a part of one.
         name = home_of(path if is_json else path / "_").as_posix()
-        # A name that leads out of a store is not an export; what a folder holds is not known.
+        # A name that leads out of a store is not an export; the content of a folder is unknown.
         if names.get(clean(name), name) != name:
-            # Shown as another project, which has the place in the results.
+            # Another project with the same shown name has the place in the results.
             continue
         is_export = is_json and ".." not in path.parts
         if is_export or clean(name) in before or clean(name) in names:
@@ -43,14 +43,14 @@ def missing_projects(
         return
     here = {clean(row.project) for row in rows}
     for name in names_of_last_run(out):
-        # A name with an escaped character is not the name of the folder.
+        # Names with escaped characters are not the names of folders.
         what = None if name in here or "\\" in name else _loss(Path(root) / name, pattern)
         if what is not None:
             yield Regression(name, what)
 
 
 def _loss(folder: Path, pattern: str | None) -> str | None:
-    """Return what a project has lost; None if nothing, or if its folder cannot be read."""
+    """Return the loss of a project; None if there is none, or its folder cannot be read."""
     try:
         folder.lstat()
     except (FileNotFoundError, NotADirectoryError):

@@ -50,7 +50,7 @@ def write_outputs(
 ) -> None:
     """Write projects.csv, summary.json and index.html, each completely or not at all.
 
-    `started` is when the run began, in UTC and ISO 8601.
+    `started` is the start time of the run, in UTC and ISO 8601.
     """
     page = _page(out, found, rows, worse, settings, started)
     texts = (_table(rows, settings.raw_csv), _summary(found, rows, worse), page)
@@ -131,12 +131,12 @@ def _page(
 
 
 def _shown(value: float | None) -> str:
-    """Return a figure of a project; empty where there is none."""
+    """Return a figure of a project as text; empty for None."""
     return "" if value is None else number(value, 4)
 
 
 def _settings(settings: Settings) -> dict[str, Any]:
-    """Return what a run was given, and versions, as a table of text."""
+    """Return settings and versions of a run as a table of text."""
     given = {
         **settings.agree, **settings.agree_over, **settings.validate, **settings.validate_over,
         "images": settings.images, "pages": settings.pages, "raw_csv": settings.raw_csv,
@@ -145,7 +145,7 @@ def _settings(settings: Settings) -> dict[str, Any]:
 
 
 def _urgency(row: Row) -> tuple[bool, bool, float, str]:
-    """Return a key that sorts projects to be examined first before the others."""
+    """Return a sort key that puts the most urgent projects first."""
     figure = row.f1 if row.alpha is None else row.alpha
     return row.passed, row.status != FAILED, 2.0 if figure is None else figure, row.project
 
@@ -160,7 +160,7 @@ def _links(out: Path, row: Row) -> tuple[tuple[str, str], ...]:
 
 
 def _row(out: Path, row: Row, *, several_measures: bool) -> dict[str, Any]:
-    """Return what the page shows of a project, with its measure where there are several."""
+    """Return the row of a project on the page, with its measure if there are several."""
     folder = folder_of(out, row.project)
     links = [
         (f"projects/{quote(os.fsencode(folder.name), safe='')}/{name}", shown)

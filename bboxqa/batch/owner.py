@@ -19,7 +19,7 @@ FILE = ".root.json"
 
 
 def refuse_foreign(out: Path) -> None:
-    """Refuse a folder with other files than those of a run, which could replace them.
+    """Refuse a folder with files that do not come from a run, as a run could replace them.
 
     Raises OutputError if the folder is not empty and no run has begun in it.
     """
@@ -27,7 +27,7 @@ def refuse_foreign(out: Path) -> None:
         names = [path.name for path in out.iterdir()] if out.is_dir() else []
     except OSError as error:
         raise OutputError(f"{out}: cannot be read: {error.strerror}") from None
-    # A run that was killed at once has left no more than its lock. Earlier versions noted no root.
+    # A run that was killed at once leaves only its lock. Earlier versions noted no root.
     begun = all(name == LOCK or fnmatchcase(name, unfinished(FILE)) for name in names)
     if not begun and not {FILE, HISTORY} & set(names):
         raise OutputError(
@@ -39,8 +39,8 @@ def refuse_foreign(out: Path) -> None:
 def claim(out: Path, root: str | Path, *, force: bool) -> None:
     """Note the root in its folder of results; refuse a folder with the results of another root.
 
-    With `force` the folder changes hands, and the history of the other root is put aside. Raises
-    OutputError if the folder belongs to another root, and `force` is false.
+    With `force` the folder is taken over, and the history of the other root is put aside. Raises
+    OutputError if the folder belongs to another root and `force` is false.
     """
     names, before = _names(out, str(root)), _noted(out)
     if before and not set(before) & set(names):
@@ -56,10 +56,10 @@ def claim(out: Path, root: str | Path, *, force: bool) -> None:
 
 
 def _names(out: Path, root: str) -> list[str]:
-    """Return names of a root; roots that share one are the same.
+    """Return names of a root; roots with a common name are the same.
 
-    A link keeps its name when it leads elsewhere, and a folder that is moved together with its
-    results keeps its place relative to them.
+    A link keeps its name if its target changes, and a folder that is moved together with its
+    results keeps its path relative to them.
     """
     if is_url(root):
         return [root.rstrip("/")]

@@ -48,23 +48,23 @@ from bboxqa.report.agreement_summary import summary
 from bboxqa.report.result_files import documents_of, write_folder
 
 LONG = 1 << 22
-"""Bytes of json from which on a second process that validates saves time."""
+"""Smallest size in bytes of json for which a second process that validates saves time."""
 
 # The folder of a result until it is complete.
 _MEASURED = ".measured"
-# An annotation has 50 bytes of json or more, and may need 200 of memory, in each process.
+# An annotation has at least 50 bytes of json, and may need 200 bytes of memory in each process.
 _OF_JSON = 8
 
 
 def recorded(out: Path, project: str, *, pages: bool = False) -> tuple[str, Row] | None:
     """Return the key and the row of a project's last complete result; None if there is none.
 
-    With `pages`, a result that was made without them is not complete.
+    With `pages`, a result without pages is not complete.
     """
     try:
         folder = folder_of(out, project)
         record = json.loads((folder / RECORD).read_bytes())
-        # A result of which files were removed is made again.
+        # If files of a result were removed, it is computed again.
         complete = set(record["files"]) <= {file.name for file in folder.iterdir()}
         complete = complete and (record.get("pages", False) or not pages)
         return (str(record["key"]), msgspec.convert(record["row"], Row)) if complete else None
@@ -87,10 +87,10 @@ def run_project(
     The folder is complete before it appears under its name. A failure of the input is recorded;
     a failure of the machine is written to ``failed.txt``, and the next run tries again.
 
-    `key` is that of `result_key`. Without `count_all`, which is as for `agree_with`, a second
-    process validates where that saves time; with it, `validate_elsewhere` may validate elsewhere.
-    With `check_key`, a project that no longer has the key fails: files may be replaced while it
-    waits for its turn.
+    `key` is the result of `result_key`. Without `count_all` (see `agree_with`), a second process
+    validates if that saves time; with it, `validate_elsewhere` may validate elsewhere. With
+    `check_key`, a project that no longer has the key fails, as files may be replaced while it waits
+    in the queue.
     """
     given = settings
     is_long = worth_two_processes(project.size, settings.memory)
@@ -112,7 +112,7 @@ def run_project(
                 files = sorted(file.name for file in scratch.iterdir())
                 made = {"files": files, "pages": settings.pages}
                 record = {"key": key, "row": asdict(row), **made}
-                # Escapes of ASCII keep names that are not UTF-8.
+                # ASCII with escapes preserves names that are not UTF-8.
                 (scratch / RECORD).write_text(json.dumps(record), encoding="ascii")
     except (OSError, OutputError) as error:
         note_failure(out, project.name, traceback.format_exc())
@@ -138,7 +138,7 @@ def _run(
         with validate_elsewhere(validating) if validate_elsewhere else nullcontext() as outcome:
             measured = _measured_into(scratch / _MEASURED, project, settings, agree, count_all)
             if outcome is not None:
-                # An error there is raised again where this process validates.
+                # An error there is raised again when this process validates.
                 with suppress(EOFError, OSError):
                     found = outcome()
         found = found or validating()
@@ -151,7 +151,7 @@ def _run(
         if isinstance(measured, NothingToCompareError):
             row = replace(row, status=NOT_MEASURED, message=_line(measured))
         elif isinstance(measured, Exception):
-            raise measured  # noqa: TRY301 - its findings had to be written first
+            raise measured  # noqa: TRY301 - findings are written first
         else:
             row = replace(row, **measured, status=MEASURED)
             for file in sorted((scratch / _MEASURED).iterdir()):
@@ -165,7 +165,7 @@ def _run(
         message = f"{type(error).__name__}: {clean(str(error))}"
         return replace(row, passed=False, message=message), False, traceback.format_exc()
     finally:
-        # Files that were not moved are incomplete.
+        # Files that are still in the hidden folder are incomplete.
         shutil.rmtree(scratch / _MEASURED, ignore_errors=True)
     return row, True, f"{row.status}\n{row.message}\n" if row.message else f"{row.status}\n"
 
@@ -176,13 +176,13 @@ def worth_two_processes(size: int, memory: int | None) -> bool:
 
 
 def _splits(project: Project) -> bool:
-    """Return whether files are splits of one data set rather than files of annotators."""
+    """Return whether files are splits of one data set, and not files of annotators."""
     folders = {(file if file.is_dir() else file.parent).name.lower() for file in project.files}
     return len(folders) > 1 and folders <= SPLITS
 
 
 def _line(error: BboxqaError) -> str:
-    """Return the first problem of an error, and how many more it has."""
+    """Return the first problem of an error, and the number of others."""
     problems, total = (
         (error.problems, error.total) if isinstance(error, DatasetError) else ((str(error),), 1)
     )
@@ -215,9 +215,9 @@ def _measured_into(
         write_folder(result, documents, folder, diagnosis=diagnosis, raw_csv=settings.raw_csv)
         warnings += write_agreement_page(documents, project, settings, folder)
     except BboxqaError as error:
-        # The frames of a traceback would keep the annotations in memory.
+        # The frames of the traceback would keep the annotations in memory.
         return error.with_traceback(None)
-    except Exception as error:  # noqa: BLE001 - raised where the findings are written
+    except Exception as error:  # noqa: BLE001 - raised after findings are written
         return error
     first = values["thresholds"][0]
     missed = missed_gates(result.thresholds[0], agree)
@@ -241,7 +241,7 @@ def _measured_into(
 
 
 def _read_objects(files: Sequence[Path], settings: AgreeSettings, memory: int | None) -> Dataset:
-    """Return the data set of those files that hold objects; others may lie beside them."""
+    """Return the data set of the files that hold objects; other files are skipped."""
     try:
         return read_for(files, settings, memory=memory)
     except OtherKindError as error:
@@ -272,7 +272,7 @@ def _gated(
     """Return the row, failed if it misses a gate."""
     failed: list[str] = []
     if row.status == NOT_MEASURED:
-        # An annotator key that was renamed must not pass the gate.
+        # A project that is no longer measured, such as after a renamed key, must not pass.
         failed += gates_not_measured(agree)
     if found.failed:
         higher = "" if validate.fail_on == "error" else " or above"

@@ -1,4 +1,4 @@
-"""The pages of a project, which the page of the run links."""
+"""The pages of a project, to which the page of the run links."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ _RUN = "../../index.html"
 def diagnosis_of(
     result: AgreementResult, settings: Settings
 ) -> tuple[Diagnosis | None, tuple[str, ...]]:
-    """Return what lowers agreement if there are pages, and its warnings or why it is not there."""
+    """Return the diagnosis if there are pages, and its warnings or why there is none."""
     if not settings.pages:
         return None, ()
     try:

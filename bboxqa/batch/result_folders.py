@@ -13,10 +13,10 @@ from bboxqa.core.errors import OutputError
 from bboxqa.core.files import filled_folder, unfinished
 
 LOCK = ".lock"
-"""In every folder of a run."""
+"""A file in every folder of a run."""
 
 WRITTEN = ("projects.csv", "summary.json", "index.html")
-"""What a run writes beside the folders of its projects, in this order."""
+"""Files that a run writes apart from the folders of its projects, in this order."""
 
 RECORD = "record.json"
 """Written last: a folder with it is complete."""
@@ -25,14 +25,14 @@ FAILURE = "failed.txt"
 """Why the last run of a project failed; results of an earlier run may be beside it."""
 
 filled = partial(filled_folder, last=RECORD)
-"""Yields a hidden folder to fill, which then replaces the results of a project as a whole."""
+"""Yields a hidden folder to fill, which replaces the results of a project as a whole."""
 
 # File systems refuse names of more than 255 bytes, and a suffix is added.
 _LONGEST_NAME = 200
 
 
 def folder_of(out: Path, project: str) -> Path:
-    """Return the folder of a project's results; two projects never share one.
+    """Return the folder of a project's results, which is unique to the project.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def folder_of(out: Path, project: str) -> Path:
 
 
 def note_failure(out: Path, project: str, text: str) -> None:
-    """Write why a project failed, beside its earlier results; do nothing if the disk is full."""
+    """Write the reason of a failure to the project's folder; do nothing if the disk is full."""
     folder = folder_of(out, project)
     with suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)

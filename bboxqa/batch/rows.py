@@ -28,16 +28,16 @@ class Settings:
 
     agree: dict[str, Any]
     validate: dict[str, Any]
-    """Settings of the two commands, as values of TOML; those of a project replace them."""
+    """Settings of the two commands, as values of TOML; a project's settings override them."""
     images: bool = False
     """Whether the image files are examined."""
     memory: int | None = None
     """Limits memory per project, in bytes; does not change results."""
     agree_over: dict[str, Any] = field(default_factory=dict)
     validate_over: dict[str, Any] = field(default_factory=dict)
-    """Settings that replace those of projects, too: options of the command line."""
+    """Settings that also override those of projects: options of the command line."""
     raw_csv: bool = False
-    """Whether cells of tables that spreadsheets would run as formulas stay as they are."""
+    """Whether cells that spreadsheets would run as formulas are written unchanged."""
     pages: bool = False
     """Whether pages of projects are made, with a diagnosis; does not change other results."""
     choices: Choices = field(default_factory=Choices)
@@ -46,7 +46,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Results of a project; numbers that are not known are None."""
+    """Results of a project; unknown numbers are None."""
 
     project: str
     status: str
@@ -69,8 +69,8 @@ class Row:
     mean_iou: float | None = None
     measure: str = ""
     below_threshold: float | None = None
-    """Agreement on class and place of the objects that two or more drew; what the similarity is
-    called, such as IoU; and the share of matched pairs that do not reach the threshold."""
+    """Agreement on class and place of objects that two or more drew; the name of the similarity,
+    such as IoU; and the share of matched pairs below the threshold."""
     n_errors: int | None = None
     n_warnings: int | None = None
     n_infos: int | None = None
@@ -78,8 +78,7 @@ class Row:
     passed: bool = True
     """Whether all gates were passed."""
     message: str = ""
-    """Why the project was not measured or failed, what may make its numbers useless, and the gates
-    that it missed."""
+    """Why the project was not measured or failed, headlines, and the gates that it missed."""
 
 
 def failed_row(project: Project, reason: object) -> Row:
@@ -103,7 +102,7 @@ def settings_of(project: Project, settings: Settings) -> tuple[AgreeSettings, Va
 
 
 def gates(settings: Settings) -> str:
-    """Return in words what fails a project, if its own settings do not say otherwise."""
+    """Return the gates in words, which a project's own settings may override."""
     agree = agree_settings_from({**settings.agree, **settings.agree_over})
     severity = validate_settings_from({**settings.validate, **settings.validate_over}).fail_on
     higher = "" if severity == "error" else " or above"
@@ -112,18 +111,18 @@ def gates(settings: Settings) -> str:
 
 
 def _lowest(settings: AgreeSettings) -> list[tuple[str, float]]:
-    """Return the figures that have a lowest value, with it."""
+    """Return the figures with a gate, and their lowest accepted values."""
     lowest = (("alpha", settings.min_alpha), ("F1", settings.min_f1))
     return [(name, least) for name, least in lowest if least is not None]
 
 
 def gates_not_measured(settings: AgreeSettings) -> list[str]:
-    """Return which gates of agreement a project misses that has none to measure."""
+    """Return the gates of agreement that a project without agreement to measure misses."""
     return [f"{name} was not measured, expected at least {x:g}" for name, x in _lowest(settings)]
 
 
 def missed_gates(part: ThresholdResult, settings: AgreeSettings) -> list[str]:
-    """Return which gates of agreement are missed at a threshold."""
+    """Return the gates of agreement that are missed at a threshold."""
     missed = []
     for name, lowest in _lowest(settings):
         value = part.alpha if name == "alpha" else part.existence.f1
@@ -139,7 +138,7 @@ def missed_gates(part: ThresholdResult, settings: AgreeSettings) -> list[str]:
 
 
 def _check_codes(values: dict[str, Any], where: str) -> None:
-    """Refuse codes that fit no rule, naming the file."""
+    """Refuse codes that match no rule, naming the file."""
     checked = validate_settings_from(values)
     try:
         for codes in (checked.select, checked.ignore, *checked.per_file_ignores.values()):

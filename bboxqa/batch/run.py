@@ -40,7 +40,7 @@ _Engine = Callable[[Sequence[Task], Settings, Path], Generator[Outcome[Task, Row
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A project that is done; `reused` if it is unchanged and keeps its last result."""
+    """A finished project; `reused` if it is unchanged and keeps its last result."""
 
     row: Row
     reused: bool
@@ -59,7 +59,7 @@ class BatchResult:
     n_left: int
     """Unchanged projects, and those not run because the run was stopped."""
     worse: tuple[Regression, ...]
-    """What became worse since the last run."""
+    """Results that are worse than in the last run."""
 
     @property
     def passed(self) -> bool:
@@ -99,15 +99,15 @@ def run_batch(
     fresh, fail_fast : bool
         Run unchanged projects again; stop at the first project that fails or misses a gate.
     force : bool
-        Write to a folder with the results of another root, or with files of others.
+        Write to a folder with the results of another root, or with other files.
     follow_links : bool
         Follow links that lead out of the root.
     project_timeout : float, optional
         Seconds after which a project fails; on this machine only.
     scheduler : str, optional
-        Run on a cluster of Dask: ``tcp://host:port``, or ``local:N``; see `connected`.
+        Run on a Dask cluster: ``tcp://host:port``, or ``local:N``; see `connected`.
     part_size : int, optional
-        On a cluster, annotations of a part of a large project.
+        On a cluster, the number of annotations per part of a large project.
     on_project : callable, optional
         Called with a `Step` after each project.
     """
@@ -116,7 +116,7 @@ def run_batch(
         refuse_foreign(out)
     found = find_projects(root, pattern, skip=out, follow_links=follow_links)
     if not found.projects:
-        # A folder that is not mounted must not replace the results.
+        # Nothing is found if a folder is not mounted: this must not replace the results.
         return BatchResult(found, (), 0, 0, ())
     started = datetime.now(UTC).isoformat(timespec="seconds")
     with locked(out), _engine(scheduler, jobs, part_size, project_timeout) as run:
@@ -132,7 +132,7 @@ def run_batch(
                 jobs=jobs, fresh=fresh, fail_fast=fail_fast, on_project=on_project,
             )  # fmt: skip
         finally:
-            # Worker processes that died or were ended may have left some, too.
+            # Worker processes that died or were ended may have left some as well.
             remove_unfinished(out)
         n_left = len(projects) + len(unusable) - len(rows)
         worse = (*regressions(before, rows), *missing_projects(root, out, rows, pattern))
@@ -187,7 +187,7 @@ def _rows(
     pending.sort(key=lambda task: (-task[0].size, task[0].name))
     if fail_fast and any(not row.passed for row in rows.values()):
         pending = []
-    # Closed, it has ended its processes.
+    # Closing the generator ends its processes.
     with closing(run(pending, settings, out)) as outcomes:
         for (project, _), outcome in outcomes:
             row = failed_row(project, outcome) if isinstance(outcome, WorkerDied) else outcome
@@ -202,7 +202,7 @@ def _last_results(
     projects: Sequence[Project], settings: Settings, out: Path, jobs: int
 ) -> Iterator[tuple[Project, str | None, Row | None]]:
     """Yield each project with its key, and its row if its result is still valid."""
-    # Hashing releases the lock of the interpreter.
+    # Threads are enough: hashing releases the interpreter lock.
     with ThreadPoolExecutor(jobs) as threads:
         results = threads.map(partial(_last_result, settings=settings, out=out), projects)
         try:
@@ -256,7 +256,7 @@ def _run_here(
 
 
 def _explain(out: Path, row: Row) -> None:
-    """Write why a project failed if its process could not: it died, or ran elsewhere."""
+    """Write why a project failed if its own process could not, as it died or ran elsewhere."""
     if row.status != FAILED or (folder_of(out, row.project) / FAILURE).exists():
         return
     last = recorded(out, row.project)

@@ -18,9 +18,9 @@ _LISTED = 1000
 
 @dataclass(frozen=True, slots=True)
 class ValidationOutcome:
-    """Listed findings as json lines, numbers of all, and whether some reach `fail_on`.
+    """Listed findings as json lines, the numbers of all, and whether any reaches `fail_on`.
 
-    `page` shows them too; empty unless it was asked for.
+    `page` is their page; empty unless requested.
     """
 
     lines: bytes
@@ -36,7 +36,7 @@ RunElsewhere = Callable[
 ]
 """Validates elsewhere: yields a function that waits for the outcome, as `second_process` does.
 
-Every failure there is raised as EOFError or OSError; the caller then validates in its own process.
+Failures there are raised as EOFError or OSError; the caller then validates in its own process.
 """
 
 

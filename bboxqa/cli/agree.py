@@ -172,12 +172,12 @@ def agree(
             result = replace(result, diagnoser=result.diagnoser.keeping(top))
         wanted = diagnose or page is not None
         in_text = output_format == "text" and not quiet
-        told, failure = _told(result, wanted=wanted, written=out is not None, in_text=in_text)
+        story, failure = _diagnosed(result, wanted=wanted, written=out is not None, in_text=in_text)
         changed = None if since is None else _changed(since, source, settings, result, memory)
-    diagnosis = _whole(told)
+    diagnosis = _whole(story)
     shown: dict[str, Any] = {}
     if in_text:
-        shown = {"story": told, "diagnose": diagnose or failure is not None}
+        shown = {"story": story, "diagnose": diagnose or failure is not None}
     elif diagnose and output_format == "json":
         shown = {"diagnosis": diagnosis}
     if changed is not None and output_format == "json":
@@ -215,31 +215,31 @@ def _changed(
     result: "AgreementResult",
     memory: int | None,
 ) -> "SinceRun":
-    """Return what has changed since a saved result."""
+    """Return the changes since a saved result."""
     from bboxqa.pipelines.versions.since import changed_since
 
     return changed_since(since, source, settings, result, memory=memory)
 
 
-def _told(
+def _diagnosed(
     result: "AgreementResult", *, wanted: bool, written: bool, in_text: bool
 ) -> "tuple[Story | None, BboxqaError | None]":
-    """Return the diagnosis or the story, and why there is none if it cannot be made."""
+    """Return the diagnosis or the story, and the error if it cannot be made."""
     quick = result.diagnoser.is_quick
     try:
         if wanted or (written and quick):
             return result.diagnose(), None
         return (result.story() if in_text and quick else None), None
     except BboxqaError as error:
-        # What was measured is shown and written all the same.
+        # The figures are shown and written all the same.
         return None, error
 
 
-def _whole(told: "Story | None") -> "Diagnosis | None":
-    """Return what was told if it is a diagnosis."""
+def _whole(story: "Story | None") -> "Diagnosis | None":
+    """Return the story if it is a complete diagnosis."""
     from bboxqa.model.diagnosis import Diagnosis
 
-    return told if isinstance(told, Diagnosis) else None
+    return story if isinstance(story, Diagnosis) else None
 
 
 def _predictions(path: Path | None, score: float | None) -> Any:
@@ -252,7 +252,7 @@ def _predictions(path: Path | None, score: float | None) -> Any:
 def _page(
     path: Path | None, images: tuple[Path, ...], top: int | None, *, split: bool, force: bool
 ) -> "PageTarget | None":
-    """Return where the page goes, if one was asked for."""
+    """Return the target of the page, if one was requested."""
     if path is None:
         for name, given in (("--images", images), ("--split", split)):
             if given:
@@ -273,9 +273,9 @@ def _write(
     *,
     raw_csv: bool,
 ) -> tuple[list[Path], tuple[str, ...]]:
-    """Write the folder and the page that were asked for.
+    """Write the requested folder and page.
 
-    Returns what was written, and notes on the page.
+    Return the paths that were written, and notes on the page.
     """
     if out is None and page is None:
         return [], ()

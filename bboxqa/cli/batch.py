@@ -166,7 +166,7 @@ def batch(
 
 @contextmanager
 def _interruptible() -> "Iterator[None]":
-    """Say what an interrupted run keeps."""
+    """Print what an interrupted run keeps."""
     try:
         yield
     except KeyboardInterrupt as error:
@@ -222,7 +222,7 @@ def _show_plan(found: "Discovered") -> None:
 
 
 def _warn_of_settings(root: str, config: str | None, found: "Discovered") -> None:
-    """Say that settings beside the projects are those of none."""
+    """Warn of settings files that do not belong to any project."""
     from bboxqa.batch.projects.discovery import SETTINGS_FILE
 
     settings = Path(root) / SETTINGS_FILE

@@ -1,4 +1,4 @@
-"""`bboxqa compare`: what differs between two versions of a data set."""
+"""`bboxqa compare`: differences between two versions of a data set."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,10 +49,10 @@ def compare(
       bboxqa compare before.json after.json
       bboxqa compare round1/ round2/ --out changes/
 
-    BEFORE and AFTER are COCO json, or folders with one file per annotator. Annotations are the
-    same if they are by one annotator, of one image, and have one id and overlap; where ids have
-    changed, they are matched by similarity. Where there are several annotators, agreement before
-    and after is compared in the images that both versions have.
+    BEFORE and AFTER are COCO json, or folders with one file per annotator. Two annotations are
+    the same if they have the same annotator, image and id, and overlap; where ids have changed,
+    annotations are matched by similarity. With several annotators, agreement before and after is
+    compared in the images that both versions have.
 
     \b
     Exit code 0: compared. 1: AFTER is below --min-alpha or --min-f1. 2: could not run.
@@ -83,7 +83,7 @@ def compare(
 
 
 def _below(result: "ComparisonResult", settings: "AgreeSettings") -> bool:
-    """Return whether a figure after does not reach the smallest that is accepted."""
+    """Return whether a figure of AFTER is below the accepted minimum."""
     if settings.min_alpha is None and settings.min_f1 is None:
         return False
     agreement = result.after.agreement

@@ -11,7 +11,7 @@ import click
 
 from bboxqa.core.types import Progress
 
-# Lines that are printed together: each alone takes longer than to make it.
+# Lines that are printed together, as printing single lines takes longer than making them.
 _AT_ONCE = 1000
 
 
@@ -19,7 +19,7 @@ _AT_ONCE = 1000
 def tracking(*, counted: bool = False) -> Iterator[Progress | None]:
     """Yield a function that shows progress; None if standard error is not a terminal.
 
-    With `counted` the bar also shows how many of how many are done, for how long, and the rate.
+    With `counted` the bar also shows the number done of all, the elapsed time, and the rate.
     """
     if not (sys.stderr and sys.stderr.isatty()):
         yield None
@@ -54,7 +54,7 @@ def tracking(*, counted: bool = False) -> Iterator[Progress | None]:
 
 
 def show_notes(notes: Iterable[str]) -> None:
-    """Print notes on what was written on standard error."""
+    """Print notes on written files to standard error."""
     for note in notes:
         click.echo(f"Note: {note}", err=True)
 

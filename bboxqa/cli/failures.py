@@ -18,7 +18,7 @@ _MOST_NAMES = 10
 
 
 def write_output(path: Path, text: str) -> None:
-    """Write the output of a command to a file, and say so."""
+    """Write the output of a command to a file, and print its path."""
     from bboxqa.core.files import write_atomically
 
     write_atomically(path, text.encode("utf-8", "surrogateescape"))
@@ -44,7 +44,7 @@ def refuse_input_as_output(output: Path | None, inputs: Sequence[Path]) -> None:
 
 
 def exit_code_of(error: BaseException, written: Sequence[Path]) -> int:
-    """Print what ended a command to standard error; return its exit code.
+    """Print the error that ended a command to standard error; return its exit code.
 
     With ``BBOXQA_DEBUG=1`` in the environment the traceback comes first.
     """
@@ -52,7 +52,7 @@ def exit_code_of(error: BaseException, written: Sequence[Path]) -> int:
         error.show()
         return _FAILED
     if os.environ.get("BBOXQA_DEBUG", "0") not in {"", "0"}:
-        # The error that was replaced by one for users is shown as well.
+        # The traceback includes the original cause of an error for users.
         error.__suppress_context__ = False
         click.echo("".join(traceback.format_exception(error)), nl=False, err=True)
     if isinstance(error, KeyboardInterrupt | click.Abort):
@@ -65,7 +65,7 @@ def exit_code_of(error: BaseException, written: Sequence[Path]) -> int:
 
 def signal_of(error: BaseException) -> int:
     """Return the number of the signal that interrupted a command."""
-    # click replaces the error by one of its own.
+    # click replaces KeyboardInterrupt with an error of its own.
     for each in (error, error.__cause__):
         if isinstance(each, Interrupted):
             return each.number
@@ -73,7 +73,7 @@ def signal_of(error: BaseException) -> int:
 
 
 def signal_words(number: int) -> str:
-    """Return what a signal did.
+    """Return the effect of a signal in words.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def _message(error: BaseException) -> str:
 
 
 def _place(error: BaseException) -> str:
-    """Return the file and line of this package that were reached last before an error."""
+    """Return the innermost file and line of this package in the traceback of an error."""
     frames = traceback.extract_tb(error.__traceback__)
     ours = [frame for frame in frames if Path(frame.filename).is_relative_to(_PACKAGE)]
     last = (ours or frames)[-1]

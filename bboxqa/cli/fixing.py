@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def show_changes(
     paths: tuple[Path, ...], settings: "ValidateSettings", options: dict[str, Any]
 ) -> bool:
-    """Print what a fix would change; return whether it would change anything."""
+    """Print the changes that fixes would make; return whether there are any."""
     from bboxqa.report.findings.changes import change_lines
 
     changed = False
@@ -31,7 +31,7 @@ def show_changes(
 def _fixed(
     paths: tuple[Path, ...], settings: "ValidateSettings", options: dict[str, Any]
 ) -> Iterator[tuple[Path, "Fixed", "Identity | None"]]:
-    """Yield files, what fixing them gives, and their identity before they were read."""
+    """Yield files, the results of fixing them, and their identity before they were read."""
     from bboxqa.core.files import identity_of
     from bboxqa.formats.inputs import list_files
     from bboxqa.pipelines.validate import fix_file

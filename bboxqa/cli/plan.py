@@ -69,9 +69,9 @@ def plan(
       bboxqa plan export.json --target-width 0.05
       bboxqa plan ann.json bob.json --target-width 0.1 --similarity polygon --iou 0.75
 
-    So many that the 95 % interval of alpha, or with one category that of F1, is as narrow as
-    --target-width says. FILE is the same as for `bboxqa agree`. New images are assumed to be like
-    the existing ones.
+    With the planned images, the 95 % interval of alpha (or of F1, with one category) is as narrow
+    as --target-width. FILE is the same as for `bboxqa agree`. New images are assumed to be like the
+    existing ones.
 
     \b
     Exit code 0: planned. 2: could not plan or run. 130: interrupted.

@@ -1,4 +1,4 @@
-"""The line of progress of a project."""
+"""The progress line of a project."""
 
 from typing import TYPE_CHECKING
 
@@ -7,7 +7,7 @@ if TYPE_CHECKING:
 
 
 def line_of(step: "Step", log_format: str) -> str:
-    """Return what became of a project as a line of text or json."""
+    """Return the outcome of a project as a line of text or json."""
     from bboxqa.core.text import clean, count, one_line
 
     row = step.row

@@ -124,7 +124,7 @@ def _formatted(tiers: "list[TierAgreement]", output_format: str, raw_csv: bool) 
 
 
 def _with_labels(tier: "TierAgreement") -> "TaskEstimates":
-    """Return the coefficients of a tier with the agreement on each label behind them."""
+    """Return the coefficients of a tier, followed by the agreement on each label."""
     from dataclasses import replace
 
     labels = {f"label {label.label}": label.agreement for label in tier.labels}

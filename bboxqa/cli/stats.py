@@ -131,7 +131,7 @@ def stats(
 
 
 def _similar(table: Path, options: dict[str, Any], output_format: str, raw_csv: bool) -> str:
-    """Return which annotators answer alike."""
+    """Return the similarity of annotators as text."""
     from bboxqa.pipelines.answers.similar_annotators import similar_annotators
     from bboxqa.report.answers_text import similar_csv, similar_json, similar_lines
     from bboxqa.report.json_text import json_text
@@ -148,7 +148,7 @@ def _similar(table: Path, options: dict[str, Any], output_format: str, raw_csv: 
 
 
 def _associated(table: Path, columns: tuple[str, str], output_format: str, raw_csv: bool) -> str:
-    """Return whether two columns go together."""
+    """Return the association of two columns as text."""
     from bboxqa.pipelines.answers.column_association import column_association
     from bboxqa.report.answers_text import association_csv, association_json, association_lines
     from bboxqa.report.json_text import json_text

@@ -1,4 +1,4 @@
-"""Standard output and standard error that never end a command."""
+"""Standard output and standard error without errors that would end a command."""
 
 import io
 import os
@@ -6,9 +6,9 @@ from typing import Any
 
 
 class _Discarding(io.RawIOBase):
-    """A stream whose text goes nowhere once its reader has ended, as `head` does.
+    """A stream that discards text after its reader has ended, as `head` does.
 
-    The command runs on to its exit code, and a batch to its last project.
+    The command continues to its exit code, and a batch to its last project.
     """
 
     def __init__(self, raw: io.RawIOBase) -> None:
@@ -27,7 +27,7 @@ class _Discarding(io.RawIOBase):
         try:
             return self._raw.write(data)
         except OSError as error:
-            # Python writes the rest when it ends, which must not fail a second time.
+            # Python flushes the rest at exit, which must not fail a second time.
             os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())
             if isinstance(error, BrokenPipeError):
                 return len(data)
@@ -35,9 +35,9 @@ class _Discarding(io.RawIOBase):
 
 
 def robust(stream: Any) -> Any:
-    """Return a stream for text that shows characters it cannot encode as their number.
+    """Return a text stream that escapes characters that it cannot encode.
 
-    If it is a pipe that is closed at the other end, the text is discarded.
+    If it is a pipe that is closed at the other end, text is discarded.
     """
     if not isinstance(stream, io.TextIOWrapper):
         return stream

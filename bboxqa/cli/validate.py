@@ -1,4 +1,4 @@
-"""`bboxqa validate`: what is wrong with COCO files."""
+"""`bboxqa validate`: defects of COCO files."""
 
 import shlex
 import sys
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from bboxqa.model.settings import ValidateSettings
     from bboxqa.report.pages.page_file import PageTarget
 
-# People read so many findings of each rule, programs all.
+# Findings listed per rule: a few for people, all for programs.
 _LISTED = {"text": 10, "html": 100}
 
 
@@ -207,7 +207,7 @@ def _check_options(paths: tuple[Path, ...], options: dict[str, Any]) -> None:
 
 
 def _page(paths: tuple[Path, ...], options: dict[str, Any]) -> "PageTarget | None":
-    """Return where the page goes, if one was asked for."""
+    """Return the target of the page, if one was requested."""
     if options["report"] is None:
         return None
     from bboxqa.report.pages.page_file import PageTarget
@@ -277,7 +277,7 @@ def _show(report: "FoundReport", options: dict[str, Any]) -> None:
 
 
 def _typed(options: dict[str, Any]) -> str:
-    """Return the options that decide what is found, as they are typed."""
+    """Return the options that affect findings, as they are typed."""
     deciding = ("ground_truth", "config", "select", "ignore")
     given = [("--images", str(folder)) for folder in options["images"] or ()]
     given += [
@@ -289,7 +289,7 @@ def _typed(options: dict[str, Any]) -> str:
 
 
 def _check_examined(report: "FoundReport") -> None:
-    """Refuse to pass files in which nothing was examined."""
+    """Raise DatasetError if nothing was examined, which is not a success."""
     from bboxqa.core.errors import DatasetError
 
     if not report.rules:

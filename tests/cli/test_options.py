@@ -24,7 +24,7 @@ def test_a_size_without_a_unit_is_refused(tmp_path, size, hint):
     write(tmp_path / "x.json", two_annotators())
     done = run("validate", "x.json", "--memory", size, cwd=tmp_path)
     assert done.returncode == 2
-    assert f"'{size}' has no unit; expected such as {hint}" in done.stderr
+    assert f"'{size}' has no unit; expected a unit, as in {hint}" in done.stderr
 
 
 @pytest.mark.parametrize("option", ["-o", "--out", "--output"])

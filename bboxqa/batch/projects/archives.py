@@ -11,10 +11,10 @@ from bboxqa.formats.translation.heads import ARCHIVES
 def looked_at(
     files: Iterable[Path], pattern: str | None, is_read: Callable[[Path], bool | str]
 ) -> Iterator[tuple[Path, bool | str]]:
-    """Yield sources, and whether each is read or why it cannot be; archives are last.
+    """Yield sources, and whether each can be read or why it cannot; archives are last.
 
-    Of other files than json, those of no known format are left out, and so are archives with
-    sources in their folder or below: they often hold what was unpacked beside them.
+    Files that are neither json nor of a known format are left out. So are archives with sources in
+    their folder or below, as these were often unpacked from them.
     """
     ends = suffixes()
     archives = []

@@ -22,14 +22,14 @@ from bboxqa.formats.translation.heads import ARCHIVES
 _File = TypeVar("_File")
 
 SETTINGS_FILE = "bboxqa.toml"
-"""Settings of one project, over those of the run."""
+"""Settings of one project, which override those of the run."""
 
-# Folders that are parts of a project: CVAT writes annotations/, Roboflow a folder for each split.
+# Subfolders of a project: CVAT writes annotations/, Roboflow a folder for each split.
 SPLITS = frozenset({"train", "valid", "val", "test"})
 _PARTS = SPLITS | {"annotations"}
 _IMAGES = "images"
 _LEADS_OUT = "is a link that leads out of the folder; --follow-symlinks follows it"
-# Names in a folder of results of a batch.
+# File names by which a folder of batch results is recognised.
 _RESULTS = {"history.sqlite", "projects"}
 
 
@@ -47,7 +47,7 @@ class Project:
     settings: Path | None
     """Settings of the project, if they exist."""
     size: int
-    """Bytes of the files, but for images."""
+    """Total size of the files in bytes, without images."""
 
 
 class Unreadable(NamedTuple):
@@ -79,12 +79,11 @@ def discover(
     """Find every project below a folder.
 
     A project is a folder that holds COCO files, or has them in ``annotations/`` or in the splits
-    ``train/``, ``valid/``, ``val/`` and ``test/``. A folder that is one source, as YOLO has it, is
-    a project if it lies directly below the root; deeper ones are the annotators of the project
-    that they lie in. Hidden files and folders, the folder `skip`
-    and results of ``bboxqa`` are left out, as are files whose names do not match the glob
-    `pattern`. A folder to which several links lead is read once. Links that lead out of the root
-    are unreadable, unless `follow_links`.
+    ``train/``, ``valid/``, ``val/`` and ``test/``. A folder that is one source, as with YOLO, is a
+    project if it lies directly below the root; deeper ones are the annotators of the surrounding
+    project. Hidden files and folders, the folder `skip` and results of ``bboxqa`` are left out, as
+    are files whose names do not match the glob `pattern`. A folder with several links to it is read
+    once. Links that lead out of the root are unreadable, unless `follow_links`.
     """
     if not root.is_dir():
         if root.is_file():
@@ -107,7 +106,7 @@ def discover(
 
 
 def _advice_for(file: Path) -> str:
-    """Return what to do with a file in place of a folder."""
+    """Return advice for a file that was named in place of a folder."""
     if foreign_kind(file) == "archive":
         return "Unpack it, and name the folder."
     if file.suffix.lower() != ".json":
@@ -140,9 +139,9 @@ def sort_files(
         try:
             projects.append(project(folder, inside))
         except OSError as error:
-            # A file was removed since the folder was listed.
+            # The file was removed after the folder was listed.
             unreadable.append(Unreadable(folder.as_posix(), str(error.strerror)))
-    # Results and history know a project by its name as it is shown.
+    # Results and history identify a project by its shown name, with escaped characters.
     shown: dict[str, Project] = {}
     for one in sorted(projects, key=lambda each: (clean(each.name) != each.name, each.name)):
         if shown.setdefault(clean(one.name), one) is not one:
@@ -156,7 +155,7 @@ def sort_files(
 
 
 def _entries(folder: Path, *, is_root: bool) -> list[os.DirEntry[str]]:
-    """Return what a folder holds, sorted, without hidden files and results of earlier runs."""
+    """Return the entries of a folder, sorted, without hidden files and earlier results."""
     with os.scandir(folder) as entries:
         inside = sorted(entries, key=lambda entry: entry.name)
     names = {entry.name for entry in inside}

@@ -1,4 +1,4 @@
-"""A local picture of the files in a store: their names, and of each what formats look at."""
+"""A local mirror of the files in a store: their names, and the parts that discovery reads."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -12,14 +12,14 @@ from bboxqa.formats.translation.heads import ARCHIVES
 
 _OF_LABELS = ".txt"
 _LABELS_READ = 20
-"""So many files of labels of a folder are looked at."""
+"""The number of label files per folder that discovery reads."""
 _LARGEST_ARCHIVE = 1 << 30
 
 
 def mirror(system: Any, base: str, contents: Iterable[Content], folder: Path) -> list[Unreadable]:
-    """Write files of a store below a folder, as far as discovery reads them.
+    """Write the parts of a store's files that discovery reads below a folder.
 
-    Of each file it has the beginning and the end; archives are whole, and pictures empty. Returns
+    These are the beginning and the end of each file, and whole archives; images are empty. Return
     the files that cannot be read, which are left out.
     """
     unreadable: list[Unreadable] = []
@@ -51,7 +51,7 @@ def mirror(system: Any, base: str, contents: Iterable[Content], folder: Path) ->
 def _written(
     system: Any, base: str, parts: Sequence[tuple[Content, int, int]], folder: Path
 ) -> list[Unreadable]:
-    """Write parts of files; what is between them is empty."""
+    """Write parts of files; the gaps between them are sparse."""
     failed: dict[str, str] = {}
     for start in range(0, len(parts), AT_A_TIME):
         some = parts[start : start + AT_A_TIME]

@@ -1,4 +1,4 @@
-"""The files of a source: a file itself, or what a folder holds."""
+"""The files of a source: the file itself, or the files of a folder."""
 
 import os
 from pathlib import Path
@@ -18,5 +18,5 @@ def files_of(source: Path) -> list[Path]:
 
 
 def is_image(file: Path) -> bool:
-    """Return whether a file of a source is an image: it is large, and no annotation."""
+    """Return whether a file of a source is an image, which is large and no annotation."""
     return file.suffix.lower() in IMAGE_SUFFIXES

@@ -1,4 +1,4 @@
-"""Projects in a store, whose files are fetched through fsspec to where they run."""
+"""Projects in a store, whose files are fetched through fsspec by the machine that runs them."""
 
 import os
 import re
@@ -17,12 +17,12 @@ from bboxqa.core.text import clean
 # Keys under which stores list properties that change with the content of a file.
 _STAMPS = ("size", "ETag", "etag", "md5", "md5Hash", "mtime", "LastModified", "last_modified")
 _STAMPS_OF_OTHERS = ("updated", "created", "generation")
-# Those that identify a version by more than its time.
+# Keys that identify a version better than its time.
 _VERSIONS = {"ETag", "etag", "md5", "md5Hash", "generation"}
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://(?P<rest>.*)")
 _ASKED_EACH = 20
 AT_A_TIME = 256
-"""Files requested at a time: stores answer in parallel."""
+"""Number of files that are requested in parallel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def _stamps(info: dict[str, Any], keys: Sequence[str]) -> dict[str, str]:
 
 
 def is_url(root: str) -> bool:
-    """Return whether a root is a URL rather than a path.
+    """Return whether a root is a URL, and not a path.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def fetched(project: Stored, scratch: Path, *, images: bool) -> Iterator[tuple[P
 
     Yields the project with paths in that folder, and the path that replaces the URL.
     """
-    # The root keeps its last name, as in a local run.
+    # The local root has the last name of the URL, as in a local run.
     folder = Path(tempfile.mkdtemp(prefix=".bboxqa-", dir=scratch)).resolve()
     root = folder / (re.sub(r"[^\w.-]", "_", project.url.rpartition("/")[2]).strip(".") or "root")
     try:
@@ -158,7 +158,7 @@ def _check_unchanged(system: Any, base: str, contents: Sequence[Content]) -> Non
 
 
 def _infos(system: Any, base: str, contents: Sequence[Content]) -> list[dict[str, Any]]:
-    """Return what a store says of files now, with one listing where they are many."""
+    """Return the present properties of files; many files are listed at once."""
     names = [f"{base}/{content.name}" for content in contents]
     if len(names) <= _ASKED_EACH:
         return [system.info(name) for name in names]
@@ -168,7 +168,7 @@ def _infos(system: Any, base: str, contents: Sequence[Content]) -> list[dict[str
 
 
 def _is_same(content: Content, now: dict[str, str]) -> bool:
-    """Return whether the properties of a file are those that were listed."""
+    """Return whether the properties of a file are the listed ones."""
     before = dict(content.stamps)
     shared = before.keys() & now.keys()
     # Listings may round times to milliseconds, and leave out quotation marks of tags.
@@ -185,13 +185,13 @@ def _inside(root: Path, name: str) -> Path:
 
 
 def _is_path(name: str) -> bool:
-    """Return whether a name can be that of a file below a folder, on any system."""
+    """Return whether a name is a valid path below a folder on any system."""
     parts = name.split("/")
     return not any(part in {"", ".", ".."} for part in parts) and not re.search(r"[\\:\0]", name)
 
 
 def error_text(error: Exception) -> str:
-    """Return an error in words, without queries of URLs, which may hold a signature."""
+    """Return the text of an error without queries of URLs, which may hold a signature."""
     text = clean(re.sub(r"\?\S+", "?…", str(error))).replace("\n", " ")
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 

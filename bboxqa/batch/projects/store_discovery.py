@@ -46,7 +46,7 @@ def _discover_stored(url: str, pattern: str | None) -> Discovered:
     if not contents:
         raise DatasetError([f"{url}: no such folder, or it is empty"], _advice_for(url))
     with tempfile.TemporaryDirectory(prefix=".bboxqa-") as temporary:
-        # Names of projects and settings may depend on that of the root.
+        # Names of projects and settings may depend on the name of the root.
         root = Path(temporary).resolve() / "root"
         root.mkdir()
         unreadable += mirror(system, base, contents.values(), root)
@@ -57,7 +57,7 @@ def _discover_stored(url: str, pattern: str | None) -> Discovered:
 
 
 def _advice_for(url: str) -> str:
-    """Return what to do where a web page was named, which seldom lists files."""
+    """Return advice for URLs of web pages, which seldom list files."""
     is_web = url.lower().startswith(("http:", "https:"))
     return "Web pages seldom list files: download the projects first." if is_web else ""
 
@@ -73,7 +73,7 @@ def _stored(url: str, contents: dict[str, Content], root: Path, found: Project) 
     used = [contents[file.as_posix()] for file in files if file.as_posix() in contents]
     size = sum(content.size for content in used)
     if len(used) < len(files):
-        # Beside folders of labels lie pictures, whose sizes they need, and names of classes.
+        # Folders of labels need the images beside them, for their sizes, and the names of classes.
         used = [content for name, content in contents.items() if name.startswith(below)]
         inside = tuple(f"{file.as_posix()}/" for file in files)
         size = sum(

@@ -36,10 +36,10 @@ _ADDRESS = re.compile(r"(tcp|tls|ucx|ws|wss)://[^\s/]+:\d+")
 _LOCAL = re.compile(r"local(?::([1-9]\d*))?")
 _GONE = "the scheduler has closed; what was done is kept: run it again"
 _SECONDS_TO_ANSWER = 5
-# A cluster that grows on demand may take minutes to start its first worker.
+# Clusters that grow on demand may take minutes to start the first worker.
 _SECONDS_TO_JOIN = 600
-# A project with more bytes of json than this stays in the memory of its worker while others
-# validate it and match its parts; hence a worker measures one of them at a time.
+# A project with more bytes of json stays in the memory of its worker while other workers validate
+# it and match its parts; hence a worker measures one such project at a time.
 _LARGE = 1 << 26
 
 
@@ -83,7 +83,7 @@ def connected(scheduler: str) -> "Iterator[Client]":
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep logs of Dask about lost connections off the screen: the error says it."""
+    """Suppress Dask's logs about lost connections, which the error reports."""
     handlers = logging.getLogger("distributed").handlers
     before = [handler.level for handler in handlers]
     for handler in handlers:
@@ -102,10 +102,10 @@ def run_projects(
     out: Path,
     part_size: int | None = None,
 ) -> Generator[Outcome[Task, Row]]:
-    """Run projects on a cluster; write the folder of each here as it is done.
+    """Run projects on a cluster; write the folder of each on this machine when it is done.
 
-    Workers need not have access to the folder of the run. `part_size` is the number of
-    annotations of a part; by default it takes about half a second to match.
+    Workers need no access to the folder of the run. `part_size` is the number of annotations per
+    part; the default takes about half a second to match.
     """
     work = partial(_pack, settings=settings, version=__version__, part_size=part_size)
     for task, outcome in run_on(client, tasks, work, large=lambda task: task[0].size > _LARGE):
@@ -126,7 +126,7 @@ def _pack(task: Task, settings: Settings, version: str, part_size: int | None) -
 
 
 def _scratch(version: str) -> Path:
-    """Return the folder of this worker; refuse a worker of another version than the run."""
+    """Return the folder of this worker; refuse a worker with another version than the run."""
     from distributed import get_worker
 
     if version != __version__:
@@ -155,15 +155,15 @@ def _validate_on_worker(
         version,
         key=f"validate-{uuid4().hex}",
         pure=False,
-        # Projects that were started come before others.
+        # Started projects have priority over others.
         priority=1,
         workers=sorted(others),
-        # Those workers may have left the cluster by then.
+        # The other workers may have left the cluster by then.
         allow_other_workers=True,
     )
 
     def wait() -> ValidationOutcome:
-        # Meanwhile the thread leaves the pool of its worker, whose only one it may be.
+        # Meanwhile the thread leaves the pool of its worker, as it may be the only thread.
         with nullcontext() if future.done() else worker_client():
             try:
                 result: ValidationOutcome = future.result()
@@ -188,14 +188,14 @@ def run_on(
     *,
     large: Callable[[_Task], bool] = lambda task: False,  # noqa: ARG005
 ) -> Iterator[Outcome[_Task, _Result]]:
-    """Do tasks on a cluster; yield each with its result, or WorkerDied, as it is done.
+    """Run tasks on a cluster; yield each with its result, or WorkerDied, when it is done.
 
     Dask repeats the tasks of a worker that died. A task that raises, or whose workers die more
-    often than ``distributed.scheduler.allowed-failures``, is tried once more at the end, alone,
-    since another task may have ended those workers.
+    often than ``distributed.scheduler.allowed-failures``, is tried once more at the end, alone, as
+    another task may have killed these workers.
 
-    Tasks are started in the given order; they and `work` are pickled. A worker runs one task at a
-    time of those for which `large` is true.
+    Tasks are started in the given order; they and `work` are pickled. A worker runs only one
+    `large` task at a time.
     """
     from distributed.comm import CommClosedError
 

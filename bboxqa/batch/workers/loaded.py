@@ -1,6 +1,6 @@
-"""What processes that run projects have loaded when they are forked.
+"""Modules that are loaded before processes that run projects are forked.
 
-Each would otherwise import the same libraries, which takes longer than to run a small project.
+Importing them in each process would take longer than running a small project.
 """
 
 import scipy.special  # noqa: F401

@@ -16,9 +16,9 @@ from bboxqa.pipelines.counting import (
     split_images,
 )
 
-# Annotations of a part: half a second of work, much longer than it takes to send.
+# Annotations per part: half a second of work, much longer than sending them.
 _BOXES, _OUTLINES = 200_000, 50_000
-# How many parts one task joins.
+# The number of parts that one task joins.
 _FAN_IN = 8
 
 
@@ -32,12 +32,12 @@ def count_on_cluster(
 ) -> AgreementCounts:
     """Count agreement in parts on the workers of a cluster; called on one of them.
 
-    Meanwhile the thread leaves the pool of its worker, so that parts can run there. A part is
-    sent directly to the worker that matches it, not through the scheduler.
+    Meanwhile the thread leaves the pool of its worker, so that parts can run there. Parts are sent
+    directly to the workers that match them, not through the scheduler.
     """
     size = part_size or (_OUTLINES if needs_outlines(settings.similarity) else _BOXES)
     n_parts = -(-len(whole.data.annotations) // size)
-    # Names are not needed to count, so they are not sent.
+    # Names are not sent, as counting does not need them.
     parts = list(map(_bare, split_images(whole, n_parts))) if n_parts > 1 else []
     if len(parts) < 2:
         return count_part(whole, settings, greedy=greedy, progress=progress)
@@ -47,7 +47,7 @@ def count_on_cluster(
     with worker_client() as client:
         sent = client.scatter(parts, hash=False)
         del parts
-        # Projects that were started come before others.
+        # Started projects have priority over others.
         submit = partial(client.submit, pure=False, priority=1)
         level = [submit(work, part, key=f"part-{uuid4().hex}") for part in sent]
         while len(level) > 1:
@@ -58,7 +58,7 @@ def count_on_cluster(
         try:
             counted: AgreementCounts = level[0].result()
         except BboxqaError:
-            # Run in one part, the error names all problems, with the names of images.
+            # In one part, the error has all problems and the names of images.
             return count_part(whole, settings, greedy=greedy, progress=progress)
     return counted
 

@@ -1,4 +1,4 @@
-"""Processes that work through tasks; one that dies takes one task with it, never the others."""
+"""Pool of processes that run tasks; if one dies, only its task is lost."""
 
 import os
 import sys
@@ -38,7 +38,7 @@ _NO_MEMORY = 112
 
 @dataclass(frozen=True, slots=True)
 class WorkerDied:
-    """A process ended before its task was done; `str` says why."""
+    """A process that ended before its task was done; `str` gives the reason."""
 
     reason: str
 
@@ -48,7 +48,7 @@ class WorkerDied:
 
 @dataclass(frozen=True, slots=True)
 class TimedOut(WorkerDied):
-    """A process was ended because its task took too long."""
+    """A process that was ended because its task took too long."""
 
 
 def exit_reason(exit_code: int | None) -> str:
@@ -72,7 +72,7 @@ Outcome = tuple[_Task, _Result | WorkerDied]
 
 @dataclass(frozen=True, slots=True)
 class _Lane(Generic[_Task]):
-    """Waiting tasks, the cores that each takes, and the threads that it may have."""
+    """Waiting tasks, and the cores and threads of each."""
 
     waiting: deque[_Task]
     n_cores: int
@@ -97,13 +97,13 @@ def run_all(
     n_wide: int = 0,
     seconds: float | None = None,
 ) -> Generator[Outcome[_Task, _Result]]:
-    """Do tasks in several processes; yield each with its result, or WorkerDied, as it is done.
+    """Run tasks in several processes; yield each with its result, or WorkerDied, when it is done.
 
-    Tasks are started in the given order, in at most `jobs` processes, which load `module` before
-    they are forked. Tasks and `work` are pickled. A task whose process died is tried once more at
-    the end, alone. The first `n_wide` tasks take two cores each; the others start where a core is
-    free. With one job a task may use all cores; fewer tasks than jobs share the cores. A task that
-    takes more than `seconds` is ended, and not tried again.
+    Tasks are started in the given order, in at most `jobs` processes, which are forked with
+    `module` loaded. Tasks and `work` are pickled. A task whose process died is tried once more at
+    the end, alone. The first `n_wide` tasks take two cores each; the others start when a core is
+    free. With one job a task may use all cores; if there are fewer tasks than jobs, they share the
+    cores. A task that takes more than `seconds` is ended, and not tried again.
     """
     again = []
     lanes = [_Lane(deque(tasks[:n_wide]), 2, 2), _Lane(deque(tasks[n_wide:]), 1, 1)]
@@ -117,7 +117,7 @@ def run_all(
             else:
                 yield task, result
     for task in again:
-        # One process with one thread takes the least memory.
+        # One process with one thread needs the least memory.
         yield from _run([_Lane(deque([task]), 1, 1)], work, module, 1, seconds)
 
 
@@ -147,7 +147,7 @@ def _run(
                     worker.process.join()
                     if worker.given:
                         yield worker.given.popleft(), _death(worker, seconds)
-                    # Its other tasks go back to the queue.
+                    # The worker's other tasks return to the queue.
                     waiting.extendleft(reversed(worker.given))
                     continue
                 task = worker.given.popleft()
@@ -155,7 +155,7 @@ def _run(
                 # Each worker holds one more task, unless another worker would be idle for it.
                 _give(worker, 2 if len(waiting) > len(workers) else 1)
                 if not worker.given:
-                    # Its cores are free for tasks of the other lane.
+                    # The worker's cores are free for tasks of the other lane.
                     worker.pipe.close()
                     workers.remove(worker)
                     ended.append(worker)
@@ -196,7 +196,7 @@ def _death(worker: _Worker[_Task], seconds: float | None) -> WorkerDied:
 
 
 def _taken(workers: Sequence[_Worker[_Task]]) -> int:
-    """Return how many cores the workers take."""
+    """Return the number of cores that the workers use."""
     return sum(worker.lane.n_cores for worker in workers)
 
 
@@ -207,7 +207,7 @@ def _give(worker: _Worker[_Task], most: int) -> None:
         try:
             worker.pipe.send(worker.given[-1])
         except OSError:
-            # The worker has died, which is noticed when its pipe is read.
+            # The worker has died; this is handled when its pipe is read.
             return
 
 
@@ -226,11 +226,11 @@ def _start(work: Callable[[_Task], Any], module: str, lane: _Lane[_Task]) -> _Wo
         with _apart():
             if sys.platform == "linux":
                 _start_server()
-            # Interrupted while it is told what to do, it would print a traceback.
+            # An interrupt while the process receives its arguments would print a traceback.
             with blocked_signals():
                 process.start()
     except (EOFError, OSError) as error:
-        # Raised as it is, the run would seem to have been interrupted.
+        # Unchanged, the error would look like an interrupted run.
         raise OutputError(
             f"no process can be started ({str(error) or 'the server that forks them has ended'}); "
             "what was done is kept: run it again"
@@ -240,9 +240,9 @@ def _start(work: Callable[[_Task], Any], module: str, lane: _Lane[_Task]) -> _Wo
 
 
 def _start_server() -> None:
-    """Start the server that forks processes, unless it runs, deaf to interrupts.
+    """Start the server that forks processes, unless it runs, with interrupts blocked.
 
-    Interrupted while it loads modules, it would print a traceback.
+    An interrupt while it loads modules would print a traceback.
     """
     from multiprocessing import forkserver, resource_tracker
 
@@ -267,11 +267,11 @@ def _apart() -> Iterator[None]:
 
 
 def _serve(work: Callable[[Any], Any], pipe: Connection, n_threads: int) -> None:
-    """Do the tasks that come through the pipe until its other end is closed."""
-    # The process that started this one is interrupted, too, and closes the pipe.
+    """Run the tasks that come through the pipe until its other end is closed."""
+    # The parent process is interrupted as well, and closes the pipe.
     signal(SIGINT, SIG_IGN)
     if n_threads < cores():
-        # Libraries that are already loaded do not read the environment again.
+        # Loaded libraries do not read the environment again.
         threadpool_limits(n_threads)
         os.environ.update(dict.fromkeys(_THREADS, str(n_threads)))
         limit_threads(n_threads)

@@ -1,4 +1,4 @@
-"""Which projects get two cores, so that no core waits long for the last project."""
+"""Scheduling: projects that get two cores, so that no core waits long for the last project."""
 
 from collections import deque
 from collections.abc import Sequence
@@ -6,15 +6,15 @@ from heapq import heappop, heappush
 
 # Speed-up when a second process validates, measured with 1,000,000 boxes.
 _FASTER = 1.6
-# Among more projects than this, only very large ones matter at the end.
+# With more projects, only very large ones delay the end.
 _MANY = 1000
 
 
 def n_two_core(sizes: Sequence[int], jobs: int, least: int) -> int:
-    """Return the number of largest projects to run with two cores each, so that all end soonest.
+    """Return the number of largest projects that get two cores to minimise the total time.
 
     `sizes` are bytes of json, the largest first; times are assumed to be proportional. `jobs` is
-    the number of cores, `least` the size from which on a project gains by a second core.
+    the number of cores, `least` the smallest size that benefits from a second core.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def n_two_core(sizes: Sequence[int], jobs: int, least: int) -> int:
 
 
 def _end(sizes: Sequence[int], n_wide: int, jobs: int) -> float:
-    """Return when the last project ends, if each starts as soon as its cores are free."""
+    """Return the end time of the last project if each starts as soon as its cores are free."""
     free, now = jobs, 0.0
     busy: list[tuple[float, int]] = []
     lanes = ((deque(sizes[:n_wide]), 2, _FASTER), (deque(sizes[n_wide:]), 1, 1))

@@ -1,4 +1,4 @@
-"""Projects run without access to the folder of results: their files are sent and written there."""
+"""Running projects without access to the folder of results, by sending the result's files."""
 
 import tempfile
 import traceback
@@ -21,9 +21,9 @@ Task = tuple[Project, str]
 
 @dataclass(frozen=True, slots=True)
 class PackedResult:
-    """The result of a project, with the names and contents of the files of its folder.
+    """The result of a project: the names and contents of its files.
 
-    A project that could not be run has no file, or only the reason.
+    A project that could not be run has no files, or only the reason.
     """
 
     project: Project
@@ -36,7 +36,7 @@ def run_task(task: Task, settings: Settings, out: Path) -> Row:
     project, key = task
     if not isinstance(project, Stored):
         return run_project(project, settings, out, key, check_key=True)
-    # The next run removes what a killed one leaves here.
+    # The next run removes leftovers of a killed run.
     scratch = out / "projects"
     scratch.mkdir(parents=True, exist_ok=True)
     return write_packed(run_packed(task, settings, scratch), out)
@@ -81,7 +81,7 @@ def write_packed(packed: PackedResult, out: Path) -> Row:
     try:
         with filled(folder_of(out, name)) as scratch:
             for file, content in packed.files:
-                # A worker may not decide where files are written.
+                # Only the file name counts: a worker must not decide where files are written.
                 (scratch / Path(file).name).write_bytes(content)
     except OSError as error:
         note_failure(out, name, traceback.format_exc())
@@ -90,7 +90,7 @@ def write_packed(packed: PackedResult, out: Path) -> Row:
 
 
 def _check_shared(project: Project) -> None:
-    """Refuse files that are not on a disk of this worker."""
+    """Refuse files that this worker cannot access."""
     for file in project.files:
         if not file.exists():
             raise OutputError(

@@ -32,7 +32,7 @@ similarity_option = click.option(
 
 
 def _numbers(_ctx: Any, _param: Any, text: str | None) -> str | tuple[float, ...] | None:
-    """Return numbers between commas, or another text as it stands."""
+    """Return comma-separated numbers; another text is returned unchanged."""
     if text is None or text == "estimated":
         return text
     try:
@@ -108,12 +108,12 @@ def _mapped(_ctx: Any, _param: Any, pairs: Sequence[str]) -> dict[str, str] | No
 
 
 def min_alpha_option(text: str) -> Callable[[_Command], _Command]:
-    """Return the option of the smallest alpha that passes; `text` says what it does."""
+    """Return the option of the smallest accepted alpha; `text` is its help."""
     return click.option("--min-alpha", type=float, metavar="NUMBER", help=text)
 
 
 def min_f1_option(text: str) -> Callable[[_Command], _Command]:
-    """Return the option of the smallest F1 that passes; `text` says what it does."""
+    """Return the option of the smallest accepted F1; `text` is its help."""
     return click.option("--min-f1", type=float, metavar="NUMBER", help=text)
 
 
@@ -202,7 +202,7 @@ def measuring_options(command: _Command) -> _Command:
 
 
 def _with(options: Sequence[Callable[[_Command], _Command]], command: _Command) -> _Command:
-    # Options are shown in the reverse order.
+    # click shows options in the reverse order of decoration.
     for option in reversed(options):
         command = option(command)
     return command

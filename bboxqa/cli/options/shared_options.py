@@ -1,4 +1,4 @@
-"""Options that several commands have, and settings made of options."""
+"""Options that several commands share, and settings built from options."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +12,7 @@ from click.shell_completion import CompletionItem
 if TYPE_CHECKING:
     from bboxqa.model.settings import AgreeSettings
 
-# Names of earlier versions, which are understood, but not shown.
+# Names of earlier versions, which are accepted but not shown.
 _EARLIER = {"--out": "--output", "--format": "--output-format", "--pattern": "--filter"}
 
 A_PATH = click.Path(path_type=Path, readable=False)
@@ -44,7 +44,7 @@ class Size(click.ParamType):  # type: ignore[type-arg]
             )
         number, unit, binary = found.groups()
         if not unit and not str(value).strip().upper().endswith("B"):
-            self.fail(f"{value!r} has no unit; expected such as {number}MB", param, ctx)
+            self.fail(f"{value!r} has no unit; expected a unit, as in {number}MB", param, ctx)
         factor = _UNITS[unit.upper()]
         if binary:
             factor = 1 << 10 * "KMGT".index(unit.upper()) + 10 if unit else 1
@@ -55,7 +55,7 @@ class Size(click.ParamType):  # type: ignore[type-arg]
 
 
 class RenamedOption(click.Option):
-    """An option that is also understood under the name that it had before."""
+    """An option that is also accepted under its former name."""
 
     def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
         """Add the option to a parser, under all its names."""
@@ -66,7 +66,7 @@ class RenamedOption(click.Option):
 
 
 def completed(source: str) -> Callable[..., list[str]]:
-    """Return what completes an option on TAB: names that begin like its value.
+    """Return a completer of an option: names that begin with the typed text.
 
     `source` is a type `Literal` of names, or a function that returns names, as "module:name". It is
     imported on TAB only.
@@ -84,7 +84,7 @@ def completed(source: str) -> Callable[..., list[str]]:
 def completed_configs(
     _context: click.Context, _option: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """Return what completes --config on TAB: names of bundled settings, and files."""
+    """Return completions of --config: names of bundled settings, and files."""
     from bboxqa.model.settings_files import bundled_configs
 
     names = [name for name in bundled_configs() if name.startswith(incomplete)]
@@ -100,7 +100,7 @@ def threshold_options(*, multiple: bool = False) -> Callable[[_Command], _Comman
     }
 
     def decorate(command: _Command) -> _Command:
-        # Options are shown in the reverse order.
+        # click shows options in the reverse order of decoration.
         for name, text in texts.items():
             option = click.option(name, type=float, multiple=multiple, metavar="NUMBER", help=text)
             command = option(command)
@@ -117,9 +117,9 @@ def files_argument(metavar: str = "FILE…|DIR") -> Callable[[_Command], _Comman
 def path_option(
     name: str, text: str, metavar: str = "FILE", *, to: str = "out"
 ) -> Callable[[_Command], _Command]:
-    """Return an option that takes a path; that of what is written is also ``-o``.
+    """Return an option that takes a path; the option of the output is also ``-o``.
 
-    `to` is the parameter of the latter.
+    `to` is the parameter name of the output.
     """
     names = ("-o", name, to) if name == "--out" else (name,)
     return click.option(*names, cls=RenamedOption, type=A_PATH, metavar=metavar, help=text)
@@ -135,18 +135,18 @@ def pseudonyms_option(command: _Command) -> _Command:
 
 
 def written_option() -> Callable[[_Command], _Command]:
-    """Return the option that writes to a file what is printed otherwise."""
+    """Return the option that writes the output to a file instead of printing it."""
     return path_option("--out", "Write to this file instead of printing.", to="output")
 
 
 def split_option(command: _Command) -> _Command:
-    """Add the option that makes a folder of a page."""
+    """Add the option that writes a page as a folder."""
     text = "Write the page as a folder: index.html, with style, script and images as files."
     return click.option("--split", is_flag=True, help=text)(command)
 
 
 def top_option(text: str) -> Callable[[_Command], _Command]:
-    """Return the option that limits the images of a page, which `text` tells."""
+    """Return the option that limits the images of a page; `text` is its help."""
     return click.option(
         "--top",
         type=click.IntRange(min=0),
@@ -156,7 +156,7 @@ def top_option(text: str) -> Callable[[_Command], _Command]:
 
 
 def page_options(command: _Command) -> _Command:
-    """Add the options of pages: what they show of images."""
+    """Add the options of pages on images."""
     command = top_option("How many of the worst images a page shows")(split_option(command))
     return click.option(
         "--images",
@@ -171,13 +171,13 @@ def page_options(command: _Command) -> _Command:
 def choice_option(
     name: str, choices: Sequence[str], text: str, default: str | None = None
 ) -> Callable[[_Command], _Command]:
-    """Return an option that takes one of some names; the default ends its help."""
+    """Return an option with choices; its help ends with the default."""
     ending = "" if default is None else f"; default {default}."
     return click.option(name, type=click.Choice(choices), default=default, help=text + ending)
 
 
 def format_option(*choices: str) -> Callable[[_Command], _Command]:
-    """Return the option that chooses what is printed: by default text."""
+    """Return the option of the output format: by default text."""
     kind = click.Choice(choices)
     help_text = "What is printed; default text."
     return click.option(
@@ -186,7 +186,7 @@ def format_option(*choices: str) -> Callable[[_Command], _Command]:
 
 
 def checks_option() -> Callable[[_Command], _Command]:
-    """Return the option that measures what is refused by default."""
+    """Return the option that also measures files that are refused by default."""
     help_text = (
         "Refuse files in which `bboxqa validate` finds boxes in another layout or many annotations "
         "twice (default), or measure them as they are."
@@ -195,7 +195,7 @@ def checks_option() -> Callable[[_Command], _Command]:
 
 
 def quiet_option(text: str) -> Callable[[_Command], _Command]:
-    """Return the option that shortens text to what `text` says."""
+    """Return the option that shortens the printed text; `text` is its help."""
     return click.option("-q", "--quiet", is_flag=True, help=text)
 
 
@@ -209,14 +209,14 @@ def raw_csv_option() -> Callable[[_Command], _Command]:
 
 
 def resampling_options(draws: str = "") -> Callable[[_Command], _Command]:
-    """Return the options of confidence intervals; `draws` says what replicates are drawn from."""
+    """Return the options of confidence intervals; `draws` names what is resampled."""
     replicates = f"Replicates for confidence intervals{draws}; default 1000, 0 for none."
     seed = "Seed of the replicates; default 0."
     interval = "How confidence intervals are computed"
     number = click.IntRange(min=0)
 
     def decorate(command: _Command) -> _Command:
-        # Options are shown in the reverse order.
+        # click shows options in the reverse order of decoration.
         command = choice_option("--interval", ("percentile", "bca"), interval, "percentile")(
             command
         )
@@ -231,7 +231,7 @@ def resampling_options(draws: str = "") -> Callable[[_Command], _Command]:
 
 
 def memory_option(more: str = "") -> Callable[[_Command], _Command]:
-    """Return the option that limits memory; `more` says of what."""
+    """Return the option that limits memory; `more` names the scope."""
     text = (
         f"Limit memory{more}, such as 2GB: what does not fit goes to temporary files, and results "
         "stay the same; files that need more are refused. Default no limit."
@@ -242,9 +242,9 @@ def memory_option(more: str = "") -> Callable[[_Command], _Command]:
 def agree_settings(
     config: str | None, options: dict[str, Any], saved: Mapping[str, Any] | None = None
 ) -> "AgreeSettings":
-    """Return the settings of a file, or saved ones, replaced by those of the options given.
+    """Return the settings of a file, or saved settings, overridden by the given options.
 
-    Error messages name a wrong option as it is typed.
+    Error messages name options as they are typed.
     """
     from bboxqa.pipelines.settings import agree_settings_from, read_agree_settings
 

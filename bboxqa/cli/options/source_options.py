@@ -1,4 +1,4 @@
-"""Options that supply what the files of annotation tools lack."""
+"""Options for information that files of annotation tools lack."""
 
 import re
 from collections.abc import Callable
@@ -12,7 +12,7 @@ _SIZE = re.compile(r"([1-9]\d{0,6})\s*[x×X]\s*([1-9]\d{0,6})")
 
 
 def _say(context: click.Context, parameter: click.Parameter, value: Any) -> None:
-    """Apply them to everything that the command reads."""
+    """Apply the option to all files that the command reads."""
     if value is None:
         return
     from bboxqa.formats.stating import reading
@@ -101,8 +101,8 @@ _OF_TABLES = (
 
 
 def source_options(command: _Command) -> _Command:
-    """Add the options that supply what the files of annotation tools lack."""
-    # Options are shown in the reverse order.
+    """Add the options for information that files of annotation tools lack."""
+    # click shows options in the reverse order of decoration.
     for option in reversed((*_OF_FOLDERS, *_OF_BOXES, *_OF_TABLES)):
         command = option(command)
     return command

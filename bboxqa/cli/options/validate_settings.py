@@ -1,4 +1,4 @@
-"""Settings of `bboxqa validate`, made of its options and a file."""
+"""Settings of `bboxqa validate`, from its options and a file."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def validate_settings(config: str | None, options: dict[str, Any]) -> "ValidateSettings":
-    """Return the settings of a file, replaced by those of the command line."""
+    """Return the settings of a file, overridden by those of the command line."""
     from bboxqa.model.settings import validate_settings_from
     from bboxqa.model.settings_files import project_settings, read_validate_settings
 
@@ -48,7 +48,7 @@ def _codes(text: str) -> list[str]:
 
 
 def _check_codes(name: str, codes: Sequence[str]) -> None:
-    """Refuse codes that fit no rule, before files are read."""
+    """Refuse codes that match no rule, before files are read."""
     from bboxqa.core.errors import ConfigError
     from bboxqa.rules.registry import select
 
