@@ -7,7 +7,7 @@ import secrets
 import shutil
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from bboxqa.core.errors import OutputError
@@ -158,12 +158,13 @@ def write_atomically(
         _check_unchanged(path, replaces)
         with placing(path):
             temporary.replace(path)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
+    except BaseException as error:
+        # Where nothing can be written, nothing can be removed either, and the first error counts.
+        with suppress(OSError):
+            temporary.unlink()
+        if not isinstance(error, OSError):
+            raise
         raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from None
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 def _private(path: str, flags: int) -> int:

@@ -109,6 +109,13 @@ def test_no_folder_to_write_in(tmp_path):
     assert left(tmp_path) == []
 
 
+def test_an_error_names_the_file_also_where_nothing_can_be_removed(tmp_path):
+    # As on a disk that is read-only, removing the temporary file fails like writing it.
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(OutputError, match=r"file.a\.json: cannot be written: Not a directory$"):
+        write_atomically(tmp_path / "file" / "a.json", b"new")
+
+
 def test_what_is_interrupted_leaves_what_was_there(tmp_path, monkeypatch):
     path = tmp_path / "a.json"
     path.write_bytes(b"old")
