@@ -1,6 +1,7 @@
 """Words for numbers and names that a user reads."""
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -133,6 +134,18 @@ def alike(names: Iterable[str]) -> Iterator[str]:
         # Only names with a backslash can be escaped.
         if "\\" in shown and (before := first.setdefault(shown, name)) != name:
             yield f"{before!r} and {name!r} differ only in escaped characters; rename one of them"
+
+
+def folded(name: str) -> str:
+    r"""Return a name without differences of case, blanks, Unicode form and invisible characters.
+
+    Examples
+    --------
+    >>> folded(" Ann  Lee") == folded("ann\u200b lee")
+    True
+    """
+    visible = "".join(each for each in name if unicodedata.category(each) != "Cf")
+    return " ".join(unicodedata.normalize("NFC", visible).split()).casefold()
 
 
 def nearest(name: str, names: Iterable[str]) -> str:

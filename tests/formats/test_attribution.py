@@ -536,3 +536,18 @@ def test_a_format_names_its_own_ways(tmp_path):
         DatasetError, match=r"Give one folder per annotator: bboxqa agree ann/ bob/"
     ):
         read_dataset(tmp_path / "ann")
+
+
+def test_people_spelled_in_several_ways_are_a_headline(tmp_path):
+    names = ["ann", "ann ", "ann\u200b", "Bob", "bob", "cat"]
+    boxes = [
+        annotation(number, 1, annotator=name, bbox=[3 * number, 0, 9, 9])
+        for number, name in enumerate(names, 1)
+    ]
+    data = read_dataset(write(tmp_path / "a.json", document(boxes)))
+    (headline,) = data.headlines
+    assert headline == (
+        r"annotators 'Bob' and 'bob'; 'ann' and 'ann ' and 'ann\u200b' differ only in case, blanks "
+        "or invisible characters, and count as different people: bboxqa validate shows where "
+        "(A001)"
+    )

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from bboxqa.core.errors import ConfigError
-from bboxqa.core.text import clean, count, nearest, one_line
+from bboxqa.core.text import as_written, clean, count, folded, nearest, one_line
 from bboxqa.formats.annotations.columns import AnnotationFile
 
 _SHOWN = 3
@@ -129,9 +129,9 @@ def _missing_in_lists(
     groups: dict[tuple[str, ...], list[str]] = {}
     variants: dict[str, set[str]] = {}
     for name, of_files in known.items():
-        variants.setdefault(_folded(name), set()).update(of_files)
+        variants.setdefault(folded(as_written(name)), set()).update(of_files)
     for name, of_files in known.items():
-        if len(variants[_folded(name)]) < len(files):
+        if len(variants[folded(as_written(name))]) < len(files):
             groups.setdefault(tuple(of_files), []).append(name)
     parts = []
     for having, names in groups.items():
@@ -148,11 +148,6 @@ def _missing_in_lists(
             f"category lists differ: {', '.join(parts[:_SHOWN])}{more}. Who annotated with another "
             "list may not have had these categories"
         )
-
-
-def _folded(name: str) -> str:
-    """Return a name without differences of case and blanks."""
-    return " ".join(name.split()).casefold()
 
 
 def _ids(known: Mapping[str, Mapping[str, AbstractSet[int | str]]]) -> Iterator[str]:
@@ -202,7 +197,7 @@ def variant_remark(users: Mapping[str, AbstractSet[int]]) -> str:
     """
     groups: dict[str, list[str]] = {}
     for name in users:
-        groups.setdefault(_folded(name), []).append(name)
+        groups.setdefault(folded(as_written(name)), []).append(name)
     variants = [
         group
         for group in groups.values()

@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, IndexArray, compact
-from bboxqa.core.text import count, one_line
+from bboxqa.core.text import as_written, count, folded, one_line
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.dataset.attribution import Attribution
 from bboxqa.formats.dataset.category_names import list_notes, variant_remark
@@ -41,7 +41,34 @@ def headlines_of(
         copies = list(_copies(data))
         more = f" ({len(copies) - _NAMED:,} more such pairs)" if len(copies) > _NAMED else ""
         result += [*copies[: _NAMED - 1], *(each + more for each in copies[_NAMED - 1 : _NAMED])]
-    return tuple(filter(None, [*result, variant_remark(_users(data))]))
+    spellings = _spellings(data.annotator_names)
+    return tuple(filter(None, [spellings, *result, variant_remark(_users(data))]))
+
+
+def _spellings(names: Sequence[str]) -> str:
+    """Return which annotators may be one person, spelled in several ways; empty if none may.
+
+    Examples
+    --------
+    >>> _spellings(["Ann", "ann ", "bob"])
+    "annotators 'Ann' and 'ann ' differ only in case, blanks or invisible characters, \
+and count as different people: bboxqa validate shows where (A001)"
+    """
+    spelled: dict[str, list[str]] = {}
+    for name in names:
+        spelled.setdefault(folded(as_written(name)), []).append(name)
+    groups = [
+        " and ".join(f"'{one_line(name)}'" for name in each)
+        for each in spelled.values()
+        if len(each) > 1
+    ]
+    if not groups:
+        return ""
+    more = f" ({len(groups) - _NAMED:,} more such names)" if len(groups) > _NAMED else ""
+    return (
+        f"annotators {'; '.join(groups[:_NAMED])}{more} differ only in case, blanks or invisible "
+        "characters, and count as different people: bboxqa validate shows where (A001)"
+    )
 
 
 def _different_bases(files: Sequence[AnnotationFile]) -> Iterator[str]:

@@ -163,7 +163,7 @@ def _malformed_lists(document: Document) -> Iterator[Defect]:
 
 
 def _spellings(document: Document, authors: Authorship) -> Iterator[Defect]:
-    """Yield the names that differ only in case or blanks."""
+    """Yield the names that differ only in case, blanks or invisible characters."""
     drawn = np.bincount(authors.author[authors.author >= 0], minlength=len(authors.names))
     used = drawn + np.bincount(authors.asked[:, 1], minlength=len(authors.names))
     # The most frequent spelling of each name comes first, and is the one to keep.
@@ -178,7 +178,7 @@ def _spellings(document: Document, authors: Authorship) -> Iterator[Defect]:
         names = [authors.names[kept], authors.names[rare[0]]]
         yield Defect(
             f"annotators {shortened(names[0])} and {shortened(names[1])} {and_others(rare)}differ "
-            "only in case or blanks; expected one spelling",
+            "only in case, blanks or invisible characters; expected one spelling",
             pointer=_first_place(document, authors, rare[0]),
             found=names,
             expected="one spelling",
@@ -227,10 +227,10 @@ RULES = (
             in the rater_list or annotators of an image. It is an error if two keys of one
             annotation name different annotators, only some records name an annotator, a list is
             neither a list of names nor an object with names as keys, or a name is a number in one
-            place and text in another. It is a warning if names differ only in case or blanks, or if
-            images list several annotators while no annotation names one. Such files come from
-            merging exports. Write one spelling of every name, under one key, on every
-            annotation.""",
+            place and text in another. It is a warning if names differ only in case, blanks or
+            invisible characters, or if images list several annotators while no annotation names
+            one. Such files come from merging exports. Write one spelling of every name, under one
+            key, on every annotation.""",
         bad={"annotations": [{"rater": "ann"}, {"bbox": [50, 10, 20, 30]}]},
         good={"annotations": [{"rater": "ann"}, {"rater": "bob", "bbox": [50, 10, 20, 30]}]},
         check=_inconsistent,

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bboxqa.core.arrays import BoolArray, IndexArray, IntArray, compact
+from bboxqa.core.text import folded
 from bboxqa.formats.annotations.records import ASKED_KEYS, annotator_name
 from bboxqa.rules.facts.document import Document
 
@@ -43,21 +44,10 @@ class Authorship:
 
     @property
     def folded(self) -> IndexArray:
-        """(K,) int64: a number for each name, the same for names that differ in case or blanks."""
+        """(K,) int64: a number for each name, the same for names that are equal when folded."""
         numbers: dict[str, int] = {}
-        folded = [numbers.setdefault(normalised_name(name), len(numbers)) for name in self.names]
-        return np.array(folded, np.int64)
-
-
-def normalised_name(name: str) -> str:
-    """Return a name in lower case with single blanks.
-
-    Examples
-    --------
-    >>> normalised_name(" Ann  B "), normalised_name("ann b")
-    ('ann b', 'ann b')
-    """
-    return " ".join(name.split()).casefold()
+        codes = [numbers.setdefault(folded(name), len(numbers)) for name in self.names]
+        return np.array(codes, np.int64)
 
 
 def image_list(image: Any) -> tuple[str, Any]:
