@@ -1,1 +1,1 @@
-"""From units to reliability data, coincidences, and coefficients with their uncertainty."""
+"""Reliability data, coincidences, and coefficients of agreement with their uncertainty."""

@@ -78,7 +78,7 @@ def alpha_of_codes(codes: NDArray[Any], n_values: int) -> Alpha:
                 alike += (part[row] == part[other]) & given[row]
         shown = np.where(given & (size >= 2), part, -1)
         kept += np.bincount(shown.ravel() + 1, minlength=n_values + 1)
-        # Units of one size with as many equal pairs are counted, not added up one by one.
+        # Units with the same size and number of equal pairs are counted, not added one by one.
         found, times = np.unique(size.astype(np.int64) * most + alike, return_counts=True)
         sizes, alikes = np.divmod(found, most)
         agreeing += float((times * 2 * alikes / np.maximum(sizes - 1, 1)).sum())
@@ -120,7 +120,7 @@ def kappa_of_codes(codes: NDArray[Any], n_values: int) -> PairTable:
     codes = _checked(codes, n_values)
     n_annotators = len(codes)
     given = codes >= 0
-    # Missing codes differ between annotators, so that they equal nothing; narrow rows are faster.
+    # Missing codes differ between annotators, so that they never agree; narrow rows are faster.
     narrow = np.int16 if n_values + n_annotators < np.iinfo(np.int16).max else np.int32
     marked = np.where(given, codes, n_values + np.arange(n_annotators)[:, None]).astype(narrow)
     gaps = [np.flatnonzero(~row) for row in given]

@@ -1,4 +1,4 @@
-"""Coefficients by name; a new one is a function that returns an `Estimator`, and one line here."""
+"""Registry of coefficients; a new one is a function that returns an `Estimator` and a line here."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -39,7 +39,7 @@ NEEDS_OPTIONS = "undefined: needs the number of options of each unit"
 
 @dataclass(frozen=True, eq=False)
 class CoefficientInputs:
-    """Ratings and how they are compared. What several coefficients need is computed once.
+    """Ratings and how they are compared; intermediate results are computed once.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class CoefficientInputs:
 
     @cached_property
     def matrix(self) -> FloatArray | None:
-        """The agreement of each two values, (K, K); None for identity."""
+        """The agreement of each pair of values, (K, K); None for identity."""
         return agreement_weights(self.weights, self.data.n_values, self.ratings.numbers)
 
     @property
@@ -71,7 +71,7 @@ class CoefficientInputs:
 
     @cached_property
     def counts(self) -> UnitCounts:
-        """How often each value was given in each unit."""
+        """The counts of values by unit."""
         return unit_counts(self.data)
 
     @cached_property
@@ -92,7 +92,7 @@ class CoefficientInputs:
 
     @cached_property
     def pairs(self) -> PairKappas:
-        """Kappa of each pair of annotators, of choices where these are choices."""
+        """Kappa of each pair of annotators, by choices in choice tasks."""
         if self.ratings.n_options is None:
             return self.cohen
         is_none = np.array([name == NONE for name in self.ratings.value_names], np.bool_)
@@ -104,7 +104,7 @@ def _alpha(inputs: CoefficientInputs) -> Estimator:
 
 
 def _cohen(inputs: CoefficientInputs, *, by_shared: bool) -> Estimator:
-    # Kappas with own weights may go below -1.
+    # Kappas with user-defined weights may be below −1.
     lowest = -1.0 if inputs.matrix is None else -inf
     return mean_of_pairs(inputs.cohen, by_shared=by_shared, lowest=lowest)
 

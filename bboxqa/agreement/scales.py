@@ -1,4 +1,4 @@
-"""Scales that describe a coefficient in words, and how certain the description is."""
+"""Scales that describe a coefficient in words, and the certainty of the description."""
 
 from dataclasses import dataclass
 from math import erfc, inf, isnan, sqrt
@@ -20,7 +20,7 @@ class Bin:
     lower: float
     """Its lower bound; minus infinity for the worst."""
     includes_lower: bool
-    """Whether the bound belongs to this step rather than to the next worse one."""
+    """Whether the bound belongs to this step, and not to the next worse one."""
 
 
 @dataclass(frozen=True, slots=True)

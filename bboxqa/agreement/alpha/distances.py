@@ -11,17 +11,17 @@ LEVELS = ("nominal", "ordinal", "interval", "ratio")
 Distance = Callable[[FloatArray, FloatArray], FloatArray]
 """(N,) and (N,) values → (N,) distances δ, 0 for equal values, symmetric."""
 
-# Differences of numbers beyond this may overflow.
+# Differences of larger numbers may overflow.
 _LARGE = 1e307
 
 
 def centred(numbers: FloatArray, marginal: FloatArray) -> tuple[FloatArray, float]:
     """Return interval data relative to their median, and the unit that they are scaled by.
 
-    Alpha changes with neither. Numbers far from 0 keep their digits: a value that occurs is
-    subtracted before anything is divided, and the unit is a power of two. `numbers` are in rising
-    order, `marginal` is how often each occurs among the values compared. The result is 0 where a
-    value does not occur, and else between −1 and 1.
+    Alpha depends on neither. Numbers far from 0 keep their digits: a value that occurs is
+    subtracted before the division, and the unit is a power of two. `numbers` are in rising order;
+    `marginal` is the frequency of each among the compared values. The result is 0 for values that
+    do not occur, otherwise between −1 and 1.
 
     Examples
     --------

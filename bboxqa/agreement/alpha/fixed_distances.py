@@ -16,10 +16,10 @@ _CHUNK = 1 << 22
 
 @dataclass(frozen=True, slots=True)
 class FixedDistances:
-    """The distance δ of each two of K values, and sums of these (δ² in Krippendorff's papers).
+    """The distances δ of pairs of K values, and sums of these (δ² in Krippendorff's papers).
 
-    Each value is compared with each, in chunks; nominal and interval data have shorter forms, for
-    any number of different values.
+    All pairs of values are compared, in chunks; subclasses for nominal and interval data use closed
+    forms, for any number of different values.
     """
 
     between: Callable[[IndexArray, IndexArray], FloatArray]
@@ -95,7 +95,7 @@ class _Interval(FixedDistances):
     place: FloatArray
 
     def mean_to(self, amount: FloatArray) -> FloatArray:
-        # Relative to a value that occurs: the distance of a single value to itself is exactly 0.
+        # Relative to a value that occurs, so that a single value has a distance of exactly 0.
         total = amount.sum(0)
         middle = np.argmax(np.cumsum(amount, axis=0) >= total / 2, axis=0)
         away = self.place[:, None] - self.place[middle]
@@ -190,7 +190,7 @@ def pairwise_distances(distance: str | Distance, numbers: FloatArray) -> FixedDi
 
 
 def _check_distance(distance: Distance, numbers: FloatArray) -> None:
-    """Refuse a function that is no distance between up to 200 of the numbers."""
+    """Raise ConfigError if a function is not a distance for up to 200 of the numbers."""
     some = np.arange(min(len(numbers), 200))
     row, column = numbers[np.repeat(some, len(some))], numbers[np.tile(some, len(some))]
     found = np.asarray(distance(row, column), np.float64)
@@ -206,7 +206,7 @@ def _check_distance(distance: Distance, numbers: FloatArray) -> None:
 
 
 def _ratio(left: FloatArray, right: FloatArray) -> FloatArray:
-    # Without the minimum, two zeros would be 0 / 0.
+    # The minimum avoids 0 / 0 for two zeros.
     total = np.maximum(left + right, np.finfo(np.float64).tiny)
     quotient: FloatArray = (left - right) / total
     return quotient * quotient

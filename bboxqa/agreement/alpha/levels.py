@@ -51,10 +51,10 @@ def alpha(
     Parameters
     ----------
     counts : UnitCounts
-        Of U units in G clusters.
+        Counts of U units in G clusters.
     level : {"nominal", "ordinal", "interval", "ratio"} or callable
         A callable is a distance: (N,), (N,) values → (N,) distances, 0 for equal values,
-        symdistances.
+        symmetric.
     numbers : (K,) float64, optional
         The values as numbers, in rising order; not needed for nominal and ordinal data.
 
@@ -167,13 +167,13 @@ def _of_parts(n: FloatArray, within: FloatArray, between: FloatArray) -> FloatAr
 
 
 def _unit_disagreement(counts: UnitCounts, place: FloatArray) -> FloatArray:
-    """Return what each unit adds to n D_o, (U,): Σ_{i≠j} δ(x_i, x_j) / (m − 1) over its m ratings.
+    """Return the term of each unit in n D_o, (U,): Σ_{i≠j} δ(x_i, x_j) / (m − 1) over m ratings.
 
-    It is 0 where a unit has fewer than two ratings. δ is the squared difference of the (K,) places
-    of the values.
+    It is 0 for units with fewer than two ratings. δ is the squared difference of the (K,) places of
+    the values.
     """
     n_units, size = len(counts.size), counts.size
-    # From the mean of each unit: differences of large squares would lose digits.
+    # Deviations from the mean of the unit: differences of large squares would lose digits.
     mean = sum_by(counts.unit, counts.count * place[counts.value], n_units)
     mean /= np.maximum(size, 1)
     away = place[counts.value] - mean[counts.unit]

@@ -12,7 +12,7 @@ from bboxqa.model.reliability import Coincidences
 
 @dataclass(frozen=True, slots=True)
 class Alpha:
-    """A coefficient with the disagreements that it is made of."""
+    """A coefficient with its observed and expected disagreement."""
 
     value: float
     """NaN where undefined."""
@@ -57,10 +57,10 @@ def value_sums(data: Coincidences) -> tuple[FloatArray, FloatArray]:
 
 
 def alpha_of_sums(marginal: FloatArray, agreeing: float, *, one_group: bool) -> Alpha:
-    """Return alpha with its status, from n_c of the units of two values or more, and Σ o_cc.
+    """Return alpha with its status, from pairable marginals n_c and Σ o_cc.
 
-    With `one_group`, alpha is 1 where only one value occurs, since a single image whose annotators
-    agree on everything agrees. Otherwise it is then undefined.
+    If only one value occurs, alpha is undefined; with `one_group` it is 1, as the annotators of a
+    single image agree on everything.
     """
     total = marginal.sum()
     if total == 0:
@@ -75,10 +75,9 @@ def alpha_of_sums(marginal: FloatArray, agreeing: float, *, one_group: bool) -> 
 
 
 def pooled_alpha(data: Coincidences, n_groups: int | None = None) -> Alpha:
-    """Return alpha over all units together, which are those of `n_groups` groups (default: all).
+    """Return alpha over the units of all groups together; `n_groups` is their number.
 
-    Alpha of a single group that agrees on everything is 1; with several it is undefined where only
-    one value occurs.
+    If only one value occurs, alpha is 1 with a single group, and undefined with several groups.
     """
     marginal, diagonal = value_sums(data)
     one_group = (data.n_groups if n_groups is None else n_groups) == 1
@@ -88,8 +87,8 @@ def pooled_alpha(data: Coincidences, n_groups: int | None = None) -> Alpha:
 def alpha_per_group(data: Coincidences) -> FloatArray:
     """Return alpha of each group alone, (G,) float64.
 
-    It is 1 where all values of a group agree, even if only one value occurs, and NaN where the
-    group has no pairable values.
+    It is 1 if all values of a group agree, even if only one value occurs, and NaN if the group has
+    no pairable values.
     """
     marginal = sum_by(data.group, data.marginal, data.n_groups)
     diagonal = sum_by(data.group, data.diagonal, data.n_groups)
@@ -116,9 +115,9 @@ def binary_alpha(
 
 
 def alpha_per_category(data: Coincidences) -> tuple[FloatArray, FloatArray]:
-    """Return alpha of each value against all others together, and how often it is pairable.
+    """Return alpha of each value against all others together, and its pairable frequency.
 
-    Both are (K,) float64. Alpha is NaN where the value, or every other one, does not occur
+    Both are (K,) float64. Alpha is NaN if the value, or every other value, does not occur
     ([1]_, ch. 12: the distinction of one value from the rest).
 
     References
@@ -131,7 +130,7 @@ def alpha_per_category(data: Coincidences) -> tuple[FloatArray, FloatArray]:
 
 
 def images_per_value(data: Coincidences) -> IndexArray:
-    """Return in how many groups, such as images, each value is pairable, (K,) int64."""
+    """Return the number of groups, such as images, in which each value is pairable, (K,) int64."""
     return np.bincount(data.value[data.marginal > 0], minlength=data.n_values)
 
 

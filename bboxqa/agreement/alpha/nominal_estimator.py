@@ -19,7 +19,7 @@ from bboxqa.agreement.uncertainty.sum_table import SumTable, table_of
 from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, sum_by
 from bboxqa.model.reliability import Coincidences
 
-# The tables of all thresholds are dense up to so many cells together.
+# Up to so many cells, the tables of all thresholds are dense.
 _DENSE = 1 << 23
 
 
@@ -89,9 +89,9 @@ def image_estimators(
     images: IndexArray,
     values: IntArray,
 ) -> dict[tuple[int, str], Estimator]:
-    """Return what is resampled at each threshold: its "pooled" alpha, "mean" and "categories".
+    """Return estimators of "pooled" alpha, "mean" over images and "categories" per threshold.
 
-    Only `evaluate`, `table` and `clusters` are filled.
+    Only `evaluate`, `table` and `clusters` are set.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def image_estimators(
 
 
 def mean_estimator(alphas: FloatArray, images: IndexArray) -> Estimator:
-    """Return the mean of alphas of images, (I,), as `image_estimators` does; NaN is left out."""
+    """Return an estimator, as `image_estimators`, of the mean of alphas of images, (I,), or NaN."""
     drawn = alphas[images]
     rows = np.stack([np.nan_to_num(drawn), ~np.isnan(drawn)])
     return Estimator(nan, nan, nan, OK, _table_by_row(rows), _mean, np.arange(len(images)))
@@ -126,7 +126,7 @@ def mean_estimator(alphas: FloatArray, images: IndexArray) -> Estimator:
 def pooled_estimators(
     thresholds: Sequence[Coincidences], images: IndexArray
 ) -> dict[tuple[int, str], Estimator]:
-    """Return the pooled alpha of "class" at each threshold, as `image_estimators` does."""
+    """Return estimators of the pooled "class" alpha per threshold, as `image_estimators` does."""
     values = np.unique(np.concatenate([found.value for found in thresholds]))
     clusters = np.arange(len(images))
     evaluate = partial(_pooled, len(values))
@@ -137,7 +137,7 @@ def pooled_estimators(
 
 
 def coincidence_tables(found: Coincidences, n_values: int) -> tuple[Any, Any]:
-    """Return the pairable values, (K, G), and how many of them agree, (1, G), by group."""
+    """Return the pairable values, (K, G), and the number that agree, (1, G), by group."""
     value = found.value.astype(np.int64)
     return (
         table_of(value, found.group, found.marginal, (n_values, found.n_groups)),
@@ -152,12 +152,12 @@ def _table_by_row(rows: FloatArray) -> SumTable:
 def _stacked_tables(
     thresholds: Sequence[Coincidences], images: IndexArray, values: IntArray, n_diagonals: int
 ) -> Iterator[SumTable]:
-    """Yield the marginals and below them the diagonals of each threshold, (V + D, C).
+    """Yield the marginals above the diagonals of each threshold, (V + D, C).
 
     There are D = V rows of diagonals, or one with their sum.
 
-    Each table is based on that of the threshold before: few images change from one to the next,
-    so that the sums of the later ones cost little.
+    Each table is based on the previous threshold: few images change from one to the next, so that
+    sums of later ones cost little.
     """
     n_values = len(values)
     shape = n_values + n_diagonals, len(images)

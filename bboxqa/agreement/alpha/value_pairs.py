@@ -1,4 +1,4 @@
-"""Pairs of different values that coincide within units, for metrics without a shorter form."""
+"""Pairs of different values that coincide within units, for distances without a closed form."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from bboxqa.core.arrays import FloatArray, IndexArray, frozen_arrays, rows, run_
 
 @frozen_arrays
 class ValuePairs:
-    """E coincidences of two different values in a unit, which are of P kinds."""
+    """E coincidences of two different values in a unit, of P pairs of values."""
 
     unit: IndexArray
     pair: IndexArray
@@ -23,7 +23,7 @@ class ValuePairs:
     """(P,) int64. The values of each pair, ``first < second``."""
 
     def sums(self, counts: UnitCounts) -> Any:
-        """Return the marginals of each cluster, and below them its coincidences, (K + P, G)."""
+        """Return the marginals above the coincidences of each cluster, (K + P, G)."""
         entry = np.flatnonzero(counts.size[counts.unit] >= 2)
         of = counts.unit[entry]
         weight = counts.weight
@@ -36,7 +36,7 @@ class ValuePairs:
 
 
 def value_pairs(counts: UnitCounts) -> ValuePairs:
-    """Return every two different values of each unit."""
+    """Return all pairs of different values of each unit."""
     starts = run_starts(counts.unit)
     stops = np.append(starts[1:], len(counts.unit))[: len(starts)]
     entry = np.arange(len(counts.unit))

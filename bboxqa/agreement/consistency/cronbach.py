@@ -1,4 +1,4 @@
-"""Whether annotators rank units alike: Cronbach's alpha."""
+"""Cronbach's alpha, a measure of consistency: whether annotators rank units alike."""
 
 from math import inf, nan
 from typing import Any, Literal
@@ -56,24 +56,24 @@ def complete_units(scores: NDArray[Any]) -> tuple[FloatArray, str]:
 
 
 def _left_out(number: int, n_units: int) -> str:
-    """Return the status of a coefficient of the other units."""
+    """Return the status of a coefficient that leaves out incomplete units."""
     return f"{number:,} of {count(n_units, 'unit')} left out: a rating is missing" if number else OK
 
 
 def centred_columns(table: FloatArray) -> FloatArray:
-    """Return columns with mean 0; a constant column becomes exact zeros. Nothing may be missing."""
+    """Return columns with mean 0; constant columns become exact zeros. NaN is not allowed."""
     shifted = table - table[0]
     centred: FloatArray = shifted - shifted.mean(0)
     return centred
 
 
 def cronbach_sums(scores: NDArray[Any]) -> FloatArray:
-    """Return what each unit adds to Cronbach's alpha, (J + 3, N).
+    """Return the sums by unit of which Cronbach's alpha is a function, (J + 3, N).
 
     Rows are 1, the square of the unit's total, the sum of its squares, and its J scores, all from
-    scores less the column means. Columns may be added in any number and with any weights, as a
-    bootstrap does; see `cronbach_of_sums`. Scores, (N, J), are of N units (subjects) by J
-    annotators (items). Raises DatasetError if they are not a table of numbers, or some are missing.
+    scores minus the column means. Columns may be added with any weights, as a bootstrap does; see
+    `cronbach_of_sums`. Scores are (N, J): N units (subjects) by J annotators (items). Raises
+    DatasetError if they are not a table of numbers, or some are missing.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def cronbach_of_variances(
 ) -> FloatArray:
     """Return J / (J − 1) · (1 − Σ s_j² / s_T²), (B,).
 
-    NaN for a single item, and where s_T² is not above the residue that rounding may leave of it.
+    NaN for a single item, and if s_T² is not larger than its rounding error.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         alpha: FloatArray = n_items / (n_items - 1) * (1 - of_items / of_totals)

@@ -1,4 +1,4 @@
-"""Cronbach's alpha of points in time, a contrast to agreement."""
+"""Cronbach's alpha of points in time, which is not a measure of agreement."""
 
 import numpy as np
 
@@ -20,10 +20,10 @@ def cronbach_of_points(ratings: Ratings) -> Estimator:
     """Return Cronbach's alpha with the points in time as items and the annotators as cases.
 
     k / (k − 1) · (1 − Σ variance of an item / variance of the sums) over k points (Cronbach 1951,
-    eq. 2): what a table of annotators × points yields in a program that takes columns for items. It
-    measures whether the sums of codes tell the annotators apart, not whether they agree: two
-    annotators who nearly always differ in one direction come close to 1. It is a contrast, never a
-    measure of agreement. Undefined with one annotator, or where the sums are equal.
+    eq. 2): the result for a table of annotators × points in a program that takes columns as items.
+    It measures whether annotators differ in their sums of codes, not whether they agree: for two
+    annotators who nearly always differ in one direction it is close to 1. It is given for
+    comparison only. Undefined with one annotator, or if the sums are equal.
 
     Each unit stands for as many points as its weight. Points that some annotator did not rate are
     left out. Values that are not numbers are replaced by their ranks.
@@ -48,7 +48,7 @@ def cronbach_of_points(ratings: Ratings) -> Estimator:
         advice = "Report krippendorff_alpha, which needs no differing sums."
         return undefined(_SAME_TOTALS, advice=advice)
     clusters = clusters_of(group, weight > 0)
-    # A recording drawn twice would be a repeated item, which raises alpha by itself.
+    # Not resampled: a recording drawn twice would be a repeated item, which raises alpha.
     rest = sums.sum(1, keepdims=True) - sums[:, clusters]
     return pseudo_value_estimator(value, clusters, _cronbach(rest), data.n_groups)
 

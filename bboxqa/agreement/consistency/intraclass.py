@@ -74,7 +74,7 @@ def _against(squares: _MeanSquares, noise: float) -> tuple[float, float]:
 
 
 def _random_annotators(squares: _MeanSquares, factor: float) -> tuple[float, float]:
-    """Return the correlations where annotators are a sample, with their noise times a factor."""
+    """Return the correlations for random annotators, with their noise times a factor."""
     n, k = squares.n_units, squares.n_annotators
     signal = n * (squares.between - factor * squares.error)
     one = factor * (k * squares.annotators + (k * n - k - n) * squares.error)
@@ -84,14 +84,14 @@ def _random_annotators(squares: _MeanSquares, factor: float) -> tuple[float, flo
 
 
 def _freedom_of_random(squares: _MeanSquares, value: float) -> float:
-    """Return the degrees of freedom of the noise where annotators are a sample.
+    """Return the degrees of freedom of the noise for random annotators.
 
     Satterthwaite's approximation as printed by Shrout and Fleiss on p. 424, multiplied by the
     mean square of the error, which may be 0.
     """
     n, k = squares.n_units, squares.n_annotators
     if squares.annotators == squares.error == 0:
-        # Without noise each bound is the value, whatever it is multiplied by.
+        # Without noise both bounds equal the value.
         return float((n - 1) * (k - 1))
     of_annotators = k * value * squares.annotators
     of_error = (n * (1 + (k - 1) * value) - k * value) * squares.error
@@ -119,10 +119,10 @@ def _estimates(
 def intraclass_correlations(scores: NDArray[Any]) -> Mapping[str, Estimate]:
     """Return the six intraclass correlations of Shrout and Fleiss [1]_, with 95 % intervals.
 
-    ICC1: each unit has annotators of its own. ICC2: annotators are a sample, and differences
-    between them count. ICC3: these annotators are all there are, and constant differences between
-    them do not count. With k: of the mean of all annotators instead of one rating. ICC3k is
-    Cronbach's alpha. Bounds of the mean for ICC2k are those of McGraw and Wong [2]_, table 7.
+    ICC1: each unit has its own annotators. ICC2: annotators are a random sample, and differences
+    between them count. ICC3: annotators are fixed, and constant differences between them do not
+    count. With k: of the mean of all annotators instead of one rating. ICC3k is Cronbach's alpha.
+    Bounds of ICC2k are those of McGraw and Wong [2]_, table 7.
 
     Parameters
     ----------

@@ -1,1 +1,1 @@
-"""Counts that coefficients are computed from; they add over parts."""
+"""Counts from which coefficients are computed; counts of parts add up."""

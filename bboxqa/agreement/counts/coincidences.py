@@ -13,8 +13,8 @@ from bboxqa.model.reliability import Coincidences, ReliabilityData
 def coincidences(data: ReliabilityData, missing: str) -> Coincidences:
     """Count the coincidences of each value with itself, and all of its pairable values.
 
-    A missing annotation is a value of its own if `missing` is "category", and none if it is
-    "ignore". There is one value more than there are categories, for what is missing.
+    A missing annotation counts as the last value if `missing` is "category", and not at all if it
+    is "ignore".
 
     Examples
     --------
@@ -46,8 +46,8 @@ def coincidences_of(counts: UnitCounts) -> Coincidences:
     """Return the coincidences of units whose values are counted.
 
     A unit with m ≥ 2 values, n_c of them c, adds n_c to the marginal of c and
-    n_c (n_c − 1) / (m − 1) to its diagonal (Krippendorff 2011, step B). The work and the memory
-    grow with the number of values, not with units × categories.
+    n_c (n_c − 1) / (m − 1) to its diagonal (Krippendorff 2011, step B). Time and memory grow with
+    the number of ratings, not with units × categories.
     """
     n_values = counts.n_values
     paired = (counts.size >= 2) & (counts.weight > 0)
@@ -56,7 +56,7 @@ def coincidences_of(counts: UnitCounts) -> Coincidences:
     diagonal = count * (count - 1) / (counts.size[unit] - 1)
     key = counts.group[unit].astype(np.int64) * n_values + value
     if (counts.group[1:] >= counts.group[:-1]).all():
-        # Keys that are nearly in order are faster to compare.
+        # Nearly sorted keys are faster to compare.
         order = np.argsort(key, kind="stable")
     else:
         order = radix_order(key, counts.n_groups * n_values)
@@ -78,9 +78,9 @@ def coincidences_of(counts: UnitCounts) -> Coincidences:
 
 
 def join_coincidences(parts: Sequence[Coincidences]) -> Coincidences:
-    """Return the coincidences of all groups of several parts, which have the same values.
+    """Return the coincidences of several parts together, which have the same values.
 
-    The groups of each part follow those of the part before.
+    The groups of the parts follow each other.
     """
     before = np.cumsum([0, *(part.n_groups for part in parts)]).astype(np.int32)
     return Coincidences(
@@ -96,8 +96,8 @@ def join_coincidences(parts: Sequence[Coincidences]) -> Coincidences:
 def coincidence_matrix(data: ReliabilityData, missing: str) -> tuple[IndexArray, FloatArray]:
     """Return the values that occur in pairs, (K,) int64, and their coincidences o_ck, (K, K).
 
-    The matrix is symmetric, and its sum is the number of pairable values. It takes memory for
-    units × K; coefficients need `coincidences` only, which also explains `missing`.
+    The matrix is symmetric, and its sum is the number of pairable values. It needs memory for
+    units × K; coefficients need only `coincidences`, which also explains `missing`.
     """
     counts = unit_counts(data, missing)
     keep = np.flatnonzero(counts.size[counts.unit] >= 2)

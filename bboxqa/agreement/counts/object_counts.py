@@ -1,4 +1,4 @@
-"""Which annotators drew the same objects, with which category and where: sums that add."""
+"""Sums over pairs of annotations of the same object: existence, class and place."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
@@ -19,7 +19,7 @@ from bboxqa.core.arrays import (
 from bboxqa.model.annotations import Annotations
 from bboxqa.model.units import CandidatePairs
 
-# Pairs of annotators who were asked about one image, counted at a time.
+# Pairs of annotators of an image that are counted at a time.
 _CHUNK = 1 << 19
 # Sums of fewer than 2^28 multiples of 1 / _COARSE, and of the rests of 1 / _FINE, are exact.
 _COARSE, _FINE = 2.0**24, 2.0**50
@@ -34,8 +34,8 @@ class ObjectSums:
     matched: FloatArray
     """Pairs of annotations of one unit."""
     possible: FloatArray
-    """Pairs if each annotation had one by every other annotator who was asked: for two annotators,
-    half of what both drew."""
+    """Possible pairs, if every other annotator asked had matched each annotation: for two
+    annotators, half of the annotations of both."""
     same_class: FloatArray
     """Matched pairs of equal category."""
     similarity: FloatArray
@@ -47,7 +47,7 @@ class ObjectSums:
 
     @property
     def f1(self) -> FloatArray:
-        """The positive specific agreement on existence; NaN where nothing can match."""
+        """The positive specific agreement on existence; NaN without possible pairs."""
         return ratio(self.matched, self.possible)
 
     @property
@@ -79,19 +79,19 @@ class ObjectCounts:
     """Existence, class and place of the objects at one threshold."""
 
     images: ObjectSums
-    """By image; the sum over images is that of all data."""
+    """By image; the sum over images is the total."""
     categories: ObjectSums
-    """By category of an annotation: pairs count for both of their annotations."""
+    """By category; a pair counts for the categories of both annotations."""
     pair: IndexArray
     """Annotators who share an image, as ``first * n_annotators + second``, sorted, (P,)."""
     pairs: ObjectSums
     """By these pairs of annotators."""
     similarities: FloatArray
-    """Of each matched pair, in the order of images, to nine digits, (S,)."""
+    """The similarity of each matched pair, in the order of images, to nine digits, (S,)."""
 
 
 def ratio(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
-    """Return quotients, NaN where the denominator is 0."""
+    """Return ratios, NaN where the denominator is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         found: FloatArray = np.where(denominator > 0, numerator / denominator, np.nan)
     return found
@@ -104,24 +104,23 @@ def count_objects(
     n_categories: int,
     least: float,
 ) -> ObjectCounts:
-    """Count the pairs of annotations of one unit, and how many there could be.
+    """Count the matched pairs of annotations, and the possible ones.
 
-    An image of k annotators who were asked, and of N annotations in units of m annotations, has
-    Σ m (m − 1) / 2 matched pairs of (k − 1) N / 2 that are possible. Their quotient is the F1 of
-    two annotators, 2 · matched / (drawn by one + drawn by the other), pooled over pairs of
-    annotators. Where places without an object have no number, chance-corrected kappa tends to it
-    [1]_.
+    An image of k annotators who were asked, with N annotations in units of m annotations, has
+    Σ m (m − 1) / 2 matched pairs of (k − 1) N / 2 possible ones. Their ratio is the F1 of two
+    annotators, 2 · matched / (drawn by one + drawn by the other), pooled over pairs of annotators.
+    As the number of places without an object is unbounded, chance-corrected kappa tends to F1 [1]_.
 
     Parameters
     ----------
     annotations : Annotations
     pairs : CandidatePairs
-        Every two annotations of one unit.
+        All pairs of annotations of one unit.
     assigned : (I, A) bool
         Who was asked to annotate which image.
     n_categories : int
     least : float
-        The similarity from which on two annotations alone can show one object.
+        The lowest similarity of two annotations that match without a third one.
 
     References
     ----------
@@ -175,7 +174,7 @@ def count_objects(
 
 
 def _drawn_by_pairs(annotations: Annotations, assigned: BoolArray) -> tuple[IndexArray, FloatArray]:
-    """Return the pairs of annotators who share an image, and what both drew there, (P,) each."""
+    """Return the pairs of annotators who share an image, and their possible pairs, (P,) each."""
     n_annotators = assigned.shape[1]
     image, annotator = np.nonzero(assigned)
     cell = annotations.image.astype(np.int64) * n_annotators + annotations.annotator
@@ -206,7 +205,7 @@ def image_chunks(image: IndexArray) -> Iterator[tuple[int, int]]:
 def _joined_sums(
     parts: Sequence[tuple[IndexArray, FloatArray]],
 ) -> tuple[IndexArray, FloatArray]:
-    """Return all keys, sorted, and the sums of their amounts; the last axis is that of the keys."""
+    """Return all keys, sorted, and the sums of their amounts along the last axis."""
     if not parts:
         return np.zeros(0, np.int64), np.zeros(0)
     keys, place = np.unique(np.concatenate([key for key, _ in parts]), return_inverse=True)
@@ -216,9 +215,9 @@ def _joined_sums(
 
 
 def join_objects(parts: Sequence[ObjectCounts]) -> ObjectCounts:
-    """Return the counts of several parts together, whose images follow each other.
+    """Return the counts of several parts together.
 
-    They have the same annotators and categories.
+    The parts have the same annotators and categories; their images follow each other.
     """
     pair, of_pairs = _joined_sums([(part.pair, part.pairs.stacked()) for part in parts])
     return ObjectCounts(

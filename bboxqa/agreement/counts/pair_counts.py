@@ -1,4 +1,4 @@
-"""What each pair of annotators said of the units that both were asked about."""
+"""Counts for alpha of each pair of annotators, over units that both were asked about."""
 
 from collections.abc import Iterator, Sequence
 
@@ -10,18 +10,18 @@ from bboxqa.model.reliability import Cell, ReliabilityData
 
 @frozen_arrays
 class PairCounts:
-    """The sums that alphas of pairs of annotators are made of; those of two shards add.
+    """The sums of which alphas of pairs of annotators are functions; sums of parts add up.
 
     Attributes
     ----------
     unit_pair, agreeing_pair : (P,) and (Q,) int64
         Pairs, as ``first * n_annotators + second``, sorted.
     n_units, n_agreeing : (P,) and (Q,) int64
-        Units that the pair was compared on, and on which they agree.
+        Units on which the pair was compared, and on which they agree.
     pair_value : (R,) int64
         A pair and a value, as ``pair * n_values + value``, sorted.
     n_given : (R,) int64
-        How often one of the pair gave that value in these units.
+        How often either of the pair gave the value in these units.
     n_annotators, n_values : int
     """
 
@@ -36,7 +36,7 @@ class PairCounts:
 
 
 def count_pairs(data: ReliabilityData, n_annotators: int, missing: str) -> PairCounts:
-    """Count what each pair of annotators said of the units that at least one of them drew.
+    """Count the values of each pair of annotators in units that at least one of them drew.
 
     A missing annotation counts as one more value if `missing` is "category", else not at all.
     """
@@ -74,7 +74,7 @@ class _Tally:
         self._counts: IndexArray = np.zeros(0, np.int64)
 
     def add(self, keys: IndexArray, counts: IndexArray | None = None) -> None:
-        """Add keys; or different ones, sorted, that occur as often as `counts` says."""
+        """Add keys; with `counts`, distinct sorted keys and how often each occurs."""
         new = keys
         if counts is None:
             new, counts = _counted(keys)
@@ -92,7 +92,7 @@ class _Tally:
 
 def _counted(keys: IndexArray) -> tuple[IndexArray, IndexArray]:
     """Return the distinct keys, sorted, and how often each occurs; keys are not negative."""
-    # Counting without sorting takes memory for keys that do not occur.
+    # Counting without sorting needs memory for keys that do not occur.
     if keys.max(initial=0) > len(keys):
         return np.unique(keys, return_counts=True)
     number = np.bincount(keys)
@@ -107,11 +107,10 @@ _CHUNK = 1 << 19
 def cell_pairs(
     unit: IndexArray, drawn: BoolArray, missing: str
 ) -> Iterator[tuple[IndexArray, IndexArray]]:
-    """Yield the places of every two cells of a unit of which at least one was drawn, in chunks.
+    """Yield the indices of pairs of cells of a unit, at least one of them drawn, in chunks.
 
-    Two missing cells say nothing about their annotators, and they are the majority. `unit` is
-    sorted; `drawn` says which cells hold a category, and `missing` whether one without is paired
-    too.
+    Pairs of missing cells, which are the majority, are left out. `unit` is sorted; `drawn` marks
+    cells with a category, and `missing` says whether other cells are paired as well.
     """
     cells = np.arange(len(unit)) if missing == "category" else np.flatnonzero(drawn)
     of = unit[cells]

@@ -15,7 +15,7 @@ def from_units(
     n_categories: int,
     empty_images: IntArray | None = None,
 ) -> ReliabilityData:
-    """Return what every assigned annotator said about every unit, sorted by image.
+    """Return the value of every unit by every assigned annotator, sorted by image.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def from_units(
     unit = np.repeat(np.arange(len(image)), per_unit)
     place = np.arange(len(unit)) + np.repeat(starts[image] - offsets, per_unit)
     annotator = asked_annotator[place].astype(np.int32)
-    # Where in its image's list of annotators an annotation's author stands.
+    # The rank of each annotation's author among the annotators of its image.
     n_annotators = assigned.shape[1]
     author = np.searchsorted(
         asked_image * n_annotators + asked_annotator,

@@ -1,4 +1,4 @@
-"""How often each value was given in each unit."""
+"""Counts of values by unit."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from bboxqa.model.reliability import Cell, ReliabilityData
 
 @frozen_arrays
 class UnitCounts:
-    """E different values of U units."""
+    """E distinct values of U units."""
 
     unit: IndexArray
     """(E,) int64. Sorted."""
@@ -19,11 +19,11 @@ class UnitCounts:
     count: FloatArray
     """(E,) float64. How many ratings of the unit have the value; 1 or more."""
     size: FloatArray
-    """(U,) float64. How many ratings the unit has."""
+    """(U,) float64. The number of ratings of each unit."""
     group: IntArray
     """(U,) int32. The cluster of each unit."""
     weight: FloatArray
-    """(U,) float64. How many equal units it stands for."""
+    """(U,) float64. The weight: the number of equal units that it stands for."""
     n_values: int
     n_groups: int
 

@@ -1,4 +1,4 @@
-"""Pairs of answers on one unit, which coefficients of pairs of annotators are made of."""
+"""Pairs of answers to one unit, for coefficients of pairs of annotators."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ from bboxqa.core.arrays import (
 )
 from bboxqa.model.reliability import ReliabilityData
 
-# Pairs of answers held at a time, unless one annotator has more.
+# Pairs of answers in memory at a time, unless one annotator has more.
 _CHUNK = 1 << 20
 
 
@@ -36,36 +36,36 @@ class AnswerPairs:
     unit: IndexArray
     """(C,) int64. Sorted."""
     weight: FloatArray
-    """(C,) float64. How many equal units the unit stands for."""
+    """(C,) float64. The weight of the unit."""
     group: IntArray
     """(U,) int32. The cluster of each unit."""
     units_alone: bool
-    """Whether each unit stands for itself only, and is a cluster of its own."""
+    """Whether each unit has weight 1 and is a cluster of its own."""
     n_values: int
     n_groups: int
 
     def runs(self) -> tuple[IndexArray, IndexArray, IndexArray]:
-        """Return the clusters and pairs that occur together, (E,), and the run of each answer."""
+        """Return the clusters and pairs that occur together, (E,), and the index of each answer."""
         n_pairs = len(self.first)
         keys, run = _runs(self.group[self.unit].astype(np.int64) * n_pairs + self.pair)
         cluster, pair = np.divmod(keys, n_pairs)
         return cluster, pair, run
 
     def independent(self, pair: IndexArray) -> BoolArray:
-        """Return for which pairs each unit is a cluster of its own, (P,); `pair` is of `runs`."""
+        """Return (P,) bool: pairs in which each unit is its own cluster; `pair` is of `runs`."""
         n_pairs = len(self.first)
         if self.units_alone:
             return np.ones(n_pairs, np.bool_)
         units, _ = _runs(self.unit * n_pairs + self.pair)
         times, clusters = (np.bincount(of, minlength=n_pairs) for of in (units % n_pairs, pair))
-        # A unit that stands for several is a cluster of several.
+        # A weighted unit is a cluster of several units.
         several = sum_by(self.pair, self.weight - 1, n_pairs) > 0
         same: BoolArray = (times == clusters) & ~several
         return same
 
 
 def _runs(key: IndexArray) -> tuple[IndexArray, IndexArray]:
-    """Return the keys that occur, sorted, and the place of each key among them."""
+    """Return the distinct keys, sorted, and the index of each key among them."""
     if (key[1:] < key[:-1]).any():
         keys, place = np.unique(key, return_inverse=True)
         return keys, place
@@ -74,17 +74,17 @@ def _runs(key: IndexArray) -> tuple[IndexArray, IndexArray]:
 
 
 def answer_chunks(data: ReliabilityData, n_annotators: int) -> Iterator[AnswerPairs]:
-    """Yield every answer of an annotator with every answer of another on the same unit.
+    """Yield the pairs of answers of two annotators to the same unit, in chunks.
 
-    An annotator may have answered a unit several times: each answer pairs with each of the other's.
-    A chunk holds some annotators with all who come after them, so that pairs are whole, and sorted
-    over all chunks.
+    If an annotator answered a unit several times, each answer is paired with each of the other's. A
+    chunk holds some annotators with all later ones, so that pairs are complete, and sorted over all
+    chunks.
     """
     drawn = data.counted
     key = data.unit[drawn] * n_annotators + data.annotator[drawn]
     unit, annotator = data.unit[drawn], data.annotator[drawn].astype(np.int64)
     value = data.value[drawn].astype(np.int64)
-    # The partners of an answer are those of later annotators of its unit.
+    # The partners of an answer are the answers of later annotators to the unit.
     begins = np.searchsorted(key, key, side="right")
     ends = np.searchsorted(unit, unit, side="right")
     units_alone = data.units_alone

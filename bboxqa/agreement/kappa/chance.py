@@ -27,23 +27,22 @@ from bboxqa.agreement.uncertainty.sum_table import SumTable, table_of
 from bboxqa.core.arrays import FloatArray, IndexArray, compact, frozen_arrays, sum_by
 
 Expectation = Literal["none", "fleiss", "uniform", "gwet"]
-"""What is expected by chance: nothing (percent agreement); that annotators draw values from the
-common distribution (Fleiss 1971; Scott 1955 for two annotators); that all values are equally
-likely (Brennan and Prediger 1981; Randolph 2005); that only the hard units are answered by
-chance (Gwet 2008)."""
+"""Models of chance: none (percent agreement); annotators draw values from the common distribution
+(Fleiss 1971; Scott 1955 for two annotators); all values are equally likely (Brennan and Prediger
+1981; Randolph 2005); only hard units are answered by chance (Gwet 2008)."""
 
 
 def unit_agreement(counts: UnitCounts, weights: FloatArray | None = None) -> FloatArray:
     """Return the share of pairs of ratings that agree, of each unit, (U,).
 
-    It is 0 where a unit has fewer than two ratings. The (K, K) weights are the agreement of unequal
+    It is 0 for units with fewer than two ratings. The (K, K) weights are the agreement of unequal
     values.
     """
     size = counts.size
     if weights is None:
         alike = sum_by(counts.unit, counts.count * (counts.count - 1), len(size))
     else:
-        # In chunks, since most counts of units × values are 0.
+        # In chunks: a dense table of units × values would be large, and mostly 0.
         alike = np.zeros(len(size))
         step = max(1, (1 << 22) // counts.n_values)
         for start in range(0, len(size), step):
@@ -85,8 +84,8 @@ def chance_corrected(
     Parameters
     ----------
     kind : Expectation
-        What is expected by chance: Fleiss [1]_ (Scott's pi [2]_ for two annotators), Brennan and
-        Prediger [3]_, Gwet [4]_, or none for percent agreement.
+        The model of chance: Fleiss [1]_ (Scott's pi [2]_ for two annotators), Brennan and Prediger
+        [3]_, Gwet [4]_, or none for percent agreement.
     weights : (K, K) float64, optional
         Agreement of unequal values, as `agreement_weights` returns it.
 
@@ -134,7 +133,7 @@ def chance_corrected(
 
     shares = sum_by(counts.value, share, n_values)[:, None] / rated.sum()
     expected, slopes = _expected(kind, shares, weights)
-    # The slope of p_e along a unit's shares, less its mean over units.
+    # The slope of p_e along a unit's shares, minus its mean over units.
     chance = sum_by(counts.unit, share * slopes[counts.value, 0], len(size))
     chance -= rated * float(shares[:, 0] @ slopes[:, 0])
     return linearised(
@@ -143,7 +142,7 @@ def chance_corrected(
 
 
 def beyond_chance(sums: FloatArray, expected: FloatArray) -> FloatArray:
-    """Return (p_a − p_e) / (1 − p_e), (B,), from sums of which the first two make p_a."""
+    """Return (p_a − p_e) / (1 − p_e), (B,); p_a is the ratio of the first two rows of sums."""
     with np.errstate(divide="ignore", invalid="ignore"):
         value: FloatArray = (sums[1] / sums[0] - expected) / (1 - expected)
     return np.where(expected < 1 - ROUNDING, value, np.nan)
@@ -160,8 +159,8 @@ def linearised(
 ) -> Estimator:
     """Return (p_a − p_e) / (1 − p_e) with its linearised standard error.
 
-    The (U,) agreement is that of `unit_agreement`; `chance` / `divisor` is by how much each unit
-    moves half of the expected agreement, (U,).
+    The (U,) agreement is the result of `unit_agreement`; `chance` / `divisor` is the influence of
+    each unit on half of the expected agreement, (U,).
     """
     paired, rated = counts.weight * (counts.size >= 2), counts.weight * (counts.size >= 1)
     observed = float((paired * agreement).sum() / paired.sum())
@@ -218,7 +217,7 @@ def fleiss_per_value(counts: UnitCounts) -> ValueKappas:
         # The slope of kappa along the share of unlike pairs and the share of the value.
         slope = np.stack([-1 / chance, 2 * (1 - 2 * share) * unlike / chance**2]) / total[:, None]
         moved = (slope[:, value] * inside).sum(0)
-        # Every cluster also moves the means, whether the value occurs in it or not.
+        # Every cluster also affects the means, even if the value does not occur in it.
         means = np.stack([np.full(n_values, -1 / total[0]), slope[1] * share + kappa / total[1]])
         squares = np.einsum("av,bv,ab->v", means, means, every @ every.T)
         squares += sum_by(
@@ -228,7 +227,7 @@ def fleiss_per_value(counts: UnitCounts) -> ValueKappas:
     known = chance > ROUNDING
     kappa[~known] = np.nan
     error[~known | (unlike <= ROUNDING) | (n_clusters < 2) | ~(error > NO_ERROR)] = np.nan
-    # The interval of a rare or nearly constant value rests on the few clusters that differ.
+    # The interval of a rare or nearly constant value depends on the few clusters that differ.
     given = np.bincount(value, minlength=n_values)
     all_of_it = inside[1] >= every[1, cluster] - ROUNDING
     missing = n_clusters - np.bincount(value[all_of_it], minlength=n_values)

@@ -24,16 +24,17 @@ def choice_pairs(
 ) -> PairKappas:
     """Return the kappa of each pair of annotators, with the chance agreement of picking objects.
 
-    Two annotators agree by chance if both pick none, or if both pick the same object:
-    P(none)₁ P(none)₂ + n (1 − P(none)₁)(1 − P(none)₂) / Σ options, with n the answers that they
-    share, and the sum over the options of these (the convention of the spatial-preposition study of
-    Richard-Bollans et al., 2019). kappa is 1 where everything agrees. Standard errors are those of
-    the jackknife.
+    Two annotators agree by chance if both pick none, or both pick the same object:
+    P(none)₁ P(none)₂ + n (1 − P(none)₁)(1 − P(none)₂) / Σ options, with n the number of shared
+    answers, and the sum over their options (the convention of the spatial-preposition study of
+    Richard-Bollans et al., 2019). kappa is 1 if everything agrees. Standard errors come from the
+    jackknife.
 
     Parameters
     ----------
     data : ReliabilityData
-        If an annotator answered a unit several times, each answer pairs with each of the other's.
+        If an annotator answered a unit several times, each answer is paired with each of the
+        other's.
     is_none : (K,) bool
         The values that mean that no object was picked.
     n_options : (U,) int64
@@ -67,7 +68,7 @@ def choice_pairs(
 
 
 def _columns(answers: AnswerPairs, is_none: BoolArray, n_options: IndexArray) -> FloatArray:
-    """Return what each pair of answers adds, (5, C): 1, agreeing, either none, options."""
+    """Return the terms of each pair of answers, (5, C): 1, agreeing, either none, options."""
     weight = answers.weight
     return np.stack(
         [

@@ -19,7 +19,7 @@ from bboxqa.agreement.uncertainty.sum_table import SumTable, table_of
 from bboxqa.core.arrays import FloatArray, IndexArray, compact, sum_by
 from bboxqa.model.reliability import ReliabilityData
 
-# Cells of tables held at a time.
+# Cells of tables in memory at a time.
 _CHUNK = 1 << 22
 
 
@@ -28,8 +28,8 @@ def cohen_pairs(
 ) -> PairKappas:
     """Return Cohen's kappa of each pair of annotators [1]_, weighted if weights are given [2]_.
 
-    kappa is 1 where everything agrees (`kappa_of`). Standard errors are those of Fleiss, Cohen and
-    Everitt [3]_, with the influences of the units of a cluster added up.
+    kappa is 1 if everything agrees (`kappa_of`). Standard errors are those of Fleiss, Cohen and
+    Everitt [3]_, with the influences of units summed by cluster.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def cohen_pairs(
 
 
 def _shares(sums: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return observed and expected agreement from answers, those that agree, and Lᵀ W R."""
+    """Return observed and expected agreement from sums: answers, agreeing answers, and Lᵀ W R."""
     shared, agreeing, chance = sums
     with np.errstate(divide="ignore", invalid="ignore"):
         return agreeing / shared, chance / shared**2
@@ -83,10 +83,10 @@ def _agreeing(answers: AnswerPairs, weights: FloatArray | None) -> FloatArray:
 def _matched(
     answers: AnswerPairs, weights: FloatArray | None
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the chance agreement of each pair, (P,), and what it is for each answer, twice (C,).
+    """Return the chance agreement of each pair, (P,), and its part for each answer, twice (C,).
 
-    Σ_kl L_k w_kl R_l, with L and R how often the first and the second annotator gave each value;
-    Σ_l w_kl R_l for the value k of each left answer, and Σ_k L_k w_kl for that of each right one.
+    Σ_kl L_k w_kl R_l, with L and R the counts of the first and the second annotator's values;
+    Σ_l w_kl R_l for the value k of each left answer, and Σ_k L_k w_kl for each right one.
     """
     n_pairs, n_values = len(answers.first), answers.n_values
     ours, theirs = (answers.pair * n_values + value for value in (answers.left, answers.right))
@@ -110,9 +110,9 @@ def _matched(
 def _tables(
     answers: AnswerPairs, run: IndexArray, n_runs: int
 ) -> Iterator[tuple[int, IndexArray, FloatArray, FloatArray]]:
-    """Yield how often the first and the second annotator gave each value, for some runs at a time.
+    """Yield counts of the first and the second annotator's values, for some runs at a time.
 
-    Each item is the number of the first run, the answers of these runs, and the two tables.
+    Each item is the index of the first run, the answers of these runs, and the two tables.
     """
     n_values, amount = answers.n_values, answers.weight
     order = np.argsort(run, kind="stable")
@@ -144,7 +144,7 @@ def _label_block(answers: AnswerPairs, weights: FloatArray | None) -> PairBlock:
 def _block_of_cells(
     cells: PairCells, weights: FloatArray | None, data: ReliabilityData
 ) -> PairBlock:
-    """Return the sums of one pair, with units of the same values taken together."""
+    """Return the sums of one pair, with units of equal values merged."""
     times, n_values = cells.times, data.n_values
     ours, theirs = (sum_by(said, times, n_values) for said in (cells.left, cells.right))
     if weights is None:
@@ -184,7 +184,7 @@ def _block_of_cells(
 def _moved(whole: FloatArray, pair: IndexArray, inside: FloatArray) -> FloatArray:
     """Return the influence of clusters on kappa (Fleiss, Cohen and Everitt 1969, eq. 14).
 
-    `inside` are the answers of the cluster, those that agree, and lᵀ W R + Lᵀ W r.
+    `inside` are sums of the cluster: answers, agreeing answers, and lᵀ W R + Lᵀ W r.
     """
     observed, expected = _shares(whole)
     kappa = kappa_of(observed, expected)

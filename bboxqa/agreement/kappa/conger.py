@@ -1,4 +1,4 @@
-"""Conger's kappa: Cohen's for many annotators, each with a distribution of their own."""
+"""Conger's kappa: Cohen's kappa for many annotators, each with their own distribution."""
 
 from typing import Any
 
@@ -18,11 +18,11 @@ def _expected(
     """Return the expected agreement, each annotator's shares, and half its slope along them.
 
     It is the mean over pairs of annotators of the agreement of two independent draws, one from the
-    distribution of each. `given` is (A, K, B): how often each annotator gave each value.
+    distribution of each. `given`, (A, K, B), are the counts of each annotator's values.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.nan_to_num(given / given.sum(1, keepdims=True))
-    # In a resample an annotator may have no rating; then the others are compared.
+    # In a resample an annotator may have no ratings; then only the others are compared.
     n_annotators = (given.sum(1) > 0).sum(0)
     others = share.sum(0) - share
     if weights is not None:
@@ -76,7 +76,7 @@ def conger_kappa(data: ReliabilityData, weights: FloatArray | None = None) -> Es
 
     given = sum_by(place, weight[unit], shape[0] * shape[1]).reshape(*shape, 1)
     expected, share, slope = _expected(given, weights)
-    # The slope along the rating's share of its annotator, less its mean.
+    # The slope along the rating's share of its annotator, minus its mean.
     centred = (slope - (share * slope).sum(1, keepdims=True))[annotator, value, 0]
     chance = sum_by(unit, weight[unit] * centred / given.sum(1)[annotator, 0], len(size))
     return linearised(counts, agreement, float(expected[0]), chance, 1.0, table, evaluate)

@@ -1,7 +1,7 @@
-"""Answers of two annotators counted by the values that both gave.
+"""Answers of two annotators, counted by the pair of values.
 
-Units with the same two values are alike: the effect of leaving one out is computed once. Used
-where most annotators rated most units.
+The effect of leaving out a unit is computed once for all units with the same two values. Used if
+most annotators rated most units.
 """
 
 from collections.abc import Iterator
@@ -11,11 +11,11 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray, IndexArray, frozen_arrays
 from bboxqa.model.reliability import ReliabilityData
 
-# Below this number of answers, a pair is faster among others.
+# With fewer answers, pairs are faster when processed together.
 _MANY = 2000
-# The least share of units that a pair has to share: the others take time, too.
+# Smallest share of units that a pair must share, as the others take time as well.
 _SHARED = 0.25
-# Up to this number, cells are counted without sorting.
+# Up to so many cells, counting needs no sorting.
 _CELLS = 1 << 16
 
 
@@ -40,7 +40,7 @@ class PairCells:
 
 
 def prefers_cells(data: ReliabilityData, n_annotators: int) -> bool:
-    """Return whether counting is faster: many answers of a pair, few values, units as clusters."""
+    """Return whether counting is faster: many answers per pair, few values, units as clusters."""
     if not data.units_alone or (data.n_values + 1) ** 2 > min(_CELLS, data.n_groups):
         return False
     drawn = data.counted

@@ -1,9 +1,9 @@
 """Kappas of pairs of annotators, their uncertainty, and their means.
 
-The mean without a cluster is the mean of all pairs, in which the kappas of the pairs of that
-cluster are replaced: exact, in time that grows with the answers. Replicates are made of these
-values too (`pseudo_value_estimator`), since in a bootstrap sample pairs that share little come to
-agree on everything, which moves a mean of their kappas away from its value.
+The mean without a cluster is the mean of all pairs with the kappas of the cluster's pairs replaced:
+this is exact, and the time is linear in the answers. Replicates are made of these values as well
+(`pseudo_value_estimator`): in a bootstrap sample, pairs that share few units may agree on
+everything, which would bias a mean of their kappas.
 """
 
 from collections.abc import Callable, Iterable
@@ -47,8 +47,8 @@ def kappa_of(observed: FloatArray, expected: FloatArray) -> FloatArray:
     """Return (p_o − p_e) / (1 − p_e), and 1 where everything agrees, (N,).
 
     Two annotators who agree on everything have kappa 1, even if they gave a single value, so that
-    agreement was certain by chance: the convention of published studies that weight pairs by what
-    they share. NaN where either share is, or where chance agreement is 1 and they do not agree.
+    chance agreement is 1: the convention of published studies that weight pairs by shared answers.
+    NaN if either share is NaN, or if chance agreement is 1 and they do not agree.
 
     Examples
     --------
@@ -71,11 +71,11 @@ class PairBlock:
     second: IntArray
     """(P,) int32. The annotators, ``first < second``, sorted."""
     pair: IndexArray
-    """(E,) int64. The pair of each entry: a cluster, or several that are alike."""
+    """(E,) int64. The pair of each entry; an entry is a cluster, or several equal ones."""
     times: FloatArray
-    """(E,) float64. How many clusters the entry stands for."""
+    """(E,) float64. The number of clusters of the entry."""
     whole: FloatArray
-    """(S, P) float64. Sums of each pair; the first is the number of answers that were compared."""
+    """(S, P) float64. Sums of each pair; the first is the number of compared answers."""
     left: FloatArray
     """(S, E) float64. Sums of the pair without one of these clusters."""
     by_cluster: Callable[[FloatArray], FloatArray]
@@ -89,7 +89,7 @@ class PairBlock:
 
 @frozen_arrays
 class PairKappas:
-    """The kappa of every pair, and what resampling their means needs."""
+    """The kappa of every pair, with the data for resampling their means."""
 
     table: PairTable
     clusters: IndexArray
@@ -105,9 +105,9 @@ class PairKappas:
 def pair_kappas(blocks: Iterable[PairBlock], data: ReliabilityData, shares: Shares) -> PairKappas:
     """Return the kappa of every pair of annotators with its uncertainty, without `single`.
 
-    Standard errors are those of the influences of the clusters, else of the jackknife. The blocks
-    are all pairs of the data, in order; `shares` returns observed and expected agreement from their
-    sums.
+    Standard errors come from the influences of the clusters, otherwise from the jackknife. The
+    blocks are all pairs of the data, in order; `shares` returns observed and expected agreement
+    from their sums.
     """
     change, total, tables = np.zeros((4, data.n_groups)), np.zeros(4), []
     for block in blocks:
@@ -133,7 +133,7 @@ def block_of_answers(
     left: FloatArray,
     moved: FloatArray | None = None,
 ) -> PairBlock:
-    """Return the sums of the pairs of some answers; `runs` are the clusters and pairs of `runs`."""
+    """Return the sums of the pairs of some answers; `runs` is the result of `AnswerPairs.runs`."""
     cluster, pair = runs
 
     def by_cluster(amounts: FloatArray) -> FloatArray:
@@ -153,7 +153,7 @@ def block_of_answers(
 
 
 def _compared(data: ReliabilityData) -> IndexArray:
-    """Return the clusters in which two annotators answered one unit, sorted."""
+    """Return the clusters with a unit that two annotators answered, sorted."""
     drawn = data.counted
     unit, annotator = data.unit[drawn], data.annotator[drawn]
     if len(unit) == 0:
@@ -178,7 +178,7 @@ def with_single(
 
 
 def _parts(sums: FloatArray, kappa: FloatArray) -> FloatArray:
-    """Return what pairs add to their means, (4, N): weights and weighted kappas, twice."""
+    """Return the terms of pairs in their means, (4, N): weights and weighted kappas, twice."""
     shared = sums[0]
     alike = (shared > 0).astype(np.float64)
     return np.stack(
@@ -201,7 +201,7 @@ def _table(block: PairBlock, shares: Shares, kappa_left: FloatArray) -> PairTabl
             # For independent units Fleiss, Cohen and Everitt divide by n, not by n - 1.
             less = np.where(block.independent, 1, n_clusters / (n_clusters - 1))
             error = np.sqrt(squares * less)
-    # Where nothing varies, as at the ends of the scale, the linearised error is 0.
+    # Without variation, as at the ends of the scale, the linearised error is 0.
     error[(observed >= 1 - ROUNDING) | (n_clusters < 2) | ~(error > NO_ERROR)] = nan
     return PairTable(
         first=block.first,

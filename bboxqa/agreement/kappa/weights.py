@@ -16,7 +16,7 @@ def agreement_weights(
     n_values: int,
     numbers: FloatArray | None = None,
 ) -> FloatArray | None:
-    """Return the agreement of each two values, (K, K) from 0 to 1; None for identity.
+    """Return the agreement of each pair of values, (K, K) from 0 to 1; None for identity.
 
     Linear weights are 1 − |x_k − x_l| / (x_max − x_min), quadratic ones 1 − the square of that
     [1]_ [2]_, with x the values as numbers, or their ranks 0 to K − 1 if some value is not a
@@ -27,8 +27,8 @@ def agreement_weights(
     weights : {"identity", "linear", "quadratic"} or (K, K) array
         A matrix holds agreements with 1 on the diagonal, or disagreements with 0 there; these are
         divided by the largest, which changes no kappa. Rows are the values of the first annotator
-        of a pair, so that the order matters where the matrix is not symmetric. Coefficients that
-        do not know who gave which value then use the mean of both directions.
+        of a pair, so that the order matters if the matrix is not symmetric. Coefficients that do
+        not distinguish annotators then use the mean of both directions.
     n_values : int
     numbers : (K,) float64, optional
 

@@ -1,1 +1,1 @@
-"""What agreement is made of: whether objects exist, of which class they are, and where."""
+"""Agreement on objects: existence, class and place."""

@@ -1,4 +1,4 @@
-"""Images in the places of others: what annotators drew elsewhere, as if drawn here."""
+"""Random exchange of images between places, for agreement by chance."""
 
 from collections.abc import Iterator
 from itertools import pairwise, starmap
@@ -10,13 +10,13 @@ from bboxqa.core.arrays import IndexArray, frozen_arrays, run_starts
 
 @frozen_arrays
 class ChanceSlots:
-    """Which image replaces another for each annotator: S rows, by place and annotator.
+    """The image that each annotator brings to a place: S rows, by place and annotator.
 
-    The annotators of a place bring different images, and there are two of them at least.
+    A place has at least two annotators, who bring different images.
     """
 
     place: IndexArray
-    """(S,) int64. The number of the pass times the number of images, plus the image."""
+    """(S,) int64. The index of the pass times the number of images, plus the image."""
     annotator: IndexArray
     source: IndexArray
     """(S,) int64. The image that the annotator brings."""
@@ -34,20 +34,20 @@ def chance_slots(
     n_passes: int,
     generator: np.random.Generator,
 ) -> ChanceSlots:
-    """Return a random image of the same annotator and kind for each image that one was asked about.
+    """Return a random image of the same kind for each image that an annotator was asked about.
 
-    In each pass, the images of an annotator and a kind stand in a circle, in a random order which
-    is the same for all annotators, and all move on: for each annotator by another number of places.
-    So annotators of the same images never bring the same image to a place, if they are not more
-    than the images. Of those who do, one stays.
+    In each pass, the images of an annotator and a kind form a circle in a random order, which is
+    the same for all annotators, and are rotated by a different number of places for each annotator.
+    So annotators of the same images never bring the same image to a place, unless there are more
+    annotators than images. Of annotators who bring the same image, one is kept.
 
     Parameters
     ----------
     image, annotator, kind : (C,) int64
-        The images that each annotator was asked about, and the kind of the image. Images of
-        different kinds do not change places.
+        The images that each annotator was asked about, and the kind of the image. Only images of
+        the same kind are exchanged.
     ranks : tuple of (I,) and (A,) int64
-        The order of images and annotators in which random numbers are given to them.
+        The order of images and annotators in which random numbers are assigned.
     n_passes : int
     generator : numpy.random.Generator
 
@@ -79,7 +79,7 @@ def chance_slots(
 
 
 def _with_different_images(slots: ChanceSlots, turn: IndexArray, n_images: int) -> ChanceSlots:
-    """Keep one annotator of those with the same image in a place, and places with two or more."""
+    """Keep one annotator per image and place, and places with two annotators or more."""
     brought = slots.place * n_images + slots.source
     order = np.lexsort((turn, brought))
     slots = slots.take(order[np.diff(brought[order], prepend=-1) != 0])
@@ -88,7 +88,7 @@ def _with_different_images(slots: ChanceSlots, turn: IndexArray, n_images: int) 
 
 
 def whole_places(place: IndexArray, work: IndexArray, most: int) -> Iterator[slice]:
-    """Yield the rows of whole places, with about `most` work together."""
+    """Yield slices of whole places, each with about `most` work."""
     done = np.cumsum(work)
     ends = np.append(run_starts(place)[1:], len(place))
     chunk = done[ends - 1] // most

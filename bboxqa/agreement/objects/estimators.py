@@ -12,7 +12,7 @@ from bboxqa.agreement.uncertainty.sum_table import SumTable
 from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.model.reliability import Cell, ReliabilityData
 
-# The rows of a threshold: those of `ObjectSums`, and by chance.
+# The rows of a threshold: those of `ObjectSums`, and matched and possible pairs by chance.
 _MATCHED, _POSSIBLE, _SAME, _SIMILARITY, _REST, _BELOW = range(6)
 _BY_CHANCE, _POSSIBLE_BY_CHANCE = 6, 7
 _N_ROWS = 8
@@ -21,7 +21,7 @@ _N_ROWS = 8
 def above_chance(f1: FloatArray, chance: FloatArray) -> FloatArray:
     """Return F1 corrected for chance, 1 − (1 − F1) / (1 − F1 by chance).
 
-    It is NaN where chance gives full agreement.
+    It is NaN where F1 by chance is 1.
 
     Examples
     --------
@@ -32,10 +32,10 @@ def above_chance(f1: FloatArray, chance: FloatArray) -> FloatArray:
 
 
 def f1_estimator(data: ReliabilityData) -> Estimator:
-    """Return the F1 of all pairs of annotators, over images in which there are annotations.
+    """Return the F1 of all pairs of annotators, over images with annotations.
 
-    Of an object with a annotators asked of whom m drew it, m (m - 1) annotations match another
-    one, of m (a - 1) that could.
+    An object drawn by m of a annotators asked has m (m − 1) ordered matched pairs, of m (a − 1)
+    possible ones.
 
     Examples
     --------
@@ -61,21 +61,21 @@ def f1_estimator(data: ReliabilityData) -> Estimator:
 def object_estimators(
     objects: Sequence[ObjectSums], chance: Sequence[FloatArray], images: IndexArray
 ) -> dict[tuple[int, str], Estimator]:
-    """Return what is resampled at each threshold, by the names of `_KINDS`.
+    """Return the estimators of each threshold, by the names of `_KINDS`.
 
-    Only `evaluate`, `table` and `clusters` are filled.
+    Only `evaluate`, `table` and `clusters` are set.
 
     Parameters
     ----------
     objects : sequence of ObjectSums
         By image, one per threshold.
     chance : sequence of (I, 2) float64
-        Pairs that match by chance, and that could, by image; one per threshold.
+        Pairs that match by chance, and that could match, by image; one per threshold.
     images : (C,) int64
         The images that are drawn, sorted.
     """
 
-    # One table of all thresholds: the weights are read once.
+    # One table of all thresholds, so that the weights are read once.
     @SumTable
     def table() -> FloatArray:
         rows = [

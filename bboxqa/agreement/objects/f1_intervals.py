@@ -25,7 +25,7 @@ class _ImageSquares:
     """Sums over images of products of two amounts of K rows: matched pairs, and possible ones."""
 
     sums: FloatArray
-    """(6, K) float64: matched, possible, their squares, their product, and the images."""
+    """(6, K) float64: matched, possible, their squares, their product, and the number of images."""
 
     def add(self, row: IndexArray, image: IndexArray, amounts: FloatArray) -> None:
         """Add the (2, E) amounts of rows in images; an image is added once."""
@@ -44,7 +44,7 @@ class _ImageSquares:
         matched, possible, matched_2, possible_2, product, n_images = self.sums
         f1 = ratio(matched, possible)
         residual = matched_2 - 2 * f1 * product + f1**2 * possible_2
-        # Rounding leaves a residue where all images have the same F1.
+        # Rounding leaves a residue if all images have the same F1.
         residual[residual < 1e-12 * matched_2] = 0
         error = np.sqrt(ratio(residual * n_images, n_images - 1.0)) / possible
         return _share_interval(f1, error, n_images - 1)
@@ -85,7 +85,7 @@ def pair_f1_intervals(
     `pairs` are ``first * n_annotators + second``, sorted: those who share an image.
     """
     if len(assigned) < FEWEST:
-        # Thousands of annotators of one image are millions of pairs.
+        # In chunks: thousands of annotators of one image are millions of pairs.
         return np.full((len(pairs), 2), np.nan)
     n_annotators = assigned.shape[1]
     order = radix_order(units.unit, len(units))

@@ -1,4 +1,4 @@
-"""By how much each image lowers agreement."""
+"""Costs of images: by how much each image lowers agreement."""
 
 import numpy as np
 
@@ -9,10 +9,10 @@ from bboxqa.model.reliability import Coincidences
 
 
 def alpha_costs(data: Coincidences) -> FloatArray:
-    """Return pooled alpha without each group, less pooled alpha, (G,).
+    """Return pooled alpha without each group, minus pooled alpha, (G,).
 
-    It is above 0 for an image that lowers agreement, and NaN where alpha is undefined with the
-    image or without it.
+    It is positive for an image that lowers agreement, and NaN if alpha is undefined with or without
+    the image.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def alpha_costs(data: Coincidences) -> FloatArray:
 
 
 def f1_costs(images: ObjectSums) -> FloatArray:
-    """Return F1 without each image, less F1, (I,); NaN where one of them is undefined.
+    """Return F1 without each image, minus F1, (I,); NaN if one of them is undefined.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Where alpha has a meaning for objects that annotators find, and may miss."""
+"""Conditions under which alpha has a meaning for objects that annotators may miss."""
 
 import numpy as np
 
@@ -18,14 +18,14 @@ ONE_CATEGORY = (
 def has_meaning(drawn: FloatArray, missing: str = "category") -> bool:
     """Return whether alpha can show agreement: always, unless a missing annotation is a value.
 
-    Nobody records the places where all annotators see nothing, so that "missing" never agrees with
-    itself. If most annotations are of one category, agreement on them is what chance explains, and
-    alpha is near 0 even for annotators who find 95 % of the objects.
+    Places where all annotators see nothing are not recorded, so that "missing" never agrees with
+    itself. If most annotations are of one category, chance explains agreement on them, and alpha is
+    near 0 even for annotators who find 95 % of the objects.
 
     Parameters
     ----------
     drawn : (K,) float64
-        How many annotations each category has.
+        The number of annotations of each category.
     missing : {"category", "ignore"}
         Whether a missing annotation is a value of its own.
 
@@ -38,7 +38,7 @@ def has_meaning(drawn: FloatArray, missing: str = "category") -> bool:
 
 
 def pairs_with_meaning(counts: PairCounts) -> BoolArray:
-    """Return for which pairs of annotators alpha has a meaning, (P,); see `has_meaning`."""
+    """Return (P,) bool: pairs of annotators whose alpha has a meaning; see `has_meaning`."""
     pair, value = np.divmod(counts.pair_value, counts.n_values)
     drawn = np.flatnonzero(value < counts.n_values - 1)
     owner = np.searchsorted(counts.unit_pair, pair[drawn])
@@ -49,7 +49,7 @@ def pairs_with_meaning(counts: PairCounts) -> BoolArray:
 
 
 def values_without_meaning(marginal: FloatArray) -> BoolArray:
-    """Return for which values alpha against the rest has no meaning, (K,); see `has_meaning`.
+    """Return (K,) bool: values whose alpha against the rest has no meaning; see `has_meaning`.
 
     The last value is a missing annotation.
 
@@ -63,9 +63,9 @@ def values_without_meaning(marginal: FloatArray) -> BoolArray:
 
 
 def images_with_meaning(counted: Coincidences) -> BoolArray:
-    """Return for which images alpha of their own has a meaning, (I,); see `has_meaning`.
+    """Return (I,) bool: images whose own alpha has a meaning; see `has_meaning`.
 
-    Images without annotations of two annotators have no category that could hold too many.
+    It is true for images without pairable annotations, as no category dominates there.
     """
     drawn = np.flatnonzero(counted.value < counted.n_values - 1)
     group, amount = counted.group[drawn], counted.marginal[drawn]
@@ -75,7 +75,7 @@ def images_with_meaning(counted: Coincidences) -> BoolArray:
 
 
 def reason_without_meaning(drawn: FloatArray) -> str:
-    """Return why alpha has no meaning; empty where it has one.
+    """Return why alpha has no meaning; empty if it has one.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What the figures of one threshold are made of, and their intervals by drawing images."""
+"""Sums of one threshold, its figures, and their intervals by resampling images."""
 
 from collections.abc import Sequence
 
@@ -39,7 +39,7 @@ class ThresholdSums:
 
     coincidences: Coincidences
     classes: Coincidences
-    """Of drawn annotations only."""
+    """Coincidences of drawn annotations only."""
     image_alpha: FloatArray
     """Alpha of each image, NaN where it has none, (I,)."""
     has_meaning: BoolArray
@@ -49,11 +49,11 @@ class ThresholdSums:
     objects: ObjectSums
     """By image."""
     chance: FloatArray
-    """Pairs that match by chance, and that could, by image; 0 where not measured, (I, 2)."""
+    """Pairs that match by chance, and that could match, by image, (I, 2); 0 if not measured."""
 
     @property
     def meaningful_alpha(self) -> FloatArray:
-        """Alpha of each image with objects where it has a meaning, NaN elsewhere, (I,)."""
+        """Alpha of each image with objects, (I,); NaN where it has no meaning."""
         return np.where(self.has_meaning & ~self.left_empty, self.image_alpha, np.nan)
 
     def class_alpha(self) -> Alpha:
@@ -62,7 +62,7 @@ class ThresholdSums:
         return alpha_of_sums(marginal, diagonal.sum(), one_group=False)
 
     def n_images(self, kind: str) -> int:
-        """Return how many images a figure of `figures` is made of."""
+        """Return the number of images that contribute to a figure of `figures`."""
         if kind in ("mean", "meaningful mean"):
             alphas = self.image_alpha if kind == "mean" else self.meaningful_alpha
             return int(np.count_nonzero(~np.isnan(alphas)))
@@ -72,7 +72,7 @@ class ThresholdSums:
         return int(np.count_nonzero(self.objects.possible))
 
     def figures(self) -> dict[str, float]:
-        """Return each figure that has one value."""
+        """Return all scalar figures by name."""
         total = self.objects.total()
         chance = ratio(*self.chance.sum(0)[:, None])
         return {
@@ -141,6 +141,6 @@ def threshold_intervals(
 
 
 def _intervals(values: FloatArray, replicates: FloatArray, made_of: IndexArray) -> FloatArray:
-    """Return low, high and shift of each row of replicates, (K, 3), by how many images it has."""
+    """Return low, high and shift of each row of replicates, (K, 3), for its number of images."""
     bounds, shift = covering_intervals(values, replicates, expanded_interval(replicates, made_of))
     return np.column_stack([bounds, shift])

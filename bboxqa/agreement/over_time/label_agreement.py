@@ -20,9 +20,9 @@ def label_agreement(ratings: Ratings) -> list[Estimator]:
     """Return for each value the share of time on which annotators agree on it.
 
     For a value c it is the time on which both annotators of a pair say c, divided by the time on
-    which at least one does, both summed over the pairs: the coefficient of community of Jaccard
-    [1]_, without correction for chance. All clusters with something to compare are drawn, also
-    those without the value, since its frequency is random too.
+    which at least one does, both summed over the pairs: Jaccard's coefficient of community [1]_,
+    without correction for chance. All clusters with comparable time are drawn, also those without
+    the value, as its frequency is random as well.
 
     Parameters
     ----------

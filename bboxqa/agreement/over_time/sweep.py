@@ -59,15 +59,15 @@ def sweep(
 ) -> Ratings:
     """Return the label of each annotator on each stretch of time between two boundaries.
 
-    The continuum is cut into units of equal length, with the gaps as a category: the simplest of
-    the unitizing designs of Krippendorff [1]_ (ch. 12). It counts neighbouring points as
-    independent, so that intervals have to draw recordings. Work and memory grow with the number of
-    boundaries, not with the length of time.
+    The continuum is divided into units of equal length, with gaps as a category: the simplest of
+    the unitizing designs of Krippendorff [1]_ (ch. 12). Neighbouring points are not independent, so
+    that intervals have to resample recordings. Time and memory grow with the number of boundaries,
+    not with the duration.
 
     Parameters
     ----------
     tier : str, optional
-        None for all tiers; a label that occurs in several is one value, and so is the background.
+        None for all tiers; a label that occurs in several tiers is one value, like the background.
     resolution_ms : int
         A sample point stands in the middle of every R milliseconds of each recording, at ⌊R/2⌋,
         ⌊R/2⌋ + R, …
@@ -259,6 +259,6 @@ def _ratings(
 
 
 def _numbers(names: list[str]) -> list[int | float]:
-    """Return the labels as numbers, or an empty list where one is none or two are equal."""
+    """Return the labels as numbers; an empty list if one is not a number or two are equal."""
     numbers = [number for number in map(number_of, names) if number is not None]
     return numbers if len(set(numbers)) == len(names) else []

@@ -15,7 +15,7 @@ APART = "no common cluster: the two share no unit or cluster, and were resampled
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One coefficient less another.
+    """The difference of two coefficients.
 
     Attributes
     ----------
@@ -28,9 +28,9 @@ class Difference:
     status : str
         "ok", or why the value is undefined, or that the two share no cluster.
     n_clusters : int
-        How many clusters were drawn from.
+        The number of clusters that were resampled.
     n_common : int
-        How many of these both coefficients have.
+        The number of clusters that both coefficients have.
     """
 
     value: float
@@ -52,9 +52,9 @@ def paired_difference(
     """Return the difference first − second.
 
     Clusters that both have are drawn together (paired resampling: Efron and Tibshirani 1993,
-    ch. 8), so that the difficulty of an image affects both and cancels. The two are the same
-    coefficient of two groups of annotators, or under two guidelines. Their (G,) names of clusters
-    are numbers that are equal where it is the same image or unit.
+    ch. 8), so that the difficulty of an image affects both and cancels out. The two are the same
+    coefficient for two groups of annotators, or two guidelines. Clusters with the same number in
+    the two (G,) arrays of names are the same image or unit.
     """
     value = first.value - second.value
     ours, theirs = first_names[first.clusters], second_names[second.clusters]

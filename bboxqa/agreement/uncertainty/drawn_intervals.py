@@ -14,9 +14,9 @@ from bboxqa.agreement.uncertainty.resampling import (
 from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.core.parallel import in_threads, one_blas_thread
 
-# Whole numbers below it are exact in single precision, whose sums take half the time.
+# Whole numbers below this are exact in single precision, which takes half the time.
 _EXACT = 1 << 24
-# Images whose draws are multiplied at a time: those of more do not stay in the cache.
+# Images whose draws are multiplied at a time, so that they stay in the cache.
 _AT_ONCE = 1 << 14
 
 
@@ -31,15 +31,15 @@ def drawn_intervals(
 ) -> FloatArray:
     """Return the 95 % interval of each figure, (K, 2) float64 [1]_.
 
-    Images are drawn with replacement, since the objects of one image are alike. All figures see the
-    same draws; images that add nothing to any sum would only widen them, and are not drawn.
+    Images are drawn with replacement, since the objects of one image are alike. All figures share
+    the draws. Images that add nothing to any sum are not drawn.
 
     Parameters
     ----------
     values : (K,) float64
         The figures of all images.
     tables : sequence of (D, I) array or sparse array
-        What each image adds to the sums that the figures are functions of.
+        The contribution of each image to the sums of which the figures are functions.
     evaluate : callable
         Called with the (D, B) sums of each table; returns (K, B) figures, NaN where undefined.
     bootstrap : int
@@ -49,14 +49,14 @@ def drawn_intervals(
     highest : float
         The largest value that the figures can have.
     n_images : (K,) int64, optional
-        The images that each figure is made of, by default all that add something: intervals are
-        expanded for their number.
+        The number of images that contribute to each figure, by default all that add something;
+        intervals are expanded for it.
 
     Returns
     -------
     (K, 2) float64
-        Lower and upper bounds. NaN without draws, with fewer than two images, where the figure is
-        undefined, and where it is in more than 5 % of the draws.
+        Lower and upper bounds. NaN without draws, with fewer than two images, and if the figure is
+        undefined in the data or in more than 5 % of the draws.
 
     References
     ----------
@@ -112,7 +112,7 @@ def centred_intervals(values: FloatArray, bounds: FloatArray) -> FloatArray:
 
 def _parts(table: Any) -> list[Any]:
     """Return the columns of a table, some images at a time."""
-    # Sparse columns are taken fastest where they are stored one by one.
+    # CSC, from which columns are taken fastest.
     table = table if isinstance(table, np.ndarray) else table.tocsc()
     return [table[:, low : low + _AT_ONCE] for low in range(0, table.shape[1], _AT_ONCE)]
 
@@ -120,7 +120,7 @@ def _parts(table: Any) -> list[Any]:
 def _sums(tables: list[list[Any]], counts: NDArray[Any], kind: np.dtype[Any]) -> list[FloatArray]:
     """Return the sums of each table over the draws, (D, B); the tables are in parts of images."""
     sums: list[Any] = [0] * len(tables)
-    # One array for all parts: to ask for memory takes longer than to fill it.
+    # One array for all parts: allocating memory takes longer than filling it.
     room = np.empty((min(_AT_ONCE, len(counts)), counts.shape[1]), kind)
     for place, parts in enumerate(zip(*tables, strict=True)):
         some = counts[place * _AT_ONCE : (place + 1) * _AT_ONCE]
@@ -133,14 +133,14 @@ def _sums(tables: list[list[Any]], counts: NDArray[Any], kind: np.dtype[Any]) ->
 
 
 def _are_small_counts(table: Any) -> bool:
-    """Return whether all sums over as many draws are exact in single precision."""
+    """Return whether all sums over the draws are exact in single precision."""
     amounts = table if isinstance(table, np.ndarray) else table.data
     largest = np.abs(amounts).max(initial=0)
     return bool(largest * table.shape[1] < _EXACT and (amounts == np.rint(amounts)).all())
 
 
 def n_nonzero(table: Any) -> IndexArray:
-    """Return in how many columns each row of an array or sparse array is not 0, (K,).
+    """Return the number of nonzero columns of each row of an array or sparse array, (K,).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A coefficient as a function of sums over clusters, the form that every interval needs."""
+"""Coefficients as functions of sums over clusters, the form that intervals need."""
 
 from collections.abc import Callable
 from math import nan
@@ -20,38 +20,38 @@ _ADVICE = {
 }
 
 ROUNDING = 1e-12
-"""A difference below this share of the numbers subtracted is one of rounding."""
+"""Differences below this share of the subtracted numbers are due to rounding."""
 
 
 @frozen_arrays
 class Estimator:
-    """A coefficient, and what resampling it needs.
+    """A coefficient with the data for resampling it.
 
     Attributes
     ----------
     value, observed, expected : float
         NaN where undefined.
     status : str
-        "ok", or why the value is undefined, or a limit of it.
+        "ok", or why the value is undefined or limited.
     table : SumTable
-        What each cluster adds to the D sums that the coefficient is a function of. The columns of
-        two shards side by side are the table of both.
+        The contribution of each cluster to the D sums of which the coefficient is a function. The
+        table of two parts of the data is the concatenation of their columns.
     evaluate : callable
         (D, B) sums → (B,) values, or (K, B) for K coefficients; NaN where undefined.
     clusters : (C,) int64
-        The clusters that are drawn. Others, in which nothing is compared, change no interval.
+        The clusters that are drawn. Others, in which nothing is compared, do not affect intervals.
     standard_error : float
-        By linearisation; NaN where there is no formula.
+        By linearisation; NaN if there is no formula.
     n_shared : int, optional
-        Of means over pairs, the number of answers compared.
+        For means over pairs, the number of compared answers.
     without : (C,) float64, optional
-        The coefficient without each cluster, where the sums are pseudo-values made of it: these do
-        not add over shards.
+        The coefficient without each cluster, if the sums are pseudo-values computed from it; these
+        do not add over parts.
     bias : float
-        The jackknife's estimate of bias, where replicates do not show it (Efron and Tibshirani
-        1993, eq. 10.17).
+        The jackknife's estimate of bias, if replicates do not show it (Efron and Tibshirani 1993,
+        eq. 10.17).
     advice : str
-        What would define the coefficient where it is undefined; may be empty.
+        How to make an undefined coefficient defined; may be empty.
     """
 
     value: float
@@ -69,7 +69,7 @@ class Estimator:
 
     @property
     def sums(self) -> Any:
-        """What each cluster adds, (D, G)."""
+        """The contribution of each cluster, (D, G)."""
         return self.table.sums
 
     def drawn_sums(self) -> Any:
@@ -81,7 +81,7 @@ class Estimator:
 def undefined(
     status: str, observed: float = nan, expected: float = nan, *, advice: str = ""
 ) -> Estimator:
-    """Return a coefficient that the data do not define, with what would define it.
+    """Return an undefined coefficient, with advice on how to make it defined.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def clustered_error(
     Parameters
     ----------
     influence : (U,) float64
-        By how much each unit moves the coefficient; the sum is about 0.
+        The influence of each unit on the coefficient; the sum is about 0.
     group : (U,) int32
         The cluster of each unit.
     counted : (U,) bool

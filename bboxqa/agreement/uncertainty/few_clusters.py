@@ -1,4 +1,4 @@
-"""Intervals from few clusters, whose draws vary less than samples do."""
+"""Expansion of intervals from few clusters, whose draws vary less than samples."""
 
 import numpy as np
 
@@ -7,10 +7,10 @@ from bboxqa.core.arrays import FloatArray, IndexArray
 
 
 def normal_ratio(n_clusters: IndexArray) -> FloatArray:
-    """Return by how much intervals of few clusters are wider than those of many, (K,).
+    """Return the factor by which intervals of few clusters are wider, (K,).
 
-    The variance of draws is too small by (n − 1) / n, and the one that n clusters show is
-    uncertain, as Student's t allows for.
+    The variance of draws is too small by (n − 1) / n, and the variance estimated from n clusters is
+    uncertain, which Student's t takes into account.
 
     Examples
     --------
@@ -44,13 +44,13 @@ def expanded_level(n_clusters: IndexArray) -> FloatArray:
 def expanded_interval(replicates: FloatArray, n_clusters: IndexArray) -> FloatArray:
     """Return the expanded percentile interval of each row of replicates, (K, B) → (K, 2) [1]_.
 
-    It spans the share `expanded_level` of the replicates. NaN where more than 5 % of them are.
+    It spans the share `expanded_level` of the replicates. NaN if more than 5 % of them are NaN.
 
     Parameters
     ----------
     replicates : (K, B) float64
     n_clusters : (K,) int64
-        How many clusters each coefficient is made of.
+        The number of clusters that contribute to each coefficient.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Uncertainty from the straight line that a coefficient follows near its value."""
+"""Uncertainty from linear approximations of coefficients."""
 
 from math import inf, nan
 
@@ -43,7 +43,7 @@ def pseudo_value_estimator(
     observed, expected, status, n_shared
         As in `Estimator`.
     lowest : float
-        The lower end of the scale; the upper is 1. Replicates are clipped to it.
+        The lower end of the scale; the upper end is 1. Replicates are clipped to the scale.
 
     Examples
     --------
@@ -79,8 +79,8 @@ def fisher_interval(
 ) -> FloatArray:
     """Return 95 % intervals from standard errors, (N, 2), within the ends of the scale.
 
-    tanh(artanh θ ± t · error / (1 − θ²)): Fisher's transformation, under which errors near the ends
-    of the scale are lopsided, with the quantile t of Student's distribution. NaN where the error is
+    tanh(artanh θ ± t · error / (1 − θ²)): Fisher's transformation, which makes intervals asymmetric
+    near the ends of the scale, with the quantile t of Student's distribution. NaN if the error is
     NaN or 0, with too few clusters, and at the ends of the scale.
 
     Parameters
@@ -88,7 +88,7 @@ def fisher_interval(
     value, error : (N,) float64
         Coefficients between -1 and 1, and their standard errors.
     freedom : (N,) numbers
-        Degrees of freedom, the number of clusters less one; at least `FEWEST` clusters are needed.
+        Degrees of freedom, the number of clusters minus 1; at least `FEWEST` clusters are needed.
     middle : (N,) float64, optional
         The centre of the interval, if it is not the value.
 

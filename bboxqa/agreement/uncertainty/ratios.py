@@ -11,14 +11,14 @@ from bboxqa.core.arrays import FloatArray
 def ratio_intervals(numerator: Any, denominator: Any, bootstrap: int, seed: int) -> FloatArray:
     """Return the 95 % interval of each ratio Σ numerator / Σ denominator, (K, 2) float64 [1]_.
 
-    The columns, images, are drawn with replacement, since the objects of one image are alike. All
-    ratios see the same draws.
+    Images, the columns, are drawn with replacement, since the objects of one image are alike. All
+    ratios share the draws.
 
     Parameters
     ----------
     numerator, denominator : (K, I) array or sparse array
-        What each image adds to the two sums of each of the K ratios; the denominators are not
-        negative.
+        The contributions of each image to the two sums of each of the K ratios; denominators are
+        not negative.
     bootstrap : int
         How many times the images are drawn; 0 for no intervals.
     seed : int
@@ -27,8 +27,8 @@ def ratio_intervals(numerator: Any, denominator: Any, bootstrap: int, seed: int)
     Returns
     -------
     (K, 2) float64
-        Lower and upper bounds. NaN without draws, where fewer than two images have a denominator,
-        and where more than 5 % of the draws have none.
+        Lower and upper bounds. NaN without draws, if fewer than two images have a denominator, and
+        if more than 5 % of the draws have none.
 
     References
     ----------

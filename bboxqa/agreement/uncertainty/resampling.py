@@ -19,24 +19,24 @@ Name = TypeVar("Name", bound=Hashable)
 LEVEL = 0.95
 """The share of replicates that an interval spans."""
 
-# Replicates drawn together, and the most weights that these may have.
+# Replicates that are drawn at a time, and the most weights of these.
 _CHUNK = 100
 _WEIGHTS = 1 << 23
 # Bytes of draws, of which three sets are kept, and of larger ones the last.
 _KEPT, _KEPT_LAST = 100_000_000, 500_000_000
 _DOUBLE: np.dtype[Any] = np.dtype(np.float64)
-# The least share of replicates with a defined coefficient for an interval.
+# The smallest share of replicates that must be defined for an interval.
 _DEFINED = 0.95
 
 
 def covering_intervals(
     values: FloatArray, replicates: FloatArray, intervals: FloatArray, highest: float = 1.0
 ) -> tuple[FloatArray, FloatArray]:
-    """Return intervals that contain their values, (K, 2), and by how much each was moved, (K,).
+    """Return intervals that contain their values, (K, 2), and the shift of each, (K,).
 
     Draws repeat some clusters and lack others, so that all replicates can lie on one side of the
-    value. An interval that does not contain its value is moved by the bias of the replicates,
-    which is their mean less the value (Efron and Tibshirani 1993, ch. 10); others stay.
+    value. An interval that does not contain its value is shifted by the bias of the replicates,
+    their mean minus the value (Efron and Tibshirani 1993, ch. 10); others are not changed.
 
     Parameters
     ----------
@@ -71,8 +71,7 @@ def quantiles(
 ) -> FloatArray:
     """Return two quantiles of each row of replicates, (K, B) → (K, 2).
 
-    The shares of replicates below them are those of all rows, or of each, (K,). NaN where more than
-    5 % of the replicates are.
+    The levels are common to all rows, or (K,). NaN if more than 5 % of the replicates are NaN.
     """
     result = np.full((len(replicates), 2), np.nan)
     # NaN comes last when sorted.
@@ -89,9 +88,9 @@ def quantiles(
 
 
 def drawn_weights(n_clusters: int, replicates: int, seed: int) -> Iterator[FloatArray]:
-    """Yield how often each cluster is drawn in each replicate, (G, b), in chunks of replicates.
+    """Yield the number of draws of each cluster in each replicate, (G, b), in chunks of replicates.
 
-    The numbers do not depend on the size of the chunks.
+    The numbers do not depend on the chunk size.
     """
     for counts in _drawn_counts(n_clusters, replicates, seed, np.dtype(np.float64)):
         yield np.ascontiguousarray(counts)
@@ -100,11 +99,11 @@ def drawn_weights(n_clusters: int, replicates: int, seed: int) -> Iterator[Float
 def _drawn_counts(
     n_clusters: int, replicates: int, seed: int, dtype: np.dtype[Any] = _DOUBLE
 ) -> Iterator[NDArray[Any]]:
-    """Yield what `drawn_weights` does as numbers of a type, in another order in memory."""
+    """Yield the counts of `drawn_weights` with a dtype, transposed in memory."""
     generator = np.random.default_rng(seed)
     step = _step(n_clusters)
     for start in range(0, replicates, step):
-        # Written row by row: columns would lie far apart in memory.
+        # Filled row by row, as the elements of a column are far apart in memory.
         counts = np.empty((min(step, replicates - start), n_clusters), dtype)
         for row in counts:
             row[:] = np.bincount(
@@ -157,8 +156,8 @@ def replicates_of_all(
 ) -> dict[Name, FloatArray]:
     """Return the coefficients of each resample of the clusters, drawn with replacement.
 
-    Coefficients over the same clusters see the same draws, and a table that several are functions
-    of is multiplied once.
+    Coefficients over the same clusters share the draws, and a table that several coefficients use
+    is multiplied once.
 
     Each result is (B,) or (K, B) float64, NaN where undefined. Progress is reported as
     on_progress(done, total), in replicates.
@@ -189,7 +188,7 @@ def replicates_of_all(
 
 
 def _add_changes(changes: dict[SumTable, Any], table: SumTable, clusters: IndexArray) -> None:
-    """Add the columns of a table, and before it those of the tables it is based on."""
+    """Add the columns of a table, after those of the tables on which it is based."""
     if table not in changes:
         if table.base is not None:
             _add_changes(changes, table.base, clusters)
@@ -246,9 +245,9 @@ def bca_interval(
 ) -> FloatArray:
     """Return the bias-corrected and accelerated interval, (2,) [1]_.
 
-    It is made of (B,) replicates, and of the (G,) values of `jackknife`. NaN where more than 5 % of
-    the replicates are NaN, where all of them lie on one side of the value, or where some value of
-    the jackknife is NaN.
+    It is computed from (B,) replicates and the (G,) values of `jackknife`. NaN if more than 5 % of
+    the replicates are NaN, if all lie on one side of the value, or if a value of the jackknife is
+    NaN.
 
     References
     ----------
@@ -262,8 +261,8 @@ def bca_interval(
     """
     nothing = np.full(2, np.nan)
     defined = replicates[~np.isnan(replicates)]
-    # Ties count half, so that a coarse coefficient has no bias. Values that differ by rounding are
-    # ties, since the sums are added in another order.
+    # Ties count half, so that a coarse coefficient has no bias. Values that differ only by rounding
+    # are ties, as sums are added in another order.
     apart = defined - value
     below = float(np.sum(apart < -ROUNDING) + np.sum(np.abs(apart) <= ROUNDING) / 2)
     if np.isnan(value) or np.isnan(without).any() or not 0 < below < len(defined):

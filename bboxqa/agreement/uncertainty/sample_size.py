@@ -1,4 +1,4 @@
-"""How many more clusters are needed for an interval of a given width."""
+"""Sample size: the number of clusters for an interval of a given width."""
 
 from bisect import bisect_left
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ _NORMAL = 1.96
 # the root of their number: of each of them sqrt(0.025 * 0.975) / density (David and Nagaraja 2003).
 _OF_DRAWS = 1.93
 _CHUNK = 1 << 12
-# Intervals of more clusters are not expanded by anything that is seen.
+# With more clusters, the expansion of intervals is negligible.
 _MANY = 1 << 40
 
 
@@ -32,10 +32,10 @@ class Plan:
     n_clusters: int
     """How many clusters (images, recordings, units) it depends on."""
     width: float
-    """Of its 95 % interval."""
+    """The width of the 95 % interval."""
     target_width: float
     n_needed: int
-    """How many clusters give that width; 0 where this is unknown."""
+    """The number of clusters for the target width; 0 if unknown."""
     n_more: int
     """How many more than at present."""
     needed_range: tuple[int, int]
@@ -47,11 +47,12 @@ class Plan:
 def plan_clusters(
     estimator: Estimator, target_width: float, replicates: int = 1000, seed: int = 0
 ) -> Plan:
-    """Return how many clusters give an interval of a width, if new ones are like the present ones.
+    """Return the number of clusters for an interval of a given width.
 
-    The width of the bootstrap interval falls with the square root of the number of clusters (Efron
-    and Tibshirani 1993, ch. 6): half the width takes four times as many, and somewhat fewer where
-    intervals of few clusters are expanded. The target width, from end to end, has to be above 0.
+    New clusters are assumed to be like the present ones. The width of the bootstrap interval falls
+    with the square root of the number of clusters (Efron and Tibshirani 1993, ch. 6): half the
+    width takes four times as many, or somewhat fewer if the present interval is expanded for few
+    clusters. The target width, from end to end, must be above 0.
     """
     if not target_width > 0:
         raise ConfigError(f"target width is {target_width:g}; expected more than 0, such as 0.05")
@@ -82,7 +83,7 @@ def plan_clusters(
 
 
 def _needed(n_clusters: int, factor: float) -> int:
-    """Return the least number of clusters whose interval is narrower by a factor, at least 2."""
+    """Return the fewest clusters, at least 2, whose interval is narrower by a factor."""
 
     def width(n: int) -> float:
         return float(normal_ratio(np.array([n]))[0]) / sqrt(n)
@@ -90,7 +91,7 @@ def _needed(n_clusters: int, factor: float) -> int:
     most = max(n_clusters, ceil(n_clusters * factor**2))
     if most > _MANY:
         return most
-    # Rounding must not add a cluster where the target is met exactly.
+    # Rounding must not add a cluster if the target is met exactly.
     widest = width(n_clusters) / factor * (1 + ROUNDING)
     return 2 + bisect_left(range(2, most), True, key=lambda n: width(n) <= widest)
 
@@ -98,8 +99,8 @@ def _needed(n_clusters: int, factor: float) -> int:
 def _error_of_spread(estimator: Estimator) -> float:
     """Return the relative standard error of the variance of a coefficient.
 
-    The variance is a mean over clusters: of the squared change of the coefficient when the cluster
-    is left out (the jackknife: Efron and Tibshirani 1993, ch. 11). So its error is that of a mean.
+    The variance is a mean over clusters of the squared change of the coefficient without the
+    cluster (the jackknife: Efron and Tibshirani 1993, ch. 11), so that its error is that of a mean.
     """
     without = estimator.without
     if without is None:

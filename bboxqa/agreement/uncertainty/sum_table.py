@@ -1,4 +1,4 @@
-"""Sums by cluster that coefficients are functions of."""
+"""Tables of sums by cluster, of which coefficients are functions."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,18 +15,18 @@ _DENSE = 1 << 22
 
 @dataclass(frozen=True, eq=False)
 class SumTable:
-    """What each of G clusters adds to D sums.
+    """The contributions of G clusters to D sums.
 
     Attributes
     ----------
     make : callable
         Returns a (D, G) array or sparse array. Called once, when the sums are first needed.
     base : SumTable, optional
-        A table of the same shape that this one is added to. Where two tables differ in few
-        clusters, the sums of the second then cost little.
+        A table of the same shape to which this one is added. If the two differ in few clusters, the
+        sums of the second cost little.
     by_row : bool
-        Whether rows are multiplied one at a time. The order in which numbers are added decides
-        the last bit, and a product of one row adds in another order than one of several.
+        Whether rows are multiplied one at a time. Products of one row and of several add numbers in
+        a different order, which changes the last bit.
     """
 
     make: Callable[[], Any]
@@ -43,7 +43,7 @@ class SumTable:
         return self._own if self.base is None else self.base.sums + self._own
 
     def change(self, clusters: IndexArray) -> Any:
-        """Return what some clusters add to the base, (D, C)."""
+        """Return the changes of some clusters relative to the base, (D, C)."""
         own = self._own
         return own if len(clusters) == own.shape[1] else own[:, clusters]
 
@@ -61,7 +61,7 @@ def table_of(
     shape: tuple[int, int],
     most_dense: int | None = None,
 ) -> Any:
-    """Return a table of the amounts, added up at their places.
+    """Return a table of amounts, summed by row and column.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def table_of(
         return dense
     from scipy.sparse import csc_array
 
-    # By columns: the sums stay in the cache while the weights stream by.
+    # Stored by column, so that the sums stay in the cache while the weights are read.
     table = csc_array((amount, (row, column)), shape=shape)
     table.data.setflags(write=False)
     return table

@@ -16,7 +16,7 @@ def totals(tasks: Sequence[TaskEstimates]) -> dict[str, Estimate]:
     Parameters
     ----------
     tasks : sequence of TaskEstimates
-        What `measure` returned for each. Those that leave a coefficient undefined are left out.
+        The results of `measure`. Tasks in which a coefficient is undefined are left out.
 
     Returns
     -------
@@ -50,7 +50,7 @@ def totals(tasks: Sequence[TaskEstimates]) -> dict[str, Estimate]:
 
 
 def _mean(name: str, tasks: Sequence[TaskEstimates]) -> Estimate | None:
-    """Return the mean of a coefficient; None where no task defines it."""
+    """Return the mean of a coefficient; None if it is undefined in all tasks."""
     found = [task.coefficients[name] for task in tasks if name in task.coefficients]
     parts = [part for part in found if part.n_shared and not isnan(part.value)]
     weights = [part.n_shared or 0 for part in parts]
@@ -85,7 +85,7 @@ def _mean(name: str, tasks: Sequence[TaskEstimates]) -> Estimate | None:
 def _interval(
     value: float, error: float, squares: list[float], free: list[int]
 ) -> tuple[float, float]:
-    """Return the interval of a sum of parts whose errors have different sizes (Satterthwaite)."""
+    """Return the interval of a sum of parts with unequal errors (Satterthwaite)."""
     if not error > 0:
         return nan, nan
     freedom = sum(squares) ** 2 / sum(x**2 / max(n, 1) for x, n in zip(squares, free, strict=True))
