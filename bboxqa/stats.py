@@ -1,4 +1,4 @@
-"""Agreement on labels, numbers and choices: every coefficient, each with its uncertainty.
+"""Agreement on labels, numbers and choices: coefficients with their uncertainty.
 
 >>> from bboxqa import stats
 >>> ratings = stats.ratings_from_columns(
@@ -83,12 +83,12 @@ def ratings_from_frame(
     Parameters
     ----------
     frame : frame or mapping
-        One rating a row; columns are taken by name. In a table of units of `bboxqa.agree`, a missed
-        object is the value "(missing)", and images are the clusters.
+        One rating per row; columns are taken by name. In a table of units of `bboxqa.agree`, a
+        missed object is the value "(missing)", and images are the clusters.
     unit, annotator, value : str
         Names of columns.
     cluster, n_options : str, optional
-        Names of columns: what intervals draw, and how many objects there were to choose from.
+        Names of columns: clusters that intervals draw, and numbers of objects to choose from.
 
     Returns
     -------
@@ -120,7 +120,7 @@ def ratings_from_frame(
         except (KeyError, IndexError, TypeError, ValueError):
             raise ConfigError(f"{field} is {name!r}, which is not a column") from None
         except Exception as error:
-            # Each library has its own error for a column that is not there.
+            # Each library has its own error for a missing column.
             if "NotFound" not in type(error).__name__:
                 raise
             raise ConfigError(f"{field} is {name!r}, which is not a column") from None

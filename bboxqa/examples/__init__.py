@@ -16,10 +16,10 @@ def example_file(name: str) -> Path:
 
 
 def example_picture(name: str) -> Path:
-    """Return a picture of the examples: the image of a scene, or a drawing that explains one."""
+    """Return a picture of the examples: the image of a scene, or an explanatory drawing."""
     if name in SCENES:
         return _DATA / f"{name}.png"
-    # An installed package holds the drawings; a checkout has them at its top.
+    # An installed package contains the drawings; a checkout has them in its top folder.
     installed = _PACKAGE / "readme_images"
     folder = installed if installed.is_dir() else _PACKAGE.parent / "readme_images"
     return folder / f"{name}.png"

@@ -1,4 +1,4 @@
-"""All worked examples: each as a walk-through, and as files to look at."""
+"""All worked examples, as walk-throughs and as files."""
 
 from collections.abc import Callable
 from functools import partial
@@ -19,7 +19,7 @@ EXAMPLES: dict[str, Callable[[], Walk]] = {
     "iou": walk_iou,
     "krippendorff": walk_krippendorff,
 }
-"""Each worked example by its name; calling it computes everything and compares it."""
+"""Worked examples by name; calling one computes all values and compares them."""
 
 _PICTURES = {
     **{scene: (scene, f"{scene}_annotators") for scene in SCENES},
@@ -30,10 +30,10 @@ _PICTURES = {
 
 
 def write_example(name: str, folder: Path, *, force: bool = False) -> list[Path]:
-    """Write an example: its annotations where it has any, its pictures, and its walk-through.
+    """Write an example: its annotations, if any, its pictures, and its walk-through.
 
-    Returns what was written: not the files that are there already. Raises OutputError if a file of
-    that name has another content, unless `force`.
+    Return the files that were written, without those that exist already. Raises OutputError if a
+    file of that name has another content, unless `force`.
     """
     if name not in EXAMPLES:
         raise ValueError(f"no example is called {name!r}; choose one of {', '.join(EXAMPLES)}")

@@ -1,4 +1,4 @@
-"""From reliability data to alpha, as formulas with the numbers filled in."""
+"""Alpha of reliability data, as formulas with the numbers filled in."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from bboxqa.agreement.uncertainty.estimator import OK
 from bboxqa.examples.walks.walk_parts import MISSING, digits, hang, short, table
 from bboxqa.model.reliability import ReliabilityData
 
-# A box that was not drawn counts as a category of its own in all worked examples.
+# In all worked examples, a missing box counts as a category of its own.
 _MISSING = "category"
 
 

@@ -96,7 +96,7 @@ def _iou_table(scene: Scene, first: int, second: int) -> str:
         [str(ids[row]), *map(cell, scene.iou[row, columns].tolist())]
         for row in scene.boxes_of(first)
     ]
-    # Eleven columns fit a line only one space apart, which the place of the mark widens.
+    # Eleven columns fit on a line only with a gap of one space; the mark takes another column.
     header = ["", *(f"{ids[column]} " for column in columns)]
     text = table(header, rows, gap=1)
     return f"{names[first]} and {names[second]}\n{text}"
@@ -132,7 +132,7 @@ def _hungarian_step(scene: Scene) -> Step:
 
 
 def _hungarian_pairs(scene: Scene, first: int, second: int) -> list[tuple[int, int]]:
-    """Match two of the annotators, as though there were no others."""
+    """Match two of the annotators, without the others."""
     kept = np.sort(np.concatenate([scene.boxes_of(first), scene.boxes_of(second)]))
     data = replace(scene.data, annotations=scene.data.annotations.take(kept))
     rows = unit_rows(data, match_boxes(data, "hungarian", scene.threshold))
@@ -163,7 +163,7 @@ def _numbered(place: int, row: Row) -> list[str]:
 
 def _labels_step(scene: Scene, units: UnitTable) -> Step:
     data, names = scene.data, scene.data.category_names
-    # By id, so that the rows are those of the table before.
+    # By id, so that the rows have the order of the previous table.
     category = dict(
         zip(data.annotations.id.tolist(), data.annotations.category.tolist(), strict=True)
     )
@@ -216,7 +216,7 @@ def _alpha_steps(scene: Scene, units: UnitTable) -> tuple[Step, Step]:
 
 
 def _matrix_checks(scene: Scene, names: list[str], matrix: list[list[float]]) -> tuple[Check, ...]:
-    """Compare the rows of the matrix, where any are expected, in the order of `names`."""
+    """Compare the rows of the matrix with the expected rows, if any, in the order of `names`."""
     expected = scene.expected.get("coincidence_matrix")
     if expected is None:
         return ()

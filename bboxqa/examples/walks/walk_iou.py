@@ -97,7 +97,7 @@ def _polygon_pair(place: int, pair: Mapping[str, Any]) -> tuple[str, Check]:
     a, b = (np.array(pair[side], np.float64).reshape(-1, 2) for side in "ab")
     shared, union = raster_areas([a], [b], (0, 0), draw_inclusive)
     iou = shared / union
-    # Where the source gives no count of pixels, there is none to compare.
+    # The pixel count is compared only if the source gives one.
     stated = [
         found if pair[key] is None else pair[key]
         for key, found in (("intersection_px", shared), ("union_px", union), ("iou", iou))

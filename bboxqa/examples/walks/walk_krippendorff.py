@@ -16,7 +16,7 @@ _NOTES = ("Table 5: the source has alpha without its sign. D_o / D_e is 1.2, and
 
 
 def walk_krippendorff(expected: Mapping[str, Any] | None = None) -> Walk:
-    """Walk through alpha, from reliability data of growing size."""
+    """Walk through alpha for reliability data of increasing size."""
     cases = (read_expected() if expected is None else expected)["krippendorff"]
     return Walk(
         name="krippendorff",
@@ -53,7 +53,7 @@ def _step(place: int, case: Mapping[str, Any]) -> Step:
 
 
 def _reliability(rows: list[list[int | None]]) -> tuple[ReliabilityData, list[str]]:
-    """Return the table for the engine, and the names of the categories that occur."""
+    """Return the table as reliability data, and the names of the categories that occur."""
     categories = sorted({value for row in rows for value in row if value is not None})
     index = {value: place for place, value in enumerate(categories)}
     values = [[-1 if value is None else index[value] for value in row] for row in rows]

@@ -1,4 +1,4 @@
-"""What a walk-through is made of: steps, checked values, and their text."""
+"""Parts of a walk-through: steps, checked values, and their text."""
 
 import textwrap
 from collections.abc import Collection, Sequence
@@ -13,11 +13,11 @@ WIDTH = 92
 """The longest line of running text; tables may be a little wider, up to 100."""
 
 MISSING = "missing"
-"""Stands in a table for an annotator who was asked and drew nothing."""
+"""The table entry of an annotator who was asked and drew nothing."""
 
 
 class Check(NamedTuple):
-    """A computed value beside the expected one, both as a reader sees them."""
+    """A computed and an expected value, both as they are printed."""
 
     what: str
     computed: str
@@ -40,11 +40,11 @@ class Step:
 
     title: str
     explanation: str
-    """What is done, and why."""
+    """The explanation of the step."""
     body: str
     """A table, as text."""
     checks: tuple[Check, ...] = ()
-    """What is compared with expected values."""
+    """The values that are compared with expected ones."""
     verdicts_in_body: bool = False
     """Whether the body itself shows the verdicts; then only checks that differ are listed below."""
 
@@ -53,7 +53,7 @@ class Step:
         listed = [one.text() for one in self.checks if not (self.verdicts_in_body and one.agrees)]
         title = f"{self.title}\n{'-' * len(self.title)}"
         parts = [title, hang("", self.explanation), textwrap.indent(self.body, "  ")]
-        # A table that stands for itself has no explanation.
+        # Self-explanatory tables have no explanation.
         return "\n\n".join(part for part in (*parts, "\n".join(listed)) if part)
 
 
@@ -63,7 +63,7 @@ class Walk:
 
     name: str
     introduction: str
-    """What the example is called, and what it shows."""
+    """The name of the example, and what it shows."""
     steps: tuple[Step, ...]
     notes: tuple[str, ...] = ()
     """Misprints in the source of the example."""
@@ -75,12 +75,12 @@ class Walk:
 
     @property
     def agrees(self) -> bool:
-        """Whether every value is the expected one; not so if none was compared."""
+        """Whether every value is the expected one; false if none was compared."""
         return self.n_checks > 0 and all(one.agrees for one in self.checks)
 
     @property
     def n_checks(self) -> int:
-        """How many values were compared."""
+        """The number of values that were compared."""
         return len(self.checks)
 
     def text(self) -> str:
@@ -101,7 +101,7 @@ class Walk:
 
 
 def check(what: str, computed: str, expected: str) -> Check:
-    """Compare two values as a reader sees them, that is rounded alike.
+    """Compare two values as they are printed, with the same rounding.
 
     Examples
     --------
@@ -119,12 +119,12 @@ def digits(value: float) -> str:
     >>> digits(2 / 3), digits(-1e-9)
     ('0.6667', '0.0000')
     """
-    # Rounded twice, so that a last bit does not decide where a number lies half-way: -0.40625.
+    # Rounded twice, so that the last bit does not decide ties such as -0.40625.
     return decimal(round(value, 12))
 
 
 def short(value: float) -> str:
-    """Return a number with at most four digits after the point, and none it does not need.
+    """Return a number with at most four decimals, without trailing zeros.
 
     Examples
     --------
@@ -135,7 +135,7 @@ def short(value: float) -> str:
 
 
 def hang(head: str, text: str) -> str:
-    """Return text after a head, further lines below the beginning of the text.
+    """Return text after a head, wrapped with a hanging indent.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""An example image ready to be walked through: its boxes, their IoUs, what is expected."""
+"""An example image for a walk-through: its boxes, their IoUs, and expected results."""
 
 import json
 from collections.abc import Mapping
@@ -17,16 +17,16 @@ from bboxqa.pipelines.read import read_coco
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scene:
-    """An annotated image with what is expected of it."""
+    """An annotated image with its expected results."""
 
     description: str
-    """What it shows and how it is annotated."""
+    """A description of the image and its annotations."""
     data: Dataset
     """N annotations, ordered by annotator, then id."""
     iou: FloatArray
-    """(N, N) float64. Of every box with every box."""
+    """(N, N) float64. The IoU of all pairs of boxes."""
     threshold: float
-    """The IoU that makes a pair admissible."""
+    """The lowest IoU of admissible pairs."""
     expected: Mapping[str, Any]
     """Its part of `expected.json`."""
     category_ids: Mapping[str, str]
@@ -37,7 +37,7 @@ class Scene:
         return np.flatnonzero(self.data.annotations.annotator == annotator)
 
     def pairs(self) -> list[tuple[int, int]]:
-        """Return every two annotators."""
+        """Return all pairs of annotators."""
         return list(combinations(range(len(self.data.annotator_names)), 2))
 
     def iou_of(self, first: int, second: int) -> float:
@@ -50,7 +50,7 @@ def load_scene(name: str, expected: Mapping[str, Any]) -> Scene:
     """Return an example image with its part of the expected results."""
     document = json.loads(example_file(name).read_text("utf-8"))
     data = read_coco(example_file(name), segmentation=False)
-    # In the order of ids the tables can be read along; units are numbered in the same order.
+    # Tables are in the order of ids, in which units are numbered as well.
     order = np.lexsort((data.annotations.id, data.annotations.annotator))
     annotations = data.annotations.take(order)
     box = corners(annotations.bbox)

@@ -1,4 +1,4 @@
-"""Units as rows: which annotation of each annotator shows one object."""
+"""Units as rows, with an annotation id per annotator."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ Row = tuple[int | None, ...]
 """One unit: an annotation id per annotator, or None."""
 
 NOBODY = "-"
-"""Stands for the annotation of an annotator who drew none."""
+"""The entry of an annotator without an annotation."""
 
 
 def match_boxes(data: Dataset, matcher: str, iou_threshold: float) -> UnitTable:
