@@ -23,11 +23,9 @@ from bboxqa.pipelines.counting import (
     compared_images,
     count_sequentially,
 )
-from bboxqa.pipelines.diagnosis.diagnosed import ImageDiagnoser
+from bboxqa.pipelines.diagnosis.diagnoser import ImageDiagnoser
 from bboxqa.pipelines.joint_sigmas import with_points, with_sigmas
 from bboxqa.pipelines.notes import all_asked_notes, chance_notes, image_notes
-from bboxqa.pipelines.reference.joined import compared
-from bboxqa.pipelines.reference.measured import reference_matches, with_reference
 from bboxqa.pipelines.refusals.checks import check_boxes
 from bboxqa.pipelines.repeats import repeat_notes, with_repeats
 from bboxqa.pipelines.settings import agree_settings_from
@@ -214,9 +212,12 @@ def agree_with(
     `count_sequentially` does so within the memory.
     """
     data = with_sigmas(with_points(data, settings), settings, memory=memory)
-    if isinstance(reference, Dataset):
-        reference = with_points(reference, settings)
     if reference is not None:
+        from bboxqa.pipelines.reference.joined import compared
+        from bboxqa.pipelines.reference.measured import reference_matches, with_reference
+
+        if isinstance(reference, Dataset):
+            reference = with_points(reference, settings)
         found = compared(data, reference, memory)
         both = with_sigmas(found.both, settings, of=data, memory=memory)
         matches = reference_matches(both, settings, memory=memory, progress=progress)
@@ -239,8 +240,7 @@ def _agree(
     # With three annotators in an image, the result depends on the order in which they are joined.
     # Greedy matching has no such order.
     n_annotators = data.assigned.sum(1)
-    several = bool((n_annotators > 2).any())
-    greedy = several and matchers.matcher(settings.matcher).by_order
+    greedy = bool((n_annotators > 2).any()) and matchers.matcher(settings.matcher).by_order
     count = partial(count_sequentially, memory=memory) if count_all is None else count_all
     counted = count(part, settings, greedy=greedy, progress=progress)
     if with_chance:
@@ -252,9 +252,8 @@ def _agree(
     thresholds = with_repeats(results, data, settings, memory=memory, progress=progress)
     n_images = int((n_annotators >= 2).sum())
     n_crowd = int(data.annotations.iscrowd.sum())
-    notes = image_notes(
-        part.data, settings, counted.counts, n_crowd, _crowd_images(data, part), thresholds
-    )
+    crowds = n_crowd, _crowd_images(data, part)
+    notes = image_notes(part.data, settings, counted.counts, *crowds, thresholds)
     return AgreementResult(
         thresholds=thresholds,
         n_images=n_images,

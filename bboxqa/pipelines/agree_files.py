@@ -14,9 +14,8 @@ from bboxqa.formats.dataset.predictions import Predictions
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.agree import agree_with
 from bboxqa.pipelines.category_map import map_notes
-from bboxqa.pipelines.diagnosis.diagnosed import check_diagnosis
+from bboxqa.pipelines.diagnosis.diagnoser import check_diagnosis
 from bboxqa.pipelines.read import read_for
-from bboxqa.pipelines.reference.reading import read_reference
 from bboxqa.report.agreement_result import AgreementResult
 
 if TYPE_CHECKING:
@@ -50,6 +49,8 @@ def agree_files(
     data = read_for(source, settings, min_annotators=least, **annotated)
     beside: str | Dataset | None = None
     if reference is not None:
+        from bboxqa.pipelines.reference.reading import read_reference
+
         if pseudonyms is not None:
             reference = pseudonyms_of(pseudonyms, ()).get(reference, reference)
         beside = read_reference(reference, data, settings, **reading)

@@ -2,15 +2,16 @@
 
 from functools import cached_property
 from html import escape
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bboxqa.model.diagnosis import Diagnosis
 from bboxqa.model.results import MeasuredAgreement
 from bboxqa.model.table import Table, html_table
-from bboxqa.report.charts.figures import CHART_WIDTH, new_axes, page_style
-from bboxqa.report.charts.plots import Plots
-from bboxqa.report.charts.svg import image_element
+
+if TYPE_CHECKING:
+    from bboxqa.report.charts.plots import Plots
 
 
 class AgreementResult(MeasuredAgreement):
@@ -20,12 +21,14 @@ class AgreementResult(MeasuredAgreement):
     """
 
     @cached_property
-    def plot(self) -> Plots:
+    def plot(self) -> "Plots":
         """The charts of the result: ``result.plot.intervals()`` returns matplotlib axes.
 
         The names are intervals, category_intervals, sensitivity, pair_matrix, confusion_matrix,
         offsets, decomposition and image_costs.
         """
+        from bboxqa.report.charts.plots import Plots
+
         return Plots(self)
 
     def diagnose(self) -> Diagnosis:
@@ -50,6 +53,9 @@ class AgreementResult(MeasuredAgreement):
         return super().diagnose()
 
     def _repr_html_(self) -> str:
+        from bboxqa.report.charts.figures import CHART_WIDTH, new_axes, page_style
+        from bboxqa.report.charts.svg import image_element
+
         parts = self.thresholds
         columns = {
             parts[0].measure: np.array([t.iou_threshold for t in parts]),

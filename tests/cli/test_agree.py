@@ -17,7 +17,7 @@ from bboxqa.cli.agree import agree
 from bboxqa.diagnostics import registry as diagnostics
 from bboxqa.geometry.similarities import registry as similarities
 from bboxqa.matching import registry as matchers
-from bboxqa.pipelines.diagnosis import diagnosed
+from bboxqa.pipelines.diagnosis import diagnoser
 from bboxqa.report.agreement_summary import summary_schema
 from bboxqa.report.diagnosis_summary import diagnosis_schema
 
@@ -491,7 +491,7 @@ def test_json_has_the_diagnosis_on_request(export):
 
 @pytest.mark.parametrize(("limit", "most"), [("_QUICK", 6), ("_CROWDED", 0)])
 def test_large_and_crowded_data_have_the_story_on_request(limit, most, export, monkeypatch):
-    monkeypatch.setattr(diagnosed, limit, most)
+    monkeypatch.setattr(diagnoser, limit, most)
     runner = CliRunner()
     found = runner.invoke(agree, [str(export)], standalone_mode=False).output
     assert "add --diagnose; left out, since " in found

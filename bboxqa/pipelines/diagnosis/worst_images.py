@@ -16,14 +16,10 @@ from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.model.units import MatchedUnits
 from bboxqa.report.numbers import json_number
 
-MOST_IMAGES = 1000
-"""The number of images that a diagnosis keeps by default."""
 _MOST_SHAPES = 200_000
 
 
-def worst_images(
-    part: ThresholdResult, matched: MatchedUnits, n_images: int = MOST_IMAGES
-) -> dict[str, Any]:
+def worst_images(part: ThresholdResult, matched: MatchedUnits, n_images: int) -> dict[str, Any]:
     """Return the images that cost most agreement, the worst first, and what was drawn in them.
 
     There are at most `n_images`, with at most 200,000 annotations in images after the first.

@@ -1,0 +1,92 @@
+"""What finds the diagnosis of a result, once it is asked for."""
+
+from dataclasses import dataclass, replace
+from math import ceil
+
+import numpy as np
+
+from bboxqa.core.errors import DatasetError
+from bboxqa.core.spool import check_memory
+from bboxqa.core.types import Progress
+from bboxqa.geometry.candidates import possible_pairs
+from bboxqa.model.annotations import Dataset
+from bboxqa.model.diagnosis import Diagnosis, Story
+from bboxqa.model.results import MeasuredAgreement
+from bboxqa.pipelines.counting import ImagePart
+from bboxqa.pipelines.diagnosis.crowds import check_crowds
+
+# With more annotations, the story takes longer than the figures and is made only on request.
+_QUICK = 100_000
+# Pairs of annotations in an image, above which the story is not quick.
+_CROWDED = 1 << 20
+# The number of worst images that a diagnosis keeps.
+_MOST_IMAGES = 1000
+# Memory of all diagnostics in bytes, about: per annotation, per annotation if images are counted
+# separately, and per image for its draws.
+_BYTES = 2000
+_BYTES_BESIDE_IMAGES = 1500
+_OF_IMAGE = 9500
+
+
+def check_diagnosis(data: Dataset, memory: int | None) -> None:
+    """Raise OutputError if the diagnosis needs more memory than allowed."""
+    lonely = data.assigned.sum(1) < 2
+    compared = ~data.annotations.iscrowd & ~lonely[data.annotations.image]
+    n_compared = int(np.count_nonzero(compared))
+    n_images = int(np.count_nonzero(~lonely))
+    of_images = _BYTES_BESIDE_IMAGES + ceil(_OF_IMAGE * n_images / max(n_compared, 1))
+    of_each = max(_BYTES, of_images)
+    check_memory("diagnosis", n_compared, memory, of_each, "leave out the diagnosis")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ImageDiagnoser:
+    """Finds what lowers agreement in the images of a result."""
+
+    images: ImagePart
+    memory: int | None = None
+    progress: Progress | None = None
+    n_images: int = _MOST_IMAGES
+    """The number of worst images that a diagnosis keeps, at most."""
+
+    def keeping(self, n_images: int) -> "ImageDiagnoser":
+        """Return a diagnoser that keeps at least `n_images` of the worst images."""
+        return replace(self, n_images=max(self.n_images, n_images))
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether there are few annotations, and few in any one image."""
+        return not self.why_slow
+
+    @property
+    def why_slow(self) -> str:
+        """Why the story takes longer than the figures; empty if it does not."""
+        data = self.images.data
+        if len(data.annotations) > _QUICK:
+            return f"with {len(data.annotations):,} annotations it takes longer than the figures"
+        pairs = possible_pairs(data.annotations, len(data.image_names))
+        if pairs.max(initial=0) <= _CROWDED:
+            try:
+                check_crowds(data, self.memory)
+            except DatasetError as error:
+                return error.problems[0]
+            return ""
+        crowded = int(pairs.argmax())
+        return (
+            f"image {data.image_names[crowded]} has {pairs[crowded]:,} pairs of annotations, and "
+            "it takes longer than the figures"
+        )
+
+    def story(self, result: MeasuredAgreement) -> Story:
+        """Return sentences on what lowers agreement at the first threshold: who, what and where."""
+        from bboxqa.pipelines.diagnosis.diagnosed import told_story
+
+        return told_story(self.images, result, memory=self.memory, progress=self.progress)
+
+    def diagnosis(self, result: MeasuredAgreement) -> Diagnosis:
+        """Return the story, the tables, the suggested threshold and the objects to review."""
+        from bboxqa.pipelines.diagnosis.diagnosed import diagnosed
+
+        return diagnosed(
+            self.images, result, self.n_images, memory=self.memory, progress=self.progress
+        )
