@@ -763,3 +763,11 @@ def test_one_annotator_is_refused_where_agreement_is_measured(tmp_path):
         read_coco(path)
     with pytest.raises(DatasetError, match="no annotation has the key 'who'"):
         read_coco(path, annotator_key="who", min_annotators=1)
+
+
+def test_a_warning_on_a_version_comes_once(tmp_path):
+    before = [box(1), box(2, by="bob"), box(3, 50, by="ann"), box(4, 50, by="bob")]
+    after = [each | {"machine": True} for each in before]
+    told = list(text_lines(compared(tmp_path, before, after)))
+    (line,) = [each for each in told if "a machine began" in each]
+    assert line.startswith("Warning: after: ")

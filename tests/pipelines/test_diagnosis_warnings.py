@@ -15,7 +15,7 @@ _KINDS = {
     "copies": "identical boxes",
     "twice": "twice: drawn once",
     "threshold": "depends on the threshold",
-    "matcher": "the matcher matters",
+    "matcher": "depends on the matcher",
 }
 
 

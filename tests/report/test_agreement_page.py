@@ -436,11 +436,11 @@ def test_key_points_are_similar_and_do_not_overlap():
     tables = {"copies": {"columns": [], "rows": []}}
     found = {"decomposition": [row], "tables": tables, "annotators": [], "story": []}
     told = verdict(part(), GATES | {"similarity": "keypoints"}, found)
-    of_place = "The mean similarity (OKS) of their annotations of it is 0.80, where 1 is identical."
-    assert of_place in told.sentences
+    of_place = "The mean similarity (OKS) of their annotations of one object is 0.80, "
+    assert f"{of_place}where 1 is identical." in told.sentences
     assert told.next_step.startswith("Show with examples where joints are")
     boxes = verdict(part(), GATES, found)
-    assert "Their annotations of it overlap by 0.80 on average" in " ".join(boxes.sentences)
+    assert "Their annotations of one object overlap by 0.80 on average" in " ".join(boxes.sentences)
     assert boxes.next_step.startswith("Show with examples how close boxes have to be")
 
 

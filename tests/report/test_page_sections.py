@@ -173,6 +173,21 @@ def test_the_section_of_time_has_speed_and_changes(full, page):
     )
 
 
+def test_charts_of_time_without_a_value_are_left_out(full):
+    nothing = {"value": None, "interval": None, "status": "short"}
+    rows = [
+        row | {"per_minute": nothing, "drift": nothing, "fatigue": nothing}
+        for row in full["diagnosis"]["work"]
+    ]
+    (found,) = [
+        each
+        for each in sections(full | {"diagnosis": full["diagnosis"] | {"work": rows}})
+        if each.name == "time"
+    ]
+    assert [each.chart for each in found.evidence] == [None, None]
+    assert found.sentences[0].endswith(" in 3 sessions. Their speed is unknown.")
+
+
 def test_the_section_of_repeats_has_agreement_with_oneself(again):
     everyone, ann, bob = again["summary"]["thresholds"][0]["repeats"]
     # Ann moved boxes of 30 x 30 px by 3 px: 27 / 33 of them overlap. Bob's are the same.

@@ -21,7 +21,7 @@ OF_DIAGNOSIS = {
 }  # fmt: skip
 OF_SUMMARY = {"Pairs": "pairs", "Categories": "categories"}
 OF_REFERENCE = "Annotators against the reference"
-EDGES = "Edges against those of the reference, in px"
+EDGES = "Edges (px) against those of the reference"
 
 
 @pytest.fixture(scope="module")

@@ -293,6 +293,6 @@ def _matcher(found: _Measured) -> Iterator[str]:
     ]
     if outside:
         yield (
-            f"the matcher matters more than the draw of images: {own} gives {what} {value:z.2f} "
+            f"{what} depends on the matcher: {own} gives {what} {value:z.2f} "
             f"[{low:z.2f}, {high:z.2f}], {' and '.join(outside)}"
         )

@@ -79,7 +79,9 @@ def agreement_notes(
         if version.agreement is None:
             alone.append(name)
         else:
-            yield from (f"{name}: {note}" for note in version.agreement.notes)
+            # Warnings on a version stand on their own.
+            notes = version.agreement.notes[len(version.agreement.headlines) :]
+            yield from (f"{name}: {note}" for note in notes)
     if alone:
         which = f"{alone[0]}, " if len(alone) == 1 else ""
         yield f"{which}no image has two annotators, so agreement is not compared"

@@ -165,9 +165,10 @@ def _place(part: Mapping[str, Any], similarity: str) -> Sequence[str]:
     if mean is None:
         return ()
     if similarity in _NO_IOU:
-        what = f"mean {_NO_IOU[similarity]} of their annotations of it"
+        what = f"mean {_NO_IOU[similarity]} of their annotations of one object"
         return (f"The {what} is {number(mean)}, where 1 is identical.",)
-    return (f"Their annotations of it overlap by {number(mean)} on average, where 1 is identical.",)
+    on_average = f"overlap by {number(mean)} on average, where 1 is identical."
+    return (f"Their annotations of one object {on_average}",)
 
 
 def _reference(part: Mapping[str, Any]) -> Sequence[str]:

@@ -140,6 +140,8 @@ def two_annotators(table: Table, *, has_copies: bool) -> Iterator[Sentence]:
     order = np.argsort(-found.value, kind="stable").tolist()
     parts = [
         f"{names[place]} did not draw {found.percent(place)} of what {names[1 - place]} drew"
+        if found.value[place]
+        else f"{names[place]} drew all that {names[1 - place]} drew"
         for place in order
     ]
     yield Sentence(float(found.value.mean()), ", and ".join(parts))
@@ -245,7 +247,7 @@ def group_sentences(matched: MatchedUnits, tables: Mapping[str, Table]) -> Itera
     members = [names[group == each].tolist() for each in range(int(group.max()) + 1)]
     shown = " and ".join(f"group {n} ({_few(each)})" for n, each in enumerate(members, 1))
     if len(members) > _MOST_GROUPS:
-        shown = f"{len(members)} groups of annotators (agreement_groups)"
+        shown = f"{len(members)} groups of annotators (see agreement_groups.csv)"
     figures = agreement_of_groups(matched)
     within, between = (f"{value:.2f} [{low:.2f}, {high:.2f}]" for value, low, high in figures)
     yield Sentence(

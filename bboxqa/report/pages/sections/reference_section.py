@@ -52,7 +52,7 @@ def _offsets(people: Sequence[Mapping[str, Any]]) -> Iterator[Evidence]:
     if rotated:
         yield Evidence([data_of("Rotated boxes against those of the reference", rotated)])
     if edges:
-        yield Evidence([data_of("Edges against those of the reference, in px", edges)])
+        yield Evidence([data_of("Edges (px) against those of the reference", edges)])
 
 
 def _measure(offset: Mapping[str, Any]) -> str:

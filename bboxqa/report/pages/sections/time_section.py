@@ -1,12 +1,15 @@
 """Speed of annotators, and changes of agreement over time."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bboxqa.core.text import count
 from bboxqa.report.charts.annotator_charts import annotator_intervals
 from bboxqa.report.pages.html_document import interval, number, signed
 from bboxqa.report.pages.sections.section import Data, Documents, Evidence, Section
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _UNITS = {"drift": "from one session to the next", "fatigue": "with each hour of a session"}
 
@@ -17,10 +20,10 @@ def time_section(documents: Documents) -> Section | None:
     if "work" not in diagnosis:
         return None
     everyone, *people = diagnosis["work"]
-    speed = annotator_intervals(
+    speed = _chart(
         "Annotations a minute", people, {"per_minute": "Annotations a minute"}, highest_first=True
     )
-    changes = annotator_intervals(
+    changes = _chart(
         "Change of F1 with the others",
         people,
         {name: f"{unit} ({name})" for name, unit in _UNITS.items()},
@@ -49,13 +52,30 @@ def time_section(documents: Documents) -> Section | None:
     )
 
 
+def _chart(
+    title: str,
+    people: Sequence[Mapping[str, Any]],
+    figures: Mapping[str, str],
+    *,
+    highest_first: bool = False,
+    at_zero: bool = False,
+) -> "Axes | None":
+    """Return a chart of figures of annotators; None where nobody has one."""
+    if all(row[key]["value"] is None for row in people for key in figures):
+        return None
+    return annotator_intervals(title, people, figures, highest_first=highest_first, at_zero=at_zero)
+
+
 def _speed(everyone: Mapping[str, Any]) -> str:
     found = everyone["per_minute"]
-    return (
+    worked = (
         f"Annotators worked {number(everyone['hours'], 1)} hours in "
-        f"{count(everyone['n_sessions'], 'session')}, and drew {number(found['value'], 1)} "
-        f"{interval(found['interval'], 1)} annotations a minute."
+        f"{count(everyone['n_sessions'], 'session')}"
     )
+    if found["value"] is None:
+        return f"{worked}. Their speed is unknown."
+    bounds = interval(found["interval"], 1)
+    return f"{worked}, and drew {number(found['value'], 1)} {bounds} annotations a minute."
 
 
 def _change(everyone: Mapping[str, Any], people: Sequence[Mapping[str, Any]], name: str) -> str:
