@@ -1,1 +1,1 @@
-"""Readers: files become values."""
+"""Reading annotation files of all formats, and writing them."""

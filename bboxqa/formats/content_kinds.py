@@ -1,9 +1,9 @@
-"""What the content of a file shows it to be, told from its beginning."""
+"""Recognising the kind of a file from the beginning of its content."""
 
 import re
 
 HEAD = 1 << 16
-"""Bytes that are looked at."""
+"""Number of bytes to examine."""
 _IMAGES = re.compile(
     rb"\x89PNG\r\n|\xff\xd8\xff|GIF8[79]a|II\*\0|MM\0\*|RIFF....WEBP|BM.{4}\0\0\0\0", re.DOTALL
 )
@@ -16,12 +16,12 @@ _OTHERS = (
     (b"version https://git-lfs", "pointer"),
 )
 TEXT = re.compile(rb"\xef\xbb\xbf|\xff\xfe|\xfe\xff|\0{0,3}[\s\0]*[\[{]")
-"""Marks of encodings, and the first sign of json in each of them."""
+"""Byte order marks, and the first character of JSON in each encoding."""
 _CONTROL = bytes(code for code in range(32) if code not in b"\t\n\v\f\r\x1b")
-# Text has hardly any control characters; in other content they are as frequent as others.
+# Text has hardly any control characters; in binary content they are as frequent as other bytes.
 _MOST_CONTROL = 0.02
 _XML = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:\?xml|!--|!doctype|[a-z])", re.IGNORECASE)
-# What the first element of a file says; the first that fits.
+# Kinds by the first element of a file; the first pattern that matches counts.
 _ELEMENTS = (
     (re.compile(rb"<ANNOTATION_DOCUMENT\b"), "ELAN"),
     (re.compile(rb"<annotations>.*<(?:version|meta|image|track)\b", re.DOTALL), "CVAT"),
@@ -64,7 +64,7 @@ JSON_KINDS = tuple(
         (rb'\s*\{(?!.*"images"\s*:)(?=.*"item"\s*:\s*\{).*"slots"\s*:', "Darwin"),
     )
 )
-"""What other programs write as json; keys that COCO has at the top of a file are none of them."""
+"""Kinds of JSON of other programs, by keys that COCO files do not have at the top level."""
 
 WHAT = {
     "archive": ("a compressed archive", "Unpack it, and name the json file inside."),
@@ -86,7 +86,7 @@ WHAT = {
     "zeros": ("zero bytes only, so its content is lost", "Download or export the file again."),
     "binary": (
         "not text",
-        "Look at it with the tool that wrote it, and export COCO json from there.",
+        "Open it in the tool that wrote it, and export COCO json from there.",
     ),
     "image": ("an image", "Name the json file that holds its annotations."),
     "CVAT": ("XML of CVAT", "`bboxqa agree` measures its boxes."),
@@ -94,10 +94,10 @@ WHAT = {
     "ELAN": ("ELAN's own file", "In ELAN: File, Export As, Tab-delimited Text; give that file."),
     "HTML": (
         "a web page",
-        "Look into it: it may be a login or an error in place of the file that was asked for.",
+        "Open it in a browser: it may be a login or error page instead of the requested file.",
     ),
     "XML": (
-        "XML, but not that of CVAT or Pascal VOC",
+        "XML of neither CVAT nor Pascal VOC",
         "Export COCO json from the tool that wrote it.",
     ),
     "Label Studio": ("Label Studio's own json", "`bboxqa agree` measures its boxes."),
@@ -120,7 +120,7 @@ WHAT = {
     "Darwin": ("json of V7 Darwin", "`bboxqa agree` measures its boxes."),
     "GeoJSON": (
         "GeoJSON",
-        "Its coordinates are on the earth: export COCO json, in pixels, from its tool.",
+        "Its coordinates are geographic: export COCO json, in pixels, from the tool that wrote it.",
     ),
     "YOLO": (
         "labels of YOLO",
@@ -128,11 +128,11 @@ WHAT = {
     ),
     "DOTA": ("labels of DOTA", "Name the folder that has them, one for each annotator."),
 }
-"""What a kind of content is, and what to do with it."""
+"""The description of each kind of content, and advice on how to go on."""
 
 
 def content_words(head: bytes) -> str:
-    """Return what the beginning of a file shows it to be; empty if it may be json.
+    """Return the description and advice for the beginning of a file; "" if it may be JSON.
 
     Examples
     --------
@@ -144,7 +144,7 @@ def content_words(head: bytes) -> str:
 
 
 def json_kind_words(head: bytes) -> str:
-    """Return which program wrote json with such a beginning; empty if that is not known.
+    """Return the description and advice for JSON of another program; "" if it is not recognised.
 
     Examples
     --------
@@ -156,7 +156,7 @@ def json_kind_words(head: bytes) -> str:
 
 
 def kind_of(head: bytes) -> str | None:
-    """Return the key in `WHAT` of what a beginning shows; None if it may be json."""
+    """Return the key in `WHAT` for the beginning of a file; None if it may be JSON."""
     if _IMAGES.match(head):
         return "image"
     if head.startswith(_ARCHIVES):
@@ -169,7 +169,7 @@ def kind_of(head: bytes) -> str | None:
 
 
 def _binary(head: bytes) -> str | None:
-    """Return why content is not text; None if it is."""
+    """Return the kind of binary content; None if it is text."""
     if head and not head.strip(b"\0"):
         return "zeros"
     n_control = len(head) - len(head.translate(None, _CONTROL))

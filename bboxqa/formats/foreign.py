@@ -1,4 +1,4 @@
-"""Files that other programs read: what they are, and how to make of them what is read here."""
+"""Refusing files of other programs, with advice on how to convert them."""
 
 import re
 from contextlib import suppress
@@ -13,19 +13,19 @@ _YOLO = re.compile(rb"\d+(?: (?:0?\.\d+(?:e-\d+)?|[01](?:\.0*)?)){4,} *\r?(?:\n|
 
 _TABLES = {".csv", ".tsv"}
 _TABLE = "Save the table as CSV in utf-8."
-# What to do with these is the same where a table is expected.
+# Kinds with the same advice where a table is expected.
 _OWN_ADVICE = {
     "CVAT", "Darwin", "Datumaro", "ELAN", "Label Studio", "LabelMe", "Supervisely", "VIA", "VOC",
 }  # fmt: skip
-# Archives are tables of office programs here, and lists of numbers are tables.
+# Kinds that the reader of tables accepts: an archive may be an office table, for instance.
 _READ_AS_TABLES = {"archive", "office", "table", "Parquet", "binary", "zeros", "YOLO", "DOTA"}
 
 
 def refuse_foreign(path: Path, *, table: bool = False) -> None:
-    """Refuse a file that only other programs read, and an address, saying what to do.
+    """Refuse a file that bboxqa does not read, or a URL, with advice.
 
-    With `table`, a table of ratings or segments is expected instead of COCO json. Raises
-    DatasetError if the file is in a format that is known not to be read.
+    With `table`, a table of ratings or segments is expected instead of COCO JSON. Raises
+    DatasetError if the file has a known format that is not read.
     """
     address = _ADDRESS.fullmatch(str(path))
     if address is not None and not path.exists():
@@ -45,9 +45,9 @@ def refuse_foreign(path: Path, *, table: bool = False) -> None:
 
 
 def foreign_kind(path: Path) -> str | None:
-    """Return the name of a format that is not read; None if the file may be one that is.
+    """Return the name of the format if it is known not to be read; else None.
 
-    A file that calls itself json and is none has findings of its own.
+    A file with the suffix .json that is not JSON gives None, as `validate` reports it.
     """
     head = _head(path)
     if path.suffix.lower() == ".json":
@@ -61,7 +61,7 @@ def foreign_kind(path: Path) -> str | None:
 
 
 def _head(path: Path) -> bytes:
-    """Return the beginning of a file; nothing of a pipe, as what is read from it is gone."""
+    """Return the beginning of a file; b"" for a pipe, which cannot be read twice."""
     with suppress(OSError):
         if path.is_file():
             with path.open("rb") as file:

@@ -1,4 +1,4 @@
-"""What a file format is: how its files are recognised and read."""
+"""The definition of a file format: how its files are recognised and read."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,11 +11,11 @@ from bboxqa.formats.annotations.read_options import ReadOptions
 from bboxqa.formats.document.content import RawDocument
 
 Recognises = Callable[[Path], bool]
-"""Returns whether a file, or a folder, looks like a format. It looks at the beginning only."""
+"""Returns whether a file or folder looks like a format, by the beginning of files only."""
 
 
 class Reader(Protocol):
-    """Reads one file; who annotated what, and joining with other files, come later."""
+    """Reads one file; attribution and joining with other files come later."""
 
     def __call__(self, path: Path, options: ReadOptions, /) -> AnnotationFile:
         """Return the records of a file, with what the options ask for where the format has it.
@@ -30,10 +30,10 @@ class DocumentReader(Protocol):
     def __call__(
         self, path: Path, progress: Steps | None = None, memory: int | None = None
     ) -> RawDocument:
-        """Return the records of a source, and where each of them stands.
+        """Return the records of a source, with their positions.
 
-        What is wrong with them is found by the rules. Raises DatasetError if the source cannot be
-        read at all.
+        The rules find defects in the records. Raises DatasetError if the source cannot be read at
+        all.
         """
 
 
@@ -45,16 +45,16 @@ class Format:
     ----------
     name : str
     suffixes : tuple of str
-        The ends of the names of its files, such as ".json"; others in a folder are not looked at.
-        `bboxqa.read_coco` reads those in a folder that `recognises` accepts.
+        The suffixes of its files, such as ".json"; other files in a folder are ignored. Of a
+        folder, `bboxqa.read_coco` reads the files that `recognises` accepts.
     recognises : callable
         Called with the path of a file; returns whether it looks like this format.
     read : Reader
     document : DocumentReader or None
-        None if `bboxqa validate` does not check it.
+        None if `bboxqa validate` does not check the format.
     recognises_folder : callable or None
-        Called with the path of a folder; returns whether all of it is one source of this format.
-        A folder of such folders, one for each person, is none. None if sources are files.
+        Called with the path of a folder; returns whether the whole folder is one source of this
+        format. It is not if it contains such folders, one per annotator. None if sources are files.
     translate : callable or None
         A `bboxqa.formats.translation.translated.Translate`: translates a source into records of
         COCO, with all that `read` leaves out. None for COCO itself.

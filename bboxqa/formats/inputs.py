@@ -1,4 +1,4 @@
-"""The files that a command reads."""
+"""Listing the files that a command reads."""
 
 import shlex
 from collections.abc import Iterable, Sequence
@@ -19,20 +19,20 @@ from bboxqa.formats.translation.label_folders import share_images
 from bboxqa.formats.translation.members import members_of
 
 RESULT_FILES = frozenset({"manifest.json", "summary.json"})
-"""The json files that `agree --out` and `compare --out` always write beside their tables."""
+"""The JSON files that `agree --out` and `compare --out` always write next to their tables."""
 WRITTEN_FILES = RESULT_FILES | {"diagnosis.json", "review.json", "worst_images.json"}
-"""All json files that they write."""
+"""All JSON files that these commands may write."""
 _SHOWN = 3
 
 
 def as_paths(source: object) -> list[AnyPath]:
-    """Return one path, or several, as a list; raise TypeError for anything else."""
+    """Return one or several paths as a list; raises TypeError for anything else."""
     one = isinstance(source, str | PathLike) or not isinstance(source, Iterable)
     paths: list[Any] = [source] if one else list(cast("Iterable[Any]", source))
     wrong = next((each for each in paths if not isinstance(each, str | PathLike)), "")
     if wrong != "":
         raise TypeError(
-            f"source is of type {type(wrong).__name__}; expected a path, several, a COCO "
+            f"source is of type {type(wrong).__name__}; expected one or several paths, a COCO "
             "document as a dictionary, or a table"
         )
     return paths
@@ -41,11 +41,11 @@ def as_paths(source: object) -> list[AnyPath]:
 def list_files(
     paths: Sequence[AnyPath], pattern: str | None = None, *, only_checked: bool = False
 ) -> list[Path]:
-    """Return the files that are named, and those below folders, sorted.
+    """Return the given files, and the files below the given folders, sorted.
 
-    Below folders, those are read that some format recognises, and all json. A folder that is one
-    source of its format stands for itself. Raises DatasetError if a folder contains no such file,
-    or a named file is in a format that is not read.
+    Of a folder, the files that a format recognises are listed, and all JSON files. A folder that is
+    one source of its format is listed itself. Raises DatasetError if a folder contains no such
+    file, or if a given file has a format that is not read.
 
     Parameters
     ----------
@@ -78,9 +78,9 @@ def list_files(
 
 
 def without_settings(files: list[Path], given: Sequence[AnyPath]) -> tuple[list[Path], list[str]]:
-    """Return files without json that has nothing of annotations, and a note on what is left out.
+    """Return the files without JSON files unrelated to annotations, and a note on these.
 
-    Json that is named itself, or has nothing but such beside it, stays.
+    JSON files that were given by name, or that have no other files next to them, are kept.
     """
     named = {*map(Path, given)}
     others = [
@@ -98,7 +98,7 @@ def without_settings(files: list[Path], given: Sequence[AnyPath]) -> tuple[list[
 
 
 def _refuse_archive(path: Path) -> None:
-    """Refuse an archive that cannot be read, which formats leave out, or that has others inside."""
+    """Refuse an archive that cannot be read, or that contains archives."""
     held = [each for each in members_of(path) if is_archive(each.head())]
     if held:
         names = ", ".join(one_line(each.name) for each in held[:_SHOWN])
@@ -110,9 +110,10 @@ def _refuse_archive(path: Path) -> None:
 
 
 def _files_below(folder: Path, pattern: str | None, *, only_checked: bool) -> list[Path]:
-    """Return the files of a folder that are read, archives only where it has no others.
+    """Return the files of a folder to read; archives only if there are no other files.
 
-    Archives often hold what was unpacked beside them. Raises DatasetError if there are none.
+    An archive often contains the files that were unpacked next to it. Raises DatasetError if there
+    is no file to read.
     """
     ends = suffixes(only_checked=only_checked)
 
@@ -150,7 +151,7 @@ def _nothing_in(folder: Path, ends: Sequence[str], pattern: str | None) -> Datas
         some = f"{count(len(files), 'image')}, such as {one_line(min(files).name)}"
         problem = f"{folder}: holds images only ({some}); expected their annotations"
         return DatasetError([problem], "Name the file or the folder that holds annotations.")
-    # Labels in txt are read as a folder, archives where there is nothing else.
+    # Text labels are read as a folder, and archives if there is nothing else.
     kinds = ", ".join(end.removeprefix(".") for end in (*ends, "txt", *ARCHIVES[:-1]))
     kinds += f" or {ARCHIVES[-1].removeprefix('.')}"
     matching = f" that matches {pattern!r}" if pattern else ""
@@ -161,7 +162,7 @@ def _nothing_in(folder: Path, ends: Sequence[str], pattern: str | None) -> Datas
 
 
 def _result_folder(folder: Path) -> DatasetError:
-    """Return the error of a folder that a command wrote, in place of annotations."""
+    """Return the error for a folder of results that a command wrote."""
     if (folder / "changes.csv").is_file():
         problem = f"{folder}: holds a result of `bboxqa compare`, no annotations"
         return DatasetError([problem], "Name the files of annotations that were compared.")

@@ -1,4 +1,4 @@
-"""Opening files: errors of the operating system in the words of a message, and encodings."""
+"""Opening files: turning operating system errors into messages, and decoding text."""
 
 import codecs
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bboxqa.core.errors import DatasetError
 
-# The mark of utf-32 begins with that of utf-16.
+# UTF-32 comes first, as its byte order mark begins with that of UTF-16.
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),
@@ -21,13 +21,13 @@ _SAVE = "Save the table as CSV in utf-8."
 
 @contextmanager
 def named_errors(path: Path, expected: str) -> Iterator[None]:
-    """Raise errors of the operating system as `DatasetError` with the name of the file.
+    """Convert operating system errors to `DatasetError` with the name of the file.
 
     Parameters
     ----------
     path : Path
     expected : str
-        What the file should be, for a message about a folder.
+        The expected kind of file, for the message if the path is a folder.
     """
     try:
         if path.is_dir():
@@ -40,14 +40,14 @@ def named_errors(path: Path, expected: str) -> Iterator[None]:
 
 
 def read_whole(path: Path) -> bytes:
-    """Return the content of a file, or of a pipe or device that ends.
+    """Return the content of a file, or of a finite pipe or device.
 
     Raises
     ------
     DatasetError
         If a pipe or device has more than 256 MB; it may have no end.
     OSError
-        If it cannot be read.
+        If the file cannot be read.
     """
     if path.is_file():
         return path.read_bytes()
@@ -62,21 +62,21 @@ def read_whole(path: Path) -> bytes:
 
 
 def no_such_file(paths: list[Path]) -> DatasetError:
-    """Return the error to raise where files do not exist."""
+    """Return the error for files that do not exist."""
     relative = any(not path.is_absolute() for path in paths)
     return DatasetError(
         [f"{path}: no such file" for path in paths],
-        f"Looked from {Path.cwd()}." if relative else "",
+        f"Paths are relative to {Path.cwd()}." if relative else "",
     )
 
 
 def decoded(name: str, data: bytes) -> str:
-    """Return the text of a table: utf-8, or what its byte order mark says.
+    """Decode the text of a table as UTF-8, or as its byte order mark indicates.
 
     Raises
     ------
     DatasetError
-        If the content is not text, with the line where that shows.
+        If the content is not text, with the first line that is not.
     """
     if data[:4] == b"PK\x03\x04":
         raise DatasetError([f"{name}: is a zip archive, as xlsx and ods files are"], _SAVE)

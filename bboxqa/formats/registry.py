@@ -1,4 +1,4 @@
-"""Formats by name; a new one is a module of its own and one line here."""
+"""The registry of formats: to add one, write a module and add a line here."""
 
 from collections.abc import Iterator
 from itertools import chain, islice
@@ -22,7 +22,7 @@ from bboxqa.formats.voc.voc import VOC
 from bboxqa.formats.yolo.yolo import YOLO
 
 GROUP = "bboxqa.formats"
-"""Entry points of this group are the formats of other packages, by name."""
+"""The group of entry points by which other packages add formats."""
 
 FORMATS: dict[str, Format] = {
     "coco": COCO,
@@ -30,7 +30,7 @@ FORMATS: dict[str, Format] = {
     "label-studio": LABEL_STUDIO,
     "cvat": CVAT,
     "supervisely": SUPERVISELY,
-    # YOLO takes files without labels, which DOTA has as well.
+    # DOTA precedes YOLO, which also accepts empty label files.
     "dota": DOTA,
     "yolo": YOLO,
     "via": VIA,
@@ -42,13 +42,13 @@ FORMATS: dict[str, Format] = {
 }
 
 _OF_ONE_IMAGE = (DARWIN, VOC, LABELME)
-"""Formats whose files are about one image each."""
+"""Formats with one image per file."""
 _LOOKED_AT = 50
 _OF_LABELS = ("labels", "Annotations", "annotations")
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of all formats, those of other packages last.
+    """Return the names of all formats, with formats of other packages last.
 
     Examples
     --------
@@ -59,17 +59,17 @@ def names() -> tuple[str, ...]:
 
 
 def format_of(path: Path) -> Format:
-    """Return the format of a file or folder; COCO where no format recognises it.
+    """Return the format of a file or folder; COCO if no format recognises it.
 
-    COCO json is known by its first list. Packages are asked only about a file that no built-in
-    format recognises. Raises ConfigError if a package that offers a format is broken, or its format
-    has the name of a built-in one.
+    COCO JSON is recognised by its first list. Formats of other packages are tried only if no
+    built-in format recognises the file. Raises ConfigError if a package that offers a format cannot
+    be imported, or if its format has the name of a built-in one.
     """
     if path.is_dir():
         return _format_of_source(path) or _format_of_parts(path) or COCO
     if not path.is_file() or is_surely_coco(path):
         return COCO
-    # COCO takes all other json.
+    # COCO accepts all other JSON.
     last = (COCO_ARCHIVE, COCO)
     for each in (*(each for each in FORMATS.values() if each not in last), *last):
         if each.recognises(path):
@@ -78,20 +78,20 @@ def format_of(path: Path) -> Format:
 
 
 def is_source(folder: Path) -> bool:
-    """Return whether a folder is one source; one of several such folders is none."""
+    """Return whether a folder is one source, rather than a folder of several sources."""
     return _format_of_source(folder) is not None
 
 
 def is_of_one_image(file: Path) -> bool:
-    """Return whether a file is of a format that has one file for each image."""
+    """Return whether the format of a file has one file per image."""
     return format_of(file) in _OF_ONE_IMAGE
 
 
 def sources_below(folder: Path) -> list[Path]:
-    """Return a folder that is one source, or the sources among the folders inside; none for others.
+    """Return the folder itself if it is one source, else the sources among its subfolders.
 
-    A folder of folders has the annotations of one person in each, also in parts: ann/batch1,
-    ann/batch2, bob/batch1.
+    Each subfolder has the annotations of one person, maybe in parts: ann/batch1, ann/batch2,
+    bob/batch1.
     """
     if is_source(folder):
         return [folder]
@@ -104,7 +104,7 @@ def sources_below(folder: Path) -> list[Path]:
         return people
     if found:
         return found
-    # Labels of all annotators may be in a folder beside that of the images.
+    # The labels of all annotators may be in a folder next to the folder of images.
     return [each for below in inside if below.name in _OF_LABELS for each in sources_below(below)]
 
 
@@ -118,7 +118,7 @@ def _format_of_source(folder: Path) -> Format | None:
 
 
 def _format_of_parts(folder: Path) -> Format | None:
-    """Return the format of all folders inside that are sources; None where they have several."""
+    """Return the common format of the subfolders that are sources; None if they have several."""
     try:
         found = [_format_of_source(each) for each in _folders_in(folder)]
     except OSError:
@@ -129,12 +129,12 @@ def _format_of_parts(folder: Path) -> Format | None:
 
 
 def has_parts(folder: Path) -> bool:
-    """Return whether the folders inside are sources of different images."""
+    """Return whether the subfolders are sources with different images."""
     return _format_of_parts(folder) is not None and not share_images(_folders_in(folder))
 
 
 def _has_coco(folder: Path) -> bool:
-    """Return whether a folder has COCO json, beside which labels for training may lie."""
+    """Return whether a folder has COCO JSON, next to which there may be labels for training."""
     files = chain(folder.glob("*.json"), (folder / "annotations").glob("*.json"))
     return any(is_surely_coco(file) for file in islice(files, _LOOKED_AT))
 
@@ -143,7 +143,7 @@ def _is_source(found: Format, folder: Path) -> bool:
     try:
         return found.recognises_folder is not None and found.recognises_folder(folder)
     except OSError:
-        # What cannot be read is told where its files are read.
+        # Reading the files of the folder reports the error.
         return False
 
 
@@ -153,10 +153,10 @@ def _all() -> Iterator[Format]:
 
 
 def suffixes(*, only_checked: bool = False) -> tuple[str, ...]:
-    """Return the suffixes of all formats, or of those that `validate` checks, without repetition.
+    """Return the distinct suffixes of all formats, or of the formats that `validate` checks.
 
-    Raises ConfigError if a package that offers a format is broken, or its format has the name of a
-    built-in one.
+    Raises ConfigError if a package that offers a format cannot be imported, or if its format has
+    the name of a built-in one.
     """
     wanted = (each for each in _all() if not only_checked or each.document is not None)
     return tuple(dict.fromkeys(suffix for each in wanted for suffix in each.suffixes))

@@ -1,4 +1,4 @@
-"""Results of `agree`, as they were saved to a folder."""
+"""Reading results of `agree` from the folder to which they were saved."""
 
 from collections.abc import Iterator, Mapping
 from hashlib import blake2b, file_digest
@@ -20,19 +20,19 @@ _KEYS = {
     "diagnosis": "tables",
     "worst_images": "images",
 }
-# The largest are those of a thousand images with 200,000 outlines.
+# Enough for a thousand images with 200,000 outlines.
 _MOST_BYTES = 1 << 30
 _AGAIN = "make the result again with `bboxqa agree … --out FOLDER`"
 _DIGITS = 16
-# Longer names are shortened in sentences.
+# Longer names are shortened inside sentences.
 _LONGEST = 40
 
 
 def read_saved(folder: Path) -> dict[str, dict[str, Any]]:
-    """Return the contents of the json files of a result that ``bboxqa agree --out`` saved.
+    """Return the contents of the JSON files that ``bboxqa agree --out`` saved.
 
-    Those of a diagnosis are there if it was made. Raises DatasetError if the folder holds no such
-    result, or a file of it is broken, or not the one that was written with the manifest.
+    The files of a diagnosis are included if it was made. Raises DatasetError if the folder has no
+    such result, if a file is broken, or if a file is not the one listed in the manifest.
     """
     if problem := folder_problem(folder):
         hint = "Name the folder that `bboxqa agree … --out FOLDER` wrote."
@@ -52,7 +52,7 @@ def read_saved(folder: Path) -> dict[str, dict[str, Any]]:
             found[name] = _document(path, contents[name])
         elif name in _NEEDED:
             raise DatasetError(
-                [f"{folder}: has no {path.name}, so it is no result of `bboxqa agree --out`"],
+                [f"{folder}: has no {path.name}, so it is not a result of `bboxqa agree --out`"],
                 f"Make one: bboxqa agree FILE --diagnose --out {folder.name}",
             )
     _check_outputs(folder, contents, _outputs(folder / "manifest.json", found["manifest"]))
@@ -62,11 +62,11 @@ def read_saved(folder: Path) -> dict[str, dict[str, Any]]:
 def _check_outputs(
     folder: Path, contents: Mapping[str, bytes], outputs: Mapping[str, Source]
 ) -> None:
-    """Refuse files that are not those that were written with the manifest."""
+    """Refuse files that differ from the files written with the manifest."""
     read = [f"{name}.json" for name in (*_NEEDED, *_FURTHER) if name != "manifest"]
     known = {name: blake2b(content).hexdigest() for name, content in contents.items()}
     digests = {name: known.get(Path(name).stem) for name in read}
-    # Other files are no part of the page and may be missing, but not be others.
+    # Other files are not part of the page: they may be missing, but must not differ.
     for name in sorted(outputs.keys() - digests.keys()):
         path = folder / name
         if path.name == name and path.is_file():
@@ -74,7 +74,7 @@ def _check_outputs(
     found = [_difference(folder / name, digest, outputs) for name, digest in digests.items()]
     problems = [problem for problem in found if problem]
     if problems:
-        hint = f"Files were edited, or are of different runs: restore them, or {_AGAIN}."
+        hint = f"Files were edited, or come from different runs: restore them, or {_AGAIN}."
         raise DatasetError(problems, hint)
 
 
@@ -98,8 +98,8 @@ def _bytes(path: Path) -> bytes:
 
 
 def _document(path: Path, content: bytes) -> dict[str, Any]:
-    """Return the object in a file, which has the key of its kind."""
-    hint = f"It may be cut off, or of another version: {_AGAIN}."
+    """Return the object in a file, checked for the key of its kind."""
+    hint = f"It may be cut off, or come from another version: {_AGAIN}."
     try:
         found = msgspec.json.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -111,22 +111,24 @@ def _document(path: Path, content: bytes) -> dict[str, Any]:
 
 
 def _outputs(path: Path, manifest: Mapping[str, Any]) -> dict[str, Source]:
-    """Return the files that were written with a manifest, by their names."""
+    """Return the files that were written with a manifest, by name."""
     try:
         found = msgspec.convert(manifest.get("outputs"), list[Source])
     except msgspec.ValidationError:
         problem = f"{path}: has no list of outputs with their digests"
-        raise DatasetError([problem], f"It is of another version, or edited: {_AGAIN}.") from None
+        raise DatasetError(
+            [problem], f"It comes from another version, or was edited: {_AGAIN}."
+        ) from None
     return {source.name: source for source in found}
 
 
 def _difference(path: Path, digest: str | None, outputs: Mapping[str, Source]) -> str:
-    """Return how a file differs from the one that was written; empty if it does not."""
+    """Return how a file differs from the one in the manifest; "" if it does not."""
     written = outputs.get(path.name)
     if digest is None:
         return "" if written is None else f"{path}: is missing; manifest.json lists it"
     if written is None:
-        return f"{path}: is not of this run: manifest.json does not list it"
+        return f"{path}: does not belong to this run: manifest.json does not list it"
     if digest == written.blake2b:
         return ""
     return (
@@ -142,18 +144,19 @@ def _identity(size: int, digest: str | None) -> str:
 def pseudonymous_documents(
     documents: Mapping[str, Mapping[str, Any]], key: Path
 ) -> dict[str, dict[str, Any]]:
-    """Return the documents of a result with pseudonyms in place of the names of annotators.
+    """Return the documents of a result with annotator names replaced by pseudonyms.
 
-    Names that have pseudonyms in the key are those of a result that was made with it. Raises
-    ConfigError if a name cannot be told from other words and numbers in sentences.
+    Names that are pseudonyms in the key stay, as the result was made with this key. Raises
+    ConfigError if a name may be an ordinary word or number in sentences.
     """
     known = {*pseudonyms_of(key, ()).values()}
     names = {*_people(documents)} - known
     unclear = sorted(name for name in names if not is_telling(name) or len(name) > _LONGEST)
     if unclear:
         raise ConfigError(
-            f"the annotator {unclear[0]!r} cannot be told from other words in the sentences of a "
-            "saved result; measure again: bboxqa agree FILE --pseudonyms KEY --out FOLDER"
+            f"the annotator {unclear[0]!r} cannot be distinguished from other words in the "
+            "sentences "
+            "of a saved result; measure again: bboxqa agree FILE --pseudonyms KEY --out FOLDER"
         )
     given = pseudonyms_of(key, names)
     found: dict[str, dict[str, Any]] = without_names(

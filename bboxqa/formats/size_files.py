@@ -1,4 +1,4 @@
-"""Files that say the size of each image: tables, and annotations in any format."""
+"""Reading image sizes from tables, and from annotations in any format."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -29,10 +29,10 @@ _EXPECTED = (
 
 
 def sizes_of(path: Path) -> dict[str, tuple[int, int]]:
-    """Return width and height of images by their names.
+    """Return width and height of images in pixels, by image name.
 
-    Images of which the file says no size are left out. Raises DatasetError if there is no other, if
-    one has several, or the file cannot be read.
+    Images without a size are left out. Raises DatasetError if no image has a size, if an image has
+    several sizes, or if the file cannot be read.
     """
     if not path.exists():
         raise no_such_file([path])
@@ -42,9 +42,9 @@ def sizes_of(path: Path) -> dict[str, tuple[int, int]]:
         if name and size is not None and found.setdefault(name, size) != size:
             (width, height), other = size, found[name]
             problem = f"{path}: image {one_line(name)}: is {width} × {height}"
-            raise DatasetError([f"{problem}; before it was {other[0]} × {other[1]}"])
+            raise DatasetError([f"{problem}, but {other[0]} × {other[1]} earlier in the file"])
     if not found:
-        raise DatasetError([f"{path}: has no sizes of images"], _EXPECTED)
+        raise DatasetError([f"{path}: has no image sizes"], _EXPECTED)
     return found
 
 
@@ -65,12 +65,12 @@ def _in_table(table: TableFile) -> Iterator[tuple[str, tuple[int, int] | None]]:
 
 
 def _columns(header: Sequence[str]) -> dict[str, str | None]:
-    """Return the columns of names and sizes of images; None for one that is missing."""
+    """Return the columns of image names and sizes; None for missing columns."""
     of = columns_of(header, {})
     plain = {plain_name(name): name for name in reversed(header)}
     used = {"image": of.of.get("image"), "width": None, "height": None}
     for key, names in {"image": NAMES["image"], **_SIDES}.items():
-        # Beside boxes, width and height are those of a box.
+        # In a table of boxes, width and height are the size of the box.
         found = of.of.get(f"image_{key}") or next((plain[n] for n in names if n in plain), None)
         is_of_box = found is not None and found == of.of.get(key)
         used[key] = used[key] or (None if is_of_box else found)
@@ -99,7 +99,7 @@ def _images_of_coco(path: Path) -> list[Any]:
     try:
         return msgspec.json.decode(text.removeprefix(BYTE_ORDER_MARK), type=_Coco).images
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        problem = f"{path}: is no json with a list of images: {error}"
+        problem = f"{path}: is not json with a list of images: {error}"
         raise DatasetError([problem], _EXPECTED) from None
 
 

@@ -1,4 +1,4 @@
-"""Stating what files lack, such as the size of images, for all that is read meanwhile."""
+"""The context manager that supplies what files lack, such as image sizes."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -31,35 +31,34 @@ def reading(
     box_format: BoxFormat | None = None,
     rotated: FiveNumbers | None = None,
 ) -> Iterator[None]:
-    """Supply what the files of annotation tools lack, for everything that is read inside.
+    """Supply what the files of annotation tools lack, for all files read inside the `with` block.
 
-    Raises ConfigError if a value is none of those below, and DatasetError if a file of sizes
-    cannot be read.
+    Raises ConfigError if a value is invalid, and DatasetError if a file of sizes cannot be read.
 
     Parameters
     ----------
     image_size : tuple of int, path or mapping, optional
-        Width and height in pixels of images whose size is not known otherwise; a table or
-        annotations with the size of each image; or sizes by names of images. YOLO writes shares of
-        the image.
+        Width and height in pixels of images whose size is otherwise unknown; or a table or
+        annotations with the size of each image; or sizes by image name. YOLO, for example, needs
+        sizes, as it writes coordinates relative to the image.
     missing_txt : {"asked", "not-asked"}, optional
-        Whether annotators were asked about images without a label file; by default they
-        were not.
+        Whether annotators were asked about images without a label file; by default, they were not.
     voc_base : {0, 1}, optional
-        The number of the first pixel in Pascal VOC files; by default inferred from their values.
+        The coordinate of the first pixel in Pascal VOC files; by default, it is inferred from their
+        values.
     columns : mapping of str to str, optional
-        The columns of tables by what they hold: any of image, image_id, annotator, category, id,
-        score, image_width, image_height, created_at, iscrowd, rotation, track; and of a box x, y,
-        width and height, or x1, y1, x2 and y2, or cx, cy, width and height, or bbox, or the objects
-        of an image. Others are told from their names.
+        The columns of tables by content: image, image_id, annotator, category, id, score,
+        image_width, image_height, created_at, iscrowd, rotation, track; and for boxes x, y, width
+        and height, or x1, y1, x2 and y2, or cx, cy, width and height, or bbox, or the objects of an
+        image. Columns that are not given are recognised by name.
     box_format : {"xywh", "xyxy", "cxcywh"}, optional
-        The form of boxes in tables: left top corner and size, two corners, or centre and size; by
-        default it is told from the names of the columns, else from the numbers.
+        The layout of boxes in tables: top left corner and size, two corners, or centre and size; by
+        default, it is inferred from the column names, or else from the numbers.
     rotated : str, optional
-        What boxes of five numbers hold in COCO files, such as "cxcywh-ccw-degrees": "cxcywh" for
-        the middle, "xywh" for the left top corner before turning; "cw" or "ccw" for angles
-        clockwise or counter-clockwise; "degrees" or "radians". By default it is told from outlines
-        beside them, else from the angles.
+        The layout of boxes of five numbers in COCO files, such as "cxcywh-ccw-degrees": "cxcywh"
+        for the centre, "xywh" for the top left corner before rotation; "cw" or "ccw" for clockwise
+        or counter-clockwise angles; "degrees" or "radians". By default, it is inferred from
+        outlines of the same annotations, or else from the angles.
 
     Examples
     --------
@@ -73,7 +72,7 @@ def reading(
         raise ConfigError(f"voc_base is {voc_base!r}; expected 0 or 1")
     unknown = [key for key in columns or {} if key not in COLUMNS]
     if unknown:
-        raise ConfigError(f"columns: {unknown[0]!r} is none of {', '.join(COLUMNS)}")
+        raise ConfigError(f"columns: {unknown[0]!r} is not one of {', '.join(COLUMNS)}")
     if box_format is not None and box_format not in get_args(BoxFormat):
         raise ConfigError(f"box_format is {box_format!r}; expected 'xywh', 'xyxy' or 'cxcywh'")
     if rotated is not None and rotated not in get_args(FiveNumbers):
@@ -93,7 +92,7 @@ def reading(
 
 
 def _sizes(given: object) -> tuple[int, int] | Mapping[str, GivenSize] | None:
-    """Return sizes as they are looked up; raise ConfigError for what is no size."""
+    """Return sizes in the form for lookup; raises ConfigError for values that are not sizes."""
     if isinstance(given, str | PathLike):
         from bboxqa.formats.size_files import sizes_of
 

@@ -1,4 +1,4 @@
-"""Reading a long list of records window by window, its second half in a second process."""
+"""Reading a long list of records window by window, with its second half in another process."""
 
 import mmap
 import re
@@ -13,23 +13,23 @@ Text = bytes | mmap.mmap
 Cut = re.Match[bytes]
 
 ANNOTATIONS = re.compile(rb'"annotations"\s*:\s*\[')
-"""Where the list of annotations begins; an inner list may have the same name."""
+"""The beginning of the list of annotations; a nested list may have the same name."""
 
 BETWEEN_RECORDS = re.compile(rb"\}\s*,\s*\{")
-"""Where one object of a list ends and the next begins; a string can contain the same bytes."""
+"""The end of an object in a list and the beginning of the next; strings may also contain it."""
 
 WINDOW = 1 << 20
-"""Bytes decoded in one go: few enough objects at a time to stay in the processor's cache."""
+"""Bytes per window: few enough objects to stay in the processor's cache."""
 
 _Result = TypeVar("_Result")
 
 
 def next_cut(text: Text, place: int, last: Cut | None = None) -> Cut | None:
-    """Return where the window that begins at `place` ends; None where no record follows.
+    """Return the end of the window that begins at `place`; None if no record follows.
 
-    Cuts are found by their look. A cut inside a record or a string leaves a bracket or a quote
-    open, so that window does not decode: every window that does is sound. `place` is the first byte
-    of a record; the window ends at `last`, if given, at the latest.
+    Cuts are found by pattern. A cut inside a record or a string leaves a bracket or a quote open,
+    so that the window does not decode; every window that decodes is valid. `place` is the first
+    byte of a record. If `last` is given, the window does not extend beyond it.
     """
     cut = BETWEEN_RECORDS.search(text, place + WINDOW)
     if last is not None and (cut is None or cut.end() > last.end()):
@@ -53,14 +53,14 @@ def in_two_halves(
     here : callable
         Called as ``here(place, last)``; reads up to a cut and returns where it stopped.
     there : callable
-        Called as ``there(place)`` in the other process; reads from a record on.
+        Called as ``there(place)`` in the other process; reads from a record to the end.
     join : callable
-        Takes what `there` returned, and returns where that stopped.
+        Called with the result of `there`; returns where it stopped.
 
     Returns
     -------
     int
-        The first byte that was not read; `place` where a second process saves no time.
+        The first byte that was not read; `place` if a second process would save no time.
     """
     if len(text) - place < LONG or not can_fork():
         return place
@@ -70,15 +70,15 @@ def in_two_halves(
     begin = middle.end() - 1
     with second_process(partial(there, begin)) as receive:
         place = here(place, middle)
-        # Elsewhere the middle is not between two records, or something before it is odd.
+        # Otherwise, the middle is not between two records, or the first half is irregular.
         if place == begin:
-            # A process that dies sends nothing, or only a part.
+            # A process that dies sends nothing, or only a part of its result.
             with suppress(EOFError, OSError):
                 place = join(receive())
     return place
 
 
 def release_before(text: Text, place: int) -> None:
-    """Release the pages of a mapped text before `place`; they would count as memory in use."""
+    """Release the pages of a mapped text before `place`, which count as used memory."""
     if isinstance(text, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
         text.madvise(mmap.MADV_DONTNEED, 0, place)

@@ -1,4 +1,4 @@
-"""The elements of an XML file, read whole or part by part, without document types and entities."""
+"""Parsing XML, whole or in chunks, while refusing document types and entities."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ _NO_SIGN, _OTHER_ENCODING = (
 
 
 class XmlError(ValueError):
-    """A file that is not XML, or is not read; its text continues "a.xml: "."""
+    """A file that is not XML, or is refused; its text follows "a.xml: "."""
 
     def __init__(self, text: str, line: int, column: int = 0) -> None:
         super().__init__(text)
@@ -20,43 +20,43 @@ class XmlError(ValueError):
 
 
 class EncodingXmlError(XmlError):
-    """XML that is not in the encoding that it names."""
+    """XML that does not have the encoding that it declares."""
 
 
 class RefusedXmlError(XmlError):
-    """XML that is not read, as it could take any amount of memory, or read other files."""
+    """XML that is refused, as it could take any amount of memory or read other files."""
 
 
 @dataclass(slots=True)
 class Element:
-    """An element with its attributes, and the elements inside."""
+    """An element with its attributes and children."""
 
     name: str
     line: int
     values: dict[str, str] = field(default_factory=dict)
     around: str = ""
-    """The name of the element that it is in."""
+    """The name of the parent element."""
     text: str = ""
     inside: "list[Element]" = field(default_factory=list)
     is_opened: bool = False
-    """Whether it was returned when it began, and does not keep what is inside."""
+    """Whether it was returned at its start tag, and does not keep its children."""
 
     def all(self, name: str) -> "list[Element]":
-        """Return the elements inside with a name."""
+        """Return the children with a name."""
         return [each for each in self.inside if each.name == name]
 
     def find(self, name: str) -> "Element | None":
-        """Return the first element inside with a name."""
+        """Return the first child with a name."""
         return next((each for each in self.inside if each.name == name), None)
 
     def said(self, name: str) -> str:
-        """Return the text of the first element inside with a name; empty if there is none."""
+        """Return the text of the first child with a name; "" if there is none."""
         found = self.find(name)
         return "" if found is None else found.text.strip()
 
 
 def tree_of(data: bytes) -> Element:
-    r"""Return the outermost element of a small file, with all others inside.
+    r"""Return the root element of a small file, with all its descendants.
 
     Raises XmlError if it is not XML, or is not read.
 
@@ -73,16 +73,16 @@ def tree_of(data: bytes) -> Element:
 
 
 class XmlElements:
-    """Makes elements of a file.
+    """Parses a file into elements.
 
     Parameters
     ----------
     opened : collection of str
-        Names of elements that may be larger than memory: they are returned when they begin, and do
-        not keep what is inside, which is returned when it ends. One inside of another of its name
-        is returned when it ends, with what is inside.
+        Names of elements that may be larger than memory. They are returned at their start tag and
+        do not keep their children, which are returned at their end tags. Such an element nested in
+        one of the same name is returned at its end tag, with its children.
     most : int, optional
-        How many elements the file may have.
+        The largest accepted number of elements.
     """
 
     def __init__(self, opened: Collection[str] = (), most: int | None = None) -> None:
@@ -103,7 +103,7 @@ class XmlElements:
         parser.XmlDeclHandler = self._declare
 
     def parsed(self, chunk: bytes, *, last: bool = False) -> list[Element]:
-        """Return what begins or ends in a part of the file.
+        """Return the elements that begin or end in a chunk of the file.
 
         Raises XmlError if it is not XML, or is not read.
         """
@@ -120,7 +120,7 @@ class XmlElements:
         return found
 
     def _error_of(self, error: expat.ExpatError, chunk: bytes) -> XmlError:
-        """Return what is wrong: the encoding, where a sign that is not of ASCII cannot be read."""
+        """Return the error: a wrong encoding, if a non-ASCII byte cannot be decoded."""
         line, column = error.lineno, error.offset + 1
         if error.code == _OTHER_ENCODING:
             said = f"says that it is in {self._encoding}, and is not"
@@ -158,7 +158,7 @@ class XmlElements:
         (self._found if around.is_opened else around.inside).append(element)
 
     def _text(self, text: str) -> None:
-        # What stands between elements is blank.
+        # The text of opened elements is only the blanks between children.
         if not self._path[-1].is_opened:
             self._path[-1].text += text
 

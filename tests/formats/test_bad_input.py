@@ -43,7 +43,7 @@ def test_no_such_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     error = refused("none.json")
     assert error.problems == ("none.json: no such file",)
-    assert f"Looked from {tmp_path}." in str(error)
+    assert f"Paths are relative to {tmp_path}." in str(error)
 
 
 def test_a_folder_in_place_of_a_file(tmp_path):

@@ -30,8 +30,8 @@ def test_names_that_differ_by_case_are_a_headline_with_the_options_that_join_the
     data = read_coco(both)
     (headline,) = data.headlines
     assert headline == (
-        "categories 'Cat' and 'cat', 'dog' and 'dog ' differ by case or blanks only, and count as "
-        "different; as one: --map cat=Cat --map 'dog =dog'"
+        "categories 'Cat' and 'cat', 'dog' and 'dog ' differ only by case or blanks, and count as "
+        "different; to join them: --map cat=Cat --map 'dog =dog'"
     )
     assert agree(data, bootstrap=0).alpha < 0.2
     options = ("--map", "cat=Cat", "--map", "dog =dog")
@@ -55,14 +55,14 @@ def test_renamed_categories_are_refused_with_the_options_that_join_them(tmp_path
     with pytest.raises(DatasetError) as caught:
         read_coco(both)
     assert str(caught.value).splitlines()[-1] == (
-        "Where they are one category: --map 'feline pet=cat'"
+        "If they are one category: --map 'feline pet=cat'"
     )
     assert run("agree", *both, "--map", "feline pet=cat", "--bootstrap", "0").returncode == 0
 
 
 def test_an_unknown_category_is_named_with_the_nearest(tmp_path):
     both = files(tmp_path, ann=["cat"], bob=["cat"])
-    with pytest.raises(ConfigError, match="--map names 'catt', which is no category; did you mean"):
+    with pytest.raises(ConfigError, match="--map names 'catt', which is not a category; did you"):
         read_coco(both, category_map={"catt": "dog"})
     found = read_coco(both, category_map={"Cat": "cat"})
     assert found.category_names == ("cat",)

@@ -32,7 +32,7 @@ def test_a_split_beside_the_whole_is_a_headline(tmp_path, change):
     ]
     headlines = [
         f"all and {name} have the same {3 * n} annotations on the {n} images that both have: "
-        "copies or splits of one data set, not two annotators?"
+        "are they copies or splits of one data set?"
         for name, n in (("train", 12), ("val", 8))
     ]
     expected = headlines if change is None else headlines[1:]
@@ -50,7 +50,7 @@ def test_many_pairs_are_counted(tmp_path):
     four = [file_of(tmp_path / f"{name}.json", range(1, 10)) for name in "abcd"]
     headlines = read_coco(four).headlines
     assert len(headlines) == 3
-    assert headlines[-1].endswith("not two annotators? (3 more such pairs)")
+    assert headlines[-1].endswith("copies or splits of one data set? (3 more such pairs)")
 
 
 def test_one_person_in_two_formats_is_told(tmp_path):
@@ -64,6 +64,6 @@ def test_one_person_in_two_formats_is_told(tmp_path):
         csv.writer(stream).writerows([[*head.split(","), "region_attributes"], cells])
     (headline,) = read_coco(tmp_path).headlines
     assert headline == (
-        "ann.csv and ann.json have the same 1 annotation on the 1 image that both have: one "
-        "person's in two formats? Then name one of the files"
+        "ann.csv and ann.json have the same 1 annotation on the 1 image that both have: are "
+        "they one person's in two formats? Then name one of the files"
     )

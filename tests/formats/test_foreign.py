@@ -11,7 +11,7 @@ ELAN = '<?xml version="1.0"?>\n<ANNOTATION_DOCUMENT AUTHOR="">'
 STUDIO = '[{"id": 1, "annotations": [{"result": []}], "data": {"image": "1.jpg"}}]'
 FILES = [
     ("a.eaf", ELAN, "is ELAN's own file; expected COCO json"),
-    ("a.xml", "<x/>", "is XML, but not that of CVAT or Pascal VOC; expected COCO json"),
+    ("a.xml", "<x/>", "is XML of neither CVAT nor Pascal VOC; expected COCO json"),
     ("a.zip", b"PK\x03\x04....", "is a zip archive that cannot be read: File is not a zip file"),
     ("a.json.gz", b"\x1f\x8b\x08\0", "is a compressed archive; expected COCO json"),
     ("a.png", b"\x89PNG\r\n\x1a\n", "is an image; expected COCO json"),

@@ -13,7 +13,7 @@ from bboxqa import stats
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.ratings.rating_files import read_ratings
 
-NOTE = "a missed object is the value (missing), and intervals draw images"
+NOTE = "a missed object has the value (missing), and intervals draw images"
 
 
 def rows():

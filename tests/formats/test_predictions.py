@@ -102,7 +102,7 @@ def test_a_file_that_names_nobody_and_a_model_are_two(folder):
     done = run("agree", "truth.json", "--predictions", "yolo.json", cwd=folder)
     assert done.returncode == 0
     assert "3 images, 2 annotators, 5 annotations\n" in done.stdout
-    said = "one file per annotator: yolo is a model, the other one is not named"
+    said = "one file per annotator: yolo is a model, the other is not named"
     assert f"annotators by {said}\n" in done.stdout
 
 

@@ -305,14 +305,14 @@ HEAD = "unit,annotator,value\n"
         ("unit,annotator,value,n\na,x,1,2\na,y,1,3\n", {"n_options": "n"},
          "line 3: n of unit 'a' is '3'; expected '2', as in line 2"),
         ("unit,annotator,value,n\na,x,1,two\n", {"n_options": "n"},
-         "line 2: n is 'two'; expected a whole number from 1 on"),
+         "line 2: n is 'two'; expected a whole number, 1 or more"),
         ("unit,annotator,value,c\na,x,1,\n", {"cluster": "c"}, "line 2: c is missing"),
         ("t,unit,annotator,value\n,a,x,1\n", {"by": "t"}, "line 2: t is missing"),
-        ("thing,who,what\na,x,1\n", {}, "line 1: the header does not tell what the table holds"),
-        ("unit,annotator,label\na,x,1\n", {}, "line 1: the header does not tell what"),
+        ("thing,who,what\na,x,1\n", {}, "line 1: the header does not show the layout of the table"),
+        ("unit,annotator,label\na,x,1\n", {}, "line 1: the header does not show"),
         ("unit,ann,bob\na,1,2\nb,3,3\n", {},
-         "can be scores, or how often each column was chosen"),
-        ("1,2,3\n1,2,4\n", {"layout": "raters-x-units"}, "line 1: can be names as well as ratings"),
+         "may be scores, or counts of how often each column was chosen"),
+        ("1,2,3\n1,2,4\n", {"layout": "raters-x-units"}, "line 1: may be names or ratings"),
         ("annotator,u,u\nA,1,2\n", {}, "column 'u' occurs several times"),
         ("unit,a,b\nx,1,no\n", {"layout": "counts"}, "row 'x', column 'b': is 'no'; expected a"),
         ("unit,a,b\nx,1,-1\n", {"layout": "counts"}, "is '-1'; expected a count"),
@@ -435,7 +435,7 @@ def test_a_frame_is_no_array(library):
 def test_empty_cells_leave_open_whether_a_table_holds_counts(write, missing):
     """So that it is refused for want of a layout, with or without them."""
     for cells in ("2,1", f"2,{missing}", f"{missing},{missing}"):
-        with pytest.raises(DatasetError, match="the header does not tell what the table holds"):
+        with pytest.raises(DatasetError, match="the header does not show the layout of the table"):
             read(write(f"unit,no,yes\na,1,2\nb,{cells}\n"))
     names = read(write(f"unit,no,yes\na,x,y\nb,y,{missing}\n"))
     assert names.annotator_names == ("no", "yes")

@@ -67,7 +67,7 @@ def test_each_window_is_decoded_once_on_the_way(monkeypatch):
 def test_a_file_that_changes_meanwhile_is_told():
     records = RecordList(b'{"id": 1}, {"id": 2}', "export.json")
     records.add_text(0, 20, 3)
-    with pytest.raises(DatasetError, match=r"export\.json: was changed while it was looked at"):
+    with pytest.raises(DatasetError, match=r"export\.json: the file was changed while it was read"):
         records[0]
     broken = RecordList(b'{"id": 1}, {"id"', "export.json")
     broken.add_text(0, 16, 2)

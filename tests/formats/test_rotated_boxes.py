@@ -186,7 +186,7 @@ def test_boxes_are_the_bounds(path, shapes):
     assert data.annotations.rotated_box is None
     assert data.notes[-1] == (
         "8 boxes of five or eight numbers are compared by the upright bounds; --similarity obb "
-        "compares them as they are turned"
+        "compares rotated boxes"
     )
     found = data.annotations.bbox[np.argsort(data.annotations.id)][::2]
     expected = bounds(BOXES)
@@ -208,7 +208,7 @@ def test_shapes_that_are_no_rectangles_are_told(path):
     assert rectangles(data)[1:].tolist() == [[30, 20, 40, 20, 0], [80, 70, 40, 20, 0]]
     assert data.notes == (
         (
-            "2 outlines of four corners are no rectangles: each is compared by the smallest "
+            "2 outlines with four corners are not rectangles: each is compared by the smallest "
             "rectangle around it"
         ),
         "2 other outlines are compared by the upright box; --similarity polygon compares outlines",
@@ -297,7 +297,7 @@ def test_angles_that_are_not_compared_are_said(path, similarity):
     settings = agree_settings_from({"similarity": similarity, "checks": False})
     said = (
         "6 annotations have an attribute 'rotation': their bbox is compared without it; "
-        "--similarity obb compares what is turned"
+        "--similarity obb compares rotated boxes"
     )
     assert (said in read_for(path, settings).notes) == (similarity == "bbox")
 
@@ -349,7 +349,7 @@ def test_other_outlines_are_told_of_data_with_all_outlines(path):
     path.write_text(json.dumps(document([*outlined(), *shapes])))
     result = bboxqa.agree(bboxqa.read_coco(path), similarity="obb", bootstrap=0)
     quads, others = (note for note in result.notes if "outline" in note)
-    assert quads.startswith("2 outlines of four corners are no rectangles: each is compared by")
+    assert quads.startswith("2 outlines with four corners are not rectangles: each is compared by")
     assert others.startswith("2 other outlines are compared by the upright box")
 
 

@@ -93,7 +93,7 @@ def test_columns_for_everything(write):
     assert segments.annotator_names == ("9", "10")
     assert segments.asked.tolist() == [[True, True], [False, True]]
     assert segments.duration.tolist() == [400, 500]
-    assert "1 recording of one annotator only, not compared: v2" in segments.notes
+    assert "1 recording by only one annotator, not compared: v2" in segments.notes
     assert "9 has no segment in the tier 'speech': taken to have marked nothing" in segments.notes
 
 
@@ -163,8 +163,8 @@ def test_the_unit_in_the_name_of_one_column(write, name):
 def test_nothing_says_the_unit(write):
     text = "start,end,label\n1,12.0,k\n"
     error = refused(write("a.csv", text))
-    assert "it is not known whether the times are seconds or milliseconds" in str(error)
-    assert "found such as '1'" in str(error)
+    assert "the file does not show whether the times are seconds or milliseconds" in str(error)
+    assert "none has decimals, such as '1'" in str(error)
     assert "--unit" in error.advice
 
 
@@ -301,7 +301,7 @@ def test_exports_of_elan(write, text):
 
 def test_begin_and_end_alone_in_whole_numbers_need_a_unit(write):
     path = write("a.txt", columns(0, 4, 7, 11))
-    assert "it is not known whether" in str(refused(path))
+    assert "the file does not show whether" in str(refused(path))
     assert times(read_segments([path], unit="ms"))[0] == (500, 1250, "sit")
 
 

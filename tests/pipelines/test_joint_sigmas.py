@@ -95,7 +95,7 @@ def test_versions_with_moved_joints_are_compared():
 @pytest.mark.parametrize(
     ("n", "said"),
     [
-        (1, "fewer than the category names: the last of these count as not labelled"),
+        (1, "fewer than the category names: the last joints count as not labelled"),
         (2, ""),
         (3, "more than the category names: the others are numbered joints"),
     ],

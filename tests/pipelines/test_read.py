@@ -189,7 +189,7 @@ def test_the_package_reads_alike(tmp_path):
     [
         ("<!DOCTYPE html><html><body>Log in", "a web page"),
         ("  <html>", "a web page"),
-        ("<?xml version='1.0'?>", "XML, but not that of CVAT or Pascal VOC"),
+        ("<?xml version='1.0'?>", "XML of neither CVAT nor Pascal VOC"),
     ],
 )
 def test_a_page_in_place_of_json_is_named(text, what, tmp_path):

@@ -476,7 +476,7 @@ def test_a_file_that_is_no_page_stays(tmp_path):
     ("name", "text", "message"),
     [
         (None, None, "no such folder"),
-        ("other.txt", "", "has no summary.json, so it is no result of `bboxqa agree --out`"),
+        ("other.txt", "", "has no summary.json, so it is not a result of `bboxqa agree --out`"),
         ("summary.json", "", "is not json"),
         ("summary.json", "[]", "has no key 'thresholds'"),
         ("summary.json", '{"thresholds": []}', "has no manifest.json"),
@@ -706,7 +706,7 @@ def without_summary_listed(path):
          "diagnosis.json: is missing; manifest.json lists it"),
         ("manifest.json", without_outputs, "has no list of outputs with their digests"),
         ("manifest.json", without_summary_listed,
-         "summary.json: is not of this run: manifest.json does not list it"),
+         "summary.json: does not belong to this run: manifest.json does not list it"),
     ],
 )  # fmt: skip
 def test_report_of_an_edited_result(name, change, message, saved, tmp_path):

@@ -1,1 +1,1 @@
-"""Records of annotations as columns, whatever format they come from."""
+"""Converting annotation records of any format to columns."""

@@ -1,4 +1,4 @@
-"""Boxes of five numbers, with an angle, and of eight, four corners, beside those of four."""
+"""Boxes given by four numbers, by five with an angle, or by the eight of four corners."""
 
 import mmap
 import re
@@ -29,35 +29,36 @@ if TYPE_CHECKING:
     from bboxqa.formats.annotations.columns import Columns
 
 FORMS: tuple[FiveNumbers, ...] = get_args(FiveNumbers)
-"""In order of preference."""
+"""The layouts of boxes of five numbers, in order of preference."""
 
-# The length of boxes is told from the annotations in so many bytes.
+# Bytes of annotations from which the length of boxes is detected.
 _BEGINNING = 1 << 16
-# Corners this near to those of an outline, in pixels and as a share of the longer side, are these.
+# Corners this close to the corners of an outline, in pixels or as a share of the longer side, are
+# the same corners.
 _ROUNDED, _SHARE = 1.0, 0.01
 BOX_LENGTHS = (4, 5, 8)
-"""How many numbers a box may have: x, y, width, height; five with an angle; four corners."""
+"""The numbers in a box: 4 for x, y, width, height; 5 with an angle; 8 for four corners."""
 _BOX = re.compile(rb'"bbox"\s*:\s*\[([^\[\]]*)\]')
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TurnedNumbers:
-    """The boxes of five numbers among N annotations, before it is known what they mean."""
+    """Boxes of five numbers among N annotations, before their layout is known."""
 
     values: FloatArray
-    """(N, 5) float64; NaN for annotations with other boxes."""
+    """(N, 5) float64. NaN for annotations with other boxes."""
     fits: Counter[str]
-    """How many agree with their outline, by what the numbers may mean."""
+    """For each possible layout, how many boxes agree with their outline."""
     n_outlines: int
-    """How many have an outline of four corners."""
+    """The number of boxes with an outline of four corners."""
     n_corners: int
-    """How many boxes of eight numbers there are."""
+    """The number of boxes of eight numbers."""
 
 
 class NumbersBuilder:
     """Collects boxes of four, five or eight numbers.
 
-    `name` is the file as problems name it.
+    `name` is the name of the file in problems.
     """
 
     def __init__(self, name: str, problems: list[str], limit: int | None) -> None:
@@ -67,9 +68,9 @@ class NumbersBuilder:
         self._n_outlines = self._n_corners = 0
 
     def add(self, records: Sequence[Annotation]) -> tuple[FloatArray, IndexArray, FloatArray]:
-        """Return the (N, 4) boxes of one window, and which rows have four corners, (K, 4, 2).
+        """Return the (N, 4) boxes of one window, the rows given by corners, and these, (K, 4, 2).
 
-        Those of five numbers are empty, until it is known what they mean.
+        Boxes of five numbers are zeros until their layout is known.
         """
         n = len(records)
         lengths = np.fromiter((len(record.bbox) for record in records), np.int64, n)
@@ -110,7 +111,7 @@ class NumbersBuilder:
             self._fits[form] += int(_fit(rotated_of(values[which], form), points).sum())
 
     def absorb(self, numbers: TurnedNumbers) -> None:
-        """Append what another builder has collected."""
+        """Append the numbers that another builder has collected."""
         self._values.add(numbers.values)
         self._fits += numbers.fits
         self._n_outlines += numbers.n_outlines
@@ -127,7 +128,7 @@ def _numbers(records: Sequence[Annotation], rows: IndexArray, length: int) -> Fl
 
 
 def _fit(boxes: FloatArray, points: FloatArray) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
-    """Return which boxes have the corners of an outline, in any order."""
+    """Return which boxes have the same corners as their outline, in any order."""
     apart = np.abs(corners(boxes)[:, :, None] - points[:, None]).max(3).min(2).max(1, initial=0)
     fits: np.ndarray[tuple[int], np.dtype[np.bool_]]
     fits = apart <= np.maximum(_ROUNDED, _SHARE * boxes[:, 2:4].max(1, initial=0))
@@ -135,7 +136,7 @@ def _fit(boxes: FloatArray, points: FloatArray) -> "np.ndarray[tuple[int], np.dt
 
 
 def rotated_of(values: FloatArray, form: FiveNumbers) -> FloatArray:
-    """Return rotated boxes of (N, 5) numbers.
+    """Return rotated boxes, (N, 5), from boxes of five numbers in a layout.
 
     Examples
     --------
@@ -155,9 +156,9 @@ def rotated_of(values: FloatArray, form: FiveNumbers) -> FloatArray:
 def settled(
     columns: "Columns", said: FiveNumbers | None, memory: int | None
 ) -> tuple["Columns", tuple[str, ...]]:
-    """Return the columns with boxes of five numbers as rotated boxes, and notes on what they hold.
+    """Return the columns with boxes of five numbers as rotated boxes, and notes on the layout.
 
-    `said` is what the user says that five numbers mean.
+    `said` is the layout that the user chose; None to detect it.
     """
     numbers = columns.numbers
     columns, notes = _with_meaning(columns, said, memory)
@@ -174,25 +175,22 @@ def settled(
 
 
 def _upright_notes(numbers: TurnedNumbers) -> Iterator[str]:
-    """Yield how many boxes are not compared as they are turned."""
+    """Yield a note on the number of rotated boxes that are compared by their bounds."""
     if some := _extent(numbers)[0] + numbers.n_corners:
         are = (
             "1 box of five or eight numbers is"
             if some == 1
             else (f"{some:,} boxes of five or eight numbers are")
         )
-        yield (
-            f"{are} compared by the upright bounds; --similarity obb compares them as they are "
-            "turned"
-        )
+        yield (f"{are} compared by the upright bounds; --similarity obb compares rotated boxes")
 
 
 def _unturned_note(n: int) -> str:
-    """Return how many boxes are turned by an attribute, and compared as if they were not."""
+    """Return a note on the number of boxes whose rotation attribute is ignored."""
     has, its = ("has", "its bbox is") if n == 1 else ("have", "their bbox is")
     return (
         f"{count(n, 'annotation')} {has} an attribute 'rotation': {its} compared without it; "
-        "--similarity obb compares what is turned"
+        "--similarity obb compares rotated boxes"
     )
 
 
@@ -230,7 +228,7 @@ def _with_meaning(
 
 
 def _bounds(boxes: FloatArray) -> FloatArray:
-    """Return bounds; sides below zero stay, so that the boxes are refused."""
+    """Return bounds, with negative sides kept, so that the boxes are refused."""
     result = bounding_boxes(boxes)
     wrong = (boxes[:, 2:4] < 0).any(1)
     result[wrong, 2:] = boxes[wrong, 2:4]
@@ -238,7 +236,7 @@ def _bounds(boxes: FloatArray) -> FloatArray:
 
 
 def _extent(numbers: TurnedNumbers) -> tuple[int, float, int]:
-    """Return how many boxes have five numbers, the largest angle, and how many have another."""
+    """Return the number of boxes with an angle, the largest angle, and how many are not 0."""
     n_five, largest, n_turned = 0, 0.0, 0
     for part in blocks(len(numbers.values)):
         angle = numbers.values[part, 4]
@@ -250,7 +248,7 @@ def _extent(numbers: TurnedNumbers) -> tuple[int, float, int]:
 
 
 def _meaning(numbers: TurnedNumbers, largest: float, n_turned: int) -> tuple[FiveNumbers, str]:
-    """Return what five numbers mean, and why."""
+    """Return the layout of five numbers, and the reason for it."""
     best = max(numbers.fits.values(), default=0)
     if 2 * best > numbers.n_outlines:
         form = next(form for form in FORMS if numbers.fits[form] == best)
@@ -264,7 +262,7 @@ def _meaning(numbers: TurnedNumbers, largest: float, n_turned: int) -> tuple[Fiv
 
 
 def has_angles(text: bytes | mmap.mmap, start: int = 0) -> bool:
-    """Return whether most of the first boxes from `start` on have five or eight numbers."""
+    """Return whether most of the first boxes after `start` have five or eight numbers."""
     boxes = _BOX.finditer(text, start, start + _BEGINNING)
     turned = [found[1].count(b",") + 1 in BOX_LENGTHS[1:] for found in boxes]
     return 2 * sum(turned) > len(turned)

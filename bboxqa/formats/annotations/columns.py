@@ -1,4 +1,4 @@
-"""From decoded records to columns, window by window."""
+"""Converting decoded records to columns, window by window."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -66,24 +66,23 @@ class Columns:
         x, y, width, height in pixels.
     iscrowd : (N,) bool
     authors : dict of str to Authors
-        By key: those that may name the annotator, and those of the session and the time if they
-        were asked for.
+        By key: the keys that may name the annotator, and the keys of session and time if requested.
     segmentation : Segmentations or None
         None where outlines were not read.
     marks : Counter of str
-        How many annotations a machine began, by the key that says so.
+        The number of annotations that a machine created first, by the key that says so.
     keypoints : Keypoints or None
         None where key points were not read.
     text_ids : (N,) str or None
-        The ids as text, if some are no numbers; `id` then has numbers that stand for them.
+        The ids as text, if some are not numbers; `id` then has numbers in their place.
     rotated : RotatedColumns or None
         None where rotated boxes were not read.
     numbers : TurnedNumbers or None
-        The boxes of five numbers until it is known what they mean; None where there are none.
+        The boxes of five numbers, until their layout is known; None where there are none.
     n_turned : int
-        How many annotations have an attribute that says that they are turned.
+        The number of annotations with an attribute that rotates them.
     n_odd_points : int
-        How many key points have a visibility below 0 or above 2.
+        The number of key points with a visibility below 0 or above 2.
     """
 
     id: IndexArray
@@ -135,7 +134,7 @@ class _AuthorsBuilder:
         self._codes.add(np.array([*numbers, -1], np.int32)[authors.code])
 
     def problems(self) -> Iterator[str]:
-        """Yield a problem for each two names that would become one."""
+        """Yield a problem for each two names that would become equal."""
         return alike(sorted(value for value in self._known if isinstance(value, str)))
 
     def done(self) -> Authors:
@@ -147,9 +146,9 @@ def _inside(value: object, key: str) -> object:
 
 
 class ColumnsBuilder:
-    """Collects the columns of a file, and the problems of values that cannot be used.
+    """Collects the columns of a file, and problems of values that cannot be used.
 
-    `n_without_box` counts the annotations with key points only, which are left out.
+    `n_without_box` counts annotations with key points but no box, which are left out.
 
     Parameters
     ----------
@@ -205,7 +204,7 @@ class ColumnsBuilder:
             self.joints.add(records)
 
     def _boxes(self, records: Sequence[Annotation]) -> tuple[FloatArray, Corners | None]:
-        """Return the (N, 4) boxes of one window, and which of them are given by corners."""
+        """Return the (N, 4) boxes of one window, and the boxes that are given by corners."""
         if self._numbers is not None:
             bbox, rows, points = self._numbers.add(records)
             return bbox, (rows, points)
@@ -227,7 +226,7 @@ class ColumnsBuilder:
         return np.fromiter(values, np.int64, len(values))
 
     def absorb(self, columns: Columns, problems: Sequence[str]) -> None:
-        """Append what another builder has collected from the following part of the file."""
+        """Append the columns that another builder has collected from the next part of the file."""
         self._text_ids.absorb(len(columns.id), columns.text_ids)
         for name, column in self._columns.items():
             column.add(getattr(columns, name))
@@ -246,7 +245,7 @@ class ColumnsBuilder:
         self.problems += problems
 
     def author_problems(self) -> Iterator[str]:
-        """Yield problems of the names of annotators."""
+        """Yield problems with the names of annotators."""
         for author in self._authors.values():
             yield from (f"{self.name}: annotators {problem}" for problem in author.problems())
 
@@ -269,22 +268,22 @@ class ColumnsBuilder:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AnnotationFile:
-    """One file: its records of images and categories, and its annotations as columns."""
+    """One file: its image and category records, and its annotations as columns."""
 
     source: Source
     images: list[Image]
     categories: list[Category]
     columns: Columns
     notes: tuple[str, ...] = ()
-    """Notes: what was left out, and how the rest was read."""
+    """Notes on what was left out, and how the rest was read."""
     named_by: str = ""
-    """How its format names annotators, such as "completed_by"; "" for COCO."""
+    """How the format names annotators, such as "completed_by"; "" for COCO."""
     numbers_categories: bool = False
     """Whether its format names categories, and their ids were given here."""
     own_ids: ShownIds | None = None
     """(N,). What annotations are found by; None where these are the ids of the columns."""
     told_base: int | None = None
-    """The number of the first pixel, if the values of the file show it."""
+    """The coordinate of the first pixel, if the values of the file show it."""
 
     @property
     def shown_ids(self) -> ShownIds:

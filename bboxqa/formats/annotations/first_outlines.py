@@ -1,4 +1,4 @@
-"""Whether outlines that are not read are rotated boxes, told from the first of them."""
+"""Detecting from the first outlines of a file whether its outlines are rotated boxes."""
 
 import mmap
 import re
@@ -8,17 +8,17 @@ import numpy as np
 
 from bboxqa.model.shapes.rotated_boxes import from_corners
 
-# Bytes of annotations that are looked at.
+# Bytes of annotations to examine.
 _BEGINNING = 1 << 16
 _RINGS = re.compile(rb'"segmentation"\s*:\s*\[\s*\[([^\[\]]*)\]\s*([\],])')
 _FEW = 3
 _CORNERS = 8
-# In degrees, and the share of boxes that are turned.
+# A box is rotated above this angle in degrees; at least this share of the boxes has to be.
 _UPRIGHT, _TURNED = 0.5, 0.1
 
 
 def outline_notes(text: bytes | mmap.mmap, start: int = 0) -> Iterator[str]:
-    """Yield that the outlines from `start` on are rotated boxes, if all of the first ones are.
+    """Yield a note if all of the first outlines after `start` are rotated boxes.
 
     Examples
     --------
@@ -39,5 +39,5 @@ def outline_notes(text: bytes | mmap.mmap, start: int = 0) -> Iterator[str]:
     if is_rectangle.all() and is_turned.mean() >= _TURNED:
         yield (
             f"outlines are rotated boxes in the first {len(rings):,} annotations: their bbox is "
-            "compared; --similarity obb compares what is turned"
+            "compared; --similarity obb compares rotated boxes"
         )

@@ -1,4 +1,4 @@
-"""From decoded lists of key points to flat arrays, window by window."""
+"""Converting decoded lists of key points to flat arrays, window by window."""
 
 from collections.abc import Sequence
 from itertools import chain
@@ -16,9 +16,10 @@ MOST_VISIBLE = 2
 
 
 class JointsBuilder:
-    """Collects key points, and adds the problems of those that cannot be used to `problems`.
+    """Collects key points, and adds a problem to `problems` for each that cannot be used.
 
-    `name` is the file as problems name it. `n_odd` counts the joints whose visibility is no such.
+    `name` is the name of the file in problems. `n_odd` counts joints whose visibility is not 0, 1
+    or 2.
     """
 
     def __init__(self, name: str, problems: list[str], memory: int | None = None) -> None:
@@ -42,7 +43,7 @@ class JointsBuilder:
         triples = flat.reshape(-1, 3)
         self._xy.add(triples[:, :2])
         self.n_odd += int(((triples[:, 2] < 0) | (triples[:, 2] > MOST_VISIBLE)).sum())
-        # Models give scores in place of visibility.
+        # Models write scores in place of visibility.
         self._visibility.add(np.clip(np.ceil(triples[:, 2]), 0, MOST_VISIBLE))
         self._n_joints.add(lengths // 3)
         self._area.add(np.array([np.nan if area is None else area for area in areas], np.float64))
@@ -50,7 +51,7 @@ class JointsBuilder:
     def _refused(
         self, records: Sequence[Annotation], lengths: IndexArray, flat: FloatArray
     ) -> tuple[FloatArray, IndexArray]:
-        """Add a problem for each list that is none of x, y and visibility; return none of them."""
+        """Add a problem for each list that is not x, y and visibility; return the others."""
         stop = np.cumsum(lengths)
         for place, (end, length) in enumerate(zip(stop.tolist(), lengths.tolist(), strict=True)):
             where = f"{self._name}: annotation {records[place].id!r}: keypoints"
@@ -75,7 +76,7 @@ class JointsBuilder:
         n_joints = self._n_joints.done()
         stop = np.cumsum(n_joints)
         return Keypoints(
-            # Annotations of one image need not be neighbours in the file.
+            # Annotations of one image may be far apart in the file.
             xy=self._xy.done(scattered=True),
             visibility=self._visibility.done(scattered=True),
             start=stop - n_joints,
@@ -85,7 +86,7 @@ class JointsBuilder:
 
 
 def odd_points_note(n: int) -> str:
-    """Return as what joints are read whose visibility is none."""
+    """Return a note on how joints with an invalid visibility are read."""
     have = "has" if n == 1 else "have"
     return (
         f"{count(n, 'key point')} {have} a visibility below 0 or above 2: taken as not labelled "
@@ -94,7 +95,7 @@ def odd_points_note(n: int) -> str:
 
 
 def without_box_note(n: int) -> str:
-    """Return what is said of annotations that have key points and no box, which are left out."""
+    """Return a note on annotations with key points but no box, which are left out."""
     is_ = "is" if n == 1 else "are"
     some = f"{count(n, 'annotation')} with key points and no box"
     return f"{some} {is_} not compared; --similarity keypoints compares key points"

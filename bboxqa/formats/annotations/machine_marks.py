@@ -1,4 +1,4 @@
-"""Marks of annotations that a machine began."""
+"""Marks of annotations that a machine created first."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from operator import attrgetter
 from bboxqa.formats.annotations.records import Annotation
 
 MARKS = ("machine", "source", "model")
-"""The keys of annotations that may say so."""
+"""The keys of annotations that may hold such a mark."""
 
 _VALUES = attrgetter(*MARKS)
 _UNMARKED = {(None, None, None)}
@@ -26,10 +26,10 @@ _MACHINES = frozenset(
 
 
 def count_marks(records: Sequence[Annotation]) -> Counter[str]:
-    """Return how many annotations a machine began, by the key that says so.
+    """Return the number of annotations that a machine created first, by the key that says so.
 
-    That is `machine` with true, `source` with a word such as "auto" or "semi-auto", or `model` with
-    the name of one.
+    The key is `machine` with true, `source` with a word such as "auto" or "semi-auto", or `model`
+    with the name of a model.
 
     Examples
     --------
@@ -41,19 +41,19 @@ def count_marks(records: Sequence[Annotation]) -> Counter[str]:
         if set(map(_VALUES, records)) <= _UNMARKED:
             return Counter()
     except TypeError:
-        # A list or an object is no mark, but others may be.
+        # A list or an object is not a mark, but the other keys may be.
         pass
     found = (mark for mark in map(_mark, map(_VALUES, records)) if mark)
     return Counter(found)
 
 
 def is_machine(source: str) -> bool:
-    """Return whether the word under `source` says that a machine began an annotation."""
+    """Return whether the value of `source` means that a machine created the annotation first."""
     return source.lower() in _MACHINES
 
 
 def _mark(values: tuple[object, object, object]) -> str:
-    """Return the key that says that a machine began an annotation; empty if none does."""
+    """Return the key that says that a machine created an annotation first; "" if none does."""
     machine, source, model = values
     if machine is True or machine == 1 or (isinstance(machine, str) and machine.lower() == "true"):
         return "machine"

@@ -1,4 +1,4 @@
-"""From decoded segmentations to flat arrays, window by window."""
+"""Converting decoded segmentations to flat arrays, window by window."""
 
 from collections.abc import Sequence
 from itertools import chain
@@ -12,9 +12,9 @@ from bboxqa.model.shapes.run_lengths import MAX_MASK_PIXELS, compress_counts, de
 
 
 class OutlinesBuilder:
-    """Collects outlines, and adds the problems of those that cannot be used to `problems`.
+    """Collects outlines, and adds a problem to `problems` for each that cannot be used.
 
-    `name` is the file as problems name it.
+    `name` is the name of the file in problems.
     """
 
     def __init__(self, name: str, problems: list[str], memory: int | None = None) -> None:
@@ -69,7 +69,7 @@ class OutlinesBuilder:
         self._xy.add(flat)
 
     def _mask(self, record: OutlinedAnnotation, rle: Rle) -> bytes:
-        """Return the compressed run lengths of a mask; empty if they are not valid."""
+        """Return the compressed run lengths of a mask; empty if they are invalid."""
         height, width = rle.size
         where = f"{self._name}: annotation {record.id!r}: "
         if height <= 0 or width <= 0 or height * width >= MAX_MASK_PIXELS:
@@ -122,7 +122,7 @@ class OutlinesBuilder:
         ring_lengths = self._ring_lengths.done()
         return Segmentations(
             kind=self._kind.done(),
-            # Annotations of one image need not be neighbours in the file.
+            # Annotations of one image may be far apart in the file.
             xy=self._xy.done(scattered=True),
             ring_offsets=spilled(np.concatenate([[0], np.cumsum(ring_lengths)]), self._limit),
             part_start=part_stop - ring_counts,

@@ -1,4 +1,4 @@
-"""The keys of COCO records that are read; other keys are skipped."""
+"""The records of COCO files, with the keys that are read; other keys are skipped."""
 
 import json
 from collections.abc import Sequence
@@ -30,15 +30,15 @@ LISTS = ("images", "annotations", "categories")
 """The lists of records in a COCO file."""
 
 ID_KEYS = ("id", "image_id", "category_id")
-"""The keys of an annotation under which ids stand."""
+"""The keys of an annotation that hold ids."""
 
 Id = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)] | str
-# Other programs may use these keys for anything.
+# Programs other than ours may store values of any type under these keys.
 Loose = int | float | str | bool | list[Any] | dict[str, Any] | None
 
 
 ID_EXPECTED = "a whole number, or text"
-"""What messages say of a value that is not an id."""
+"""The expected value in messages about a value that is not an id."""
 
 
 class TopLevel(msgspec.Struct):
@@ -72,7 +72,7 @@ class Category(msgspec.Struct, gc=False):
 
 
 class Attributes(msgspec.Struct, gc=False):
-    """The attributes of an annotation, as CVAT writes them; its rotation is in degrees."""
+    """The attributes of an annotation, as CVAT writes them, with the rotation in degrees."""
 
     annotator: Loose = None
     rotation: Loose = None
@@ -111,7 +111,7 @@ class OutlinedAnnotation(Annotation, gc=False):
 
 
 def whole_number(value: object) -> int | None:
-    """Return an id as a whole number; None if it is not one.
+    """Return an id as an integer; None if it is not a whole number.
 
     Examples
     --------
@@ -128,7 +128,7 @@ def whole_number(value: object) -> int | None:
 
 
 def is_id(value: object) -> bool:
-    """Return whether a value is an id: a whole number, however it is written, or a text.
+    """Return whether a value is an id: a whole number in any notation, or a text.
 
     Examples
     --------
@@ -145,10 +145,10 @@ def _text_number(text: str) -> int:
 
 
 def id_number(value: object) -> int:
-    """Return a number that stands for an id: equal ids have one number, others another.
+    """Return an integer for an id; equal ids get the same integer, different ids different ones.
 
-    Whole numbers, however written, stand for themselves, other texts and fractions have a number of
-    64 bits. 0 stands also for what is no id.
+    Whole numbers in any notation are returned as they are; other texts and fractions get a 64-bit
+    hash. Values that are not ids get 0.
 
     Examples
     --------
@@ -162,7 +162,7 @@ def id_number(value: object) -> int:
 
 
 def ids_of(records: Sequence[Image | Category]) -> IndexArray:
-    """Return the numbers that stand for the ids of records, as `id_number` gives them.
+    """Return the `id_number` of each record, (N,) int64.
 
     Examples
     --------
@@ -175,7 +175,7 @@ def ids_of(records: Sequence[Image | Category]) -> IndexArray:
 
 
 def annotator_name(value: object) -> str:
-    """Return the name of an annotator as text, whatever type the file gives it.
+    """Return the name of an annotator as text, from a value of any type.
 
     Examples
     --------
@@ -190,7 +190,7 @@ def annotator_name(value: object) -> str:
 
 
 def extent_of(keypoints: Sequence[float]) -> list[float] | None:
-    """Return the box around the labelled ones of key points: x, y, width, height; None if none is.
+    """Return the box around the labelled key points as x, y, width, height; None if there are none.
 
     Examples
     --------
@@ -239,7 +239,7 @@ def annotation_type(options: ReadOptions, *, turned: bool = False) -> type[Annot
         added["bbox"] = ("bbox", _BOX_NUMBERS)
     for key in options.keys:
         first, field = key.partition(".")[0], record_field(key)
-        # Of attributes, other keys than the annotator are wanted.
+        # The typed `attributes` field has the annotator only; other keys need the whole object.
         if key not in ANNOTATOR_KEYS and (field != first or first == "attributes"):
             added[field] = (field, Loose, msgspec.field(default=None, name=first))
     if not added:
@@ -259,7 +259,7 @@ def record_field(key: str) -> str:
 
 
 def image_type(keys: Sequence[str]) -> type[Image]:
-    """Return the type of image records that includes each key, but those of annotators."""
+    """Return the type of image records with a field for each key other than annotator keys."""
     added = [
         (image_field(key), Loose, msgspec.field(default=None, name=key))
         for key in dict.fromkeys(keys)
@@ -272,6 +272,6 @@ def image_type(keys: Sequence[str]) -> type[Image]:
 
 
 def image_field(key: str) -> str:
-    """Return the field of an image record for a key, which is not part of an object."""
+    """Return the field of an image record for a top-level key."""
     known = key in Image.__struct_fields__
     return key if known else f"key_{key.encode('utf-8', 'surrogatepass').hex()}"

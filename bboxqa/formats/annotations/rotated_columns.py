@@ -1,4 +1,4 @@
-"""From boxes, angles and corners of decoded records to rotated boxes, window by window."""
+"""Converting boxes, angles and corners of decoded records to rotated boxes, by windows."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +24,7 @@ _CORNERS = 8
 
 
 class BoxForm(IntEnum):
-    """How an annotation says its rotated box."""
+    """How an annotation describes its rotated box."""
 
     UPRIGHT = 0
     """A box only."""
@@ -33,9 +33,9 @@ class BoxForm(IntEnum):
     QUADRILATERAL = 2
     """Four corners of another shape."""
     OTHER = 3
-    """Another outline, or a mask, beside the box."""
+    """A box with another outline or a mask."""
     ANGLE = 4
-    """A box, and by how many degrees it is turned about its middle."""
+    """A box, and the angle in degrees by which it is rotated about its centre."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,28 +43,28 @@ class RotatedColumns:
     """The rotated boxes of N annotations."""
 
     box: FloatArray
-    """(N, 5) float64."""
+    """(N, 5) float64. Centre x and y, width, height, and angle in degrees."""
     form: ByteArray
     """(N,) uint8. A `BoxForm` per annotation."""
 
     def put(self, part: slice, rows: IndexArray, boxes: FloatArray) -> "RotatedColumns":
-        """Return a part of the rotated boxes, with others in some of its rows."""
+        """Return a slice of the rotated boxes, with some of its rows replaced by `boxes`."""
         box, form = self.box[part].copy(), self.form[part].copy()
         box[rows], form[rows] = boxes, BoxForm.ANGLE
         return RotatedColumns(box, form)
 
 
 class RotatedBuilder:
-    """Collects rotated boxes; those of five numbers are added when it is known what they mean."""
+    """Collects rotated boxes; boxes of five numbers are added once their layout is known."""
 
     def __init__(self, limit: int | None) -> None:
         self._box = SpooledColumn(np.float64, 5, limit)
         self._form = SpooledColumn(np.uint8, limit=limit)
 
     def add(self, records: Sequence[Annotation], bbox: FloatArray, quads: Corners | None) -> None:
-        """Add the rotated boxes of one window, whose boxes are (N, 4).
+        """Add the rotated boxes of one window with (N, 4) boxes.
 
-        `quads` are the rows whose box is given by four corners, and these.
+        `quads` are the rows of boxes given by four corners, and these corners.
         """
         box, form = upright(bbox), np.zeros(len(records), np.uint8)
         outlined = [r for r in records if isinstance(r, OutlinedAnnotation)]
@@ -77,7 +77,7 @@ class RotatedBuilder:
         known = np.isfinite(said)
         turned = np.flatnonzero(known & (form == BoxForm.UPRIGHT) & (np.mod(said, 360) != 0))
         if outlines:
-            # An outline says how the box lies, also where it is upright.
+            # An outline takes precedence over the angle, also if it is upright.
             has_ring = np.fromiter(map(bool, outlines), np.bool_, len(outlines))
             turned = turned[~has_ring[turned]]
         box[turned, 4], form[turned] = np.mod(said[turned], 360), BoxForm.ANGLE
@@ -98,7 +98,7 @@ class RotatedBuilder:
 def _add_outlines(
     box: FloatArray, form: ByteArray, outlines: Sequence[list[list[float]] | Rle | None]
 ) -> None:
-    """Put the rectangles of outlines with four corners in place of boxes, and say which are."""
+    """Replace boxes by the rectangles of outlines with four corners, and set their form."""
     n = len(outlines)
     has_outline = np.fromiter(map(bool, outlines), np.bool_, n)
     form[has_outline] = BoxForm.OTHER
@@ -114,7 +114,10 @@ def _put_corners(box: FloatArray, form: ByteArray, rows: IndexArray, points: Flo
 def quadrilaterals(
     outlines: Sequence[list[list[float]] | Rle | None],
 ) -> tuple[IndexArray, FloatArray]:
-    """Return which outlines have four corners, and these, (K, 4, 2); a fifth may close the ring."""
+    """Return the outlines with four corners, and their corners, (K, 4, 2).
+
+    The ring may be closed by a fifth point.
+    """
     rings = [each[0] if type(each) is list and len(each) == 1 else () for each in outlines]
     lengths = np.fromiter(map(len, rings), np.int64, len(rings))
     closed = [
@@ -132,7 +135,7 @@ def quadrilaterals(
 
 
 def rotated_columns(bbox: FloatArray, points: FloatArray | None) -> RotatedColumns:
-    """Return boxes, or the rectangles of their (N, 4, 2) corners if these are given."""
+    """Return boxes as rotated boxes, or the rectangles of (N, 4, 2) corners if given."""
     box, form = upright(bbox), np.zeros(len(bbox), np.uint8)
     if points is not None:
         _put_corners(box, form, np.arange(len(bbox)), points)
@@ -140,7 +143,7 @@ def rotated_columns(bbox: FloatArray, points: FloatArray | None) -> RotatedColum
 
 
 def with_rotated_boxes(file: "AnnotationFile") -> "AnnotationFile":
-    """Return a file with its boxes as rotated ones, if its format does not read these."""
+    """Return a file with its boxes as rotated boxes, if its format has none."""
     columns = file.columns
     if columns.rotated is not None:
         return file
@@ -156,17 +159,17 @@ def bounding_boxes(boxes: FloatArray) -> FloatArray:
 
 
 def rotated_notes(form: ByteArray) -> Iterator[str]:
-    """Yield what is not compared as it was drawn if rotated boxes are compared."""
+    """Yield notes on shapes that comparing rotated boxes simplifies."""
     number = np.bincount(form, minlength=len(BoxForm)).tolist()
     yield from outline_notes(number[BoxForm.QUADRILATERAL], number[BoxForm.OTHER])
 
 
 def outline_notes(n_quadrilaterals: int, n_others: int) -> Iterator[str]:
-    """Yield how outlines are compared that are not those of rotated boxes."""
+    """Yield notes on how outlines other than rotated boxes are compared."""
     if some := n_quadrilaterals:
-        is_ = "is no rectangle: it is" if some == 1 else "are no rectangles: each is"
+        is_ = "is not a rectangle: it is" if some == 1 else "are not rectangles: each is"
         yield (
-            f"{count(some, 'outline')} of four corners {is_} compared by the smallest rectangle "
+            f"{count(some, 'outline')} with four corners {is_} compared by the smallest rectangle "
             "around it"
         )
     if some := n_others:

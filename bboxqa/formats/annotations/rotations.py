@@ -1,4 +1,4 @@
-"""By how many degrees annotations say that their boxes are turned."""
+"""The angles by which attributes rotate boxes."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -12,18 +12,18 @@ from bboxqa.formats.annotations.records import Annotation
 _NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?\s*", re.ASCII | re.IGNORECASE)
 
 FARTHEST = 1e6
-"""In degrees; no tool turns further."""
+"""The largest accepted angle in degrees; no tool writes a larger one."""
 
 
 def rotations(records: Sequence[Annotation]) -> FloatArray:
-    """Return by how many degrees annotations say to be turned; NaN where they do not say it."""
+    """Return the rotation of each annotation in degrees, (N,); NaN where it has none."""
     said = _written(records)
     said[~(np.abs(said) < FARTHEST)] = np.nan
     return said
 
 
 def rotation_problems(name: str, records: Sequence[Annotation]) -> Iterator[str]:
-    """Yield the annotations of a file that say to be turned by no angle; `name` is the file."""
+    """Yield a problem for each annotation whose rotation is not an angle; `name` is the file."""
     said = _written(records)
     for row in np.flatnonzero(np.abs(said) >= FARTHEST).tolist():
         yield (
@@ -63,6 +63,6 @@ def degrees(value: object) -> float:
 
 
 def count_turned(records: Sequence[Annotation]) -> int:
-    """Return how many annotations say that they are turned, other than by full turns."""
+    """Return the number of annotations with a rotation other than full turns."""
     said = rotations(records)
     return int((np.mod(said[np.isfinite(said)], 360) != 0).sum())

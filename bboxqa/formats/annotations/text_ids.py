@@ -1,4 +1,4 @@
-"""Ids of annotations that are text, as they stand in a file."""
+"""Annotation ids that are text, as written in a file."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ _LONGEST = 100
 
 
 class TextIds:
-    """Keeps the ids of windows of annotations in which some are text."""
+    """Keeps the ids of windows of annotations that contain text ids."""
 
     def __init__(self) -> None:
         self._n = 0
@@ -19,20 +19,20 @@ class TextIds:
 
     def add(self, values: Sequence[object]) -> None:
         """Add the ids of a window."""
-        # Most files have whole numbers only.
+        # Most files have only integers.
         if set(map(type, values)) - {int} and None in map(whole_number, values):
             shown = [str(value)[:_LONGEST] for value in values]
             self._parts.append((self._n, np.array(shown, np.str_)))
         self._n += len(values)
 
     def absorb(self, n: int, texts: TextArray | None) -> None:
-        """Append what another one has kept of `n` annotations."""
+        """Append the text ids of `n` further annotations."""
         if texts is not None:
             self._parts.append((self._n, texts))
         self._n += n
 
     def done(self, ids: IndexArray) -> TextArray | None:
-        """Return all ids as text, those that are numbers from `ids`; None if no id is text.
+        """Return all ids as text, numbers from `ids`; None if no id is text.
 
         Examples
         --------

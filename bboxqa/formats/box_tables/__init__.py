@@ -1,1 +1,1 @@
-"""Tables of boxes: csv, json lines, Parquet."""
+"""Tables of boxes in CSV, JSON lines and Parquet."""

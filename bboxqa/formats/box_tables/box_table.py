@@ -1,4 +1,4 @@
-"""Tables of boxes as a format: csv, json lines, Parquet; among them those of Open Images."""
+"""The format of box tables in CSV, JSON lines and Parquet, including those of Open Images."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,7 +23,7 @@ def _recognises(path: Path) -> bool:
 
 
 def _is_table(path: Path, head: bytes) -> bool:
-    """Return whether the columns hold boxes; of any table, where the user names its columns."""
+    """Return whether the columns hold boxes; True for any table if the user names its columns."""
     from bboxqa.formats.box_tables.parquet_rows import PARQUET
     from bboxqa.formats.box_tables.table_columns import columns_of
     from bboxqa.formats.box_tables.table_rows import header_of
@@ -40,16 +40,16 @@ def _parquet_header(path: Path) -> Sequence[str]:
 
         found: Sequence[str] = parquet.read_schema(path).names
     except ImportError:
-        # Reading says what to install.
+        # Reading then raises an error that says what to install.
         return ["image", "bbox"]
-    # Whatever is wrong with a file, it is not of this format.
+    # Any error means that the file is not of this format.
     except Exception:  # noqa: BLE001
         return []
     return found
 
 
 def _member(path: Path) -> "Member | None":
-    """Return the only table of boxes of an archive."""
+    """Return the table of boxes of an archive, if it has exactly one."""
     from bboxqa.formats.box_tables.table_columns import columns_of
     from bboxqa.formats.box_tables.table_rows import header_of
     from bboxqa.formats.translation.members import members_of
@@ -79,4 +79,4 @@ def translate(path: Path, add: "Add", wanted: "Wanted") -> "Translated":
 
 
 BOX_TABLE = translated_format("table", _SUFFIXES, _recognises, translate)
-"""Tables with a row for each box, or for each image."""
+"""Tables with one row per box or per image."""

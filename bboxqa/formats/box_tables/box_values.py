@@ -1,4 +1,4 @@
-"""From the cells of a table to boxes, and what their numbers tell of the form of boxes."""
+"""Converting table cells to boxes, and detecting the layout of boxes from their numbers."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -18,14 +18,14 @@ from bboxqa.formats.translation.untrusted import (
 )
 
 Cells = dict[str, Any]
-"""The cells of one box, by what they hold."""
+"""The cells of one box, by the keys of `NAMES`."""
 
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _NOTHING = (None, "", "nan", "NaN", "None", "null")
 
 
 def boxes_in(row: Mapping[str, Any], columns: Columns) -> Iterator[Cells]:
-    """Yield the cells of each box in a row; those of an image without objects have no box."""
+    """Yield the cells of each box in a row; for an image without objects, cells without a box."""
     cells = {key: row[name] for key, name in columns.of.items() if name in row}
     if "objects" not in columns.of:
         yield cells
@@ -38,14 +38,14 @@ def boxes_in(row: Mapping[str, Any], columns: Columns) -> Iterator[Cells]:
 
 
 def _by_rows(objects: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return objects that stand in lists side by side."""
+    """Convert an object of parallel lists to a list of objects."""
     n = max((len(items(each)) for each in objects.values()), default=0)
     whole = {key: each for key, each in objects.items() if len(items(each)) == n}
     return [{key: each[place] for key, each in whole.items()} for place in range(n)]
 
 
 def _known(given: dict[str, Any]) -> Cells:
-    """Return what is known of an object, under the keys of columns."""
+    """Return the known values of an object, by the keys of `NAMES`."""
     names = {"bbox": ("bbox", "box"), "category": ("category", "label", "category_id", "label_id")}
     names |= {"annotator": ("annotator", "annotator_id"), "id": ("id", "bbox_id")}
     found = {}
@@ -59,11 +59,11 @@ def _known(given: dict[str, Any]) -> Cells:
 def numbers_of_box(cells: Cells, form: str) -> list[float] | None:
     """Return the four numbers of a box; None where all are empty.
 
-    Raises ValueProblemError if they are no numbers.
+    Raises ValueProblemError if they are not numbers.
     """
     if form:
         values = [cells.get(key) for key in FORMS[form]]
-        # Most cells are texts of numbers.
+        # Fast path: most cells are numbers as text.
         with suppress(ValueError, TypeError):
             box = [*map(float, cast("list[str]", values))]
             if bool not in map(type, values) and sum(map(abs, box)) < LARGEST:
@@ -96,7 +96,7 @@ def _number(value: object, name: str) -> float:
 
 
 def side_of(value: object) -> int | None:
-    """Return a side of an image in pixels; None where it is none."""
+    """Return a side of an image in pixels; None if the value is not a size."""
     try:
         side = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
@@ -105,13 +105,13 @@ def side_of(value: object) -> int | None:
 
 
 def form_of(boxes: FloatArray, sizes: FloatArray) -> str:
-    """Return the form of boxes that their numbers allow alone; "" where several are possible.
+    """Return the only layout that fits the numbers of all boxes; "" if several fit.
 
     Parameters
     ----------
     boxes : (N, 4) float64
     sizes : (N, 2) float64
-        Width and height of the images; NaN where they are not known.
+        Width and height of the images; NaN where unknown.
 
     Examples
     --------
@@ -125,14 +125,14 @@ def form_of(boxes: FloatArray, sizes: FloatArray) -> str:
     """
     if (boxes[:, 2:] < boxes[:, :2]).any():
         return "xywh"
-    # One pixel is left to rounding.
+    # One pixel is allowed for rounding.
     with np.errstate(invalid="ignore"):
         is_beyond = (boxes[:, :2] + boxes[:, 2:] > sizes + 1).any()
     return "xyxy" if is_beyond else ""
 
 
 def are_shares(boxes: FloatArray) -> bool:
-    """Return whether numbers are shares of the width and height of images."""
+    """Return whether numbers are relative to the width and height of images."""
     return bool(len(boxes) and (np.abs(boxes) <= 1).all() and (boxes != np.round(boxes)).any())
 
 

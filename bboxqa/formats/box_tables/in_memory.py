@@ -1,4 +1,4 @@
-"""Tables that are in memory: frames of pandas and polars, tables of pyarrow, lists of dicts."""
+"""Tables in memory: pandas and polars data frames, pyarrow tables, lists of dicts."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,7 @@ from bboxqa.formats.translation.choices import choices
 
 
 def rows_in(source: object) -> list[dict[str, Any]] | None:
-    """Return the rows of a table; None if a value is none.
+    """Return the rows of a table; None if the value is not a table.
 
     Examples
     --------
@@ -22,7 +22,7 @@ def rows_in(source: object) -> list[dict[str, Any]] | None:
     if isinstance(source, list | tuple):
         is_table = bool(source) and all(isinstance(each, Mapping) for each in source)
         return [dict(each) for each in source] if is_table else None
-    # Of polars, pyarrow, Hugging Face and pandas; none of them has to be installed.
+    # The methods of polars, pyarrow, Hugging Face and pandas, none of which has to be installed.
     named = (("to_dicts", ()), ("to_pylist", ()), ("to_list", ()), ("to_dict", ("records",)))
     for name, arguments in named:
         if hasattr(source, "shape") and hasattr(source, name):
@@ -32,13 +32,13 @@ def rows_in(source: object) -> list[dict[str, Any]] | None:
 
 
 def table_bytes(rows: list[dict[str, Any]]) -> bytes:
-    """Return rows as json lines; raise DatasetError if no columns hold boxes."""
+    """Return rows as JSON lines; raises DatasetError if no columns hold boxes."""
     header = list(dict.fromkeys(str(name) for row in rows for name in row))
     problem = columns_of(header, choices().columns).problem if rows else "no rows"
     if problem:
         raise DatasetError([f"the table has {problem}"], SAY)
     encoder = msgspec.json.Encoder(enc_hook=_plain)
-    # The first row has all columns.
+    # The first row gets all columns, since readers take the header from it.
     empty = dict.fromkeys(header)
     lines = (encoder.encode({**empty, **{str(k): v for k, v in row.items()}}) for row in rows)
     try:
@@ -48,11 +48,11 @@ def table_bytes(rows: list[dict[str, Any]]) -> bytes:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value of numpy or pandas as one of json."""
+    """Convert a numpy or pandas value to one that JSON can hold."""
     if type(value).__name__ in {"NAType", "NaTType"}:
         return None
     for name in ("tolist", "item", "isoformat"):
         if hasattr(value, name):
             return getattr(value, name)()
-    # A picture knows its file; a number of decimal is text.
+    # Pillow images become their file name; `Decimal` and others become text.
     return getattr(value, "filename", None) or str(value)

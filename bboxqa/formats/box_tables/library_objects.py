@@ -1,6 +1,6 @@
-"""Data sets of other libraries in memory: FiftyOne, and Detections of supervision.
+"""Data sets of other libraries in memory: FiftyOne samples and supervision's Detections.
 
-None of them is imported: objects are known by the module of their class.
+Neither library is imported: objects are recognised by the module of their class.
 """
 
 import os
@@ -23,10 +23,10 @@ _FORM = "Expected is {image: {annotator: Detections}}"
 
 
 def objects_in(source: object, annotator_key: str | None) -> Record | None:
-    """Return the COCO document of a data set of another library; None if a value is none.
+    """Convert a data set of another library to a COCO document; None for any other value.
 
-    `annotator_key` is the attribute of detections of FiftyOne that names the annotator. Raises
-    DatasetError if sizes of images or annotators are missing.
+    `annotator_key` is the attribute of FiftyOne's detections that names the annotator. Raises
+    DatasetError if image sizes or annotators are missing.
     """
     if _is_of("fiftyone", source) and hasattr(source, "iter_samples"):
         return _of_fiftyone(source.iter_samples(), annotator_key)
@@ -36,7 +36,7 @@ def objects_in(source: object, annotator_key: str | None) -> Record | None:
 
 
 def _is_of(library: str, value: object) -> bool:
-    """Return whether the class of a value, or one that it inherits from, is of a library."""
+    """Return whether the class of a value, or one of its base classes, belongs to a library."""
     return any(each.__module__.partition(".")[0] == library for each in type(value).__mro__)
 
 
@@ -50,7 +50,7 @@ def _is_detections(value: object) -> bool:
 
 
 class _Document:
-    """A COCO document that grows."""
+    """A COCO document to which images and boxes are added."""
 
     def __init__(self) -> None:
         self._images: list[Record] = []
@@ -66,7 +66,7 @@ class _Document:
         return record
 
     def ask(self, image: Record, annotator: str) -> None:
-        """Add an annotator to those who were asked about an image."""
+        """Add an annotator to the annotators who were asked about an image."""
         if annotator not in image["annotators"]:
             image["annotators"].append(annotator)
 
@@ -79,16 +79,16 @@ class _Document:
         self._annotations.append({**whose, "category_id": category, "bbox": bbox})
 
     def whole(self) -> Record:
-        """Return the document."""
+        """Return the finished document."""
         names = [{"id": number, "name": name} for name, number in self._categories.items()]
         return {"images": self._images, "annotations": self._annotations, "categories": names}
 
 
 def _of_fiftyone(samples: Iterator[Any], annotator_key: str | None) -> Record:
-    """Return a document of samples: annotators by an attribute of detections, else by field."""
+    """Convert samples; annotators are named by an attribute of detections, else by the field."""
     kept = [(sample, dict(_detections_of(sample))) for sample in samples]
     attribute = annotator_key or _ANNOTATOR
-    # Who drew nothing is not known of a field with detections by several.
+    # If a field has detections by several annotators, those who drew nothing are not known.
     shared = {
         field
         for _, fields in kept
@@ -118,7 +118,7 @@ def _of_fiftyone(samples: Iterator[Any], annotator_key: str | None) -> Record:
 
 
 def _detections_of(sample: Any) -> Iterator[tuple[str, Sequence[Any]]]:
-    """Yield the fields of a sample that hold detections; a field without any was not asked for."""
+    """Yield the fields of a sample that hold detections; a missing field was not asked for."""
     for name in sample.field_names:
         value = sample[name]
         if type(value).__name__ == "Detections" and hasattr(value, "detections"):
@@ -137,7 +137,7 @@ def _size_of(sample: Any) -> tuple[int, int] | None:
 
 
 def _short(paths: Sequence[str]) -> list[str]:
-    """Return paths without the folder that all of them have."""
+    """Return paths without their common folder."""
     whole = [PurePath(path) for path in paths]
     try:
         above = os.path.commonpath([path.parent for path in whole])
@@ -147,7 +147,7 @@ def _short(paths: Sequence[str]) -> list[str]:
 
 
 def _of_supervision(source: Mapping[Any, Any]) -> Record:
-    """Return a document of Detections by image and annotator."""
+    """Convert Detections given by image and annotator."""
     document = _Document()
     for name, by in source.items():
         if not isinstance(by, Mapping) or not all(map(_is_detections, by.values())):
@@ -164,7 +164,7 @@ def _of_supervision(source: Mapping[Any, Any]) -> Record:
 
 
 def _labels_of(found: Any, number: int) -> list[str]:
-    """Return the categories of Detections: names, else the numbers of classes."""
+    """Return the categories of Detections: names, or else class numbers."""
     names = found.data.get("class_name")
     if names is not None:
         return [str(each) for each in names]

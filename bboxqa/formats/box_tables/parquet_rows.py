@@ -1,4 +1,4 @@
-"""Rows of Parquet files, among them those of Hugging Face, which hold whole pictures."""
+"""Rows of Parquet files, including those of Hugging Face, which contain whole images."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,16 +12,16 @@ from bboxqa.formats.translation.members import Member
 from bboxqa.formats.translation.untrusted import items, mapping, plain_text
 
 PARQUET = b"PAR1"
-"""The first bytes of a file."""
+"""The first bytes of a Parquet file."""
 _BATCH = 4096
 
 Row = tuple[int, dict[str, Any]]
-"""A line, or the number of a row of Parquet, and the cells by the names of their columns."""
+"""The line or the Parquet row number, and the cells by column name."""
 
 
 @contextmanager
 def parquet_file(member: Member) -> Iterator[Any]:
-    """Open a file; raise DatasetError if it cannot be read."""
+    """Open a Parquet file; raises DatasetError if it cannot be read."""
     try:
         import pyarrow as pa
         from pyarrow import parquet
@@ -39,7 +39,7 @@ def parquet_file(member: Member) -> Iterator[Any]:
 
 
 def parquet_rows(member: Member, only: Sequence[str]) -> Iterator[Row]:
-    """Yield the rows, with some columns or all; of pictures their paths only."""
+    """Yield the rows with the columns in `only`, or with all; images are reduced to their paths."""
     with parquet_file(member) as file:
         names = [_part(file.schema_arrow.field(name)) for name in only or file.schema_arrow.names]
         number = 0
@@ -50,7 +50,7 @@ def parquet_rows(member: Member, only: Sequence[str]) -> Iterator[Row]:
 
 
 def _part(field: Any) -> str:
-    """Return what to read of a column: of a picture, its path."""
+    """Return the part of a column to read: for images, the path."""
     import pyarrow as pa
 
     is_picture = pa.types.is_struct(field.type) and field.type.get_field_index("path") >= 0
@@ -58,7 +58,7 @@ def _part(field: Any) -> str:
 
 
 def class_names(member: Member, column: str) -> list[str]:
-    """Return the names of the numbers of classes that Hugging Face keeps beside a column."""
+    """Return the class names that Hugging Face stores with a column of class numbers."""
     if not member.head().startswith(PARQUET):
         return []
     with parquet_file(member) as file:
@@ -72,7 +72,7 @@ def class_names(member: Member, column: str) -> list[str]:
 
 
 def _names_below(feature: object) -> list[str]:
-    """Return the first names of classes inside of a description of columns."""
+    """Return the first class names inside a description of columns."""
     found = mapping(feature)
     if found.get("_type") == "ClassLabel":
         return [plain_text(name) for name in items(found.get("names"))]

@@ -1,4 +1,4 @@
-"""Tables of plain cells, as most are: read many rows at once, in arrays."""
+"""Tables of plain cells, the usual kind, read many rows at a time into arrays."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,35 +17,35 @@ from bboxqa.formats.translation.untrusted import LARGEST
 
 _WINDOW = 1 << 22
 _BLANK = ord(" ")
-# Python's csv refuses longer cells.
+# Python's csv module refuses longer cells.
 _LONGEST = 1 << 17
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlainRows:
-    """Rows that follow each other, with a box in each."""
+    """Consecutive rows with one box each."""
 
     words: PlainWords
     place: dict[str, int]
-    """The columns, by what they hold."""
+    """The columns, by the keys of `NAMES`."""
     line: int
-    """Of the first row."""
+    """The line of the first row."""
     boxes: FloatArray
-    """(N, 4) float64. The numbers of boxes."""
+    """(N, 4) float64. The numbers of the boxes."""
 
     def begins(self, keys: Sequence[str]) -> IndexArray:
-        """Return the rows in which any of some columns has another text than in the row before."""
+        """Return the rows in which any of the columns differs from the previous row."""
         changes = [self.words.changes(self.place[key]) for key in keys]
         return np.flatnonzero(np.logical_or.reduce(changes))
 
     def cells(self, keys: Sequence[str], rows: IndexArray) -> list[dict[str, str]]:
-        """Return the texts of columns in some rows, by what they hold."""
+        """Return the cells of some columns in some rows, by key."""
         chosen = self.words.rows(rows)
         columns = [chosen.texts(self.place[key]) for key in keys]
         return [dict(zip(keys, each, strict=True)) for each in zip(*columns, strict=True)]
 
     def numbered(self, key: str) -> tuple[IndexArray, list[str]]:
-        """Return (N,) numbers of the texts of a column, and these; "" without such a column."""
+        """Return (N,) codes of the texts of a column, and the texts; "" for a missing column."""
         if key in self.place:
             return self.words.numbered(self.place[key])
         return np.zeros(len(self.boxes), np.int64), [""]
@@ -57,12 +57,12 @@ class TablePart:
 
     rows: Callable[[], Iterator[Row]]
     plain: PlainRows | None = None
-    """The same rows as arrays; None if any of them may say something else than a box."""
+    """The same rows as arrays; None if any of them may hold more than a box."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Table:
-    """A table of cells whose rows are lines."""
+    """A table of cells with one row per line."""
 
     member: Member
     text: str
@@ -72,7 +72,7 @@ class _Table:
     numbers: tuple[str, ...]
 
     def parts(self) -> Iterator[TablePart]:
-        """Yield the rows below the first line."""
+        """Yield the rows below the header."""
         text, line, begin = self.text, 2, self.text.find("\n") + 1
         while 0 < begin < len(text):
             end = text.rfind("\n", begin, begin + _WINDOW) + 1
@@ -88,7 +88,7 @@ class _Table:
             return None
         signs = np.frombuffer(words.text, np.uint8)
         is_long = (words.end - words.begin).max() >= _LONGEST
-        # Blanks before a cell are no part of it.
+        # Blanks before a cell do not belong to it.
         if is_long or (signs[words.begin] == _BLANK).any():
             return None
         try:
@@ -102,7 +102,7 @@ class _Table:
 def parts_of(
     member: Member, columns: Columns, *, plain: bool, in_full: bool
 ) -> Callable[[], Iterator[TablePart]]:
-    """Return what yields the parts of a table: with arrays if `plain`.
+    """Return a function that yields the parts of a table, with arrays if `plain`.
 
     With `in_full`, rows with a score or a time are not plain.
     """
@@ -115,7 +115,7 @@ def parts_of(
 
 
 def _table_of(member: Member, columns: Columns) -> _Table | None:
-    """Return a table of cells; None if cells may have several lines, or it is another one."""
+    """Return a table of cells; None if cells may span lines, or the file is not such a table."""
     if member.head().startswith(PARQUET):
         return None
     text = decoded(member.shown, member.read())

@@ -1,4 +1,4 @@
-"""From plain rows of a table to columns of annotations."""
+"""Converting plain rows of a table to columns of annotations."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,13 +10,13 @@ from bboxqa.formats.box_tables.plain_tables import PlainRows
 from bboxqa.formats.translation.translated import Boxes, Lines, Record
 
 OF_GROUPS = ("image", "image_id", "image_width", "image_height", "annotator")
-"""What the rows of one image and annotator have in common."""
+"""The keys that rows of one image and annotator share."""
 
 
 def is_named(cells: Mapping[str, str]) -> bool:
-    """Return whether cells name the image, and if there is a column of them the annotator."""
+    """Return whether cells name the image, and the annotator if there is a column for it."""
     annotator = cells.get("annotator", "-").strip()
-    # Escaped names may be those of two people.
+    # Two different names may look the same once escaped.
     is_plain = annotator.isprintable() and "\\" not in annotator
     return bool(cells["image"].strip() and annotator) and is_plain
 
@@ -24,7 +24,7 @@ def is_named(cells: Mapping[str, str]) -> bool:
 def in_pixels(
     rows: PlainRows, form: str, images: Sequence[Record], group: IndexArray, *, is_share: bool
 ) -> FloatArray:
-    """Return the boxes of rows, whose images stand in their groups."""
+    """Return the boxes of rows in pixels, (N, 4); `group` is the index of each row's image."""
     bbox = as_corners_and_sizes(rows.boxes, form)
     if not is_share:
         return bbox
@@ -42,7 +42,7 @@ def boxes_of(
 ) -> Boxes:
     """Return rows as columns.
 
-    `groups` are their images and annotators, and (N,) the group of each row.
+    `groups` are the images, the annotators, and the (N,) group of each row.
     """
     images, people, group = groups
     said = rows.words.texts(rows.place["id"]) if "id" in rows.place else []

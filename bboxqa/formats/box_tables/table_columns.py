@@ -1,4 +1,4 @@
-"""Which columns of a table hold images, annotators, categories and boxes."""
+"""Finding the columns of a table that hold images, annotators, categories and boxes."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from bboxqa.core.text import one_line
 
-# What a column may hold, and its usual names without signs and capitals, the best first.
+# The possible contents of columns, and their usual names in lower case without punctuation, the
+# best first.
 NAMES: dict[str, tuple[str, ...]] = {
     "image": (
         "image", "filename", "imagename", "imagefilename", "imagepath", "filepath", "file", "path",
@@ -47,7 +48,7 @@ FORMS: dict[str, tuple[str, ...]] = {
     "cxcywh": ("cx", "cy", "width", "height"),
     "xywh": ("x", "y", "width", "height"),
 }
-"""The columns of each form of boxes: two corners, centre and size, left top corner and size."""
+"""The columns of each box layout: two corners, centre and size, top left corner and size."""
 FORM_WORDS = {
     "xyxy": "two corners",
     "cxcywh": "centre, width and height",
@@ -58,22 +59,22 @@ _SIGNS = re.compile(r"[\W_]+")
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The names of columns, by what they hold: the keys of `NAMES`."""
+    """The names of columns, by the keys of `NAMES`."""
 
     of: Mapping[str, str]
     form: str = ""
-    """A key of `FORMS`; "" where a box, or all objects of an image, stand in one column."""
+    """A key of `FORMS`; "" where one column holds the whole box, or all objects of an image."""
     problem: str = ""
-    """Why boxes cannot be read of them; "" where they can."""
+    """Why no boxes can be read from the columns; "" where they can."""
     is_open_images: bool = False
 
     def described(self) -> str:
-        """Return what holds what, in the form of the option."""
+        """Return the columns in the syntax of the option."""
         return ",".join(f"{key}={one_line(name)}" for key, name in self.of.items())
 
 
 def columns_of(header: Sequence[str], chosen: Mapping[str, str]) -> Columns:
-    """Return what the columns of a table hold: as it was said, the others by their names.
+    """Return the contents of a table's columns: as chosen by the user, the others by name.
 
     Examples
     --------
@@ -101,13 +102,13 @@ def columns_of(header: Sequence[str], chosen: Mapping[str, str]) -> Columns:
 
 
 def plain_name(name: str) -> str:
-    """Return the name of a column without signs and capitals, as in `NAMES`."""
+    """Return the name of a column in lower case without punctuation, as in `NAMES`."""
     return _SIGNS.sub("", name).lower()
 
 
 def _whole(found: dict[str, str], chosen: Mapping[str, str], *, is_open_images: bool) -> Columns:
-    """Return columns with the form of boxes, and without those that it does not need."""
-    # left and top are the first corner where right and bottom are the second.
+    """Return columns with the layout of boxes, without columns that this layout does not use."""
+    # left and top are the first corner if right and bottom are the second.
     for corner, side in (("x1", "x"), ("y1", "y")):
         if corner not in found and side in found and {"x2", "y2"} <= found.keys():
             found[corner] = found[side]
@@ -119,13 +120,13 @@ def _whole(found: dict[str, str], chosen: Mapping[str, str], *, is_open_images: 
     if "bbox" in chosen or "objects" in chosen:
         form = ""
     used = set(FORMS.get(form, ()))
-    # Beside a box without them, width and height are those of the image.
+    # If the box does not use width and height, they are the size of the image.
     for side in ("width", "height"):
         if side not in used and side in found and side not in chosen:
             found.setdefault(f"image_{side}", found[side])
     parts = {"x", "y", "x1", "y1", "x2", "y2", "cx", "cy", "width", "height"}
     whole = {"bbox", "objects"} if form else set()
-    # A column that names images is not their number, too.
+    # A column that names images is not used as their id as well.
     if found.get("image_id") == found.get("image"):
         found.pop("image_id", None)
     kept = {key: name for key, name in found.items() if key not in (parts | whole) - used}

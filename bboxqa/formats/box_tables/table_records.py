@@ -1,4 +1,4 @@
-"""From the rows of a table to COCO records."""
+"""Converting the rows of a table to COCO records."""
 
 import csv
 from array import array
@@ -43,22 +43,22 @@ _UNNAMED = "(not named)"
 _SIDES = ("width", "height")
 _TRUE = {"1", "true"}
 SAY = f"Say what the columns hold: --columns image=NAME,bbox=NAME,… ({', '.join(NAMES)})"
-"""What to do where no columns of boxes are found."""
+"""The advice if no columns of boxes are found."""
 _FORM = "Say which it is: --box-format xywh, xyxy or cxcywh"
 
 
 @dataclass(frozen=True, slots=True)
 class BoxKind:
-    """What the boxes of a table are."""
+    """The layout and the unit of the boxes of a table."""
 
     form: str
     is_share: bool
     has_empty: bool
-    """Whether some rows have no box: their annotators were asked, and drew nothing."""
+    """Whether some rows have no box, as their annotators were asked and drew nothing."""
 
 
 def translate_table(path: Path, member: Member, add: Add, wanted: Wanted) -> Translated:
-    """Translate a table; raise DatasetError if it has no boxes, or they can be of several forms."""
+    """Translate a table; raises DatasetError if it has no boxes, or their layout is ambiguous."""
     header = names_in(member)
     if not header:
         raise without_rows(member)
@@ -76,7 +76,7 @@ def translate_table(path: Path, member: Member, add: Add, wanted: Wanted) -> Tra
 
 
 def _boxes(member: Member, columns: Columns, parts: Iterable[TablePart]) -> BoxKind:
-    """Return what boxes are, from all numbers of a table."""
+    """Detect the kind of boxes from all numbers of a table."""
     found, sizes = array("d"), array("d")
     n_empty = 0
     form = choices().box_format or columns.form
@@ -88,7 +88,7 @@ def _boxes(member: Member, columns: Columns, parts: Iterable[TablePart]) -> BoxK
         n_empty += box is None
         if box is not None:
             found.extend(box)
-            # Sizes tell the form where nothing else does.
+            # Image sizes are needed only if nothing else shows the layout.
             if not form:
                 sizes.extend(side_of(cells.get(f"image_{side}")) or nan for side in _SIDES)
     boxes, known = np.array(found).reshape(-1, 4), np.array(sizes).reshape(-1, 2)
@@ -105,7 +105,7 @@ def _boxes(member: Member, columns: Columns, parts: Iterable[TablePart]) -> BoxK
 def _without_plain(
     parts: Iterable[TablePart], columns: Columns, numbers: "array[float]"
 ) -> Iterator[Cells]:
-    """Yield the cells of each box, but for plain rows, whose numbers are added."""
+    """Yield the cells of each box; the numbers of plain rows are added to `numbers` instead."""
     for part in parts:
         if part.plain is not None:
             numbers.frombytes(part.plain.boxes.tobytes())
@@ -116,7 +116,7 @@ def _without_plain(
 
 
 class _TableRecords:
-    """Makes COCO records of rows."""
+    """Converts rows to COCO records."""
 
     def __init__(
         self, path: Path, member: Member, columns: Columns, boxes: BoxKind, add: Add
@@ -149,7 +149,7 @@ class _TableRecords:
             self._add(cells, numbers, label, where)
 
     def add_plain(self, rows: PlainRows, add: Callable[[Boxes], None]) -> bool:
-        """Add the boxes of rows; return False if any of them has something else to say."""
+        """Add the boxes of rows; return False if any row holds more than a box."""
         names = [key for key in OF_GROUPS if key in self._columns.of]
         begins = rows.begins(names)
         groups = rows.cells(names, begins)
@@ -181,7 +181,7 @@ class _TableRecords:
     def _categories_of(
         self, category: IndexArray, labels: Sequence[str], lines: Lines
     ) -> IndexArray:
-        """Return (N,) the ids of the categories of rows, which are numbered."""
+        """Return the category id of each row, (N,), from the code of its label."""
         begins = np.unique(category, return_index=True)[1].tolist()
         names = [self._names.get(each, each) or _UNLABELLED for each in map(str.strip, labels)]
         named = zip(names, begins, strict=True)
@@ -225,7 +225,7 @@ class _TableRecords:
         if "file_name" not in image:
             image["file_name"] = name
         sides = cells.get("image_width"), cells.get("image_height")
-        # Most rows say what the row before them said.
+        # Most rows repeat the size of the previous row.
         if self._sides.get(name) != sides:
             self._sides[name] = sides
             size = self._into.size(image, name, sides, where) or given_size(name)
@@ -240,7 +240,7 @@ class _TableRecords:
         if named or ("annotator" not in self._columns.of and "annotator" not in cells):
             return named
         if numbers is None:
-            # An image about which nobody was asked.
+            # Nobody was asked about this image.
             return ""
         self._tally["unnamed"] += 1
         self._into.defect("T005", f"{label}: does not name its annotator", where)
@@ -261,7 +261,7 @@ class _TableRecords:
         return shared
 
     def done(self) -> Translated:
-        """Return what belongs to all annotations."""
+        """Return the translation, with all images, categories and notes."""
         if sizeless := self._tally["sizeless"]:
             some = "1 box" if sizeless == 1 else f"{sizeless:,} boxes"
             problem = f"{some} in shares of images whose size is not known: --image-size gives it"
@@ -272,7 +272,7 @@ class _TableRecords:
         found = self._into.done(self._notes(), named_by)
         has_people = "annotator" in self._columns.of or any(e["annotators"] for e in found.images)
         for image in found.images:
-            # Who drew nothing is listed in tables with rows without a box only.
+            # Only tables with rows without a box list annotators who drew nothing.
             if not has_people or not self._boxes.has_empty:
                 del image["annotators"]
         return found
@@ -290,7 +290,7 @@ class _TableRecords:
 
 
 def _display_names(path: Path) -> dict[str, str]:
-    """Return the names of classes that stand beside a table of Open Images, by their codes."""
+    """Return class names by code, from the file next to a table of Open Images."""
     names: dict[str, str] = {}
     for file in sorted(path.parent.glob("*class-descriptions*.csv")):
         with file.open(encoding="utf-8", errors="replace", newline="") as text:

@@ -1,4 +1,4 @@
-"""The rows of a table, whichever of its forms the file has."""
+"""The rows of a table in any of the file formats."""
 
 import csv
 import io
@@ -23,7 +23,7 @@ _QUOTES = (
 
 
 def header_of(head: bytes) -> list[str]:
-    r"""Return the names of the columns that the beginning of a text shows; none if it is no table.
+    r"""Return the column names at the beginning of a text; empty if it is not a table.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def header_of(head: bytes) -> list[str]:
     try:
         lines = decoded("", head).splitlines()
     except DatasetError:
-        # A character may be cut in two at the end.
+        # The last character may be cut off.
         lines = head[:-4].decode("utf-8", "replace").splitlines()
     first = next((line for line in lines if line.strip()), "")
     if first.lstrip().startswith("{"):
@@ -45,7 +45,7 @@ def header_of(head: bytes) -> list[str]:
 
 
 def header_in(first: str, delimiter: str) -> list[str]:
-    """Return the names of the columns in a line."""
+    """Return the column names in a line."""
     return [cell.strip() for cell in next(csv.reader([first], delimiter=delimiter), [])]
 
 
@@ -58,20 +58,20 @@ def _keys(line: str) -> list[str]:
 
 
 def names_in(member: Member) -> list[str]:
-    """Return the names of the columns of a table; none if it has no rows.
+    """Return the column names of a table; empty if it has no rows.
 
     Raises BrokenTextError if it cannot be read.
     """
     if member.head().startswith(PARQUET):
         with parquet_file(member) as file:
             return list(file.schema_arrow.names) if file.metadata.num_rows else []
-    # Json lines may leave out what is empty.
+    # JSON lines may omit empty values, so several rows are read.
     first = (row for _, row in islice(rows_of(member), _LOOKED_AT) if "" not in row)
     return list(dict.fromkeys(name for row in first for name in row))
 
 
 def without_rows(member: Member) -> DatasetError:
-    """Return why no row of a table has the columns of its first line."""
+    """Return the error for a table of which no row has the columns of the first line."""
     at, row = next(rows_of(member), (0, {}))
     if "" not in row:
         return DatasetError([f"{member.shown}: has no rows"], "Export it again.")
@@ -84,10 +84,11 @@ def without_rows(member: Member) -> DatasetError:
 
 
 def rows_of(member: Member, only: Sequence[str] = ()) -> Iterator[Row]:
-    """Yield the rows of a table, at least some of its columns.
+    """Yield the rows of a table, with at least the columns in `only`.
 
-    Columns without a name, such as the index of a frame, are left out. Raises BrokenTextError if it
-    cannot be read. A row of another length than the header has the key "", with its length.
+    Columns without a name, such as the index of a data frame, are left out. A row whose length
+    differs from the header has the key "" with its length. Raises BrokenTextError if the table
+    cannot be read.
     """
     if member.head().startswith(PARQUET):
         return parquet_rows(member, only)
@@ -110,9 +111,9 @@ def _of_cells(member: Member, text: str) -> Iterator[Row]:
 def cells_of(
     member: Member, text: str, delimiter: str, header: Sequence[str] = (), line: int = 0
 ) -> Iterator[Row]:
-    """Yield the rows of a text of cells, which begins with the header if that is not given.
+    """Yield the rows of delimited text, which begins with the header if `header` is empty.
 
-    `line` is how many lines there are before.
+    `line` is the number of lines before the text.
     """
     reader = csv.reader(
         io.StringIO(text, newline=""), delimiter=delimiter, strict=True, skipinitialspace=True
@@ -120,7 +121,7 @@ def cells_of(
     before = line
     try:
         for cells in reader:
-            # A cell may have several lines.
+            # A cell may span lines.
             start, line = line + 1, before + reader.line_num
             if not cells:
                 continue

@@ -1,4 +1,4 @@
-"""COCO json in a zip or gzip archive, as tools export it."""
+"""COCO JSON in a zip or gzip archive, as tools export it."""
 
 import re
 from pathlib import Path
@@ -17,7 +17,7 @@ from bboxqa.model.annotations import Source
 if TYPE_CHECKING:
     from bboxqa.formats.translation.members import Member
 
-# COCO json may begin with any of its lists, and with what is said of all of it.
+# COCO JSON may begin with any of its lists, or with `info` and the like.
 _OTHER_LISTS = re.compile(
     rb'\s*\{.*?"annotations"\s*:\s*\[\s*\{[^{}\[\]]*"image_id"|\s*\{\s*"(?:info|licenses)"\s*:',
     re.DOTALL,
@@ -34,7 +34,7 @@ def _recognises(path: Path) -> bool:
 
 
 def _members(path: Path) -> "list[Member]":
-    """Return the files of an archive that are COCO json."""
+    """Return the files of an archive that are COCO JSON."""
     from bboxqa.formats.translation.members import members_of
 
     found = []
@@ -47,7 +47,7 @@ def _members(path: Path) -> "list[Member]":
 
 
 def _member(path: Path) -> "Member":
-    """Return the COCO json of an archive; raise DatasetError if it has several, or none."""
+    """Return the COCO JSON of an archive; raises DatasetError unless it has exactly one."""
     found = _members(path)
     if len(found) != 1:
         names = ", ".join(member.name for member in found[:3])

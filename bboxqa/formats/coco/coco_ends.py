@@ -1,14 +1,14 @@
-"""What either end of a file shows of the lists of COCO json."""
+"""Recognising COCO JSON by the lists at the beginning and the end of a file."""
 
 import os
 import re
 from pathlib import Path
 
 LOOKED_AT = 1 << 16
-"""Bytes read at either end of a file to tell whether it is COCO: its lists begin there."""
+"""Bytes read at either end of a file to recognise COCO, whose lists begin there."""
 
 _LISTS = re.compile(rb'"(?:images|annotations)"\s*:\s*\[|"categories"\s*:\s*\[\s*(?:\{|\]|$)')
-# A list of results: what is in their first record, but not deeper.
+# A list of results: the content of the first record, one level deep.
 _OF_RECORD = rb"(?:[^{}]|\{[^{}]*\})*?"
 _RESULTS_LIST = re.compile(
     rb"(?:\xef\xbb\xbf)?\s*\[\s*\{"
@@ -23,9 +23,10 @@ _SOMETHING = re.compile(rb"(?:\xef\xbb\xbf)?\s*[\[{]\s*[^\s\[\]{}]")
 
 
 def has_nothing_of_coco(path: Path) -> bool:
-    """Return whether a file has json with other content, and no key of COCO near either end.
+    """Return whether a file is JSON with no COCO key near either end.
 
-    Such are settings. A file that is empty, or cut off before its first key, may be annotations.
+    Settings files are an example. A file that is empty, or cut off before its first key, may be
+    annotations and gives False.
     """
     try:
         with path.open("rb") as file:
@@ -39,9 +40,8 @@ def has_nothing_of_coco(path: Path) -> bool:
 def is_coco(name: str, end: bytes) -> bool:
     """Return whether a file has a list of images, annotations or categories near one of its ends.
 
-    Lists of results, which begin with a record of an image and a score or caption, count as well.
-
-    A file that is cut off, or in UTF-16, counts as COCO: what is wrong with it is a finding.
+    Lists of results, which begin with a record of an image and a score or caption, count as COCO.
+    So does a file that is cut off or in UTF-16, so that `validate` reports the defect.
     """
     text = end.replace(b"\0", b"")
     is_known = _LISTS.search(text) is not None or _RESULTS_LIST.match(text) is not None

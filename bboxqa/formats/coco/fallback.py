@@ -1,4 +1,4 @@
-"""Converting the records of a file that the fast reader cannot decode, one by one."""
+"""Converting records one by one, for files that the fast reader cannot decode."""
 
 import json
 import math
@@ -30,11 +30,10 @@ def read_fallback(
 ) -> tuple[list[Image], list[Category]]:
     """Convert the records of a file one by one, and return its images and categories.
 
-    Numbers that are written as text, whole numbers written as 7.0 and missing sizes are understood.
-    Annotations with key points and no box are left out, and counted in `builder`, where others have
-    boxes. Everything else that is not as it should be is added to the problems of `builder`, which
-    takes the annotations. Raises DatasetError if the file is not json in UTF-8, or not an object
-    with the three lists of COCO.
+    Numbers written as text, whole numbers written as 7.0 and missing sizes are accepted.
+    Annotations with key points but no box are left out and counted, if others have boxes. All other
+    errors are added to the problems of `builder`, which collects the annotations. Raises
+    DatasetError if the file is not JSON in UTF-8, or not an object with COCO's three lists.
     """
     _check(document, path)
     report = _Report(document.name, builder.problems)
@@ -70,7 +69,7 @@ def _add_annotations(records: RecordList, builder: ColumnsBuilder, report: "_Rep
 
 
 def _is_of_points(record: dict[str, Any], kind: type[Annotation]) -> bool:
-    """Return whether a record has key points, which are not wanted, and no box."""
+    """Return whether a record has no box, but key points, which are not read."""
     if "keypoints" in kind.__struct_fields__ or record.get("bbox") is not None:
         return False
     points = record.get("keypoints")
@@ -78,7 +77,7 @@ def _is_of_points(record: dict[str, Any], kind: type[Annotation]) -> bool:
 
 
 def _check(document: RawDocument, path: Path) -> None:
-    """Refuse a document of which only a part can be read."""
+    """Refuse a document that cannot be read completely."""
     name = document.name
     problems = [f"{name}: not json at byte {offset:,}: {why}" for offset, why in document.broken]
     if document.trailing is not None:
@@ -127,7 +126,7 @@ def _labelled(
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the records that are objects, each with its name for messages; report the others.
 
-    `first` is the place of the first one in its list.
+    `first` is the index of the first record in its list.
     """
     for place, record in enumerate(records, first):
         if isinstance(record, dict):
@@ -232,7 +231,7 @@ def _annotation(
 
 
 def _joints(label: str, record: dict[str, Any], report: _Report) -> dict[str, Any]:
-    """Return the key points and the area of an annotation, None where there is none."""
+    """Return the key points and the area of an annotation; None where missing."""
     points, area = record.get("keypoints"), record.get("area")
     if points is not None and not (isinstance(points, list) and all(map(_finite, points))):
         report.add(label, "keypoints", points, "finite numbers: x, y and visibility of each")

@@ -15,7 +15,7 @@ _PIECE = 1 << 14
 
 
 def sample_annotations(path: Path) -> AnnotationColumns:
-    """Return annotations from places spread evenly over a file; all of a file up to 500 kB."""
+    """Return annotations from evenly spread positions in a file; all if it has up to 500 kB."""
     builder = AnnotationsBuilder()
     for records in sample_records(path):
         builder.add(records)
@@ -23,7 +23,7 @@ def sample_annotations(path: Path) -> AnnotationColumns:
 
 
 def sample_records(path: Path) -> Generator[list[Any]]:
-    """Yield annotations as they stand, from one place after the other."""
+    """Yield undecoded annotations, position by position."""
     with (
         path.open("rb") as file,
         mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text,
@@ -40,11 +40,11 @@ def _pieces(text: Text) -> Iterator[list[Any]]:
         end = BETWEEN_RECORDS.search(text, begin + _PIECE)
         stop = begin + _PIECE * _PIECES if end is None else end.start() + 1
         try:
-            # Text behind the end of the list is not looked at.
+            # Text after the end of the list is ignored.
             records, _ = decode(f"[{text[begin:stop].decode()}]")
             yield [each for each in records if "image_id" in each and "bbox" in each]
         except (ValueError, TypeError, RecursionError):
-            # The piece begins or ends inside of a record.
+            # The piece begins or ends inside a record.
             pass
         if step > _PIECE:
             end = BETWEEN_RECORDS.search(text, begin + step)

@@ -1,4 +1,4 @@
-"""Reading one COCO file: fast where it is sound, record by record where it is not."""
+"""Reading one COCO file: fast if it is valid, otherwise record by record."""
 
 import hashlib
 import mmap
@@ -34,9 +34,9 @@ from bboxqa.formats.windows import ANNOTATIONS, Cut, Text, in_two_halves, next_c
 from bboxqa.model.annotations import Source
 
 _END = re.compile(rb"\s*\]")
-# Put in front of the rest of the list, to recognise it.
+# Marks the beginning of the rest of the list.
 _MARK = b'"the list that was cut"'
-# What is in front of the first list of images.
+# Everything before the first list of images.
 _IMAGES = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{.*?"images"\s*:\s*\[', re.DOTALL)
 
 
@@ -51,7 +51,7 @@ def read_file(path: Path, options: ReadOptions) -> AnnotationFile:
     lists all of them.
     """
     size = _size(path)
-    # The pages of a mapped file are not copied, and the system reclaims them when it needs them.
+    # Pages of a mapped file are not copied, and the system can reclaim them.
     with (
         path.open("rb") as file,
         mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text,
@@ -90,7 +90,7 @@ def read_text(text: Text, path: Path, options: ReadOptions) -> Callable[[Source]
         if opening is not None and options.upright_only:
             outlined = tuple(outline_notes(text, opening.end()))
         columns = builder.done()
-        # Boxes around outlines are not to be turned.
+        # An annotation with an outline is not rotated by its attribute.
         columns = replace(columns, n_turned=0) if outlined else columns
         columns, notes = settled(columns, choices().rotated, options.memory)
         if builder.n_without_box:
@@ -101,7 +101,7 @@ def read_text(text: Text, path: Path, options: ReadOptions) -> Callable[[Source]
 
 
 def _number(key: str, name: str, records: Sequence[Image | Category]) -> Iterator[str]:
-    """Convert numbers written as text, in place; yield problems of values that are not ids."""
+    """Convert numbers written as text, in place; yield a problem for each value that is no id."""
     for place, record in enumerate(records):
         if type(record.id) is int:
             continue
@@ -112,7 +112,7 @@ def _number(key: str, name: str, records: Sequence[Image | Category]) -> Iterato
 
 
 def _size(path: Path) -> int:
-    """Return the size of a file, or raise why it cannot be read."""
+    """Return the size of a file in bytes; raises DatasetError if it cannot be read."""
     with named_errors(path, "a COCO json file"):
         if path.exists() and not path.is_file():
             raise DatasetError(
@@ -140,8 +140,8 @@ def _read_fast(
 ) -> tuple[list[Image], list[Category], ColumnsBuilder]:
     """Decode the annotations window by window, then the rest of the file.
 
-    The part of the list after the last window that decodes is decoded together with the beginning
-    of the file, as one document.
+    The part of the list after the last window is decoded together with the beginning of the file,
+    as one document.
     """
     opening = ANNOTATIONS.search(text)
     if opening is None:
@@ -153,7 +153,7 @@ def _read_fast(
         document = text[:first] + mark + text[place:]
         top = msgspec.json.decode(document, type=TopLevel)
         rest = bytes(top.annotations)
-        # An inner list may have the same name as the one at the top.
+        # A nested list may have the same name as the top-level list.
         if not rest.startswith(b"[" + mark):
             raise _MalformedError
         last = msgspec.json.decode(b"[" + rest[1 + len(mark) :], type=list[builder.type])  # type: ignore[name-defined]
@@ -171,7 +171,7 @@ def _decode_windows(
     new_builder: Callable[[], ColumnsBuilder],
     progress: Steps | None,
 ) -> tuple[ColumnsBuilder, int]:
-    """Decode the records of a list as far as windows reach; return where the rest begins."""
+    """Decode the records of a list window by window; return where the rest begins."""
     builder = new_builder()
 
     def here(place: int, last: Cut | None) -> int:
@@ -187,7 +187,7 @@ def _decode_windows(
         builder.absorb(columns, problems)
         return place
 
-    # What a second process sends is in memory twice for a while.
+    # Columns from a second process are in memory twice for a while.
     if not builder.bounded:
         start = in_two_halves(text, start, here, there, join)
     return builder, here(start, None)
@@ -200,9 +200,9 @@ def _decode(
     builder: ColumnsBuilder,
     progress: Steps | None,
 ) -> int:
-    """Decode windows up to a cut, or as long as they decode; return where the next one begins."""
+    """Decode windows up to a cut, or until one fails; return where the next one begins."""
     decoder = msgspec.json.Decoder(list[builder.type])  # type: ignore[name-defined]
-    # Half of the file takes half of the time.
+    # With a second process, reaching the cut is all of this process's work.
     total = len(text) if last is None else last.end()
     while last is None or place < last.start():
         cut = next_cut(text, place, last)
@@ -227,7 +227,7 @@ def _enclosed(text: Text, start: int, stop: int) -> bytes:
 
 
 def _recognises(path: Path) -> bool:
-    """Return whether a file is named as json, or begins like an object of json."""
+    """Return whether a file has the suffix .json, or begins like a JSON object."""
     if path.suffix.lower() == ".json":
         return True
     try:
@@ -238,12 +238,12 @@ def _recognises(path: Path) -> bool:
 
 
 def begins_as_coco(head: bytes) -> bool:
-    """Return whether a text begins as COCO json does and json of other tools does not."""
+    """Return whether a text begins like COCO JSON and unlike JSON of other tools."""
     return _IMAGES.match(head) is not None
 
 
 def is_surely_coco(path: Path) -> bool:
-    """Return whether a file begins as COCO json does and json of other tools does not."""
+    """Return whether a file begins like COCO JSON and unlike JSON of other tools."""
     return begins_as_coco(head_of(path))
 
 

@@ -1,1 +1,1 @@
-"""CVAT's XML: what it says, and its translation into COCO records."""
+"""CVAT XML: parsing it, and translating it into COCO records."""

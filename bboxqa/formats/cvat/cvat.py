@@ -1,4 +1,4 @@
-"""CVAT's XML as a format."""
+"""The format of CVAT XML."""
 
 import re
 from pathlib import Path
@@ -26,20 +26,20 @@ def _looks_right(head: bytes) -> bool:
 
 
 def _members(path: Path) -> "list[Member]":
-    """Return the files of a source that are CVAT's."""
+    """Return the files of a source that are CVAT XML."""
     from bboxqa.formats.translation.members import members_of
 
     try:
         members = members_of(path)
     except DatasetError:
         return []
-    # In an archive of images, only texts are looked at.
+    # In an archive with images, only XML files are opened.
     named = (each for each in members if each.name.lower().endswith(".xml") or not each.name)
     return [each for each in named if _looks_right(each.head())]
 
 
 def translate(path: Path, add: "Add", wanted: "Wanted") -> "Translated":
-    """Translate a file of CVAT; see `bboxqa.formats.translation.translated.Translate`."""
+    """Translate CVAT XML; see `bboxqa.formats.translation.translated.Translate`."""
     from bboxqa.formats.cvat.cvat_records import translate_members
 
     members = _members(path)
@@ -49,4 +49,4 @@ def translate(path: Path, add: "Add", wanted: "Wanted") -> "Translated":
 
 
 CVAT = translated_format("cvat", (".xml",), _recognises, translate)
-"""CVAT's XML 1.1, for images and for video."""
+"""CVAT XML 1.1, for images and for video."""

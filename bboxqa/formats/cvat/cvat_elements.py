@@ -1,4 +1,4 @@
-"""The elements of a file of CVAT, while it is read."""
+"""Iterating over the elements of a CVAT file while it is read."""
 
 from collections.abc import Iterator
 
@@ -26,7 +26,7 @@ def elements_of(
     runs: PlainRuns | None = None,
     bounded: bool = False,
 ) -> Iterator[Element | PlainRun]:
-    """Yield images and tracks when they begin, and other elements when they end.
+    """Yield images and tracks at their start tags, and other elements at their end tags.
 
     With `runs`, those with nothing but plain boxes are taken out as runs: of a long file by two
     processes, unless memory is `bounded`.

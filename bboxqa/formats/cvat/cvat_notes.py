@@ -1,10 +1,10 @@
-"""Notes on annotations of CVAT."""
+"""Notes on annotations read from CVAT."""
 
 from collections.abc import Iterator, Mapping
 
 from bboxqa.core.text import count
 
-# What is counted, and the words for it.
+# The counted facts, with the noun and the text of their notes.
 _WORDS = (
     (
         "again",
@@ -18,13 +18,13 @@ _WORDS = (
     (
         "unknown frames",
         "video",
-        "of which only frames with shapes are known: those without count as not asked about",
+        "of which only frames with shapes are known: empty frames count as not asked about",
     ),
 )
 
 
 def notes_of(tally: Mapping[str, int]) -> Iterator[str]:
-    """Yield a sentence for each thing that was counted.
+    """Yield a note for each count above 0.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def notes_of(tally: Mapping[str, int]) -> Iterator[str]:
 
 
 def named_by(tally: Mapping[str, int]) -> str:
-    """Return how annotators are named, in words that continue "annotators by ".
+    """Return how annotators are named, as the end of the phrase "annotators by …".
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""From files of CVAT to COCO records."""
+"""Translating CVAT files to COCO records."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -20,9 +20,9 @@ TITLE = "CVAT XML"
 
 
 def translate_members(members: Sequence[Member], add: Add, wanted: Wanted) -> Translated:
-    """Translate files of CVAT.
+    """Translate CVAT files.
 
-    Raises BrokenTextError if one is no XML, and DatasetError if there is no image in them.
+    Raises BrokenTextError if a file is not XML, and DatasetError if the files have no images.
     """
     gathered = Gathered(Collector(TITLE, add), wanted)
     people = _people_by_file(members) if len(members) > 1 else {}
@@ -47,12 +47,12 @@ def translate_members(members: Sequence[Member], add: Add, wanted: Wanted) -> Tr
 
 
 def _people_by_file(members: Sequence[Member]) -> dict[str, str]:
-    """Return the files as annotators, where they name fewer than two people; else nothing."""
+    """Return an annotator for each file, if the files name fewer than two people; else nothing."""
     named = {job.person for member in members for job in _head_of(member).jobs} - {""}
     if len(named) > 1:
         return {}
     paths = [PurePosixPath(member.name) for member in members]
-    # job_1/annotations.xml and job_2/annotations.xml are job_1 and job_2.
+    # Files job_1/annotations.xml and job_2/annotations.xml are named job_1 and job_2.
     is_folder = len({path.name for path in paths}) < len(paths)
     names = [str(path.parent) if is_folder else path.stem for path in paths]
     return {member.name: name for member, name in zip(members, names, strict=True)}
@@ -68,7 +68,7 @@ def _head_of(member: Member) -> Head:
 
 
 def _name_images(images: dict[tuple[str, str], Record]) -> None:
-    """Name images as in CVAT, with the subset where several have images of one name."""
+    """Name images as in CVAT, with the subset if several subsets have an image of that name."""
     times = Counter(name for _, name in images)
     for (subset, name), record in images.items():
         record["file_name"] = f"{subset}/{name}" if times[name] > 1 and subset else name

@@ -1,4 +1,4 @@
-"""From the shapes of CVAT to keys of COCO annotations."""
+"""Converting CVAT shapes to keys of COCO annotations."""
 
 from collections.abc import Callable
 from itertools import chain
@@ -23,7 +23,7 @@ _FARTHEST = 1e9
 
 
 class ShapeError(ValueError):
-    """A shape that cannot be read; its text continues "box: "."""
+    """A shape that cannot be read; its text follows "box: "."""
 
 
 class MaskError(ShapeError):
@@ -39,11 +39,11 @@ class UnknownSizeError(ShapeError):
 
 
 def shape_of(element: Element, size: Size | None, *, outlines: bool) -> Record:
-    """Return the keys of an annotation that say where a shape is.
+    """Return the geometry keys of an annotation.
 
-    What has no box has the key `shape`, which says what it is.
+    A shape without a box has the key `shape` with its name.
 
-    Raises ShapeError if its values are not as CVAT writes them.
+    Raises ShapeError if the values are not as CVAT writes them.
     """
     if element.name == "mask":
         return _mask(element, size, outlines=outlines)
@@ -52,7 +52,7 @@ def shape_of(element: Element, size: Size | None, *, outlines: bool) -> Record:
 
 
 def number(values: dict[str, str], name: str) -> float:
-    """Return a coordinate. Raises ShapeError if it is none."""
+    """Return a coordinate. Raises ShapeError if it is not a number."""
     text = values.get(name)
     if text is None:
         raise ShapeError(f"has no {name}; expected a number")
@@ -70,7 +70,7 @@ def _number(text: str, name: str) -> float:
 
 
 def _points(element: Element) -> list[float]:
-    """Return x and y of points by turns."""
+    """Return the coordinates of points as a flat list of x and y."""
     text = element.values.get("points", "").strip(" ;")
     pairs = [pair.split(",") for pair in text.split(";")]
     if not text or any(len(pair) != 2 for pair in pairs):
@@ -86,7 +86,7 @@ def _box(element: Element) -> Record:
         x = _FARTHEST
     if not (abs(x) < _FARTHEST > abs(y) and abs(right) < _FARTHEST > abs(bottom)):
         x, y, right, bottom = (number(values, side) for side in _SIDES)
-    # Differences of decimal fractions have more digits than the file.
+    # Floating-point differences have more digits than the numbers in the file.
     width, height = round(right - x, 6), round(bottom - y, 6)
     degrees = _degrees(values)
     if not degrees:
@@ -144,7 +144,7 @@ def _cuboid(element: Element) -> Record:
 
 
 def _skeleton(element: Element) -> Record:
-    """Return points with visibility: 0 for outside, 1 for occluded, else 2."""
+    """Return key points with a visibility of 0 for outside, 1 for occluded, else 2."""
     keypoints: list[float] = []
     joints: list[str] = []
     for part in element.inside:
@@ -176,8 +176,7 @@ def _mask(element: Element, size: Size | None, *, outlines: bool) -> Record:
         min(left, top) < 0 or left + width > size[0] or top + height > size[1]
     ):
         raise MaskError(
-            f"is {width} × {height} from {left}, {top} on, beyond the image of "
-            f"{size[0]} × {size[1]}"
+            f"is {width} × {height} at {left}, {top}, beyond the image of {size[0]} × {size[1]}"
         )
     filled = np.arange(len(counts)) % 2 == 1
     crop = np.repeat(filled, counts).reshape(height, width)
@@ -199,12 +198,12 @@ def _whole(values: dict[str, str], name: str) -> int:
 
 
 def _run_lengths(text: str) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Return run lengths, of pixels outside and inside by turns."""
+    """Return run lengths, which alternate between pixels outside and inside the mask."""
     try:
         counts = np.array(text.split(","), np.int64)
     except (ValueError, OverflowError):
         raise MaskError(f"has run lengths {text[:40]!r}; expected whole numbers") from None
-    # A mask is no larger than an image.
+    # A mask is not larger than an image.
     if counts.min() < 0 or counts.max() >= 1 << 31 or counts.sum() >= 1 << 31:
         raise MaskError("has run lengths below zero, or of more pixels than an image has")
     return counts

@@ -1,4 +1,4 @@
-"""From the elements of a file of CVAT to COCO records."""
+"""Converting the elements of a CVAT file to COCO records."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -28,27 +28,27 @@ _UNNAMED = "(not named)"
 
 @dataclass(slots=True)
 class Gathered:
-    """What belongs to all files of a source."""
+    """The records and counts that all files of a source share."""
 
     into: Collector
     wanted: Wanted
     tally: Counter[str] = field(default_factory=Counter)
     images: dict[tuple[str, str], Record] = field(default_factory=dict)
-    """By subset and name."""
+    """Image records by subset and name."""
     times: dict[tuple[int, str], int] = field(default_factory=dict)
     """How often an image was annotated, by its id and the annotator."""
 
 
 class FileRecords:
-    """Makes COCO records of one file.
+    """Converts one file to COCO records.
 
     Parameters
     ----------
     member : str
-        The name of the file in its archive; "" where it is in none.
+        The name of the file in its archive; "" if it is not in an archive.
     gathered : Gathered
     person : str
-        The annotator, if it is not who the file names.
+        The annotator, if not the one whom the file names.
     """
 
     def __init__(self, member: str, gathered: Gathered, person: str = "") -> None:
@@ -73,7 +73,7 @@ class FileRecords:
         self._n_tracks = 0
 
     def add(self, element: Element) -> None:
-        """Add what an element says."""
+        """Add the content of an element."""
         around = element.around
         if around == "image":
             if self.image is not None:
@@ -117,7 +117,7 @@ class FileRecords:
         return record
 
     def begin_image(self, values: Mapping[str, str], line: int) -> Record | None:
-        """Make an image the one that shapes are in; return None if they do not count."""
+        """Set the image of the shapes that follow; return None if the shapes do not count."""
         self._n_images += 1
         self._job = self._head.job_of(values)
         name = values.get("name") or f"(id {values.get('id', '')})"
@@ -139,7 +139,7 @@ class FileRecords:
         return image
 
     def _asked(self, image: Record, annotator: str, number: int = 1) -> Record:
-        """Note that an annotator was asked about an image; return keys of their annotations."""
+        """Record that an annotator was asked about an image; return keys of their annotations."""
         shared = {"image_id": image["id"], "annotator": annotator}
         if not annotator:
             del shared["annotator"]
@@ -150,7 +150,7 @@ class FileRecords:
         return shared
 
     def begin_track(self, values: Mapping[str, str]) -> None:
-        """Make a track the one that shapes are of."""
+        """Set the track of the shapes that follow."""
         self._end_track()
         self._n_tracks += 1
         self._track = values
@@ -161,7 +161,7 @@ class FileRecords:
             self._add_frame(skeleton)
 
     def _add_frame(self, element: Element) -> None:
-        """Add the shape of a track in a frame, if it is there."""
+        """Add the shape of a track in a frame, unless it is outside."""
         track = self._track
         if track is None or element.values.get("outside") == "1":
             return
@@ -179,7 +179,7 @@ class FileRecords:
     def ids_of_frames(
         self, frames: Sequence[int], is_inside: Sequence[bool], lines: Sequence[int]
     ) -> list[int]:
-        """Return the ids of the images of the frames of a track; 0 where it is outside."""
+        """Return the image id of each frame of a track; 0 where the shape is outside."""
         known = self._frames.setdefault(self._job, {})
         ids = []
         for frame, inside, line in zip(frames, is_inside, lines, strict=True):
@@ -189,7 +189,7 @@ class FileRecords:
         return ids
 
     def _frame(self, frame: int, where: Where) -> tuple[Record, Record]:
-        """Return the image of a frame, and the keys of its annotations."""
+        """Return the image of a frame, and the keys that its annotations share."""
         job = self._job
         video = ""
         if job is not None:
@@ -235,11 +235,11 @@ class FileRecords:
         self.check_label(element.name, name, where, row)
 
     def is_known(self, label: str) -> bool:
-        """Return whether a label is one of those at the beginning of the file."""
+        """Return whether a label is listed at the beginning of the file."""
         return label != UNLABELLED and (not self._labels or label in self._labels)
 
     def check_label(self, what: str, name: str, where: Where, row: int) -> None:
-        """Say what is wrong with the label of the annotation in a row."""
+        """Report a missing or unknown label of the annotation with index `row`."""
         if name == UNLABELLED:
             self.into.defect("T004", f"{what}: has no label", where, row)
         elif not self.is_known(name):
@@ -252,10 +252,10 @@ class FileRecords:
         self.into.defect(codes.get(type(error), "T001"), f"{what}: {error}", where)
 
     def end(self) -> None:
-        """Add labels that nobody used, and the frames of a video in which nobody drew anything."""
+        """Add unused labels, and the frames of a video in which nobody drew anything."""
         self._end_track()
         for label in self._head.labels:
-            # Labels of points and lines have no boxes, which is no defect.
+            # Labels of points and lines have no boxes, which is not a defect.
             if label.has_box and label.name not in self._apart:
                 self.into.category(label.name, Where(self.member, label.line))
         jobs = [job for job in self._head.jobs if job.frames is not None]

@@ -1,4 +1,4 @@
-"""Who worked on what, as the head of a file of CVAT says."""
+"""The jobs and their annotators, from the header of a CVAT file."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ _MOST_FRAMES = 10_000_000
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A task, or a job of one."""
+    """A task, or a job of a task."""
 
     kind: str
     id: str
@@ -27,16 +27,16 @@ class Job:
     owner: str
     line: int
     size: tuple[str, str] = ("", "")
-    """Width and height of the frames of a video, as the file says them."""
+    """Width and height of the frames of a video, as written in the file."""
     source: str = ""
-    """The file of a video."""
+    """The file name of a video."""
     is_video: bool = False
     frames: range | None = None
-    """Those that were to be annotated; None if the file does not say so."""
+    """The frames to be annotated; None if the file does not say."""
 
     @property
     def label(self) -> str:
-        """Such as "task 7"."""
+        """The name of the job in messages, such as "task 7"."""
         return f"{self.kind} {self.id}" if self.id else f"the {self.kind}"
 
     @property
@@ -46,7 +46,7 @@ class Job:
 
 
 class Label(NamedTuple):
-    """A label of a task, but for those of the points of a skeleton."""
+    """A label of a task other than the labels of skeleton points."""
 
     name: str
     line: int
@@ -55,7 +55,7 @@ class Label(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What the head of a file says."""
+    """The header of a file."""
 
     jobs: tuple[Job, ...] = ()
     labels: tuple[Label, ...] = ()
@@ -64,7 +64,7 @@ class Head:
     """The number of points of each label that is a skeleton."""
 
     def job_of(self, values: Mapping[str, str]) -> Job | None:
-        """Return the job of an image or track; None if the file does not say so."""
+        """Return the job of an image or track; None if the file does not say."""
         if len(self.jobs) <= 1:
             return self.jobs[0] if self.jobs else None
         own = [each for each in self.jobs if each.id == values.get("task_id")]
@@ -73,7 +73,7 @@ class Head:
 
 
 def head_of_file(meta: Element) -> Head:
-    """Return what the element `meta` says."""
+    """Return the content of the element `meta`."""
     project = meta.find("project")
     if project is not None:
         listed = project.find("tasks")
@@ -137,7 +137,7 @@ def _labels(work: Element) -> Iterator[Label]:
 
 
 def _joints(work: Element) -> Counter[str]:
-    """Return how many labels are points of each skeleton."""
+    """Return the number of labels that are points of each skeleton."""
     listed = work.find("labels")
     parents = (label.said("parent") for label in (() if listed is None else listed.inside))
     return Counter(filter(None, parents))

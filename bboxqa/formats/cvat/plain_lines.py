@@ -1,4 +1,4 @@
-"""Lines of a file of CVAT, as arrays of where they begin and end, and what they are."""
+"""The lines of a CVAT file, as arrays of their begins, ends and kinds."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -8,7 +8,7 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray, IndexArray
 
 _OTHER, _IMAGE, _TRACK, _BOX, _END_BOX, _END_IMAGE, _END_TRACK, _ATTRIBUTE = range(8)
-# As CVAT writes them: the first eight bytes, the rest of the beginning, and the kind.
+# Lines as CVAT writes them: the first eight bytes, the rest of the tag, and the kind.
 _KINDS = (
     (b"  <image", b" ", _IMAGE),
     (b"  <track", b" ", _TRACK),
@@ -26,7 +26,7 @@ _FOLLOWING = {
 _FOLLOWS = np.array([[(a, b) in _FOLLOWING for b in range(8)] for a in range(8)])
 _WORD = 8
 _END = np.frombuffer(b"tribute>", "<u8")[0]
-# An attribute that names who drew the box.
+# The attribute that names the annotator of the box.
 _ANNOTATOR = b' name="annotator"'
 
 
@@ -41,18 +41,18 @@ class Coded(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lines:
-    """The whole lines of a text.
+    """The complete lines of a text.
 
     Attributes
     ----------
     text : bytes
     words : (N,) uint64
-        Eight bytes from each place of the text on, the first of them lowest.
+        The eight bytes from each position of the text, as a little-endian integer.
     begin, end : (L,) int64
         Where the content of each line begins and ends.
     kind : (L,) uint8
     first, last : (H,) int64
-        The lines of images and tracks with nothing but boxes: the first and the last of each.
+        The first and last lines of each image and track that contains only boxes.
     """
 
     text: bytes
@@ -64,13 +64,13 @@ class Lines:
     last: IndexArray
 
     def is_tracks(self, holder: int) -> bool:
-        """Return whether an element is a track."""
+        """Return whether an element is a track rather than an image."""
         return bool(self.kind[self.first[holder]] == _TRACK)
 
     def has_only_tags(self, start: int, stop: int) -> bool:
         """Return whether each line of elements is one tag, or an attribute in a pair of tags.
 
-        They follow each other, and each of their lines begins and ends as a tag.
+        The elements are consecutive, and each of their lines begins and ends like a tag.
         """
         first, last = self.first[start], self.last[stop - 1]
         place = int(self.begin[first]), int(self.end[last])
@@ -84,18 +84,18 @@ class Lines:
         return not len(ends) or (is_whole and self.text.find(_ANNOTATOR, *place) < 0)
 
     def has_attributes(self, start: int, stop: int) -> bool:
-        """Return whether something was asked about boxes of elements, which follow each other."""
+        """Return whether boxes of consecutive elements have attributes."""
         kinds = self.kind[self.first[start] : self.last[stop - 1] + 1]
         return bool((kinds == _ATTRIBUTE).any())
 
     def boxes_of(self, start: int, stop: int) -> IndexArray:
-        """Return the lines of the boxes of elements, which follow each other."""
+        """Return the lines of the boxes of consecutive elements."""
         lines = np.arange(self.first[start], self.last[stop - 1] + 1)
         found: IndexArray = lines[self.kind[lines] == _BOX]
         return found
 
     def same(self, begin: IndexArray, length: int) -> bool:
-        """Return whether the same bytes stand at all places."""
+        """Return whether the same bytes are at all positions."""
         for offset in range(0, length, _WORD):
             found = self.words[begin + offset]
             rest = length - offset
@@ -120,7 +120,7 @@ class Lines:
         return [self.text[start:stop] for start, stop in places]
 
     def numbers(self, begin: IndexArray, end: IndexArray) -> FloatArray:
-        """Return the numbers between places. Raises ValueError if one is none."""
+        """Return the numbers between positions. Raises ValueError if one is not a number."""
         found = self._hundredths(begin, end)
         if found is not None:
             return found / 100
@@ -128,7 +128,7 @@ class Lines:
         return np.fromiter(map(float, texts), np.float64, len(texts))
 
     def _hundredths(self, begin: IndexArray, end: IndexArray) -> FloatArray | None:
-        """Return numbers with two decimals times 100; None if some are written in another way."""
+        """Return numbers times 100 if all have two decimals; else None."""
         length = end - begin
         if length.min() < 4 or length.max() > _WORD:
             return None
@@ -150,8 +150,8 @@ class Lines:
 
 
 def lines_of(text: bytes, begin: int) -> Lines:
-    """Return the lines from a place on. The last one is left out if its end is not there."""
-    # The beginning of a line is looked at as far as the longest of `_KINDS`.
+    """Return the lines after a position, without a last line that is incomplete."""
+    # The beginning of a line is compared up to the length of the longest of `_KINDS`.
     padded = text + bytes(4 * _WORD)
     signs = np.frombuffer(padded, np.uint8)
     words = np.ndarray((len(padded) - _WORD + 1,), "<u8", padded, strides=(1,))
@@ -173,14 +173,14 @@ def lines_of(text: bytes, begin: int) -> Lines:
 
 
 def _holders(kind: np.ndarray[tuple[int], np.dtype[np.uint8]]) -> tuple[IndexArray, IndexArray]:
-    """Return the first and last lines of images and tracks with nothing but boxes inside."""
+    """Return the first and last lines of images and tracks that contain only boxes."""
     first = np.flatnonzero((kind == _IMAGE) | (kind == _TRACK))
     ends = np.flatnonzero((kind == _END_IMAGE) | (kind == _END_TRACK))
     which = np.searchsorted(ends, first)
     first = first[which < len(ends)]
     last = ends[which[which < len(ends)]]
     wrong = np.concatenate([[0], np.cumsum(~_FOLLOWS[kind[:-1], kind[1:]])])
-    # The kinds of ends are those of beginnings, and larger by the same number.
+    # The kind of an end tag is the kind of its start tag plus a constant.
     alike = kind[last] - kind[first] == _END_IMAGE - _IMAGE
     chosen = alike & (wrong[last] == wrong[first])
     return first[chosen], last[chosen]

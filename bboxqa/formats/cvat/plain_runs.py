@@ -1,7 +1,7 @@
-"""Images and tracks with nothing but plain boxes, which are read without a parser.
+"""Reading images and tracks that contain only plain boxes, without a parser.
 
-Most boxes of large files are such. A parser makes an object of each of their attributes, which
-takes ten times as long.
+Most boxes of large files are plain. A parser creates an object for each attribute, which takes ten
+times as long.
 """
 
 import re
@@ -25,10 +25,10 @@ _SIDES = ("xtl", "ytl", "xbr", "ybr")
 _PLAIN = {*_SIDES, "label", "source", "occluded", "z_order", "frame", "keyframe", "outside"}
 _WANTED = {"label", "source", "outside", "frame"}
 SAID = {"occluded", "z_order", "keyframe", "source"}
-"""Attributes that say something more of a box."""
+"""Further attributes of a box."""
 _LEAST_QUOTES = 8
 _FARTHEST = 1e9
-# Fewer bytes are not worth columns of their own; more are not kept for the rest of an image.
+# Fewer bytes are not worth a run; more are not held back while waiting for the end of an image.
 _LEAST, _MOST = 1 << 15, 1 << 24
 
 
@@ -42,7 +42,7 @@ class Holder(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlainRun:
-    """Images, or tracks, that follow each other."""
+    """Consecutive images or tracks."""
 
     is_tracks: bool
     holders: Sequence[Holder]
@@ -57,13 +57,13 @@ class PlainRun:
 
 
 class PlainRuns:
-    """Takes runs out of a file that is read part by part.
+    """Extracts runs from a file that is read in chunks.
 
-    With `in_full`, boxes have all of their keys, and those with elements inside are not plain.
+    With `in_full`, boxes keep all their keys, and boxes with child elements are not plain.
 
-    What is left is for a parser, with the ends of lines of what was taken out. Nothing is taken out
-    after a comment, a CDATA section or a processing instruction, in which anything may stand, or of
-    a file that is not in UTF-8.
+    The rest is for a parser; the line ends of extracted runs are kept, so that line numbers stay
+    right. Nothing is extracted after a comment, a CDATA section or a processing instruction, which
+    may contain any text, or from a file that is not in UTF-8.
     """
 
     def __init__(self, *, in_full: bool = False) -> None:
@@ -82,7 +82,7 @@ class PlainRuns:
         self._is_plain, self._line, self._line_of_parser = True, line, line
 
     def parts(self, chunk: bytes) -> Iterator[bytes | PlainRun]:
-        """Yield what follows in the file: runs, and text for a parser."""
+        """Yield the content of the next chunk, as runs and as text for a parser."""
         text = self._rest + chunk
         if self._is_plain is False:
             self._rest = b""
@@ -90,7 +90,7 @@ class PlainRuns:
             return
         begin = 0
         if self._is_plain is None:
-            # The declaration is no processing instruction.
+            # The XML declaration looks like a processing instruction, but is not one.
             found = _DECLARATION.match(text)
             begin = found.end() if found else 0
             encoding = (found and found[1]) or b"utf-8"
@@ -124,13 +124,13 @@ class PlainRuns:
         return sent
 
     def _at(self, text: bytes, line: int) -> bytes:
-        """Return text of a line, after as many line ends as were taken out before it."""
+        """Return text of a line, preceded by the line ends that were extracted before it."""
         skipped = b"\n" * (line - self._line_of_parser)
         self._line_of_parser = line + text.count(b"\n")
         return skipped + text
 
     def _safe_end(self, text: bytes, begin: int) -> int:
-        """Return where the last element begins, which may be cut off; the end if there is none."""
+        """Return where the last, maybe incomplete element begins; the end if there is none."""
         if not self._is_plain:
             return len(text)
         end = max(text.rfind(b"<image ", begin), text.rfind(b"<track ", begin))
@@ -139,7 +139,7 @@ class PlainRuns:
         return len(text) if end < 0 else end
 
     def _taken(self, lines: Lines, start: int, stop: int) -> Iterator[bytes | PlainRun]:
-        """Yield a run, or parts of it, and what the parser needs instead."""
+        """Yield a run, or parts of it, and the text that the parser needs in its place."""
         first, last = lines.first[start], lines.last[stop - 1]
         begin, end = int(lines.begin[first]), int(lines.end[last])
         run = None if end - begin < _LEAST else self._run(lines, start, stop)
@@ -162,7 +162,7 @@ class PlainRuns:
 
 
 def _runs(lines: Lines) -> Iterator[tuple[int, int]]:
-    """Yield which images and tracks follow each other, the first and the one behind the last."""
+    """Yield start and stop of each sequence of consecutive images or tracks."""
     kinds = lines.kind[lines.first]
     breaks = (lines.first[1:] != lines.last[:-1] + 1) | (kinds[1:] != kinds[:-1])
     edges = [0, *(np.flatnonzero(breaks) + 1).tolist(), len(kinds)]
@@ -174,7 +174,7 @@ def _runs(lines: Lines) -> Iterator[tuple[int, int]]:
 
 
 def _run_of(lines: Lines, start: int, stop: int, line: int, wanted: set[str]) -> PlainRun | None:
-    """Return a run, if all of its boxes have the same attributes, and none but plain ones."""
+    """Return a run if all of its boxes have the same attributes, all of them plain; else None."""
     rows = lines.boxes_of(start, stop)
     is_plain = len(rows) > 0 and lines.has_only_tags(start, stop)
     columns = _columns_of(lines, rows) if is_plain else None
@@ -199,7 +199,7 @@ def _run_of(lines: Lines, start: int, stop: int, line: int, wanted: set[str]) ->
 
 
 def _holders(lines: Lines, start: int, stop: int, rows: IndexArray, line: int) -> list[Holder]:
-    """Return images or tracks. Raises ValueError where a parser has to look at them."""
+    """Return images or tracks. Raises ValueError if they need a parser."""
     first, last = lines.first[start:stop], lines.last[start:stop]
     counts = (np.searchsorted(rows, last) - np.searchsorted(rows, first)).tolist()
     numbers = (first - first[0] + line).tolist()
@@ -219,7 +219,7 @@ def _holders(lines: Lines, start: int, stop: int, rows: IndexArray, line: int) -
 
 @lru_cache(1 << 10)
 def _names(text: str) -> list[str]:
-    """Return the names of attributes from the text between their values."""
+    """Return attribute names from the text between the values."""
     if _NAMES.fullmatch(text) is None:
         raise ValueError
     names = text.replace("=", " ").split()
@@ -229,7 +229,7 @@ def _names(text: str) -> list[str]:
 
 
 def _columns_of(lines: Lines, rows: IndexArray) -> dict[str, tuple[IndexArray, IndexArray]] | None:
-    """Return where the attributes of boxes begin and end, by name.
+    """Return where the attribute values of boxes begin and end, by name.
 
     None if boxes differ in anything but their values.
     """

@@ -1,4 +1,4 @@
-"""From runs of plain boxes of CVAT to columns."""
+"""Converting runs of plain CVAT boxes to columns."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,11 +18,11 @@ from bboxqa.formats.translation.translated import Boxes, Lines, Record
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Rows:
-    """What is known of each box of a run besides its place."""
+    """Image, label and other values of each box of a run besides its coordinates."""
 
     image_id: IndexArray
     person: list[str]
-    """Of each image or track."""
+    """One per image or track."""
     is_kept: BoolArray
     own_ids: list[str]
     labels: Coded
@@ -80,7 +80,7 @@ def _n_machine(sources: Coded) -> int:
 
 
 def _more_of(run: PlainRun, kept: IndexArray) -> Sequence[Record]:
-    """Return the keys of annotations that do not say where they are."""
+    """Return the keys of annotations other than the geometry."""
     columns = {name: each for name, each in run.columns.items() if name in SAID}
     codes = [each.code.tolist() for each in columns.values()]
     rows = [*zip(*codes, strict=True)] if codes else [()] * len(run.bbox)

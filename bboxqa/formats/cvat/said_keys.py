@@ -1,10 +1,10 @@
-"""Keys of CVAT annotations beside those of the geometry."""
+"""Keys of CVAT annotations other than the geometry."""
 
 from collections.abc import Mapping
 
 from bboxqa.formats.translation.translated import Record
 
-# Attributes of elements that say something more of a shape, where they are not 0.
+# Attributes of elements that are kept if they are not 0.
 _MORE = ("occluded", "group_id", "z_order")
 _NOTHING: Mapping[str, str] = {}
 
@@ -16,18 +16,18 @@ def said_more(
     *,
     frame: int = -1,
 ) -> Record:
-    """Return the keys of an annotation beside those of its geometry.
+    """Return the keys of an annotation other than its geometry.
 
     Parameters
     ----------
     values : mapping of str to str
-        The attributes of its element.
+        The attributes of the XML element.
     of_shape : mapping
-        What is known of its shape, such as its rotation.
+        Values of the shape, such as its rotation.
     inside : mapping of str to str
-        What was asked about it.
+        The annotator's answers to the attributes of the label.
     frame : int
-        That of a track; -1 for a shape of an image.
+        The frame of a track; -1 for a shape of an image.
     """
     attributes = {**of_shape}
     for key in _MORE:

@@ -1,4 +1,4 @@
-"""Skeletons of videos of CVAT, whose joints have tracks inside of that of the skeleton.
+"""Skeletons in CVAT videos, whose joints are tracks nested in the track of the skeleton.
 
 ```xml
 <track id="3" label="person">
@@ -13,13 +13,13 @@ from bboxqa.formats.xml_elements import Element
 
 
 class SkeletonTrack:
-    """Gathers the skeletons of a track, and the joints that follow them."""
+    """Collects the skeletons of a track and the joints that follow them."""
 
     def __init__(self) -> None:
         self._skeletons: list[Element] = []
 
     def takes(self, element: Element) -> bool:
-        """Take an element of a track if it is a skeleton without joints, or joints of it.
+        """Take an element of a track if it is a skeleton without joints, or one of its joints.
 
         Returns whether it was taken.
         """
@@ -33,7 +33,7 @@ class SkeletonTrack:
         if frames:
             for skeleton in self._skeletons:
                 frame = whole_number(skeleton.values.get("frame"))
-                # What CVAT does not write in a frame stays as in the frame before.
+                # Joints that CVAT does not write in a frame stay as in the previous frame.
                 before = [each for each in frames if frame is not None and each <= frame]
                 values = {**joints[before[-1] if before else frames[0]].values}
                 values["label"] = element.values.get("label", "")
@@ -43,6 +43,6 @@ class SkeletonTrack:
         return True
 
     def whole(self) -> list[Element]:
-        """Return the skeletons with their joints, once the track has ended, and forget them."""
+        """Return the skeletons with their joints at the end of the track, and start anew."""
         found, self._skeletons = self._skeletons, []
         return found

@@ -1,4 +1,4 @@
-"""Darwin JSON 2.0 of V7 as a format: a folder or an archive of files, or one file."""
+"""The format of V7 Darwin JSON 2.0: a folder or an archive of files, or one file."""
 
 import re
 from pathlib import Path
@@ -14,12 +14,12 @@ _HEAD = re.compile(
     rb'|\s*"annotations"\s*:\s*\[\s*\{.*"slot_names"\s*:\s*\[)',
     re.DOTALL,
 )
-# Where releases and downloads have their files.
+# The locations of files in releases and downloads.
 _PATTERNS = ("*.json", "annotations/*.json")
 
 
 def looks_right(head: bytes) -> bool:
-    """Return whether a text begins as a file of Darwin."""
+    """Return whether a text begins like a Darwin file."""
     return _HEAD.match(head) is not None
 
 
@@ -36,7 +36,7 @@ def _is_folder(folder: Path) -> bool:
 
 
 def translate(path: Path, add: "Add", wanted: "Wanted") -> "Translated":
-    """Translate files of Darwin; see `bboxqa.formats.translation.translated.Translate`."""
+    """Translate Darwin files; see `bboxqa.formats.translation.translated.Translate`."""
     from bboxqa.formats.darwin.darwin_records import translate_darwin
 
     return translate_darwin(path, add, wanted)
@@ -45,4 +45,4 @@ def translate(path: Path, add: "Add", wanted: "Wanted") -> "Translated":
 DARWIN = translated_format(
     "darwin", (".json",), _recognises, translate, recognises_folder=_is_folder
 )
-"""Darwin JSON 2.0 of V7."""
+"""V7 Darwin JSON 2.0."""

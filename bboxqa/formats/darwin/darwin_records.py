@@ -1,4 +1,4 @@
-"""From files of Darwin to COCO records."""
+"""Translating Darwin files to COCO records."""
 
 import re
 from collections import Counter
@@ -26,12 +26,12 @@ TITLE = "Darwin JSON"
 _UNLABELLED = "(no label)"
 _UNNAMED = "(not named)"
 _LAYER = "raster_layer"
-# Darwin leaves people out where a release is made without them.
+# Darwin omits annotators from releases made without them.
 _NAMED = re.compile(rb'"annotators"\s*:\s*\[\s*\{')
 
 
 def translate_darwin(path: Path, add: Add, wanted: Wanted) -> Translated:
-    """Translate files of Darwin; raise DatasetError if none is about an image."""
+    """Translate Darwin files; raises DatasetError if none is about an image."""
     named = [each for each in members_of(path) if each.name.endswith(".json") or not each.name]
     files = [each for each in named if not each.name or begins(looks_right, each.head())]
     is_named = any(_NAMED.search(each.text()) for each in files)
@@ -50,7 +50,7 @@ def translate_darwin(path: Path, add: Add, wanted: Wanted) -> Translated:
 
 
 class _DarwinRecords:
-    """Makes COCO records of files, and keeps what belongs to all of them."""
+    """Converts files to COCO records, and collects images, categories and counts."""
 
     def __init__(self, add: Add, wanted: Wanted, *, is_named: bool) -> None:
         self.into = Collector(TITLE, add)
@@ -61,7 +61,7 @@ class _DarwinRecords:
         self._tally: Counter[str] = Counter()
 
     def add_file(self, member: Member, content: dict[str, Any]) -> None:
-        """Add the annotations of an item, which has an image in each of its slots."""
+        """Add the annotations of an item, which has one image per slot."""
         item = mapping(content.get("item"))
         listed = items(item.get("slots"))
         slots = {
@@ -84,7 +84,7 @@ class _DarwinRecords:
             where = Where(member.name, f"/annotations/{place}")
             slot = plain_text(next(iter(items(annotation.get("slot_names"))), ""))
             image = images.get(slot) or (images[next(iter(images))] if not slot else None)
-            # The rest is about other slots, such as videos.
+            # The other slots hold videos and the like.
             if image is not None:
                 label = f"{one_line(plain_text(item.get('name')))}, annotation {place + 1}"
                 self._add(annotation, image, layers, label, where)
@@ -99,7 +99,7 @@ class _DarwinRecords:
         del image["annotators"]
         folder, name = plain_text(item.get("path")).strip("/"), plain_text(item.get("name"))
         parts = [folder, name or member.name or "(no name)", slot_name]
-        # Without its folder, an image would be joined with others of its name.
+        # Without its folder, an image would be joined with images of the same name.
         image["file_name"] = "/".join(part for part in parts if part)
         self._images.append(image)
         return image
@@ -137,7 +137,7 @@ class _DarwinRecords:
             self.into.defect("T004", f"{label}: has no name", where, row)
 
     def _person(self, given: dict[str, Any]) -> str:
-        """Return who drew an annotation: the first of those who worked on it."""
+        """Return the annotator: the first of the people who worked on the annotation."""
         people = [mapping(each) for each in items(given.get("annotators"))]
         self._tally["several"] += len(people) > 1
         if not people:
@@ -145,7 +145,7 @@ class _DarwinRecords:
         return plain_text(people[0].get("email")) or plain_text(people[0].get("full_name"))
 
     def done(self, n_left: int) -> Translated:
-        """Return what belongs to all annotations; `n_left` is the number of other json files."""
+        """Return the translation; `n_left` is the number of JSON files left out."""
         for image in self._images:
             if len(self._people) == 1:
                 image["annotators"] = sorted(self._people)
@@ -161,7 +161,7 @@ class _DarwinRecords:
 
 
 class _Layers:
-    """The masks of an item, which stand in pictures of all masks of a slot."""
+    """The masks of an item, which raster layers hold for all masks of a slot."""
 
     def __init__(self, annotations: list[dict[str, Any]], images: dict[str, Record]) -> None:
         self._annotations = [each for each in annotations if _LAYER in each]
@@ -169,7 +169,7 @@ class _Layers:
         self._rasters: list[Raster] | None = None
 
     def shape_of(self, own_id: str, *, outlines: bool) -> Record:
-        """Return the keys of a mask; raise MaskProblemError if no layer has it."""
+        """Return the geometry keys of a mask; raises MaskProblemError if no layer has it."""
         if self._rasters is None:
             self._rasters = [*map(self._raster, self._annotations)]
         for raster in self._rasters:

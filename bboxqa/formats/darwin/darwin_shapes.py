@@ -20,7 +20,7 @@ from bboxqa.formats.translation.untrusted import (
 )
 from bboxqa.model.shapes.run_lengths import MAX_MASK_PIXELS
 
-# Shapes that are kept and not compared, in words; the first that an annotation has.
+# Names of shapes that are kept but not compared; the first that an annotation has counts.
 _APART = {
     "keypoint": "key point", "line": "polyline", "skeleton": "skeleton", "tag": "image tag",
     "cuboid": "cuboid", "eye": "eye", "string": "string", "table": "table", "graph": "graph",
@@ -29,9 +29,9 @@ _APART = {
 
 
 def shape_of(annotation: dict[str, Any]) -> tuple[Record, int]:
-    """Return the keys of an annotation of COCO that say where a shape is, and its number of holes.
+    """Return the COCO geometry keys of a shape, and its number of holes.
 
-    A polygon has its bounding box, too. Raises ValueProblemError if its values are not as Darwin
+    A polygon also gets its bounding box. Raises ValueProblemError if the values are not as Darwin
     writes them.
     """
     if "polygon" in annotation or "complex_polygon" in annotation:
@@ -48,7 +48,7 @@ def shape_of(annotation: dict[str, Any]) -> tuple[Record, int]:
 
 
 def _key_points(annotation: dict[str, Any]) -> Record:
-    """Return the key points of an annotation with their names; nothing where it has none."""
+    """Return the key points of an annotation with their names; empty if it has none."""
     if "keypoint" in annotation:
         return {"keypoints": [*numbers_of(annotation["keypoint"], ("x", "y")), 2]}
     keypoints: list[float] = []
@@ -83,9 +83,9 @@ def _ellipse(ellipse: dict[str, Any]) -> Record:
 
 
 class Raster:
-    """A picture whose pixels have the numbers of masks.
+    """A raster layer, whose pixels hold the numbers of masks.
 
-    Raises MaskProblemError if its values are not as Darwin writes them.
+    Raises MaskProblemError if the values are not as Darwin writes them.
     """
 
     def __init__(self, layer: dict[str, Any], size: tuple[int, int] | None) -> None:
@@ -96,7 +96,7 @@ class Raster:
         self._pixels = _pixels(layer.get("dense_rle"), *size)
 
     def shape_of(self, own_id: str, *, outlines: bool) -> Record | None:
-        """Return the keys of a mask; None if it is not in this layer."""
+        """Return the geometry keys of a mask; None if it is not in this layer."""
         number = self._numbers.get(own_id)
         if number is None:
             return None
@@ -112,7 +112,7 @@ class Raster:
 
 
 def _pixels(rle: object, width: int, height: int) -> IntArray:
-    """Return (height, width) numbers from values and run lengths by turns, row by row."""
+    """Return (height, width) mask numbers from alternating values and run lengths, row by row."""
     flat = items(rle)
     if len(flat) % 2 or not all(type(each) is int and 0 <= each < MAX_MASK_PIXELS for each in flat):
         raise MaskProblemError("has a dense_rle that is not a list of values and run lengths")

@@ -1,1 +1,1 @@
-"""From annotation files to one data set: who drew what, and who was asked."""
+"""Joining annotation files to one data set, with the annotators and who was asked."""

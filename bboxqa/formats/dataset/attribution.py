@@ -1,4 +1,4 @@
-"""Who annotated what: the three ways in which files can say so."""
+"""Attribution: the three ways in which files can name the annotator of each annotation."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -24,10 +24,10 @@ from bboxqa.formats.dataset.wrong_values import unnamed
 from bboxqa.formats.registry import is_of_one_image
 
 WAYS = ("annotator-key", "image-records", "files")
-"""The ways to find out who annotated what, in the order in which they are tried."""
+"""The ways of attribution, in the order in which they are tried."""
 
 UNNAMED = "(not named)"
-"""The annotator of a file that names nobody, where one annotator is enough."""
+"""The name of the annotator of a file that names nobody, where one annotator is enough."""
 
 _FOLDERS = """\
 Put the files of each person in one folder, and name the folders:
@@ -38,23 +38,24 @@ If each file is by another person: --attribution files\
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Attribution:
-    """Who annotated what in several files."""
+    """The annotators of all annotations and images in several files."""
 
     way: str
-    """A description for the user; empty where the files name nobody."""
+    """A description for the user; "" where the files name nobody."""
     author: list[IntArray]
-    """list of (N,) int32. By file: for each annotation an index into `names`, -1 where none is
-    named."""
+    """list of (N,) int32. By file, the annotator of each annotation as an index into `names`; -1
+    where none is named.
+    """
     asked: list[list[tuple[str, ...] | None]]
-    """By file: for each image record who was asked; None where the record does not say."""
+    """By file, who was asked about each image record; None where the record does not say."""
     names: tuple[str, ...]
-    """The annotators."""
+    """The names of the annotators."""
     numbered: bool = False
-    """Whether the names are numbers given image by image, since the file does not name anybody."""
+    """Whether annotators are only numbered, image by image, since the files name nobody."""
     of_files: bool = False
-    """Whether each file is by one annotator."""
+    """Whether each file was made by one annotator."""
     has_model: bool = False
-    """Whether the last file is by a model, and says nothing of who else was asked."""
+    """Whether the last file has a model's predictions, and says nothing about who was asked."""
 
 
 def attribute(
@@ -66,25 +67,25 @@ def attribute(
     min_annotators: int = 2,
     session_key: str | None = None,
 ) -> Attribution:
-    """Find out who annotated what.
+    """Find the annotator of each annotation.
 
-    Raises DatasetError if fewer annotators are found, with all the ways in which they can be named.
-    Raises ConfigError if the way is unknown.
+    Raises DatasetError, which lists all ways of naming annotators, if fewer than `min_annotators`
+    are found. Raises ConfigError if the way is unknown.
 
     Parameters
     ----------
     files : sequence of AnnotationFile
         All files.
     file_names : sequence of str
-        The annotator of each file, if files stand for annotators.
+        The annotator of each file, if each file has one annotator.
     annotator_key : str or None
-        The key on annotations that names the annotator, if the user said so.
+        The annotation key that names the annotator, if the user chose one.
     way : {"annotator-key", "image-records", "files"} or None
-        The way to take; None tries them in this order.
+        The way of attribution; None tries them in this order.
     min_annotators : {1, 2}
-        With 1, a file that names nobody is by one annotator, whose name is `UNNAMED`.
+        With 1, a file that names nobody has one annotator, called `UNNAMED`.
     session_key : str or None
-        The key that tells apart the image records of one annotator.
+        The key that distinguishes image records of one annotator.
     """
     if way is not None and way not in WAYS:
         raise ConfigError(f"attribution is {way!r}; expected one of {', '.join(WAYS)}")
@@ -114,11 +115,11 @@ def attribute(
 
 
 def _nothing(files: Sequence[AnnotationFile], left_out: Sequence[str]) -> tuple[list[str], str]:
-    """Return what is wrong with files without annotations to compare, and what to do."""
+    """Return the problem and the advice for files without annotations to compare."""
     if not left_out:
         return [f"{_listed(files)}: no annotations; nothing to measure"], ""
     said = "; ".join(left_out)
-    advice = "Agreement is measured of boxes, outlines, masks and key points: export those."
+    advice = "Agreement needs boxes, outlines, masks or key points: export those."
     if any(word in said for word in ("skeleton", "key point", "point set")):
         advice = "--similarity keypoints compares key points."
     return [f"{_listed(files)}: no annotations that have a box; nothing to measure"], (
@@ -145,13 +146,13 @@ def _too_few(
 def _by_key(
     files: Sequence[AnnotationFile], annotator_key: str | None, *, chosen: bool
 ) -> list[Attribution]:
-    """Return the attribution by each annotator key that is used, in the order of the keys."""
+    """Return one attribution for each annotator key that occurs, in the order of the keys."""
     keys = ANNOTATOR_KEYS if annotator_key is None else (annotator_key,)
     result = []
     for key in keys:
         authors = [file.columns.authors[key] for file in files]
         used = [bool(author.names) for author in authors]
-        # Several files are parts of one data set only if all of them name annotators.
+        # Several files are parts of one data set only if each of them names annotators.
         if not any(used) or not (all(used) or chosen):
             continue
         names = tuple(sorted({name for author in authors for name in author.names}))
@@ -163,7 +164,7 @@ def _by_key(
         asked = [_asked(file.images) for file in files]
         listed = {name for images in asked for given in images for name in given or ()}
         names = (*names, *sorted(listed - set(names)))
-        # What is translated has keys that no user has seen.
+        # Users have never seen the keys of translated formats.
         by_key = f"the key {key!r} on annotations"
         words = dict.fromkeys(
             (file.named_by if key == ANNOTATOR_KEYS[0] else "") or by_key for file in files
@@ -174,7 +175,7 @@ def _by_key(
 
 def _asked(images: Sequence[Image]) -> list[tuple[str, ...] | None]:
     """Return who was asked about each image: the names in a list, or the keys of an object."""
-    # Most images have the same list, which is converted once.
+    # Most images have the same list, so each distinct list is converted once.
     names_of: dict[str, tuple[str, ...]] = {}
     result: list[tuple[str, ...] | None] = []
     for image in images:
@@ -227,7 +228,7 @@ def _by_records(
 
 
 def _check_records(files: Sequence[AnnotationFile], session_key: str | None) -> None:
-    """Refuse image records of which only some name an annotator, or two name the same one.
+    """Refuse image records if only some name an annotator, or if two name the same annotator.
 
     Two may name one annotator in different sessions.
     """
@@ -255,7 +256,7 @@ def _check_records(files: Sequence[AnnotationFile], session_key: str | None) -> 
 
 
 def _check_people(files: Sequence[AnnotationFile]) -> None:
-    """Refuse files of tools with one image each of which some are surely by one person."""
+    """Refuse files with one image each if some are surely by the same person."""
     if not all(file.numbers_categories and len(file.images) == 1 for file in files):
         return
     images: dict[Path, set[str | None]] = {}
@@ -263,21 +264,21 @@ def _check_people(files: Sequence[AnnotationFile]) -> None:
         path = Path(file.source.name)
         if path.is_file() and is_of_one_image(path):
             images.setdefault(path.parent, set()).add(file.images[0].file_name)
-    # Files of one image in a folder may be one for each person.
+    # Several files of the same image may be by different people.
     if any(len(names) > 1 for names in images.values()):
         problem = f"{_listed(files)}: each file is about one image and does not say who drew it"
         raise DatasetError([problem], _FOLDERS)
 
 
 def _unnamed(files: Sequence[AnnotationFile]) -> Attribution:
-    """Return one annotator of everything."""
+    """Attribute all annotations to one unnamed annotator."""
     authors = [np.zeros(len(file.columns.id), np.int32) for file in files]
     asked: list[list[tuple[str, ...] | None]] = [[(UNNAMED,)] * len(f.images) for f in files]
     return Attribution("", authors, asked, (UNNAMED,))
 
 
 def _by_file(files: Sequence[AnnotationFile], file_names: Sequence[str]) -> list[Attribution]:
-    """Return one annotator per file."""
+    """Attribute each file to its own annotator."""
     names = tuple(sorted(set(file_names)))
     authors = [
         np.full(len(file.columns.id), names.index(name), np.int32)

@@ -1,4 +1,4 @@
-"""Names of categories: what they are renamed to, and which are variants of one name."""
+"""Category names: renaming them, and finding variants of one name."""
 
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,16 +21,18 @@ _MODEL = "predictions"
 def with_category_map(
     files: Sequence[AnnotationFile], category_map: Mapping[str, str]
 ) -> list[AnnotationFile]:
-    """Return files whose categories have the names that they are mapped to.
+    """Return files with categories renamed according to `category_map`.
 
-    Raises ConfigError if there is no category of a name, nor of what it is mapped to.
+    Raises ConfigError for an entry if neither its old nor its new name is a category.
     """
     if not category_map:
         return list(files)
     known = {clean(category.name) for file in files for category in file.categories}
     for name, other in category_map.items():
         if not known & {name, other}:
-            raise ConfigError(f"--map names {name!r}, which is no category{nearest(name, known)}")
+            raise ConfigError(
+                f"--map names {name!r}, which is not a category{nearest(name, known)}"
+            )
     return [
         replace(
             file,
@@ -46,7 +48,7 @@ def with_category_map(
 
 
 def unused_map_notes(files: Sequence[AnnotationFile], category_map: Mapping[str, str]) -> list[str]:
-    """Return a note for each name that is mapped, but is no category."""
+    """Return a note for each mapped name that is not a category."""
     known = {clean(category.name) for file in files for category in file.categories}
     return [
         f"{map_options({name: other})}: no category is called {name!r}"
@@ -57,14 +59,14 @@ def unused_map_notes(files: Sequence[AnnotationFile], category_map: Mapping[str,
 
 
 def map_notes(notes: Iterable[str]) -> Iterator[str]:
-    """Yield the notes of `unused_map_notes` among all those on a data set."""
+    """Yield the notes of a data set that `unused_map_notes` made."""
     return (note for note in notes if note.startswith(_MAP))
 
 
 def supercategories(files: Sequence[AnnotationFile], names: Iterable[str]) -> tuple[str, ...]:
-    """Return the supercategory of each category, by the first file that names one.
+    """Return the supercategory of each category, from the first file that names one.
 
-    It is empty where none does; the tuple is where this holds for all.
+    It is "" if no file does; the tuple is empty if there are no supercategories at all.
     """
     found: dict[str, str] = {}
     for file in files:
@@ -78,9 +80,9 @@ def supercategories(files: Sequence[AnnotationFile], names: Iterable[str]) -> tu
 def renamed_categories(
     files: Sequence[AnnotationFile],
 ) -> Iterator[tuple[AnnotationFile, dict[str, str], list[str]]]:
-    """Yield files with own ids whose names differ in another file, where neither has both names.
+    """Yield files whose category ids have other names in another file, if neither has both names.
 
-    With each come the other name of each such name, and the problems in words.
+    Each comes with the other name of each such name, and with a problem per category.
     """
     tables: list[tuple[str, dict[int | str, str]]] = []
     for file in (each for each in files if not each.numbers_categories):
@@ -184,16 +186,16 @@ def _and(names: Sequence[str]) -> str:
 
 
 def variant_remark(users: Mapping[str, AbstractSet[int]]) -> str:
-    """Return which categories differ by case or blanks only, and how to join them; or nothing.
+    """Return a remark on categories that differ only by case or blanks; "" if there are none.
 
-    `users` are the annotators who used each category: one who uses two variants may mean two
-    things, such as the letters A and a.
+    `users` are the annotators who used each category: an annotator who uses both variants may mean
+    two things, such as the letters A and a.
 
     Examples
     --------
     >>> print(variant_remark({"cat": {0}, "Cat": {1}, "dog": {0, 1}, "Dog": {0}}))
-    categories 'cat' and 'Cat' differ by case or blanks only, and count as different; as one: \
---map Cat=cat
+    categories 'cat' and 'Cat' differ only by case or blanks, and count as different; to join \
+them: --map Cat=cat
     """
     groups: dict[str, list[str]] = {}
     for name in users:
@@ -209,13 +211,13 @@ def variant_remark(users: Mapping[str, AbstractSet[int]]) -> str:
     more = f" and {len(variants) - _SHOWN:,} more" if len(variants) > _SHOWN else ""
     options = map_options({name: group[0] for group in variants for name in group[1:]})
     return (
-        f"categories {shown}{more} differ by case or blanks only, and count as different; "
-        f"as one: {options}"
+        f"categories {shown}{more} differ only by case or blanks, and count as different; "
+        f"to join them: {options}"
     )
 
 
 def map_options(category_map: Mapping[str, str]) -> str:
-    """Return the options that map names, as they are typed.
+    """Return the command-line options that map names.
 
     Examples
     --------

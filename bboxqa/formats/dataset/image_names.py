@@ -1,4 +1,4 @@
-"""Names by which images of several files are joined."""
+"""The names by which images of several files are joined."""
 
 import re
 from collections.abc import Sequence
@@ -35,9 +35,9 @@ def join_name(file_name: str, by: JoinBy) -> str:
 
 
 def with_join_names(files: Sequence[AnnotationFile], by: JoinBy) -> list[AnnotationFile]:
-    """Return files whose images have the names by which they are joined.
+    """Return files whose images are named by the names that join them.
 
-    Raises DatasetError if two images of one file would get one name, with the first of them.
+    Raises DatasetError, with the first examples, if two images of a file would get the same name.
     """
     if by == "path":
         return list(files)
@@ -63,7 +63,7 @@ def with_join_names(files: Sequence[AnnotationFile], by: JoinBy) -> list[Annotat
 
 
 def _ambiguous(file: AnnotationFile, by: JoinBy) -> list[str]:
-    """Return a problem for each image whose name another image of the file has already."""
+    """Return a problem for each image whose name another image of the file already has."""
     seen: dict[str, str] = {}
     problems = []
     for image in file.images:
@@ -84,7 +84,7 @@ def names_of_images(files: Sequence[AnnotationFile]) -> list[set[str]]:
 
 
 def join_advice(names: Sequence[set[str]]) -> str:
-    """Return how more images would be joined, with examples; empty if they would not.
+    """Return which option would join more images, with examples; "" if none would.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def join_advice(names: Sequence[set[str]]) -> str:
 def _ambiguous_names(
     names: Sequence[set[str]], found: Sequence[dict[str, str]], by: JoinBy
 ) -> list[str]:
-    """Return the first images of one file that would get one name."""
+    """Return the first images of one file that would get the same name."""
     pairs = (
         f"{one_line(name)!r} and {one_line(kept[join_name(name, by)])!r}"
         for own, kept in zip(names, found, strict=True)
@@ -125,7 +125,7 @@ def _ambiguous_names(
 
 
 def _n_joined(names: Sequence[set[str]]) -> int:
-    """Return how many names are in an earlier file, too; one of three files counts twice."""
+    """Return how often a name also occurs in an earlier file; in three files, it counts twice."""
     return sum(map(len, names)) - len(set().union(*names))
 
 

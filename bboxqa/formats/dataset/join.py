@@ -1,4 +1,4 @@
-"""Joining files into one data set: images by file name, categories by name."""
+"""Joining files to one data set: images by file name, categories by name."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -49,26 +49,26 @@ def join(
     seconds: Sequence[FloatArray] | None = None,
     with_tracks: bool = False,
 ) -> Dataset:
-    """Return one data set from all files.
+    """Join all files to one data set.
 
     Raises DatasetError with every reference to an unknown id, duplicate id, negative size,
-    annotation by an annotator who was not asked, and contradiction between the files, two of which
-    may not hold annotations of one image by one annotator.
+    annotation by an annotator who was not asked, and contradiction between files. Two files with
+    annotations of the same image by the same annotator are a contradiction.
 
     Parameters
     ----------
     files : sequence of AnnotationFile
         At least one.
     paths : sequence of Path
-        Where each file is, for errors.
+        The path of each file, for errors.
     attribution : Attribution
-        Who annotated what in the files.
+        The annotators of the annotations in the files.
     min_annotators : int
-        How many some image must have.
+        The number of annotators that at least one image must have.
     asked : {"authors", "all"}
-        Who was asked about an image that does not say so.
+        Who was asked about an image that does not list its annotators.
     sessions, seconds
-        In which session and when each annotation was made, if that was read.
+        The session and the time of each annotation, if they were read.
     with_tracks : bool
         Whether tracks were read.
     """
@@ -81,7 +81,7 @@ def join(
     if asked == "all":
         assigned[~listed] = True
     if len(files) > 1 and not any(joined.origins):
-        # Versions contradict each other in many places, of which this is the cause.
+        # Versions of one file contradict each other in many places; this error names the cause.
         refuse_repeated(files, indexed, authors, sessions, tuple(joined.images), annotator_names)
     if joined.problems:
         advice = _advice(renamed, authors, attribution)
@@ -122,7 +122,7 @@ def join(
 def _nothing_shared(
     files: Sequence[AnnotationFile], attribution: Attribution
 ) -> NothingToCompareError:
-    """Return the error to raise where no image has two annotators."""
+    """Return the error for files in which no image has two annotators."""
     named = ", ".join(file.source.name for file in files[:3])
     problem = (
         f"{named}: {len(attribution.names)} annotators by {attribution.way}, "
@@ -151,7 +151,7 @@ def _ids(
 def _add_all_tables(
     joined: Joined, files: Sequence[AnnotationFile], labels: Sequence[Sequence[str]]
 ) -> dict[str, str]:
-    """Add and sort the images and categories of all files; return categories to be renamed."""
+    """Add and sort the images and categories of all files; return suggested renamings."""
     for file, image_labels in zip(files, labels, strict=True):
         _add_tables(joined, file, image_labels, several=len(files) > 1)
     renamed: dict[str, str] = {}
@@ -187,7 +187,7 @@ def _add_tables(
 
 
 def image_label(image: Image) -> str:
-    """Return the name of an image: its file name, or its id where it has none."""
+    """Return the name of an image: its file name, or its id if it has no file name."""
     return clean(image.file_name or f"(id {image.id})")
 
 
@@ -230,7 +230,7 @@ def _assign_all(
     attribution: Attribution,
     annotator_names: Sequence[str],
 ) -> tuple[list[IntArray], BoolArray, BoolArray]:
-    """Return the authors in each file, who was asked about which image, and which list that."""
+    """Return the authors in each file, (I, A) who was asked, and which images list that."""
     number = {name: place for place, name in enumerate(annotator_names)}
     code = np.array([number[name] for name in attribution.names] + [-1], np.int32)
     authors = [
@@ -250,8 +250,8 @@ def _assign_all(
 def _advice(
     renamed: Mapping[str, str], authors: Sequence[IntArray], attribution: Attribution
 ) -> str:
-    """Return how to go on where files have problems that stand in no single one."""
-    lines = [f"Where they are one category: {map_options(renamed)}"] if renamed else []
+    """Return advice for problems that no single file shows."""
+    lines = [f"If they are one category: {map_options(renamed)}"] if renamed else []
     if any((author < 0).any() for author in authors):
         lines.append(
             f"Annotators are named by {attribution.way}: name who drew these annotations there, "
@@ -269,7 +269,7 @@ def _assign(
     asked: Sequence[tuple[str, ...] | None],
     number: dict[str, int],
 ) -> BoolArray:
-    """Mark in `assigned` who was asked about which image of one file; return which list that."""
+    """Mark in `assigned` who was asked about the images of a file; return which images list it."""
     ids = file.shown_ids[part.place]
     joined.add_shared(file, unnamed(ids[author < 0], len(ids), "annotation"))
     listed = np.zeros(len(assigned), np.bool_)

@@ -1,4 +1,4 @@
-"""What is known of several files while they are joined."""
+"""The state of joining several files."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from bboxqa.formats.annotations.columns import AnnotationFile
 
 @dataclass(slots=True)
 class Joined:
-    """The tables of the data set, while files are added, and the problems found."""
+    """The tables of the data set to which files are added, and the problems found."""
 
     paths: dict[AnnotationFile, Path]
     images: dict[str, int] = field(default_factory=dict)
@@ -22,15 +22,15 @@ class Joined:
     origins: list[Path | None] = field(default_factory=list)
 
     def add(self, file: AnnotationFile, problems: Iterable[str]) -> None:
-        """Add problems that stand in the content of one file."""
+        """Add problems in the content of one file."""
         self._add(file, problems, self.paths[file])
 
     def add_shared(self, file: AnnotationFile, problems: Iterable[str]) -> None:
-        """Add problems of a file that its content alone does not show."""
+        """Add problems of a file that show only together with other files."""
         self._add(file, problems, None)
 
     def image_size(self) -> IntArray:
-        """Return width and height of each image, 0 where they are unknown, (I, 2) int32."""
+        """Return width and height of each image, (I, 2) int32; 0 where unknown."""
         sizes = [self.sizes.get(name, (0, 0)) for name in self.images]
         return np.array(sizes, np.int32).reshape(-1, 2)
 

@@ -1,4 +1,4 @@
-"""The joints of categories: their names and order, and those that annotations leave out."""
+"""The joints of categories: their names and order, and joints that annotations omit."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -22,8 +22,8 @@ _Limbs = tuple[tuple[int, int], ...]
 def with_one_order(files: Sequence[AnnotationFile]) -> list[AnnotationFile]:
     """Return files with the key points of each category in the order of the first file.
 
-    Raises DatasetError if each of two files has a name that the other one does not have: they may
-    call one joint by two names.
+    Raises DatasetError if each of two files has a name that the other does not have, since these
+    may be two names of one joint.
     """
     orders: dict[str, _Names] = {}
     sources: dict[str, str] = {}
@@ -68,11 +68,11 @@ def _reordered(file: AnnotationFile, orders: dict[str, _Names]) -> AnnotationFil
 
 
 def with_joints(data: Dataset, files: Sequence[AnnotationFile]) -> Dataset:
-    """Return a data set with the names of joints, and each annotation with all of its category.
+    """Return a data set with joint names, in which every annotation has all joints of its category.
 
-    Joints that files do not name are numbered. Those that an annotation leaves out at the end of
-    its list are not labelled. Lines join those of the first skeleton, or else those of COCO's
-    people.
+    Joints without a name are numbered. Joints that an annotation omits at the end of its list are
+    not labelled. Lines come from the first skeleton in the files, or else from COCO's person
+    skeleton.
     """
     if data.annotations.keypoints is None:
         return data
@@ -92,7 +92,7 @@ def with_joints(data: Dataset, files: Sequence[AnnotationFile]) -> Dataset:
     for name, number in zip(data.category_names, most.tolist(), strict=True):
         joints = named.get(name, ())
         joints += tuple(str(place) for place in range(len(joints) + 1, number + 1))
-        # Names of joints that nobody has are not of interest.
+        # The names of joints that no annotation has are dropped.
         joint_names.append(joints if number else ())
     known = tuple(joint_names)
     parts = zip(data.category_names, known, strict=True)
@@ -109,7 +109,7 @@ def with_joints(data: Dataset, files: Sequence[AnnotationFile]) -> Dataset:
 
 
 def _length_notes(data: Dataset, files: Sequence[AnnotationFile]) -> Iterator[str]:
-    """Yield notes on lists of key points that are shorter or longer than the names of joints."""
+    """Yield notes on lists of key points that are shorter or longer than the joint names."""
     keypoints = data.annotations.keypoints
     numbers: dict[str, set[int]] = {}
     for category in (each for file in files for each in file.categories):
@@ -122,7 +122,7 @@ def _length_notes(data: Dataset, files: Sequence[AnnotationFile]) -> Iterator[st
     held = keypoints.stop - keypoints.start
     is_list = (held > 0) & (expected > 0)
     for n, words, why in (
-        ((is_list & (held < expected)).sum(), "fewer", "the last of these count as not labelled"),
+        ((is_list & (held < expected)).sum(), "fewer", "the last joints count as not labelled"),
         ((is_list & (held > expected)).sum(), "more", "the others are numbered joints"),
     ):
         if n:
@@ -132,7 +132,7 @@ def _length_notes(data: Dataset, files: Sequence[AnnotationFile]) -> Iterator[st
 
 
 def _completed(annotations: Annotations, joint_names: tuple[_Names, ...]) -> Annotations:
-    """Return annotations with unlabelled joints in place of those that they leave out."""
+    """Return annotations with unlabelled joints in place of omitted joints."""
     keypoints = annotations.keypoints
     if keypoints is None:
         return annotations
@@ -145,7 +145,7 @@ def _completed(annotations: Annotations, joint_names: tuple[_Names, ...]) -> Ann
 
 
 def _placed(keypoints: Keypoints, rows: IndexArray, place: IndexArray, n_joints: int) -> Keypoints:
-    """Return key points of which those of some rows are put to other places among `n_joints`."""
+    """Return key points with the joints of some rows moved to new places among `n_joints`."""
     taken = keypoints.take(rows).packed()
     xy = np.zeros((len(rows) * n_joints, 2))
     visibility = np.zeros(len(xy), np.uint8)
@@ -172,7 +172,7 @@ def _names_of(category: Category) -> _Names:
 
 
 def skeleton_of(category: Category) -> _Limbs:
-    """Return the places of the joints that a skeleton joins; none if it is not as in COCO.
+    """Return the pairs of joint indices that a skeleton connects; empty if it is not as in COCO.
 
     Examples
     --------

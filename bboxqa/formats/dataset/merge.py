@@ -1,4 +1,4 @@
-"""Putting the annotations of all files in one order."""
+"""Merging the annotations of all files into one order."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ from bboxqa.model.times import times_of
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IndexedAnnotations:
-    """The usable annotations of one file, with indices in place of ids."""
+    """The valid annotations of one file, with indices in place of ids."""
 
     place: IndexArray
     image: IntArray
@@ -28,10 +28,10 @@ class IndexedAnnotations:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Joined:
-    """Columns of the annotations of all files, one file after the other."""
+    """The concatenated annotation columns of all files."""
 
     place: IndexArray
-    """Where each usable annotation is in the columns."""
+    """The row of each valid annotation in the columns."""
     id: IndexArray
     bbox: FloatArray
     iscrowd: BoolArray
@@ -50,8 +50,8 @@ def merge(
 ) -> Annotations:
     """Return the annotations of all files, ordered by image, annotator, box, category and id.
 
-    `seconds` are the times of all annotations of each file, and `tracks` the tracks of those that
-    are indexed, if they were read.
+    If they were read, `seconds` are the times of all annotations of each file, and `tracks` the
+    tracks of the indexed annotations.
     """
     limit = column_limit(memory)
     joined = _joined(files, indexed, memory)
@@ -91,7 +91,7 @@ def merge(
 def _joined(
     files: Sequence[AnnotationFile], indexed: Sequence[IndexedAnnotations], memory: int | None
 ) -> _Joined:
-    """Return the columns of all files; those of one file are not copied before they are ordered."""
+    """Concatenate the columns of all files; the columns of a single file are not copied."""
     columns = [file.columns for file in files]
     if len(files) == 1:
         (only,) = columns
@@ -137,22 +137,22 @@ def _order(
     ids: IndexArray,
     place: IndexArray,
 ) -> IndexArray:
-    """Return the order by image, annotator, box, category and id; `place` is of box and id.
+    """Return the order by image, annotator, box, category and id; `place` indexes box and id.
 
-    Box and category come before the id, so that new ids do not change the result.
+    Box and category precede the id, so that renumbering does not change the result.
     """
     n_annotators = int(annotator.max(initial=0)) + 1
     group = image.astype(np.int64) * n_annotators + annotator
     group -= group.min(initial=0)
     x = bbox[place, 0]
     order = np.argsort(x)
-    # Sorting 16 bits at a time takes a third of the time, and keeps the order of equals.
+    # Sorting 16 bits at a time takes a third of the time, and is stable.
     for shift in range(0, int(group.max(initial=0)).bit_length(), 16):
         digits = (group[order] >> shift).astype(np.uint16)
         order = order[np.argsort(digits, kind="stable")]
     same = np.diff(x[order]) == 0
     same &= np.diff(group[order]) == 0
-    # Few annotations of an annotator have equal x: only those are sorted by the other keys.
+    # Few annotations of an annotator have equal x; only these are sorted by the other keys.
     tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
     rows = np.sort(order[tied])
     x, y, width, height = bbox[place[rows]].T

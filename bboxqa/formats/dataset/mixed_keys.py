@@ -1,4 +1,4 @@
-"""Files of which some name several annotators, and others name none."""
+"""Refusing a mix of files that name several annotators and files that name none."""
 
 from collections.abc import Sequence
 
@@ -8,14 +8,14 @@ from bboxqa.formats.annotations.records import ANNOTATOR_KEYS
 
 _ADVICE = (
     "Two versions of one data set are compared with: bboxqa compare BEFORE AFTER\n"
-    "If each file is by one annotator all the same: --attribution files"
+    "If each file is by one annotator nevertheless: --attribution files"
 )
 
 
 def check_keys(files: Sequence[AnnotationFile]) -> None:
-    """Refuse a file with several annotators beside one that names none.
+    """Refuse a file that names several annotators together with a file that names none.
 
-    Taken for one annotator, they would seem to draw every object twice.
+    If the first were taken as one annotator, this annotator would seem to draw every object twice.
     """
     for key in ANNOTATOR_KEYS:
         authors = [file.columns.authors[key].names for file in files]

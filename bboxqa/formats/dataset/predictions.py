@@ -1,4 +1,4 @@
-"""The results of a model as one more annotator."""
+"""Predictions of a model as a further annotator."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ _Record = TypeVar("_Record", Image, Category)
 
 @dataclass(frozen=True, slots=True)
 class Predictions:
-    """A file of results, and the score from which on they are annotations."""
+    """A file of results, and the minimum score of results that count as annotations."""
 
     path: Path
     score: float
@@ -48,7 +48,7 @@ class _OutlinedResult(_Result, gc=False):
 
 
 class _JointedResult(_Result, gc=False, kw_only=True):
-    # COCO's results of key points have no box.
+    # Key point results in COCO's format have no box.
     bbox: tuple[float, float, float, float] | None = None  # type: ignore[assignment]
     keypoints: list[float]
 
@@ -62,10 +62,11 @@ def read_predictions(
     files: Sequence[AnnotationFile],
     options: ReadOptions,
 ) -> AnnotationFile:
-    """Return results with the score or more, with the images and categories of annotated files.
+    """Return results of at least the minimum score, with images and categories of annotated files.
 
-    Raises DatasetError if the file is no list of results, a score is missing or not from 0 to 1, no
-    result has the score, or the ids of the annotated files contradict each other.
+    Raises DatasetError if the file is not a list of results, if a score is missing or not between 0
+    and 1, if no result reaches the minimum score, or if the annotated files use the same id for
+    different things.
     """
     path = predictions.path
     with named_errors(path, "a json file of results"):
@@ -109,7 +110,7 @@ def _decoded(path: Path, content: bytes, kind: type[_Result]) -> list[_Result]:
 
 
 def _kept(predictions: Predictions, results: Sequence[_Result]) -> list[int]:
-    """Return which results have the score."""
+    """Return the indices of the results that reach the minimum score."""
     path, lowest = predictions.path, predictions.score
     if not results:
         raise DatasetError([f"{path}: the list of results is empty; expected results of a model"])
@@ -136,7 +137,7 @@ def _fields(result: _Result) -> dict[str, Any]:
 
 
 def _by_id(name: str, lists: Sequence[tuple[AnnotationFile, Sequence[_Record]]]) -> list[_Record]:
-    """Return the records of all files, each id once; refuse ids that mean several things."""
+    """Return the records of all files, each id once; refuse ids with several meanings."""
     known: dict[object, tuple[AnnotationFile, _Record]] = {}
     for file, records in lists:
         for record in records:
@@ -157,20 +158,20 @@ def _label(record: Image | Category) -> str | None:
 
 
 def with_model(attribution: Attribution, file: AnnotationFile, name: str) -> Attribution:
-    """Return an attribution with one more file, by a model that was asked about all its images.
+    """Return an attribution with a further file, of a model that was asked about all its images.
 
-    Raises DatasetError if an annotator has its name.
+    Raises DatasetError if an annotator has the name of the model.
     """
     if name in attribution.names:
         raise DatasetError(
             [f"{file.source.name}: an annotator is named {one_line(name)!r} as well"],
-            "The name of a model is that of its file: rename the file.",
+            "A model is named after its file: rename the file.",
         )
     model = np.full(len(file.columns.id), len(attribution.names), np.int32)
     said = f"{one_line(name)} is a model"
     way = f"{attribution.way}; {said}"
     if not attribution.way:
-        way = f"one file per annotator: {said}, the other one is not named"
+        way = f"one file per annotator: {said}, the other is not named"
     return replace(
         attribution,
         way=way,
@@ -182,7 +183,7 @@ def with_model(attribution: Attribution, file: AnnotationFile, name: str) -> Att
 
 
 def prediction_note(predictions: Predictions, file: AnnotationFile) -> str:
-    """Return how many results of the file are annotations of the model."""
+    """Return a note on the number of results that count as annotations of the model."""
     return (
         f"{one_line(predictions.annotator)}: {count(len(file.columns.id), 'result')} of "
         f"{predictions.path.name} with a score of {predictions.score:g} or more; the model was "

@@ -1,4 +1,4 @@
-"""Data sets with pseudonyms in place of the names of annotators."""
+"""Replacing the names of annotators in a data set by pseudonyms."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -9,13 +9,13 @@ from bboxqa.formats.dataset.attribution import UNNAMED, Attribution
 from bboxqa.model.annotations import Dataset
 
 _NOBODY = (UNNAMED, "ground truth")
-"""Annotators who are no people."""
+"""Names of annotators that do not stand for people."""
 
 
 def with_pseudonyms(
     attribution: Attribution, key: Path, model: str = ""
 ) -> tuple[Attribution, dict[str, str]]:
-    """Return who annotated what under pseudonyms, and these by name.
+    """Return the attribution with pseudonyms, and the pseudonym of each name.
 
     `model` keeps its name.
     """
@@ -35,7 +35,7 @@ def with_pseudonyms(
 
 
 def without_people(data: Dataset, given: Mapping[str, str]) -> Dataset:
-    """Return a data set whose notes and names of files have pseudonyms, too."""
+    """Return a data set with pseudonyms in its notes and file names as well."""
     sources = tuple(
         replace(
             each,
@@ -55,7 +55,7 @@ def without_people(data: Dataset, given: Mapping[str, str]) -> Dataset:
 
 
 def _file_name(name: str, given: Mapping[str, str]) -> str:
-    """Return the name of a file, which may be that of its annotator."""
+    """Return the name of a file with pseudonyms, as files may be named after annotators."""
     path = Path(name)
     if path.stem in given:
         path = path.with_name(given[path.stem] + path.suffix)

@@ -1,4 +1,4 @@
-"""From files to a data set: joined, ordered, and checked for what would falsify a result."""
+"""Reading files into a data set: joined, ordered, and checked for errors that falsify results."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -41,12 +41,12 @@ Check = Callable[[Sequence[Path], Sequence[AnnotationFile], Attribution], tuple[
 
 def _names_of(files: Sequence[Path]) -> list[str]:
     """Return a name per file: its stem, with as many folders as make it unique."""
-    # A point in the name of a folder begins no suffix.
+    # A dot in the name of a folder does not begin a suffix.
     stems = {file: file.name if file.is_dir() else file.stem for file in files}
     depth = 1
-    # Files of one name in several formats stand in one folder.
+    # Files with the same stem, in several formats, need their suffixes.
     is_stem_enough = len({file.with_suffix("") for file in files}) == len(set(files))
-    # The name of a folder has no suffix: bob@example.org is a person.
+    # A folder has no suffix: bob@example.org may be the name of a person.
     ends = [file.stem if is_stem_enough and not file.is_dir() else file.name for file in files]
     while True:
         names = [
@@ -56,7 +56,7 @@ def _names_of(files: Sequence[Path]) -> list[str]:
         if len(set(names)) == len(names) or depth > max(len(file.parts) for file in files):
             break
         depth += 1
-    # annotators/ann/instances.json and annotators/bob/instances.json are ann and bob.
+    # For annotators/ann/instances.json and annotators/bob/instances.json, names are ann and bob.
     if depth > 1 and len({*stems.values()}) == 1:
         names = [name.rpartition("/")[0] for name in names]
     return names
@@ -65,14 +65,14 @@ def _names_of(files: Sequence[Path]) -> list[str]:
 def _sources(
     source: Files, pattern: str | None, attribution: str | None, min_annotators: int
 ) -> tuple[list[Path], list[str], str | None, list[str]]:
-    """Return the files, a name for each, how it is to be found who annotated what, and notes."""
+    """Return the files, a name for each, the way of attribution, and notes."""
     if isinstance(source, Mapping):
         if attribution not in (None, "files"):
             raise ConfigError(f"named files are one annotator each, not {attribution!r}")
         return [Path(path) for path in source.values()], list(source), "files", []
     given = as_paths(source)
     files, notes = without_settings(list_files(given, pattern), given)
-    # The only source inside of a folder is that of an annotator if it is a folder itself.
+    # A single source inside a folder belongs to an annotator if it is itself a folder.
     is_person = len(files) == 1 and files[0].is_dir() and files[0] not in map(Path, given)
     if is_person and min_annotators == 1:
         attribution = attribution or "files"
@@ -80,17 +80,17 @@ def _sources(
 
 
 def _refuse_repeated(files: Sequence[Path]) -> None:
-    """Refuse no file, and files that are given twice."""
+    """Refuse an empty list of files, and files that are given twice."""
     if not files:
         raise DatasetError(["no file given"])
-    # Path.resolve stops at a link that leads to itself.
+    # `Path.resolve` raises an error for a link that leads to itself.
     times = Counter(map(realpath, files))
     twice = next((file for file in files if times[realpath(file)] > 1), None)
     if twice is not None:
         raise DatasetError([f"a file is given twice: {twice}"])
 
 
-# Reading leaves millions of objects, which the garbage collector would visit while joining.
+# Reading creates millions of objects, which the garbage collector would visit while joining.
 @gc_paused()
 def read_dataset(
     source: Files,
@@ -117,10 +117,10 @@ def read_dataset(
 ) -> Dataset:
     """Return the data set of one or several files; see `bboxqa.read_coco`.
 
-    `check` is called with the paths, what was read of each file, and who annotated what; it raises
-    an error for files that are not to be measured, and returns headlines for the others.
+    `check` is called with the paths, the files and the attribution. It raises an error for files
+    that must not be measured, and returns headlines for the others.
 
-    Raises DatasetError with everything that would falsify a result, in the words of the readers.
+    Raises DatasetError with every problem that would falsify a result.
     """
     check_limit(memory)
     if predictions is not None and session_key is not None:
@@ -197,7 +197,7 @@ def _annotator_keys(annotator_key: str | None) -> tuple[str, ...]:
 def _keys(
     annotator_key: str | None, session_key: str | None, time_key: str | None, *, tracks: bool
 ) -> tuple[str, ...]:
-    """Return the keys of records that are read beside those of COCO, each once."""
+    """Return the keys of records that are read in addition to COCO's, each once."""
     named = (key for key in (session_key, time_key) if key is not None)
     of_tracks = (*TRACK_KEYS, VIDEO_KEY) if tracks else ()
     return tuple(dict.fromkeys((*_annotator_keys(annotator_key), *named, *of_tracks)))

@@ -1,4 +1,4 @@
-"""What a reader has to know of a data set: before its numbers, or when reading them."""
+"""Headlines and notes on a data set for readers of a result."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ from bboxqa.model.annotations import Dataset
 
 _NAMED = 3
 MACHINE = "a machine began"
-"""How the remark about annotations that a machine began starts."""
+"""A phrase in the remark on annotations that a machine created first."""
 
 # Fewer annotations may be equal by chance, or on purpose.
 _MANY = 20
@@ -26,11 +26,11 @@ _MANY = 20
 def headlines_of(
     data: Dataset, files: Sequence[AnnotationFile], attribution: Attribution
 ) -> tuple[str, ...]:
-    """Return what may make the numbers useless: few common images, copies, variants of names."""
+    """Return facts that may make results useless: few common images, copies, variants of names."""
     result = [*_different_bases(files)]
     apart = _apart(data.assigned) if len(files) > 1 else np.zeros(0, np.int64)
     advice = join_advice(names_of_images(files)) if len(apart) else ""
-    # Where annotators are named, few common images may be the plan.
+    # If files name their annotators, few common images may be intended.
     if len(apart) and (attribution.of_files or advice):
         n_joined = count(int((data.assigned.sum(1) >= 2).sum()), "image")
         names = [one_line(data.annotator_names[place]) for place in apart[:_NAMED]]
@@ -72,7 +72,7 @@ and count as different people: bboxqa validate shows where (A001)"
 
 
 def _different_bases(files: Sequence[AnnotationFile]) -> Iterator[str]:
-    """Yield which files count pixels from 0 on, and which from 1 on, if some do either."""
+    """Yield a remark if some files count pixels from 0 and others from 1."""
     names = {
         base: [one_line(file.source.name) for file in files if file.told_base == base]
         for base in (0, 1)
@@ -81,20 +81,20 @@ def _different_bases(files: Sequence[AnnotationFile]) -> Iterator[str]:
         shown = {base: ", ".join(each[:_NAMED]) for base, each in names.items()}
         more = {base: " and others" if len(each) > _NAMED else "" for base, each in names.items()}
         yield (
-            f"corners are taken as edges from 0 on in {shown[0]}{more[0]}, and as pixels from 1 on "
-            f"in {shown[1]}{more[1]}: if the same program wrote all of them, boxes are a pixel "
-            "apart; --voc-base 0 or --voc-base 1 sets one for all"
+            f"corners are taken as edges counted from 0 in {shown[0]}{more[0]}, and as pixels "
+            f"counted from 1 in {shown[1]}{more[1]}: if the same program wrote all files, boxes "
+            "are a pixel apart; --voc-base 0 or --voc-base 1 sets one for all"
         )
 
 
 def with_machine_remark(
     data: Dataset, files: Sequence[AnnotationFile], n_first: Sequence[int] | None = None
 ) -> Dataset:
-    """Return a data set that says how many annotations a machine began, if any.
+    """Return a data set with a remark on annotations that a machine created first, if any.
 
-    `n_first` are how many annotations of each file are of a first session, where there are
-    sessions. Agreement between annotators is that of these: if none of them is in a file with
-    marks, the remark is a note, and else a headline.
+    `n_first` is the number of first-session annotations in each file, if there are sessions.
+    Agreement between annotators is measured on these: the remark is a note if no file with marks
+    has any of them, otherwise a headline.
     """
     marks = sum((file.columns.marks for file in files), Counter[str]())
     if not marks:
@@ -118,7 +118,7 @@ def with_machine_remark(
 
 
 def _copies(data: Dataset) -> Iterator[str]:
-    """Yield which two annotators have equal annotations on all images that both have."""
+    """Yield a remark for each two annotators with equal annotations on all common images."""
     each, n_annotators = data.annotations, len(data.annotator_names)
     place = each.image.astype(np.int64) * n_annotators + each.annotator
     number = np.bincount(place, minlength=data.assigned.size).reshape(data.assigned.shape)
@@ -137,9 +137,9 @@ def _copies(data: Dataset) -> Iterator[str]:
         if (each.category[first] == each.category[second]).all() and (
             each.bbox[first] == each.bbox[second]
         ).all():
-            question = "copies or splits of one data set, not two annotators?"
+            question = "are they copies or splits of one data set?"
             if is_twice:
-                question = "one person's in two formats? Then name one of the files"
+                question = "are they one person's in two formats? Then name one of the files"
             who = " and ".join(map(one_line, names))
             yield (
                 f"{who} have the same {count(n_equal, 'annotation')} on the "
@@ -148,13 +148,13 @@ def _copies(data: Dataset) -> Iterator[str]:
 
 
 def _differ_by_suffix(first: str, second: str) -> bool:
-    """Return whether two names are those of one file in two formats."""
+    """Return whether two names differ only by suffix, as of one file in two formats."""
     parts = first.rpartition("."), second.rpartition(".")
     return parts[0][0] == parts[1][0] != "" and all(end.isalpha() for _, _, end in parts)
 
 
 def _users(data: Dataset) -> dict[str, set[int]]:
-    """Return the annotators who used each category, by its name."""
+    """Return the annotators who used each category, by category name."""
     n_annotators = len(data.annotator_names)
     pairs = data.annotations.category.astype(np.int64) * n_annotators + data.annotations.annotator
     used = compact(pairs, len(data.category_names) * n_annotators)[0].tolist()
@@ -165,7 +165,7 @@ def _users(data: Dataset) -> dict[str, set[int]]:
 
 
 def _apart(assigned: BoolArray) -> IndexArray:
-    """Return annotators who share less than half of their images, and half of no other's."""
+    """Return annotators who share under half of their images and have under half of anyone's."""
     several = assigned.sum(1) >= 2
     total, shared = assigned.sum(0), assigned[several].sum(0)
     found = np.flatnonzero(2 * shared < total)
@@ -173,14 +173,14 @@ def _apart(assigned: BoolArray) -> IndexArray:
 
 
 def _holds_another(assigned: BoolArray, place: int, total: IndexArray) -> bool:
-    """Return whether an annotator has half of the images of some other."""
+    """Return whether an annotator has at least half of the images of another annotator."""
     common = assigned[assigned[:, place]].sum(0)
     common[place] = -1
     return bool((2 * common >= np.maximum(total, 1)).any())
 
 
 def _file_notes(files: Sequence[AnnotationFile]) -> Iterator[str]:
-    """Yield the notes on files, each once, with the files that it is about."""
+    """Yield each note on files once, with the files that it applies to."""
     names: dict[str, dict[str, None]] = {}
     for file in files:
         for note in file.notes:
@@ -202,7 +202,7 @@ def _same_files(files: Sequence[AnnotationFile]) -> Iterator[str]:
 
 
 def _named(names: list[str]) -> str:
-    """Return names in a sentence: the first of many, and the number of the others."""
+    """Return a list of names for a sentence: the first names, and the number of the others."""
     if len(names) > _NAMED:
         names = [*names[: _NAMED - 1], f"{len(names) - _NAMED + 1:,} more files"]
     *others, last = names

@@ -1,4 +1,4 @@
-"""Annotators who annotated an image in several sessions: the first one, and all of them."""
+"""Splitting annotations of images that annotators annotated in several sessions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ from bboxqa.model.annotations import Dataset, Repeats
 from bboxqa.model.file_places import ShownIds
 
 FILE = "file"
-"""The session key with which each file is a session."""
+"""The value of the session key that makes each file a session."""
 
 _LISTED = 10
 
@@ -29,19 +29,20 @@ class FileSessions:
     code: list[IntArray]
     """(N,) int32 each. Sessions are numbered in their order."""
     names: tuple[str, ...] = ()
-    """Of the sessions; none where each file is one."""
+    """The names of the sessions; empty if each file is a session."""
     of_records: list[IntArray] | None = None
-    """By file: the session of each image record, if files or records say so. Who was asked about
-    the image annotated it then, even if nothing was drawn there."""
+    """By file, the session of each image record, if files or records name it. Annotators who were
+    asked about the image annotated it in that session, even if they drew nothing.
+    """
 
 
 def read_sessions(
     files: Sequence[AnnotationFile], attribution: Attribution, key: str
 ) -> FileSessions:
-    """Return in which session each annotation was made.
+    """Return the session of each annotation.
 
-    Sessions are in the order of their names, by number if all are whole numbers, or in the order of
-    the files. Raises DatasetError if some annotation does not name its session.
+    Sessions are ordered by name, numerically if all names are whole numbers, or by file. Raises
+    DatasetError if an annotation does not name its session.
     """
     if key == FILE and not any(file.columns.authors[FILE].names for file in files):
         if attribution.of_files:
@@ -74,7 +75,8 @@ def _sessions_of_records(files: Sequence[AnnotationFile], key: str) -> FileSessi
         listed = ", ".join(file.source.name for file in files[:3])
         raise DatasetError(
             [f"{listed}: no annotation and no image has the key {key!r}"],
-            f"Name the key of annotations that names their session; where each file is one: {FILE}",
+            "Give the key of annotations that names their session; if each file is a session: "
+            f"{FILE}",
         )
     names = in_natural_order(known)
     number = {name: place for place, name in enumerate(names)}
@@ -124,7 +126,7 @@ def refuse_repeated(
     image_names: Sequence[str],
     annotator_names: Sequence[str],
 ) -> None:
-    """Refuse files of which two hold annotations of one image by one annotator in one session."""
+    """Refuse two files with annotations of one image by one annotator in one session."""
     if sessions is not None:
         if not sessions.names:
             return
@@ -145,16 +147,17 @@ class SplitSessions:
 
     first: list[IndexedAnnotations]
     first_authors: list[IntArray]
-    """What each annotator drew in the first session in an image."""
+    """The annotations of each annotator's first session in each image."""
     repeated: list[IndexedAnnotations]
     repeated_sessions: list[IntArray]
-    """What annotators drew in images that they annotated in several sessions: an image for each
-    image and annotator, and the place of the session among those in this image."""
+    """Annotations of images that an annotator annotated in several sessions. Each pair of image and
+    annotator is an image, and the sessions, numbered within it, are its annotators.
+    """
     image: IntArray
     annotator: IntArray
-    """(R,) int32. What each image of `repeated` is."""
+    """(R,) int32. The image and the annotator of each image of `repeated`."""
     n_sessions: IndexArray
-    """(R,) int64. The sessions in each."""
+    """(R,) int64. The number of sessions of each image of `repeated`."""
 
 
 def split_sessions(
@@ -164,7 +167,7 @@ def split_sessions(
     attribution: Attribution,
     annotator_names: Sequence[str],
 ) -> SplitSessions:
-    """Split annotations by session; each has an author."""
+    """Split annotations, all with an author, by session."""
     n_annotators = len(annotator_names)
     of_all = (*sessions.code, *(sessions.of_records or ()))
     n_sessions = 1 + max(int(code.max(initial=0)) for code in of_all)
@@ -181,7 +184,7 @@ def split_sessions(
             _listed(*listed, number, n_sessions)
             for listed in zip(parts, attribution.asked, sessions.of_records, strict=True)
         ]
-    # Each cell, an image and annotator, with its sessions in their order.
+    # Each cell, a pair of image and annotator, with its sessions in order.
     known = np.unique(np.concatenate(keys))
     cell = known // n_sessions
     every, start, n_held = np.unique(cell, return_index=True, return_counts=True)
@@ -207,7 +210,7 @@ def split_sessions(
 def with_repeats(
     data: Dataset, files: Sequence[AnnotationFile], split: SplitSessions, memory: int | None
 ) -> Dataset:
-    """Return a data set of first sessions with the repeated ones, and a note that says so."""
+    """Return a data set of first sessions with its repeats, and a note on them."""
     if not len(split.image):
         note = "no annotator annotated an image in two sessions: how far they agree with themselves"
         return replace(data, notes=(*data.notes, f"{note} is unknown"))
@@ -245,7 +248,7 @@ def _listed(
     number: dict[str, int],
     n_sessions: int,
 ) -> IndexArray:
-    """Return the images, annotators whom their records list, and sessions, as one number each."""
+    """Return the combinations of image, listed annotator and session, as one integer each."""
     listed = zip(part.image_of_record.tolist(), asked, session.tolist(), strict=True)
     found = [
         (image * len(number) + number[name]) * n_sessions + of_record

@@ -1,4 +1,4 @@
-"""When annotations were made, from the texts and numbers in files."""
+"""Parsing the times at which annotations were made."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -10,7 +10,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.annotations.columns import AnnotationFile
 
-# Seconds since 1970 from 1973 to 2100. Times before are numbers that mean something else.
+# Seconds since 1970, for 1973 to 2100. Smaller numbers are not times.
 _EARLIEST, _LATEST = 1e8, 4.1e9
 _LISTED = 5
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - of dates without a time zone, which are UTC
@@ -21,7 +21,7 @@ _ADVICE = (
 
 
 def seconds_of(text: str) -> float | None:
-    """Return a time in seconds since 1970; None if it is not one.
+    """Return a time in seconds since 1970; None if the text is not a time.
 
     Times without a time zone are read as UTC.
 
@@ -32,7 +32,7 @@ def seconds_of(text: str) -> float | None:
     >>> seconds_of("1767600000"), seconds_of("1767600000000"), seconds_of("12"), seconds_of("today")
     (1767600000.0, 1767600000.0, None, None)
     """
-    # A day without a time of day says nothing about a session.
+    # A date without a time of day does not tell sessions apart.
     if ":" in text:
         return _seconds_of_date(text)
     try:
@@ -49,15 +49,15 @@ def _seconds_of_date(text: str) -> float | None:
         found = datetime.fromisoformat(text.strip())
     except ValueError:
         return None
-    # Faster than to give a date a time zone.
+    # This is faster than attaching a time zone.
     return (found - _EPOCH).total_seconds() if found.tzinfo is None else found.timestamp()
 
 
 def read_times(files: Sequence[AnnotationFile], key: str) -> list[FloatArray]:
-    """Return when each annotation of each file was made, (N,), in seconds since 1970.
+    """Return the time of each annotation by file, (N,), in seconds since 1970.
 
-    It is NaN where the key is absent. Raises DatasetError if no annotation has the key, or one has
-    something else than a time.
+    Times are NaN where the key is absent. Raises DatasetError if no annotation has the key, or if a
+    value is not a time.
     """
     found, problems, n_wrong = [], list[str](), 0
     for file in files:
@@ -87,8 +87,8 @@ def read_times(files: Sequence[AnnotationFile], key: str) -> list[FloatArray]:
 
 
 def untimed_notes(seconds: Sequence[FloatArray], key: str) -> Iterator[str]:
-    """Yield how many annotations have no time, if there are any."""
+    """Yield a note on annotations without a time, if there are any."""
     n_without = sum(int(np.isnan(each).sum()) for each in seconds)
     if n_without:
         n_annotations = count(sum(map(len, seconds)), "annotation")
-        yield f"{n_without:,} of {n_annotations} do not have the key {key!r}, and are in no session"
+        yield f"{n_without:,} of {n_annotations} have no key {key!r}, and are in no session"

@@ -1,4 +1,4 @@
-"""Which annotations belong to one track."""
+"""Finding the annotations that belong to the same track."""
 
 from collections.abc import Sequence
 
@@ -25,10 +25,10 @@ def read_tracks(
     authors: Sequence[IntArray],
     image_names: Sequence[str],
 ) -> tuple[list[IntArray], Tracks]:
-    """Return the track of each annotation of each file, (N,) int32, -1 without one, and all tracks.
+    """Return the track of each annotation by file, (N,) int32, -1 for none, and all tracks.
 
-    An id is one track of one annotator in one video of one file. The video is that of the image
-    record, or else the folder of the image.
+    An id identifies a track of one annotator in one video of one file. The video is named by the
+    image record, or else by the folder of the image.
 
     Raises DatasetError if no annotation has a track.
     """
@@ -45,10 +45,10 @@ def read_tracks(
         names = ", ".join(file.source.name for file in files[:3])
         raise DatasetError(
             [f"{names}: none of {count(len(table), 'annotation')} is in a track"],
-            f"The track of an annotation is under one of the keys {', '.join(TRACK_KEYS)}; of a "
-            "table, in a column that --columns track=NAME names.",
+            f"The track of an annotation is under one of the keys {', '.join(TRACK_KEYS)}; in a "
+            "table, --columns track=NAME names its column.",
         )
-    # The order of names in columns is not always the same; draws depend on that of tracks.
+    # The order of names varies, and bootstrap draws depend on the order of tracks.
     names_of = sorted(known, key=lambda name: (len(name) if name.isdecimal() else 0, name))
     rank = {name: place for place, name in enumerate(names_of)}
     table[has_one, 3] = np.array([rank[name] for name in known])[table[has_one, 3]]
@@ -64,7 +64,7 @@ def read_tracks(
 
 
 def trackless_notes(track: IntArray | None) -> tuple[str, ...]:
-    """Return how many annotations are in no track, if there are any."""
+    """Return a note on annotations outside tracks, if there are any."""
     n_without = 0 if track is None else int((track < 0).sum())
     if track is None or not n_without:
         return ()
@@ -75,7 +75,7 @@ def trackless_notes(track: IntArray | None) -> tuple[str, ...]:
 
 
 def _ids(file: AnnotationFile, known: dict[str, int]) -> IndexArray:
-    """Return the id of the track of each annotation as a number in `known`; -1 without one."""
+    """Return the code in `known` of each annotation's track id; -1 without a track."""
     found = np.full(len(file.columns.id), -1)
     for key in TRACK_KEYS:
         said = file.columns.authors[key]
@@ -89,7 +89,7 @@ def _videos(
     indexed: Sequence[IndexedAnnotations],
     image_names: Sequence[str],
 ) -> tuple[tuple[str, ...], IndexArray]:
-    """Return the names of videos, sorted, and (I,) int64, which of them each image is of."""
+    """Return the sorted names of videos, and the index of each image's video, (I,) int64."""
     said: dict[int, str] = {}
     field = image_field(VIDEO_KEY)
     for file, part in zip(files, indexed, strict=True):

@@ -1,4 +1,4 @@
-"""Sessions that annotations name, but that nobody asked to be told apart."""
+"""Noticing sessions in annotations for which no session key was given."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
@@ -13,9 +13,9 @@ _KEY = "session"
 
 
 def session_notes(paths: Iterable[Path], keys: Sequence[str]) -> Iterator[str]:
-    """Yield how to tell sessions apart, if an annotator annotated an image in several of them.
+    """Yield a note on the session key if an annotator annotated an image in several sessions.
 
-    A sample of the annotations decides. `keys` may name their annotator.
+    Only a sample of the annotations is examined. `keys` are the keys that may name the annotator.
     """
     if any(path.is_file() and format_of(path) is COCO and _has_two(path, keys) for path in paths):
         yield (
@@ -25,7 +25,7 @@ def session_notes(paths: Iterable[Path], keys: Sequence[str]) -> Iterator[str]:
 
 
 def _has_two(path: Path, keys: Sequence[str]) -> bool:
-    """Return whether annotations of one image by one annotator are of two sessions."""
+    """Return whether an annotator has annotations of two sessions in one image."""
     first: dict[tuple[str, ...], str] = {}
     with closing(sample_records(path)) as pieces:
         for records in pieces:
@@ -41,7 +41,7 @@ def _has_two(path: Path, keys: Sequence[str]) -> bool:
 
 
 def _value(record: dict[str, Any], key: str) -> str:
-    """Return a value, or for "a.b" the one under b of the object under a, as text."""
+    """Return the value of a key as text; "a.b" means key b of the object under a."""
     first, _, rest = key.partition(".")
     value = record.get(first)
     return repr(value.get(rest) if rest and isinstance(value, dict) else value)

@@ -1,4 +1,4 @@
-"""Refusing versions of one data set where the files of one are expected."""
+"""Refusing versions of one data set where parts of a data set are expected."""
 
 import shlex
 from collections.abc import Sequence
@@ -19,11 +19,11 @@ def refuse_versions(
     image_names: Sequence[str],
     annotator_names: Sequence[str],
 ) -> None:
-    """Refuse files of which two hold annotations of one image by one annotator.
+    """Refuse two files with annotations of the same image by the same annotator.
 
-    They would count as twice as many annotations of this annotator. By file, `authors` are indices
-    into `annotator_names`, -1 where none is named. Raises DatasetError with the first two such
-    files, an example, and the command that compares versions.
+    This annotator would seem to have drawn everything twice. `authors` are, by file, indices into
+    `annotator_names`, -1 where none is named. Raises DatasetError with the first two such files, an
+    example, and the command that compares versions.
     """
     n_annotators = len(annotator_names)
     found = [
@@ -51,6 +51,6 @@ def refuse_versions(
         ],
         "Two versions of one data set are compared with: "
         + shlex.join(["bboxqa", "compare", first, second])
-        + "\nIf annotators annotated the images again, each file being a session: "
+        + "\nIf annotators annotated the images again and each file is a session: "
         "bboxqa agree --session-key file",
     )

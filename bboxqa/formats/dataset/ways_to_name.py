@@ -1,4 +1,4 @@
-"""How the files of a format can say who annotated what, where too few annotators were found."""
+"""Explaining how files of each format can name annotators, if too few were found."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -45,7 +45,7 @@ _OF_FOLDERS = {"supervisely", "dota", "yolo", "darwin", "voc", "labelme"}
 
 
 def ways_to_name(files: Sequence[AnnotationFile]) -> str:
-    """Return the ways in which files of these formats name annotators."""
+    """Return an explanation of how files of these formats name annotators."""
     known = {id(found): name for name, found in FORMATS.items()}
     names = {known.get(id(format_of(Path(file.source.name)))) for file in files}
     if len(names) != 1 or not all(file.numbers_categories for file in files):

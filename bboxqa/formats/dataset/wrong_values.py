@@ -1,4 +1,4 @@
-"""Values of files that would falsify a result, as problems."""
+"""Problems with values that would falsify a result."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -13,21 +13,21 @@ from bboxqa.formats.annotations.records import Image
 from bboxqa.model.file_places import FilePlaces, ShownIds
 from bboxqa.model.outlines import Segmentations
 
-# In pixels. Beyond this, areas are not exact to a pixel; no image is as large.
+# In pixels. Beyond this, areas are not exact to a pixel; no image is that large.
 _MAX_COORDINATE = 1e9
 _CHUNK = 1 << 20
 _EXAMPLES = 3
 
 
 def repeated_ids(key: str, ids: IndexArray) -> Iterator[str]:
-    """Yield a problem for each id that several records of a list have."""
+    """Yield a problem for each id that several records of a list share."""
     ordered = np.sort(ids)
     for value in np.unique(ordered[1:][ordered[1:] == ordered[:-1]]).tolist():
         yield f"{key}: id {value} occurs more than once; expected once"
 
 
 def bad_sizes(images: Sequence[Image]) -> Iterator[str]:
-    """Yield a problem for each side that no image can have."""
+    """Yield a problem for each impossible image side."""
     for image in images:
         for key, side in (("width", image.width), ("height", image.height)):
             if side is not None and not 0 <= side <= _MAX_COORDINATE:
@@ -38,7 +38,7 @@ def bad_sizes(images: Sequence[Image]) -> Iterator[str]:
 
 
 def names_alike(files: Sequence[AnnotationFile]) -> Iterator[str]:
-    """Yield a problem for each two images, or categories, that would become one."""
+    """Yield a problem for each two images, or categories, whose names would become equal."""
     for problem in alike(image.file_name or "" for file in files for image in file.images):
         yield f"images {problem}"
     for problem in alike(category.name for file in files for category in file.categories):
@@ -74,7 +74,7 @@ def bad_outlines(ids: ShownIds, segmentation: Segmentations) -> Iterator[str]:
 
 
 def _far(xy: FloatArray) -> Iterator[IndexArray]:
-    """Yield the rows of points that are too far away, in chunks to save memory."""
+    """Yield the rows of points with too large coordinates, in chunks to save memory."""
     for start in range(0, len(xy), _CHUNK):
         part = xy[start : start + _CHUNK]
         yield start + np.flatnonzero(~(np.abs(part) <= _MAX_COORDINATE).all(1))

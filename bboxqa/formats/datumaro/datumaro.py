@@ -1,4 +1,4 @@
-"""Datumaro JSON as a format: a file, or the subsets of a data set in a folder or an archive."""
+"""The format of Datumaro JSON: a file, or the subsets of a data set in a folder or archive."""
 
 import re
 from pathlib import Path
@@ -16,11 +16,11 @@ _HEAD = re.compile(
     re.DOTALL,
 )
 SUBSETS = frozenset({"default", "train", "training", "val", "valid", "validation", "test"})
-"""Names of files that are parts of one data set."""
+"""File names of the subsets of a data set."""
 
 
 def looks_right(head: bytes) -> bool:
-    """Return whether a text begins as a file of Datumaro."""
+    """Return whether a text begins like a Datumaro file."""
     return _HEAD.match(head) is not None
 
 
@@ -31,7 +31,7 @@ def _recognises(path: Path) -> bool:
 
 
 def _is_folder(folder: Path) -> bool:
-    """Return whether a folder is a data set; files of other names are those of people."""
+    """Return whether a folder is one data set; files with other names belong to annotators."""
     from bboxqa.formats.translation.json_files import all_begin
 
     if all_begin(looks_right, folder, "annotations/*.json"):
@@ -41,7 +41,7 @@ def _is_folder(folder: Path) -> bool:
 
 
 def translate(path: Path, add: "Add", wanted: "Wanted") -> "Translated":
-    """Translate files of Datumaro; see `bboxqa.formats.translation.translated.Translate`."""
+    """Translate Datumaro files; see `bboxqa.formats.translation.translated.Translate`."""
     from bboxqa.formats.datumaro.datumaro_records import translate_datumaro
 
     return translate_datumaro(path, add, wanted)

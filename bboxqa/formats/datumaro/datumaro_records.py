@@ -1,4 +1,4 @@
-"""From items of Datumaro to COCO records."""
+"""Translating Datumaro items to COCO records."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ _UNLABELLED = "(no label)"
 
 
 def translate_datumaro(path: Path, add: Add, wanted: Wanted) -> Translated:
-    """Translate the subsets of a data set; raise DatasetError if they have no images."""
+    """Translate the subsets of a data set; raises DatasetError if they have no images."""
     named = [each for each in members_of(path) if each.name.endswith(".json") or not each.name]
     files = [each for each in named if not each.name or begins(looks_right, each.head())]
     records = _DatumaroRecords(add, wanted)
@@ -46,7 +46,7 @@ def translate_datumaro(path: Path, add: Add, wanted: Wanted) -> Translated:
 
 
 class _DatumaroRecords:
-    """Makes COCO records of items."""
+    """Converts items to COCO records."""
 
     def __init__(self, add: Add, wanted: Wanted) -> None:
         self.into = Collector(TITLE, add)
@@ -65,7 +65,7 @@ class _DatumaroRecords:
             item, where = mapping(given), Where(member, f"/items/{place}")
             own = plain_text(item.get("id")) or f"item {place + 1}"
             image = self.into.image((member, place), where)
-            # Datumaro knows neither who drew a shape nor who was asked.
+            # Datumaro records neither who drew a shape nor who was asked.
             del image["annotators"]
             picture = {**mapping(item.get("media")), **mapping(item.get("image"))}
             image["file_name"] = _name(own, plain_text(picture.get("path")))
@@ -122,22 +122,22 @@ class _DatumaroRecords:
             self.into.defect("T050", problem, where, row)
 
     def _points_of(self, label: object) -> list[str]:
-        """Return the names of the points of a label, by its number."""
+        """Return the point names of the label with this number."""
         return self._points.get(label, []) if type(label) is int else []
 
     def done(self) -> Translated:
-        """Return what belongs to all annotations."""
+        """Return the translation, with all images, categories and notes."""
         return self.into.done([])
 
 
 def _name(own: str, path: str) -> str:
-    """Return the name of an image with its folder: its id, which has no suffix, else its path."""
+    """Return the file name of an image with its folder, from its id and its path."""
     plain, stem = path.replace("\\", "/"), own.replace("\\", "/")
     bare = without_suffix(plain)
     if f"/{bare}".endswith(f"/{stem}"):
         return stem + plain[len(bare) :]
     if bare and stem.endswith(f"/{bare}"):
-        # The id has folders that the path leaves out.
+        # The id has folders that the path omits.
         return stem + plain[len(bare) :]
     is_same = plain and (f"/{plain}".endswith(f"/{stem}") or stem.endswith(f"/{plain}"))
     return stem if is_same else path_below(path) or own

@@ -1,4 +1,4 @@
-"""The shapes of Datumaro."""
+"""Converting Datumaro shapes to keys of COCO annotations."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,7 +21,7 @@ from bboxqa.formats.translation.untrusted import (
 )
 from bboxqa.model.shapes.run_lengths import MAX_MASK_PIXELS, decode_counts, run_bounds
 
-# Shapes that are kept and not compared, in words.
+# Names of shapes that are kept but not compared.
 _APART = {
     "label": "image label", "points": "key point", "polyline": "polyline", "caption": "caption",
     "skeleton": "skeleton", "cuboid_3d": "cuboid", "cuboid_2d": "cuboid",
@@ -31,10 +31,10 @@ _APART = {
 def shape_of(
     annotation: dict[str, Any], names: Sequence[str], points_of_label: Sequence[str] = ()
 ) -> Record:
-    """Return the keys of an annotation of COCO that say where a shape is.
+    """Return the COCO geometry keys of a shape.
 
-    `names` are those of labels, `points_of_label` those of the points of its label. Raises
-    ValueProblemError if its values are not as Datumaro writes them.
+    `names` are the names of labels, and `points_of_label` the point names of the shape's label.
+    Raises ValueProblemError if the values are not as Datumaro writes them.
     """
     kind = plain_text(annotation.get("type"))
     if kind == "bbox":
@@ -63,7 +63,7 @@ def shape_of(
 
 
 def _key_points(annotation: dict[str, Any], names: Sequence[str]) -> Record:
-    """Return the key points of points, or of the elements of a skeleton, with their names."""
+    """Return the key points, with names, of a points shape or of a skeleton's elements."""
     elements = items(annotation.get("elements"))
     keypoints: list[float] = []
     joints = []
@@ -81,17 +81,17 @@ def _key_points(annotation: dict[str, Any], names: Sequence[str]) -> Record:
 
 
 def _joints(values: list[Any], names: Sequence[str]) -> Record:
-    """Return the key points of a skeleton without elements: x, y and visibility by turns."""
+    """Return the key points of a skeleton without elements, from x, y, visibility triples."""
     if not values or len(values) % 3:
         found = repr(values)[:40] if values else "missing"
-        raise ValueProblemError(f"points are {found}; expected x, y and visibility by turns")
+        raise ValueProblemError(f"points are {found}; expected x, y and visibility of each point")
     keypoints = [number_of(each, "a coordinate") for each in values]
     joints = {"joints": [*names]} if len(names) == len(values) // 3 else {}
     return {"keypoints": keypoints, **joints}
 
 
 def _box(box: list[float], attributes: dict[str, Any]) -> Record:
-    """Return a box; CVAT writes by how many degrees it is turned about its centre."""
+    """Return a box, rotated about its centre if CVAT has written a rotation."""
     given = attributes.get("rotation")
     degrees = number_of(given, "rotation") % 360 if given else 0.0
     if not degrees:
@@ -114,7 +114,7 @@ def _pairs(values: object) -> FloatArray:
     flat = items(values)
     if not flat or len(flat) % 2:
         found = "missing" if values is None else repr(values)[:40]
-        raise ValueProblemError(f"points are {found}; expected x and y by turns")
+        raise ValueProblemError(f"points are {found}; expected x and y of each point")
     return np.array([number_of(each, "a coordinate") for each in flat], np.float64).reshape(-1, 2)
 
 

@@ -1,4 +1,4 @@
-"""The points that labels of Datumaro have, and the pairs that their skeletons join."""
+"""The points of Datumaro labels, and the pairs that their skeletons connect."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,7 +7,7 @@ from bboxqa.formats.translation.untrusted import items, mapping, plain_text
 
 
 def point_names(content: dict[str, Any]) -> dict[int, list[str]]:
-    """Return the names of the points that each label has, by its number.
+    """Return the point names of each label, by label number.
 
     Examples
     --------
@@ -24,9 +24,9 @@ def point_names(content: dict[str, Any]) -> dict[int, list[str]]:
 
 
 def wrong_joints(content: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the pointer and the problem of each skeleton that joins points that it does not have.
+    """Yield pointer and problem of each skeleton that connects points it does not have.
 
-    Points may be counted from 0 or from 1 on.
+    Points may be counted from 0 or from 1.
     """
     for place, given in enumerate(map(mapping, _listed(content))):
         n = len(items(given.get("labels")))

@@ -1,1 +1,1 @@
-"""COCO documents as they stand in the file, sound or not, with positions."""
+"""Reading COCO documents, valid or broken, with the positions of their values."""

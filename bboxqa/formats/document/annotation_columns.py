@@ -1,4 +1,4 @@
-"""The annotations of a file as columns, sound or not."""
+"""The annotations of a file, valid or not, as columns for the rules."""
 
 from dataclasses import dataclass, fields
 from enum import IntEnum
@@ -25,7 +25,7 @@ class Kind(IntEnum):
 
 
 class Form(IntEnum):
-    """How an outline is written."""
+    """The notation of an outline."""
 
     ABSENT = 0
     EMPTY = 1
@@ -45,14 +45,14 @@ class Form(IntEnum):
 
 @frozen_arrays
 class Rings:
-    """The rings of all outlines that are lists of lists of numbers."""
+    """The rings of all outlines written as lists of lists of numbers."""
 
     row: IndexArray
     """(R,) int64. The annotation of each ring."""
     place: IndexArray
-    """(R,) int64. Which ring of its annotation it is."""
+    """(R,) int64. The index of the ring in its annotation."""
     n_numbers: IndexArray
-    """(R,) int64. The length of the ring; where it is odd, the last number is not in `xy`."""
+    """(R,) int64. The number of values of the ring; if odd, the last one is not in `xy`."""
     offsets: IndexArray
     """(R + 1,) int64. Ring r has the vertices ``xy[offsets[r]:offsets[r + 1]]``."""
     xy: FloatArray
@@ -61,42 +61,41 @@ class Rings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rles:
-    """Masks that are run lengths."""
+    """Masks given as run lengths."""
 
     row: IndexArray
-    """(M,) int64. The annotation of each."""
+    """(M,) int64. The annotation of each mask."""
     size: IndexArray
     """(M, 2) int64. Height and width in pixels; -1 where they are not two whole numbers."""
     total: IndexArray
     """(M,) int64. The sum of all run lengths; -1 where they cannot be read."""
     area: IndexArray
-    """(M,) int64. Pixels in the mask."""
+    """(M,) int64. The number of pixels in the mask."""
     bounds: FloatArray
     """(M, 4) float64. Left, top, right and bottom of the mask in pixels; NaN where it is empty or
     unknown."""
     compressed: BoolArray
-    """(M,) bool."""
+    """(M,) bool. Whether the run lengths are compressed."""
     problem: IntArray
-    """(M,) int32. Why it cannot be read, as a place in `problems`; 0 where it can."""
+    """(M,) int32. Why the mask cannot be read, as an index into `problems`; 0 where it can."""
     problems: tuple[str, ...]
-    """The first is empty."""
+    """Distinct problems, the first of them empty."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Keypoints:
-    """Annotations with a list of keypoints or a number of them."""
+    """Annotations with `keypoints` or `num_keypoints`."""
 
     row: IndexArray
     """(K,) int64."""
     n_numbers: IndexArray
     """(K,) int64. The length of the list; -1 where the value is not a list of numbers."""
     n_visible: IndexArray
-    """(K,) int64. Points whose third number, the visibility, is above 0; here, they are called
-    labelled."""
+    """(K,) int64. The number of labelled points, whose visibility is above 0."""
     n_odd: IndexArray
-    """(K,) int64. Points whose visibility is not 0, 1 or 2."""
+    """(K,) int64. The number of points whose visibility is not 0, 1 or 2."""
     n_origin: IndexArray
-    """(K,) int64. Labelled points at (0, 0)."""
+    """(K,) int64. The number of labelled points at (0, 0)."""
     bounds: FloatArray
     """(K, 4) float64. Left, top, right and bottom of the other labelled points in pixels; NaN where
     there are none."""
@@ -104,12 +103,12 @@ class Keypoints:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scores:
-    """Results of detectors that have a score."""
+    """Annotations with a score, as in results of detectors."""
 
     row: IndexArray
     """(D,) int64."""
     value: FloatArray
-    """(D,) float64. NaN where it is not a finite number."""
+    """(D,) float64. NaN where the score is not a finite number."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,14 +118,14 @@ class Segments:
     row: IndexArray
     """(G,) int64. The annotation of each segment."""
     place: IndexArray
-    """(G,) int64. Its place in the list of its annotation; -1 stands for a list that is not one."""
+    """(G,) int64. Its index in the list of its annotation; -1 where the value is not a list."""
     id: IndexArray
     category_id: IndexArray
-    """(G,) int64. -1 where they are not whole numbers, written as such."""
+    """(G,) int64. -1 where they are not written as whole numbers."""
     area: FloatArray
-    """(G,) float64. NaN where it is not a finite number."""
+    """(G,) float64. NaN where the area is not a finite number."""
     iscrowd: IntArray
-    """(G,) int8. -1 where it is not 0 or 1."""
+    """(G,) int8. -1 where the value is not 0 or 1."""
     bbox: FloatArray
     """(G, 4) float64. x, y, width, height in pixels; NaN where they are not 4 finite numbers."""
 
@@ -138,11 +137,11 @@ class Rotations:
     row: IndexArray
     """(Q,) int64."""
     n_numbers: IndexArray
-    """(Q,) int64. 5 or 8, the length of a bbox that is a list of so many finite numbers; else 0."""
+    """(Q,) int64. 5 or 8 if bbox is a list of so many finite numbers; else 0."""
     values: FloatArray
-    """(Q, 8) float64. These numbers; NaN for those that it lacks."""
+    """(Q, 8) float64. The numbers of bbox, filled up with NaN."""
     angle: FloatArray
-    """(Q,) float64. The angle that is said beside the box, as it was written; NaN without one."""
+    """(Q,) float64. The angle given next to the box, as written; NaN without one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -152,34 +151,35 @@ class Tracks:
     row: IndexArray
     """(T,) int64."""
     code: IndexArray
-    """(T,) int64. The track, as a place in `track_names`."""
+    """(T,) int64. The track, as an index into `track_names`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AnnotationColumns:
-    """The annotations of a file in its order, sound or not."""
+    """The annotations of a file, valid or not, in its order."""
 
     record: ByteArray
     """(N,) uint8. The `Kind` of each record; anything but DICT has no keys."""
     kind: dict[str, ByteArray]
-    """dict of str to (N,) uint8. By key: the `Kind` of its value."""
+    """dict of str to (N,) uint8. By key, the `Kind` of its value."""
     id: IndexArray
     image_id: IndexArray
     category_id: IndexArray
-    """(N,) int64. As whole numbers, also where written as "7" or 7.0. Other texts and fractions
-    have a large number that no other value has; what is no id has 0."""
+    """(N,) int64. Ids as integers, also where written as "7" or 7.0. Other texts and fractions get
+    a large integer of their own; values that are not ids get 0.
+    """
     whole: dict[str, BoolArray]
-    """dict of str to (N,) bool. Whether each of the three is a whole number, however written."""
+    """dict of str to (N,) bool. By id key, whether the id is a whole number in any notation."""
     bbox: FloatArray
     """(N, 4) float64. x, y, width, height in pixels; NaN where they are not 4 finite numbers."""
     area: FloatArray
-    """(N,) float64. NaN where it is not a finite number."""
+    """(N,) float64. NaN where the area is not a finite number."""
     iscrowd: IntArray
-    """(N,) int8. -1 where it is not 0 or 1."""
+    """(N,) int8. -1 where the value is not 0 or 1."""
     num_keypoints: IndexArray
-    """(N,) int64. -1 where it is not a whole number."""
+    """(N,) int64. -1 where the value is not a whole number."""
     has_caption: BoolArray
-    """(N,) bool. Whether the caption is a text that is not blank."""
+    """(N,) bool. Whether the caption is a non-blank text."""
     form: ByteArray
     """(N,) uint8. The `Form` of the outline."""
     rings: Rings
@@ -191,8 +191,9 @@ class AnnotationColumns:
     tracks: Tracks
     track_names: tuple[str, ...]
     annotator: dict[str, IntArray]
-    """dict of str to (N,) int32. By annotator key: indices into `annotator_names`; -1 where the key
-    is absent."""
+    """dict of str to (N,) int32. By annotator key, indices into `annotator_names`; -1 where the key
+    is absent.
+    """
     annotator_names: tuple[str, ...]
 
     def mapped_columns(self) -> list[NDArray[Any]]:
@@ -209,7 +210,7 @@ class AnnotationColumns:
         return len(self.record)
 
     def named(self, key: str) -> BoolArray:
-        """Return (N,) bool: whether there is an id under one of the three keys, of any type."""
+        """Return which annotations have a value of any type under an id key, (N,) bool."""
         ids: IndexArray = getattr(self, key)
         result: BoolArray = self.whole[key] | (ids != 0)
         return result

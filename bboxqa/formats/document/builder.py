@@ -1,4 +1,4 @@
-"""From raw annotation records to columns for the rules."""
+"""Converting raw annotation records to columns for the rules."""
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
@@ -135,7 +135,7 @@ class AnnotationsBuilder:
         for place, value in enumerate(column):
             if form[place] == Form.RINGS:
                 rings += value
-        # All numbers of the window are checked at once; single ones only if that fails.
+        # All numbers of the window are checked at once, and one by one only if that fails.
         if not are_numbers(list(chain.from_iterable(rings))):
             rings = []
             for place, value in enumerate(column):
@@ -191,7 +191,7 @@ class AnnotationsBuilder:
             values = [record.get(first) for record in records]
             if rest:
                 values = [v.get(rest) if type(v) is dict else None for v in values]
-            # Equal values of one type have one name; 1 and True are equal but differ in type.
+            # Values of one type can be dict keys; mixed types cannot, as 1 equals True.
             if set(map(type, values)) <= {str} or set(map(type, values)) <= {int}:
                 codes = {value: self._number(value) for value in dict.fromkeys(values)}
                 grower.add(list(map(codes.__getitem__, values)))
@@ -204,7 +204,7 @@ class AnnotationsBuilder:
         return self._names.setdefault(annotator_name(value), len(self._names))
 
     def absorb(self, columns: AnnotationColumns) -> None:
-        """Append what another builder has collected from the following part of the file."""
+        """Append the columns that another builder has collected from the next part of the file."""
         rings, rles = columns.rings, columns.rles
         codes = np.array([self._problem(text) for text in rles.problems], np.int32)
         numbers = [self._names.setdefault(n, len(self._names)) for n in columns.annotator_names]

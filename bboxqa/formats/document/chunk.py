@@ -1,4 +1,4 @@
-"""Reading values one by one from a text, in longer and longer parts."""
+"""Reading values one by one from a text, in chunks of growing length."""
 
 import json
 import math
@@ -9,20 +9,20 @@ from bboxqa.formats.document.content import RawDocument
 from bboxqa.formats.windows import Text
 
 AGAIN = object()
-"""Returned where a value may continue after the end of a chunk."""
+"""Returned if a value may continue after the end of the chunk."""
 
-# Most values are short; decoding much more than one takes longer than reading it.
+# Most values are short, and decoding a long chunk takes longer than reading a short value.
 _FIRST_CHUNK, _GROWTH = 1 << 10, 8
-# An error within so many characters of the end may be due to the end of the chunk.
+# An error at most this many characters before the end may be due to the cut.
 _NEAR = 64
 
 
 class StopReadingError(Exception):
-    """The rest of the text is not json."""
+    """The rest of the text is not JSON."""
 
 
 class ValueReader:
-    """Reads single values of a document, and records in it what is odd about them."""
+    """Reads single values of a document, and records their irregularities in it."""
 
     def __init__(self, out: RawDocument) -> None:
         self._out = out
@@ -40,7 +40,7 @@ class ValueReader:
         return StopReadingError()
 
     def value(self, place: int, pointer: str) -> tuple[Any, int]:
-        """Return the value at a byte of the text, and where it ends."""
+        """Return the value at a byte offset of the text, and where it ends."""
         for chunk in self.chunks(place):
             value = chunk.decode(self)
             if value is not AGAIN:
@@ -49,7 +49,7 @@ class ValueReader:
         raise AssertionError
 
     def chunks(self, place: int) -> "Iterator[Chunk]":
-        """Yield chunks of the text from a place on, each longer than the one before."""
+        """Yield chunks of the text that begin at `place`, each longer than the previous one."""
         size = _FIRST_CHUNK
         while True:
             chunk = Chunk(self._out.text, place, size, self._out)
@@ -65,7 +65,7 @@ class ValueReader:
             self._out.not_finite += _not_finite(value, pointer)
 
     def decoded(self, text: str, start: int, offset: int) -> tuple[Any, int]:
-        """Return the value at `start`, a byte `offset` of the file, and where it ends.
+        """Return the value at index `start` of `text` and its end; `offset` is its byte offset.
 
         Control characters in its strings are recorded.
         """
@@ -79,7 +79,7 @@ class ValueReader:
             self._repeated.clear()
         value, end = self._loose.raw_decode(text, start)
         try:
-            # An error counts the lines of its text, so that it is raised in a short one.
+            # Raising a JSON error counts the lines of the text, so a short text is decoded.
             self._strict.raw_decode(text[start:end])
         except json.JSONDecodeError:
             self._out.broken.append((offset, "a control character in a text"))
@@ -97,7 +97,7 @@ class ValueReader:
 
 
 class Chunk:
-    """A decoded part of the text, from which values are read one by one."""
+    """A part of the text, decoded from bytes, from which values are read one by one."""
 
     def __init__(self, text: Text, place: int, size: int, out: RawDocument) -> None:
         self.place = place
@@ -119,13 +119,13 @@ class Chunk:
         self._index = 0
 
     def move(self, place: int) -> None:
-        """Move to a byte of the text at or after the present one."""
+        """Move to a byte offset at or after the current one."""
         between = self._text[self.place : place]
         self._index += len(between.decode(self._encoding))
         self.place = place
 
     def decode(self, reader: ValueReader) -> Any:
-        """Return the value here and move past it; `AGAIN` where a longer chunk is needed."""
+        """Return the current value and move past it; `AGAIN` if a longer chunk is needed."""
         try:
             value, end = reader.decoded(self._decoded, self._index, self.place)
         except json.JSONDecodeError as error:
@@ -137,7 +137,8 @@ class Chunk:
             why = "the file ends here" if ends and self._last else error.msg
             raise reader.stop(offset, why) from None
         except (RecursionError, ValueError) as error:
-            # Values nested a thousand deep raise the one, numbers of thousands of digits the other.
+            # Nesting a thousand levels deep raises RecursionError, a number of thousands of digits
+            # ValueError.
             deep = isinstance(error, RecursionError)
             why = "lists nested too deep" if deep else "a number of too many digits"
             raise reader.stop(self.place, why) from None
@@ -159,7 +160,7 @@ def _is_finite(value: Any) -> bool:
         return math.isfinite(value)
     if type(value) is list:
         try:
-            # Most lists hold numbers alone.
+            # Most lists contain only numbers.
             return all(map(math.isfinite, value))
         except (TypeError, OverflowError):
             return all(map(_is_finite, value))

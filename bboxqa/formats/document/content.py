@@ -1,4 +1,4 @@
-"""The content of a file, and the irregularities of how it is written."""
+"""The content of a file, and its syntactic irregularities."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,24 +10,24 @@ from bboxqa.formats.document.origin import Origin
 from bboxqa.formats.windows import Text
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-"""Written by some programs at the beginning of UTF-8."""
+"""The byte order mark that some programs write at the beginning of UTF-8."""
 
 RESULTS_LIST = "annotations"
-"""The name under which the records of a list of results are kept, which has none in the file."""
+"""The name given to the records of a top-level list of results."""
 
 
 @dataclass(slots=True)
 class Section:
-    """Where the records of one list are: offsets of some, from which the others are found."""
+    """The positions of the records of one list, as offsets of some of them."""
 
     rows: list[int] = field(default_factory=list)
     offsets: list[int] = field(default_factory=list)
-    """Record `rows[k]` begins at byte `offsets[k]`, or after blanks there."""
+    """Record `rows[k]` begins at byte `offsets[k]`, or after the blanks there."""
     n: int = 0
     """The number of records."""
 
     def append(self, other: "Section") -> None:
-        """Add the records of a section that follows in the same list."""
+        """Append the records of the next section of the same list."""
         self.rows += [self.n + row for row in other.rows]
         self.offsets += other.offsets
         self.n += other.n
@@ -35,43 +35,44 @@ class Section:
 
 @dataclass(slots=True)
 class RawDocument:
-    """The content of a file, and the irregularities of how it is written."""
+    """The content of a file, and its syntactic irregularities."""
 
     name: str
     """The file as the user named it."""
     text: Text
-    """In UTF-8; converted where the file is in another encoding."""
+    """The text of the file in UTF-8, converted if the file has another encoding."""
     size: int
-    """Of the file, in bytes."""
+    """The size of the file in bytes."""
     top: Any = None
-    """The document without its lists of records; of any json type."""
+    """The document without its lists of records; of any JSON type."""
     images: Sequence[Any] = field(default_factory=list)
     categories: list[Any] = field(default_factory=list)
-    """Records of any type; where memory is limited, images are decoded on access."""
+    """Records of any type; with limited memory, images are decoded on access."""
     annotations: AnnotationColumns = field(default_factory=lambda: AnnotationsBuilder().done())
     sections: dict[str, Section] = field(default_factory=dict)
-    """Dict of str to Section. By the name of the list."""
+    """Dict of str to Section, by the name of the list."""
     spans: dict[str, tuple[int, int, int]] = field(default_factory=dict)
-    """Dict of str to (int, int, int). By top-level key: where the key begins, where its value
-    begins and where it ends."""
+    """Dict of str to (int, int, int). By top-level key, the byte offsets at which the key begins,
+    its value begins and its value ends.
+    """
     encoding: str = ""
-    """The encoding, where it is not plain UTF-8; else empty."""
+    """The encoding if it is not plain UTF-8; else ""."""
     not_utf8: int | None = None
-    """The first byte found that is not UTF-8."""
+    """The offset of the first byte that is not UTF-8."""
     broken: list[tuple[int, str]] = field(default_factory=list)
-    """Offset and reason of each syntax error."""
+    """The byte offset and reason of each syntax error."""
     stopped: bool = False
-    """Whether reading ended at the last one."""
+    """Whether reading ended at the last syntax error."""
     trailing: int | None = None
-    """Where text follows the document."""
+    """The byte offset of text after the document."""
     not_finite: list[tuple[str, str]] = field(default_factory=list)
-    """Pointer to each number that is infinite or NaN, and its name."""
+    """For each number that is infinite or NaN, the pointer to it and its name."""
     repeated: list[tuple[str, str]] = field(default_factory=list)
-    """Pointer to an object, and a key that it repeats."""
+    """For each repeated key, the pointer to the object and the key."""
     memory: int | None = None
     """Limits memory, in bytes; larger columns are kept in temporary files."""
     origin: Origin | None = None
-    """What the document was translated from; None for COCO json."""
+    """The source that the document was translated from; None for COCO JSON."""
 
     def note_not_utf8(self, offset: int) -> None:
         """Record the first byte that is not UTF-8."""
@@ -86,7 +87,7 @@ class RawDocument:
         return isinstance(self.top, list) and RESULTS_LIST in self.sections
 
     def shown(self, pointer: str) -> str:
-        """Return a pointer as it leads through the file, where a list of results has no name."""
+        """Return a pointer as it applies to the file, in which a list of results has no name."""
         return pointer.removeprefix(f"/{RESULTS_LIST}") if self.is_results else pointer
 
     def are_objects(self, name: str, start: int, stop: int) -> bool:

@@ -1,4 +1,4 @@
-"""The columns of keypoints."""
+"""Converting raw lists of key points to columns."""
 
 from collections.abc import Sequence
 from itertools import chain
@@ -13,8 +13,8 @@ from bboxqa.formats.document.raw_values import MISSING, are_numbers, floats
 def keypoints_of(values: Sequence[Any]) -> dict[str, NDArray[Any]]:
     """Return the columns of `Keypoints` for the raw lists of keypoints of some records.
 
-    The values are of any type, and `MISSING` where a record has none; ``row`` counts from the first
-    of these records.
+    The values have any type, and are `MISSING` where a record has no key points; ``row`` is an
+    index into `values`.
     """
     row = [n for n, value in enumerate(values) if value is not MISSING and value is not None]
     lists = [values[n] if type(values[n]) is list else None for n in row]

@@ -1,4 +1,4 @@
-"""The files of an annotation tool from which a document was translated."""
+"""The origin of a document that was translated from files of an annotation tool."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -7,44 +7,44 @@ from typing import NamedTuple
 from bboxqa.model.findings import Spot
 
 STOPPING = ("T001", "T002", "T008", "T010")
-"""Rules about defects that would falsify a result."""
+"""Codes of defects that would falsify a result."""
 
 
 class Where(NamedTuple):
-    """Where a record stands in the files of the user."""
+    """The location of a record in the user's files."""
 
     member: str
-    """The file below the source; "" where the source is one file."""
+    """The file inside the source; "" if the source is a single file."""
     at: str | int
-    """A JSON pointer, or a line from 1 on."""
+    """A JSON pointer, or a line counted from 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolDefect:
-    """What is wrong with a record of the tool's own format."""
+    """A defect in a record of the tool's own format."""
 
     code: str
-    """That of a rule of family T."""
+    """The code of a rule of family T."""
     message: str
     where: Where
     row: int = -1
-    """The annotation that was made of the record; -1 where there is none."""
+    """The index of the annotation made from the record; -1 if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class OwnPlace:
-    """A place in the user's own file."""
+    """A location in the user's own file."""
 
     file: str
     pointer: str
-    """"" where places are lines."""
+    """The JSON pointer; "" where locations are lines."""
     spot: Spot
     excerpt: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Origin:
-    """What a document was translated from."""
+    """The source from which a document was translated."""
 
     title: str
     """The format, such as "Label Studio JSON"."""

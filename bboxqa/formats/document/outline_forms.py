@@ -1,4 +1,4 @@
-"""The forms of outlines, and the content of run lengths."""
+"""Recognising the notation of outlines, and decoding run lengths."""
 
 from collections.abc import Iterable
 from itertools import chain
@@ -16,7 +16,7 @@ _NONE = (np.nan,) * 4
 
 
 def form_of(value: Any) -> int:
-    """Return the form of an outline."""
+    """Return the `Form` of an outline."""
     if type(value) is list:
         return _form_of_list(value)
     if type(value) is dict:
@@ -46,12 +46,12 @@ def _are_pairs(points: Iterable[Any]) -> bool:
 
 
 def rle_of(value: dict[str, Any]) -> tuple[int, int, int, int, Bounds, bool, str]:
-    """Return height, width, sum of run lengths, area, bounds, whether compressed, what is wrong."""
+    """Return height, width, sum of run lengths, area, bounds, whether compressed, and problem."""
     size, counts = value.get("size"), value.get("counts")
     height, width = -1, -1
     problem = ""
     if type(size) is list and [type(side) for side in size] == [int, int]:
-        # Sides beyond the limit are clipped, to fit in 64 bits.
+        # Sides beyond the limit are clipped, so that products fit in 64 bits.
         height, width = (max(-1, min(side, MAX_MASK_PIXELS)) for side in size)
     if height < 1 or width < 1:
         problem = f"size is {shortened(size)}; expected [height, width] of whole numbers above 0"
@@ -78,5 +78,5 @@ def _runs(counts: str) -> tuple[list[int], str]:
     try:
         return decode_counts(counts.encode()).tolist(), ""
     except (ValueError, OverflowError) as error:
-        said = "pycocotools may take another mask without noticing"
+        said = "pycocotools may silently read another mask"
         return [], f"counts is not valid: {error}; {said}"

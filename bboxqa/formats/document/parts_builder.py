@@ -1,4 +1,4 @@
-"""From raw annotation records to the columns that only some annotations have."""
+"""Converting raw annotation records to the columns that only some annotations have."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -23,7 +23,7 @@ _HOLDERS: dict[str, type] = {
     "keypoints": Keypoints, "scores": Scores, "segments": Segments, "rotations": Rotations,
     "tracks": Tracks,
 }  # fmt: skip
-# Type and width of columns, by the field of these.
+# Type and width of columns, by part and by field of the part.
 _COLUMNS: dict[str, dict[str, tuple[type, int]]] = {
     "keypoints": {
         "row": (np.int64, 0), "n_numbers": (np.int64, 0), "n_visible": (np.int64, 0),
@@ -44,7 +44,7 @@ _COLUMNS: dict[str, dict[str, tuple[type, int]]] = {
 
 
 class PartsBuilder:
-    """Collects what only some records have, window by window."""
+    """Collects key points, scores, tracks and other values that only some records have."""
 
     def __init__(self, column: Callable[..., SpooledColumn]) -> None:
         self._columns = {
@@ -61,7 +61,7 @@ class PartsBuilder:
         columns: dict[str, list[Any]],
         types: dict[str, set[type]],
     ) -> None:
-        """Add records with some keys, whose first is a row of the file."""
+        """Add records that have `keys` among them; `first` is the row of the first record."""
         if types["keypoints"] != {Missing}:
             self._grow("keypoints", first, keypoints_of(columns["keypoints"]))
         if "score" in keys:
@@ -83,7 +83,7 @@ class PartsBuilder:
             grower.add(values[name] + first if name == "row" else values[name])
 
     def absorb(self, first: int, columns: AnnotationColumns) -> None:
-        """Append what another builder has collected from the following part of the file."""
+        """Append the parts that another builder has collected from the next part of the file."""
         known = self._track_names
         codes = [known.setdefault(name, len(known)) for name in columns.track_names]
         for part in _HOLDERS:

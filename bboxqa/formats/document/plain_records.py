@@ -1,4 +1,4 @@
-"""Decoding a part of a list at once, where it is plain json."""
+"""Decoding a part of a list at once if it is plain JSON."""
 
 import re
 from typing import Any
@@ -11,9 +11,9 @@ _COLON, _QUOTE, _SPACE = b':" '
 
 
 def decoded(part: bytes) -> list[Any] | None:
-    """Return the records of a part of a list; None if they are not plain json.
+    """Return the records in a part of a list; None if it is not plain JSON.
 
-    Of repeated keys the last counts.
+    The last of repeated keys counts.
 
     Examples
     --------
@@ -28,7 +28,7 @@ def decoded(part: bytes) -> list[Any] | None:
 
 
 def decoded_entirely(part: bytes) -> list[Any] | None:
-    """Return the records of a part of a list; None also if a key is repeated.
+    """Return the records in a part of a list; None if it is not plain JSON or repeats a key.
 
     Examples
     --------
@@ -37,22 +37,22 @@ def decoded_entirely(part: bytes) -> list[Any] | None:
     records = decoded(part)
     if records is None:
         return None
-    # Decoding drops repeated keys: the number of keys shows whether there were any.
+    # Decoding drops repeated keys, so the number of keys shows whether there were any.
     content = np.frombuffer(part, np.uint8)
-    # Text that was decoded does not begin with a colon.
+    # Decoded text cannot begin with a colon, so each colon has a byte before it.
     before = content[np.flatnonzero(content == _COLON) - 1]
     spaced = (before <= _SPACE).any()
     n_keys = len(_ENDED_KEY.findall(part)) if spaced else np.count_nonzero(before == _QUOTE)
     try:
         n_own = sum(map(len, records))
     except TypeError:
-        # A number or null in place of a record.
+        # A number or null is in place of a record.
         return None
     return records if n_keys == n_own or n_keys == _n_keys(records) else None
 
 
 def _n_keys(values: list[Any]) -> int:
-    """Return the number of keys of all objects, nested ones too."""
+    """Return the number of keys of all objects, including nested objects."""
     stack = list(values)
     total = 0
     while stack:

@@ -1,4 +1,4 @@
-"""The places of the values of a document in its text."""
+"""Locating the values of a document in its text."""
 
 import json
 import re
@@ -17,34 +17,34 @@ from bboxqa.formats.windows import BETWEEN_RECORDS, Text
 from bboxqa.model.findings import Spot
 
 BLANKS = b" \t\n\r"
-"""The whitespace of json."""
+"""The whitespace of JSON."""
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _SIZE = 1 << 20
-# Chunks kept in memory: rules compare records of different places.
+# Number of chunks kept in memory, as rules compare records in different places.
 _KEPT = 8
 _Part = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The bytes of a value, and of the key before it if it has one."""
+    """The byte range of a value, and the start of its key if it has one."""
 
     key: int | None
-    """Where the key begins."""
+    """The offset at which the key begins."""
     start: int
     stop: int
-    """Where the value begins and ends."""
+    """The offsets at which the value begins and ends."""
 
 
 class _Chunk:
-    """A part of a list as text, and the places of the records found in it."""
+    """A part of a list as text, and the positions of the records found in it."""
 
     def __init__(self, text: Text, row: int, place: int, size: int) -> None:
         self.text = _decode(text, place, place + size)
         self.place = place
         self.whole = place + size >= len(text)
-        # A part can begin with the blanks before a record.
+        # A chunk may begin with blanks before a record.
         begin = _skip(self.text, 0)
         self._found = {row: (begin, begin)}
         self.first = self._last = row
@@ -54,7 +54,7 @@ class _Chunk:
     def find(self, row: int) -> tuple[int, int, int] | None:
         """Return the byte and the index at which a record begins, and the index of its end.
 
-        None where the chunk ends before.
+        None if the chunk ends before it.
         """
         while True:
             nearest = min(row, self._last)
@@ -87,7 +87,7 @@ class _Chunk:
 
 
 class Locator:
-    """Finds values by their pointers; remembers the last record."""
+    """Finds values by their pointers; caches recently used chunks."""
 
     def __init__(self, reading: RawDocument) -> None:
         self._reading = reading
@@ -100,7 +100,7 @@ class Locator:
         self._inner: dict[int, dict[str, tuple[int, int]]] = {}
 
     def span(self, pointer: str) -> Span | None:
-        """Return the place of a value; None if it does not exist."""
+        """Return the byte range of a value; None if it does not exist."""
         reading = self._reading
         parts = pointer_parts(pointer)
         if not parts:
@@ -144,7 +144,7 @@ class Locator:
         return self._parsed
 
     def _find(self, name: str, row: int) -> tuple[int, str, int, int]:
-        """Return the byte at which a record begins, a text that holds it, and its place there."""
+        """Return the offset of a record, a text that contains it, and its start and end there."""
         if self._record_of != (name, row):
             section = self._reading.sections[name]
             if row >= section.n:
@@ -166,10 +166,10 @@ class Locator:
         return self._record
 
     def _split(self, name: str, known: int) -> "array[int] | None":
-        """Return where the records between two known offsets begin, and where the last one ends.
+        """Return the offsets of the records between two known offsets, and the end of the last one.
 
-        None where the separators are ambiguous: they also occur in a string or between objects
-        inside a record, or the list has values other than objects.
+        None if the separators are ambiguous: if they also occur in a string or between objects
+        inside a record, or if the list has values other than objects.
         """
         reading = self._reading
         section = reading.sections[name]
@@ -190,7 +190,7 @@ class Locator:
         section, text = self._reading.sections[name], self._reading.text
         key = name, known
         chunk = self._chunks.pop(key, None)
-        # Chunks that do not reach the record are of no use for it.
+        # Skip chunks that do not reach the record.
         if chunk is None or row < chunk.first:
             chunk = _Chunk(text, section.rows[known], section.offsets[known], _SIZE)
         size = _SIZE
@@ -198,7 +198,7 @@ class Locator:
             if chunk.whole:
                 raise IndexError(row)
             last, place = chunk.last
-            # A record that is longer than the chunk needs a chunk twice as long.
+            # If the record is longer than the chunk, double the size.
             size = 2 * size if place == chunk.place else _SIZE
             chunk = _Chunk(text, last, place, size)
         self._chunks[key] = chunk
@@ -210,17 +210,17 @@ class Locator:
     def _walk(
         self, text: str, index: int, parts: list[str], known: dict[int, dict[str, tuple[int, int]]]
     ) -> _Part:
-        """Return the place of the value reached from `index` by keys and list indices."""
+        """Return the position of the value that keys and list indices lead to from `index`."""
         key, start = -1, index
         for part in parts:
             if start not in known:
-                # Of equal keys the last counts, as in every reader of json.
+                # The last of equal keys counts, as in all JSON readers.
                 known[start] = {name: (at, value) for name, at, value in self._inside(text, start)}
             key, start = known[start][part]
         return key, start, self._decoder.raw_decode(text, start)[1]
 
     def _inside(self, text: str, start: int) -> Iterator[tuple[str, int, int]]:
-        """Yield name, place of key and place of value of each item of an object or a list."""
+        """Yield name, position of key and position of value of each item of an object or list."""
         is_object = text[start] == "{"
         if not is_object and text[start] != "[":
             return
@@ -239,7 +239,7 @@ class Locator:
 
 
 def _document(reading: RawDocument) -> Span:
-    """Return the place of the document, without blanks and trailing text."""
+    """Return the byte range of the document, without blanks and trailing text."""
     text = reading.text
     start, stop = 0, len(text) if reading.trailing is None else reading.trailing
     if text[:3] == BYTE_ORDER_MARK:
@@ -266,7 +266,7 @@ def _encode(text: str) -> bytes:
 
 
 def spots(text: Text, offsets: Iterable[int]) -> Iterator[Spot]:
-    r"""Yield line and column of bytes that are in ascending order.
+    r"""Yield line and column of byte offsets, which must be in ascending order.
 
     Examples
     --------
@@ -275,7 +275,8 @@ def spots(text: Text, offsets: Iterable[int]) -> Iterator[Spot]:
     """
     last, line, column = 0, 1, 1
     for offset in offsets:
-        # Gigabytes may lie between two offsets. Each is decoded anew: it may be inside a character.
+        # Text between offsets, maybe gigabytes, is decoded in parts. The decoder is new for each
+        # offset, which may be inside a character.
         decoder = getincrementaldecoder("utf-8")("replace")
         for start in range(last, offset, _SIZE):
             between = text[start : min(start + _SIZE, offset)]

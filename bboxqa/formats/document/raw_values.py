@@ -1,4 +1,4 @@
-"""The values of raw records: their kinds, and numbers from them."""
+"""Classifying values of raw records, and converting them to numbers."""
 
 import math
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray
 from bboxqa.formats.document.annotation_columns import Kind
 
 NUMBERS = {int, float}
-"""The types of numbers; bool is not one of them."""
+"""The types of numbers, without bool."""
 
 
 class Missing:
@@ -35,12 +35,12 @@ def kinds_of(values: Sequence[Any]) -> tuple[ByteArray, set[type]]:
 
 
 def are_numbers(values: Sequence[Any]) -> bool:
-    """Return whether all values are numbers; true and false are not."""
+    """Return whether all values are numbers; booleans are not."""
     return set(map(type, values)) <= NUMBERS
 
 
 def column_of(records: Sequence[dict[str, Any]], key: str, keys: set[str]) -> list[Any]:
-    """Return the value of a key in each record; MISSING where it has none."""
+    """Return the value of a key in each record; MISSING where the key is absent."""
     if key not in keys:
         return [MISSING] * len(records)
     try:
@@ -50,7 +50,7 @@ def column_of(records: Sequence[dict[str, Any]], key: str, keys: set[str]) -> li
 
 
 def floats(values: Sequence[Any]) -> FloatArray:
-    """Return numbers as floats; integers beyond their range become infinite."""
+    """Return numbers as floats; integers beyond the range of floats become infinite."""
     try:
         return np.fromiter(values, np.float64, len(values))
     except OverflowError:
@@ -65,7 +65,7 @@ def _float(number: float) -> float:
 
 
 def boxes_of(column: list[Any], types: set[type]) -> FloatArray:
-    """Return boxes; NaN where a value is not four finite numbers."""
+    """Return boxes, (N, 4); NaN where a value is not four finite numbers."""
     n = len(column)
     boxes = None
     if types == {list} and set(map(len, column)) <= {4}:
@@ -82,12 +82,12 @@ def boxes_of(column: list[Any], types: set[type]) -> FloatArray:
 
 
 def captioned(column: list[Any]) -> BoolArray:
-    """Return whether each value is a text that is not blank."""
+    """Return which values are non-blank texts, (N,) bool."""
     return np.array([type(v) is str and bool(v.strip()) for v in column], np.bool_)
 
 
 def numbers_of(column: list[Any], types: set[type]) -> FloatArray:
-    """Return numbers; NaN where a value is not a finite number."""
+    """Return numbers, (N,) float64; NaN where a value is not a finite number."""
     if not types <= NUMBERS:
         column = [value if type(value) in NUMBERS else np.nan for value in column]
     numbers = floats(column)

@@ -1,4 +1,4 @@
-"""Records of a list that are decoded on access, so that only one window is in memory."""
+"""Lists of records that are decoded on access, so that only one window is in memory."""
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -12,9 +12,9 @@ from bboxqa.formats.windows import Text
 
 
 class RecordList(Sequence[Any]):
-    """Records of any type, of which one window is in memory at a time.
+    """A sequence of records of any type, with one window in memory at a time.
 
-    Iteration decodes each window once, as does access to records near each other.
+    Iteration, and access to neighbouring records, decode each window once.
 
     Examples
     --------
@@ -35,11 +35,11 @@ class RecordList(Sequence[Any]):
         self._held: list[Any] = []
 
     def add(self, records: Sequence[Any]) -> None:
-        """Add records that cannot be decoded from the text at once; they stay in memory."""
+        """Add records that the text does not contain as plain JSON; they stay in memory."""
         self._add([*records], len(records))
 
     def add_text(self, start: int, stop: int, n_records: int) -> None:
-        """Add the records between two places of the text."""
+        """Add the records between two offsets of the text."""
         self._add((start, stop), n_records)
 
     def _add(self, part: tuple[int, int] | list[Any], n_records: int) -> None:
@@ -63,7 +63,7 @@ class RecordList(Sequence[Any]):
         release_pages(self._text)
         if len(records) != following - self._first[number]:
             raise DatasetError(
-                [f"{self._name}: was changed while it was looked at"], "Run the same again."
+                [f"{self._name}: the file was changed while it was read"], "Run the command again."
             )
         return records
 

@@ -1,4 +1,4 @@
-"""Columns of what only other kinds of COCO have: scores of results, and panoptic segments."""
+"""Converting scores of results and panoptic segments to columns."""
 
 from itertools import chain
 from typing import Any
@@ -10,7 +10,7 @@ from bboxqa.formats.document.raw_values import MISSING, boxes_of, column_of, num
 
 
 def scores_of(column: list[Any]) -> dict[str, Any]:
-    """Return the columns of `Scores` for values of the key score; MISSING where it is absent.
+    """Return the columns of `Scores` for the values of the key score, MISSING where absent.
 
     Examples
     --------
@@ -23,7 +23,7 @@ def scores_of(column: list[Any]) -> dict[str, Any]:
 
 
 def segments_of(column: list[Any]) -> dict[str, Any]:
-    """Return the columns of `Segments` for values of segments_info; MISSING where it is absent."""
+    """Return the columns of `Segments` for the values of segments_info, MISSING where absent."""
     places: list[tuple[int, int]] = []
     segments: list[dict[str, Any]] = []
     for row, value in enumerate(column):
@@ -52,5 +52,5 @@ _KEYS = ("id", "category_id", "area", "iscrowd", "bbox")
 
 
 def _whole(column: list[Any]) -> IndexArray:
-    """Return whole numbers; -1 for anything else and for negative ones."""
+    """Return whole numbers, (N,) int64; -1 for negative numbers and all other values."""
     return np.array([v if type(v) is int and 0 <= v < 1 << 63 else -1 for v in column], np.int64)

@@ -1,4 +1,4 @@
-"""The columns of rotated boxes and of tracks."""
+"""Converting rotated boxes and tracks to columns."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,18 +10,18 @@ from bboxqa.formats.annotations.rotations import degrees
 from bboxqa.formats.document.raw_values import MISSING, are_numbers, floats
 
 WRITTEN_ANGLE = "written_angle"
-"""The key of a translated annotation under which the angle stands as its tool wrote it."""
+"""The key of a translated annotation that holds the angle as its tool wrote it."""
 MOST_NUMBERS = 8
-"""Of a rotated box: its corners."""
+"""The key of a translated annotation that holds the corners of a rotated box."""
 _LENGTHS = (5, MOST_NUMBERS)
 
 
 def rotations_of(
     boxes: Sequence[Any], attributes: Sequence[Any], angles: Sequence[Any]
 ) -> dict[str, NDArray[Any]]:
-    """Return the columns of `Rotations` for values of bbox, attributes and the written angle.
+    """Return the columns of `Rotations` for the values of bbox, attributes and written angle.
 
-    ``row`` counts from the first of these records.
+    ``row`` is an index into these values.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def rotations_of(
 def tracks_of(
     tracks: Sequence[Any], attributes: Sequence[Any], names: dict[str, int]
 ) -> dict[str, NDArray[Any]]:
-    """Return the columns of `Tracks`; names that are new are added to `names`."""
+    """Return the columns of `Tracks`; new names are added to `names`."""
     rows, codes = [], []
     for row, (given, said) in enumerate(zip(tracks, attributes, strict=True)):
         track = _said(said, "track_id") if given is MISSING else given

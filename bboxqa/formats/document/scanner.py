@@ -1,4 +1,4 @@
-"""Reading a document once: in windows where it is plain json, value by value elsewhere."""
+"""Reading a document in one pass: in windows where it is plain JSON, else value by value."""
 
 import json
 import re
@@ -16,7 +16,7 @@ from bboxqa.formats.document.record_list import RecordList
 from bboxqa.formats.windows import Cut, in_two_halves, next_cut, release_before
 
 _BLANK = re.compile(rb"[ \t\n\r]*")
-# The keys of a result, whose mask can make it long.
+# The keys by which a result is recognised even if a long mask follows.
 _OF_IMAGE, _OF_RESULTS = b'"image_id"', (b'"score"', b'"caption"')
 _FIRST_RESULT = 1 << 20
 _EMPTY = re.compile(rb"\[[ \t\n\r]*\]")
@@ -36,12 +36,12 @@ class _NoSink:
 
 
 class Scanner:
-    """Reads a document once: in windows where it is plain json, value by value elsewhere.
+    """Reads a document in one pass: in windows where it is plain JSON, else value by value.
 
     Parameters
     ----------
     reading : RawDocument
-        Its fields are filled, but for the lists of records.
+        Its fields are filled, except for the lists of records.
     new_sink : callable
         Called with the name of a list; returns the sink of its records.
     progress : callable, optional
@@ -50,7 +50,7 @@ class Scanner:
     Attributes
     ----------
     sinks : dict of str to Sink
-        By the name of the list; of a list that is repeated, the last one.
+        Sinks by the name of the list; for a repeated list, the sink of the last one.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class Scanner:
                 out.top[key] = []
             else:
                 out.top[key], place = self._values.value(place, f"/{key}")
-                # Of equal keys the last counts, as in every reader of json.
+                # The last of equal keys counts, as in all JSON readers.
                 if out.sections.pop(key, None):
                     self.sinks[key] = self._new_sink(key)
             out.spans[key] = (key_place, value_place, place)
@@ -124,7 +124,7 @@ class Scanner:
                 raise self._values.stop(place, "expected ',' or '}'")
 
     def _top_list(self, place: int) -> int:
-        """Read a list at the top level; results of detectors, or none, are read as annotations."""
+        """Read a list at the top level; results of detectors and an empty list are annotations."""
         out, name = self._out, RESULTS_LIST
         head = self._text[place : place + _FIRST_RESULT]
         is_empty = _EMPTY.match(head) is not None
@@ -158,7 +158,7 @@ class Scanner:
         """Read the records of a list; return where it ends."""
         place = self._blank(place)
         section = self._out.sections.get(name, Section())
-        # What a second process sends is in memory twice for a while.
+        # Columns from a second process are in memory twice for a while.
         if not isinstance(sink, AnnotationsBuilder) or sink.bounded:
             return self._windows(name, place, None, section, sink)[0]
         ended = False
@@ -232,7 +232,7 @@ class Scanner:
     def _step(
         self, name: str, place: int, until: int, section: Section, sink: Sink
     ) -> tuple[int, bool]:
-        """Read value after value up to a place or the end of the list.
+        """Read values one by one, up to an offset or the end of the list.
 
         Return where the next one begins and False, or where the list ends and True.
         """
@@ -255,7 +255,7 @@ class Scanner:
     ) -> tuple[bool, bool]:
         """Add the values of a chunk to `records`.
 
-        Return whether it holds all that are wanted, and whether the list ends there.
+        Return whether the chunk holds all values up to `until`, and whether the list ends there.
         """
         text, comma = self._text, None
         while chunk.place < until:

@@ -1,4 +1,4 @@
-"""Reading a COCO file for the rules, whatever it holds, as far as it can be read."""
+"""Reading a COCO file for the rules, as far as possible, even if it is broken."""
 
 import mmap
 from collections.abc import Callable
@@ -26,7 +26,7 @@ _FIRST = b' \t\r\n{["-0123456789ntf'
 
 
 class _HeldRecords(list[Any]):
-    """Records of a list, held in memory."""
+    """The sink of a list of records that is held in memory."""
 
     add = list.extend
 
@@ -36,15 +36,15 @@ def read_path(
     progress: Steps | None = None,
     memory: int | None = None,
 ) -> RawDocument:
-    """Return what a file holds, however broken it is.
+    """Return the content of a file, even if it is broken.
 
-    `progress` is called as ``progress(done, total)`` with bytes. `memory` is how many bytes columns
-    may take; larger ones are kept in temporary files. Raises DatasetError if there is no such file,
-    or it cannot be opened. Raises OutputError if there is no room for temporary files, or so many
+    `progress` is called as ``progress(done, total)`` with bytes. `memory` limits the bytes of
+    columns; larger columns are kept in temporary files. Raises DatasetError if the file does not
+    exist or cannot be opened. Raises OutputError if there is no room for temporary files, or if the
     annotations need more memory.
     """
     with named_errors(path, "a COCO json file"):
-        # A pipe has no size and cannot be mapped.
+        # Pipes and empty files cannot be memory-mapped.
         if not path.is_file() or path.stat().st_size == 0:
             return read_bytes(read_whole(path), str(path))
         with path.open("rb") as file:
@@ -58,7 +58,7 @@ def read_bytes(
     progress: Steps | None = None,
     memory: int | None = None,
 ) -> RawDocument:
-    """Return what the content of a file holds, however broken it is; see `read_path`."""
+    """Return the document in the content of a file, even if it is broken; see `read_path`."""
 
     def new_sink(key: str) -> Sink:
         if key == "annotations":
@@ -77,7 +77,7 @@ def read_bytes(
 
 
 def read_records(text: Text, name: str) -> tuple[RawDocument, dict[str, RecordList]]:
-    """Return a document without its lists, and the lists as records decoded on access."""
+    """Return a document without its lists, and its lists, which are decoded on access."""
     reading = RawDocument(name, text, len(text))
     return reading, _scan(reading, lambda _: RecordList(reading.text, name))
 
@@ -85,7 +85,7 @@ def read_records(text: Text, name: str) -> tuple[RawDocument, dict[str, RecordLi
 def _scan(
     reading: RawDocument, new_sink: Callable[[str], Sink], progress: Steps | None = None
 ) -> dict[str, Any]:
-    """Read a document into sinks, and return them by the name of their list."""
+    """Read a document into sinks, and return the sinks by the name of their list."""
     start = _decode(reading)
     scanner = Scanner(reading, new_sink, progress)
     with gc_paused():
@@ -103,7 +103,7 @@ def _decode(reading: RawDocument) -> int:
                 return len(mark)
             reading.text = reading.text[:].decode(encoding, "replace").encode()
             return 0
-    # Json begins with one of few ASCII characters, so a zero byte shows their width.
+    # JSON begins with an ASCII character, so zero bytes show the width of characters.
     first = head[:2].replace(b"\0", b"")
     if len(head) > 1 and len(first) == 1 and first in _FIRST:
         encoding = "utf-16-le" if head[1] == 0 else "utf-16-be"

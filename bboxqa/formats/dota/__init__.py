@@ -1,1 +1,1 @@
-"""DOTA's text labels: four corners of each object."""
+"""DOTA's text labels, with four corners per object."""

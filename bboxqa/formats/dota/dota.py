@@ -1,4 +1,4 @@
-"""DOTA's text labels as a format: a folder or archive is by one annotator."""
+"""The format of DOTA's text labels: each folder or archive has one annotator."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,4 +20,4 @@ def translate(path: Path, add: "Add", wanted: "Wanted") -> "Translated":
 DOTA = translated_format(
     "dota", (), DOTA_FOLDERS.is_archive, translate, recognises_folder=DOTA_FOLDERS.is_one_source
 )
-"""DOTA's text labels, as of mmrotate and of Roboflow's YOLOv5 OBB."""
+"""DOTA's text labels, also as written by mmrotate and Roboflow's YOLOv5 OBB."""

@@ -1,4 +1,4 @@
-"""How label files of DOTA, and their folders, are recognised."""
+"""Recognising DOTA label files and their folders."""
 
 import re
 
@@ -6,8 +6,9 @@ from bboxqa.formats.translation.label_folders import LabelFolders, is_label_name
 
 _NUMBER = rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _HEADER = rb"\s*(?:imagesource|gsd)\s*:[^\n]*(?:\n|\Z)"
-# A category has a sign that is no digit: lines of numbers only may be those of YOLO. A sign in
-# quotes at the end is the text of ICDAR, which has colours, centres and boxes before it.
+# A category contains a character other than digits, since lines of numbers only may be YOLO labels.
+# A quoted character at the end of a line means ICDAR text, which has colours, centres and boxes
+# before it.
 _REST = rb"(?![-+.\deE \t]+(?:\r?\n|\Z))(?![^\n]*\"[ \t]*(?:\r?\n|\Z))[^\s:]"
 _LABEL = rb"\s*" + rb"[ \t]+".join([_NUMBER] * 8) + rb"[ \t]+" + _REST
 _HEAD = re.compile(
@@ -17,7 +18,7 @@ _HEAD = re.compile(
 
 
 def is_dota_head(head: bytes) -> bool:
-    r"""Return whether a file begins with a label, or with the lines that DOTA writes above.
+    r"""Return whether a file begins with a label, or with DOTA's header lines.
 
     Examples
     --------
@@ -34,4 +35,4 @@ def _is_label(head: bytes, _strict: bool) -> bool:
 
 
 DOTA_FOLDERS = LabelFolders(is_label_name, _is_label)
-"""Folders with label files directly inside, in labelTxt, or in folders of splits."""
+"""Folders with label files directly inside, in labelTxt, or in subfolders of splits."""

@@ -1,4 +1,4 @@
-"""From label files of DOTA to COCO records."""
+"""Translating DOTA label files to COCO records."""
 
 import re
 from collections import Counter
@@ -31,23 +31,23 @@ _SHOWN = 60
 
 
 class LineError(ValueError):
-    """A line that is no label; its text continues "line 7: "."""
+    """A line that is not a label; its text follows "line 7: "."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Label:
-    """What a line says."""
+    """The label in a line."""
 
     corners: FloatArray
-    """(4, 2), in pixels."""
+    """(4, 2) float64. The corners in pixels."""
     category: str
     difficult: int
 
 
 def label_of(line: str) -> Label:
-    """Return what a line says: four corners, a category, and whether it is difficult.
+    """Parse a line into four corners, a category, and whether the object is difficult.
 
-    Raises LineError if it is not as DOTA writes it.
+    Raises LineError if the line is not as DOTA writes it.
 
     Examples
     --------
@@ -73,12 +73,12 @@ def label_of(line: str) -> Label:
 def translate_dota(path: Path, add: Add, wanted: Wanted) -> Translated:
     """Translate a folder or archive of label files.
 
-    Raises DatasetError if it has none.
+    Raises DatasetError if it has no label files.
     """
     source = wanted.files_of(path)
     members = source.members
     labels = [each for each in members if is_label_name(each.name)]
-    # Other texts are about the data set.
+    # If there are label folders, other text files describe the data set.
     labels = [each for each in labels if _is_in_labels(each.name)] or labels
     if not labels:
         raise DatasetError([f"{path}: has no label files of DOTA"])
@@ -95,7 +95,7 @@ def _is_in_labels(name: str) -> bool:
 
 
 class _DotaRecords:
-    """Makes COCO records of label files, and keeps what belongs to all of them."""
+    """Converts label files to COCO records, and collects images, categories and counts."""
 
     def __init__(self, pictures: dict[str, Member], add: Add, wanted: Wanted) -> None:
         self._pictures = pictures
@@ -115,7 +115,7 @@ class _DotaRecords:
         self._batches.take((member, image, data))
 
     def _add_plain(self, files: Sequence[LabelFile]) -> bool:
-        """Add the labels of files if all of them are as DOTA writes them."""
+        """Add the labels of files if all lines are as DOTA writes them; return whether they are."""
         add_boxes = self._wanted.add_boxes
         found = None if add_boxes is None else plain_labels([data for _, _, data in files])
         if found is None or add_boxes is None:
@@ -160,7 +160,7 @@ class _DotaRecords:
                 self._into.defect("T001", f"{member.name}: line {number}: {error}", where)
 
     def _image(self, place: str, where: Where) -> Record:
-        """Return the record of an image, with its size if that is known."""
+        """Return the record of an image, with its size if known."""
         image = self._into.image(place, where)
         picture = self._pictures.get(place)
         self._tally["nameless"] += picture is None
@@ -182,9 +182,9 @@ class _DotaRecords:
         self._into.annotation(record, where)
 
     def done(self) -> Translated:
-        """Return what belongs to all annotations."""
+        """Return the translation, with all images, categories and notes."""
         self._batches.end()
-        # They lead back to here: without them, all of it goes as soon as it is not used.
+        # The batches refer back to this object; without the cycle, memory is freed at once.
         del self._batches
         known = sorted({*self._pictures} - self._places)
         unlabelled = {place: self._pictures[place] for place in known}
@@ -193,7 +193,7 @@ class _DotaRecords:
 
 
 def _said(degrees: float | None, difficult: int) -> Record:
-    """Return the keys of an annotation that do not say where it is."""
+    """Return the keys of an annotation other than its geometry."""
     attributes: Record = {} if degrees is None else {"rotation": degrees}
     if difficult:
         attributes["difficult"] = difficult

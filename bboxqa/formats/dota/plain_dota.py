@@ -1,4 +1,4 @@
-"""Label files as DOTA writes them, which are read many at once, in arrays."""
+"""Reading many label files exactly as DOTA writes them at a time, into arrays."""
 
 import re
 from collections.abc import Sequence
@@ -19,24 +19,25 @@ class PlainLabels:
     """The labels of several files."""
 
     n_labels: IndexArray
-    """(F,) int64. Of each file."""
+    """(F,) int64. The number of labels in each file."""
     first: IndexArray
     """(F,) int64. The line of the first label of each file."""
     corners: FloatArray
-    """(N, 4, 2) float64. In pixels."""
+    """(N, 4, 2) float64. The corners in pixels."""
     category: IndexArray
     """(N,) int64. Index into `names`."""
     names: list[str]
-    """In the order in which they come first."""
+    """Category names in order of first occurrence."""
     difficult: IndexArray
     """(N,) int64."""
 
 
 def plain_labels(texts: Sequence[bytes]) -> PlainLabels | None:
-    r"""Return the labels of files; None if any line may be something else.
+    r"""Return the labels of files; None if any line may not be a plain label.
 
-    Lines are eight numbers, a category of one word and all or none a digit, with one blank between
-    them, below the lines with the source and the size of pixels.
+    A plain label is eight numbers and a category of one word, with single blanks between them.
+    Either all labels or none end with a digit. Header lines with the source and the size of pixels
+    may come first.
 
     Examples
     --------
@@ -66,7 +67,7 @@ def _end_of_headers(text: bytes) -> int:
 
 
 def _labels(words: PlainWords) -> tuple[FloatArray, IndexArray, list[str], IndexArray] | None:
-    """Return corners, categories, their names and marks; None if they may be something else."""
+    """Return corners, categories, their names and difficult marks; None if not all are plain."""
     try:
         values = np.stack([words.numbers(place) for place in range(_N_NUMBERS)], 1)
     except ValueError:

@@ -1,1 +1,1 @@
-"""Label Studio's json: tasks, annotations and predictions."""
+"""Label Studio's JSON: tasks, annotations and predictions."""

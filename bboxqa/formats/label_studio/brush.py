@@ -1,4 +1,4 @@
-"""Label Studio's masks: run lengths of the bytes of an RGBA picture, in a format of bits."""
+"""Decoding Label Studio's brush masks, bit-packed run lengths of the bytes of an RGBA image."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from bboxqa.model.shapes.run_lengths import MAX_MASK_PIXELS
 
 
 class MaskError(ValueError):
-    """A mask that is not what Label Studio writes."""
+    """A mask that is not as Label Studio writes it."""
 
 
 class _Bits:
@@ -28,7 +28,7 @@ class _Bits:
         return (number >> (8 * last - self.place)) & ((1 << width) - 1)
 
     def read_bytes(self, n: int) -> ByteArray:
-        """Return (n,) bytes, which may begin inside of a byte."""
+        """Return (n,) bytes, which may begin inside a byte."""
         first, shift = self.place >> 3, self.place & 7
         last = (self.place + 8 * n + 7) >> 3
         if last > len(self.data):
@@ -40,22 +40,22 @@ class _Bits:
 
 
 def brush_mask(numbers: object, width: int, height: int) -> BoolArray:
-    """Return the mask of the numbers under `rle`: which pixels are not transparent.
+    """Decode the numbers under `rle` to a mask of the pixels that are not transparent.
 
-    The bits are: 32 for the number of bytes of the picture, 4 for each pixel; 5 for the width of a
-    value less 1; 4 times 4 for widths of run lengths less 1; then runs. A run is 1 bit that is set
-    if one value repeats, 2 bits that choose the width of its length, the length less 1, and the
-    value or values. Pixels go row by row.
+    The bits are: 32 for the number of bytes of the image, 4 per pixel; 5 for the bit width of a
+    value minus 1; 4 times 4 for the bit widths of run lengths minus 1; then the runs. A run
+    consists of 1 bit that is set if one value is repeated, 2 bits that select the width of its
+    length, the length minus 1, and the value or values. Pixels go row by row.
 
-    Raises MaskError if the numbers are something else, or of another size; memory is taken for an
-    image of this size only.
+    Raises MaskError if the numbers are not such bits, or have another size; memory is allocated
+    only for an image of the given size.
 
     Parameters
     ----------
     numbers : object
-        Whatever a file has there; expected are bytes as integers.
+        The value in the file; expected is a list of bytes as integers.
     width, height : int
-        Of the image.
+        Size of the image in pixels.
 
     Returns
     -------
@@ -81,7 +81,7 @@ def brush_mask(numbers: object, width: int, height: int) -> BoolArray:
         n = bits.read(length_widths[bits.read(2)]) + 1
         if place + n > n_bytes:
             raise MaskError("has more pixels than it says")
-        # The last of four bytes is how opaque a pixel is.
+        # The last of the four bytes of a pixel is its opacity.
         first, last = place // 4, (place + n) // 4
         if repeats:
             alpha[first:last] = bits.read(8) > 0
@@ -95,7 +95,7 @@ _LENGTH_WIDTHS = (3, 4, 8, 16)
 
 
 def brush_numbers(mask: BoolArray) -> list[int]:
-    """Return the numbers under `rle` of a mask; `brush_mask` reads them.
+    """Encode a mask as the numbers under `rle`; the inverse of `brush_mask`.
 
     Examples
     --------

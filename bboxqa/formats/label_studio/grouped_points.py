@@ -1,4 +1,4 @@
-"""Key points that belong to another region, such as those of a person to the box."""
+"""Key points that belong to another region, such as to the box of a person."""
 
 from collections.abc import Iterable, Sequence
 
@@ -24,7 +24,7 @@ def points_by_parent(regions: Iterable[Region]) -> dict[str, list[Region]]:
 def joints_of(points: Sequence[Region], size: tuple[int, int]) -> Record:
     """Return the key points of a shape and their names; nothing if it has none.
 
-    Raises RegionError if the values of one are not as Label Studio writes them.
+    Raises RegionError if a value is not as Label Studio writes it.
     """
     if not points:
         return {}

@@ -1,4 +1,4 @@
-"""The names of images in the addresses under which Label Studio keeps them."""
+"""Image names from the URLs under which Label Studio stores images."""
 
 import base64
 import binascii
@@ -7,14 +7,14 @@ from collections import Counter
 from collections.abc import Iterable
 from urllib.parse import parse_qs, unquote, urlsplit
 
-# Uploaded files have a mark before their own name.
+# Uploaded files have a prefix before their own name.
 _UPLOAD = re.compile(r"(?:.*/)?data/upload/(?:\d+/)?(?:[0-9a-f]{8}-)?(.+)", re.DOTALL)
 _SUFFIX = re.compile(r"\.(?:avif|bmp|gif|jpe?g|png|svg|tiff?|webp)\b", re.IGNORECASE)
 _TAG = re.compile(r"im(?:a?ge?|g)|pic|photo|ocr|frame|url|scan", re.IGNORECASE)
 
 
 def is_image(key: str, value: object) -> bool:
-    """Return whether a value of the data of a task is the address of an image.
+    """Return whether a value in the data of a task is the URL of an image.
 
     Examples
     --------
@@ -27,7 +27,7 @@ def is_image(key: str, value: object) -> bool:
 
 
 def image_names(addresses: Iterable[str]) -> dict[str, str]:
-    """Return the names of images by their addresses: short where that is unique.
+    """Return the name of each image by its URL: the short name where it is unique.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def image_names(addresses: Iterable[str]) -> dict[str, str]:
 
 
 def path_of(address: str) -> str:
-    """Return the path that an address leads to, decoded and without host.
+    """Return the path of a URL, decoded and without host.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def path_of(address: str) -> str:
     except ValueError:
         return address
     if not parts.scheme and not parts.query:
-        # A name may have a number sign.
+        # A file name may contain a number sign.
         return unquote(address).lstrip("/")
     asked = parse_qs(parts.query)
     if "d" in asked:
@@ -70,7 +70,7 @@ def path_of(address: str) -> str:
 
 
 def _decoded(text: str) -> str:
-    """Return the address that is written in base 64; empty if it is none."""
+    """Return the URL encoded in base 64; "" if the text is not one."""
     try:
         return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode()
     except (binascii.Error, UnicodeDecodeError):
@@ -83,7 +83,7 @@ def _short(path: str) -> str:
 
 
 def short_path(address: str) -> str:
-    """Return the name of an image by its address, though other images may have it as well.
+    """Return the short name of an image, which other images may have as well.
 
     Examples
     --------

@@ -1,19 +1,19 @@
-"""Who made an annotation in Label Studio."""
+"""The annotators of annotations in Label Studio."""
 
 from bboxqa.formats.translation.untrusted import plain_text
 
 
 def person(value: object, known: dict[str, str]) -> str:
-    """Return the name of who completed an annotation; empty where nobody is named.
+    """Return the name of the annotator who completed an annotation; "" if nobody is named.
 
-    People are numbers in some exports, and objects with number and e-mail in others.
+    Some exports have numbers for annotators, others objects with number and e-mail.
 
     Parameters
     ----------
     value : object
-        Whatever the file has.
+        The value in the file, of any type.
     known : dict of str to str
-        By number, the names of people who were objects so far; changed in place.
+        Names by number, from the objects seen so far; changed in place.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Upright boxes with one label, as columns: many tasks together."""
+"""Collecting upright boxes with one label each from many tasks as columns."""
 
 from collections.abc import Callable
 
@@ -13,15 +13,15 @@ _TOGETHER = 1 << 14
 
 
 class PlainBoxes:
-    """Takes plain results of Label Studio, and hands them on where nothing but boxes is wanted.
+    """Collects plain results of Label Studio, and passes them on as columns if only boxes are read.
 
     Parameters
     ----------
     member : str
-        The file that they are in.
+        The name of the file in its archive.
     into : Collector
     add : callable or None
-        Takes boxes as columns; None where records are wanted in full.
+        Called with boxes as columns; None if full records are needed.
     """
 
     def __init__(self, member: str, into: Collector, add: Callable[[Boxes], None] | None) -> None:
@@ -41,7 +41,7 @@ class PlainBoxes:
         self._own_ids: list[str] = []
 
     def take(self, results: list[PlainResult], image: Record, person: str, pointer: str) -> bool:
-        """Take the results of an annotation, which stands at a pointer; return whether it did."""
+        """Take the results of the annotation at a pointer; return whether they were taken."""
         if self._add is None:
             return False
         for place, result in enumerate(results):
@@ -62,14 +62,14 @@ class PlainBoxes:
         return True
 
     def end(self) -> None:
-        """Hand on what was taken."""
+        """Pass the collected boxes on."""
         n = len(self._category)
         if not n or self._add is None:
             return
         boxes = Boxes(
             np.array(self._image),
             np.array(self._category),
-            # In the order of the other reader, which rounds in the same way.
+            # The operations are in the same order as in `regions`, so that rounding is the same.
             np.array(self._numbers).reshape(n, 4) * np.tile(self._size, 2) / 100,
             Lines([self._member], np.zeros(n, np.int64), np.ones(n, np.int64)),
             np.array(self._person),

@@ -1,4 +1,4 @@
-"""Tasks whose annotations are upright boxes with one label each, as most are: decoded fast."""
+"""Fast decoding of plain tasks, whose annotations are upright boxes with one label each."""
 
 from typing import Annotated, Any, Literal
 
@@ -21,7 +21,7 @@ class PlainValue(msgspec.Struct, gc=False):
 
 
 class PlainResult(msgspec.Struct, gc=False):
-    """A result that is a region by itself."""
+    """A result that is a complete region."""
 
     id: str
     type: Literal["rectanglelabels"]
@@ -60,9 +60,10 @@ _decode = msgspec.json.Decoder(PlainTask).decode
 
 
 def plain_task(raw: msgspec.Raw) -> PlainTask | None:
-    """Return a task; None if any of it is something else, or in doubt.
+    """Return a task; None if any part of it is not plain.
 
-    Results with one id are parts of one region, and those of an image have one size.
+    Results with the same id are parts of one region, and not plain. All results of an image must
+    have the same size.
 
     Examples
     --------

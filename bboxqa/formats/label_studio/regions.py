@@ -1,4 +1,4 @@
-"""From the results of an annotation to regions, and from percent to pixels."""
+"""Converting results to regions, and percentages to pixels."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -15,15 +15,15 @@ from bboxqa.formats.translation.untrusted import plain_text
 
 Value = dict[str, Any]
 _SHAPES = {"rectangle", "polygon", "ellipse", "brush", "keypoint"}
-# Of the parts of a region that say more about it, by the type of their result.
+# Types of results that add attributes to a region.
 _ATTRIBUTES = {"choices", "textarea", "number", "rating", "taxonomy", "datetime"}
 _MOST_PERCENT = 100.5
 _PIXELS = 200
-"""Larger coordinates are pixels in place of percent."""
+"""Coordinates above this are pixels, not percentages."""
 
 
 class RegionError(ValueError):
-    """A region that cannot be read; its text continues "region 7: "."""
+    """A region that cannot be read; its text follows "region 7: "."""
 
 
 class EmptyMaskError(RegionError):
@@ -32,31 +32,31 @@ class EmptyMaskError(RegionError):
 
 @dataclass(slots=True)
 class Region:
-    """A shape, or something else that an annotator said about an image."""
+    """A shape, or another statement of an annotator about an image."""
 
     pointer: str
     result: Value
     kind: str
-    """A key of `_SHAPES`, or the type of a result that is no shape."""
+    """A key of `_SHAPES`, or the type of a result that is not a shape."""
     labels: list[str] = field(default_factory=list)
     attributes: Record = field(default_factory=dict)
 
     @property
     def id(self) -> str:
-        """As Label Studio shows it."""
+        """The id that Label Studio shows."""
         return plain_text(self.result.get("id"))
 
     @property
     def is_shape(self) -> bool:
-        """Whether it is a shape that can be read."""
+        """Whether the region is a shape that can be read."""
         return self.kind in _SHAPES
 
 
 def regions_of(results: Iterable[tuple[str, Value]]) -> Iterator[Region]:
     """Yield the regions of an annotation, each with all of its labels.
 
-    The results of a region have its id: its shape, often once for each control that labels it, and
-    what else was said about it.
+    The results of a region share its id: the shape, often once per labelling control, and its
+    attributes.
     """
     whole: dict[str, Region] = {}
     rest: list[tuple[str, Value]] = []
@@ -83,7 +83,7 @@ def regions_of(results: Iterable[tuple[str, Value]]) -> Iterator[Region]:
 
 
 def _is_part(region: Region | None, result: Value) -> bool:
-    """Return whether a result has the id of a region, and its shape."""
+    """Return whether a result has the id and the shape of a region."""
     return region is not None and _outline(region.result) == _outline(result)
 
 
@@ -105,7 +105,7 @@ def _value(result: Value) -> Value:
 
 
 def size_of(result: Value) -> tuple[int, int] | None:
-    """Return the width and height of the image of a result in pixels; None where it lacks them."""
+    """Return width and height of the image of a result in pixels; None if they are missing."""
     sides = [result.get("original_width"), result.get("original_height")]
     if not all(isinstance(each, int | float) and 1 <= each < 1 << 31 for each in sides):
         return None
@@ -114,9 +114,9 @@ def size_of(result: Value) -> tuple[int, int] | None:
 
 
 def shape_of(region: Region, size: tuple[int, int], *, outlines: bool) -> Record:
-    """Return the keys of an annotation of COCO that say where a region is.
+    """Return the COCO geometry keys of a region.
 
-    Raises RegionError if its values are not as Label Studio writes them.
+    Raises RegionError if the values are not as Label Studio writes them.
     """
     value = _value(region.result)
     _check_percent(region)
@@ -178,7 +178,7 @@ def _degrees(value: Value) -> float:
 
 
 def _pixels(value: Value, names: tuple[str, ...], size: tuple[int, int]) -> list[float]:
-    """Return percentages of the width and of the height, by turns, in pixels."""
+    """Convert values that are alternately percentages of width and of height to pixels."""
     numbers = (_number(value.get(name), name) for name in names)
     return [number * size[place % 2] / 100 for place, number in enumerate(numbers)]
 
@@ -197,9 +197,9 @@ def _points(value: Value, size: tuple[int, int]) -> FloatArray:
 
 
 def beyond(region: Region) -> str:
-    """Return which coordinate is no percentage, and its value; empty if all are.
+    """Return the first coordinate that is not a percentage, with its value; "" if all are.
 
-    A corner of a rotated shape may lie outside of the image.
+    A corner of a rotated shape may lie outside the image.
     """
     if _value(region.result).get("rotation"):
         return ""
@@ -210,15 +210,15 @@ def beyond(region: Region) -> str:
 
 
 def _check_percent(region: Region) -> None:
-    """Raise RegionError if a coordinate is too large for a percentage: it is in pixels."""
+    """Raise RegionError if a coordinate is too large for a percentage, and so is in pixels."""
     for name, number in _coordinates(region):
         if abs(number) > _PIXELS:
-            problem = f"{name} is {number:g}: pixels where percent of the image"
-            raise RegionError(f"{problem} from 0 to 100 are expected")
+            problem = f"{name} is {number:g}, which is in pixels"
+            raise RegionError(f"{problem}; expected 0 to 100, in percent of the image")
 
 
 def _coordinates(region: Region) -> Iterator[tuple[str, float]]:
-    """Yield the coordinates of a shape that are numbers, with their names."""
+    """Yield the numeric coordinates of a shape, with their names."""
     value = _value(region.result)
     named = [(name, value.get(name)) for name in ("x", "y", "width", "height")]
     points = value.get("points")

@@ -1,4 +1,4 @@
-"""Label Studio's json as a format."""
+"""The format of Label Studio's JSON."""
 
 import re
 from pathlib import Path
@@ -34,7 +34,7 @@ def _looks_right(head: bytes) -> bool:
 
 
 def _member(path: Path) -> "Member | None":
-    """Return the first file of a source that is Label Studio's."""
+    """Return the first file of a source that is Label Studio JSON."""
     from bboxqa.formats.translation.members import members_of
 
     try:
@@ -45,7 +45,7 @@ def _member(path: Path) -> "Member | None":
 
 
 def translate(path: Path, add: "Add", wanted: "Wanted") -> "Translated":
-    """Translate a file of Label Studio; see `bboxqa.formats.translation.translated.Translate`."""
+    """Translate Label Studio JSON; see `bboxqa.formats.translation.translated.Translate`."""
     from bboxqa.formats.label_studio.task_records import translate_tasks
 
     member = _member(path)
@@ -55,4 +55,4 @@ def translate(path: Path, add: "Add", wanted: "Wanted") -> "Translated":
 
 
 LABEL_STUDIO = translated_format("label-studio", (".json",), _recognises, translate)
-"""Label Studio's json, and JSON-MIN."""
+"""Label Studio's JSON and JSON-MIN."""

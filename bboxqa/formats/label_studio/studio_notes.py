@@ -1,4 +1,4 @@
-"""What is to be known of annotations of Label Studio besides the annotations themselves."""
+"""Notes on annotations read from Label Studio."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -8,9 +8,9 @@ from bboxqa.core.text import count, one_line
 from bboxqa.formats.translation.given_sizes import given_words
 
 GROUND_TRUTH = "ground truth"
-"""The annotator of annotations that are marked as it."""
+"""The name of the annotator of annotations that are marked as ground truth."""
 
-# What is counted, and the words for it.
+# The counted facts, with the noun and the text of their notes.
 _WORDS = (
     ("cancelled", "annotation", "left out: cancelled by the annotator"),
     ("draft", "draft", "left out: not submitted"),
@@ -30,10 +30,10 @@ _WORDS = (
             "mix people"
         ),
     ),
-    ("bare", "prediction", "left out: a number without regions"),
+    ("bare", "prediction", "left out: a number instead of regions"),
     ("several", "region", "with several labels: one annotation for each label"),
     ("empty", "mask", "left out: no pixels"),
-    ("turned", "region", "drawn on an image that was turned on the screen"),
+    ("turned", "region", "drawn on an image that was rotated on the screen"),
     (
         "tag",
         "image",
@@ -46,14 +46,14 @@ _WORDS = (
 
 
 TRACK = "videorectangle"
-"""The kind of results that track an object in a video."""
+"""The type of results that track an object in a video."""
 _APART = {
     "choices": "image label", "relation": "relation", "keypoint": "key point", TRACK: "video track",
 }  # fmt: skip
 
 
 def apart_name(kind: str) -> str:
-    """Return what a result that is no region is called.
+    """Return the name of a type of result that is not a region.
 
     Examples
     --------
@@ -64,14 +64,14 @@ def apart_name(kind: str) -> str:
 
 
 def notes_of(tally: Mapping[str, int], models: Counter[str]) -> Iterator[str]:
-    """Yield a sentence for each thing that was counted.
+    """Yield a note for each count above 0.
 
     Parameters
     ----------
     tally : mapping of str to int
-        Numbers by a key of `_WORDS`, "truth", or "given".
+        Counts by the keys of `_WORDS`, "truth", or "given".
     models : Counter of str
-        Numbers of predictions by the name of the model.
+        Numbers of predictions by model name.
 
     Examples
     --------
@@ -80,12 +80,12 @@ def notes_of(tally: Mapping[str, int], models: Counter[str]) -> Iterator[str]:
     """
     for model, number in models.items():
         yield (
-            f"{one_line(model)} is a model, and one more annotator: "
+            f"{one_line(model)} is a model and counts as an annotator: "
             f"{count(number, 'prediction')} in the file"
         )
     if n_true := tally.get("truth", 0):
         yield (
-            f"{count(n_true, 'annotation')} marked as ground truth, here of an annotator "
+            f"{count(n_true, 'annotation')} marked as ground truth, here by an annotator "
             f"{GROUND_TRUTH!r}; to measure the others against it: --reference {GROUND_TRUTH!r}"
         )
     if number := tally.get("given", 0):
@@ -96,7 +96,7 @@ def notes_of(tally: Mapping[str, int], models: Counter[str]) -> Iterator[str]:
 
 
 def no_images(name: str, n_tasks: int, n_tracks: int) -> DatasetError:
-    """Return the error about a file of tasks without images; some may track objects in videos."""
+    """Return the error for a file of tasks without images, some of which may be videos."""
     problem = f"{name}: has {count(n_tasks, 'task')} of Label Studio, none with an image"
     if n_tracks:
         tracks = count(n_tracks, "tracked object")
@@ -106,5 +106,5 @@ def no_images(name: str, n_tasks: int, n_tracks: int) -> DatasetError:
         )
     return DatasetError(
         [problem],
-        "Shapes in images are compared. Labels of texts are measured as a table: bboxqa stats",
+        "Shapes in images are compared. For labels of texts, export a table: bboxqa stats",
     )

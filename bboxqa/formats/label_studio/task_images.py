@@ -1,4 +1,4 @@
-"""Which image of a task a region is about."""
+"""Finding the image of a task that a region belongs to."""
 
 import re
 from typing import Any, NamedTuple
@@ -9,19 +9,19 @@ _NUMBER = re.compile(r"\d+$")
 
 
 class ImageKey(NamedTuple):
-    """An image of a task, by the key of its data and the page, or by the tag that showed it."""
+    """An image of a task, given by data key and page, or by the tag that showed it."""
 
     address: str
-    """"" where the file does not say which of several images a tag shows."""
+    """The data key; "" if the file does not say which of several images a tag shows."""
     tag: str = ""
 
 
 NO_IMAGE = ImageKey("")
-"""The image of a task that names none."""
+"""The key of the image of a task that names no image."""
 
 
 def images_of(data: dict[str, Any]) -> dict[str, list[str]]:
-    """Return the addresses of the images of a task, by the key of its data; several are pages.
+    """Return the URLs of the images of a task by data key; several URLs of a key are pages.
 
     Examples
     --------
@@ -37,16 +37,17 @@ def images_of(data: dict[str, Any]) -> dict[str, list[str]]:
 
 
 def _page(key: str, value: Any) -> str:
-    """Return the address of an image, which may be inside of an object; empty if it is none."""
+    """Return the URL of an image, which may be inside an object; "" if it is not an image."""
     inside = value.items() if isinstance(value, dict) else [(key, value)]
     return next((each for name, each in inside if is_image(name, each)), "")
 
 
 def image_of(images: dict[str, list[str]], result: dict[str, Any]) -> ImageKey | None:
-    """Return the image that a result is about; None where its task has none.
+    """Return the image that a result belongs to; None if its task has no image.
 
-    Of several images, the one under the name of the tag, or under a name that ends with the same
-    number. Which one another tag shows stands in the settings of the project only.
+    Of several images, it is the image under the key named like the tag, or under a key that ends
+    with the same number. For other tags, only the settings of the project tell which image they
+    show.
 
     Examples
     --------
@@ -70,7 +71,7 @@ def image_of(images: dict[str, list[str]], result: dict[str, Any]) -> ImageKey |
         key = alike[0]
     pages, page = images[key], result.get("item_index")
     if page is None and (number := _NUMBER.search(name)):
-        # A tag that is repeated for each page.
+        # The tag is repeated for each page.
         page = int(number[0]) if len(pages) > 1 and len(number[0]) < 9 else 0
     place = page if isinstance(page, int) and 0 <= page < len(pages) else 0
     return ImageKey(pages[place])

@@ -1,4 +1,4 @@
-"""From tasks of Label Studio to COCO records."""
+"""Translating Label Studio tasks to COCO records."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -55,7 +55,7 @@ _TIMES = ("created_at", "updated_at", "lead_time")
 def translate_tasks(path: Path, member: Member, add: Add, wanted: Wanted) -> Translated:
     """Translate the tasks of a file.
 
-    Raises BrokenTextError if it is no json, and DatasetError if it has nothing about images.
+    Raises BrokenTextError if it is not JSON, and DatasetError if it has no images.
     """
     records, number = _TaskRecords(member, add, wanted), 0
     try:
@@ -76,7 +76,7 @@ def translate_tasks(path: Path, member: Member, add: Add, wanted: Wanted) -> Tra
 
 
 class _TaskRecords:
-    """Makes COCO records of tasks, and keeps what belongs to all of them."""
+    """Converts tasks to COCO records, and collects images, categories and counts."""
 
     def __init__(self, member: Member, add: Add, wanted: Wanted) -> None:
         self._member = member.name
@@ -108,10 +108,10 @@ class _TaskRecords:
         images = images_of(task.data)
         sizes = sizes_of(task, images)
         keys = {*sizes} | {ImageKey(page) for pages in images.values() for page in pages}
-        # Where the file does not say which image a tag shows, images are those of the tags.
+        # If the file does not say which image a tag shows, each tag counts as an image.
         if any(key.tag for key in sizes):
             keys = {*sizes}
-        # The number of a task is that of its image, if it has one only.
+        # A task with a single image gives it its number.
         number = whole_number(task.label.removeprefix("task ")) if len(keys) == 1 else None
         records = {key: self._image(task, key, sizes.get(key), number) for key in sorted(keys)}
         for work in task.works:
@@ -197,11 +197,11 @@ class _TaskRecords:
             self._into.annotation(record, where)
 
     def _annotator(self, task: Task, work: Work) -> str:
-        """Return who made an annotation, or the model that made a prediction."""
+        """Return the annotator of an annotation, or the model of a prediction."""
         content = work.content
         if work.is_prediction:
             model = plain_text(content.get("model_version")) or _PREDICTIONS
-            # A version that is a number looks like an annotator.
+            # A numeric version would look like an annotator.
             model = f"model {model}" if model.isdecimal() else model
             self._models[model] += 1
             return model
@@ -226,7 +226,7 @@ class _TaskRecords:
         shared: Record,
         points: Sequence[Region] = (),
     ) -> None:
-        """Add a region, with its key points, as one annotation for each of its labels."""
+        """Add a region with its key points, as one annotation per label."""
         self._boxes.end()
         where = self._where(region.pointer)
         label = f"{task.label}, region {one_line(region.id)}" if region.id else task.label
@@ -243,7 +243,7 @@ class _TaskRecords:
         size = size_of(region.result)
         if "width" not in image:
             problem = f"{label}: has no original_width and original_height, so that percent cannot"
-            advice = "--image-size gives them: 1920x1080, or a file that has the size of each image"
+            advice = "--image-size gives them: 1920x1080, or a file with the size of each image"
             self._into.defect("T002", f"{problem} become pixels: {advice}", where)
             return
         known = (image["width"], image["height"])
@@ -292,7 +292,7 @@ class _TaskRecords:
                 self._into.defect("T003", f"{label}: {found}", where, row)
 
     def done(self) -> Translated:
-        """Return what belongs to all annotations, once all tasks were added."""
+        """Return the translation, with all images, categories and notes."""
         self._boxes.end()
         names = image_names(key.address for _, key, _ in self._addresses)
         for record, key, label in self._addresses:

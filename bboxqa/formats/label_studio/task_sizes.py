@@ -1,4 +1,4 @@
-"""The sizes of the images of a task."""
+"""Image sizes of tasks."""
 
 from bboxqa.formats.label_studio.regions import size_of
 from bboxqa.formats.label_studio.task_images import NO_IMAGE, ImageKey, image_of, images_of
@@ -6,7 +6,7 @@ from bboxqa.formats.label_studio.tasks import Task
 
 
 def said_size(data: dict[str, object]) -> tuple[int, int] | None:
-    """Return the size that the data of a task give, which say it where no region does."""
+    """Return the size in the data of a task, which is used if no region has one."""
     if len(images_of(data)) > 1:
         return None
     named = {f"original_{key}": data.get(key) for key in ("width", "height")}
@@ -14,7 +14,7 @@ def said_size(data: dict[str, object]) -> tuple[int, int] | None:
 
 
 def sizes_of(task: Task, images: dict[str, list[str]]) -> dict[ImageKey, tuple[int, int]]:
-    """Return the first size that results say of each image."""
+    """Return the first size that results give for each image."""
     sizes: dict[ImageKey, tuple[int, int]] = {}
     pages = sum(map(len, images.values()))
     for work in task.works:

@@ -1,4 +1,4 @@
-"""The tasks of a file of Label Studio, whichever of its forms it has."""
+"""Reading the tasks of a Label Studio file in any of its layouts."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -27,32 +27,32 @@ class Work:
     content: Value
     pointer: str
     results: list[tuple[str, Value]]
-    """Pointer to each part of a region, and the part."""
+    """The results of the regions, each with its pointer."""
     is_prediction: bool = False
     plain: list[PlainResult] = field(default_factory=list)
-    """The regions where all are upright boxes with one label; `results` is empty then."""
+    """The results if all are upright boxes with one label; then `results` is empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A task: what was shown to annotators, and what they drew."""
+    """A task: the data shown to annotators, and their annotations."""
 
     pointer: str
     label: str
-    """Such as "task 187"."""
+    """The name of the task in messages, such as "task 187"."""
     data: Value
     works: list[Work] = field(default_factory=list)
     n_drafts: int = 0
     odd: list[tuple[str, str]] = field(default_factory=list)
-    """Pointer to each value that is not what it should be, and what it is."""
+    """Values of an unexpected type, as pointer and type."""
     n_bare: int = 0
-    """Predictions that are numbers."""
+    """The number of predictions that are numbers instead of objects."""
 
 
 def tasks_of(text: bytes) -> Iterator[Task]:
     """Yield the tasks of a file; see `task_of`.
 
-    Raises msgspec.DecodeError if the file is not json.
+    Raises msgspec.DecodeError if the file is not JSON.
     """
     is_list = text[:64].lstrip().startswith(b"[")
     items = msgspec.json.decode(text, type=list[msgspec.Raw]) if is_list else [msgspec.Raw(text)]
@@ -83,7 +83,7 @@ def _label(own: object, number: int) -> str:
 
 
 def task_of(item: Value, pointer: str, number: int) -> Task:
-    """Return a task of json: a whole one, a single annotation, or an annotation of JSON-MIN.
+    """Convert a JSON value to a task: a full task, a single annotation, or one of JSON-MIN.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def _whole(item: Value, pointer: str, label: str) -> Task:
 
 
 def _single(item: Value, pointer: str, number: int) -> Task:
-    """Return the task of an annotation that stands by itself, as in storage of Label Studio."""
+    """Return the task of a single annotation, as in Label Studio's target storage."""
     inside = item.get("task")
     of_task = _object(inside)
     found = plain_text(of_task.get("id")) or plain_text(inside) or str(number + 1)
@@ -149,7 +149,7 @@ def _work(content: Value, pointer: str, odd: list[tuple[str, str]], *, is_predic
 
 
 def _minimal(item: Value, pointer: str, label: str) -> Task:
-    """Return the task of an annotation of JSON-MIN, whose regions stand under names of tags."""
+    """Return the task of a JSON-MIN annotation, whose regions are under tag names."""
     data, results = {}, []
     for key, value in item.items():
         if isinstance(value, list) and value and all(isinstance(each, dict) for each in value):

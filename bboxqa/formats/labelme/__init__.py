@@ -1,1 +1,1 @@
-"""LabelMe's json: a file for each image."""
+"""LabelMe JSON, with one file per image."""

@@ -1,4 +1,4 @@
-"""LabelMe's json as a format: a folder, an archive, or the file of one image."""
+"""The format of LabelMe JSON: a folder, an archive, or the file of one image."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ def _recognises(path: Path) -> bool:
 
 
 def translate(path: Path, add: "Add", wanted: "Wanted") -> "Translated":
-    """Translate files of LabelMe; see `bboxqa.formats.translation.translated.Translate`."""
+    """Translate LabelMe files; see `bboxqa.formats.translation.translated.Translate`."""
     from bboxqa.formats.labelme.labelme_records import translate_labelme
 
     return translate_labelme(path, add, wanted)
@@ -26,4 +26,4 @@ def translate(path: Path, add: "Add", wanted: "Wanted") -> "Translated":
 LABELME = translated_format(
     "labelme", (), _recognises, translate, recognises_folder=LABELME_FOLDERS.is_one_source
 )
-"""LabelMe's json."""
+"""LabelMe JSON."""

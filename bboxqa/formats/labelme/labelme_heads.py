@@ -1,11 +1,11 @@
-"""How files of LabelMe, and their folders, are recognised."""
+"""Recognising LabelMe files and their folders."""
 
 import re
 
 from bboxqa.formats.translation.json_files import begins
 from bboxqa.formats.translation.label_folders import LabelFolders
 
-# The picture may be embedded before the shapes, and larger than what is looked at.
+# An image embedded before the shapes may be larger than the examined beginning.
 _HEAD = re.compile(
     rb'\{(?!.*"images"\s*:)(?:'
     rb'(?=.*"shapes"\s*:\s*\[)(?=.*"(?:version|imagePath|imageData|flags|points|shape_type)"\s*:)'
@@ -16,7 +16,7 @@ _HEAD = re.compile(
 
 
 def is_labelme_head(head: bytes) -> bool:
-    """Return whether a text begins as a file of LabelMe.
+    """Return whether a text begins like a LabelMe file.
 
     Examples
     --------
@@ -31,4 +31,4 @@ def _is_label(head: bytes, _strict: bool) -> bool:
 
 
 LABELME_FOLDERS = LabelFolders(lambda name: name.lower().endswith(".json"), _is_label)
-"""Folders with json directly inside, or in folders such as annotations or train."""
+"""Folders with JSON files directly inside, or in subfolders such as annotations or train."""

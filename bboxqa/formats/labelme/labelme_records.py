@@ -1,4 +1,4 @@
-"""From files of LabelMe to COCO records."""
+"""Translating LabelMe files to COCO records."""
 
 import base64
 import binascii
@@ -48,11 +48,11 @@ TITLE = "LabelMe JSON"
 UNLABELLED = "(no label)"
 _AGAIN = "Save it again in LabelMe; the file may be cut off."
 _PICTURE_HEAD = 1 << 20
-"""Signs of an embedded picture that are decoded, of which the first have its size."""
+"""Characters of an embedded image to decode; its size is in the first bytes."""
 
 
 class _File(msgspec.Struct, gc=False, rename="camel"):
-    """The keys of a file that are read; an embedded picture stays as it is."""
+    """The keys of a file that are read; an embedded image is not decoded."""
 
     shapes: Any = None
     image_path: Any = None
@@ -67,14 +67,14 @@ _decode = msgspec.json.Decoder(_File).decode
 def translate_labelme(path: Path, add: Add, wanted: Wanted) -> Translated:
     """Translate the files of a folder or archive, or one file.
 
-    Raises DatasetError if there are none, and BrokenTextError if the only one is no json.
+    Raises DatasetError if there are no files, and BrokenTextError if the only file is not JSON.
     """
     members = members_of(path)
     named = [each for each in members if each.name.lower().endswith(".json") or not each.name]
     files = [each for each in named if begins(is_labelme_head, each.head())]
     if not files:
         raise DatasetError([f"{path}: has no json of LabelMe"])
-    # A full disk and a crash leave files without content: each is told where it is read.
+    # A full disk or a crash leaves empty files; reading them reports each one.
     files += [each for each in named if not each.head().strip()]
     records = _LabelmeRecords(path, members, add, wanted)
     known = {member.name for member in files}
@@ -87,7 +87,7 @@ def translate_labelme(path: Path, add: Add, wanted: Wanted) -> Translated:
 
 
 class _LabelmeRecords:
-    """Makes COCO records of files, and keeps what belongs to all of them."""
+    """Converts files to COCO records, and collects images, categories and counts."""
 
     def __init__(self, path: Path, members: list[Member], add: Add, wanted: Wanted) -> None:
         self._wanted = wanted
@@ -132,7 +132,7 @@ class _LabelmeRecords:
                 self._refuse(number, error, where)
 
     def _joints(self, shapes: list[Any], numbers: Sequence[int], member: Member) -> Record:
-        """Return the key points of a shape and their names; nothing if it has none."""
+        """Return the key points of a shape and their names; empty if it has none."""
         keypoints: list[float] = []
         joints: list[str] = []
         for number in numbers:
@@ -166,12 +166,12 @@ class _LabelmeRecords:
         return image
 
     def _name(self, place: str, member: Member, content: _File) -> str:
-        """Return the name of an image: as the file says, unless another one says the same."""
+        """Return the name of an image: the name in the file, unless another file has the same."""
         inner = path_below(plain_text(content.image_path))
         if not PurePosixPath(inner).name:
             self._tally["unnamed"] += 1
             return place or without_suffix(PurePosixPath(member.shown).name)
-        # The path leads from the file, which may be in a folder.
+        # The path is relative to the file, which may be in a folder.
         folder = place.rpartition("/")[0]
         name = place_of(inner) + PurePosixPath(inner).suffix
         name = f"{folder}/{name}" if folder else name
@@ -186,7 +186,7 @@ class _LabelmeRecords:
         joints: Record,
     ) -> None:
         if not isinstance(value, dict):
-            raise ValueProblemError("is no object")
+            raise ValueProblemError("is not an object")
         wanted = self._wanted
         shape = shape_of(value, size, outlines=wanted.outlines, keypoints=wanted.keypoints)
         label = plain_text(value.get("label"))
@@ -194,7 +194,7 @@ class _LabelmeRecords:
         record["category_id"] = self._into.category(label or UNLABELLED, where)
         attributes = dict(record.get("attributes", {})) | _attributes(value)
         if joints:
-            # It says which points the shape has, and they are in the record.
+            # The group only links points to the shape, and they are now in its record.
             del attributes["group_id"]
         if attributes:
             record["attributes"] = attributes
@@ -208,7 +208,7 @@ class _LabelmeRecords:
             self._into.defect("T004", "a shape has no label", where, row)
 
     def done(self, others: list[Member]) -> Translated:
-        """Return what belongs to all annotations; `others` are files that are left out."""
+        """Return the translation; `others` are files that are left out."""
         notes = [*add_others(self._into, others, "json of LabelMe")]
         notes += self._images.add_unlabelled()
         self._tally["unsized"] = self._images.n_unsized
@@ -221,7 +221,7 @@ def _point_of(value: dict[str, Any]) -> list[float]:
 
 
 def _attributes(value: dict[str, Any]) -> Record:
-    """Return what a shape says besides its label and place."""
+    """Return the keys of a shape other than label and geometry."""
     found: Record = {name: True for name, is_set in mapping(value.get("flags")).items() if is_set}
     if value.get("difficult") is True:
         found["difficult"] = True
@@ -231,7 +231,7 @@ def _attributes(value: dict[str, Any]) -> Record:
 
 
 def _embedded_size(data: msgspec.Raw) -> tuple[int, int] | None:
-    """Return the size of an embedded picture, of which the beginning is decoded."""
+    """Return the size of an embedded image, decoding only its beginning."""
     text = bytes(memoryview(data)[: _PICTURE_HEAD + 1])
     if not text.startswith(b'"') or len(text) < 4:
         return None
@@ -245,9 +245,9 @@ def _embedded_size(data: msgspec.Raw) -> tuple[int, int] | None:
 
 def _notes_of(tally: Counter[str]) -> Iterator[str]:
     if number := tally["group"]:
-        yield f"{count(number, 'shape')} in groups of several: each compared by itself"
+        yield f"{count(number, 'shape')} in groups of several: each compared on its own"
     if number := tally["loose"]:
-        yield f"{count(number, 'point')} in groups without one box: each is an object by itself"
+        yield f"{count(number, 'point')} in groups without one box: each is an object of its own"
     if number := tally["empty"]:
         yield f"{count(number, 'mask')} left out: no pixels"
     if number := tally["unsized"]:

@@ -1,4 +1,4 @@
-"""The shapes in LabelMe's json."""
+"""Converting LabelMe shapes to keys of COCO annotations."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ _APART = {
     "line": "line", "linestrip": "polyline", "point": "key point", "points": "point",
     "polyline": "polyline",
 }  # fmt: skip
-"""Shapes without an area, as messages name them."""
+"""Names of shapes without an area, for messages."""
 _QUADRANGLES = ("rotation", "oriented_rectangle", "quadrilateral")
 
 
@@ -32,22 +32,22 @@ def shape_of(
     outlines: bool,
     keypoints: bool = False,
 ) -> Record:
-    """Return the keys of an annotation of COCO that say where a shape is.
+    """Return the COCO geometry keys of a shape.
 
-    Raises ValueProblemError if it is not as LabelMe writes it.
+    Raises ValueProblemError if the shape is not as LabelMe writes it.
 
     Parameters
     ----------
     value : dict
         The shape.
     size : tuple of int or None
-        Width and height of the image, if that is known.
+        Width and height of the image, if known.
     outlines : bool
         Whether to return outlines.
     keypoints : bool
-        Whether to return where points are.
+        Whether to return the coordinates of points.
     """
-    # Old versions draw polygons only, and do not say so.
+    # Old versions have polygons only, without a `shape_type`.
     kind = plain_text(value.get("shape_type")) or "polygon"
     if kind == "mask":
         return _mask(value, size, outlines=outlines)
@@ -80,13 +80,13 @@ def _key_point(value: dict[str, Any]) -> Record:
 
 
 def _rotation(points: Any) -> float:
-    """Return by how many degrees the first side of a rectangle is turned, from 0 up to 90."""
+    """Return the angle of the first side of a rectangle in degrees, from 0 up to 90."""
     right, down = points[1] - points[0]
     return round(float(np.degrees(np.arctan2(down, right))) % 90, 3) % 90
 
 
 def _mask(value: dict[str, Any], size: tuple[int, int] | None, *, outlines: bool) -> Record:
-    """Return the box and run lengths of a mask, which is a picture between two corners."""
+    """Return the box and run lengths of a mask, which is stored as an image between two corners."""
     points = points_of(value.get("points"), least=2)
     left, top = (int(each) for each in points.min(0))
     mask = picture_mask(value.get("mask"), _MOST_PIXELS, packed=False)
@@ -98,6 +98,6 @@ def _mask(value: dict[str, Any], size: tuple[int, int] | None, *, outlines: bool
         return record
     width, height = size
     if left < 0 or top < 0 or left + mask.shape[1] > width or top + mask.shape[0] > height:
-        raise MaskProblemError(f"lies outside of the image of {width} × {height} pixels")
+        raise MaskProblemError(f"lies outside the image of {width} × {height} pixels")
     record["segmentation"] = shapes.mask(mask, left, top, width, height)
     return record

@@ -1,4 +1,4 @@
-"""Points of a group, such as the joints of a person, and the shape that they belong to."""
+"""Grouped points, such as the joints of a person, and the shape that they belong to."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -12,16 +12,16 @@ _AREAS = (*_RECTANGLES, "polygon", "quadrilateral", "circle", "mask")
 
 
 def group_of(shape: Mapping[str, Any]) -> int | str | None:
-    """Return the id of the group of a shape; None where it is in none."""
+    """Return the id of the group of a shape; None if it is not in a group."""
     group = shape.get("group_id")
     return group if isinstance(group, int | str) else None
 
 
 def points_by_shape(shapes: Sequence[Any]) -> dict[int, list[int]]:
-    """Return the points of each shape of an image that has any, both as places in its list.
+    """Return the indices of the points of each shape that has points, by the shape's index.
 
-    A shape has the points of its group, if it is the only one there that has an area, or the only
-    rectangle.
+    A shape has the points of its group if it is the only shape with an area in the group, or the
+    only rectangle.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def points_by_shape(shapes: Sequence[Any]) -> dict[int, list[int]]:
 
 
 def n_grouped(shapes: Sequence[Any]) -> int:
-    """Return how many shapes with an area share a group with shapes other than points.
+    """Return the number of shapes with an area that share a group with shapes other than points.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def n_grouped(shapes: Sequence[Any]) -> int:
 
 
 def _groups(shapes: Sequence[Any]) -> tuple[list[str], list[list[int]]]:
-    """Return the kind of each shape, and the places of the shapes of each group."""
+    """Return the kind of each shape, and the indices of the shapes of each group."""
     kinds: list[str] = []
     groups: dict[int | str, list[int]] = defaultdict(list)
     for place, shape in enumerate(shapes):

@@ -1,4 +1,4 @@
-"""What the names in a table tell about its layout.
+"""Inferring the layout of a table from the names in it.
 
 >>> names_of_annotators("rater_id"), names_of_annotators("u"), names_of_units("image_id")
 (True, False, True)
@@ -36,39 +36,39 @@ _ONE_PICTURE = re.compile(
 
 
 def names_of_annotators(title: str) -> bool:
-    """Return whether a column of this title names annotators, such as "rater_id"."""
+    """Return whether a column with this title names annotators, such as "rater_id"."""
     return _ANNOTATORS.fullmatch(title) is not None
 
 
 def names_of_units(title: str) -> bool:
-    """Return whether a column of this title names units, such as "image_id" or "subject"."""
+    """Return whether a column with this title names units, such as "image_id" or "subject"."""
     return _UNITS.fullmatch(title) is not None
 
 
 def names_of_things(title: str) -> bool:
-    """Return whether a column of this title names units that cannot be people."""
+    """Return whether a column with this title names units that cannot be people."""
     return names_of_units(title) and _MAY_RATE.fullmatch(title) is None
 
 
 def looks_like_annotators(names: Sequence[str]) -> bool:
-    """Return whether two or more names are all like rater1 or "coder A"."""
+    """Return whether there are two or more names, all like rater1 or "coder A"."""
     return len(names) > 1 and all(_ONE_ANNOTATOR.fullmatch(name) for name in names)
 
 
 def looks_like_units(names: Sequence[str]) -> bool:
-    """Return whether three or more names are all like u1 or image_2.jpg."""
+    """Return whether there are three or more names, all like u1 or image_2.jpg."""
     return len(names) > 2 and all(_ONE_UNIT.fullmatch(name) for name in names)
 
 
 def looks_like_pictures(names: Sequence[str]) -> bool:
-    """Return whether two or more names are all like image_2 or 7.jpg, which nobody is called."""
+    """Return whether there are two or more names, all like image_2 or 7.jpg, and so not people."""
     return len(names) > 1 and all(_ONE_PICTURE.fullmatch(name) for name in names)
 
 
 def are_names(cells: Sequence[str | None], others: set[str]) -> bool | None:
-    """Return whether the cells of a first row or column are names rather than ratings, or None.
+    """Return whether the cells of a first row or column are names rather than ratings.
 
-    `others` are the labels of the rest of the table. None where they do not tell.
+    `others` are the labels of the rest of the table. None if they do not show it.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def are_names(cells: Sequence[str | None], others: set[str]) -> bool | None:
     texts = [label for label in labels if number_of(label) is None]
     if texts:
         all_numbers = all(number_of(other) is not None for other in others)
-        # Two texts that occur nowhere else can be ratings by chance.
+        # Two ratings may by chance occur nowhere else; three hardly do.
         apart = len(cells) > 2 and labels.isdisjoint(others)
         return True if all_numbers or apart else None
     numbers = [float(cell) for cell in cells if cell is not None]

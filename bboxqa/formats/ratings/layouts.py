@@ -1,4 +1,4 @@
-"""Which layout a table of ratings has, as its header shows."""
+"""Detecting the layout of a table of ratings from its header."""
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import nearest
@@ -16,11 +16,11 @@ NAME_COLUMNS = (
     "Name the columns of the layout long with --unit, --annotator, --value, --by, --cluster and "
     "--n-options."
 )
-"""What to do where a column is not found."""
+"""The advice if a column is not found."""
 
 
 def layout_of(table: TableFile, columns: dict[str, str]) -> str:
-    """Return the layout of a table, or raise where its header leaves that open."""
+    """Return the layout of a table; raises DatasetError if the header does not show it."""
     header = table.header
     wanted = [columns[field] for field in ("unit", "annotator", "value")]
     if set(wanted) <= set(header) or len(columns) > len(wanted):
@@ -30,17 +30,17 @@ def layout_of(table: TableFile, columns: dict[str, str]) -> str:
             return "raters-x-units"
         if looks_like_annotators(header[1:]):
             return "units-x-raters"
-        # Columns unit, annotator, label are a long table with other names.
+        # A table with columns unit, annotator, label is long, with one column renamed.
         long = any(map(names_of_annotators, header)) or not set(wanted[1:]).isdisjoint(header)
         if names_of_units(header[0]) and not long and not is_counts(table):
             return "units-x-raters"
-    # A name that is not the default was given by the user.
+    # A name other than the default was given by the user.
     absent = [name for field, name in columns.items() if name not in (field, *header)]
     if absent:
         raise DatasetError([without_column(table, name) for name in absent], NAME_COLUMNS)
     raise DatasetError(
         [
-            f"{table.name}: line 1: the header does not tell what the table holds: "
+            f"{table.name}: line 1: the header does not show the layout of the table: "
             + _listed(header)
         ],
         _hint(header, columns)
@@ -52,14 +52,14 @@ def layout_of(table: TableFile, columns: dict[str, str]) -> str:
 
 
 def _doubt(table: TableFile) -> str:
-    """Return a sentence about numbers that may be scores or counts; empty for other tables."""
+    """Return a sentence about numbers that may be scores or counts; "" for other tables."""
     if not (len(table.header) > 1 and names_of_units(table.header[0]) and is_counts(table)):
         return ""
-    return "Its small whole numbers can be scores, or how often each column was chosen.\n"
+    return "Its small whole numbers may be scores, or counts of how often each column was chosen.\n"
 
 
 def _hint(header: tuple[str, ...], columns: dict[str, str]) -> str:
-    """Return a sentence with the options that read a table as long; empty where none fit."""
+    """Return a sentence with the options that read a table as long; "" if none fit."""
     wanted = [columns[field] for field in ("unit", "annotator", "value")]
     if len(header) < len(wanted) or not (
         any(map(names_of_annotators, header)) or not set(wanted[1:]).isdisjoint(header)
@@ -85,7 +85,7 @@ def _hint(header: tuple[str, ...], columns: dict[str, str]) -> str:
 
 
 def without_column(table: TableFile, name: str) -> str:
-    """Return the problem of a table that lacks a column."""
+    """Return the problem of a table without a column."""
     return (
         f"{table.name}: line 1: has no column {name!r}; columns: {_listed(table.header)}"
         f"{nearest(name, table.header)}"

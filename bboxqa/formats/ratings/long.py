@@ -1,4 +1,4 @@
-"""Tables of ratings with one rating in each row."""
+"""Reading tables with one rating per row."""
 
 import numpy as np
 
@@ -19,17 +19,17 @@ from bboxqa.formats.tables.table_files import TableFile
 from bboxqa.model.labels import LabelColumn
 from bboxqa.model.ratings import Ratings
 
-# Enough labels of a column to see whether all are names of one kind.
+# Number of labels examined to see whether all names of a column are of one kind.
 _LOOKED_AT = 1000
 
 
 def read_long(
     table: TableFile, columns: dict[str, str], *, of_units: bool
 ) -> dict[str | None, Ratings]:
-    """Return the ratings of a table with one rating a row, by task.
+    """Return the ratings of a table with one rating per row, by task.
 
-    `columns` are by field; with `of_units` it is a table of units of `bboxqa agree`. Raises
-    DatasetError with every problem.
+    `columns` are column names by field. With `of_units`, it is a table of units of `bboxqa agree`.
+    Raises DatasetError with every problem.
     """
     problems = [
         f"{table.name}: line 1: has several columns {name!r}; expected one"
@@ -66,7 +66,7 @@ def read_long(
 def _refuse_swapped(
     table: TableFile, columns: dict[str, str], units: LabelColumn, annotators: LabelColumn
 ) -> None:
-    """Refuse a table whose names show that units and annotators were given the wrong way round."""
+    """Refuse a table whose names show that units and annotators are swapped."""
     unit, annotator = columns["unit"], columns["annotator"]
     called, rating = (
         [label for label in column.labels[:_LOOKED_AT] if label is not None]
@@ -88,12 +88,12 @@ def _refuse_swapped(
         return
     raise DatasetError(
         [f"{table.name}: {problem}; expected units and annotators the other way round"],
-        f"Give --unit {annotator} --annotator {unit}; or rename what only looks like it.",
+        f"Give --unit {annotator} --annotator {unit}; or rename it, if it only looks swapped.",
     )
 
 
 def _filled(columns: list[LabelColumn]) -> IndexArray:
-    """Return the rows with a cell that is not empty; spreadsheets add empty rows at the end."""
+    """Return the non-empty rows, as spreadsheets add empty rows at the end."""
     empty = np.ones(len(columns[0]), bool)
     for column in columns:
         absent = np.zeros(len(column), bool)
@@ -111,7 +111,7 @@ def _by_task(
         f"{place}: {rows.names['by']} is missing; expected the name of a task"
         for place in table.places(kept[nameless])
     ]
-    advice = "Every row belongs to a task where --by is given." if problems else ""
+    advice = "With --by, every row has to belong to a task." if problems else ""
     tasks: dict[str, int] = {}
     numbers = [-1 if label is None else tasks.setdefault(label, len(tasks)) for label in by.labels]
     number = np.array([*numbers, -1], np.int64)[by.codes]

@@ -1,4 +1,4 @@
-"""Tables that `bboxqa` writes, recognised by their columns."""
+"""Recognising tables that `bboxqa` writes, by their columns."""
 
 from collections.abc import Collection
 
@@ -9,16 +9,16 @@ from bboxqa.formats.tables.table_files import TableFile
 from bboxqa.model.labels import LabelColumn
 
 UNIT_COLUMNS = ("image", "unit", "annotator", "annotation", "category", "state")
-"""The columns of the table of units of `bboxqa agree`."""
+"""The columns of the table of units that `bboxqa agree` writes."""
 
 UNITS_NOTE = (
-    "a table of units of bboxqa agree: a missed object is the value (missing), and intervals draw "
+    "a table of units of bboxqa agree: a missed object has the value (missing), and intervals draw "
     "images"
 )
-"""How a table of units is read."""
+"""The note on how a table of units is read."""
 
 _THRESHOLD = "iou_threshold"
-# Columns that together occur in this table only, and what it is.
+# Combinations of columns that occur in one table only, and the description of this table.
 _RESULTS = {
     ("image", "alpha", "status", "n_units"): "a table of images, images.csv of bboxqa agree",
     ("annotator_1", "annotator_2", "alpha", "n_units"): (
@@ -46,7 +46,7 @@ _RESULTS = {
 
 
 def refuse_results(table: TableFile) -> None:
-    """Refuse a table of results of `bboxqa`, which holds no ratings."""
+    """Refuse a table of results of `bboxqa`, which does not contain ratings."""
     found = [what for columns, what in _RESULTS.items() if set(columns) <= set(table.header)]
     first, *others = table.header
     if first == "annotator" and others and all(name.startswith("with ") for name in others):
@@ -59,7 +59,7 @@ def refuse_results(table: TableFile) -> None:
 
 
 def has_unit_columns(names: Collection[str]) -> bool:
-    """Return whether columns of these names are those of a table of units.
+    """Return whether these column names are the columns of a table of units.
 
     Examples
     --------
@@ -70,11 +70,11 @@ def has_unit_columns(names: Collection[str]) -> bool:
 
 
 def unit_table_columns(table: TableFile, columns: dict[str, str]) -> dict[str, str] | None:
-    """Return the columns of a table of units by field; None for other tables and other values.
+    """Return the columns of a table of units by field; None for other tables or values.
 
-    `columns` are those that are asked for. Unless others are, images become the clusters, and
-    thresholds the tasks if there are several. Raises DatasetError if units at several thresholds
-    would be mixed.
+    `columns` are the columns that the user chose. By default, images are the clusters, and
+    thresholds are the tasks if there are several. Raises DatasetError if units at several
+    thresholds would be mixed.
     """
     if not has_unit_columns(table.header) or columns["value"] not in {"value", "category"}:
         return None
@@ -96,7 +96,7 @@ def unit_table_columns(table: TableFile, columns: dict[str, str]) -> dict[str, s
 def with_missed(category: LabelColumn, state: LabelColumn) -> LabelColumn:
     """Return categories in which a missed object is a value of its own.
 
-    Both columns are of a table of units; where the state is missing, there is no category.
+    Both columns belong to a table of units. Where the state is missing, there is no category.
 
     Examples
     --------

@@ -57,7 +57,7 @@ def from_array(
     if annotator_names is None and n_annotators > n_units:
         raise DatasetError(
             [f"table: would be {n_annotators:,} annotators of {count(n_units, 'unit')}"],
-            "Turn it (table.T), since rows are annotators; if they are, name them with "
+            "Rows have to be annotators: transpose it (table.T). If they are, name them with "
             "annotator_names.",
         )
     given = range(1, n_annotators + 1) if annotator_names is None else annotator_names
@@ -67,20 +67,21 @@ def from_array(
     if n_options is not None:
         options = whole_numbers(column_of(n_options, "n_options"))
         if len(options) != n_units or (options < 1).any():
-            raise DatasetError(["n_options: expected a whole number from 1 on for each unit"])
+            raise DatasetError(["n_options: expected a whole number, 1 or more, for each unit"])
     values = code(column_of(cells.T.ravel(), "value"))
     return from_cells(values, annotators, n_units, units, options)
 
 
 def _cells(table: Any) -> NDArray[Any]:
-    """Return the cells of a table of two dimensions."""
+    """Return the cells of a two-dimensional table."""
     if hasattr(table, "columns"):
         raise DatasetError(
             ["table: is a frame; expected an array of annotators × units"],
-            "Of a long table give columns: ratings_from_columns(frame['unit'], …); of a wide one "
-            "frame.to_numpy(), turned so that each annotator is a row.",
+            "For a long table, give columns: ratings_from_columns(frame['unit'], …). For a wide "
+            "one, "
+            "give frame.to_numpy(), transposed if annotators are columns.",
         )
-    # As objects, since numpy would convert None beside texts to a text.
+    # As objects, since numpy would convert None among texts to a text.
     cells = table if isinstance(table, np.ndarray) else np.array(table, dtype=object)
     if cells.ndim != 2:
         raise DatasetError(
@@ -90,7 +91,7 @@ def _cells(table: Any) -> NDArray[Any]:
 
 
 def _names(what: str, given: Iterable[Any], expected: int) -> tuple[str, ...]:
-    """Return as many different names as expected."""
+    """Return names; raises DatasetError unless there are `expected` different ones."""
     names = tuple(map(str, given))
     if len(names) != expected:
         raise DatasetError([f"{what}: has {len(names):,} names; expected {expected:,}"])
@@ -107,10 +108,10 @@ def from_cells(
     unit_names: tuple[str, ...] = (),
     n_options: IndexArray | None = None,
 ) -> Ratings:
-    """Return ratings from a complete table, unit after unit.
+    """Return ratings from the cells of a complete table, unit by unit.
 
-    `values` are U × A cells: those of the first unit, one per annotator, then those of the second.
-    Units have names, or none of them has.
+    `values` are U × A cells: the first unit's, one per annotator, then the second unit's. Either
+    all units have names, or none.
     """
     n_annotators = len(annotator_names)
     units = np.repeat(np.arange(n_units), n_annotators)

@@ -18,19 +18,19 @@ Places = Callable[[IndexArray], Sequence[str]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RatingColumns:
-    """M cells of ratings, one row each."""
+    """M ratings, one per row."""
 
     unit: LabelColumn
     annotator: LabelColumn
     value: LabelColumn
-    """A row without a value is not a rating, but needs unit and annotator."""
+    """A row without a value is not a rating, but still needs unit and annotator."""
     cluster: LabelColumn | None
     n_options: LabelColumn | None
-    """Equal in all rows of a unit."""
+    """The cluster of the unit, equal in all rows of a unit."""
     names: dict[str, str]
     """Mapping of str to str. The user's names of the columns, by field."""
     notes: tuple[str, ...] = ()
-    """What a reader of the numbers has to know of the table."""
+    """Remarks on the table for readers of a result."""
 
     def take(self, index: IndexArray) -> "RatingColumns":
         """Return the rows at `index`, in that order."""
@@ -50,15 +50,16 @@ def from_columns(
         Lists, numpy arrays, or columns of pandas, polars or pyarrow, of texts or numbers. A value
         of None or NaN (NA, NaT) is missing; units and annotators must not be missing.
     cluster : (M,) sequence, optional
-        What the bootstrap resamples, such as the image of each unit; by default the units.
+        The clusters that the bootstrap resamples, such as the image of each unit; by default the
+        units.
     n_options : (M,) sequence of whole numbers, optional
         The number of objects to choose from.
 
     Returns
     -------
     Ratings
-        Sorted by unit, then annotator, then as given; names sorted by number where all are
-        numbers, else as text, of annotators with the numbers in it as numbers.
+        Sorted by unit, then annotator, then as given. Names are sorted numerically if all are
+        numbers, else as text; numbers in annotator names are compared as numbers.
 
     Raises
     ------
@@ -91,10 +92,10 @@ def from_columns(
 
 
 def assemble(rows: RatingColumns, places: Places) -> Ratings:
-    """Return ratings from cells that were read.
+    """Build ratings from the cells of a table.
 
-    `places` is called with row numbers, and returns their places for errors. Raises DatasetError
-    with every problem.
+    `places` is called with row numbers, and returns their locations for messages. Raises
+    DatasetError with every problem.
     """
     absent, wrong = _absent(rows, places), _wrongwhole_numbers(rows, places)
     if absent or wrong:
@@ -104,7 +105,7 @@ def assemble(rows: RatingColumns, places: Places) -> Ratings:
     values = code(rows.value)
     problems = _contradictions(rows, units, places)
     if problems:
-        raise DatasetError(problems, "A unit has one of each; rename the unit, or correct the row.")
+        raise DatasetError(problems, "A unit has one of each: rename the unit, or correct the row.")
     first = _first_rows(units)
     groups, n_groups = np.arange(len(units.names)), len(units.names)
     cluster_names: tuple[str, ...] = ()
@@ -127,7 +128,7 @@ def assemble(rows: RatingColumns, places: Places) -> Ratings:
 
 
 def _absent(rows: RatingColumns, places: Places) -> list[str]:
-    """Return the problems of cells that must not be missing."""
+    """Return a problem for each required cell that is missing."""
     return [
         f"{place}: {rows.names[field]} is missing; expected {expected}"
         for field, expected in (
@@ -141,20 +142,20 @@ def _absent(rows: RatingColumns, places: Places) -> list[str]:
 
 
 def _wrongwhole_numbers(rows: RatingColumns, places: Places) -> list[str]:
-    """Return the problems of numbers of options that are not whole numbers from 1 on."""
+    """Return a problem for each number of options that is not a whole number, 1 or more."""
     if rows.n_options is None:
         return []
     wrong = np.flatnonzero(whole_numbers(rows.n_options) < 1)
     found = (rows.n_options.label(row) for row in wrong.tolist())
     return [
         f"{place}: {rows.names['n_options']} is {'missing' if label is None else repr(label)}; "
-        "expected a whole number from 1 on"
+        "expected a whole number, 1 or more"
         for label, place in zip(found, places(wrong), strict=True)
     ]
 
 
 def whole_numbers(column: LabelColumn) -> IndexArray:
-    """Return the cells as whole numbers; 0 where they are not."""
+    """Return the cells as integers, (N,); 0 where they are not whole numbers."""
     numbers = []
     for label in (*column.labels, None):
         number = None if label is None else number_of(label)
@@ -172,7 +173,7 @@ def _first_rows(units: Coded) -> IndexArray:
 
 
 def _contradictions(rows: RatingColumns, units: Coded, places: Places) -> list[str]:
-    """Return the problems of units with several clusters or numbers of options."""
+    """Return a problem for each unit with several clusters or numbers of options."""
     problems = []
     first = _first_rows(units)[units.codes]
     for field in ("cluster", "n_options"):
@@ -197,8 +198,8 @@ def reliability(
 ) -> ReliabilityData:
     """Return the rows that have a value, sorted by unit, then annotator, then row.
 
-    `values` are M cells; those that are missing are left out. `groups`, (U,), is the cluster of
-    each unit, for the bootstrap.
+    `values` are M cells, of which missing ones are left out. `groups`, (U,), is the cluster of each
+    unit, which the bootstrap resamples.
     """
     there = np.flatnonzero(values.codes >= 0)
     unit = units[there].astype(np.int64)

@@ -1,4 +1,4 @@
-"""Reading tables of ratings, in any of the layouts in which they are kept."""
+"""Reading tables of ratings in any layout."""
 
 from pathlib import Path
 
@@ -28,35 +28,35 @@ def read_ratings(
     Parameters
     ----------
     path : str or Path
-        CSV, TSV, json lines or Parquet. In text, a rating that is empty, NA, N/A, n/a, #N/A, NaN,
-        nan, NAN, null, NULL, Null or - is missing, but - is an answer where + is one as well; in
-        json lines and Parquet null, NaN and the empty text. "none" is always an answer. In
-        units.csv of `bboxqa agree`, a missed object is the value "(missing)", images are the
-        clusters, and thresholds the tasks if there are several.
+        CSV, TSV, JSON lines or Parquet. In CSV and TSV, a rating is missing if it is empty, NA,
+        N/A, n/a, #N/A, NaN, nan, NAN, null, NULL, Null or -; but - is an answer if + is one as
+        well. In JSON lines and Parquet, null, NaN and empty texts are missing. "none" is always an
+        answer. In units.csv of `bboxqa agree`, a missed object has the value "(missing)", images
+        are the clusters, and thresholds are the tasks if there are several.
     layout : str, optional
-        ``"long"``: one rating a row; ``"raters-x-units"``: one annotator a row;
-        ``"units-x-raters"``: one unit a row; ``"counts"``: one unit a row with a column per value
-        that says how many annotators chose it (who gave which is then unknown).
-        By default what the header shows; where that is not clear, an error asks for it.
+        ``"long"``: one rating per row; ``"raters-x-units"``: one annotator per row;
+        ``"units-x-raters"``: one unit per row; ``"counts"``: one unit per row, with one column per
+        value for the number of annotators who chose it (who chose what is unknown). By default, the
+        layout is detected from the header; if that is not possible, an error asks for it.
     unit, annotator, value : str
         Columns of the long layout.
     by : str, optional
-        Column of tasks, each of which is a table for itself.
+        Column of tasks, each of which is a separate table.
     cluster : str, optional
-        Column of what intervals draw; by default the units.
+        Column of the clusters that intervals resample; by default the units.
     n_options : str, optional
         Column of the number of objects to choose from.
 
     Returns
     -------
     dict of str to Ratings
-        By task, in order of appearance; under None where `by` is not given. Codes of one task
-        say nothing about those of another.
+        By task, in order of appearance; under None if `by` is not given. Codes of different tasks
+        are unrelated.
 
     Raises
     ------
     DatasetError
-        If the file cannot be read or understood, with every problem and its line.
+        If the file cannot be read or interpreted, with every problem and its line.
     ConfigError
         If the settings contradict one another.
 
@@ -80,14 +80,14 @@ def read_ratings(
     refuse_results(table)
     tasks = _tasks(table, layout, columns)
     if not any(len(ratings.data.unit) for ratings in tasks.values()):
-        raise DatasetError([f"{table.name}: holds no rating: every value is missing"])
+        raise DatasetError([f"{table.name}: has no ratings: every value is missing"])
     return tasks
 
 
 def _tasks(
     table: TableFile, layout: str | None, columns: dict[str, str]
 ) -> dict[str | None, Ratings]:
-    """Return the ratings by task; under None where there is one task."""
+    """Return the ratings by task; under None if there is one task."""
     of_units = unit_table_columns(table, columns)
     layout = "long" if of_units else layout or layout_of(table, columns)
     if layout == "long":
@@ -95,5 +95,7 @@ def _tasks(
     for field, name in columns.items():
         if field not in ("unit", "annotator", "value") or name != field:
             option = field.replace("_", "-")
-            raise ConfigError(f"--{option} names a column of the layout long; this is {layout}")
+            raise ConfigError(
+                f"--{option} names a column of the layout long; this table is {layout}"
+            )
     return {None: read_wide(table, layout)}

@@ -1,4 +1,4 @@
-"""Tables of ratings with one annotator, or one unit, in each row."""
+"""Reading tables with one annotator or one unit per row."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -42,16 +42,16 @@ class _Wide:
 
 
 def answers(column: LabelColumn) -> LabelColumn:
-    """Return ratings with the signs for a missing one, such as NA, made missing.
+    """Return ratings with markers of missing ratings, such as NA, made missing.
 
-    ``-`` stays where ``+`` is an answer, too.
+    ``-`` stays if ``+`` is an answer as well.
     """
     signs = _MISSING - {"-"} if "+" in column.labels else _MISSING
     return LabelColumn(column.codes, tuple(None if x in signs else x for x in column.labels))
 
 
 def is_counts(table: TableFile) -> bool:
-    """Return whether all cells right of the first column are numbers, 0 or more.
+    """Return whether all cells except the first column are numbers, 0 or more.
 
     Empty cells are ignored.
     """
@@ -66,10 +66,10 @@ def is_counts(table: TableFile) -> bool:
 
 
 def read_wide(table: TableFile, layout: str) -> Ratings:
-    """Return the ratings of a table with one annotator or one unit a row.
+    """Return the ratings of a table with one annotator or one unit per row.
 
-    Raises DatasetError if names and ratings cannot be told apart, names occur twice, the table
-    seems transposed, or a count is not a whole number.
+    Raises DatasetError if names cannot be distinguished from ratings, if a name occurs twice, if
+    the table seems transposed, or if a count is not a whole number.
 
     Parameters
     ----------
@@ -143,18 +143,18 @@ def _split(table: TableFile, *, counts: bool) -> _Wide:
 
 
 def _refuse_unclear(table: TableFile, has_header: bool | None, has_names: bool | None) -> None:
-    """Refuse a table in which names and ratings cannot be told apart."""
+    """Refuse a table in which names cannot be distinguished from ratings."""
     if has_header is None or has_names is None:
         where = "line 1" if has_header is None else "the first column"
         raise DatasetError(
-            [f"{table.name}: {where}: can be names as well as ratings"],
+            [f"{table.name}: {where}: may be names or ratings"],
             "Give every row and every column a name, and begin the first line with the word "
-            "annotator (one annotator a row) or unit (one unit a row).",
+            "annotator (one annotator per row) or unit (one unit per row).",
         )
 
 
 def _labels(codes: IndexArray, cells: LabelColumn) -> set[str]:
-    """Return the labels that occur, without missing ones."""
+    """Return the labels that occur, without missing cells."""
     found = (None if place < 0 else cells.labels[place] for place in np.unique(codes).tolist())
     return {label for label in found if label is not None and label not in _MISSING}
 
@@ -162,14 +162,14 @@ def _labels(codes: IndexArray, cells: LabelColumn) -> set[str]:
 def _with_row(
     cells: LabelColumn, codes: IndexArray, row: list[str | None]
 ) -> tuple[LabelColumn, IndexArray]:
-    """Return the table with a row added at the top."""
+    """Return the cells with a row added at the top."""
     start = len(cells.labels)
     whole = np.concatenate([[np.arange(start, start + len(row))], codes])
     return LabelColumn(whole.ravel(), (*cells.labels, *row)), whole
 
 
 def _heads_counts(header: list[str | None], codes: IndexArray, cells: LabelColumn) -> bool | None:
-    """Return whether the first row names the categories of counts; None where it cannot be told."""
+    """Return whether the first row names the categories of counts; None if unclear."""
     numbers = [None if cell is None else number_of(cell) for cell in header]
     if any(number is None for number in numbers):
         return True
@@ -204,13 +204,13 @@ def _refuse_transposed(table: TableFile, wide: _Wide, layout: str) -> None:
         word = "annotator" if by_annotator else "unit"
         raise DatasetError(
             [f"{table.name}: does not look like {layout}: {reason}"],
-            f"Give --layout {other} if the table is the other way round; if it is not, begin its "
-            f"first line with the word {word}, above names of the rows.",
+            f"Give --layout {other} if the table is transposed. If it is not, begin its first line "
+            f"with the word {word}, above the names of the rows.",
         )
 
 
 def _counts(cells: LabelColumn) -> IndexArray:
-    """Return cells as counts; -1 where they are not."""
+    """Return cells as counts; -1 where they are not counts."""
     known = []
     for label in (*cells.labels, None):
         number = None if label is None else number_of(label)
@@ -220,7 +220,7 @@ def _counts(cells: LabelColumn) -> IndexArray:
 
 
 def _from_counts(table: TableFile, wide: _Wide) -> Ratings:
-    """Return as many ratings as are counted; annotators are unknown and have no names."""
+    """Expand counts to ratings by unknown annotators without names."""
     nameless = [place for place, name in enumerate(wide.column_names, start=1) if not name]
     if nameless:
         raise DatasetError(
@@ -228,7 +228,7 @@ def _from_counts(table: TableFile, wide: _Wide) -> Ratings:
                 f"{table.name}: line 1: column {place} of the counts has no name"
                 for place in nameless
             ],
-            "Name each column by the value that it counts.",
+            "Name each column after the value that it counts.",
         )
     amounts = _counts(wide.cells).reshape(wide.shape)
     _refuse_no_counts(table, wide, amounts)
@@ -258,7 +258,7 @@ def _refuse_no_counts(table: TableFile, wide: _Wide, amounts: IndexArray) -> Non
             f"{table.name}: row {named}, column {wide.column_names[column]!r}: is "
             f"{'missing' if shown is None else repr(shown)}; expected a count, 0 or more"
         )
-    advice = "Ratings themselves are of --layout units-x-raters or raters-x-units."
+    advice = "If the cells are ratings: --layout units-x-raters or --layout raters-x-units."
     if not problems and looks_like_annotators(wide.column_names):
         problems = [f"{table.name}: columns are called {wide.column_names[0]!r}, …, as annotators"]
     if (
@@ -267,7 +267,7 @@ def _refuse_no_counts(table: TableFile, wide: _Wide, amounts: IndexArray) -> Non
         and not looks_like_units(wide.row_names)
     ):
         problems = [f"{table.name}: columns are called {wide.column_names[0]!r}, …, as units"]
-        advice = "Transpose the table: one unit a row, and one category a column."
+        advice = "Transpose the table: one unit per row, and one category per column."
     if not problems and amounts.sum() > _MOST_COUNTS:
         problems = [f"{table.name}: counts add up to {amounts.sum():,}; expected ratings of people"]
     if not problems and n_columns >= max(_FAR, n_rows) and n_rows > 1:

@@ -1,4 +1,4 @@
-"""Times in tables of segments, converted to whole milliseconds."""
+"""Converting times in tables of segments to whole milliseconds."""
 
 import re
 from collections.abc import Iterable
@@ -47,11 +47,11 @@ def clock_time(text: str) -> Decimal | None:
 
 
 def milliseconds(text: str, unit: TimeUnit) -> tuple[int, bool] | None:
-    """Return a time as whole milliseconds, rounded half to even, and whether that changed it.
+    """Return a time as whole milliseconds, and whether it was rounded (half to even).
 
-    The conversion is by decimal arithmetic. The text is a number in the unit, "ms" or "s", or
-    hours, minutes and seconds separated by colons. None where it is not a time, or is one of more
-    than three centuries.
+    The text is a number in the unit, "ms" or "s", or hours, minutes and seconds separated by
+    colons. Decimal arithmetic is used. None if the text is not a time, or is more than three
+    centuries.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Which column is what in ELAN's export without a header, by the content of the fields."""
+"""Detecting the columns of ELAN's export without a header from the content of the fields."""
 
 import re
 from collections.abc import Sequence
@@ -13,11 +13,11 @@ _SAMPLE = 50
 
 
 def elan_layout(rows: Sequence[Sequence[str]]) -> Layout | None:
-    """Return the layout of ELAN's export without a header, found by the content of the fields.
+    """Return the layout of ELAN's export without a header, detected from the fields.
 
-    The columns are, in this order: tier and participant, either of which can be left out; begin,
-    end and, unless left out, duration, each in up to four formats (hours, seconds, milliseconds,
-    frames); the annotation; and the name of the file, if that was chosen.
+    The columns are, in this order: tier and participant, both optional; begin, end and optionally
+    duration, each in up to four formats (hours, seconds, milliseconds, frames); the annotation; and
+    optionally the file name.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def elan_layout(rows: Sequence[Sequence[str]]) -> Layout | None:
     Returns
     -------
     Layout or None
-        None where the rows hold no such times.
+        None if the rows have no such times.
 
     Examples
     --------
@@ -41,14 +41,15 @@ def elan_layout(rows: Sequence[Sequence[str]]) -> Layout | None:
     for parts, formats, first in product((3, 2), (4, 3, 2, 1), (0, 1, 2)):
         if all(_are_times(row, first, formats, parts) for row in sample):
             found = _without_header(sample, first, formats, first + parts * formats)
-            # Two whole numbers can be in any unit; a duration that fits shows that all are times.
+            # Two whole numbers may be in any unit, whereas a matching duration shows that all are
+            # times.
             vague = parts == 2 and formats == 1 and found.unit == "ms"
             return replace(found, unit=None) if vague else found
     return None
 
 
 def _are_times(row: Sequence[str], first: int, formats: int, parts: int) -> bool:
-    """Return whether fields are begin, end and, of three parts, duration, in the same formats."""
+    """Return whether fields are begin, end and, if `parts` is 3, duration, in the same formats."""
     label = first + parts * formats
     if len(row) <= label:
         return False

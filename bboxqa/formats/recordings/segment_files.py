@@ -1,4 +1,4 @@
-"""Reading segments: tables of start, end and label, one or several annotators in each."""
+"""Reading segments from tables of start, end and label, by one or several annotators."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -15,14 +15,14 @@ from bboxqa.formats.recordings.segment_records import Record, SegmentReading
 from bboxqa.formats.recordings.segment_tables import Table, read_table
 from bboxqa.model.recordings import Segments, segment_problems
 
-_NOTHING_SAYS = "it is not known whether the times are"
+_NOTHING_SAYS = "the file does not show whether the times are"
 _CORRECT = "Correct the file and try again."
 _UNIT_ADVICE = (
     "Give --unit s or --unit ms, or name the columns start_s and end_s, or start_ms and end_ms."
 )
 _SECONDS_NOTE = "times with decimals are taken as seconds; give --unit ms if they are not"
 _LENGTH_NOTE = (
-    "a recording is taken to end with its last segment; give its duration where it goes on"
+    "each recording is taken to end with its last segment; give its duration if it is longer"
 )
 
 
@@ -34,34 +34,35 @@ def read_segments(
 ) -> Segments:
     """Read segments from tables with a column each for start, end and label.
 
-    Columns for tier, annotator and recording are used where there are any. Without them, each
-    file is one annotator, named as the file, and all files are about one recording. Both forms of
-    ELAN's tab-delimited export are known by their content; a column of file names tells
-    recordings apart where some file holds several.
+    Columns for tier, annotator and recording are used if there are any. Without them, each file has
+    one annotator, named after the file, and all files are about one recording. Both forms of ELAN's
+    tab-delimited export are recognised by their content. A column of file names names the
+    recordings if a file contains several.
 
     Parameters
     ----------
     paths : sequence of str or Path
-        CSV or TSV files; one at least.
+        At least one CSV or TSV file.
     unit : {"auto", "ms", "s"}
-        The unit of times without a colon. "auto" takes the unit from the columns' names, such as
-        start_ms; else seconds where some time has decimals. Times are converted to whole
-        milliseconds exactly; what is finer is rounded half to even, and a note says so.
+        The unit of times without a colon. "auto" takes the unit from column names such as start_ms;
+        otherwise, it is seconds if any time has decimals. Times are converted to whole
+        milliseconds. Finer times are rounded half to even, and a note says so.
     duration_ms : int or mapping of str to int, optional
-        The length of every recording, or of some by name; where not given, the largest end.
+        The length of all recordings, or of some by name; by default, the largest end.
 
     Returns
     -------
     Segments
         An annotator with a file of their own was asked about every recording in it, even if the
-        file has no rows; one named in a column, about the recordings of those rows.
+        file has no rows. An annotator named in a column was asked about the recordings of those
+        rows.
 
     Raises
     ------
     ConfigError
-        If the unit contradicts a file, or the duration is of an unknown recording.
+        If the unit contradicts a file, or if a duration names an unknown recording.
     DatasetError
-        With every problem of the files.
+        If files cannot be read or have errors, with every problem.
     """
     if unit not in ("auto", "ms", "s"):
         raise ConfigError(f"unit is {unit!r}; expected one of: auto, ms, s")
@@ -95,10 +96,10 @@ def read_segments(
 
 
 def _tables(paths: Sequence[Path]) -> list[Table]:
-    """Return all tables, or raise every problem of any of them."""
+    """Read all tables; raises DatasetError with the problems of all of them."""
     tables, problems, advice = [], [], []
     if not paths:
-        raise DatasetError(["no files are given"], "Name one file of segments at least.")
+        raise DatasetError(["no files are given"], "Name at least one file of segments.")
     for path in dict.fromkeys(paths):
         if paths.count(path) > 1:
             problems.append(f"{path}: is given {paths.count(path)} times; expected once")
@@ -131,7 +132,7 @@ def _has_several(table: Table, column: int | None) -> bool:
 
 
 def _refuse_mixture(tables: Sequence[Table], has: Sequence[bool], what: str) -> None:
-    """Refuse tables where some have a column and others lack it: these would not be compared."""
+    """Refuse tables of which only some have a column, as the others would not be compared."""
     if len(set(has)) > 1:
         names = [table.source.name for table in tables]
         raise DatasetError(
@@ -146,7 +147,7 @@ def _refuse_mixture(tables: Sequence[Table], has: Sequence[bool], what: str) -> 
 
 
 def _file_names(paths: Sequence[Path]) -> list[str]:
-    """Return the name of each file without its ending, with its folder where that is needed."""
+    """Return the name of each file without its suffix, with its folder where needed."""
     stems = [path.stem for path in paths]
     if len(set(stems)) == len(stems):
         return stems
@@ -155,7 +156,7 @@ def _file_names(paths: Sequence[Path]) -> list[str]:
 
 
 def _unit(table: Table, given: str) -> TimeUnit | None:
-    """Return the unit of the times of a table; None where it is not known."""
+    """Return the unit of the times of a table; None if unknown."""
     named = table.layout.unit
     if given in ("ms", "s"):
         if named not in (None, given):
@@ -166,7 +167,7 @@ def _unit(table: Table, given: str) -> TimeUnit | None:
     times = _numbers(table)
     if named is None and fraction(times):
         return "s"
-    # Without bare numbers, the unit does not matter.
+    # If all times have colons, the unit does not matter.
     return named or (None if times else "ms")
 
 
@@ -179,7 +180,7 @@ def _numbers(table: Table) -> list[str]:
 def _unknown_unit(table: Table) -> str:
     return (
         f"{table.source.name}: {_NOTHING_SAYS} seconds or milliseconds: "
-        f"none has decimals; found such as '{_numbers(table)[0]}'"
+        f"none has decimals, such as '{_numbers(table)[0]}'"
     )
 
 
@@ -237,7 +238,7 @@ def _durations(
     end: IndexArray,
     given: int | Mapping[str, int] | None,
 ) -> tuple[IndexArray, bool]:
-    """Return the length of each recording, and whether any was taken from the segments."""
+    """Return the length of each recording, and whether any was inferred from the segments."""
     duration = np.zeros(len(names), np.int64)
     np.maximum.at(duration, recording, end)
     lengths = dict.fromkeys(names, given) if isinstance(given, int) else dict(given or {})
@@ -252,13 +253,13 @@ def _durations(
 
 
 def _silent(segments: Segments) -> list[str]:
-    """Return notes on recordings and tiers that are not compared, or compared with no segment."""
+    """Return notes on recordings that are not compared, and on tiers without segments."""
     alone = np.flatnonzero(segments.asked.sum(axis=1) == 1).tolist()
     notes = []
     if alone:
         names = ", ".join(segments.recording_names[place] for place in alone)
         notes.append(
-            f"{count(len(alone), 'recording')} of one annotator only, not compared: {names}"
+            f"{count(len(alone), 'recording')} by only one annotator, not compared: {names}"
         )
     marked = np.zeros((len(segments.annotator_names), len(segments.tier_names)), np.bool_)
     marked[segments.annotator, segments.tier] = True

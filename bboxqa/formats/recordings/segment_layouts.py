@@ -1,4 +1,4 @@
-"""Which column of a table of segments is what, by its header."""
+"""Identifying the columns of a table of segments by its header."""
 
 import re
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ _ALIASES = {
 }  # fmt: skip
 _UNIT = re.compile(r"(.*[^\W_])[\W_]+(ms|msec|millis|milliseconds|s|sec|secs|seconds)\W*")
 _ELAN_TIME = re.compile(r"(.+) - (\S+)")
-# In order of preference; all of them hold the same milliseconds.
+# In order of preference; all of them have the same precision of milliseconds.
 _ELAN_FORMATS: dict[str, TimeUnit] = {"msec": "ms", "ss.msec": "s", "hh:mm:ss.ms": "s"}
 _DURATION = ("duration", "durée", "dauer", "duur", "duración", "duração")
 _ADVICE = "The first line has to name the columns: start, end and label at least."
@@ -28,29 +28,30 @@ _ADVICE = "The first line has to name the columns: start, end and label at least
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What the columns of one table are."""
+    """The meaning of the columns of a table."""
 
     start: int
     end: int
-    """Places of columns, counted from 0."""
+    """Indices of columns."""
     labels: tuple[tuple[str | None, int], ...]
-    """The tier and the place of each column of labels. A column of one tier is empty where nothing
-    was marked in it. None where the column `tier`, if any, names the tier of each row."""
+    """The tier and the index of each column of labels. A column of one tier is empty where nothing
+    was marked. The tier is None if the column `tier`, if any, names the tier of each row.
+    """
     names: tuple[str, ...]
-    """What to call each column in a message."""
+    """The name of each column in messages."""
     tier: int | None = None
     annotator: int | None = None
     recording: int | None = None
     file: int | None = None
-    """Places of columns that not every table has."""
+    """Indices of optional columns."""
     unit: TimeUnit | None = None
-    """{"ms", "s"}. The unit of the times; None where the header does not name it."""
+    """{"ms", "s"}. The unit of the times; None if the header does not name it."""
     headed: bool = True
     """Whether the first row is a header."""
 
 
 def headed_layout(name: str, line: int, header: Sequence[str]) -> Layout:
-    """Return the layout that the header in a line of a file names.
+    """Return the layout given by a header; `name` and `line` locate it in messages.
 
     Raises DatasetError if a column is missing or ambiguous.
     """
@@ -85,9 +86,9 @@ def headed_layout(name: str, line: int, header: Sequence[str]) -> Layout:
 def _named_columns(
     where: str, header: Sequence[str]
 ) -> tuple[dict[str, int], dict[str, TimeUnit], list[str]]:
-    """Return the place of each known column, the units of times, and what is ambiguous.
+    """Return the index of each known column, the units of times, and ambiguities as problems.
 
-    A column called by the name itself is preferred to one called by an alias.
+    The name itself takes precedence over an alias.
     """
     found: dict[str, int] = {}
     units: dict[str, TimeUnit] = {}
@@ -135,7 +136,7 @@ def is_elan_header(header: Sequence[str]) -> bool:
 def _headed_by_elan(where: str, header: Sequence[str]) -> Layout:
     """Return the layout of ELAN's export with a header.
 
-    ELAN translates the header into the user's language, but for the formats of times.
+    ELAN translates the header into the user's language, except for the formats of times.
     """
     start, end, unit, times = _elan_times(where, header)
     others = {
@@ -150,7 +151,7 @@ def _headed_by_elan(where: str, header: Sequence[str]) -> Layout:
         rest = [found["label"]] if "label" in found else []
     if not rest:
         raise DatasetError(
-            [f"{where}: has no column of annotations beside the times"],
+            [f"{where}: has no column of annotations next to the times"],
             "Export again from ELAN with at least one tier selected.",
         )
     return Layout(
@@ -169,7 +170,7 @@ def _elan_times(where: str, header: Sequence[str]) -> tuple[int, int, TimeUnit, 
     matches = ((p, _ELAN_TIME.fullmatch(field.strip())) for p, field in enumerate(header))
     timed = [(p, match[1].strip().lower(), match[2]) for p, match in matches if match]
     places = {(kind, form): p for p, kind, form in timed}
-    # A tier can be called "hand - left".
+    # Not every " - " precedes a format, as a tier may be called "hand - left".
     kinds = list(dict.fromkeys(kind for _, kind, form in timed if form in _ELAN_FORMATS))
     if len(kinds) < 2 or kinds[1].startswith(_DURATION) or kinds[0].startswith(_DURATION):
         raise DatasetError(

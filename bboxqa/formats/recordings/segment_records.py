@@ -1,4 +1,4 @@
-"""From the rows of a table of segments to segments by names."""
+"""Converting the rows of a table of segments to named segments."""
 
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ ONE_TIER = "segments"
 
 
 class Record(NamedTuple):
-    """A segment with names and milliseconds, and its place in the files."""
+    """A segment with names, times in milliseconds, and its location in the files."""
 
     recording: str
     annotator: str
@@ -29,18 +29,18 @@ class SegmentReading:
     Parameters
     ----------
     number : int
-        Which of the files it is.
+        The index of the file.
     name : str
-        The annotator, where no column names one.
+        The annotator, if no column names one.
     recording_column : int or None
-        None where there is one recording only.
+        None if there is only one recording.
     unit : {"ms", "s"}
         The unit of times without a colon.
 
     Attributes
     ----------
     problems : list of str
-        One for each field that cannot be used.
+        One problem for each field that cannot be used.
     asked : set of (str, str)
         The recordings and annotators that occur.
     n_rounded : int
@@ -63,7 +63,7 @@ class SegmentReading:
             self.asked.add((ONE_RECORDING, name))
 
     def records(self, row: Row) -> list[Record]:
-        """Return the segments of a row: one, or one for each tier with a column of its own."""
+        """Return the segments of a row: one, or one per tier that has its own column."""
         before = len(self.problems)
         layout = self._layout
         recording = self._text(row, self._recording_column, "the name of a recording")

@@ -31,7 +31,7 @@ class Row:
 class Table:
     """A file with its layout and its rows below the header.
 
-    Rows with another number of fields than the first are in `problems` instead.
+    Rows whose number of fields differs from the first row are in `problems` instead.
     """
 
     path: Path
@@ -42,11 +42,11 @@ class Table:
 
 
 def read_table(path: Path) -> Table:
-    """Read a table of segments, comma, semicolon or tab between its fields.
+    """Read a table of segments delimited by commas, semicolons or tabs.
 
-    It is in utf-8, or any Unicode encoding that begins with a byte order mark. Lines before the
-    first row that begin with "#" are skipped, as are rows of empty fields only. Raises DatasetError
-    if the file cannot be read, is empty, or has no columns of start, end and label.
+    The encoding is UTF-8, or the one that a byte order mark indicates. Lines before the first row
+    that begin with "#" are skipped, and so are rows with only empty fields. Raises DatasetError if
+    the file cannot be read, is empty, or has no columns of start, end and label.
     """
     name, data = str(path), _read(path)
     rows = _rows(name, decoded(name, data))
@@ -99,7 +99,7 @@ def _rows(name: str, text: str) -> list[Row]:
 
 
 def _is_raw(lines: list[str], delimiter: str) -> bool:
-    """Return whether ELAN wrote the lines, which does not quote: quotation marks are text."""
+    """Return whether ELAN wrote the lines, in which quotation marks are plain text."""
     if delimiter != "\t":
         return False
     fields = [[field.strip() for field in line.split(delimiter)] for line in lines[:50]]

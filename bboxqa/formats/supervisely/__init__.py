@@ -1,1 +1,1 @@
-"""Supervisely's projects of images."""
+"""Supervisely image projects."""

@@ -1,4 +1,4 @@
-"""The shapes of Supervisely."""
+"""Converting Supervisely shapes to keys of COCO annotations."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,15 +21,15 @@ from bboxqa.formats.translation.untrusted import (
 )
 from bboxqa.model.shapes.run_lengths import MAX_MASK_PIXELS
 
-# Shapes that are kept and not compared, in words.
+# Names of shapes that are kept but not compared.
 _APART = {"point": "key point", "line": "polyline", "polyline": "polyline", "graph": "skeleton"}
 _MASKS = ("bitmap", "alpha_mask")
 
 
 def kind_of(figure: dict[str, Any], classes: dict[str, str]) -> str:
-    """Return the kind of a shape: what it says, else what its class has.
+    """Return the kind of a shape, from the shape or else from its class.
 
-    Old exports say it of classes only.
+    Old exports have it in classes only.
     """
     own = plain_text(figure.get("geometryType")) or plain_text(figure.get("shape"))
     if own:
@@ -48,9 +48,9 @@ def shape_of(
     *,
     outlines: bool,
 ) -> tuple[Record, int]:
-    """Return the keys of an annotation of COCO that say where a shape is, and its number of holes.
+    """Return the COCO geometry keys of a shape, and its number of holes.
 
-    `joints` are the names of the nodes of graphs. Raises ValueProblemError if its values are not as
+    `joints` are the names of the nodes of graphs. Raises ValueProblemError if the values are not as
     Supervisely writes them.
     """
     points = mapping(figure.get("points"))
@@ -66,13 +66,13 @@ def shape_of(
     if kind in _MASKS:
         return _mask(mapping(figure.get(kind) or figure.get("bitmap")), size, outlines), 0
     if not kind:
-        raise ValueProblemError("has no geometryType, nor has its class one in meta.json")
+        raise ValueProblemError("has no geometryType, and its class in meta.json has none either")
     name = _APART.get(kind, kind.replace("_", " "))
     return {"shape": name, **_key_points(figure, kind, joints)}, 0
 
 
 def _key_points(figure: dict[str, Any], kind: str, joints: Mapping[str, str]) -> Record:
-    """Return the key points of a point or a graph with their names; nothing of other shapes."""
+    """Return the key points of a point or a graph, with their names; empty for other shapes."""
     if kind == "point":
         exterior = mapping(figure.get("points")).get("exterior")
         return {"keypoints": [*points_of(exterior, "points.exterior", least=1)[0].tolist(), 2]}
@@ -86,7 +86,7 @@ def _key_points(figure: dict[str, Any], kind: str, joints: Mapping[str, str]) ->
 
 
 def _oriented(figure: dict[str, Any], corners: FloatArray) -> Record:
-    """Return a box that is turned clockwise about its centre, by an angle in radians."""
+    """Return a box that is rotated clockwise about its centre by an angle in radians."""
     x, y, width, height = shapes.bounds(corners)
     turned = figure.get("angle")
     degrees = float(np.rad2deg(number_of(turned, "angle"))) % 360 if turned else 0.0

@@ -1,4 +1,4 @@
-"""Supervisely's projects as a format: a folder, an archive, or the file of one image."""
+"""The format of Supervisely projects: a folder, an archive, or the file of one image."""
 
 import re
 from pathlib import Path
@@ -21,7 +21,7 @@ _META = re.compile(rb'\{.*"classes"\s*:\s*\[(?:\s*\]|\s*\{.*"(?:title|shape)"\s*
 
 
 def looks_right(head: bytes) -> bool:
-    """Return whether a text begins as the annotations of an image."""
+    """Return whether a text begins like the annotations of an image."""
     return _IMAGE.match(head) is not None
 
 
@@ -32,7 +32,7 @@ def _recognises(path: Path) -> bool:
 
 
 def _is_folder(folder: Path) -> bool:
-    """Return whether a folder is a project, a dataset of one, or the annotations of a dataset."""
+    """Return whether a folder is a project, a dataset, or the annotations of a dataset."""
     from bboxqa.formats.translation.json_files import all_begin
 
     if _META.match(head_of(folder / META).lstrip(b"\xef\xbb\xbf").lstrip()):
@@ -50,4 +50,4 @@ def translate(path: Path, add: "Add", wanted: "Wanted") -> "Translated":
 SUPERVISELY = translated_format(
     "supervisely", (".json",), _recognises, translate, recognises_folder=_is_folder
 )
-"""Supervisely's projects of images."""
+"""Supervisely image projects."""

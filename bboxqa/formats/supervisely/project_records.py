@@ -1,4 +1,4 @@
-"""From the files of a project of Supervisely to COCO records."""
+"""Translating the files of a Supervisely project to COCO records."""
 
 import re
 from collections import Counter
@@ -36,7 +36,7 @@ _SHAPES_WANTED = "Export the images of a project in Supervisely's format: meta.j
 def translate_project(path: Path, add: Add, wanted: Wanted) -> Translated:
     """Translate a project, a dataset of it, or the annotations of one image.
 
-    Raises DatasetError if it has no annotations of images.
+    Raises DatasetError if the project has no annotations of images.
     """
     members = members_of(path)
     files = _annotations_of(members)
@@ -49,7 +49,7 @@ def translate_project(path: Path, add: Add, wanted: Wanted) -> Translated:
 
 
 def _annotations_of(members: Sequence[Member]) -> list[Member]:
-    """Return the files with the annotations of images: those in folders "ann", if there are any."""
+    """Return the files with annotations of images, in folders named "ann" if there are any."""
     named = [each for each in members if each.name.endswith(".json") or not each.name]
     inside = [each for each in named if PurePosixPath(each.name).parent.name == "ann"]
     if inside and any(each.name != META for each in inside):
@@ -58,7 +58,7 @@ def _annotations_of(members: Sequence[Member]) -> list[Member]:
 
 
 def _people(files: Sequence[Member]) -> set[str]:
-    """Return who is named in a project, before its objects are read."""
+    """Return the people named in a project, before its objects are read."""
     found = {text for member in files for text in _PERSON.findall(member.text())}
     people = set()
     for text in found:
@@ -70,7 +70,7 @@ def _people(files: Sequence[Member]) -> set[str]:
 
 
 class _ProjectRecords:
-    """Makes COCO records of the files of images, and keeps what belongs to all of them."""
+    """Converts files to COCO records, and collects images, categories and counts."""
 
     def __init__(
         self,
@@ -106,7 +106,7 @@ class _ProjectRecords:
         if len(self._people) == 1:
             image["annotators"] = sorted(self._people)
         else:
-            # Supervisely does not say who was asked about an image.
+            # Supervisely does not record who was asked about an image.
             del image["annotators"]
         for _ in items(content.get("tags")):
             self.into.annotation({"shape": "image tag"}, Where(member.name, "/tags"))
@@ -119,7 +119,7 @@ class _ProjectRecords:
                 self.into.defect("T001", f"{label}: expected an object of json", at)
 
     def _name(self, name: str, content: dict[str, Any]) -> str:
-        """Return the name of an image with its datasets, which are folders inside of each other."""
+        """Return the name of an image with its datasets, which are nested folders."""
         if not name:
             own = self._path.name.removesuffix(".gz").removesuffix(".json")
             return plain_text(content.get("name")) or own
@@ -160,7 +160,7 @@ class _ProjectRecords:
             self.into.defect("T050", problem, where, row)
 
     def _shared(self, figure: dict[str, Any], image: Record, label: str, where: Where) -> Record:
-        """Return who drew an object and when, and its id."""
+        """Return the keys of an object's annotator, time and id."""
         shared: Record = {ours: figure[key] for key, ours in _TIMES if figure.get(key)}
         if figure.get("nnCreated") is True:
             shared["source"] = "prediction"
@@ -177,7 +177,7 @@ class _ProjectRecords:
         return {**shared, "annotator": person}
 
     def done(self) -> Translated:
-        """Return what belongs to all annotations; raise DatasetError if there are no images."""
+        """Return the translation; raises DatasetError if there are no images."""
         if not self._images:
             other = self._tally["other"]
             held = f"{count(other, 'file')} of videos or point clouds" if other else "no images"
@@ -204,12 +204,12 @@ class _ProjectRecords:
 
 
 def image_label(member: Member, path: Path) -> str:
-    """Return what messages call the file of an image."""
+    """Return the name of the file of an image in messages."""
     return one_line(PurePosixPath(member.name).name or path.name)
 
 
 def _classes(members: Sequence[Member]) -> list[dict[str, Any]]:
-    """Return the classes that meta.json lists; nothing without it."""
+    """Return the classes that meta.json lists; empty without meta.json."""
     for member in members:
         if PurePosixPath(member.name).name != META:
             continue
@@ -222,7 +222,7 @@ def _classes(members: Sequence[Member]) -> list[dict[str, Any]]:
 
 
 def _joints(classes: Sequence[dict[str, Any]]) -> dict[str, str]:
-    """Return the names of the nodes of graphs, which classes list by the keys of figures."""
+    """Return the names of graph nodes from the classes, by the keys used in figures."""
     found: dict[str, str] = {}
     for each in classes:
         nodes = mapping(mapping(each.get("geometry_config")).get("nodes"))

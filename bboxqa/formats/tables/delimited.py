@@ -1,4 +1,4 @@
-"""Tables as CSV or TSV."""
+"""Reading CSV and TSV tables."""
 
 import csv
 import io
@@ -11,12 +11,12 @@ from bboxqa.core.arrays import IndexArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.model.labels import Coder, LabelColumn
 
-# Few enough rows to stay in the processor's cache.
+# Number of rows per chunk, few enough to stay in the processor's cache.
 _CHUNK = 4096
 
 
 class Delimited:
-    """CSV or TSV in memory; see `TableFile`."""
+    """A CSV or TSV table in memory; see `TableFile`."""
 
     header_is_certain = False
 
@@ -43,7 +43,7 @@ class Delimited:
 
     @contextmanager
     def _refusing(self) -> Iterator[None]:
-        """Raise an error of the csv module as DatasetError."""
+        """Convert errors of the csv module to DatasetError."""
         try:
             yield
         except csv.Error as error:
@@ -54,7 +54,7 @@ class Delimited:
             ) from None
 
     def _broken(self) -> int:
-        """Return the first line of the row that cannot be split."""
+        """Return the number of the first line of the row that cannot be split."""
         reader = self._reader()
         start = 1
         with suppress(csv.Error):
@@ -63,7 +63,7 @@ class Delimited:
         return start
 
     def _chunks(self) -> Iterator[list[list[str]]]:
-        """Yield rows below the header, all as long as the header."""
+        """Yield chunks of rows below the header, all as long as the header."""
         rows = self._rows(self._reader())
         width = len(next(rows))
         while chunk := list(itertools.islice(rows, _CHUNK)):
@@ -81,7 +81,7 @@ class Delimited:
         ]
 
     def columns(self, names: Sequence[str]) -> dict[str, LabelColumn]:
-        """Return the values below the header of some columns."""
+        """Return the values of some columns, below the header."""
         places = [self.header.index(name) for name in names]
         coders = [Coder() for _ in names]
         with self._refusing():

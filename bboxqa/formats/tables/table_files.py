@@ -1,4 +1,4 @@
-"""Opening tables: CSV and TSV, json lines, Parquet."""
+"""Opening tables in CSV, TSV, JSON lines and Parquet."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,14 +19,14 @@ class TableFile(Protocol):
     """A table whose columns can be read."""
 
     name: str
-    """The file as messages name it."""
+    """The name of the file in messages."""
     header: tuple[str, ...]
     """The first row, or the names of the columns."""
     header_is_certain: bool
-    """False where the first row may be data."""
+    """Whether the first row is certainly a header; False if it may be data."""
 
     def columns(self, names: Sequence[str]) -> dict[str, LabelColumn]:
-        """Return the values below the header of some columns."""
+        """Return the values of some columns, below the header."""
 
     def places(self, rows: IndexArray) -> list[str]:
         """Return file and line of rows, counted from 0 below the header."""
@@ -38,10 +38,10 @@ class TableFile(Protocol):
 def open_table(path: str | Path) -> TableFile:
     """Read a table of texts and numbers.
 
-    It is CSV or TSV (utf-8, or utf-16 or utf-32 with its mark; delimited by tab, comma or
-    semicolon, whichever the first line has most of), json lines (``.jsonl``, ``.ndjson``, or
-    beginning with a brace) or Parquet. Raises DatasetError if the file does not exist, is empty, or
-    has another format.
+    The table is CSV or TSV, JSON lines (``.jsonl``, ``.ndjson``, or beginning with a brace) or
+    Parquet. Text is UTF-8, or UTF-16 or UTF-32 with a byte order mark. The delimiter is the most
+    frequent of tab, comma and semicolon in the first line. Raises DatasetError if the file does not
+    exist, is empty, or has another format.
     """
     path = Path(path)
     name = str(path)
@@ -51,7 +51,7 @@ def open_table(path: str | Path) -> TableFile:
     if data[:4] == _PARQUET:
         return Parquet(name, data)
     if path.suffix.lower() in {".parquet", ".pq"}:
-        raise DatasetError([f"{name}: is not Parquet, though named so"], "Export it again.")
+        raise DatasetError([f"{name}: is not Parquet, despite its name"], "Export it again.")
     text = decoded(name, data)
     if not text.strip():
         raise DatasetError([f"{name}: is empty; expected a table with a header"])

@@ -1,4 +1,4 @@
-"""Tables with typed values: json lines and Parquet."""
+"""Reading tables with typed values: JSON lines and Parquet."""
 
 import io
 import itertools
@@ -13,12 +13,12 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import clean
 from bboxqa.model.labels import Coder, LabelColumn, label_of
 
-# Few enough rows to stay in the processor's cache.
+# Number of rows per chunk, few enough to stay in the processor's cache.
 _CHUNK = 4096
 
 
 class JsonLines:
-    """One json object a line, in memory; see `TableFile`."""
+    """A table of JSON lines in memory, one object per line; see `TableFile`."""
 
     header_is_certain = True
 
@@ -107,7 +107,7 @@ def _texts(codes: IndexArray, labels: list[Any]) -> LabelColumn:
 
 
 def _side_by_side(columns: dict[str, LabelColumn]) -> LabelColumn:
-    """Return the cells of columns, row by row."""
+    """Interleave the cells of columns, row by row."""
     offsets = np.cumsum([0, *(len(column.labels) for column in columns.values())])
     cells = [
         np.where(column.codes < 0, -1, column.codes + offset)

@@ -1,1 +1,1 @@
-"""Translation of what annotation tools write into COCO records, with the place of each record."""
+"""Translating the files of annotation tools to COCO records that know their origin."""

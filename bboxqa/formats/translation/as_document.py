@@ -1,4 +1,4 @@
-"""From a translation to the document that rules look at, with places in the user's own files."""
+"""Converting a translation to the document that rules check, with origins in the user's files."""
 
 from pathlib import Path
 
@@ -19,9 +19,9 @@ from bboxqa.model.file_places import place_in_words
 def read_document(
     translate: Translate, path: Path, progress: Steps | None = None, memory: int | None = None
 ) -> RawDocument:
-    """Return the records of a source as a COCO document that knows where each of them stands.
+    """Return the records of a source as a COCO document with the origin of each record.
 
-    A broken json file is read as far as it can be, as COCO is.
+    A broken JSON file is read as far as possible, as with COCO.
     """
     parts = DocumentParts(memory)
     try:

@@ -1,4 +1,4 @@
-"""From a translation to the columns that agreement is measured with."""
+"""Converting a translation to the columns from which agreement is measured."""
 
 import hashlib
 from collections.abc import Sequence
@@ -66,7 +66,7 @@ def read_file(translate: Translate, path: Path, options: ReadOptions) -> Annotat
 
 
 class _Columns:
-    """Collects the columns of the annotations that a translation gives."""
+    """Collects the annotations of a translation as columns."""
 
     def __init__(self, path: Path, options: ReadOptions) -> None:
         self.builder = ColumnsBuilder(str(path), options)

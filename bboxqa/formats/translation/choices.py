@@ -1,4 +1,4 @@
-"""What the user states about files that lack it, such as the size of images."""
+"""Information that the user supplies about files, such as image sizes."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,28 +16,28 @@ COLUMNS = (
     "cy", "rotation", "bbox", "objects", "image_id", "image_width", "image_height", "id", "score",
     "iscrowd", "created_at", "track",
 )  # fmt: skip
-"""What columns of tables may hold."""
+"""The possible contents of table columns."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What the user says about files.
+    """Information that the user supplies about files.
 
     Attributes
     ----------
     image_size : tuple of int, mapping or None
-        Width and height in pixels of images whose size is not known otherwise; of each image, as
-        `bboxqa.formats.translation.given_sizes.by_ends` returns it.
+        Width and height in pixels of images whose size is otherwise unknown: one size for all, or a
+        mapping made by `bboxqa.formats.translation.given_sizes.by_ends`.
     missing_txt : {"asked", "not-asked"} or None
         Whether annotators were asked about images without a label file.
     voc_base : {0, 1} or None
-        The number of the first pixel in Pascal VOC files.
+        The coordinate of the first pixel in Pascal VOC files.
     columns : mapping of str to str
-        The columns of tables by what they hold, such as ``{"image": "file"}``.
+        The columns of tables by content, such as ``{"image": "file"}``.
     box_format : {"xywh", "xyxy", "cxcywh"} or None
-        The form of boxes in tables.
+        The layout of boxes in tables.
     rotated : str or None
-        What boxes of five numbers hold, one of `FiveNumbers`.
+        The layout of boxes of five numbers, one of `FiveNumbers`.
     """
 
     image_size: tuple[int, int] | Mapping[str, GivenSize] | None = None
@@ -53,13 +53,13 @@ _CHOSEN: ContextVar[Choices] = ContextVar("chosen", default=_NOTHING)
 
 
 def choices() -> Choices:
-    """Return what the user says about files."""
+    """Return the current choices of the user."""
     return _CHOSEN.get()
 
 
 @contextmanager
 def chosen(said: Choices) -> Iterator[None]:
-    """Take what the user said, in a process or thread that does not know it."""
+    """Apply the choices of the user inside the block, such as in another process or thread."""
     token = _CHOSEN.set(said)
     try:
         yield

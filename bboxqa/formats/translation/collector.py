@@ -1,4 +1,4 @@
-"""Collects what a translation finds: images, categories, annotations and defects."""
+"""Collecting the images, categories, annotations and defects of a translation."""
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
@@ -18,14 +18,14 @@ _WINDOW = 4096
 
 
 class Collector:
-    """Numbers images and categories, and hands annotations on window by window.
+    """Numbers images and categories, and passes annotations on window by window.
 
     Parameters
     ----------
     title : str
         The format, such as "Label Studio JSON".
     add : Add
-        Takes the annotations.
+        Called with the annotations.
     """
 
     def __init__(self, title: str, add: Add) -> None:
@@ -45,10 +45,10 @@ class Collector:
         self._wrong_sizes: set[tuple[int, str]] = set()
 
     def image(self, key: Hashable, where: Where, number: object = None) -> Record:
-        """Return the record of an image, which is made when it is asked for first.
+        """Return the record of an image, which is created on first use.
 
-        Its format adds `file_name`, `width`, `height`, and appends to `annotators`. `number` is the
-        id that the tool shows, which is kept if it is a whole number, and unique.
+        The caller adds `file_name`, `width` and `height`, and appends to `annotators`. `number` is
+        the id that the tool shows, which is kept if it is a unique whole number.
         """
         if key not in self._images:
             own = number if type(number) is int and 0 < number < 1 << 53 else 0
@@ -63,10 +63,10 @@ class Collector:
     def size(
         self, image: Record, name: str, sides: Sequence[object], where: Where
     ) -> tuple[int, int] | None:
-        """Give an image the width and height that a file says; return its size, None without one.
+        """Set the width and height of an image; return its size, or None if it is unknown.
 
-        An impossible size is a defect, and so is one that differs from an earlier one; each is
-        reported once for an image.
+        An invalid size, and a size that contradicts an earlier one, are defects, reported once per
+        image.
         """
         try:
             width, height = (
@@ -98,7 +98,7 @@ class Collector:
         return self._categories[name]
 
     def annotation(self, record: Record, where: Where) -> int:
-        """Add an annotation; return its row among those with boxes, -1 without one."""
+        """Add an annotation; return its row among annotations with boxes, or -1 without a box."""
         joints = record.pop("joints", None)
         if joints is not None and "category_id" in record:
             record["keypoints"] = self._ordered(record, joints)
@@ -111,7 +111,7 @@ class Collector:
         return row
 
     def _ordered(self, record: Record, joints: Sequence[str]) -> list[float]:
-        """Return the key points of a record in the order of its category, whose joints it names."""
+        """Return the key points of a record in the order of its category's joints."""
         known = self._joints.setdefault(record["category_id"], {})
         times: Counter[str] = Counter()
         places = []
@@ -130,7 +130,7 @@ class Collector:
         return {"id": number, "name": name} | ({"keypoints": [*joints]} if joints else {})
 
     def boxes(self, found: Boxes, add: Callable[[Boxes], None]) -> int:
-        """Hand on boxes as columns, after the annotations before them; return the first row."""
+        """Pass boxes on as columns, after all earlier annotations; return the first row."""
         self._flush()
         row = self._n_boxed
         self._n_boxed += len(found)
@@ -138,11 +138,11 @@ class Collector:
         return row
 
     def defect(self, code: str, message: str, where: Where, row: int = -1) -> None:
-        """Add what is wrong with a record, or with the annotation in a row."""
+        """Add a defect of a record, or of the annotation with index `row`."""
         self._defects.append(ToolDefect(code, message, where, row))
 
     def refuse(self, label: str, error: ValueProblemError, where: Where) -> None:
-        """Add why a shape cannot be read; what is left out then is named by `label`."""
+        """Add the defect of a shape that cannot be read; `label` names the shape."""
         if isinstance(error, EmptyMaskProblemError):
             self.defect("T011", f"{label}: {error}", where)
         elif isinstance(error, MaskProblemError):
@@ -151,9 +151,9 @@ class Collector:
             self.defect("T001", f"{label}: {error}", where)
 
     def done(self, notes: Sequence[str], named_by: str = "") -> Translated:
-        """Hand on the last annotations, and return what belongs to all of them.
+        """Pass the last annotations on, and return the translation.
 
-        `named_by` is how the format names annotators, in words that continue "annotators by ".
+        `named_by` says how the format names annotators, as the end of the phrase "annotators by …".
         """
         self._flush()
         return Translated(

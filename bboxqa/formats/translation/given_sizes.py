@@ -1,19 +1,20 @@
-"""Sizes of images that the user gives: one for all, or one for each by its name."""
+"""Looking up image sizes that the user supplies, one for all images or one per image."""
 
 from collections.abc import Iterator, Mapping
 
 from bboxqa.formats.translation.choices import GivenSize, choices
 from bboxqa.formats.translation.picture_sizes import is_picture
 
-# It begins what is a name as it was given, and no part of one.
+# Prefix of complete names, to distinguish them from ends of names.
 _WHOLE = "/"
 
 
 def given_size(name: str) -> tuple[int, int] | None:
-    """Return the size that the user gives for an image; None without one.
+    """Return the size that the user supplied for an image; None if there is none.
 
-    Of sizes by name, that of the image whose path is the same, or whose path ends as the other one
-    does, with or without suffix. Where images of several sizes end so, there is none.
+    With sizes by name, the size of the image with the same path is returned, or else of an image
+    for which one path is the end of the other, with or without suffix. None if such images have
+    different sizes.
     """
     given = choices().image_size
     if given is None or isinstance(given, tuple):
@@ -22,7 +23,7 @@ def given_size(name: str) -> tuple[int, int] | None:
 
 
 def given_words() -> str:
-    """Return what the user gives as sizes, for a note."""
+    """Return a phrase on the supplied sizes, for a note."""
     given = choices().image_size
     return (
         f"{given[0]} × {given[1]} pixels, as given"
@@ -32,7 +33,7 @@ def given_words() -> str:
 
 
 def by_ends(sizes: Mapping[str, tuple[int, int]]) -> dict[str, GivenSize]:
-    """Return sizes by all ends of the paths of images; None where images differ.
+    """Return sizes by all ends of image paths; None where images with that end differ.
 
     Examples
     --------
@@ -53,7 +54,7 @@ def _found(given: Mapping[str, GivenSize], name: str) -> GivenSize:
     plain = _plain(name)
     if plain in given:
         return given[plain]
-    # The user may give names without folders.
+    # The user may have given names without folders.
     return next((given[_WHOLE + end] for end in _ends(plain) if _WHOLE + end in given), None)
 
 

@@ -1,25 +1,25 @@
-"""The beginning of a file, from which formats are told."""
+"""Reading the beginning of files, by which formats are recognised."""
 
 from functools import lru_cache
 from pathlib import Path
 from stat import S_ISREG
 
 HEAD = 1 << 16
-"""Bytes that formats look at to recognise a file."""
+"""Number of bytes from which formats recognise a file."""
 ZIP, GZIP = b"PK\x03\x04", b"\x1f\x8b"
 """The first bytes of archives."""
 ARCHIVES = (".zip", ".tar", ".gz", ".tgz")
-"""How names of archives end."""
+"""Suffixes of archives."""
 
 
 def head_of(path: Path) -> bytes:
-    """Return the first 64 KiB of a file; nothing where it cannot be read, or is a pipe.
+    """Return the first 64 KiB of a file; b"" if it cannot be read, or is a pipe.
 
-    Each format asks for it: it is read once as long as the file stays the same.
+    As each format asks for it, the result is cached until the file changes.
     """
     try:
         status = path.stat()
-        # What is read of a pipe is gone, and it may never come.
+        # Reading a pipe would consume its data, and may block.
         if not S_ISREG(status.st_mode):
             return b""
         return _head(str(path), status.st_ino, status.st_size, status.st_mtime_ns)
@@ -34,10 +34,10 @@ def _head(path: str, _inode: int, _size: int, _time: int) -> bytes:
 
 
 def is_archive(head: bytes) -> bool:
-    """Return whether a file begins as a zip, gzip or tar archive."""
+    """Return whether a file begins like a zip, gzip or tar archive."""
     return head.startswith((ZIP, GZIP)) or is_tar(head)
 
 
 def is_tar(head: bytes) -> bool:
-    """Return whether a file begins as a tar archive."""
+    """Return whether a file begins like a tar archive."""
     return head[257:262] == b"ustar"

@@ -1,4 +1,4 @@
-"""Sources of json with one file for each image: in a folder, in an archive, or by itself."""
+"""JSON sources with one file per image: in a folder, in an archive, or a single file."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -20,15 +20,15 @@ from bboxqa.formats.translation.translated import BrokenTextError
 _BYTE = re.compile(r"\(byte (\d+)\)")
 _NO_NUMBER = re.compile(rb"-?(?:nan|inf(?:inity)?)\b", re.IGNORECASE)
 _AGAIN = "Export it again; the file may be cut off."
-# So many files of an archive, and of a folder, are looked at.
+# The number of files examined in an archive, and in a folder.
 _LOOKED_AT, _SAMPLE = 50, 5
 
 LooksRight = Callable[[bytes], bool]
-"""Returns whether text begins as a format does; blanks and byte order marks are gone."""
+"""Returns whether a text, without blanks and byte order marks, begins like a format."""
 
 
 def recognises_text(looks_right: LooksRight, suffixes: tuple[str, ...] = (".json",)) -> Recognises:
-    """Return whether a file is of a format, or an archive with such a file."""
+    """Return a function that recognises files of a format, and archives with such a file."""
     return partial(_recognises, looks_right, suffixes)
 
 
@@ -45,12 +45,12 @@ def _recognises(looks_right: LooksRight, suffixes: tuple[str, ...], path: Path) 
 
 
 def begins(looks_right: LooksRight, head: bytes) -> bool:
-    """Return whether the beginning of a file is that of a format."""
+    """Return whether the beginning of a file belongs to a format."""
     return looks_right(head.replace(b"\0", b"").lstrip(b"\xef\xbb\xbf\xff\xfe").lstrip())
 
 
 def json_problem(text: bytes, error: Exception) -> str:
-    r"""Return why a text is not json; values that json does not have are named.
+    r"""Return why a text is not JSON, with the name of a value that JSON does not have.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def json_problem(text: bytes, error: Exception) -> str:
 
 
 def first_files(folder: Path, pattern: str) -> Iterator[Path]:
-    """Yield some files of a folder that match a pattern, without sorting all of them."""
+    """Yield a few files of a folder that match a pattern, without sorting all files."""
     try:
         yield from islice((each for each in folder.glob(pattern) if each.is_file()), _SAMPLE)
     except OSError:
@@ -77,7 +77,7 @@ def first_files(folder: Path, pattern: str) -> Iterator[Path]:
 def json_objects(
     members: Iterable[Member], into: Collector, what: str
 ) -> Iterator[tuple[Member, dict[str, Any]]]:
-    """Yield files, and the object in each; one that cannot be read is a defect.
+    """Yield files with their JSON objects; a file that cannot be read is reported as a defect.
 
     Raises BrokenTextError if the only file of a source cannot be read.
     """
@@ -100,6 +100,6 @@ def json_objects(
 
 
 def all_begin(looks_right: LooksRight, folder: Path, pattern: str) -> bool:
-    """Return whether files of a folder match a pattern, and the first of them are of a format."""
+    """Return whether a folder has files matching a pattern, and the first ones are of a format."""
     files = [*first_files(folder, pattern)]
     return bool(files) and all(begins(looks_right, head_of(file)) for file in files)

@@ -1,4 +1,4 @@
-"""The places of values in a json text by their pointers."""
+"""Locating values in a JSON text by their pointers."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ _KEPT = 16
 
 
 class JsonPlaces:
-    r"""Finds values of a json text; what was found of the last containers is kept.
+    r"""Finds values in a JSON text, caching the contents of recent containers.
 
     Examples
     --------
@@ -25,7 +25,7 @@ class JsonPlaces:
         self._inside: dict[str, Any] = {}
 
     def span(self, pointer: str) -> tuple[int, int]:
-        """Return where a value begins and ends; that of what holds it if it does not exist."""
+        """Return where a value begins and ends, or else its container if it does not exist."""
         raw, reached = msgspec.Raw(self._text), ""
         begin, end = 0, len(self._text)
         for part in pointer_parts(pointer):
@@ -42,7 +42,7 @@ class JsonPlaces:
     def _items(self, pointer: str, raw: msgspec.Raw) -> Any:
         if pointer not in self._inside:
             while len(self._inside) > _KEPT:
-                # The first one is the document.
+                # The first entry is the document, which stays.
                 del self._inside[list(self._inside)[1]]
             kind = list[msgspec.Raw] if bytes(memoryview(raw)[:64]).lstrip()[:1] == b"[" else None
             self._inside[pointer] = msgspec.json.decode(raw, type=kind or dict[str, msgspec.Raw])

@@ -1,4 +1,4 @@
-"""Formats with a file of labels for each image: which folders are one data set."""
+"""Recognising data set folders of formats with one label file per image."""
 
 import os
 import re
@@ -15,7 +15,7 @@ _INSIDE = re.compile(
     r"|train|val|valid|test",
     re.IGNORECASE,
 )
-"""Names of folders that belong to the data set of the folder above."""
+"""Names of folders that belong to the data set of their parent folder."""
 _OF_LABELS = re.compile(r"labels|labeltxt.*|annfiles|annotations?|xmls?|jsons?", re.IGNORECASE)
 _OF_OTHERS = {".csv", ".gz", ".json", ".md", ".parquet", ".py", ".xml", ".zip"}
 _LOOKED_AT, _DEPTH, _SAMPLE, _SAMPLE_OF_ARCHIVE = 5000, 6, 8, 20
@@ -27,26 +27,28 @@ _NO_LABEL = re.compile(rf"readme|license|requirements|notes|\A{_LIST}\Z")
 
 
 def is_label_name(name: str) -> bool:
-    """Return whether the name of a file may be that of labels."""
+    """Return whether a file may be a label file, by its name."""
     last = name.rpartition("/")[2].lower()
     return last.endswith(".txt") and last not in _NO_LABELS and not _NO_LABEL.search(last)
 
 
 @dataclass(frozen=True, slots=True)
 class LabelFolders:
-    """How the folders of a format are recognised."""
+    """Recognises the folders of a format."""
 
     is_name: Callable[[str], bool]
-    """Returns whether the name of a file may be that of labels."""
+    """Returns whether a file may be a label file, by its name."""
     is_label: Callable[[bytes, bool], bool]
-    """Takes the beginning of a file, and whether nothing else indicates the format."""
+    """Called with the beginning of a file, and with whether nothing else indicates the format;
+    returns whether the file holds labels.
+    """
     may_be_empty: bool = False
-    """Whether a file without labels is empty."""
+    """Whether label files without labels are empty."""
 
     def is_one_source(self, folder: Path, *, is_marked: bool = False) -> bool:
         """Return whether a folder is one data set, and not the parent of several.
 
-        `is_marked` is whether another file shows its format.
+        `is_marked` says whether another file indicates the format.
         """
         try:
             inside = [
@@ -69,9 +71,9 @@ class LabelFolders:
         )
 
     def is_archive(self, path: Path, is_mark: Callable[[str], bool] | None = None) -> bool:
-        """Return whether a file is an archive of labels.
+        """Return whether a file is an archive of label files.
 
-        `is_mark` returns whether the name of a file in it shows its format.
+        `is_mark` returns whether the name of a member indicates the format.
         """
         if not is_archive(head_of(path)):
             return False
@@ -99,12 +101,12 @@ class LabelFolders:
         return False
 
     def _holds_labels(self, folder: Path, *, strict: bool) -> bool:
-        """Return whether a folder has labels, also in folders that belong to it."""
+        """Return whether a folder has labels, directly or in folders that belong to it."""
         found = self._label_names(folder)
         return any(self._has_labels(path, names, strict=strict) for path, names in found)
 
     def _label_names(self, folder: Path) -> Iterator[tuple[Path, list[str]]]:
-        """Yield the folders of a data set, and the names of their files of labels."""
+        """Yield the folders of a data set, and the names of their label files."""
         left = _LOOKED_AT
         for path, inside, files in os.walk(folder):
             here = Path(path)
@@ -122,10 +124,10 @@ class LabelFolders:
                 return
 
     def _has_labels(self, folder: Path, names: list[str], *, strict: bool) -> bool:
-        """Return whether most of some files that are not empty are labels.
+        """Return whether most of a sample of non-empty files hold labels.
 
-        One is enough where another file shows the format, and `strict` is not asked for. Where all
-        are empty they may be labels if there is nothing else but pictures.
+        One file is enough if another file indicates the format and `strict` is False. Files that
+        are all empty may be labels if the folder has nothing else but images.
         """
         heads = (head_of(folder / each) for each in sorted(names))
         filled = list(islice((head for head in heads if head.strip()), _SAMPLE))
@@ -136,7 +138,7 @@ class LabelFolders:
 
 
 def share_images(folders: Sequence[Path]) -> bool:
-    """Return whether two of several folders have json or XML of one name, at any depth."""
+    """Return whether two of the folders have a JSON or XML file of the same name, at any depth."""
     seen: set[str] = set()
     for folder in folders:
         below = islice((name for _, _, files in os.walk(folder) for name in files), _LOOKED_AT)

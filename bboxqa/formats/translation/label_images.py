@@ -1,4 +1,4 @@
-"""The images of formats with a file of labels for each."""
+"""The images of formats with one label file per image."""
 
 import re
 from collections import Counter
@@ -19,12 +19,12 @@ _PLACES = re.compile(
     r"labels|labeltxt.*|annfiles|annotations?|xmls?|jsons?|images|jpegimages|data|obj_.*_data",
     re.IGNORECASE,
 )
-"""Folders whose names are no part of the name of an image."""
+"""Folders whose names do not belong to image names."""
 _SPLITS = re.compile(r"train|val|valid|test", re.IGNORECASE)
 
 
 class FileImages:
-    """The images of a source in which each has a file: their names, pictures and sizes."""
+    """The images of a source with one file each: their names, image files and sizes."""
 
     def __init__(self, into: Collector, pictures: Sequence[Member]) -> None:
         self.pictures = by_place(pictures)
@@ -34,7 +34,7 @@ class FileImages:
         self._places: set[str] = set()
 
     def name(self, name: str, place: str, file: str, where: Where) -> str:
-        """Return the name that a file gives its image, or the place if another file gives it."""
+        """Return the image name given in a file, or the place if another file gives that name."""
         other = self._files.setdefault(name, file)
         if other == file:
             return name
@@ -43,7 +43,7 @@ class FileImages:
         return place + PurePosixPath(name).suffix
 
     def picture_of(self, place: str, name: str) -> Member | None:
-        """Return the picture of an image that has a file."""
+        """Return the image file of an image that has a label file."""
         picture = self.pictures.get(place) or self.pictures.get(without_suffix(name))
         self._places.add(place)
         if picture is not None:
@@ -51,14 +51,14 @@ class FileImages:
         return picture
 
     def give_size(self, image: Record, size: tuple[int, int] | None) -> None:
-        """Give an image a size: the one that is found, or else that of `--image-size`."""
+        """Set the size of an image: the size that was found, or else the one of `--image-size`."""
         size = size or given_size(image["file_name"])
         self.n_unsized += size is None
         if size is not None:
             image["width"], image["height"] = size
 
     def add_unlabelled(self, listed: Iterable[str] = ()) -> Iterator[str]:
-        """Add the pictures and listed images without a file; see `add_unlabelled`."""
+        """Add image files and listed images without a label file; see `add_unlabelled`."""
         places = sorted({*self.pictures, *listed} - self._places)
         unlabelled = {place: self.pictures.get(place) for place in places}
         yield from add_unlabelled(self._into, unlabelled, self._add_empty)
@@ -74,9 +74,9 @@ class FileImages:
 
 
 def pictures_of(path: Path, members: list[Member], folders: tuple[str, ...]) -> list[Member]:
-    """Return the pictures of a source, or those that several annotators share.
+    """Return the image files of a source, or the image files that several annotators share.
 
-    `folders` are the names of folders for them beside the source.
+    `folders` are the names of image folders next to the source.
     """
     pictures = [member for member in members if is_picture(member.name)]
     for folder in shared_folders(path):
@@ -89,7 +89,7 @@ def pictures_of(path: Path, members: list[Member], folders: tuple[str, ...]) -> 
 
 
 def shared_folders(path: Path) -> list[Path]:
-    """Return the folders above a source that may have files of all annotators."""
+    """Return the parent folders of a source that may hold files for all annotators."""
     if not path.is_dir():
         return []
     above = path.resolve().parent
@@ -100,15 +100,15 @@ def shared_folders(path: Path) -> list[Path]:
 def add_unlabelled(
     into: Collector, unlabelled: Mapping[str, Member | None], add: Callable[[str, Where], object]
 ) -> Iterator[str]:
-    """Add the images without a file of labels, if annotators were asked about them; yield notes.
+    """Add the images without a label file, if annotators were asked about them; yield notes.
 
     Parameters
     ----------
     into : Collector
     unlabelled : mapping of str to Member or None
-        Pictures by the places of images; None for images that only a list names.
+        Image files by the places of images; None for images that only a list names.
     add : callable
-        Adds an image with a place, as that of its picture.
+        Called with the place and the location of an image to add.
     """
     asked = choices().missing_txt
     for place, picture in unlabelled.items():
@@ -120,7 +120,7 @@ def add_unlabelled(
         return
     some = f"{count(len(unlabelled), 'image')} without a label file"
     if asked is None:
-        yield f"{some}: taken as not asked for; if nothing was found there: --missing-txt asked"
+        yield f"{some}: taken as not asked about; if nothing was found there: --missing-txt asked"
     else:
         yield f"{some}: {'asked' if asked == 'asked' else 'not asked'} for, as given"
 
@@ -132,7 +132,7 @@ def without_suffix(name: str) -> str:
 
 
 def by_place(members: Sequence[Member]) -> dict[str, Member]:
-    """Return files by the places of their images; by their whole paths where that is not unique."""
+    """Return files by the places of their images, or by full paths if places are not unique."""
     places = [place_of(member.name) for member in members]
     known = Counter(places)
     return {
@@ -142,9 +142,9 @@ def by_place(members: Sequence[Member]) -> dict[str, Member]:
 
 
 def place_of(name: str) -> str:
-    r"""Return the place of an image by the path of its label file, its picture, or a list.
+    r"""Return the place of an image from the path of its label file, its image file, or a list.
 
-    Of folders that say what is inside, only those of splits are kept.
+    Folders that name their content are removed, except for splits.
 
     Examples
     --------
@@ -159,7 +159,7 @@ def place_of(name: str) -> str:
 
 @lru_cache(1024)
 def _place_of_folder(name: str) -> str:
-    """Return the beginning of the places of all images of a folder."""
+    """Return the prefix of the places of all images of a folder."""
     folders = name.split("/")
     known = [place for place, each in enumerate(folders) if _PLACES.fullmatch(each)]
     if known:
@@ -172,7 +172,7 @@ def _place_of_folder(name: str) -> str:
 
 
 def path_below(name: str) -> str:
-    r"""Return the part of a path that is the same on other computers.
+    r"""Return the part of a path that does not depend on the computer.
 
     Examples
     --------

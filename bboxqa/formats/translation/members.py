@@ -1,4 +1,4 @@
-"""The files of a source: of one file, a folder, or an archive that is read in place."""
+"""The files of a source, which is a file, a folder, or an archive that is read in place."""
 
 import codecs
 import gzip
@@ -22,14 +22,14 @@ from bboxqa.formats.translation.heads import GZIP, HEAD, ZIP, is_tar
 
 MAX_MEMBERS = 1_000_000
 MAX_SIZE = 8 << 30
-"""Bytes of all files of an archive together, but for images."""
+"""Most bytes of all files of an archive together, except for images."""
 MAX_RATIO = 200
-"""How many times larger than its archive a file of more than `_SMALL` bytes may be."""
+"""The largest compression ratio of a file of more than `_SMALL` bytes."""
 
 _SMALL = 16 << 20
 _FIRST = 1 << 16
 _CHUNK = 1 << 20
-# The mark of a tar archive ends there.
+# The magic number of a tar archive ends here.
 _TAR_HEAD = 262
 _ZIP_END = struct.Struct("<4s4H2LH")
 _ZIP_ERRORS = (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, zlib.error, OSError)
@@ -40,17 +40,17 @@ class Member:
     """One file of a source."""
 
     name: str
-    """Its path below the source, with ``/``; "" where the source is one file."""
+    """Its path inside the source, with ``/``; "" if the source is a single file."""
     shown: str
-    """As messages name it."""
+    """Its name in messages."""
     most: int
-    """It is refused if it has more bytes."""
+    """The largest accepted size in bytes."""
     open: Callable[[], IO[bytes]]
     is_file: bool = False
     """Whether `shown` is the path of a file with this content."""
 
     def head(self) -> bytes:
-        """Return the beginning; empty where it cannot be read."""
+        """Return the beginning of the content; b"" if it cannot be read."""
         try:
             with self.open() as stream:
                 return stream.read(HEAD)
@@ -82,12 +82,12 @@ class Member:
             raise self._unreadable(error) from None
 
     def read(self) -> bytes:
-        """Return the content. Raises DatasetError if it cannot be read, or is too large."""
+        """Return the content. Raises DatasetError if it cannot be read or is too large."""
         try:
             data = _small_file(self.shown) if self.is_file else None
             if data is None:
                 with self.open() as stream:
-                    # Room is made for all that is asked for.
+                    # Small reads first, since `read` allocates memory for the whole requested size.
                     data = stream.read(_FIRST)
                     if len(data) == _FIRST:
                         data += stream.read(max(0, self.most + 1 - _FIRST))
@@ -119,10 +119,10 @@ def as_utf8(data: bytes) -> bytes:
 
 
 def members_of(path: Path) -> list[Member]:
-    """Return the files of a source, sorted by name; hidden ones are left out.
+    """Return the files of a source, sorted by name, without hidden files.
 
-    Archives inside of an archive are files like others. Raises DatasetError if an archive is
-    broken, encrypted or too large, or has names that lead out of it.
+    Archives inside an archive are ordinary files. Raises DatasetError if an archive is broken,
+    encrypted or too large, or has names that lead out of it.
     """
     if path.is_dir():
         return _of_folder(path)
@@ -139,7 +139,7 @@ def members_of(path: Path) -> list[Member]:
 
 
 def _small_file(path: str) -> bytes | None:
-    """Return the content of a small file, in half the time that Python takes to open it."""
+    """Return the content of a small file, twice as fast as `open`; None for other files."""
     number = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0))
     try:
         data = os.read(number, _FIRST)
@@ -149,12 +149,12 @@ def _small_file(path: str) -> bytes | None:
 
 
 def opened_file(path: str | Path) -> IO[bytes]:
-    """Return a file that is open for reading."""
+    """Open a file for reading."""
     return open(path, "rb")  # noqa: PTH123 - the caller closes it
 
 
 def files_in(folder: Path) -> list[Member]:
-    """Return the files directly in a folder, sorted by name; none where it cannot be read."""
+    """Return the files directly in a folder, sorted by name; empty if it cannot be read."""
     try:
         files = sorted(each for each in folder.iterdir() if each.is_file() and each.name[0] != ".")
     except OSError:
@@ -167,7 +167,7 @@ def _unzipped(path: Path) -> IO[bytes]:
 
 
 def _most(packed: int) -> int:
-    """Return how many bytes the content of an archive of a size may have."""
+    """Return the largest accepted content in bytes of an archive of `packed` bytes."""
     return min(max(MAX_RATIO * packed, _SMALL), MAX_SIZE)
 
 
@@ -207,7 +207,7 @@ def _of_zip(path: Path) -> list[Member]:
 
 
 def _of_tar(path: Path) -> list[Member]:
-    """Return the files of a tar archive; links and devices are left out."""
+    """Return the files of a tar archive, without links and devices."""
     found: list[Member] = []
     try:
         with tarfile.open(path, "r:") as archive:
@@ -225,7 +225,7 @@ def _of_tar(path: Path) -> list[Member]:
 
 
 def _part(path: Path, start: int, size: int) -> IO[bytes]:
-    """Return a part of a file that is open for reading."""
+    """Open a part of a file for reading."""
     with path.open("rb") as file:
         file.seek(start)
         return io.BytesIO(file.read(size))
@@ -236,7 +236,7 @@ def _is_hidden(name: str) -> bool:
 
 
 def _n_entries(path: Path) -> int:
-    """Return how many entries a zip archive says it has, before they take memory."""
+    """Return the number of entries a zip archive declares, before reading them into memory."""
     with path.open("rb") as file:
         file.seek(max(0, path.stat().st_size - (1 << 16) - _ZIP_END.size))
         tail = file.read()
@@ -255,7 +255,7 @@ def _files_in(archive: zipfile.ZipFile) -> Iterator[zipfile.ZipInfo]:
 
 
 def _safe_name(path: Path, name: str) -> str:
-    """Return a name with ``/``; refuse one that leads out of the archive."""
+    """Return a name with ``/``; refuse a name that leads out of the archive."""
     plain = name.replace("\\", "/")
     parts = PurePosixPath(plain).parts
     if plain.startswith("/") or ".." in parts or ":" in plain.partition("/")[0]:
@@ -265,7 +265,7 @@ def _safe_name(path: Path, name: str) -> str:
 
 
 def _check_sizes(path: Path, infos: list[zipfile.ZipInfo]) -> None:
-    """Refuse an archive with more content than annotations have, as zip bombs do."""
+    """Refuse an archive with more content than annotations can have, such as a zip bomb."""
     texts = [
         each for each in infos if PurePosixPath(each.filename).suffix.lower() not in IMAGE_SUFFIXES
     ]

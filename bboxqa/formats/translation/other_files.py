@@ -1,4 +1,4 @@
-"""Files of another format among those of a source."""
+"""Files of other formats in a source."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -14,9 +14,9 @@ _NOTHING = re.compile(rb"\s*(?:\[\s*\]|\{\s*\})\s*\Z")
 
 
 def add_others(into: Collector, members: Sequence[Member], expected: str) -> Iterator[str]:
-    """Report files that are left out, each as a defect; yield a note on all of them.
+    """Report each file that is left out as a defect; yield a note on all of them.
 
-    `expected` names what the other files of the source are, as in "json of LabelMe".
+    `expected` names the format of the source, such as "json of LabelMe".
     """
     if not members:
         return
@@ -29,7 +29,7 @@ def add_others(into: Collector, members: Sequence[Member], expected: str) -> Ite
 
 
 def json_or_xml_of_tools(members: Sequence[Member], folders: set[str]) -> list[Member]:
-    """Return the files in some folders that are of Pascal VOC or LabelMe."""
+    """Return the files of Pascal VOC or LabelMe in some folders."""
     return [
         each
         for each in members
@@ -40,7 +40,7 @@ def json_or_xml_of_tools(members: Sequence[Member], folders: set[str]) -> list[M
 
 
 def _words(head: bytes) -> str:
-    """Return what the beginning of a file shows it to be; empty where that is not known."""
+    """Return the kind of a file by its beginning; "" if unknown."""
     if begins(lambda text: _NOTHING.match(text) is not None, head):
         return "json without content"
     return content_words(head) or json_kind_words(head)

@@ -1,4 +1,4 @@
-"""Sizes of the pictures beside annotations."""
+"""Sizes of the image files that come with annotations."""
 
 from bboxqa.core.image_opening import SIDEWAYS, opened, turn_of
 from bboxqa.formats.translation.members import Member
@@ -9,11 +9,11 @@ PICTURES = frozenset(
         ".ppm", ".tif", ".tiff", ".webp",
     )
 )  # fmt: skip
-"""Ends of the names of pictures."""
+"""Suffixes of image files."""
 
 
 def is_picture(name: str) -> bool:
-    """Return whether the name of a file is that of a picture.
+    """Return whether a file is an image, by its name.
 
     Examples
     --------
@@ -24,15 +24,15 @@ def is_picture(name: str) -> bool:
 
 
 def size_of_picture(member: Member) -> tuple[int, int] | None:
-    """Return width and height of a picture as it is shown; None where it cannot be opened.
+    """Return width and height of an image as displayed; None if it cannot be opened.
 
-    It is not decoded. EXIF may say that it is shown turned.
+    The image is not decoded. Its EXIF orientation is applied.
     """
     try:
         with member.open() as stream, opened(stream) as image:  # type: ignore[arg-type]
             width, height = image.size
             sideways = turn_of(image) in SIDEWAYS
-    # Whatever is wrong with a picture, its size is not known.
+    # Any error means that the size is unknown.
     except Exception:  # noqa: BLE001
         return None
     return (height, width) if sideways else (width, height)

@@ -1,4 +1,4 @@
-"""From pointers of a translated document to places in the user's own files."""
+"""Converting pointers of a translated document to locations in the user's own files."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,20 +13,20 @@ from bboxqa.formats.translation.members import members_of
 from bboxqa.model.findings import Spot
 
 _EXCERPT = 160
-# Parquet has neither lines nor text.
+# The beginning of Parquet files, which have neither lines nor text.
 _BINARY = b"PAR1"
 
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where the records of a document stand."""
+    """The locations of the records of a document."""
 
     path: Path
     of_lists: Mapping[str, Sequence[Where]] = field(default_factory=dict)
-    """By the name of the list."""
+    """Locations of records, by the name of the list."""
 
     def find(self, pointers: Sequence[str]) -> list[OwnPlace]:
-        """Return the place of each value, or of the whole file where it is no part of a record."""
+        """Return the location of each value, or of the whole file if it is not in a record."""
         wheres = [self._where(pointer) for pointer in pointers]
         found: dict[int, OwnPlace] = {}
         members = {member.name: member for member in members_of(self.path)}
@@ -35,7 +35,7 @@ class Places:
             try:
                 text = members[name].text()
             except (DatasetError, KeyError):
-                # It was removed since it was read.
+                # The file was removed after it was read.
                 continue
             if text.startswith(_BINARY):
                 found |= {row: OwnPlace(members[name].shown, "", Spot(1, 1, 0), "") for row in rows}
@@ -63,14 +63,14 @@ class Places:
 
 
 def _spans(text: bytes, ats: Sequence[str | int]) -> list[tuple[int, int]]:
-    """Return where each value or line begins and ends."""
+    """Return the byte range of each value or line."""
     lines = _LineStarts(text)
     values = JsonPlaces(text)
     return [values.span(at) if isinstance(at, str) else lines.span(at) for at in ats]
 
 
 class _LineStarts:
-    """Finds lines, in ascending order without going back."""
+    """Finds the byte ranges of lines; efficient for ascending line numbers."""
 
     def __init__(self, text: bytes) -> None:
         self._text = text

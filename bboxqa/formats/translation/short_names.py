@@ -1,4 +1,4 @@
-"""Names of images: as short as they can be and still differ."""
+"""Shortening image paths to names that are still unique."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 
 
 def short_names(paths: Iterable[str]) -> dict[str, str]:
-    """Return the last part of each path, or all of it where several would have that name.
+    """Return the last part of each path, or the whole path if several share the last part.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The files of a source: listed once, and each label file opened once."""
+"""The files of a source, which are listed once and opened once."""
 
 import hashlib
 from collections.abc import Iterable
@@ -23,13 +23,13 @@ class SourceFiles:
 
 
 class MeasuredFiles(SourceFiles):
-    """The files of a folder, whose size and digest are those of the bytes that were read.
+    """The files of a folder, with size and digest computed from the bytes that were read.
 
     Parameters
     ----------
     path : Path
     digest : bool
-        Whether the digest is wanted.
+        Whether to compute the digest.
     """
 
     def __init__(self, path: Path, *, digest: bool) -> None:
@@ -42,7 +42,7 @@ class MeasuredFiles(SourceFiles):
     def text(self, member: Member) -> bytes:
         """Return the content of a file, as `Member.text` does.
 
-        Files that are read in the order of `members` are not read again for the digest.
+        Files read in the order of `members` are not read again for the digest.
         """
         data = member.read()
         place = self._place[member.name]
@@ -53,12 +53,12 @@ class MeasuredFiles(SourceFiles):
         return as_utf8(data)
 
     def size_and_digest(self) -> tuple[int, str | None]:
-        """Return the size in bytes without pictures, and the digest of names and contents."""
+        """Return the size in bytes without images, and the digest of names and contents."""
         self._pass_over(len(self.members))
         return self._size, None if self._digest is None else self._digest.hexdigest()
 
     def _pass_over(self, stop: int) -> None:
-        """Take the files before a place that were not read."""
+        """Add the files before index `stop` that were not read."""
         for member in self.members[self._n_done : stop]:
             if not is_picture(member.name):
                 with member.open() as stream:
@@ -66,7 +66,7 @@ class MeasuredFiles(SourceFiles):
                     stream.seek(0)
                     self._take(member, length, iter(partial(stream.read, _CHUNK), b""))
             elif self._digest is not None:
-                # Pictures are no annotations, and large.
+                # Images are large and not annotations, so only their names count.
                 self._digest.update(f"{member.name}\0".encode("utf-8", "surrogateescape"))
         self._n_done = stop
 

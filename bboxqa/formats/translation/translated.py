@@ -1,12 +1,12 @@
-"""The interface of translations: what a format makes of the files of a tool.
+"""The interface of translations, which convert the files of a tool to COCO records.
 
-Records are those of COCO. An annotation has `image_id`, `category_id` and `annotator`, and where
-they are known `bbox`, `segmentation`, `iscrowd`, `score`, `keypoints`, `created_at`, `updated_at`,
-`lead_time`, `session`, `source` and `attributes`. `shape` names what it is, such as "polyline", if
-it has no `bbox`: it is counted and not compared. `joints` are the names of its key points, in their
-order, by which the Collector puts those of a category in one order. `own_id` is the id that the
-tool shows. An `id` is given if all have one, whole and unique; else annotations are numbered in
-their order. An image has `annotators`: who was asked about it, also those who drew nothing.
+An annotation has `image_id`, `category_id` and `annotator`, and if known `bbox`, `segmentation`,
+`iscrowd`, `score`, `keypoints`, `created_at`, `updated_at`, `lead_time`, `session`, `source` and
+`attributes`. Without a `bbox`, it has the key `shape`, such as "polyline", and is counted but not
+compared. `joints` are the names of its key points in order; the Collector uses them to put the key
+points of a category in one order. `own_id` is the id that the tool shows. `id` is given if all
+annotations have a unique whole number; otherwise, annotations are numbered in order. The
+`annotators` of an image were asked about it, even if they drew nothing.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,37 +25,37 @@ Record = dict[str, Any]
 
 
 class BrokenTextError(DatasetError):
-    """A file that is cut off, or is not the text that it seems to be."""
+    """A file that is cut off, or does not have the text format that it seems to have."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lines:
-    """Where annotations stand that have lines of their own."""
+    """The locations of annotations with one line each."""
 
     members: Sequence[str]
-    """Files below the source."""
+    """Names of files inside the source."""
     member: IndexArray
     """(N,) int64. Index into `members`."""
     line: IndexArray
-    """(N,) int64. From 1 on."""
+    """(N,) int64. Line numbers, counted from 1."""
 
     def __len__(self) -> int:
         return len(self.line)
 
     def where(self, row: int) -> Where:
-        """Return the place of an annotation."""
+        """Return the location of an annotation."""
         return Where(self.members[self.member[row]], int(self.line[row]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Boxes:
-    """Annotations with a box, of which little else is to be said, as columns."""
+    """Annotations with a box and few other keys, as columns."""
 
     image_id: IndexArray
     category_id: IndexArray
     """(N,) int64."""
     bbox: FloatArray
-    """(N, 4) float64."""
+    """(N, 4) float64. x, y, width and height in pixels."""
     lines: Lines
     annotator: IndexArray
     """(N,) int64. Index into `annotators`; -1 where nobody is named."""
@@ -63,16 +63,16 @@ class Boxes:
     own_ids: Sequence[str] = ()
     """Empty where the tool shows none, as is each of an annotation without one."""
     corners: FloatArray | None = None
-    """(N, 4, 2) float64. Outlines of four points; None where they are the boxes."""
+    """(N, 4, 2) float64. Outlines of four points; None if they equal the boxes."""
     degrees: FloatArray | None = None
-    """(N,) float64. The attribute `rotation`, NaN without it; None where no box has it."""
+    """(N,) float64. The attribute `rotation`, NaN where missing; None if no box has it."""
     difficult: IndexArray | None = None
-    """(N,) int64. The attribute `difficult`, 0 without it; None where no box has it."""
+    """(N,) int64. The attribute `difficult`, 0 where missing; None if no box has it."""
     n_rotated: int = 0
     n_machine: int = 0
-    """How many a machine began."""
+    """The number of annotations that a machine created first."""
     more: Callable[[], Sequence[Record]] | None = None
-    """Returns the other keys of each annotation; None where they have none."""
+    """Returns the other keys of each annotation; None if there are none."""
 
     def __len__(self) -> int:
         return len(self.image_id)
@@ -80,29 +80,29 @@ class Boxes:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is wanted of a translation besides boxes."""
+    """The data requested from a translation besides boxes."""
 
     outlines: bool = True
     keypoints: bool = False
     """Whether annotations with key points but no box are compared."""
     sessions: bool = False
-    """Whether to keep several annotations of an image by one annotator, by the key `session`."""
+    """Whether to keep repeated work of an annotator on an image, with the key `session`."""
     in_full: bool = True
-    """Whether all keys of annotations are wanted, not only those that columns have."""
+    """Whether all keys of annotations are requested, not only those of columns."""
     progress: Steps | None = None
     bounded: bool = False
     """Whether memory is limited, so that no second process is started."""
     add_boxes: Callable[[Boxes], None] | None = None
-    """Takes annotations as columns, much faster; None where all records are wanted in full."""
+    """Called with annotations as columns, which is much faster; None if full records are needed."""
     files: SourceFiles | None = None
-    """Files of the source that are listed; None if it is one file, or they are not listed yet."""
+    """The listed files of the source; None for a single file, or if not listed yet."""
 
     def files_of(self, path: Path) -> SourceFiles:
         """Return the files of the source."""
         return self.files or SourceFiles(path)
 
     def boxed(self, shape: Record) -> Record:
-        """Return a shape with the box around its key points, if these are compared."""
+        """Return a shape with the box around its key points, if key points are compared."""
         if not self.keypoints or "bbox" in shape or "keypoints" not in shape:
             return shape
         extent = extent_of(shape["keypoints"])
@@ -111,7 +111,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Translated:
-    """What is known once all annotations were translated."""
+    """The result of a translation, apart from the annotations."""
 
     title: str
     """The format, such as "Label Studio JSON"."""
@@ -119,29 +119,29 @@ class Translated:
     categories: Sequence[Record]
     image_places: Sequence[Where]
     category_places: Sequence[Where]
-    """Where each image stands, and where each category is first used."""
+    """The location of each image, and of the first use of each category."""
     defects: Sequence[ToolDefect] = ()
     notes: Sequence[str] = field(default_factory=list)
-    """Notes: what was left out, and how the rest was read."""
+    """Notes on what was left out, and how the rest was read."""
     named_by: str = ""
-    """How the format names annotators, in words that continue "annotators by "."""
+    """How the format names annotators, as the end of the phrase "annotators by …"."""
     told_base: int | None = None
-    """The number of the first pixel, if the values of the source show it."""
+    """The coordinate of the first pixel, if the values of the source show it."""
 
 
 class Add(Protocol):
-    """Takes annotations in the order of the file, some thousand at a time."""
+    """Called with annotations in the order of the file, a few thousand at a time."""
 
     def __call__(self, records: Sequence[Record], places: Sequence[Where], /) -> None:
-        """Add annotations, and where each stands."""
+        """Add annotations with their locations."""
 
 
 class Translate(Protocol):
-    """Translates a source."""
+    """Translates a source to COCO records."""
 
     def __call__(self, path: Path, add: Add, wanted: Wanted, /) -> Translated:
-        """Hand annotations to `add`, and return what belongs to them.
+        """Pass annotations to `add`, and return images, categories, notes and defects.
 
-        Raises DatasetError if the files cannot be read at all. What is wrong with single records
-        is among the defects; those records are left out.
+        Raises DatasetError if the files cannot be read at all. Single records with errors are left
+        out and reported as defects.
         """

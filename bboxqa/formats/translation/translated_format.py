@@ -1,4 +1,4 @@
-"""Formats that are translated; what translates is imported when a file is read."""
+"""Defining formats by a translation, which is imported when a file is read."""
 
 from functools import partial
 from pathlib import Path
@@ -24,7 +24,7 @@ def translated_format(
 ) -> Format:
     """Return a format whose files are translated into COCO records.
 
-    Parameters are those of `bboxqa.formats.format.Format`, and what translates a source.
+    The parameters are the same as in `bboxqa.formats.format.Format`, plus `translate`.
     """
     return Format(
         name,

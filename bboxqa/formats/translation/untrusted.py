@@ -1,4 +1,4 @@
-"""Values of files that somebody else wrote, checked before they are used."""
+"""Checking values from untrusted files before they are used."""
 
 import base64
 import binascii
@@ -14,16 +14,16 @@ from bboxqa.core.arrays import BoolArray, FloatArray
 from bboxqa.core.text import one_line
 
 LARGEST = 1e9
-"""Numbers of coordinates are smaller."""
+"""Coordinates have to be smaller."""
 _SHOWN = 40
 
 
 class ValueProblemError(ValueError):
-    """A value that is not what its tool writes; its text continues "object 7: "."""
+    """A value that is not as its tool writes it; its text follows "object 7: "."""
 
 
 class MaskProblemError(ValueProblemError):
-    """A mask that cannot be decoded; its text continues "the mask "."""
+    """A mask that cannot be decoded; its text follows "the mask "."""
 
 
 class EmptyMaskProblemError(ValueProblemError):
@@ -31,7 +31,7 @@ class EmptyMaskProblemError(ValueProblemError):
 
 
 def plain_text(value: object) -> str:
-    """Return a name or number as text; empty for anything else.
+    """Return a name or number as text; "" for any other value.
 
     Examples
     --------
@@ -48,17 +48,17 @@ def plain_text(value: object) -> str:
 
 
 def mapping(value: object) -> dict[str, Any]:
-    """Return an object of json; an empty one for anything else."""
+    """Return a JSON object; an empty one for any other value."""
     return value if isinstance(value, dict) else {}
 
 
 def items(value: object) -> list[Any]:
-    """Return a list of json; an empty one for anything else."""
+    """Return a JSON list; an empty one for any other value."""
     return value if isinstance(value, list) else []
 
 
 def number_of(value: object, name: str) -> float:
-    """Return a finite number; raise ValueProblemError for anything else.
+    """Return a finite number; raises ValueProblemError for any other value.
 
     Examples
     --------
@@ -72,22 +72,22 @@ def number_of(value: object, name: str) -> float:
 
 
 def numbers_of(values: object, names: Sequence[str]) -> list[float]:
-    """Return the numbers under some keys of an object; raise ValueProblemError without them."""
+    """Return the numbers under some keys of an object; raises ValueProblemError if missing."""
     given = mapping(values)
     return [number_of(given.get(name), name) for name in names]
 
 
 def points_of(values: object, name: str = "points", *, least: int = 1) -> FloatArray:
-    """Return (K, 2) points; raise ValueProblemError for anything else.
+    """Return (K, 2) points; raises ValueProblemError for any other value.
 
     Parameters
     ----------
     values : object
         Expected is a list of ``[x, y]``, or of objects with the keys x and y.
     name : str
-        What they are, for messages.
+        Name of the points in messages.
     least : int
-        How many there have to be.
+        The smallest number of points.
 
     Examples
     --------
@@ -107,16 +107,16 @@ def points_of(values: object, name: str = "points", *, least: int = 1) -> FloatA
 
 
 def side_of(value: object, name: str) -> int | None:
-    """Return a side of an image in pixels, from a number or its text; None where it is missing.
+    """Return a side of an image in pixels, from a number or its text; None if missing.
 
-    Raises ValueProblemError for what no image can have.
+    Raises ValueProblemError if no image can have such a side.
 
     Examples
     --------
     >>> side_of("640", "width"), side_of(480.0, "height"), side_of("", "width")
     (640, 480, None)
     """
-    # Frames have NaN where a cell is empty.
+    # Data frames have NaN for empty cells.
     if value is None or value != value or value == "":  # noqa: PLR0124
         return None
     try:
@@ -125,12 +125,12 @@ def side_of(value: object, name: str) -> int | None:
         side = 0.0
     if isinstance(value, bool) or not 1 <= side < 1 << 31:
         shown = one_line(str(value))[:_SHOWN]
-        raise ValueProblemError(f"{name} is {shown}; expected a number of pixels, from 1 on")
+        raise ValueProblemError(f"{name} is {shown}; expected a number of pixels, 1 or more")
     return int(side)
 
 
 def size_of(width: object, height: object) -> tuple[int, int] | None:
-    """Return the size of an image in pixels; None where a side is missing or is none.
+    """Return the size of an image in pixels; None if a side is missing or invalid.
 
     Examples
     --------
@@ -145,21 +145,21 @@ def size_of(width: object, height: object) -> tuple[int, int] | None:
 
 
 def picture_mask(text: object, most: int, *, packed: bool) -> BoolArray:
-    """Return the mask of a picture in base64: the pixels that are not transparent, or not black.
+    """Return the mask in a base64 image: the pixels that are not transparent, or not black.
 
     Parameters
     ----------
     text : object
         Expected is base64 of a PNG.
     most : int
-        It is refused if it has more pixels.
+        The largest accepted number of pixels.
     packed : bool
-        Whether the PNG is compressed once more, with zlib.
+        Whether the PNG is additionally compressed with zlib.
 
     Raises
     ------
     MaskProblemError
-        If it is anything else.
+        If the value is not such an image.
     """
     from PIL import Image
 

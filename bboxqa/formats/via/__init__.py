@@ -1,1 +1,1 @@
-"""VGG Image Annotator."""
+"""The VGG Image Annotator (VIA)."""

@@ -1,4 +1,4 @@
-"""The VGG Image Annotator (VIA 1 and 2) as a format: json of annotations or projects, and csv."""
+"""The format of the VGG Image Annotator (VIA 1 and 2): JSON annotations or projects, and CSV."""
 
 import re
 from pathlib import Path
@@ -22,7 +22,7 @@ _CSV = re.compile(
 
 
 def looks_right(head: bytes) -> bool:
-    """Return whether a text begins as a file of VIA."""
+    """Return whether a text begins like a VIA file."""
     return (_JSON if head[:1] == b"{" else _CSV).match(head) is not None
 
 
@@ -33,11 +33,11 @@ def _recognises(path: Path) -> bool:
 
 
 def translate(path: Path, add: "Add", wanted: "Wanted") -> "Translated":
-    """Translate a file of VIA; see `bboxqa.formats.translation.translated.Translate`."""
+    """Translate a VIA file; see `bboxqa.formats.translation.translated.Translate`."""
     from bboxqa.formats.via.via_records import translate_via
 
     return translate_via(path, add, wanted)
 
 
 VIA = translated_format("via", (".json", ".csv"), _recognises, translate)
-"""Json and csv of the VGG Image Annotator."""
+"""JSON and CSV of the VGG Image Annotator."""

@@ -1,4 +1,4 @@
-"""The images of a file of VIA, and the regions of each, whichever of its forms the file has."""
+"""Reading the images and regions of a VIA file in any of its layouts."""
 
 import csv
 import io
@@ -21,7 +21,7 @@ _AGAIN = "Export it again; the file may be cut off."
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A shape, and what was said of it."""
+    """A shape and its attributes."""
 
     at: str | int
     """A JSON pointer, or a line."""
@@ -66,7 +66,7 @@ def _of_json(content: dict[str, Any]) -> Iterator[Entry]:
         if not given or name.startswith("_via_"):
             continue
         regions = given.get("regions")
-        # A list since VIA 2; an object with numbers as keys before.
+        # VIA 2 has a list; VIA 1 has an object with numbers as keys.
         listed = regions.items() if isinstance(regions, dict) else enumerate(items(regions))
         yield Entry(
             plain_text(given.get("filename")) or name,
@@ -90,7 +90,7 @@ def _of_csv(member: Member, text: str) -> Iterator[Entry]:
     try:
         header = [name.strip() for name in next(reader)]
         for row in reader:
-            # A cell may have several lines.
+            # A cell may span lines.
             start, line = line + 1, reader.line_num
             if row:
                 _add_row(found, dict(zip(header, row, strict=False)), start)
@@ -112,7 +112,7 @@ def _add_row(found: dict[str, Entry], cells: dict[str, str], line: int) -> None:
 
 
 def _cell(text: str) -> object:
-    """Return what a cell holds in json; its text where it is none."""
+    """Return the JSON value in a cell; its text if it is not JSON."""
     try:
         return msgspec.json.decode(text) if text.strip() else {}
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
@@ -120,7 +120,7 @@ def _cell(text: str) -> object:
 
 
 def refuse_empty(member: Member) -> None:
-    """Raise the error for a file without images."""
+    """Raise DatasetError for a file without images."""
     raise DatasetError(
         [f"{member.shown}: is a file of VIA without images"],
         "In VIA: Annotation, Export Annotations (as json); give that file.",

@@ -1,4 +1,4 @@
-"""Which attribute of regions says what they show, since VIA leaves that to its users."""
+"""Finding the attribute that holds the label of regions, which VIA leaves to its users."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -9,22 +9,22 @@ from bboxqa.core.text import one_line
 from bboxqa.formats.annotations.records import ANNOTATOR_KEYS
 from bboxqa.formats.translation.untrusted import plain_text
 
-# Names that say so, the most telling first.
+# Usual names of this attribute, the most specific first.
 _NAMES = ("label", "labels", "class", "category", "class_name", "object", "type", "name")
 
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """How the labels of regions are found."""
+    """The attribute that holds the labels of regions."""
 
     attribute: str = ""
-    """The attribute whose value is the label; "" where there is none."""
+    """The attribute whose value is the label; "" if there is none."""
     by_name: bool = False
-    """Whether the name of an attribute is the label, since all values are empty."""
+    """Whether attribute names are the labels, as all values are empty."""
     note: str = ""
 
     def of(self, said: dict[str, Any]) -> list[str]:
-        """Return the labels of a region: several where a checkbox has several marks."""
+        """Return the labels of a region, several if a checkbox has several marks."""
         if self.by_name:
             return [name.strip() for name in said if name.strip()]
         value = said.get(self.attribute)
@@ -35,7 +35,7 @@ class Labels:
 
 
 def labels_of(said: Sequence[dict[str, Any]]) -> Labels:
-    """Return how labels are found in what is said of all regions of a file.
+    """Find the labels in the attributes of all regions of a file.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def labels_of(said: Sequence[dict[str, Any]]) -> Labels:
     listed = ", ".join(repr(one_line(name)) for name in others[:3])
     more = f" and {len(others) - 3} more" if len(others) > 3 else ""
     return Labels(
-        chosen, note=f"categories are values of {one_line(chosen)!r}, and not of {listed}{more}"
+        chosen, note=f"categories are the values of {one_line(chosen)!r}, not of {listed}{more}"
     )
 
 

@@ -1,4 +1,4 @@
-"""From images and regions of VIA to COCO records."""
+"""Translating VIA images and regions to COCO records."""
 
 from collections import Counter
 from pathlib import Path
@@ -20,7 +20,7 @@ _UNLABELLED = "(no label)"
 
 
 def translate_via(path: Path, add: Add, _wanted: Wanted) -> Translated:
-    """Translate a file of VIA; raise DatasetError if it has no images."""
+    """Translate a VIA file; raises DatasetError if it has no images."""
     found = [each for each in members_of(path) if not each.name or begins(looks_right, each.head())]
     if len(found) != 1:
         names = ", ".join(each.name for each in found[:3])
@@ -40,7 +40,7 @@ def translate_via(path: Path, add: Add, _wanted: Wanted) -> Translated:
 
 
 class _ViaRecords:
-    """Makes COCO records of regions."""
+    """Converts regions to COCO records."""
 
     def __init__(self, member: Member, labels: Labels, add: Add) -> None:
         is_table = member.head()[:64].lstrip(b"\xef\xbb\xbf \r\n\t")[:1] != b"{"
@@ -54,7 +54,7 @@ class _ViaRecords:
         image = self._into.image(entry.name, Where(self._member, entry.at))
         self._tally["again"] += "file_name" in image
         image["file_name"] = entry.name
-        # VIA does not know who was asked.
+        # VIA does not record who was asked.
         image.pop("annotators", None)
         for number, region in enumerate(entry.regions, start=1):
             where = Where(self._member, region.at)
@@ -65,7 +65,7 @@ class _ViaRecords:
                 self._into.refuse(label, error, where)
                 continue
             said = {**entry.said, **region.said}
-            # A word for a rotation that was measured here.
+            # The rotation is computed from the points; the tool's attribute would duplicate it.
             said.pop("rotation", None)
             record: Record = {**shape, "image_id": image["id"], "attributes": said}
             self._add_labels(label, region, record, where)
@@ -84,10 +84,10 @@ class _ViaRecords:
                 self._into.defect("T004", f"{label}: has no label{wanted}", where, row)
 
     def done(self) -> Translated:
-        """Return what belongs to all annotations."""
+        """Return the translation, with all images, categories and notes."""
         notes = [self._labels.note] if self._labels.note else []
         if again := self._tally["again"]:
-            notes.append(f"{count(again, 'image')} with several entries, which are taken together")
+            notes.append(f"{count(again, 'image')} with several entries, which are merged")
         if several := self._tally["several"]:
             some = count(several, "region")
             notes.append(f"{some} with several labels: one annotation for each label")

@@ -1,4 +1,4 @@
-"""The shapes of VIA."""
+"""Converting VIA shapes to keys of COCO annotations."""
 
 from typing import Any
 
@@ -19,9 +19,9 @@ _APART = {"point": "key point", "polyline": "polyline", "line": "polyline"}
 
 
 def shape_of(given: object) -> Record:
-    """Return the keys of an annotation of COCO that say where a region is.
+    """Return the COCO geometry keys of a region.
 
-    Raises ValueProblemError if its values are not as VIA writes them.
+    Raises ValueProblemError if the values are not as VIA writes them.
     """
     shape = mapping(given)
     kind = plain_text(shape.get("name"))

@@ -1,1 +1,1 @@
-"""Pascal VOC's XML: a file for each image."""
+"""Pascal VOC XML, with one file per image."""

@@ -1,4 +1,4 @@
-"""Pascal VOC's XML as a format: a folder, an archive, or the file of one image."""
+"""The format of Pascal VOC XML: a folder, an archive, or the file of one image."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ def _recognises(path: Path) -> bool:
 
 
 def translate(path: Path, add: "Add", wanted: "Wanted") -> "Translated":
-    """Translate files of VOC; see `bboxqa.formats.translation.translated.Translate`."""
+    """Translate VOC files; see `bboxqa.formats.translation.translated.Translate`."""
     from bboxqa.formats.voc.voc_records import translate_voc
 
     return translate_voc(path, add, wanted)
@@ -26,4 +26,4 @@ def translate(path: Path, add: "Add", wanted: "Wanted") -> "Translated":
 VOC = translated_format(
     "voc", (), _recognises, translate, recognises_folder=VOC_FOLDERS.is_one_source
 )
-"""Pascal VOC's XML, as of LabelImg, CVAT and Roboflow."""
+"""Pascal VOC XML, as LabelImg, CVAT and Roboflow write it."""

@@ -1,4 +1,4 @@
-"""The corners in Pascal VOC's XML, and which number the first pixel has in them."""
+"""The corners in Pascal VOC XML, and whether they count the first pixel as 0 or 1."""
 
 import math
 import re
@@ -14,18 +14,18 @@ from bboxqa.formats.xml_elements import Element
 
 _CORNER = re.compile(rb"<([xy])m(?:in|ax)>\s*([-+\d.eE]+)\s*<")
 _FEW_FRACTIONS = 0.05
-"""Fewer fractions come from single files that were changed later."""
+"""The least share of fractions that counts; fewer come from single files edited later."""
 _SIDES = ("xmin", "ymin", "xmax", "ymax")
 _LARGEST = 1e9
 
 
 class CornerError(ValueError):
-    """Corners that cannot be read; its text continues "object 7: "."""
+    """Corners that cannot be read; its text follows "object 7: "."""
 
 
 @dataclass(slots=True)
 class CornerTally:
-    """Counts of coordinates that show the number of the first pixel."""
+    """Counts of coordinates from which the coordinate of the first pixel is inferred."""
 
     n: int = 0
     n_fractions: int = 0
@@ -45,7 +45,7 @@ class CornerTally:
             self.n_ones += value == 1
 
     def base(self) -> tuple[int, str]:
-        """Return the number of the first pixel, and why it is this one.
+        """Return the coordinate of the first pixel, and the reason for it.
 
         Examples
         --------
@@ -65,7 +65,7 @@ class CornerTally:
 
 def base_note(base: int, reason: str, *, given: bool) -> str:
     """Return the note on how corners are read."""
-    how = "inclusive pixels from 1 on" if base else "edges from 0 on"
+    how = "inclusive pixels counted from 1" if base else "edges counted from 0"
     other = "--voc-base 0" if base else "--voc-base 1"
     if given:
         return f"corners are {how}, as given"
@@ -73,23 +73,23 @@ def base_note(base: int, reason: str, *, given: bool) -> str:
 
 
 def box_of(element: Element, base: int) -> tuple[Record, bool]:
-    """Return the keys of an annotation that say where a `bndbox` is, and whether it was turned.
+    """Return the COCO geometry keys of a `bndbox`, and whether its corners were swapped.
 
-    Its corners are put in order where xmin is greater than xmax, or ymin than ymax.
+    Corners are swapped if xmin is greater than xmax, or ymin than ymax.
 
-    Raises CornerError if it has no numbers.
+    Raises CornerError if a value is not a number.
     """
     left, top, right, bottom = (_number(element, side) for side in _SIDES)
     is_turned = left > right or top > bottom
     left, right = sorted((left, right))
     top, bottom = sorted((top, bottom))
-    # A pixel more on each side, as both corners are inside.
+    # With inclusive corners, each side is a pixel longer.
     width, height = right - left + base, bottom - top + base
     return {"bbox": [left - base, top - base, width, height]}, is_turned
 
 
 def rotated_box(element: Element, base: int) -> Record:
-    """Return the keys of an annotation that say where a `robndbox` of roLabelImg is."""
+    """Return the COCO geometry keys of a `robndbox` of roLabelImg."""
     x, y, width, height, angle = (
         _number(element, each) for each in ("cx", "cy", "w", "h", "angle")
     )
@@ -98,7 +98,7 @@ def rotated_box(element: Element, base: int) -> Record:
 
 
 def outline_of(element: Element, base: int) -> Record | None:
-    """Return the keys of an annotation of a `polygon` with x1, y1, x2, …; None without any.
+    """Return the COCO geometry keys of a `polygon` with x1, y1, x2, …; None without these.
 
     Raises CornerError if it has anything but numbers.
     """

@@ -1,4 +1,4 @@
-"""How files of Pascal VOC, and their folders, are recognised."""
+"""Recognising Pascal VOC files and their folders."""
 
 import re
 
@@ -12,7 +12,7 @@ _ROOT = re.compile(
 
 
 def is_voc_head(head: bytes) -> bool:
-    """Return whether a file begins as one of Pascal VOC.
+    """Return whether a file begins like Pascal VOC.
 
     Examples
     --------
@@ -27,4 +27,4 @@ def _is_label(head: bytes, _strict: bool) -> bool:
 
 
 VOC_FOLDERS = LabelFolders(lambda name: name.lower().endswith(".xml"), _is_label)
-"""Folders with XML directly inside, in Annotations, or in folders of splits."""
+"""Folders with XML files directly inside, in Annotations, or in subfolders of splits."""

@@ -1,4 +1,4 @@
-"""From files of Pascal VOC to COCO records."""
+"""Translating Pascal VOC files to COCO records."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ _LISTS = "ImageSets/Main/"
 def translate_voc(path: Path, add: Add, wanted: Wanted) -> Translated:
     """Translate the files of a folder or archive, or one file.
 
-    Raises DatasetError if there are none.
+    Raises DatasetError if there are no files.
     """
     members = members_of(path)
     named = by_place(
@@ -52,7 +52,7 @@ def translate_voc(path: Path, add: Add, wanted: Wanted) -> Translated:
     heads = {place: member.head() for place, member in named.items()}
     if not any(map(is_voc_head, heads.values())):
         raise DatasetError([f"{path}: has no XML of Pascal VOC"])
-    # A full disk and a crash leave files without content: each is told where it is read.
+    # A full disk or a crash leaves empty files; reading them reports each one.
     files = {
         place: named[place]
         for place, head in heads.items()
@@ -78,7 +78,7 @@ def translate_voc(path: Path, add: Add, wanted: Wanted) -> Translated:
 
 
 class _VocRecords:
-    """Makes COCO records of files, and keeps what belongs to all of them."""
+    """Converts files to COCO records, and collects images, categories and counts."""
 
     def __init__(
         self,
@@ -126,7 +126,7 @@ class _VocRecords:
         element, keys = root.find("size") or Element("size", 0), SIDES
         if (of_web := root.find("imagesize")) is not None:
             element, keys = of_web, ("ncols", "nrows")
-        # LabelImg writes 0 where it does not know them.
+        # LabelImg writes 0 for unknown sizes.
         sides = [_given(element.said(key)) for key in keys]
         size = self._into.size(image, name, sides, Where(member.name, element.line or root.line))
         picture = self._images.picture_of(place, name)
@@ -139,7 +139,7 @@ class _VocRecords:
         return image
 
     def _name(self, place: str, member: Member, root: Element) -> str:
-        """Return the name of an image: as the file says, unless another one says the same."""
+        """Return the name of an image: the name in the file, unless another file has the same."""
         said = root.said("filename")
         inner = path_below(said)
         last = PurePosixPath(inner).name
@@ -149,7 +149,7 @@ class _VocRecords:
             self._tally["unnamed"] += 1
             return place or member.shown
         if not is_picture(last) and "." not in last:
-            # Some tools leave out the suffix; that of the picture is known.
+            # Some tools omit the suffix, which the image file has.
             picture = self._images.pictures.get(place)
             name += PurePosixPath(picture.name).suffix if picture is not None else ""
         return self._images.name(name, place, member.name, Where(member.name, root.line))
@@ -173,13 +173,13 @@ class _VocRecords:
         self._tally["part"] += len(found.all("part"))
         row = self._into.annotation(record, where)
         if is_turned:
-            problem = "xmin is greater than xmax, or ymin than ymax; they are exchanged"
+            problem = "xmin is greater than xmax, or ymin than ymax; they are swapped"
             self._into.defect("T030", problem, where, row)
         if not label:
             self._into.defect("T004", "an object has no name", where, row)
 
     def _shape(self, found: Element) -> tuple[Record, bool]:
-        """Return where an object is, and whether its corners were exchanged."""
+        """Return the geometry keys of an object, and whether its corners were swapped."""
         if is_web_object(found):
             shape, is_mask = web_shape(found)
             self._tally["web"] += 1
@@ -203,7 +203,7 @@ class _VocRecords:
         return shape, is_turned
 
     def done(self, notes: list[str], others: list[Member]) -> Translated:
-        """Return what belongs to all annotations."""
+        """Return the translation, with all images, categories and notes."""
         listed = {place for each in self._lists for place in _listed(each)}
         notes += add_others(self._into, others, "XML of Pascal VOC")
         notes += self._images.add_unlabelled(listed)
@@ -221,7 +221,7 @@ def _notes_of(tally: Counter[str]) -> Iterator[str]:
     if number := tally["part"]:
         yield f"{count(number, 'part')} of objects left out"
     if number := tally["mask"]:
-        yield f"{count(number, 'mask')} in picture files: not read, and compared by the box"
+        yield f"{count(number, 'mask')} in image files: not read, and compared by the box"
     if number := tally["deleted"]:
         yield f"{count(number, 'object')} marked as deleted left out"
     if number := tally["unsized"]:
@@ -242,7 +242,7 @@ def _whole(text: str) -> float | None:
 
 
 def _rotation(found: Element) -> float:
-    """Return the degrees that CVAT writes for a rotated box, whose corners are those before."""
+    """Return the rotation in degrees that CVAT writes, with the corners before the rotation."""
     attributes = found.find("attributes") or Element("attributes", 0)
     for each in attributes.all("attribute"):
         if each.said("name") == "rotation":
@@ -252,7 +252,7 @@ def _rotation(found: Element) -> float:
 
 
 def _listed(member: Member) -> Iterator[str]:
-    """Yield the images of a list; others say for each whether it has a category."""
+    """Yield the images of a list; lists with other values per line are for categories."""
     for line in member.text().decode("utf-8", "replace").splitlines():
         words = line.split()
         if len(words) == 1:

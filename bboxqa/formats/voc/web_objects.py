@@ -1,4 +1,4 @@
-"""Objects in the XML of the LabelMe web tool, which CVAT writes as well ("LabelMe 3.0")."""
+"""Objects in XML of the LabelMe web tool, which CVAT also writes ("LabelMe 3.0")."""
 
 import re
 
@@ -9,34 +9,34 @@ from bboxqa.formats.voc.voc_boxes import CornerError, box_of, points_of
 from bboxqa.formats.xml_elements import Element
 
 ANONYMOUS = "anonymous"
-"""The name of all who did not sign in."""
+"""The user name of everybody who did not sign in."""
 _USER = re.compile(rb"<username>([^<]*)</username>")
 
 
 def is_web_object(found: Element) -> bool:
-    """Return whether an object has a place as the web tool writes it, and none of Pascal VOC."""
+    """Return whether an object has the geometry of the web tool, and not of Pascal VOC."""
     place = found.find("polygon")
     is_outline = place is not None and place.find("pt") is not None
     return found.find("bndbox") is None and (is_outline or found.find("segm") is not None)
 
 
 def users_in(text: bytes) -> set[str]:
-    """Return the names of those who signed in, and drew something in a file."""
+    """Return the names of signed-in users who drew something in a file."""
     names = {each.decode("utf-8", "replace").strip() for each in _USER.findall(text)}
     return names - {"", ANONYMOUS}
 
 
 def user_of(found: Element) -> str:
-    """Return who drew an object."""
+    """Return the user who drew an object."""
     place = found.find("polygon") or found.find("segm")
     return clean("" if place is None else place.said("username")) or ANONYMOUS
 
 
 def web_shape(found: Element) -> tuple[Record, bool]:
-    """Return the keys of an annotation that say where an object is, and whether it is a mask.
+    """Return the COCO geometry keys of an object, and whether it is a mask.
 
-    Edges are counted from 0 on. A mask is in a picture of its own, and its box is used. Raises
-    CornerError if there are no numbers.
+    Edges are counted from 0. A mask is stored in a separate image, so only its box is used. Raises
+    CornerError if the numbers are missing.
     """
     mask = found.find("segm")
     if mask is not None:

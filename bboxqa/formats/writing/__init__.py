@@ -1,1 +1,1 @@
-"""Writing annotations in the formats of tools."""
+"""Writing annotations in the formats of annotation tools."""

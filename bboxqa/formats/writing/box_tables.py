@@ -1,4 +1,4 @@
-"""Boxes as a table: a row for each annotation."""
+"""Writing boxes as a table with one row per annotation."""
 
 import csv
 import io
@@ -37,13 +37,13 @@ def _losses(content: Content, _options: Options) -> Iterator[Loss]:
     yield from rounded_losses(content, _TITLE, any_rectangle=True)
     yield from label_losses(content, _TITLE)
     if are_shares(np.array([each["bbox"] for each in content.annotations], np.float64)):
-        why = f"{_TITLE} with none but small numbers is read as shares of the image"
+        why = f"{_TITLE} with only small numbers is read as relative to the image"
         yield from losses_of(content.annotations, "boxes of less than a pixel", why)
     yield from common_losses(content, _TITLE, annotations=held, crowds=True, unasked=True)
 
 
 def _more(content: Content) -> list[str]:
-    """Return the keys of annotations that hold texts and numbers only."""
+    """Return the keys of annotations that only hold texts and numbers."""
     plain: dict[str, bool] = {}
     taken = {*COLUMNS, _ROTATION}
     for each in content.annotations:
@@ -54,14 +54,14 @@ def _more(content: Content) -> list[str]:
 
 
 def _table(content: Content) -> tuple[list[str], Iterator[list[Any]]]:
-    """Return the names of columns, and the rows."""
+    """Return the column names and the rows."""
     more = _more(content)
     turned = any(_turned(each) is not None for each in content.annotations)
     return [*COLUMNS, *[_ROTATION] * turned, *more], _rows(content, more, turned=turned)
 
 
 def _rows(content: Content, more: list[str], *, turned: bool) -> Iterator[list[Any]]:
-    """Yield the rows; one without a box for each annotator who drew nothing in an image."""
+    """Yield the rows, including a row without a box for each annotator who drew nothing."""
     for place, image in enumerate(content.images):
         size = [image.get("width"), image.get("height")]
         first = [image_name(image), image["id"], *size]
@@ -76,7 +76,7 @@ def _rows(content: Content, more: list[str], *, turned: bool) -> Iterator[list[A
 
 
 def _cells(content: Content, annotation: Record) -> list[Any]:
-    """Return the category, id, box, mark of a crowd and angle of an annotation."""
+    """Return the category, id, box, crowd flag and angle of an annotation."""
     category = content.category_names[annotation["category_id"]]
     box, degrees = annotation["bbox"], 0.0
     turned = _turned(annotation)
@@ -87,7 +87,7 @@ def _cells(content: Content, annotation: Record) -> list[Any]:
 
 
 def _turned(annotation: Record) -> FloatArray | None:
-    """Return the rotated box of an annotation; None of an upright one."""
+    """Return the rotated box of an annotation; None if it is upright."""
     is_rotated = kind_of(annotation, any_rectangle=True) == "rotated"
     return rotated(annotation) if is_rotated else None
 
@@ -129,7 +129,7 @@ _TYPES = {
 
 
 def _of_one_type(column: tuple[Any, ...]) -> list[Any]:
-    """Return a column as it is, or as text if it has texts and numbers."""
+    """Return a column unchanged, or as text if it mixes texts and numbers."""
     if any(isinstance(each, str) for each in column):
         return [None if each is None else str(each) for each in column]
     return list(column)

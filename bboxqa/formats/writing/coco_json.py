@@ -1,4 +1,4 @@
-"""COCO json with annotators."""
+"""Writing COCO JSON with annotators."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -14,9 +14,7 @@ from bboxqa.formats.writing.writer import Options, Writer, Written
 def _losses(content: Content, _options: Options) -> Iterator[Loss]:
     apart = Counter(each["shape"] for each in content.apart)
     for shape, n in apart.most_common():
-        yield Loss(
-            n, f"{shape}s", "COCO is written with boxes, polygons, masks and key points only"
-        )
+        yield Loss(n, f"{shape}s", "COCO only has boxes, polygons, masks and key points")
 
 
 def _files(content: Content, _options: Options) -> Iterator[Written]:
@@ -31,7 +29,7 @@ def _files(content: Content, _options: Options) -> Iterator[Written]:
 
 
 def _annotation(annotation: Record) -> Record:
-    """Return an annotation as COCO has it; points on a line have neither box nor area."""
+    """Return an annotation as in COCO; collinear points have neither box nor area."""
     whole = {"iscrowd": 0, "area": area_of(annotation), **annotation}
     if whole.pop("shape", "") and not whole["area"]:
         del whole["area"], whole["bbox"]
@@ -42,4 +40,4 @@ def _annotation(annotation: Record) -> Record:
 
 
 COCO_JSON = Writer("COCO", "file", (".json",), _losses, _files, has_keypoints=True)
-"""All that was read, with `annotator` on annotations and `annotators` on images."""
+"""All data, with `annotator` on annotations and `annotators` on images."""

@@ -1,4 +1,4 @@
-"""What is written: the annotations of a data set as records of COCO, with all that files say."""
+"""The content to write: a data set as COCO records with all keys of the source files."""
 
 from collections import defaultdict
 from collections.abc import Container, Sequence
@@ -14,28 +14,31 @@ Record = dict[str, Any]
 
 @dataclass(frozen=True, eq=False)
 class Content:
-    """Images, categories and annotations, with whole and unique ids."""
+    """Images, categories and annotations, with unique integer ids."""
 
     images: Sequence[Record]
-    """Each has `id` and, where they are known, `file_name`, `width`, `height`, and `annotators`:
-    who was asked; `own_id`, the id in its file, where that is text."""
+    """Each has `id` and, if known, `file_name`, `width`, `height` and `annotators`, the annotators
+    who were asked. `own_id` is the id in its file if that is text.
+    """
     categories: Sequence[Record]
     """Each has `id` and `name`."""
     annotations: Sequence[Record]
-    """Each has `id`, `image_id`, `category_id` and `bbox`; `annotator` where somebody is named, and
-    `own_id`, the text of the id that its tool shows, where that is no whole number. One with key
-    points and no box has their extent as `bbox`, and says by `shape` what it is."""
+    """Each has `id`, `image_id`, `category_id` and `bbox`; `annotator` if one is named; and
+    `own_id`, the id that its tool shows, if that is not a whole number. An annotation with key
+    points but no box has their extent as `bbox`, and its kind as `shape`.
+    """
     apart: Sequence[Record] = ()
-    """What has no box, by the words under `shape`."""
+    """The number of annotations without a box, by `shape`."""
     asked: Sequence[Sequence[str]] = ()
-    """For each image who was asked, also where its record does not say it; empty where nobody is
-    named."""
+    """For each image, the annotators who were asked, even if its record does not list them; empty
+    if no annotators are named.
+    """
     top: Record = field(default_factory=dict)
-    """What a file of COCO says of all of it, such as `info`."""
+    """Top-level keys of a COCO file, such as `info`."""
 
     @cached_property
     def annotators(self) -> list[str]:
-        """Who is named, sorted."""
+        """The names of annotators, sorted."""
         named = {name for names in self.asked for name in names}
         return sorted(
             named | {each["annotator"] for each in self.annotations if "annotator" in each}
@@ -43,24 +46,24 @@ class Content:
 
     @cached_property
     def category_names(self) -> dict[int, str]:
-        """The names of categories by their ids."""
+        """The names of categories, by id."""
         return {each["id"]: each["name"] for each in self.categories}
 
     @cached_property
     def joint_names(self) -> dict[int, list[str]]:
-        """The names of joints by the ids of categories; empty where they have none."""
+        """The names of joints, by category id; empty for categories without joints."""
         return {each["id"]: each.get("keypoints", []) for each in self.categories}
 
     @cached_property
     def by_image(self) -> dict[int, dict[str, list[Record]]]:
-        """The annotations by image and annotator, who is "" where nobody is named."""
+        """The annotations by image and annotator, which is "" if nobody is named."""
         found: dict[int, dict[str, list[Record]]] = defaultdict(lambda: defaultdict(list))
         for each in self.annotations:
             found[each["image_id"]][each.get("annotator", "")].append(each)
         return found
 
     def works(self, place: int) -> list[tuple[str, list[Record]]]:
-        """Return who was asked about the image at a place, each with what they drew there."""
+        """Return the annotators asked about the image at index `place`, with their annotations."""
         drawn = self.by_image.get(self.images[place]["id"], {})
         names = list(dict.fromkeys((*self.asked[place], *drawn)))
         if not names and not self.annotators:
@@ -68,7 +71,7 @@ class Content:
         return [(name, drawn.get(name, [])) for name in sorted(names)]
 
     def check_sizes(self, title: str, needed: Container[int] | None = None) -> None:
-        """Refuse images whose size is not known, among those that are needed, by id."""
+        """Refuse images of unknown size, among all images or the ids in `needed`."""
         wrong = [
             image_name(each)
             for each in self.images
@@ -79,23 +82,23 @@ class Content:
             some = count(len(wrong), "image")
             raise DatasetError(
                 [f"{some} without width and height, such as {wrong[0]!r}; {title} needs them"],
-                "Add the size of each image to the files that are read, or say it for all of them: "
+                "Add the size of each image to the input files, or give it for all of them: "
                 "--image-size 1920x1080",
             )
 
 
 def without_points(content: Content) -> Content:
-    """Return a content in which annotations with key points and no box are apart."""
+    """Return a content in which annotations with key points but no box are only counted."""
     apart = [each for each in content.annotations if "shape" in each]
     kept = [each for each in content.annotations if "shape" not in each]
     return replace(content, annotations=kept, apart=[*content.apart, *apart])
 
 
 def image_name(image: Record) -> str:
-    """Return the file name of an image; its id where it has none."""
+    """Return the file name of an image, or its id if it has no file name."""
     return str(image.get("file_name") or image.get("own_id") or image["id"])
 
 
 def shown_id(annotation: Record) -> str:
-    """Return the id of an annotation as its tool shows it."""
+    """Return the id of an annotation that its tool shows."""
     return str(annotation.get("own_id") or annotation["id"])

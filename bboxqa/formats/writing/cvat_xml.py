@@ -1,4 +1,4 @@
-"""CVAT's XML 1.1 for images: a task for each annotator."""
+"""Writing CVAT XML 1.1 for images, with one task per annotator."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -29,9 +29,9 @@ from bboxqa.formats.writing.writer import Options, Writer, Written
 
 _TITLE = "CVAT"
 _HELD: tuple[Kind, ...] = ("rotated", "polygon", "mask")
-# Attributes of shapes that CVAT itself has, and what they are where nothing is said.
-# Keys of review.json, which a reviewer sees as attributes.
+# Keys of review.json that reviewers see as attributes.
 _OF_REVIEW = ("reason", "gain")
+# CVAT's own attributes of shapes, with their defaults.
 _OWN = {"occluded": "0", "z_order": "0", "group_id": ""}
 
 
@@ -40,7 +40,7 @@ def _losses(content: Content, _options: Options) -> Iterator[Loss]:
     yield from rounded_losses(content, _TITLE)
     yield from boxes_beside_points(content, _TITLE)
     held = ("attributes", "source", "keypoints", *_OF_REVIEW)
-    # CVAT has no edges of skeletons in these files.
+    # These files do not have skeleton edges.
     yield from common_losses(
         content, _TITLE, annotations=held, categories=("keypoints", "skeleton")
     )
@@ -74,7 +74,7 @@ def _files(content: Content, _options: Options) -> Iterator[Written]:
 
 
 def _lines(content: Content, name: str, places: Sequence[int]) -> Iterator[str]:
-    """Yield the file of an annotator, by places of images."""
+    """Yield the file of an annotator; `places` are indices of images."""
     yield '<?xml version="1.0" encoding="utf-8"?>\n<annotations>\n  <version>1.1</version>\n'
     yield f"  <meta>\n    <task>\n      <name>{_text(name or 'annotations')}</name>\n"
     yield f"      <size>{len(places)}</size>\n      <mode>annotation</mode>\n      <labels>\n"
@@ -96,7 +96,7 @@ def _lines(content: Content, name: str, places: Sequence[int]) -> Iterator[str]:
 
 
 def _labels(content: Content) -> Iterator[str]:
-    """Yield the labels with their attributes, which CVAT knows before it sees shapes."""
+    """Yield the labels with their attributes, which CVAT needs before the shapes."""
     skeletons = {each["category_id"] for each in content.annotations if _is_skeleton(content, each)}
     of_label: dict[int, dict[str, None]] = {each["id"]: {} for each in content.categories}
     for each in content.annotations:
@@ -122,7 +122,7 @@ def _labels(content: Content) -> Iterator[str]:
 
 
 def _said(annotation: Record) -> dict[str, str]:
-    """Return the attributes that are no keys of CVAT's own."""
+    """Return the attributes that are not CVAT's own."""
     given = annotation.get("attributes")
     said = {key: annotation[key] for key in _OF_REVIEW if key in annotation}
     said |= given if isinstance(given, dict) else {}
@@ -163,7 +163,7 @@ def _shape(content: Content, annotation: Record) -> Iterator[str]:
 
 
 def _is_skeleton(content: Content, annotation: Record) -> bool:
-    """Return whether key points have names, or visibility, which point sets do not have."""
+    """Return whether key points have names or visibility, which point sets lack."""
     if not has_joints(annotation):
         return False
     is_seen = all(joint.visibility == 2 for joint in joints_of(content, annotation))
@@ -186,7 +186,7 @@ def _flag(value: object) -> str:
 
 
 def _where(annotation: Record) -> tuple[str, dict[str, Any]]:
-    """Return the element of a shape, and its attributes that say where it is."""
+    """Return the element name of a shape, and its geometry attributes."""
     if has_joints(annotation):
         places = annotation["keypoints"]
         pairs = zip(places[::3], places[1::3], strict=False)
@@ -201,7 +201,7 @@ def _where(annotation: Record) -> tuple[str, dict[str, Any]]:
     x, y, width, height = annotation["bbox"]
     more = {}
     if turned is not None:
-        # A box of CVAT is turned about its centre.
+        # CVAT rotates a box about its centre.
         x, y, width, height, degrees = turned.tolist()
         x, y = x - width / 2, y - height / 2
         more = {"rotation": _number(degrees)}
@@ -210,7 +210,7 @@ def _where(annotation: Record) -> tuple[str, dict[str, Any]]:
 
 
 def _crop(annotation: Record) -> dict[str, Any]:
-    """Return the bounds of a mask, and the run lengths inside of them, row by row."""
+    """Return the bounds of a mask, and the run lengths inside them, row by row."""
     pixels, left, top = crop_of(annotation)
     crop = pixels.ravel()
     edges = np.flatnonzero(np.diff(crop, prepend=False))
@@ -242,4 +242,4 @@ def _text(text: str) -> str:
 
 
 CVAT_XML = Writer(_TITLE, "folder or file", (".xml",), _losses, _files, has_keypoints=True)
-"""A file for each annotator, who is the assignee of its task."""
+"""One file per annotator, who is the assignee of its task."""

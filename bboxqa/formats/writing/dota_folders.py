@@ -1,4 +1,4 @@
-"""DOTA's label files: a folder for each annotator."""
+"""Writing DOTA label files, with one folder per annotator."""
 
 from collections.abc import Iterator
 
@@ -22,13 +22,13 @@ def _losses(content: Content, _options: Options) -> Iterator[Loss]:
     yield from corner_losses(content, _TITLE)
     yield from common_losses(content, _TITLE, annotations=("attributes",))
     other = [each for each in content.annotations if not _is_mark(each.get("attributes", {}))]
-    yield from losses_of(other, "other attributes", f"{_TITLE} has the mark 'difficult' only")
+    yield from losses_of(other, "other attributes", f"{_TITLE} only has the mark 'difficult'")
     yield from folder_losses(content, _TITLE)
     yield from label_losses(content, _TITLE)
     lost = [each for each in content.category_names.values() if " ".join(each.split()) != each]
     lost += [each for each in content.category_names.values() if each.replace(" ", "").isdecimal()]
     if lost:
-        why = f"{_TITLE} has them between blanks, after numbers"
+        why = f"{_TITLE} writes them between blanks, after numbers"
         yield Loss(len(lost), "names of categories", why, repr(lost[0]))
 
 

@@ -1,4 +1,4 @@
-"""From files of any format to what is written."""
+"""Gathering the content to write from files of any format."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -38,9 +38,9 @@ _OF_TOOLS = ("session", WRITTEN_ANGLE)
 
 
 class Gathering:
-    """Keeps what was read of files, to make a `Content` of it and of their records.
+    """Keeps the files that were read, to make a `Content` from their records.
 
-    `keep` is a check of `read_dataset`.
+    `keep` is passed to `read_dataset` as `check`.
     """
 
     def __init__(self) -> None:
@@ -53,21 +53,21 @@ class Gathering:
     def keep(
         self, paths: Sequence[Path], files: Sequence[AnnotationFile], attribution: Attribution
     ) -> tuple[str, ...]:
-        """Keep what was read."""
+        """Keep the files and their attribution."""
         self._paths, self._files = paths, files
         names = np.array([*attribution.names, ""], object)
         self._authors = [names[author].tolist() for author in attribution.author]
         self._is_named = attribution.names != (UNNAMED,)
-        # What has no box is among the losses.
+        # Annotations without a box are reported as losses.
         notes = (note for file in files for note in file.notes)
         self.notes = [note for note in notes if not note.endswith("not compared")]
         return ()
 
     @gc_paused()
     def content(self, data: Dataset, pseudonyms: Mapping[str, str]) -> Content:
-        """Return the records of all files, joined as their data set is.
+        """Return the records of all files, joined as in their data set.
 
-        Pseudonyms replace names in them.
+        Names in the records are replaced by pseudonyms.
         """
         joined = _Joined(data, is_named=self._is_named)
         for path, file, authors in zip(self._paths, self._files, self._authors, strict=True):
@@ -79,7 +79,7 @@ class Gathering:
 
 
 def _without_people(records: Record, pseudonyms: Mapping[str, str]) -> Record:
-    """Return records without names, also where annotators are numbers."""
+    """Return records without names, even if annotators are numbers."""
     found: Record = without_names(records, pseudonyms)
     for each in found["annotations"]:
         inside = each.get("attributes")
@@ -91,7 +91,7 @@ def _without_people(records: Record, pseudonyms: Mapping[str, str]) -> Record:
 
 
 def _records_of(path: Path) -> Record:
-    """Return the lists of COCO that a source has, or becomes."""
+    """Return the COCO lists of a source, translated if needed."""
     found = format_of(path)
     if found.translate is not None:
         return _translated(found.translate, path)
@@ -103,7 +103,7 @@ def _records_of(path: Path) -> Record:
     try:
         records: Record = msgspec.json.decode(content)
     except msgspec.DecodeError:
-        # Python's decoder accepts NaN, which can stand only in values that are not used.
+        # Python's decoder accepts NaN, which can only be in values that are not used.
         records = json.loads(content)
     return records
 
@@ -126,7 +126,7 @@ def _translated(translate: Translate, path: Path) -> Record:
 
 
 class _Joined:
-    """The records of all files, while they are added."""
+    """The records of all files added so far."""
 
     def __init__(self, data: Dataset, *, is_named: bool) -> None:
         self._data = data
@@ -140,7 +140,7 @@ class _Joined:
         self._has_text_ids = False
 
     def add(self, file: AnnotationFile, records: Record, authors: Sequence[str]) -> None:
-        """Add the records of a file, in the order in which its columns have them."""
+        """Add the records of a file, in the order of its columns."""
         label_of = self._add_images(file, records["images"])
         category_of, moved = self._add_categories(file, records["categories"])
         columns = file.columns
@@ -184,7 +184,7 @@ class _Joined:
     def _add_categories(
         self, file: AnnotationFile, records: Sequence[Record]
     ) -> tuple[dict[int, str], set[int]]:
-        """Add the categories of a file; return the name of each id, and which change joints."""
+        """Add the categories of a file; return names by id, and the ids with reordered joints."""
         category_of: dict[int, str] = {}
         moved: set[int] = set()
         for category, record in zip(file.categories, records, strict=True):
@@ -199,7 +199,7 @@ class _Joined:
         return category_of, moved
 
     def done(self) -> Content:
-        """Return all of it, with ids that are unique."""
+        """Return the content, with unique ids."""
         images, asked = self._with_asked()
         _number(images, anew=any("own_id" in each for each in images))
         categories = list(self._categories.values())
@@ -219,7 +219,7 @@ class _Joined:
         return Content(images, categories, annotations, self._apart, asked, top)
 
     def _with_asked(self) -> tuple[list[Record], list[list[str]]]:
-        """Return the images, and who was asked about each of them."""
+        """Return the images, and the annotators asked about each image."""
         data, asked = self._data, []
         for label, record in self._images.items():
             for key in (*ASKED_KEYS, "annotator"):
@@ -241,7 +241,7 @@ _KNOWN = (*LISTS, "apart")
 
 
 def _annotation(record: Record, own: int, bbox: list[float], author: str) -> Record:
-    """Return the record of an annotation with its values as they are understood."""
+    """Return the record of an annotation with its values as interpreted by the reader."""
     whole = {key: each for key, each in record.items() if each is not None}
     whole["id"] = own
     if "bbox" not in whole:
@@ -265,7 +265,7 @@ def _annotation(record: Record, own: int, bbox: list[float], author: str) -> Rec
 
 
 def _own_numbers(annotations: Sequence[Record]) -> None:
-    """Use the ids that a tool shows where they are whole numbers, and unique."""
+    """Use the ids that a tool shows if they are unique whole numbers."""
     numbers = [whole_number(each.get("own_id")) for each in annotations]
     if None not in numbers and len(set(numbers)) == len(numbers):
         for each, number in zip(annotations, numbers, strict=True):
@@ -274,7 +274,7 @@ def _own_numbers(annotations: Sequence[Record]) -> None:
 
 
 def _number(records: Sequence[Record], *, anew: bool) -> None:
-    """Number records anew if that is asked for, or two of them have one id."""
+    """Renumber records if `anew`, or if two records share an id."""
     if anew or len({each["id"] for each in records}) < len(records):
         for each, number in zip(records, counting(1), strict=False):
             each["id"] = number

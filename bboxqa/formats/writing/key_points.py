@@ -1,4 +1,4 @@
-"""The key points of annotations, as formats hold them."""
+"""Preparing the key points of annotations for writing."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from bboxqa.model.shapes.keypoints import Keypoints
 KEY_POINT = "key point"
 """The shape of an annotation that is a single point."""
 
-# In pixels.
+# Tolerance for rounding, in pixels.
 _ROUNDED = 1e-3
 
 
@@ -24,7 +24,7 @@ class Joint(NamedTuple):
     x: float
     y: float
     visibility: int
-    """0 where it is not labelled, 1 where it is hidden, 2 where it is visible."""
+    """0 if not labelled, 1 if hidden, 2 if visible."""
 
 
 def points_of(
@@ -32,7 +32,7 @@ def points_of(
 ) -> Record:
     """Return the key points of an annotation, in the order of its category.
 
-    They are those of its record, unless its category has them in another order.
+    They are taken from its record, unless its category has them in another order.
     """
     if keypoints is None or not is_reordered:
         return {"keypoints": record["keypoints"]}
@@ -42,7 +42,7 @@ def points_of(
 
 
 def completed(keypoints: list[float], n_joints: int) -> list[float]:
-    """Return key points with those at the end that are left out as not labelled.
+    """Return key points with omitted joints at the end added as not labelled.
 
     Examples
     --------
@@ -53,19 +53,19 @@ def completed(keypoints: list[float], n_joints: int) -> list[float]:
 
 
 def more_joints(known: Record, category: Category) -> Record:
-    """Return the names of joints of a category, if it has more of them than are known."""
+    """Return the joint names of a category if it has more of them than `known`."""
     given, names = category.keypoints, known.get("keypoints")
     n_known = len(names) if isinstance(names, list) else 0
     return {"keypoints": given} if isinstance(given, list) and len(given) > n_known else {}
 
 
 def joints_of(content: Content, annotation: Record) -> list[Joint]:
-    """Return the joints of an annotation; numbers are the names of those without one."""
+    """Return the joints of an annotation; joints without a name are numbered."""
     given: Sequence[float] = annotation.get("keypoints") or ()
     names = content.joint_names[annotation["category_id"]]
     names = [*names, *(str(place) for place in range(len(names) + 1, len(given) // 3 + 1))]
     triples = zip(names, given[::3], given[1::3], given[2::3], strict=False)
-    # Models give scores in place of visibility.
+    # Models write scores in place of visibility.
     return [Joint(name, x, y, min(int(np.ceil(seen)), 2)) for name, x, y, seen in triples]
 
 
@@ -75,7 +75,7 @@ def has_joints(annotation: Record) -> bool:
 
 
 def boxes_beside_points(content: Content, title: str) -> Iterator[Loss]:
-    """Yield the boxes and outlines around key points, for formats that have points only."""
+    """Yield the losses of boxes and outlines around key points, for formats with points only."""
     pointed = [each for each in content.annotations if has_joints(each)]
     outlined = [each for each in pointed if each.get("segmentation")]
     why = f"key points of {title} have neither box nor outline; they are written without"
@@ -92,7 +92,7 @@ def _is_extent(annotation: Record) -> bool:
 
 
 def hidden_points(content: Content, title: str) -> Iterator[Loss]:
-    """Yield the key points that are marked as hidden, for formats without visibility."""
+    """Yield the loss of hidden key points, for formats without visibility."""
     lost = [
         each for each in content.annotations if any(joint.visibility == 1 for joint in _all(each))
     ]

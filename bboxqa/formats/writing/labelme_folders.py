@@ -1,4 +1,4 @@
-"""LabelMe's json: a folder for each annotator, a file for each image."""
+"""Writing LabelMe JSON, with one folder per annotator and one file per image."""
 
 import base64
 import io
@@ -40,7 +40,7 @@ def _files(content: Content, _options: Options) -> Iterator[Written]:
     content.check_sizes(_TITLE)
     paths = safe_paths(image_name(each) for each in content.images)
     people = people_paths(content.annotators)
-    # A folder of folders would be that of several annotators.
+    # A folder with subfolders would be read as several annotators.
     below = ("annotations",) if any(len(parts) > 1 for parts in paths.values()) else ()
     encode = msgspec.json.Encoder().encode
     for place, image in enumerate(content.images):
@@ -60,7 +60,7 @@ def _files(content: Content, _options: Options) -> Iterator[Written]:
 
 
 def _shapes(content: Content, drawn: Sequence[Record]) -> Iterator[Record]:
-    """Yield the shapes of annotations, each before its joints, which are points of its group."""
+    """Yield the shapes of annotations, each followed by its joints as points of its group."""
     group = 0
     for each in drawn:
         label = content.category_names[each["category_id"]]
@@ -102,7 +102,7 @@ def _where(annotation: Record) -> tuple[str, list[list[float]], dict[str, Any]]:
 
 
 def _mask(annotation: Record) -> tuple[str, list[list[float]], dict[str, Any]]:
-    """Return a mask as a picture of the pixels from its first to its last corner."""
+    """Return a mask as an image of the pixels between its corners."""
     from PIL import Image
 
     pixels, left, top = crop_of(annotation)

@@ -1,4 +1,4 @@
-"""What a format cannot hold."""
+"""Reporting losses: data that a format cannot hold."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -11,17 +11,17 @@ from bboxqa.formats.writing.safe_names import people_paths, safe_paths, without_
 _OF_ANNOTATIONS = {"id", "own_id", "image_id", "category_id", "bbox", "annotator", "area"}
 _OF_IMAGES = {"id", "own_id", "file_name", "width", "height", "annotators"}
 _OF_CATEGORIES = {"id", "name"}
-# What follows from other keys, or says nothing.
+# Keys that follow from other keys, or carry no information.
 _DERIVED = {"num_keypoints", "shape", "segmentation", "iscrowd"}
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """One kind of what a format cannot hold."""
+    """One kind of data that a format cannot hold."""
 
     n: int
     what: str
-    """In plural, such as "polygons"."""
+    """The noun in the plural, such as "polygons"."""
     why: str
     example: str = ""
 
@@ -32,7 +32,7 @@ class Loss:
 
 
 def singular(what: str) -> str:
-    """Return a plural noun, and what follows it, in singular.
+    """Return a phrase that begins with a plural noun in the singular.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def singular(what: str) -> str:
 
 
 def losses_of(lost: Sequence[Record], what: str, why: str) -> Iterator[Loss]:
-    """Yield the loss of some annotations, if there are any."""
+    """Yield the loss of annotations, if there are any."""
     if lost:
         yield Loss(len(lost), what, why, f"annotation {one_line(shown_id(lost[0]))}")
 
@@ -63,21 +63,21 @@ def common_losses(
     crowds: bool = False,
     unasked: bool = False,
 ) -> Iterator[Loss]:
-    """Yield what most formats cannot hold.
+    """Yield the losses that most formats share.
 
     Parameters
     ----------
     content : Content
     title : str
-        The format, as messages name it.
+        The name of the format in messages.
     annotations : collection of str
-        The keys of annotations that it holds besides those of all formats.
+        Keys of annotations that the format holds besides the common ones.
     categories : collection of str
-        The keys of categories that it holds besides those of all formats.
+        Keys of categories that the format holds besides the common ones.
     crowds : bool
-        Whether it marks groups of objects.
+        Whether the format marks crowds.
     unasked : bool
-        Whether it holds images about which nobody was asked.
+        Whether the format holds images about which nobody was asked.
     """
     why = f"{title} has no place for it"
     apart = Counter(each["shape"] for each in content.apart)
@@ -89,9 +89,9 @@ def common_losses(
     if not unasked and content.annotators:
         places = [place for place, names in enumerate(content.asked) if not names]
         if places:
-            some = "images that are by nobody"
+            some = "images of no annotator"
             first = one_line(image_name(content.images[places[0]]))
-            yield Loss(len(places), some, f"{title} holds images of an annotator", first)
+            yield Loss(len(places), some, f"{title} only holds images of annotators", first)
     unnamed = [image_name(each) for each in content.images if not each.get("file_name")]
     if unnamed:
         example = f"image {one_line(unnamed[0])}"
@@ -109,7 +109,7 @@ def common_losses(
 
 
 def folder_losses(content: Content, title: str) -> Iterator[Loss]:
-    """Yield the names of images that cannot be paths, and of annotators that cannot be folders."""
+    """Yield losses of image names unfit as paths, and of annotator names unfit as folders."""
     names = [image_name(each) for each in content.images]
     files = safe_paths(names)
     lost = [name for name in names if "/".join(files[name]) != without_ending(name)]
@@ -126,9 +126,9 @@ def folder_losses(content: Content, title: str) -> Iterator[Loss]:
 def label_losses(
     content: Content, title: str, plain: Callable[[str], str] | None = None
 ) -> Iterator[Loss]:
-    """Yield the names of categories that are read as others.
+    """Yield the loss of category names that would be read back differently.
 
-    `plain` returns a name as it is written, without control characters that the format refuses.
+    `plain` returns a name as written, without control characters that the format refuses.
     """
     names = content.category_names.values()
     lost = [name for name in names if not name or (plain(name) if plain else name).strip() != name]
@@ -145,7 +145,7 @@ def _keys(
     why: str,
     name: Callable[[Record], str],
 ) -> Iterator[Loss]:
-    """Yield a loss for each key that is not held."""
+    """Yield a loss for each key that the format cannot hold."""
     n_of: Counter[str] = Counter()
     first: dict[str, str] = {}
     for record in records:
@@ -159,7 +159,7 @@ def _keys(
 
 
 def _says_something(key: str, value: object) -> bool:
-    """Return whether a value is lost: not an empty one, nor the angle, which outlines keep."""
+    """Return whether a value would be lost; empty values, and angles kept by outlines, are not."""
     if key == "attributes" and isinstance(value, dict):
         return bool(value.keys() - {"rotation"})
     return value not in ("", [], {})

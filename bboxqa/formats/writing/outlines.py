@@ -1,4 +1,4 @@
-"""The outlines of annotations, as formats tell them apart."""
+"""Classifying the outlines of annotations for writing."""
 
 from collections.abc import Collection, Iterator
 from typing import Literal
@@ -14,7 +14,7 @@ from bboxqa.model.shapes.run_lengths import decode_counts, run_bounds
 
 Kind = Literal["box", "rotated", "polygon", "polygons", "mask"]
 
-# In pixels. Files round to two decimals.
+# Tolerance in pixels, as files round to two decimals.
 _ROUNDED = 0.011
 _SAME, _SAME_ANGLE = 1e-3, 1e-5
 _CORNERS = 4
@@ -27,7 +27,7 @@ _WORDS: tuple[tuple[Kind, str, str], ...] = (
 
 
 def rings_of(annotation: Record) -> list[FloatArray]:
-    """Return the rings of an annotation, each (K, 2); none of a mask or a box alone."""
+    """Return the rings of an annotation, each (K, 2); empty for a mask or a box alone."""
     given = annotation.get("segmentation")
     if not isinstance(given, list):
         return []
@@ -51,7 +51,7 @@ def pixels_of(annotation: Record) -> BoolArray:
 
 
 def crop_of(annotation: Record) -> tuple[BoolArray, int, int]:
-    """Return the pixels of a mask inside of its bounds, and where these begin: left and top."""
+    """Return the pixels of a mask inside its bounds, and the left and top of the bounds."""
     pixels = pixels_of(annotation)
     rows, columns = np.flatnonzero(pixels.any(1)), np.flatnonzero(pixels.any(0))
     if not len(rows):
@@ -62,9 +62,9 @@ def crop_of(annotation: Record) -> tuple[BoolArray, int, int]:
 
 
 def kind_of(annotation: Record, *, any_rectangle: bool = False) -> Kind:
-    """Return what the outline of an annotation is; that of an upright box is "box".
+    """Return the kind of outline of an annotation; "box" for an upright box.
 
-    A rectangle that does not say its angle is a polygon, unless `any_rectangle`.
+    A rectangle without an angle counts as a polygon, unless `any_rectangle`.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def kind_of(annotation: Record, *, any_rectangle: bool = False) -> Kind:
 
 
 def _is_box(ring: FloatArray, bbox: list[float]) -> bool:
-    """Return whether a ring has the corners of a box, one after the other."""
+    """Return whether a ring consists of the corners of a box, in order."""
     points = _without_last(ring)
     if len(points) != _CORNERS:
         return False
@@ -101,16 +101,16 @@ def _is_box(ring: FloatArray, bbox: list[float]) -> bool:
 
 
 def said_angle(annotation: Record) -> float | None:
-    """Return by how many degrees an annotation says to be turned; None where it does not."""
+    """Return the rotation attribute of an annotation in degrees; None if it has none."""
     inside = annotation.get("attributes")
     found = degrees(inside.get("rotation")) if isinstance(inside, dict) else np.nan
     return found if np.isfinite(found) else None
 
 
 def rotated(annotation: Record) -> FloatArray | None:
-    """Return the rotated box of an annotation whose outline is a rectangle; None for all others.
+    """Return the rotated box of an annotation whose outline is a rectangle; else None.
 
-    Its angle is the one that the annotation says, where that is one of a side.
+    Its angle is the rotation attribute, if that is the angle of a side.
 
     Examples
     --------
@@ -131,7 +131,7 @@ def rotated(annotation: Record) -> FloatArray | None:
     if said is not None:
         boxes = turned_to(boxes, np.array([said]))
         off = np.deg2rad(abs((boxes[0, 4] - said + 180) % 360 - 180))
-        # A file rounds corners; the angle may be given with all digits.
+        # Corners in a file are rounded, while the angle may have all digits.
         if off * np.hypot(*boxes[0, 2:4]) <= _SAME_ANGLE:
             boxes[0, 4] = said % 360
     found: FloatArray = boxes[0]
@@ -139,7 +139,7 @@ def rotated(annotation: Record) -> FloatArray | None:
 
 
 def corners_of(annotation: Record) -> FloatArray | None:
-    """Return the four corners of an annotation, (4, 2); None where its outline has others."""
+    """Return the four corners of an annotation, (4, 2); None for other outlines."""
     if isinstance(annotation.get("segmentation"), dict):
         return None
     rings = rings_of(annotation)
@@ -174,7 +174,7 @@ def bounds_of(annotation: Record) -> tuple[float, float, float, float] | None:
 
 
 def area_of(annotation: Record) -> float:
-    """Return the area of an annotation in pixels, by its outline where it has one."""
+    """Return the area of an annotation in pixels, from its outline if it has one."""
     if isinstance(annotation.get("segmentation"), dict):
         return int(runs_of(annotation)[0][1::2].sum())
     rings = rings_of(annotation)
@@ -192,9 +192,9 @@ def _area(ring: FloatArray) -> float:
 def outline_losses(
     content: Content, title: str, held: Collection[str], *, any_rectangle: bool = False
 ) -> Iterator[Loss]:
-    """Yield the outlines that a format cannot hold, and boxes that it cannot hold beside them.
+    """Yield losses of outlines that a format cannot hold, and of boxes next to outlines.
 
-    `any_rectangle` as for `kind_of`.
+    `any_rectangle` is as in `kind_of`.
     """
     of_kind: dict[Kind, list[Record]] = {kind: [] for kind, *_ in _WORDS}
     of_kind["box"] = []
@@ -211,7 +211,7 @@ def outline_losses(
 
 
 def corner_losses(content: Content, title: str) -> Iterator[Loss]:
-    """Yield the outlines that a format of four corners cannot hold."""
+    """Yield losses of outlines that a format of four corners cannot hold."""
     others: dict[Kind, list[Record]] = {kind: [] for kind, *_ in _WORDS}
     apart = []
     for each in content.annotations:
@@ -227,7 +227,7 @@ def corner_losses(content: Content, title: str) -> Iterator[Loss]:
 
 
 def rounded_losses(content: Content, title: str, *, any_rectangle: bool = False) -> Iterator[Loss]:
-    """Yield the rotated boxes whose corners a format moves, as it holds their sides and angle."""
+    """Yield the loss of rotated boxes whose corners move in a format of sides and angle."""
     moved, farthest = [], 0.0
     for each in content.annotations:
         if kind_of(each, any_rectangle=any_rectangle) == "rotated":
@@ -236,14 +236,14 @@ def rounded_losses(content: Content, title: str, *, any_rectangle: bool = False)
                 moved.append(each)
                 farthest = max(farthest, distance)
     why = (
-        f"{title} holds sides and angle, and their corners are no exact rectangle: "
-        f"these move by up to {farthest:.2g} px"
+        f"{title} holds sides and angle, and their corners are not exact rectangles: "
+        f"corners move by up to {farthest:.2g} px"
     )
     yield from losses_of(moved, "rotated boxes", why)
 
 
 def _moved(annotation: Record) -> float:
-    """Return how far the corner that differs most is from that of the rotated box, in pixels."""
+    """Return the largest distance of a corner from the rotated box's corner, in pixels."""
     box = rotated(annotation)
     if box is None:
         return 0.0
@@ -251,7 +251,7 @@ def _moved(annotation: Record) -> float:
 
 
 def _distance(points: FloatArray, own: FloatArray) -> float:
-    """Return how far four corners are from others in x or y, in the best order around."""
+    """Return the largest distance of four corners from others in x or y, in the best order."""
     turns = (np.roll(each, turn, 0) for each in (own, own[::-1]) for turn in range(_CORNERS))
     return min(float(np.abs(points - each).max()) for each in turns)
 

@@ -1,4 +1,4 @@
-"""Formats to write by name; a new one is a module of this folder and one line here."""
+"""The registry of writers: to add one, write a module in this folder and add a line here."""
 
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import unknown_name
@@ -29,7 +29,7 @@ WRITERS: dict[str, Writer] = {
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of all formats that are written.
+    """Return the names of all formats that can be written.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def names() -> tuple[str, ...]:
 
 
 def writer(name: str) -> Writer:
-    """Return the writer of a name; raise ConfigError if there is none."""
+    """Return the writer of this name; raises ConfigError if there is none."""
     if name not in WRITERS:
         raise ConfigError(f"to {unknown_name(name, names())}")
     return WRITERS[name]

@@ -1,4 +1,4 @@
-"""Names of files that are made of names in files."""
+"""Making safe file names from names in files."""
 
 import re
 from collections.abc import Iterable
@@ -7,16 +7,16 @@ from urllib.parse import quote
 
 from bboxqa.core.file_names import normalised_name
 
-# What some system refuses in the name of a file.
+# Characters that some systems refuse in file names.
 _REFUSED = re.compile(r'[\x00-\x1f\x7f<>:"|?*\\\ud800-\udfff]')
 _DEVICES = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)
 _NO_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
-# Names of files have at most 255 bytes; an ending is added.
+# File names have at most 255 bytes, and a suffix is added.
 _LONGEST = 200
 
 
 def safe_part(name: str) -> str:
-    r"""Return a name as one part of a path: with escapes where it would be another place.
+    r"""Return a name as one part of a path, with escapes for unsafe characters.
 
     Examples
     --------
@@ -25,7 +25,7 @@ def safe_part(name: str) -> str:
     """
     text = _REFUSED.sub(lambda each: quote(each[0].encode("utf-8", "surrogatepass")), name)
     text = text.replace("/", "%2F")
-    # Hidden files are not read, and some systems drop blanks and dots at the end.
+    # Hidden files are not read back, and some systems drop trailing blanks and dots.
     if text[:1] == ".":
         text = "%2E" + text[1:]
     if text[-1:] in (".", " "):
@@ -39,7 +39,7 @@ def safe_part(name: str) -> str:
 
 
 def safe_paths(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Return a path below the output for each name, without its ending; no two are the same.
+    """Return a unique path inside the output for each name, without suffix.
 
     Examples
     --------
@@ -64,7 +64,7 @@ _ENDING = re.compile(r"(?<=[^/])\.(?:avif|bmp|gif|jfif|jp2|jpe?g|png|tiff?|webp)
 
 
 def without_ending(name: str) -> str:
-    """Return the name of an image without that of its kind.
+    """Return the name of an image without its suffix.
 
     Examples
     --------
@@ -75,14 +75,14 @@ def without_ending(name: str) -> str:
 
 
 def people_paths(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Return a path of one part for each annotator; none where nobody is named."""
+    """Return a path of one part for each annotator; no parts if nobody is named."""
     parts = {name: safe_part(name) for name in names if name}
     unique = safe_paths(parts.values())
     return {"": ()} | {name: (unique[part][0],) for name, part in parts.items()}
 
 
 def plain_xml(text: str) -> str:
-    r"""Return text with a mark in place of each character that XML cannot have.
+    r"""Return text with characters that XML does not allow replaced by a marker.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Label Studio's json: a task for each image."""
+"""Writing Label Studio JSON, with one task per image."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -37,9 +37,9 @@ _CONTROLS = {
     "brush": "brush",
     "keypoint": "keypoint",
 }
-# The size of a point on the screen, in percent.
+# The displayed size of a point, in percent.
 _DOT = 0.5
-# Signs of an address that need no escape.
+# Characters of a URL that need an escape.
 _PLAIN = re.compile(r"[^\w/.~+,@()-]")
 
 
@@ -53,20 +53,20 @@ def _losses(content: Content, options: Options) -> Iterator[Loss]:
         content, _TITLE, annotations=held, categories=("keypoints", "skeleton"), unasked=True
     )
     apart = _differing(content, times)
-    why = f"{_TITLE} holds one for all that an annotator drew in an image"
+    why = f"{_TITLE} holds one time for all annotations of an annotator in an image"
     yield from losses_of(apart, "times that differ", why)
     others = [each for each in content.annotations if each.get("source", _BEGUN) != _BEGUN]
-    yield from losses_of(others, "sources", f"{_TITLE} only knows accepted predictions")
+    yield from losses_of(others, "sources", f"{_TITLE} only has accepted predictions")
     yield from _name_losses(content, options)
 
 
 def _name_losses(content: Content, options: Options) -> Iterator[Loss]:
-    """Yield names and ids that would be read as others."""
+    """Yield losses of names and ids that would be read back differently."""
     names = [image_name(each) for each in content.images]
     read = image_names(map(_address, names))
     lost = [name for name in names if read[_address(name)] != name]
     if lost:
-        why = f"{_TITLE} names images by the path of an address"
+        why = f"{_TITLE} names images by the path of a URL"
         yield Loss(len(lost), "names of images", why, one_line(lost[0]))
     lost = [str(each["id"]) for each in content.images if not 0 < each["id"] < 1 << 53]
     if lost:
@@ -95,7 +95,7 @@ def _address(name: str) -> str:
 
 
 def _differing(content: Content, keys: Sequence[str]) -> list[Record]:
-    """Return the annotations with other times than the first by the annotator in the image."""
+    """Return the annotations whose times differ from the annotator's first in the image."""
     found = []
     for of_image in content.by_image.values():
         for drawn in of_image.values():
@@ -148,15 +148,15 @@ def _prediction(content: Content, image: Record, name: str, drawn: Sequence[Reco
 
 
 def _gain(drawn: Sequence[Record]) -> float | None:
-    """Return what agreement would gain by a review, as review.json says of annotations."""
-    # Annotations of one object share its reason and gain.
+    """Return the gain in agreement by reviewing the objects, from review.json."""
+    # Annotations of one object share reason and gain, so each object counts once.
     said = {(each.get("reason"), each.get("gain")) for each in drawn}
     gains = [gain for _, gain in said if isinstance(gain, int | float)]
     return sum(gains) if gains else None
 
 
 def _regions(content: Content, image: Record, drawn: Sequence[Record]) -> list[Record]:
-    """Return the regions of annotations, each before the key points that are its joints."""
+    """Return the regions of annotations, each followed by its joints as key points."""
     found = []
     for each in drawn:
         region = _region(content, image, each)
@@ -167,7 +167,7 @@ def _regions(content: Content, image: Record, drawn: Sequence[Record]) -> list[R
 
 
 def _joints(content: Content, image: Record, annotation: Record) -> Iterator[Record]:
-    """Yield the labelled key points of an annotation, inside of its region."""
+    """Yield the labelled key points of an annotation as children of its region."""
     own = shown_id(annotation)
     for place, joint in enumerate(joints_of(content, annotation)):
         if joint.visibility:
@@ -218,7 +218,7 @@ def _region(content: Content, image: Record, annotation: Record) -> Record:
 
 
 def _shape(annotation: Record, width: float, height: float) -> tuple[str, dict[str, Any]]:
-    """Return the kind of a region, and where it is, in percent of the image."""
+    """Return the type of a region, and its geometry in percent of the image."""
     kind = kind_of(annotation)
     across, down = 100 / width, 100 / height
     if kind == "polygon":
@@ -230,7 +230,7 @@ def _shape(annotation: Record, width: float, height: float) -> tuple[str, dict[s
     x, y, wide, high = annotation["bbox"]
     degrees: float = 0
     if turned is not None:
-        # A box of Label Studio is turned about its first corner.
+        # Label Studio rotates a box about its first corner.
         x, y = corners(turned[None])[0, 0].tolist()
         wide, high, degrees = turned[2:].tolist()
     box = {"x": x * across, "y": y * down, "width": wide * across, "height": high * down}

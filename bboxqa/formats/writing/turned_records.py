@@ -1,4 +1,4 @@
-"""Rotated boxes that COCO gives without an outline, as outlines."""
+"""Adding outlines to rotated boxes that COCO files give without an outline."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,7 +14,7 @@ _PLAIN, _CORNERS = 4, 8
 
 
 def turned_rows(columns: RotatedColumns | None, records: Sequence[Record]) -> dict[int, FloatArray]:
-    """Return the rotated boxes of annotations without an outline, by their rows."""
+    """Return the rotated boxes of annotations without an outline, by row."""
     if columns is None:
         return {}
     rows = np.flatnonzero((columns.form == BoxForm.ANGLE) | _have_more(records))
@@ -22,7 +22,7 @@ def turned_rows(columns: RotatedColumns | None, records: Sequence[Record]) -> di
 
 
 def _have_more(records: Sequence[Record]) -> BoolArray:
-    """Return whether boxes have more than four numbers, (N,)."""
+    """Return which boxes have more than four numbers, (N,) bool."""
     lengths = (
         isinstance(each.get("bbox"), list) and len(each["bbox"]) > _PLAIN for each in records
     )
@@ -30,7 +30,7 @@ def _have_more(records: Sequence[Record]) -> BoolArray:
 
 
 def turned_keys(record: Record, box: FloatArray) -> Record:
-    """Return the keys of an annotation that say a rotated box: its bounds, corners and angle."""
+    """Return the keys of a rotated box: its bounds, corners and angle."""
     given: Sequence[Any] = record["bbox"]
     points = np.array(given).reshape(-1, 2) if len(given) == _CORNERS else corners(box[None])[0]
     left, top, right, bottom = bounds(box[None])[0].tolist()

@@ -1,4 +1,4 @@
-"""Pascal VOC's XML: a folder for each annotator, a file for each image."""
+"""Writing Pascal VOC XML, with one folder per annotator and one file per image."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -36,7 +36,7 @@ def _losses(content: Content, _options: Options) -> Iterator[Loss]:
     yield from folder_losses(content, _TITLE)
     yield from label_losses(content, _TITLE, plain_xml)
     other = [each for each in content.annotations if not _is_marks(each.get("attributes", {}))]
-    why = f"{_TITLE} has the marks {', '.join(_MARKS)} only"
+    why = f"{_TITLE} only has the marks {', '.join(_MARKS)}"
     yield from losses_of(other, "other attributes", why)
     unclear = [drawn for drawn in _by_annotator(content).values() if _base(drawn) is None]
     why = f"{_TITLE} does not say whether the first pixel is 0 or 1: read with --voc-base 0"
@@ -59,9 +59,9 @@ def _by_annotator(content: Content) -> dict[str, list[Record]]:
 
 
 def _base(drawn: Sequence[Record]) -> int | None:
-    """Return the number of the first pixel with which boxes are read as they are.
+    """Return the coordinate of the first pixel with which boxes are read back unchanged.
 
-    It is 1 where that is clear, as the format defines it; None where no number is clear.
+    It is 1, as the format defines, if readers can infer that; None if readers can infer neither.
     """
     upright = [each for each in drawn if _turned(each) is None]
     for base in (1, 0):
@@ -74,7 +74,7 @@ def _base(drawn: Sequence[Record]) -> int | None:
 
 
 def _corners(drawn: Sequence[Record], base: int) -> FloatArray:
-    """Return xmin, ymin, xmax and ymax of annotations; the last pixel is inside from 1 on."""
+    """Return xmin, ymin, xmax and ymax of annotations; with base 1, corners are inclusive."""
     boxes = np.array([each["bbox"] for each in drawn], np.float64).reshape(-1, 4)
     low = boxes[:, :2] + base
     return np.hstack([low, low + boxes[:, 2:] - base])
@@ -124,7 +124,7 @@ def _turned(annotation: Record) -> FloatArray | None:
 
 
 def _of_rotated(box: FloatArray, base: int) -> dict[str, float]:
-    """Return a rotated box as roLabelImg writes it: half turns are the same to it."""
+    """Return a rotated box as roLabelImg writes it, with angles below a half turn."""
     x, y, width, height, degrees = box.tolist()
     angle = math.radians(degrees % 180)
     return {"cx": x + base, "cy": y + base, "w": width, "h": height, "angle": angle}
@@ -142,7 +142,7 @@ def _text(text: str) -> str:
 
 
 VOC = Writer(_TITLE, "folder", (".xml",), _losses, _files)
-"""Boxes, with inclusive corners from 1 on where they are whole numbers, else edges from 0 on.
+"""Boxes: inclusive corners counted from 1 if they are whole numbers, else edges from 0.
 
-Rotated ones are those of roLabelImg.
+Rotated boxes are written as by roLabelImg.
 """

@@ -1,4 +1,4 @@
-"""What a writer is."""
+"""The definition of a writer."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -10,10 +10,10 @@ from bboxqa.formats.writing.losses import Loss
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What is asked for besides a format."""
+    """Options besides the format."""
 
     as_predictions: bool = False
-    """Whether Label Studio gets predictions in place of annotations."""
+    """Whether to write predictions instead of annotations for Label Studio."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,32 +21,32 @@ class Written:
     """A file to write."""
 
     parts: tuple[str, ...]
-    """The folders and the name below the output; none where that is the file."""
+    """The folders and the name inside the output; empty if the output is the file itself."""
     data: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """A format that annotations are written in.
+    """A format in which annotations can be written.
 
     Attributes
     ----------
     title : str
-        As messages name it.
+        The name in messages.
     layout : {"file", "folder", "folder or file"}
-        What is written. "folder or file" is a file for one annotator if the name of the output ends
-        in the first of `suffixes`.
+        The kind of output. "folder or file" is a single file, for one annotator, if the output name
+        ends in the first of `suffixes`.
     suffixes : tuple of str
-        Of the files that are written.
+        The suffixes of the written files.
     losses : callable
-        Yields what the format cannot hold.
+        Yields the data that the format cannot hold.
     files : callable
-        Yields the files of a content, without what cannot be held. Raises DatasetError if it lacks
-        what the format needs.
+        Yields the files of a content, without the losses. Raises DatasetError if the content lacks
+        data that the format needs.
     is_known_by_suffix : bool
-        Whether a file is only read if its name ends in one of `suffixes`.
+        Whether a file can only be read back if its name ends in one of `suffixes`.
     has_keypoints : bool
-        Whether it writes annotations that have key points and no box.
+        Whether annotations with key points but no box are written.
     """
 
     title: str

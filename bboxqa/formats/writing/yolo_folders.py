@@ -1,4 +1,4 @@
-"""YOLO's label files: a folder for each annotator."""
+"""Writing YOLO label files, with one folder per annotator."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -22,7 +22,7 @@ from bboxqa.formats.writing.safe_names import people_paths, safe_paths, without_
 from bboxqa.formats.writing.writer import Options, Writer, Written
 
 Points = Callable[[Record], FloatArray]
-"""Returns (K, 2) numbers of an annotation in pixels, of which shares are written."""
+"""Returns the (K, 2) pixel coordinates of an annotation, to be written relative to the image."""
 
 
 def _boxes_losses(content: Content, _options: Options) -> Iterator[Loss]:
@@ -50,7 +50,7 @@ def _pose_losses(content: Content, _options: Options) -> Iterator[Loss]:
     named = [(each["name"], content.joint_names[each["id"]]) for each in content.categories]
     fewer = [name for name, joints in named if joints and len(joints) < most]
     if fewer:
-        why = f"{title} has {most} of each category; those that are left have no names"
+        why = f"{title} has {most} in each category; the others have no names"
         yield Loss(len(fewer), "categories with fewer key points", why, repr(fewer[0]))
 
 
@@ -103,7 +103,7 @@ def _n_joints(content: Content) -> int:
 
 
 def _settings(content: Content, n_joints: int) -> str:
-    # A text of JSON is one of YAML.
+    # JSON strings are valid YAML.
     names = [
         f"  {place}: {json.dumps(each['name'], ensure_ascii=False)}\n"
         for place, each in enumerate(content.categories)
@@ -130,7 +130,7 @@ def _line(
 
 
 def _joints(annotation: Record, sides: tuple[float, float], n_joints: int) -> list[float]:
-    """Return x and y in shares and visibility of all key points, by turns; zeros without label."""
+    """Return relative x and y and visibility of all key points; zeros if not labelled."""
     triples = np.array(completed(annotation.get("keypoints") or [], n_joints), np.float64)
     places = triples.reshape(-1, 3) / (*sides, 1)
     places[:, 2] = np.clip(np.ceil(places[:, 2]), 0, 2)
@@ -140,20 +140,20 @@ def _joints(annotation: Record, sides: tuple[float, float], n_joints: int) -> li
 
 
 def _box(annotation: Record) -> FloatArray:
-    """Return the centre of a box, and its size."""
+    """Return the centre and the size of a box, (2, 2)."""
     x, y, width, height = annotation["bbox"]
     return np.array([[x + width / 2, y + height / 2], [width, height]])
 
 
 def _ring(annotation: Record) -> FloatArray:
-    """Return the outline of an annotation; the corners of one without outline."""
+    """Return the outline of an annotation, or the corners of its box if it has none."""
     if kind_of(annotation) in ("polygon", "rotated"):
         return rings_of(annotation)[0]
     return bbox_corners(annotation)
 
 
 def _four_corners(annotation: Record) -> FloatArray:
-    """Return the corners of an annotation; those of the box where its outline has others."""
+    """Return the four corners of an annotation, or of its box for other outlines."""
     found = corners_of(annotation)
     return bbox_corners(annotation) if found is None else found
 

@@ -1,1 +1,1 @@
-"""YOLO's label files: a line per object, in shares of the image."""
+"""YOLO label files, with one line per object in coordinates relative to the image."""

@@ -1,4 +1,4 @@
-"""The names of classes: a list of lines, or a few keys of a YAML file."""
+"""Reading class names from the lines of a file, or from a YAML file."""
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -9,23 +9,23 @@ if TYPE_CHECKING:
     from yaml import Node
 
 MOST_CLASSES = 100_000
-# Data sets of 1,200 classes have 30,000.
+# A data set of 1,200 classes has 30,000 characters.
 _MOST_TEXT = 1_000_000
 _DIGITS = 10
 
 
 @dataclass(slots=True)
 class ClassNames:
-    """What a file says about classes."""
+    """The classes in a file."""
 
     names: dict[int, str] = field(default_factory=dict)
     lines: dict[int, int] = field(default_factory=dict)
-    """Where in the file each name stands."""
+    """The line of each name."""
     n_classes: int | None = None
     """The number under `nc`."""
     nc_line: int = 1
     keypoints: tuple[int, int] | None = None
-    """Number of key points, and of values for each."""
+    """Number of key points, and number of values per key point."""
     joints: dict[int, list[str]] = field(default_factory=dict)
     """Names of key points, by class."""
     problem: str = ""
@@ -34,7 +34,7 @@ class ClassNames:
 
 
 def names_of_lines(text: str) -> ClassNames:
-    r"""Return the names of a file with a name in each line, as of classes.txt and obj.names.
+    r"""Return the names in a file with one name per line, such as classes.txt and obj.names.
 
     Examples
     --------
@@ -49,9 +49,10 @@ def names_of_lines(text: str) -> ClassNames:
 
 
 def names_of_yaml(text: str) -> ClassNames | None:
-    r"""Return what a YAML file says under `names`, `nc` and `kpt_shape`; None without names.
+    r"""Return `names`, `nc` and `kpt_shape` of a YAML file; None without names.
 
-    Names are a list, or a number for each. Text is text: a class may be called ``no``.
+    Names are a list, or a mapping from numbers. Unquoted words are texts: a class may be called
+    ``no``.
 
     Examples
     --------
@@ -67,7 +68,7 @@ def names_of_yaml(text: str) -> ClassNames | None:
     if len(text) > _MOST_TEXT:
         return ClassNames(problem=f"has more than {_MOST_TEXT:,} characters")
     try:
-        # The loader of libyaml is faster, but ends the process where brackets are nested deeply.
+        # libyaml's loader is faster, but crashes the process if brackets are nested deeply.
         top = compose(text, Loader=SafeLoader)
     except (YAMLError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
@@ -105,7 +106,7 @@ def _add_names(found: ClassNames, names: "Node") -> None:
 
 
 def _add_joints(found: ClassNames, names: "Node | None") -> None:
-    """Add the names of key points: a list for each class."""
+    """Add the names of key points, a list for each class."""
     from yaml import MappingNode
 
     for key, value in names.value if isinstance(names, MappingNode) else ():

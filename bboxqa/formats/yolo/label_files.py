@@ -1,4 +1,4 @@
-"""The files of a YOLO data set: labels, pictures, lists of images, and names of classes."""
+"""Finding the files of a YOLO data set: labels, images, lists of images, and class names."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -21,24 +21,24 @@ _ORDER = ("data.yaml", "data.yml", "dataset.yaml", "obj.names", "classes.txt")
 
 @dataclass(slots=True)
 class LabelFiles:
-    """The files of a data set, by the places of images: their paths without known folders."""
+    """The files of a data set, by the places of images, which are paths without known folders."""
 
     labels: dict[str, Member] = field(default_factory=dict)
     pictures: dict[str, Member] = field(default_factory=dict)
     listed: dict[str, str] = field(default_factory=dict)
-    """Names of images in lists such as train.txt."""
+    """Image names in lists such as train.txt, by place."""
     names: Member | None = None
     names_inside: bool = False
-    """Whether the names stand below the source."""
+    """Whether the file of class names is inside the source."""
     n_names: int = 0
     others: list[Member] = field(default_factory=list)
-    """Files of other tools in the folders of labels."""
+    """Files of other tools in label folders."""
 
 
 def label_files_of(path: Path, members: list[Member]) -> LabelFiles:
-    """Return what the files of a source are.
+    """Sort the files of a source by kind.
 
-    Pictures and names may be beside a folder of labels: then all annotators have them together.
+    Images and class names may be next to a label folder, shared by all annotators.
     """
     found = LabelFiles()
     texts: list[Member] = []
@@ -56,7 +56,7 @@ def label_files_of(path: Path, members: list[Member]) -> LabelFiles:
     folders = {_folder(each.name) for each in texts}
     named = {each for each in folders if "labels" in each.lower().split("/")}
     if named:
-        # Other texts are about the data set.
+        # If there are label folders, other text files describe the data set.
         texts = [each for each in texts if _folder(each.name) in named]
     found.labels = by_place(texts)
     found.others = json_or_xml_of_tools(others, named or folders)
@@ -79,7 +79,7 @@ def _folder(name: str) -> str:
 
 
 def _listed(member: Member) -> dict[str, str]:
-    """Return the names of images that a list has, by their places."""
+    """Return the image names in a list, by place."""
     text = member.text().decode("utf-8", "replace")
     return dict(_image_names(line.strip() for line in text.splitlines()))
 

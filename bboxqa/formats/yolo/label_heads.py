@@ -1,4 +1,4 @@
-"""How label files of YOLO and their folders are recognised."""
+"""Recognising YOLO label files and their folders."""
 
 import re
 from pathlib import Path
@@ -13,13 +13,13 @@ _NAMES_KEY = re.compile(rb"^[\"']?names[\"']?\s*:", re.MULTILINE)
 
 
 def is_names_file(name: str) -> bool:
-    """Return whether the name of a file is that of names of classes."""
+    """Return whether a file has class names, by its name."""
     last = name.rpartition("/")[2].lower()
     return last.endswith((".yaml", ".yml", ".names")) or last == "classes.txt"
 
 
 def is_names_head(name: str, head: bytes) -> bool:
-    """Return whether a file begins as one with names of classes."""
+    """Return whether a file has class names, by its name and beginning."""
     if name.lower().endswith((".yaml", ".yml")):
         return _NAMES_KEY.search(head) is not None
     return b"\0" not in head and bool(head.strip())
@@ -28,7 +28,7 @@ def is_names_head(name: str, head: bytes) -> bool:
 def is_label_head(head: bytes, *, strict: bool = False) -> bool:
     """Return whether a file begins with a label.
 
-    With `strict`, its numbers have to be shares of the image.
+    With `strict`, its numbers have to be relative to the image.
 
     Examples
     --------
@@ -44,7 +44,7 @@ _FOLDERS = LabelFolders(
 
 
 def is_yolo_folder(folder: Path) -> bool:
-    """Return whether a folder is one data set of YOLO; one of several such folders is none."""
+    """Return whether a folder is one YOLO data set, rather than a folder of several."""
     try:
         names = [each.name for each in folder.iterdir() if is_names_file(each.name)]
     except OSError:
@@ -54,5 +54,5 @@ def is_yolo_folder(folder: Path) -> bool:
 
 
 def is_yolo_archive(path: Path) -> bool:
-    """Return whether a file is an archive of YOLO's labels."""
+    """Return whether a file is an archive of YOLO labels."""
     return _FOLDERS.is_archive(path, is_names_file)

@@ -1,4 +1,4 @@
-"""The lines of a label file: boxes, outlines and key points."""
+"""Parsing the lines of a label file: boxes, outlines and key points."""
 
 import math
 from dataclasses import dataclass
@@ -10,22 +10,22 @@ from bboxqa.formats.translation.boxes import shapes
 from bboxqa.formats.translation.translated import Record
 
 MOST_BEYOND = 0.005
-"""How far beyond the image a share may lie by rounding."""
+"""How far a relative coordinate may exceed the image due to rounding."""
 _PIXELS = 2
-"""Coordinates further from 0 are pixels: shapes reach beyond their image by less."""
+"""Coordinates further from 0 are pixels, as shapes exceed their image by less."""
 _VISIBILITY = {0.0, 1.0, 2.0}
 
 
 class LineError(ValueError):
-    """A line that is no label; its text continues "line 7: "."""
+    """A line that is not a label; its text follows "line 7: "."""
 
 
 @dataclass(slots=True)
 class Label:
-    """What a line says, in shares of the image."""
+    """The label in a line, in coordinates relative to the image."""
 
     number: int
-    """Of the class."""
+    """The number of the class."""
     kind: str
     """A key of `LABEL_KINDS`."""
     values: list[float]
@@ -33,19 +33,19 @@ class Label:
 
 
 LABEL_KINDS = ("box", "outline", "quadrangle", "pose")
-"""What a line may be: by its number of values."""
+"""The kinds of labels, which the number of values distinguishes."""
 
 
 def label_of(line: str, keypoints: tuple[int, int] | None) -> Label:
-    """Return what a line says.
+    """Parse a line.
 
-    Raises LineError if it is not as YOLO writes it.
+    Raises LineError if the line is not as YOLO writes it.
 
     Parameters
     ----------
     line : str
     keypoints : tuple of int or None
-        Number of key points and of values for each, where that is known.
+        Number of key points, and number of values per key point, if known.
 
     Examples
     --------
@@ -59,17 +59,17 @@ def label_of(line: str, keypoints: tuple[int, int] | None) -> Label:
         values = [float(each) for each in rest]
         number = float(first)
     except ValueError:
-        raise LineError(f"{line[:60]!r} are not numbers only") from None
+        raise LineError(f"{line[:60]!r} is not only numbers") from None
     if not number.is_integer() or not 0 <= number < 1 << 31:
-        raise LineError(f"the class is {first}; expected a whole number from 0 on")
+        raise LineError(f"the class is {first}; expected a whole number, 0 or more")
     if not all(map(math.isfinite, values)):
-        raise LineError(f"{line[:60]!r} are not finite numbers only")
+        raise LineError(f"{line[:60]!r} is not only finite numbers")
     kind, score = _kind(values, keypoints)
     return Label(int(number), kind, values[: len(values) - (score is not None)], score)
 
 
 def _kind(values: list[float], keypoints: tuple[int, int] | None) -> tuple[str, float | None]:
-    """Return what numbers after a class are, and the confidence that is the last of some."""
+    """Return the kind of the numbers after a class, and the confidence if there is one."""
     n = len(values)
     if keypoints is not None:
         n_pose = 4 + keypoints[0] * keypoints[1]
@@ -80,14 +80,14 @@ def _kind(values: list[float], keypoints: tuple[int, int] | None) -> tuple[str, 
     if n > 6 and keypoints is None and (n - 4) % 3 == 0 and set(values[6::3]) <= _VISIBILITY:
         return "pose", None
     if n < 6:
-        raise LineError(f"has {n} numbers after the class; expected 4 of a box, or more points")
+        raise LineError(f"has {n} numbers after the class; expected 4 for a box, or more points")
     if n % 2 and not 0 <= values[-1] <= 1:
         raise LineError(f"has {n} numbers after the class; expected pairs of x and y")
     return "quadrangle" if n in (8, 9) else "outline", values[-1] if n % 2 else None
 
 
 def pixels_in(label: Label) -> float | None:
-    """Return the coordinate of a label that is too large for a share; None without one.
+    """Return a coordinate that is too large to be relative to the image; None if there is none.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def pixels_in(label: Label) -> float | None:
 
 
 def beyond(label: Label) -> float | None:
-    """Return the coordinate of a label that is farthest outside of its image; None if inside."""
+    """Return the coordinate that is farthest outside the image; None if all are inside."""
     shares = label.values[:4] if label.kind == "pose" else label.values
     if min(shares) >= -MOST_BEYOND and max(shares) <= 1 + MOST_BEYOND:
         return None
@@ -110,7 +110,7 @@ def beyond(label: Label) -> float | None:
 def shape_of(
     label: Label, size: tuple[int, int], keypoints: tuple[int, int] | None, *, outlines: bool
 ) -> Record:
-    """Return the keys of an annotation of COCO that say where a label is, in pixels."""
+    """Return the COCO geometry keys of a label, in pixels."""
     width, height = size
     if label.kind in ("box", "pose"):
         x, y, w, h = label.values[:4]
@@ -132,7 +132,7 @@ def shape_of(
 def _keypoints(
     values: list[float], size: tuple[int, int], keypoints: tuple[int, int] | None
 ) -> dict[str, Any]:
-    """Return key points as COCO has them: x, y and visibility by turns."""
+    """Return key points as in COCO, a flat list of x, y and visibility."""
     n_values = keypoints[1] if keypoints is not None else 3
     points = np.array(values[: len(values) // n_values * n_values]).reshape(-1, n_values)
     seen = points[:, 2] if n_values == 3 else 2.0 * points.any(1)

@@ -1,4 +1,4 @@
-"""Notes on labels of YOLO."""
+"""Notes on annotations read from YOLO labels."""
 
 from collections.abc import Iterator, Mapping
 
@@ -8,12 +8,12 @@ from bboxqa.formats.yolo.label_files import LabelFiles
 
 
 def notes_of(tally: Mapping[str, int], files: LabelFiles) -> Iterator[str]:
-    """Yield a sentence for each thing that was counted, guessed or left out."""
+    """Yield a note for each fact that was counted, inferred or left out."""
     if tally.get("unnamed"):
-        yield "no data.yaml or classes.txt: categories are the numbers of classes"
+        yield "no data.yaml or classes.txt: categories are class numbers"
     elif files.n_names > 1 and files.names is not None:
-        several = f"{count(files.n_names, 'file')} with names of classes"
-        yield f"{several}: those of {one_line(files.names.name)} are used"
+        several = f"{count(files.n_names, 'file')} with class names"
+        yield f"{several}: {one_line(files.names.name)} is used"
     if number := tally.get("given"):
         yield f"{count(number, 'image')} without a picture: {given_words()}"
     if number := tally.get("nameless"):
@@ -31,7 +31,7 @@ def _of_shapes(tally: Mapping[str, int]) -> Iterator[str]:
     if number := tally.get("pose"):
         yield f"{count(number, 'label')} with key points, which are not compared"
     if number := tally.get("score"):
-        yield f"{count(number, 'label')} with one more number, taken as the confidence of a model"
+        yield f"{count(number, 'label')} with a further number, taken as the confidence of a model"
 
 
 def _is(number: int) -> str:

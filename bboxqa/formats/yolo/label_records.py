@@ -1,4 +1,4 @@
-"""From label files of YOLO to COCO records."""
+"""Translating YOLO label files to COCO records."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ TITLE = "YOLO labels"
 def translate_labels(path: Path, add: Add, wanted: Wanted) -> Translated:
     """Translate a folder or archive of label files.
 
-    Raises DatasetError if it has none.
+    Raises DatasetError if it has no label files.
     """
     source = wanted.files_of(path)
     files = label_files_of(path, source.members)
@@ -47,7 +47,7 @@ def translate_labels(path: Path, add: Add, wanted: Wanted) -> Translated:
 
 
 class _LabelRecords:
-    """Makes COCO records of label files, and keeps what belongs to all of them."""
+    """Converts label files to COCO records, and collects images, categories and counts."""
 
     def __init__(self, files: LabelFiles, add: Add, wanted: Wanted) -> None:
         self._files = files
@@ -59,7 +59,7 @@ class _LabelRecords:
         self._batches = LabelBatches(self._add_plain, self._add_file)
 
     def add_classes(self) -> None:
-        """Add the categories that the file with their names has, in its order."""
+        """Add the categories in the file of class names, in its order."""
         member = self._files.names
         if member is None:
             self._tally["unnamed"] = 1
@@ -69,7 +69,7 @@ class _LabelRecords:
         found = (names_of_yaml(text) or ClassNames()) if is_yaml else names_of_lines(text)
         self._classes = found
         if found.problem:
-            problem = f"{member.name}: names of classes cannot be read: {found.problem}"
+            problem = f"{member.name}: class names cannot be read: {found.problem}"
             self._into.defect("T001", problem, self._names_where(found.problem_line))
         seen: dict[str, int] = {}
         for number, name in sorted(found.names.items()):
@@ -89,7 +89,7 @@ class _LabelRecords:
         return Where(member.name if inside and member else "", line)
 
     def take_file(self, place: str, member: Member, data: bytes) -> None:
-        """Take the labels of an image; those of many are added together."""
+        """Take the labels of an image; labels of many images are added in batches."""
         image = self._image(place, Where(member.name, 1))
         if place not in self._files.pictures and self._files.pictures:
             problem = f"{member.name}: no picture has this name"
@@ -97,7 +97,7 @@ class _LabelRecords:
         self._batches.take((member, image, data))
 
     def _add_plain(self, files: Sequence[LabelFile]) -> bool:
-        """Add the labels of files if all of them are boxes of classes with a name."""
+        """Add the labels of files if all are boxes of named classes; return whether they are."""
         add_boxes, names = self._wanted.add_boxes, self._classes.names
         is_wanted = add_boxes is not None and all("width" in image for _, image, _ in files)
         found = plain_labels([data for _, _, data in files]) if is_wanted else None
@@ -144,26 +144,26 @@ class _LabelRecords:
                 self._into.defect("T001", f"{member.name}: line {number}: {error}", where)
                 continue
             if (pixels := pixels_in(label)) is not None:
-                problem = f"a coordinate is {pixels:g}: pixels where shares of the image"
-                message = f"{member.name}: line {number}: {problem} from 0 to 1 are expected"
+                problem = f"a coordinate is {pixels:g}, which is in pixels; expected 0 to 1,"
+                message = f"{member.name}: line {number}: {problem} relative to the image"
                 self._into.defect("T001", message, where)
             elif size is not None:
                 self._add_label(label, image["id"], size, where)
 
     def _refuse_size(self, member: Member, where: Where) -> None:
-        reason = "there is no picture beside it"
+        reason = "there is no image file next to it"
         if place_of(member.name) in self._files.pictures:
-            reason = "its picture cannot be opened"
+            reason = "its image file cannot be opened"
         elif self._files.pictures:
-            reason = "no picture has its name"
+            reason = "no image file has its name"
         if choices().image_size is not None:
-            reason += ", nor is it among the sizes given"
-        advice = "--image-size gives it: 1920x1080, or a file that has the size of each image"
+            reason += ", and the given sizes do not include it"
+        advice = "--image-size gives it: 1920x1080, or a file with the size of each image"
         problem = f"{member.name}: the size of its image is not known: {reason}; {advice}"
         self._into.defect("T002", problem, where)
 
     def _image(self, place: str, where: Where) -> Record:
-        """Return the record of an image, with its size if that is known."""
+        """Return the record of an image, with its size if known."""
         image = self._into.image(place, where)
         picture = self._files.pictures.get(place)
         if picture is not None:
@@ -193,15 +193,15 @@ class _LabelRecords:
         kind = label.kind
         if kind == "quadrangle":
             kind = "oriented" if "attributes" in record else "outline"
-        # Where they are wanted, they are compared.
+        # Key points are only noted if they are not compared.
         self._tally[kind] += kind != "pose" or not self._wanted.keypoints
         row = self._into.annotation(record, where)
         if label.number not in self._classes.names and self._files.names is not None:
             last = max(self._classes.names, default=-1)
-            problem = f"class {label.number} has no name; the last that has one is {last}"
+            problem = f"class {label.number} has no name; the last class with a name is {last}"
             self._into.defect("T020", problem, where, row)
         if (share := beyond(label)) is not None:
-            problem = f"a coordinate is {share:g}; expected a share of the image from 0 to 1"
+            problem = f"a coordinate is {share:g}; expected 0 to 1, relative to the image"
             self._into.defect("T003", problem, where, row)
 
     def _category(self, number: int, where: Where) -> int:
@@ -210,9 +210,9 @@ class _LabelRecords:
         return self._ids[number]
 
     def done(self) -> Translated:
-        """Return what belongs to all annotations."""
+        """Return the translation, with all images, categories and notes."""
         self._batches.end()
-        # They lead back to here: without them, all of it goes as soon as it is not used.
+        # The batches refer back to this object; without the cycle, memory is freed at once.
         del self._batches
         known = sorted({*self._files.pictures, *self._files.listed} - {*self._files.labels})
         unlabelled = {place: self._files.pictures.get(place) for place in known}

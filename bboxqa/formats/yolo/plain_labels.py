@@ -1,4 +1,4 @@
-"""Label files of boxes only, as most are: read many at once, in arrays."""
+"""Reading many label files with only boxes, the usual kind, at a time into arrays."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,17 +18,17 @@ class PlainLabels:
     """The boxes of several files."""
 
     n_boxes: IndexArray
-    """(F,) int64. Of each file."""
+    """(F,) int64. The number of boxes in each file."""
     number: IndexArray
-    """(N,) int64. Of the class."""
+    """(N,) int64. The number of the class."""
     shares: FloatArray
-    """(N, 4) float64. Centre, width and height in shares of the image."""
+    """(N, 4) float64. Centre, width and height, relative to the image."""
 
 
 def plain_labels(texts: Sequence[bytes]) -> PlainLabels | None:
-    r"""Return the boxes of files; None if any line may be something else.
+    r"""Return the boxes of files; None if any line may not be a plain box.
 
-    Lines are a class and four shares with one blank between them.
+    A plain line is a class and four relative coordinates, separated by single blanks.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def plain_labels(texts: Sequence[bytes]) -> PlainLabels | None:
         return None
     first, shares = rows[0], np.ascontiguousarray(rows[1:].T)
     is_inside = (shares >= -MOST_BEYOND) & (shares <= 1 + MOST_BEYOND)
-    # Columns of categories have room for so many.
+    # Columns of categories cannot hold larger numbers.
     if not is_inside.all() or not ((first >= 0) & (first < _MOST_CLASSES)).all():
         return None
     number = first.astype(np.int64)
@@ -55,7 +55,7 @@ def plain_labels(texts: Sequence[bytes]) -> PlainLabels | None:
 
 
 def _rows(whole: bytes) -> FloatArray | None:
-    """Return the (5, N) numbers of lines; None if one has more or fewer, or something else."""
+    """Return the (5, N) numbers of lines; None if a line is not five numbers."""
     words = plain_words(whole, _COLUMNS)
     try:
         return None if words is None else np.stack([words.numbers(k) for k in range(_COLUMNS)])

@@ -1,4 +1,4 @@
-"""YOLO's label files as a format: a folder or archive is by one annotator."""
+"""The format of YOLO label files: each folder or archive has one annotator."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,4 +18,4 @@ def translate(path: Path, add: "Add", wanted: "Wanted") -> "Translated":
 
 
 YOLO = translated_format("yolo", (), is_yolo_archive, translate, recognises_folder=is_yolo_folder)
-"""YOLO's labels of boxes, oriented boxes, outlines and key points."""
+"""YOLO labels: boxes, oriented boxes, outlines and key points."""

@@ -69,7 +69,7 @@ def test_columns_of_other_names_are_said(tmp_path):
     with bboxqa.reading(columns=chosen), pytest.raises(DatasetError, match="no columns of boxes"):
         alone(path)
     with (
-        pytest.raises(ConfigError, match="'picture' is none of image"),
+        pytest.raises(ConfigError, match="'picture' is not one of image"),
         bboxqa.reading(columns={"picture": "where"}),
     ):
         pass

@@ -72,5 +72,5 @@ def test_problems_name_the_table(rows, words):
 
 
 def test_other_values_are_no_table():
-    with pytest.raises(TypeError, match="source is of type int; expected a path, several, a COCO"):
+    with pytest.raises(TypeError, match="source is of type int; expected one or several paths"):
         read_coco([1])

@@ -68,7 +68,7 @@ def test_shapes_are_boxes(tmp_path, given, box):
     [
         (shape("bbox", bbox=[1, 2, 3]), "T001", "bbox is [1, 2, 3]; expected 4 numbers"),
         (shape("bbox", bbox=[1, 2, 3, "a"]), "T001", "bbox is 'a'; expected a number"),
-        (shape("polygon", points=[1]), "T001", "points are [1]; expected x and y by turns"),
+        (shape("polygon", points=[1]), "T001", "points are [1]; expected x and y of each point"),
         (shape(""), "T001", "has no type"),
         (shape("mask"), "T008", "the mask does not say its height and width"),
         (shape("mask", rle={"size": [2, 3], "counts": "22"}), "T008", "the mask has 4 pixels"),

@@ -119,7 +119,7 @@ def test_pixels_in_place_of_percent_are_one_finding(tmp_path, x, code):
 
 def test_pixels_in_place_of_percent_stop_a_measurement(tmp_path):
     path = written(tmp_path / "a.json", task(1, work(1, box(640, 1, 9, 9, id="r")), work(2)))
-    with pytest.raises(DatasetError, match="x is 640: pixels where percent of the image"):
+    with pytest.raises(DatasetError, match="x is 640, which is in pixels"):
         read_coco(path)
 
 

@@ -89,8 +89,8 @@ def test_predictions_are_one_more_annotator(tmp_path):
     assert drawn(data) == [("1.jpg", "yolo", "cat", 2, 1, 18, 9)]
     assert data.annotator_names == ("1", "yolo")
     assert data.notes == (
-        "yolo is a model, and one more annotator: 1 prediction in the file",
-        "1 prediction left out: a number without regions",
+        "yolo is a model and counts as an annotator: 1 prediction in the file",
+        "1 prediction left out: a number instead of regions",
     )
 
 

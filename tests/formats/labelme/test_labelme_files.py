@@ -131,7 +131,7 @@ def test_flags_and_groups_are_kept(tmp_path):
     assert record["attributes"] == {"blurred": True, "group_id": 3}
     assert found.notes == []
     found, _ = translated(written(tmp_path, a=document(BOX | more, BOX | more)))
-    assert found.notes == ["2 shapes in groups of several: each compared by itself"]
+    assert found.notes == ["2 shapes in groups of several: each compared on its own"]
 
 
 @pytest.mark.parametrize("place", ["{}__a", "annotations__{}__a", "{}__annotations__a"])
@@ -153,7 +153,7 @@ def test_each_folder_is_by_one_person(tmp_path, place):
         (shape([[1, 2], [3, 4]], "mask", mask="x"), "T008", "the mask is not a PNG in base64"),
         (shape([[99, 2], [101, 2]], "mask", mask=png([[9, 9, 9]])), "T008", "lies outside"),
         (shape([[1, 2], [3, 2]], "mask", mask=png([[0, 0, 0]])), "T011", "has no pixels"),
-        (7, "T001", "is no object"),
+        (7, "T001", "is not an object"),
     ],
 )
 def test_a_defect_is_found_where_it_stands(tmp_path, wrong, code, words):

@@ -58,7 +58,7 @@ def test_points_without_one_box_are_objects(tmp_path, others):
     data = read(tmp_path, (EYES[0], 1), (EYES[1], 1), *others)
     found = [(name, points) for name, points in points_of(data) if points]
     assert found == [("left_eye", [("1", [20, 30], 2)]), ("right_eye", [("1", [40, 30], 2)])]
-    expected = "2 points in groups without one box: each is an object by itself"
+    expected = "2 points in groups without one box: each is an object of its own"
     assert [note for note in data.notes if note.endswith(expected)]
 
 

@@ -154,7 +154,7 @@ def test_masks_are_read_at_their_origin(tmp_path):
         (mask(origin=("x", 2)), "T001", "a coordinate is 'x'; expected a number"),
         (box("ann", [1, 2]), "T001", "points.exterior are [[1, 2]]; expected 2 or more [x, y]"),
         (box("ann", [1, 2], [3, None]), "T001", "a coordinate is missing; expected a number"),
-        (box("ann", [1, 2], [9, 9], kind=""), "T001", "has no geometryType, nor has its class"),
+        (box("ann", [1, 2], [9, 9], kind=""), "T001", "has no geometryType, and its class"),
         (box("ann", kind="multipolygon"), "T001", "has no parts"),
         ("cat", "T001", "expected an object of json"),
     ],

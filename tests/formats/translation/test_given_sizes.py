@@ -79,7 +79,7 @@ def test_the_folder_of_an_image_counts_where_both_have_one(labels, sizes):
             found = boxes(read_coco(labels, min_annotators=1))
             assert [box[1:] for box in found] == [(20, 15, 40, 30)] * 2
         else:
-            with pytest.raises(DatasetError, match="nor is it among the sizes given") as error:
+            with pytest.raises(DatasetError, match="the given sizes do not include it") as error:
                 read_coco(labels, min_annotators=1)
             assert len(error.value.problems) == 1
             assert "val/a.txt" in str(error.value)
@@ -96,10 +96,10 @@ def test_a_name_that_fits_images_of_two_sizes_has_none(tmp_path):
     [
         ("a.csv", "image,width\na,1\n", "has no column of height; they are image, width"),
         ("a.csv", "image,width,height\na,1,-2\n", "image a: height is -2"),
-        ("a.csv", "image,width,height\na,1,2\na,1,3\n", "image a: is 1 × 3; before it was 1 × 2"),
+        ("a.csv", "image,width,height\na,1,2\na,1,3\n", "image a: is 1 × 3, but 1 × 2 earlier in"),
         ("a.csv", "image,x,y,width,height\na,1,2,3,4\n", "has no column of width and height"),
-        ("a.csv", "image,width,height\na,,\n", "has no sizes of images"),
-        ("a.json", '{"annotations": []}', "is no json with a list of images"),
+        ("a.csv", "image,width,height\na,,\n", "has no image sizes"),
+        ("a.json", '{"annotations": []}', "is not json with a list of images"),
     ],
 )
 def test_a_file_without_sizes_is_refused(tmp_path, name, content, found):

@@ -55,7 +55,7 @@ def test_a_size_that_no_image_has_is_found_where_it_stands(tmp_path, made):
     assert not {"T001", "T010"} & {each.code for each in validate(path).findings}
     path, _ = made(tmp_path, -100)
     (finding,) = [each for each in validate(path).findings if each.code == "T001"]
-    assert "the width is -100; expected a number of pixels, from 1 on" in finding.message
+    assert "the width is -100; expected a number of pixels, 1 or more" in finding.message
     with pytest.raises(DatasetError, match="the width is -100"):
         read_coco(path)
 

@@ -216,7 +216,7 @@ def test_what_has_no_box_is_refused_with_what_compares_it(tmp_path):
     )
     cuboid = f'<cuboid label="dog" {corners}></cuboid>'
     skeleton = _skeleton(("head", 10, 20, 0, 0))
-    for inside, advice in ((cuboid, "masks and key points"), (skeleton, "--similarity keypoints")):
+    for inside, advice in ((cuboid, "masks or key points"), (skeleton, "--similarity keypoints")):
         path = tmp_path / "a.xml"
         path.write_text(
             "<annotations><version>1.1</version>"

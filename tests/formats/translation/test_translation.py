@@ -117,10 +117,7 @@ def test_what_has_no_box_is_counted_and_not_compared(tmp_path):
     assert data.notes[:3] == (
         "toys are read",
         "2 tags and 1 polyline are not compared",
-        (
-            "1 rotated box is compared by the upright bounds; --similarity obb compares them as "
-            "they are turned"
-        ),
+        "1 rotated box is compared by the upright bounds; --similarity obb compares rotated boxes",
     )
     assert bboxqa.validate(folder).files[0].n_annotations == 2
 

@@ -113,7 +113,7 @@ def test_annotators_may_be_an_attribute(tmp_path):
         (
             [{"age": "2", "name": "cat"}, {"age": "3", "name": "dog"}],
             ("cat", "dog"),
-            "categories are values of 'name', and not of 'age'",
+            "categories are the values of 'name', not of 'age'",
         ),
         (
             [{"cat": ""}, {"dog": ""}],

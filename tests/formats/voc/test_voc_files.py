@@ -47,12 +47,12 @@ translated = partial(translation_of, translate)
     ("corners", "chosen", "box", "words"),
     [
         # Columns 11 to 30 of 1, 2, … are 20 columns, the first at 10.
-        ((11, 1, 30, 40), None, [10, 0, 20, 40], "from 1 on, since some are 1"),
-        ((11, 5, 30, 40), None, [10, 4, 20, 36], "from 1 on, as Pascal VOC defines"),
-        ((11, 0, 30, 40), None, [11, 0, 19, 40], "edges from 0 on, since some are 0"),
+        ((11, 1, 30, 40), None, [10, 0, 20, 40], "counted from 1, since some are 1"),
+        ((11, 5, 30, 40), None, [10, 4, 20, 36], "counted from 1, as Pascal VOC defines"),
+        ((11, 0, 30, 40), None, [11, 0, 19, 40], "edges counted from 0, since some are 0"),
         ((10.5, 1, 30.25, 40), None, [10.5, 1, 19.75, 39], "since they have fractions"),
-        ((11, 0, 30, 40), 1, [10, -1, 20, 41], "from 1 on, as given"),
-        ((11, 1, 30, 40), 0, [11, 1, 19, 39], "edges from 0 on, as given"),
+        ((11, 0, 30, 40), 1, [10, -1, 20, 41], "counted from 1, as given"),
+        ((11, 1, 30, 40), 0, [11, 1, 19, 39], "edges counted from 0, as given"),
     ],
 )
 def test_the_number_of_the_first_pixel_is_told_and_said(tmp_path, corners, chosen, box, words):
@@ -219,7 +219,7 @@ def test_other_xml_is_none(tmp_path, text):
 def test_real_files_are_read_whole(name, n_images, n_boxes, base):
     found, records = translated(SHARED / "voc" / name)
     assert (len(found.images), len(records)) == (n_images, n_boxes)
-    assert ("inclusive pixels from 1 on" in found.notes[0]) == base
+    assert ("inclusive pixels counted from 1" in found.notes[0]) == base
     assert not found.defects
 
 
@@ -256,8 +256,8 @@ def test_people_with_another_first_pixel_are_told(tmp_path):
     written(tmp_path, ann__a=xml(thing(0, 5, 30, 40)), bob__a=xml(thing(2, 5, 30, 40)))
     (headline,) = read_coco(tmp_path).headlines
     assert headline == (
-        f"corners are taken as edges from 0 on in {tmp_path}/ann, and as pixels from 1 on in "
-        f"{tmp_path}/bob: if the same program wrote all of them, boxes are a pixel apart; "
+        f"corners are taken as edges counted from 0 in {tmp_path}/ann, and as pixels counted from "
+        f"1 in {tmp_path}/bob: if the same program wrote all files, boxes are a pixel apart; "
         "--voc-base 0 or --voc-base 1 sets one for all"
     )
     with reading(voc_base=0):

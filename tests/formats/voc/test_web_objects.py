@@ -42,7 +42,7 @@ def test_who_drew_what_is_read_with_edges_from_0_on(tmp_path):
     ]
     assert data.image_size.tolist() == [[102, 77]]
     notes = " / ".join(data.notes)
-    assert "1 mask in picture files" in notes
+    assert "1 mask in image files" in notes
     assert "1 object marked as deleted left out" in notes
     assert "corners" not in notes
 

@@ -112,7 +112,7 @@ def test_corners_that_are_moved_are_told(to, tmp_path):
     ring = [round(each) for each in record["segmentation"][0]]
     x, y = ring[::2], ring[1::2]
     record |= {"segmentation": [ring], "bbox": [min(x), min(y), max(x) - min(x), max(y) - min(y)]}
-    with pytest.raises(DatasetError, match=r"no exact rectangle: these move by up to 0\.\d+ px"):
+    with pytest.raises(DatasetError, match=r"exact rectangles: corners move by up to 0\.\d+ px"):
         _one(tmp_path, record, to)
 
 

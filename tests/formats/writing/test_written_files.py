@@ -102,7 +102,7 @@ def test_a_table_has_a_row_for_each_box_and_for_each_who_drew_nothing(tmp_path):
 
 def test_a_table_refuses_boxes_that_would_be_shares(tmp_path):
     source = _source(tmp_path, [(0, "ann", 0, [0, 0, 0.5, 1])])
-    with pytest.raises(DatasetError, match=r"1 box of less than a pixel .*read as shares"):
+    with pytest.raises(DatasetError, match=r"1 box of less than a pixel .*read as relative to"):
         bboxqa.convert(source, tmp_path / "out.csv", to="csv")
 
 

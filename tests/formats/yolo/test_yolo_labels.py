@@ -115,7 +115,7 @@ def test_key_points_are_kept(tmp_path, shape, line, points):
 def test_a_number_behind_the_box_is_a_confidence(tmp_path):
     record, notes = of_line(tmp_path, "0 .5 .5 .2 .25 0.75")
     assert record["score"] == 0.75
-    assert notes == ["1 label with one more number, taken as the confidence of a model"]
+    assert notes == ["1 label with a further number, taken as the confidence of a model"]
 
 
 def test_each_folder_is_by_one_person_and_pictures_are_shared(tmp_path):
@@ -180,13 +180,13 @@ def test_what_is_said_of_files_is_checked(choice):
 @pytest.mark.parametrize(
     ("line", "code", "words"),
     [
-        ("2 .5 .5 .2 .2", "T020", "class 2 has no name; the last that has one is 1"),
+        ("2 .5 .5 .2 .2", "T020", "class 2 has no name; the last class with a name is 1"),
         ("0 .5 .5 .2", "T001", "has 3 numbers after the class"),
-        ("0 .5 .5 .2 x", "T001", "are not numbers only"),
+        ("0 .5 .5 .2 x", "T001", "is not only numbers"),
         ("0.5 .5 .5 .2 .2", "T001", "the class is 0.5"),
         ("-1 .5 .5 .2 .2", "T001", "the class is -1"),
-        ("0 .5 .5 .2 nan", "T001", "are not finite numbers only"),
-        ("0 320 .5 .2 .2", "T001", "a coordinate is 320: pixels where shares of the image from 0"),
+        ("0 .5 .5 .2 nan", "T001", "is not only finite numbers"),
+        ("0 320 .5 .2 .2", "T001", "a coordinate is 320, which is in pixels; expected 0 to 1,"),
         ("0 .1 .1 .2 .2 1.2 .3", "T003", "a coordinate is 1.2;"),
     ],
 )
@@ -346,7 +346,7 @@ def test_four_numbers_in_a_line_and_six_in_the_next_are_not_two_boxes(tmp_path):
     [
         (
             "nc: 1\nnames: [cat",
-            "T001 error data.yaml: names of classes cannot be read: expected ',' or ']'",
+            "T001 error data.yaml: class names cannot be read: expected ',' or ']'",
         ),
         ("names: " + "[" * 1_000, "is YAML that cannot be read"),
         ("names: [[cat]]", "the names of classes are not texts"),

@@ -68,7 +68,7 @@ def test_what_pycocotools_does_with_invalid_counts_is_said(counts, defect):
     assert mask.area(rle) >= 0, "pycocotools noticed"
     (found,) = findings(masks(rle), code="R002")
     assert found.message == (
-        f"counts is not valid: {defect}; pycocotools may take another mask without noticing"
+        f"counts is not valid: {defect}; pycocotools may silently read another mask"
     )
 
 

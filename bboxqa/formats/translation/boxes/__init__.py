@@ -1,1 +1,1 @@
-"""Boxes and outlines of a translation, turned ones too, as COCO has them."""
+"""Converting boxes, rotated boxes and outlines of a translation to COCO's notation."""

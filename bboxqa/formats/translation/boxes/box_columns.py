@@ -1,4 +1,4 @@
-"""Boxes of a translation as columns of annotations."""
+"""Converting boxes of a translation to annotation columns."""
 
 from collections import Counter
 
@@ -35,7 +35,7 @@ def columns_of(boxes: Boxes, first: int, options: ReadOptions) -> Columns:
 
 
 def rings_of(boxes: Boxes) -> FloatArray:
-    """Return the (N, 8) outlines of boxes: x and y of four points by turns."""
+    """Return the outlines of boxes as x and y of four points, (N, 8)."""
     if boxes.corners is not None:
         return boxes.corners.reshape(-1, 8)
     x, y, width, height = boxes.bbox.T
@@ -44,7 +44,7 @@ def rings_of(boxes: Boxes) -> FloatArray:
 
 
 def _outlines(rings: FloatArray) -> Segmentations:
-    """Return outlines of four points as polygons."""
+    """Convert (N, 8) outlines to polygons."""
     n = len(rings)
     nothing = np.zeros(n, np.int64)
     return Segmentations(

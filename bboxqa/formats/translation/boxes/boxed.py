@@ -1,4 +1,4 @@
-"""The annotations of a translation that have boxes, and the number of those without."""
+"""Numbering annotations with boxes, and counting annotations without."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -9,11 +9,11 @@ from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.translated import Boxes, Record
 
 OWN_ID = "own_id"
-"""The key of an annotation under which the id stands that its tool shows."""
+"""The key of an annotation that holds the id shown by its tool."""
 
 
 class Boxed:
-    """Numbers annotations with boxes, and counts the others."""
+    """Numbers the annotations with boxes, and counts the others."""
 
     def __init__(self) -> None:
         self.n = 0
@@ -23,7 +23,7 @@ class Boxed:
     def take(
         self, records: Sequence[Record], places: Sequence[Where]
     ) -> tuple[list[Record], list[Where]]:
-        """Return the annotations with boxes, and where they stand."""
+        """Return the annotations with boxes, and their locations."""
         kept, kept_places = list(records), list(places)
         if not all("bbox" in record for record in records):
             has_box = ["bbox" in record for record in records]
@@ -38,14 +38,14 @@ class Boxed:
         return kept, kept_places
 
     def take_columns(self, boxes: Boxes) -> int:
-        """Count annotations with boxes; return the number of the first."""
+        """Count annotations with boxes; return the number of the first one."""
         first = self.n + 1
         self.n += len(boxes)
         self._n_rotated += boxes.n_rotated
         return first
 
     def notes(self, *, are_upright: bool) -> Iterator[str]:
-        """Yield what is not compared, or not as it was drawn."""
+        """Yield notes on shapes that are not compared, or not compared as drawn."""
         if self._apart:
             *others, last = [count(number, name) for name, number in self._apart.most_common()]
             named = f"{', '.join(others)} and {last}" if others else last
@@ -54,6 +54,6 @@ class Boxed:
             some = count(self._n_rotated, "rotated box").replace("boxs", "boxes")
             is_ = "is" if self._n_rotated == 1 else "are"
             yield (
-                f"{some} {is_} compared by the upright bounds; --similarity obb compares them "
-                "as they are turned"
+                f"{some} {is_} compared by the upright bounds; --similarity obb compares rotated "
+                "boxes"
             )

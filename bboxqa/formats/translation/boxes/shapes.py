@@ -1,4 +1,4 @@
-"""Shapes of annotation tools as boxes, polygons and masks of COCO."""
+"""Converting shapes of annotation tools to COCO boxes, polygons and masks."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,9 +9,9 @@ from bboxqa.core.arrays import BoolArray, FloatArray
 from bboxqa.model.shapes.run_lengths import compress_counts
 
 _SIDES = 72
-"""Of a polygon in place of an ellipse; its area is 0.13 % smaller."""
+"""The number of points of the polygon that replaces an ellipse; its area is 0.13 % smaller."""
 _SQUARE = 0.02
-"""Cosine of the corners of an oriented box, at most."""
+"""The largest absolute cosine of a corner that counts as a right angle."""
 _HALF = 1e-6
 
 
@@ -29,7 +29,7 @@ def bounds(points: FloatArray) -> list[float]:
 
 
 def rotated(points: FloatArray, centre: tuple[float, float], degrees: float) -> FloatArray:
-    """Return (K, 2) points turned clockwise, as seen in an image whose y axis points down.
+    """Rotate (K, 2) points clockwise, as seen in an image whose y axis points down.
 
     Examples
     --------
@@ -43,9 +43,9 @@ def rotated(points: FloatArray, centre: tuple[float, float], degrees: float) -> 
 
 
 def rotation_of(points: FloatArray) -> float | None:
-    """Return by how many degrees a rectangle is turned clockwise; None if four points are none.
+    """Return the clockwise rotation of a rectangle in degrees; None if it is not a rectangle.
 
-    It is the angle of a side, from 0 up to 90, since any corner may be the first.
+    The rotation is the angle of a side, from 0 up to 90, since any corner may be the first.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def rotation_of(points: FloatArray) -> float | None:
 
 
 def rotations_of(points: FloatArray) -> FloatArray:
-    """Return (N,) float64 of (N, 4, 2) points as `rotation_of` does; NaN where they are none.
+    """Return `rotation_of` for (N, 4, 2) points, (N,) float64; NaN for other shapes.
 
     Examples
     --------
@@ -71,12 +71,12 @@ def rotations_of(points: FloatArray) -> FloatArray:
     with np.errstate(divide="ignore", invalid="ignore"):
         products = x * np.roll(x, -1, 1) + y * np.roll(y, -1, 1)
         cosines = products / (lengths * np.roll(lengths, -1, 1))
-        # Short sides have been rounded more.
+        # Rounding of coordinates changes the angles of short sides more.
         is_square = (np.abs(cosines) <= _SQUARE + 2 / shortest[:, None]).all(1) & (shortest > 0)
     degrees = np.degrees(np.arctan2(y[:, 0], x[:, 0])) % 90
     thousandths = degrees * 1000
     found: FloatArray = np.rint(thousandths) / 1000
-    # Halves are rounded as the number itself is, not its product.
+    # Near halves, round the number itself, as multiplying may have changed its last bit.
     near = np.flatnonzero(np.abs(thousandths % 1 - 0.5) < _HALF)
     found[near] = [round(each, 3) for each in degrees[near].tolist()]
     found[~is_square] = np.nan
@@ -92,7 +92,7 @@ def corners(x: float, y: float, width: float, height: float) -> FloatArray:
 def ellipse(
     centre: tuple[float, float], radii: tuple[float, float], degrees: float = 0
 ) -> FloatArray:
-    """Return (72, 2) points of an ellipse turned clockwise about its centre.
+    """Return (72, 2) points of an ellipse rotated clockwise about its centre.
 
     Examples
     --------
@@ -105,21 +105,21 @@ def ellipse(
 
 
 def ring(points: FloatArray) -> list[float]:
-    """Return (K, 2) points as a ring of COCO: x and y by turns."""
+    """Return (K, 2) points as a COCO ring, a flat list of x and y."""
     flat: list[float] = points.ravel().tolist()
     return flat
 
 
 def mask(crop: BoolArray, left: int, top: int, width: int, height: int) -> dict[str, Any]:
-    """Return a mask of a part of an image, whose other pixels are outside, as COCO's run lengths.
+    """Return COCO's run lengths of a mask that is given for a part of an image.
 
     Parameters
     ----------
     crop : (H, W) bool
     left, top : int
-        Where the crop begins in the image.
+        Position of the crop in the image.
     width, height : int
-        Size of the image; the crop lies inside.
+        Size of the image, which contains the crop.
 
     Examples
     --------
@@ -128,7 +128,7 @@ def mask(crop: BoolArray, left: int, top: int, width: int, height: int) -> dict[
     """
     columns, rows = np.nonzero(crop.T)
     filled = (left + columns.astype(np.int64)) * height + top + rows
-    # Where runs of neighbouring pixels begin and end, column by column.
+    # The begins and ends of runs of mask pixels, column by column.
     starts = filled[np.diff(filled, prepend=-2) != 1]
     stops = filled[np.diff(filled, append=-2) != 1] + 1
     edges = np.stack([starts, stops], 1).ravel()
@@ -137,7 +137,7 @@ def mask(crop: BoolArray, left: int, top: int, width: int, height: int) -> dict[
 
 
 def mask_bounds(crop: BoolArray, left: int = 0, top: int = 0) -> list[float] | None:
-    """Return the box around the pixels of a mask; None where it has none.
+    """Return the box around the pixels of a mask; None if it is empty.
 
     Examples
     --------
@@ -152,9 +152,9 @@ def mask_bounds(crop: BoolArray, left: int = 0, top: int = 0) -> list[float] | N
 
 
 def outer_rings(rings: Sequence[FloatArray]) -> list[FloatArray]:
-    """Return the (K, 2) rings that are not holes: those inside an even number of others.
+    """Return the (K, 2) rings that are not holes, which lie inside an even number of others.
 
-    Rings of tools that fill them by turns do not say which are holes; COCO fills all rings.
+    Some tools apply the even-odd rule and do not mark holes, whereas COCO fills all rings.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Boxes that are turned about their middle, as keys of COCO annotations."""
+"""Converting boxes rotated about their centre to keys of COCO annotations."""
 
 from collections.abc import Iterable
 
@@ -9,7 +9,7 @@ from bboxqa.formats.translation.untrusted import LARGEST
 
 
 def turned_box(box: Iterable[float], degrees: float) -> Record:
-    """Return the keys of an annotation of a box that is turned clockwise about its middle.
+    """Return the COCO geometry keys of a box rotated clockwise about its centre.
 
     Examples
     --------
@@ -28,7 +28,7 @@ def turned_box(box: Iterable[float], degrees: float) -> Record:
 
 
 def angle_in(cell: object) -> float:
-    """Return the angle in degrees that a cell of a table has; 0 where it has none.
+    """Return the angle in degrees in a cell of a table; 0 if the cell is empty.
 
     Examples
     --------

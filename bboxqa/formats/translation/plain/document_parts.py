@@ -1,4 +1,4 @@
-"""Annotations of a translation as parts of a COCO document: its text, columns and places."""
+"""Building a COCO document from a translation: its text, columns and record locations."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ from bboxqa.formats.translation.translated import Boxes, Lines, Record
 _LIST = b', "annotations": ['
 _BETWEEN = b", "
 _OTHERS = ("record", "area", "iscrowd", "num_keypoints", "has_caption")
-"""Columns that no box of a tool fills."""
+"""Columns that are empty for boxes of tools."""
 
 
 class DocumentParts:
@@ -54,7 +54,7 @@ class DocumentParts:
                 _complete(record)
         if kept:
             text = self._add_text(kept)
-            # Read from the text: infinite numbers, which JSON lacks, are other values in it.
+            # Decoded from the text again, as encoding changes infinite numbers, which JSON lacks.
             self._builder.add(msgspec.json.decode(text))
             self.places.append(places)
 
@@ -63,7 +63,7 @@ class DocumentParts:
         first = self._boxed.take_columns(boxes)
         if len(boxes):
             more = boxes.more() if boxes.more is not None else ()
-            # Most have no other keys.
+            # Most boxes have no other keys.
             more = more if any(more) else ()
             self._add_text(records_of(boxes, first) if more else _plain_records(boxes, first))
             self._builder.absorb(_columns_of(boxes, first, more))
@@ -79,7 +79,7 @@ class DocumentParts:
         return text
 
     def put_into(self, reading: RawDocument) -> None:
-        """Put the annotations behind the other lists of a document."""
+        """Append the annotations to the other lists of a document."""
         head = reading.text[:].rstrip().removesuffix(b"}")
         begin = len(head) + len(_LIST)
         reading.text = b"".join([head, _LIST, _BETWEEN.join(self._texts), b"]}"])
@@ -94,14 +94,14 @@ class DocumentParts:
 
 
 def _complete(record: Record) -> None:
-    """Give key points the number of labelled ones; take away a box that only surrounds them."""
+    """Add the number of labelled key points; remove a box that is only their extent."""
     record.setdefault("num_keypoints", sum(seen > 0 for seen in record["keypoints"][2::3]))
     if "shape" in record:
         del record["bbox"]
 
 
 class _Places(Sequence[Where]):
-    """The places of all annotations, part by part."""
+    """The locations of all annotations, part by part."""
 
     def __init__(self) -> None:
         self._parts: list[Sequence[Where] | Lines] = []
@@ -109,7 +109,7 @@ class _Places(Sequence[Where]):
         self._n = 0
 
     def append(self, part: Sequence[Where] | Lines) -> None:
-        """Add the places of the following annotations."""
+        """Add the locations of the next annotations."""
         self._parts.append(part)
         self._starts.append(self._n)
         self._n += len(part)
@@ -130,7 +130,7 @@ class _Places(Sequence[Where]):
 
 
 class _Attributes(msgspec.Struct, gc=False, omit_defaults=True):
-    """What else is said about a box."""
+    """The attributes of a box."""
 
     rotation: float | None = None
     difficult: int = 0
@@ -150,7 +150,7 @@ class _Record(msgspec.Struct, gc=False, omit_defaults=True):
 
 
 def records_of(boxes: Boxes, first: int = 0) -> list[Record]:
-    """Return the records of columns, which are numbered from `first` on."""
+    """Return boxes as records, with ids counted from `first`."""
     records: list[Record] = msgspec.to_builtins(_plain_records(boxes, first))
     if boxes.more is None:
         return records
@@ -175,7 +175,7 @@ def _plain_records(boxes: Boxes, first: int) -> list[_Record]:
 
 
 def _attributes_of(boxes: Boxes) -> Sequence[_Attributes | None]:
-    """Return the attributes of each box; None for one without any."""
+    """Return the attributes of each box; None for boxes without attributes."""
     n = len(boxes)
     found: list[_Attributes | None] = [None] * n
     degrees = np.full(n, np.nan) if boxes.degrees is None else boxes.degrees
@@ -189,7 +189,7 @@ def _attributes_of(boxes: Boxes) -> Sequence[_Attributes | None]:
 
 
 def _columns_of(boxes: Boxes, first: int, more: Sequence[Record]) -> AnnotationColumns:
-    """Return the columns that the records have."""
+    """Return the document columns of boxes."""
     n = len(boxes)
     builder = AnnotationsBuilder()
     builder.add(more or [{}])
@@ -226,7 +226,7 @@ def _columns_of(boxes: Boxes, first: int, more: Sequence[Record]) -> AnnotationC
 
 
 def _rotations_of(degrees: FloatArray) -> Rotations:
-    """Return the columns of boxes of four numbers with an angle."""
+    """Return the `Rotations` of boxes of four numbers with an angle."""
     row = np.flatnonzero(np.isfinite(degrees) & (degrees != 0))
     values = np.full((len(row), MOST_NUMBERS), np.nan)
     return Rotations(row, np.zeros(len(row), np.int64), values, degrees[row])

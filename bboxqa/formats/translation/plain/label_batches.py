@@ -1,4 +1,4 @@
-"""Label files that are read many at once, where all of them are plain."""
+"""Reading label files in batches if all files of a batch are plain."""
 
 from collections.abc import Callable, Sequence
 
@@ -12,17 +12,17 @@ LabelFile = tuple[Member, Record, bytes]
 """A file, the record of its image, and its content."""
 
 _TOGETHER = 1 << 20
-"""Bytes of files that are read together."""
+"""Number of bytes per batch."""
 _PARTS, _FEW = 16, 8
 
 
 class LabelBatches:
-    """Hands on label files in their order, many at once.
+    """Passes label files on in their order, in batches.
 
     Parameters
     ----------
     plain : callable
-        Adds the labels of files, and returns True; returns False if any of them is not plain.
+        Adds the labels of files and returns True, or returns False if any file is not plain.
     careful : callable
         Adds the labels of one file.
     """
@@ -43,12 +43,12 @@ class LabelBatches:
             self.end()
 
     def end(self) -> None:
-        """Hand on the files that were taken."""
+        """Pass the remaining files on."""
         taken, self._taken, self._n_bytes = self._taken, [], 0
         self._add(taken)
 
     def _add(self, files: Sequence[LabelFile]) -> None:
-        """Add files, in parts where some of them are not plain."""
+        """Add files, split into smaller batches if some are not plain."""
         if not files or self._plain(files):
             return
         if len(files) <= _FEW:
@@ -61,15 +61,15 @@ class LabelBatches:
 
 
 def lines_of(files: Sequence[LabelFile], n_labels: IndexArray, first: IndexArray) -> Lines:
-    """Return where labels stand that follow each other in their files.
+    """Return the locations of labels on consecutive lines of their files.
 
     Parameters
     ----------
     files : sequence of LabelFile
     n_labels : (F,) int64
-        How many each has.
+        The number of labels in each file.
     first : (F,) int64
-        The line of the first label of each.
+        The line of the first label in each file.
     """
     before = np.cumsum(n_labels) - n_labels
     line = np.arange(int(n_labels.sum())) + np.repeat(first - before, n_labels)

@@ -1,4 +1,4 @@
-"""Lines of text with equally many words in each, split and read in arrays."""
+"""Splitting lines with the same number of words, and parsing them with array operations."""
 
 from dataclasses import dataclass
 
@@ -9,19 +9,19 @@ from bboxqa.formats.translation.plain.short_numbers import WORD, Codes, short_nu
 
 _NEWLINE, _BLANK, _POINT, _ZERO = np.frombuffer(b"\n .0", np.uint8)
 _EXACT = 15
-"""Decimal digits that are exact as floating point numbers."""
+"""Number of decimal digits that floats represent exactly."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlainWords:
-    """The words of a text: what stands between separators.
+    """The words of a text, between separators.
 
     Attributes
     ----------
     text : bytes
         Padded at the end.
     begin, end : (K, N) int64
-        Where the words begin and end, by column and line.
+        The begins and ends of words, by column and line.
     """
 
     text: bytes
@@ -32,7 +32,7 @@ class PlainWords:
         return len(self.begin[0])
 
     def numbers(self, column: int) -> FloatArray:
-        """Return the numbers of a column. Raises ValueError if a word is none."""
+        """Return the numbers of a column. Raises ValueError if a word is not a number."""
         begin = self.begin[column]
         lengths = self.end[column] - begin
         values, is_plain = short_numbers(self._words()[begin], np.clip(lengths, 1, WORD))
@@ -42,7 +42,7 @@ class PlainWords:
         return values
 
     def _other_numbers(self, begin: IndexArray, lengths: IndexArray) -> FloatArray:
-        """Return numbers that are long, or more than digits and a point."""
+        """Return numbers that are long, or contain more than digits and a point."""
         codes = np.frombuffer(self.text, np.uint8)
         values = np.zeros(len(begin))
         for length in np.flatnonzero(np.bincount(lengths)).tolist():
@@ -51,17 +51,17 @@ class PlainWords:
         return values
 
     def _words(self) -> Codes:
-        """Return the eight bytes from each byte of the text on."""
+        """Return the eight bytes that begin at each byte of the text."""
         return np.ndarray((len(self.text) - WORD + 1,), "<u8", self.text, strides=(1,))
 
     def texts(self, column: int) -> list[str]:
-        """Return the words of a column. Raises ValueError if they are not in UTF-8."""
+        """Return the words of a column. Raises ValueError if they are not UTF-8."""
         places = zip(self.begin[column].tolist(), self.end[column].tolist(), strict=True)
         text = self.text
         return b"\n".join([text[begin:end] for begin, end in places]).decode().split("\n")
 
     def numbered(self, column: int) -> tuple[IndexArray, list[str]]:
-        """Return (N,) numbers of the words of a column, and the distinct words in their order."""
+        """Return (N,) codes of the words of a column, and the distinct words in order."""
         firsts = np.flatnonzero(self.changes(column))
         known: dict[str, int] = {}
         words = self.rows(firsts).texts(column)
@@ -73,7 +73,7 @@ class PlainWords:
         return PlainWords(self.text, self.begin[:, rows], self.end[:, rows])
 
     def changes(self, column: int) -> BoolArray:
-        """Return whether each word differs from that in the line before."""
+        """Return which words differ from the word in the previous line, (N,) bool."""
         begin, end = self.begin[column], self.end[column]
         words = self._words()
         changed = np.ones(len(begin), np.bool_)
@@ -84,7 +84,7 @@ class PlainWords:
             rest = length - offset
             same, rest = same[rest > 0], rest[rest > 0]
             differing = words[begin[same] + offset] ^ words[begin[same - 1] + offset]
-            # What stands behind a word is not compared.
+            # Bytes after a word are not compared.
             beyond = (8 * (WORD - np.minimum(rest, WORD))).astype(np.uint64)
             is_other = differing << beyond != 0
             changed[same[is_other]] = True
@@ -93,7 +93,7 @@ class PlainWords:
 
 
 def plain_words(text: bytes, n_columns: int, separator: bytes = b" ") -> PlainWords | None:
-    r"""Return the words of lines; None if a line has more or fewer, or control characters.
+    r"""Return the words of lines; None if a line has another number, or control characters.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def plain_words(text: bytes, n_columns: int, separator: bytes = b" ") -> PlainWo
 
 
 def _numbers(signs: ByteArray) -> FloatArray:
-    """Return the numbers that texts of one length say; raise ValueError if one says none.
+    """Parse texts of equal length as numbers; raises ValueError if one is not a number.
 
     Parameters
     ----------
@@ -136,20 +136,20 @@ def _numbers(signs: ByteArray) -> FloatArray:
     values = np.zeros(n)
     for place in np.flatnonzero(np.bincount(places)).tolist():
         chosen = np.flatnonzero(places == place)
-        # Most texts of one length have their points at one place.
+        # Most texts of equal length have their point at the same position.
         values[chosen] = _with_point(signs if len(chosen) == n else signs[chosen], place)
     return values
 
 
 def _with_point(signs: ByteArray, place: int) -> FloatArray:
-    """Return the numbers that texts of one length say, whose first points are at one place."""
+    """Parse texts of equal length whose first point is at the same position."""
     n, length = signs.shape
     digits = np.delete(signs, place, 1) - _ZERO if place < length else signs - _ZERO
     if (digits > 9).any() or not 0 < digits.shape[1] <= _EXACT:
         texts = np.ascontiguousarray(signs).view(f"S{length}").reshape(n)
         written: FloatArray = texts.astype(np.float64)
         return written
-    # Whole numbers below 2 ** 53 and their quotients are as precise as they are when read.
+    # Integers below 2 ** 53 are exact, and a quotient of two is correctly rounded, as in `float`.
     weights = 10.0 ** np.arange(digits.shape[1] - 1, -1, -1)
     found: FloatArray = digits @ weights / 10.0 ** max(length - 1 - place, 0)
     return found

@@ -1,4 +1,4 @@
-"""Numbers of up to eight characters, read as one machine word each."""
+"""Parsing numbers of up to eight characters, each as one machine word."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 
 WORD = 8
-"""Bytes of a machine word."""
+"""Number of bytes of a machine word."""
 Codes = NDArray[np.uint64]
 
 _BYTE, _LAST = np.uint64(8), np.uint64(56)
@@ -16,18 +16,18 @@ _POINTS, _ZEROS = np.uint64(ord(".")) * _ONES, np.uint64(ord("0")) * _ONES
 _ABOVE_NINE = np.uint64(0x76) * _ONES
 _PLACES = np.uint64(0x0706050403020100)
 _POWERS = 10.0 ** np.arange(WORD)
-# Two, four, and eight digits are joined in turn, all of a word at once.
+# Masks to join two, four and eight digits in turn, for all digits of a word at once.
 _FOUR = np.uint64(0x000000FF000000FF)
 _UPPER, _LOWER = np.uint64((1_000_000 << 32) + 100), np.uint64((10_000 << 32) + 1)
 
 
 def short_numbers(codes: Codes, lengths: IndexArray) -> tuple[FloatArray, BoolArray]:
-    r"""Return what texts say, and which of them are digits with at most one point.
+    r"""Return texts as numbers, and which texts are digits with at most one point.
 
     Parameters
     ----------
     codes : (N,) uint64
-        The characters, the first in the lowest byte; what stands behind a text is not looked at.
+        The characters, the first in the lowest byte; bytes after a text are ignored.
     lengths : (N,) int64
         From 1 to 8.
 
@@ -41,7 +41,7 @@ def short_numbers(codes: Codes, lengths: IndexArray) -> tuple[FloatArray, BoolAr
     length = lengths.astype(np.uint64)
     text = codes << (_BYTE * (_BYTE - length))
     apart = text ^ _POINTS
-    # The lowest bit of each byte that is a point.
+    # Sets the lowest bit of each byte that is a point.
     point = ~(((apart & _LOW_BITS) + _LOW_BITS) | apart | _LOW_BITS) >> np.uint64(7)
     has_point = point != 0
     before = point - has_point
@@ -55,6 +55,6 @@ def short_numbers(codes: Codes, lengths: IndexArray) -> tuple[FloatArray, BoolAr
     upper, lower = (digits & _FOUR) * _UPPER, (digits >> np.uint64(16) & _FOUR) * _LOWER
     whole = (upper + lower) >> np.uint64(32)
     decimals = (point * _PLACES) >> _LAST & np.uint64(WORD - 1)
-    # Whole numbers below 2 ** 53 and their quotients are as precise as they are when read.
+    # Integers below 2 ** 53 are exact, and a quotient of two is correctly rounded, as in `float`.
     values: FloatArray = whole.astype(np.float64) / _POWERS[decimals.astype(np.intp)]
     return values, is_plain
