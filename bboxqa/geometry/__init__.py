@@ -1,1 +1,1 @@
-"""How much two annotations overlap, and which pairs of annotations need to be compared at all."""
+"""Measuring how similar annotations are, and finding the pairs that need to be compared."""

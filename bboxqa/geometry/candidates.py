@@ -1,4 +1,4 @@
-"""The pairs of annotations that reach a threshold under a similarity."""
+"""Finding the pairs of annotations whose similarity reaches a threshold."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -21,32 +21,32 @@ from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.units import MOST_PAIR_BYTES, CandidatePairs, PairBytes
 
 TOLERANCE = 1e-9
-"""A similarity so little below the threshold reaches it, so that identical shapes match at 1."""
+"""The tolerance of the threshold, so that identical shapes match at a threshold of 1."""
 
-# Annotations at a time, so that memory for outlines does not grow with the data set.
+# Annotations per shard, so that the memory for outlines does not grow with the data set.
 _SHARD = 1 << 13
-# Bytes for the pairs of a shard, without a limit of memory.
+# Bytes for the pairs of a shard if there is no memory limit.
 _MEMORY = 10**9
-# Pairs of a shard that are compared under any limit: a hundred per annotation.
+# Pairs of a shard that are always compared, whatever the limit: a hundred per annotation.
 _LEAST_PAIRS = 1 << 19
-# Pairs that are a smaller share of those possible are matched as a list.
+# Pairs are matched as a list if they are less than one in so many possible pairs.
 _FULL = 4
 
 Found = tuple[IndexArray, IndexArray, FloatArray]
 
 
 class _Room(NamedTuple):
-    """Bytes for the pairs of a shard, and for each of them."""
+    """The bytes available for the pairs of a shard, and the bytes per pair."""
 
     memory: int
     pair_bytes: PairBytes
 
     def most(self) -> int:
-        """Return how many pairs are admitted."""
+        """Return the number of pairs that fit."""
         return max(self.memory // self.pair_bytes.in_table, _LEAST_PAIRS)
 
     def most_in_list(self) -> int:
-        """Return how many pairs are admitted that are matched as a list."""
+        """Return the number of pairs that fit if they are matched as a list."""
         return max(self.memory // self.pair_bytes.in_list, _LEAST_PAIRS // 2)
 
 
@@ -60,7 +60,7 @@ def candidate_pairs(
     memory: int | None = None,
     progress: Steps | None = None,
 ) -> tuple[CandidatePairs, Counter[str]]:
-    """Return the pairs of annotations of one image and two annotators that reach a threshold.
+    """Return pairs of annotations by two annotators in one image that reach a threshold.
 
     Parameters
     ----------
@@ -69,11 +69,11 @@ def candidate_pairs(
     similarity : str
         One of `bboxqa.geometry.similarities.registry.names()`.
     iou_threshold : float
-        The lowest similarity of interest; reached up to 1e-9.
+        The lowest similarity to return, with a tolerance of 1e-9.
     all_touched : bool
         For `raster`: burn every pixel that a ring touches.
     pair_bytes : PairBytes
-        What a pair takes until it is matched; see `bboxqa.matching.matchers.Matcher`.
+        The memory per pair until it is matched; see `bboxqa.matching.matchers.Matcher`.
     memory : int, optional
         Limits memory, in bytes; 1 GB by default. An image with more pairs is refused.
     progress : callable, optional
@@ -83,14 +83,14 @@ def candidate_pairs(
     -------
     pairs : CandidatePairs
     counts : Counter
-        How many annotations are "flat" or "repaired", and how many rings are "short".
+        The number of "flat" and "repaired" annotations, and of "short" rings.
 
     Raises
     ------
     ConfigError
         If there is no such similarity.
     DatasetError
-        If the annotations do not have what the similarity compares, or an image has too many
+        If the annotations lack the shapes that the similarity compares, or if an image has too many
         pairs.
     """
     chosen = registry.similarity(similarity)
@@ -100,7 +100,7 @@ def candidate_pairs(
     counts: Counter[str] = Counter()
     found: list[Found] = []
     shards = list(_shards(dataset))
-    # Threads suffice, since numpy and GEOS release the lock, and nothing has to be copied.
+    # Threads suffice, since numpy and GEOS release the GIL, and share memory without copies.
     run = in_threads if chosen.threads else map
     work = partial(_compare, dataset, chosen, options, room)
     for (_, stop), (part, of_part) in zip(shards, run(work, shards), strict=True):
@@ -114,7 +114,7 @@ def candidate_pairs(
 
 
 def _joined(found: list[Found]) -> Found:
-    """Return all parts as one, column by column; `found` is emptied, as it may be large."""
+    """Concatenate all parts column by column; `found` is emptied, as it may be large."""
     none: Found = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
     columns = [list(column) for column in zip(none, *found, strict=True)]
     found.clear()
@@ -127,7 +127,7 @@ def _joined(found: list[Found]) -> Found:
 
 
 def _shards(dataset: Dataset) -> Iterator[tuple[int, int]]:
-    """Yield the bounds of parts of whole images, each of about `_SHARD` annotations."""
+    """Yield start and stop of shards of whole images, each of about `_SHARD` annotations."""
     n = len(dataset.annotations)
     ends = np.append(np.flatnonzero(np.diff(dataset.annotations.image)) + 1, n)
     start = 0
@@ -140,12 +140,12 @@ def _shards(dataset: Dataset) -> Iterator[tuple[int, int]]:
 def _compare(
     dataset: Dataset, similarity: Similarity, options: Options, room: _Room, shard: tuple[int, int]
 ) -> tuple[list[Found], Counter[str]]:
-    """Return the pairs of one part that reach the threshold."""
+    """Return the pairs of one shard that reach the threshold."""
     start, stop = shard
     part = replace(dataset, annotations=dataset.annotations.take(np.arange(start, stop)))
     comparison = similarity.prepare(part, options)
     if part.annotations.segmentation is not None:
-        # The vertices that are needed have been copied from the mapped file.
+        # The required vertices have been copied from the mapped file.
         release_pages(part.annotations.segmentation.xy)
     lowest = options.iou_threshold - TOLERANCE
 
@@ -173,7 +173,7 @@ def _compare(
 
 
 def possible_pairs(annotations: Annotations, n_images: int) -> IndexArray:
-    """Return how many pairs of annotations of two annotators each image has, (I,) int64."""
+    """Return the number of pairs of annotations by two annotators in each image, (I,) int64."""
     image = annotations.image
     starts = np.flatnonzero(
         (np.diff(image, prepend=-1) != 0) | (np.diff(annotations.annotator, prepend=-1) != 0)
@@ -184,7 +184,7 @@ def possible_pairs(annotations: Annotations, n_images: int) -> IndexArray:
 
 
 def _crowded(part: Dataset, found: list[Found], threshold: float, room: _Room) -> DatasetError:
-    """Return the error of a part with too many pairs, which names the image with the most."""
+    """Return the error for a shard with too many pairs, which names the image with the most."""
     image = part.annotations.image
     worst = np.bincount(image[np.concatenate([left for left, _, _ in found])]).argmax()
     n_pairs = int(possible_pairs(part.annotations, len(part.image_names))[worst])
@@ -197,7 +197,7 @@ def _crowded(part: Dataset, found: list[Found], threshold: float, room: _Room) -
     return DatasetError(
         [problem],
         "Look for repeated annotations with: bboxqa validate\n"
-        f"To compare them all the same, give --memory {needed // 10**9 + 1}GB.",
+        f"To compare them anyway, give --memory {needed // 10**9 + 1}GB.",
     )
 
 
@@ -209,10 +209,11 @@ def similarity_of_pairs(
     *,
     all_touched: bool = False,
 ) -> FloatArray:
-    """Return how similar pairs of annotations of one image are, (P,) float64.
+    """Return the similarity of pairs of annotations in the same image, (P,) float64.
 
-    Pairs are sorted by left, and may be none. `all_touched` is for `raster`: burn every pixel that
-    a ring touches. Raises DatasetError if the annotations do not have what the similarity compares.
+    Pairs are sorted by left; P may be 0. `all_touched` is for `raster`: burn every pixel that a
+    ring touches. Raises DatasetError if the annotations lack the shapes that the similarity
+    compares.
     """
     chosen = registry.similarity(similarity)
     check_shapes(dataset, similarity, chosen.needs)

@@ -1,4 +1,4 @@
-"""Which annotations are compared: one image, two annotators, overlapping bounds."""
+"""Finding the pairs to compare: one image, two annotators, overlapping bounds."""
 
 from collections.abc import Iterator
 
@@ -9,16 +9,16 @@ from bboxqa.model.annotations import Annotations
 
 # Pairs per chunk, so that a chunk fits into the cache of one core.
 _CHUNK = 1 << 14
-# In images with more pairs, a tree is faster than comparing all bounds.
+# With more pairs in an image, a tree is faster than comparing all bounds.
 _CROWDED = 40_000
-# Annotations of a crowded image that show how many overlap.
+# Annotations of a crowded image from which the share of overlaps is estimated.
 _SAMPLE = 64
-# Where a larger share overlaps, comparing all bounds is faster than a tree.
+# If a larger share overlaps, comparing all bounds is faster than a tree.
 _DENSE = 0.02
 
 
 def _groups(annotations: Annotations) -> tuple[IndexArray, IndexArray]:
-    """Return for each annotation where the next annotator and where the next image begin."""
+    """Return, for each annotation, where the next annotator and the next image begin."""
     n = len(annotations)
     image, annotator = annotations.image, annotations.annotator
     new_image = np.flatnonzero(np.diff(image)) + 1
@@ -44,7 +44,7 @@ def _overlapping(
 def _in_crowd(
     bounds: FloatArray, annotations: Annotations, group_end: IndexArray, first: int, last: int
 ) -> Iterator[tuple[IndexArray, IndexArray]]:
-    """Yield the overlapping pairs of one crowded image, some annotations at a time."""
+    """Yield the overlapping pairs of one crowded image, in chunks of annotations."""
     import shapely
 
     shapes = shapely.box(*bounds[first:last].T)
@@ -53,7 +53,7 @@ def _in_crowd(
     if tree.query(sample).shape[1] > _DENSE * len(sample) * len(shapes):
         yield from _from_grid(bounds[first:last], group_end[first:last], first)
         return
-    # Pairs of so many annotations fit into memory even if many overlap.
+    # The pairs of this many annotations fit into memory even if many overlap.
     step = max(_CROWDED * 16 // len(shapes), 1)
     for start in range(0, len(shapes), step):
         left, right = tree.query(shapes[start : start + step])
@@ -69,7 +69,7 @@ def _from_grid(
 ) -> Iterator[tuple[IndexArray, IndexArray]]:
     """Yield the overlapping pairs of one image, whose first annotation is `first`.
 
-    All bounds are compared: faster than a tree where many overlap, as no pair has to be sorted.
+    All bounds are compared, which is faster than a tree if many overlap, as no sorting is needed.
     """
     n = len(bounds)
     columns = np.ascontiguousarray(bounds.T)
@@ -78,7 +78,7 @@ def _from_grid(
     while (begin := int(later[start])) < n:
         stop = min(start + max(_CHUNK // (n - begin), 1), n - 1)
         a, b = columns[:, start:stop, None], columns[:, None, begin:]
-        # Rows of several annotators do not begin at the same column.
+        # The first column to compare depends on the annotator of the row.
         cells = np.arange(begin, n) >= later[start:stop, None]
         for low, high in ((0, 2), (1, 3)):
             cells &= a[low] < b[high]
@@ -91,7 +91,7 @@ def _from_grid(
 def neighbours(
     annotations: Annotations, bounds: FloatArray | None
 ) -> Iterator[tuple[IndexArray, IndexArray]]:
-    """Yield the pairs of annotations of one image and two annotators, in chunks.
+    """Yield the pairs of annotations by two annotators in one image, in chunks.
 
     Annotations are ordered by image, then annotator. With bounds, (N, 4) left, top, right, bottom,
     only pairs whose bounds overlap are yielded. In each pair ``left < right``; pairs are sorted by

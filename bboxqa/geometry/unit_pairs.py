@@ -1,4 +1,4 @@
-"""The pairs of annotations inside units, with their similarities."""
+"""The pairs of annotations within units, with their similarities."""
 
 from dataclasses import replace
 
@@ -19,10 +19,10 @@ def unit_pairs(
     *,
     all_touched: bool = False,
 ) -> CandidatePairs:
-    """Return every two annotations of one unit, also those that do not reach the threshold.
+    """Return all pairs of annotations of the same unit, including pairs below the threshold.
 
-    In a unit of three annotations, only two of its pairs have to reach the threshold; the
-    similarity of the third is computed here.
+    In a unit of three annotations, only two pairs have to reach the threshold; this function
+    computes the similarity of the third.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def unit_pairs(
     units : UnitTable
         The unit of each annotation.
     known : CandidatePairs
-        Those of them that reach the threshold.
+        The pairs that reach the threshold.
     similarity : str
         One of `bboxqa.geometry.similarities.registry.names()`.
     all_touched : bool

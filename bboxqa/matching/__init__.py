@@ -1,1 +1,1 @@
-"""From pairs of annotations to units: which annotations show one object."""
+"""Matching: grouping annotations into units, one per object."""

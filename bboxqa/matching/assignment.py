@@ -1,4 +1,4 @@
-"""Matchings of largest total weight over sparse bipartite graphs, for all images at once."""
+"""Maximum-weight matching in sparse bipartite graphs, for all images at once."""
 
 from collections.abc import Callable
 
@@ -8,16 +8,16 @@ from bboxqa.core.arrays import BoolArray, IndexArray, run_starts
 from bboxqa.core.components import connected_components, numbered_nodes
 from bboxqa.matching.tables import FULL, is_full, match_full, swapped_components
 
-# For components of so few pairs, trying all matchings is faster than a solver.
+# For components of at most this many pairs, trying all matchings is faster than a solver.
 _FEW = 6
-# A long chain settles one pair a round; after so many rounds a solver takes the rest.
+# A long chain settles one pair per round, so a solver gets the rest after this many rounds.
 _ROUNDS = 10
-# Components with larger tables are solved as sparse ones, unless the table is nearly full.
+# Components with larger tables are solved as sparse graphs, unless the table is nearly full.
 _DENSE = 1 << 22
 
 
 def best_other(node: IndexArray, weight: IndexArray) -> IndexArray:
-    """Return for each pair the largest weight among the other pairs at its node; 0 if none.
+    """Return, for each pair, the largest weight of other pairs at its node; 0 if there are none.
 
     `node` is one end of each pair; weights are positive.
     """
@@ -26,7 +26,7 @@ def best_other(node: IndexArray, weight: IndexArray) -> IndexArray:
     np.maximum.at(best, node, weight)
     others: IndexArray = best[node]
     top = others == weight
-    # The only best pair of a node competes with the second best one.
+    # A unique best pair of a node competes with the second best.
     np.maximum.at(second, node[~top], weight[~top])
     top &= np.bincount(node[top], minlength=n_nodes)[node] == 1
     others[top] = second[node[top]]
@@ -34,10 +34,10 @@ def best_other(node: IndexArray, weight: IndexArray) -> IndexArray:
 
 
 def _settled(left: IndexArray, right: IndexArray, weight: IndexArray) -> BoolArray:
-    """Return the pairs that are in every optimum.
+    """Return the pairs that are in every optimal matching.
 
-    A pair is if its weight exceeds the sum of the best other weights at its two ends: a matching
-    without it would gain by taking it in place of those two.
+    A pair is in all of them if its weight exceeds the sum of the best other weights at its two
+    ends: any matching without it would gain by replacing pairs at these ends.
     """
     settled: BoolArray = weight > best_other(left, weight) + best_other(right, weight)
     return settled
@@ -49,23 +49,23 @@ def assign(
     weight: IndexArray,
     ranks: Callable[[IndexArray], IndexArray] | None = None,
 ) -> IndexArray:
-    """Return the pairs of a matching with the largest total weight [1]_.
+    """Return the pairs of a matching of maximum total weight [1]_.
 
-    Pairs that are in every optimum are taken first. The remaining ones are split into connected
-    components, each solved by `scipy.optimize.linear_sum_assignment` [2]_.
+    Pairs that are in every optimal matching are chosen first. The remaining pairs are split into
+    connected components, each solved by `scipy.optimize.linear_sum_assignment` [2]_.
 
-    Of several optima, which one is returned depends on the ranks and weights only: it is the same
-    if left and right change places.
+    If there are several optimal matchings, ranks and weights alone decide which is returned:
+    swapping left and right does not change it.
 
     Parameters
     ----------
     left, right : (P,) int64
         The two ends of each pair; no node is both a left and a right end. P may be 0.
     weight : (P,) int64
-        Positive. Whole numbers, so that equal totals are equal.
+        Positive; integers, so that totals are exact.
     ranks : callable, optional
-        Returns the ranks of nodes; no two nodes of a side have the same. By default, nodes are
-        ranked by their number.
+        Returns the ranks of nodes, which are unique per side. By default, nodes are ranked by
+        number.
 
     Returns
     -------
@@ -100,7 +100,7 @@ def assign(
 def _settle(
     left: IndexArray, right: IndexArray, weight: IndexArray
 ) -> tuple[list[IndexArray], IndexArray]:
-    """Return pairs that are in every optimum, and those that are still to be matched."""
+    """Return pairs that are in every optimal matching, and pairs that are still to be matched."""
     alone = (np.bincount(left)[left] == 1) & (np.bincount(right)[right] == 1)
     chosen = [np.flatnonzero(alone)]
     open_pairs = np.flatnonzero(~alone)
@@ -125,7 +125,7 @@ def _solve(
     pairs: IndexArray,
     ranks: Callable[[IndexArray], IndexArray] | None,
 ) -> IndexArray:
-    """Return the chosen ones of `pairs`, component by component."""
+    """Return the chosen pairs among `pairs`, component by component."""
     left, right, weight = left[pairs], right[pairs], weight[pairs]
     component = connected_components(left, right)
     left, right = _ranked(component, left, right, ranks)
@@ -151,9 +151,9 @@ def _ranked(
     right: IndexArray,
     ranks: Callable[[IndexArray], IndexArray] | None,
 ) -> tuple[IndexArray, IndexArray]:
-    """Return the ranks of the ends of pairs, sides changed in some components.
+    """Return the ranks of the ends of pairs, with sides swapped in some components.
 
-    There, the least rank that only one side has is then on the left.
+    After that, the least rank that only one side has is on the left.
     """
     nodes, left, right = numbered_nodes(left, right)
     rank = nodes if ranks is None else ranks(nodes)
@@ -172,7 +172,7 @@ def _ranked(
 def _try_out(
     ends: list[tuple[int, int]], weight: list[int], start: int
 ) -> tuple[int, tuple[int, ...]]:
-    """Return the largest total weight of the pairs from `start` on, and the pairs that reach it."""
+    """Return the maximum total weight of pairs from index `start`, and the pairs that reach it."""
     if start == len(ends):
         return 0, ()
     without = _try_out(ends, weight, start + 1)
@@ -184,7 +184,7 @@ def _try_out(
     ]
     total, best = _try_out([ends[p] for p in rest], [weight[p] for p in rest], 0)
     total += weight[start]
-    # Of equal totals, the one with the earlier pair is taken, so that results are deterministic.
+    # If totals are equal, the earlier pair is taken, so that results are deterministic.
     return (total, (start, *(rest[p] for p in best))) if total >= without[0] else without
 
 
@@ -207,7 +207,7 @@ def _sparse(
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
-    # The solver needs a partner for every row: each row gets a column of its own of weight 0.
+    # The solver needs a partner for every row, so each row gets its own column of weight 0.
     own = np.arange(n_rows)
     table = coo_array(
         (

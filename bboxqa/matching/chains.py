@@ -1,4 +1,4 @@
-"""Linkage of one pair of units after the other, where few can be joined at a time."""
+"""Linkage that joins one pair of units at a time, for data in which few can be joined at once."""
 
 from dataclasses import dataclass
 
@@ -9,18 +9,18 @@ from bboxqa.core.arrays import IndexArray, IntArray
 
 @dataclass(slots=True)
 class LinkedUnits:
-    """Units that may be joined, as they grow; a unit is named by the least of its K nodes.
+    """The current units of K nodes and their links; a unit is named by its smallest node.
 
     Attributes
     ----------
     near : dict
-        The units that each one may be joined to, and the weight of the link.
+        For each unit, the units that it may be joined to, with the weight of the link.
     size, rank, authors : list of int
-        Of each of K units: by how many the weight is divided, the rank that decides between equal
-        values, and the annotators, as bits.
+        For each of K units, the divisor of weights, the rank that breaks ties, and the annotators
+        as bits.
     complete : bool
-        Whether two units may be joined only if all of their parts may; the weight is the least one
-        then, and the sum otherwise.
+        Whether two units may be joined only if all their parts may. The weight of the link is then
+        the minimum of the parts' weights, and otherwise their sum.
     """
 
     near: dict[int, dict[int, int]]
@@ -30,13 +30,13 @@ class LinkedUnits:
     complete: bool
 
     def nearest(self, unit: int) -> int:
-        """Return the unit with the highest value, and of these the one that comes first."""
+        """Return the linked unit with the highest value; ties are broken by rank."""
         size, rank = self.size, self.rank
         own_size, own_rank = size[unit], rank[unit]
         best, highest = -1, -1.0
         for other, weight in self.near[unit].items():
             value = weight / (own_size * size[other])
-            # The rank of the unit itself is in both: the other rank decides.
+            # Both links include the rank of the unit itself, so the other rank decides.
             if value > highest or (
                 value == highest
                 and _ordered(own_rank, rank[other]) < _ordered(own_rank, rank[best])
@@ -71,7 +71,7 @@ def _ordered(one: int, other: int) -> tuple[int, int]:
 def neighbours(
     left: IntArray, right: IntArray, weight: IndexArray | IntArray
 ) -> dict[int, dict[int, int]]:
-    """Return the weights of links by both of their units."""
+    """Return the weights of links, by each of their two units."""
     near: dict[int, dict[int, int]] = {
         unit: {} for unit in np.unique(np.concatenate([left, right])).tolist()
     }
@@ -81,11 +81,11 @@ def neighbours(
 
 
 def join_along_chains(units: LinkedUnits) -> tuple[list[int], list[int]]:
-    """Join units until no link is left, and return which were joined to which: left, right.
+    """Join units until no link is left; return the joins in order, as left and right units.
 
-    From each unit on, the nearest neighbour of the last one is visited, until two are nearest to
-    each other and joined; as a join brings no unit nearer to another one, this gives the same as
-    joining the best two of all [1]_.
+    Starting at a unit, the chain goes on to the nearest neighbour of its last unit, until two units
+    are nearest to each other and are joined. As a join never brings units nearer, the result is the
+    same as joining the nearest two of all units [1]_.
 
     References
     ----------
@@ -116,9 +116,9 @@ def join_along_chains(units: LinkedUnits) -> tuple[list[int], list[int]]:
 def join_in_order(
     left: IntArray, right: IntArray, authors: list[int]
 ) -> tuple[list[int], list[int]]:
-    """Join units along the links, in their order, unless an annotator would appear twice.
+    """Join units along the links in order, unless an annotator would appear twice.
 
-    Returns which were joined to which, left and right, as `join_along_chains` does.
+    Returns the joins as `join_along_chains` does.
     """
     lefts: list[int] = []
     rights: list[int] = []

@@ -1,4 +1,4 @@
-"""What several matchers ask of the annotations of an image: who drew them, what they overlap."""
+"""The annotators and the connected components of annotations, for several matchers."""
 
 import numpy as np
 
@@ -9,10 +9,10 @@ from bboxqa.model.units import CandidatePairs
 
 
 def author_ranks(annotations: Annotations) -> IndexArray:
-    """Return the place of each annotation's author among the annotators of its image.
+    """Return the rank of each annotation's author among the annotators of its image, (N,).
 
-    Images are independent, so that the first annotators of all images are matched with the second
-    ones at once, whoever they are.
+    As images are independent, the first annotators of all images are matched at once with the
+    second annotators, whoever they are.
     """
     new_image = np.diff(annotations.image, prepend=-1) != 0
     new_author = new_image | (np.diff(annotations.annotator, prepend=-1) != 0)
@@ -23,9 +23,9 @@ def author_ranks(annotations: Annotations) -> IndexArray:
 
 
 def components(annotations: Annotations, pairs: CandidatePairs) -> tuple[IndexArray, BoolArray]:
-    """Return the first annotation of each one's component, and where an annotator appears twice.
+    """Return the first annotation of each component, (N,), and where annotators repeat, (N,) bool.
 
-    A component without an annotator who appears twice can be one unit. There is a pair.
+    A component in which no annotator appears twice can be one unit. There is at least one pair.
     """
     home = np.arange(len(annotations))
     component = connected_components(pairs.left, pairs.right)

@@ -1,4 +1,4 @@
-"""Single, average and complete linkage: units are joined by the similarities of their pairs."""
+"""Single, average and complete linkage, which join units by the similarities of their pairs."""
 
 from enum import Enum
 
@@ -14,46 +14,45 @@ from bboxqa.model.units import CandidatePairs
 
 # Bits of a word.
 _WORD = 64
-# If a round joins fewer than one unit in so many, joining one by one is faster.
+# If a round joins less than one unit in so many, joining one by one is faster.
 _FEW = 16
-# Most links that are joined one by one; more would take too much memory.
+# Most links for joining one by one, which would otherwise take too much memory.
 _MOST_SINGLY = 1 << 19
 
 
 class _Combine(Enum):
-    """How the weights of two links to one unit are combined when their other units are joined."""
+    """How the weights of two links to a unit are combined when their other units are joined."""
 
     SUM = np.add
-    """Average linkage: the value of a link is its weight divided by the sizes of both units."""
+    """Average linkage: the value of a link is its weight divided by both unit sizes."""
     LEAST = np.minimum
-    """Complete linkage: both links must be there."""
+    """Complete linkage: both links must exist."""
     MOST = np.maximum
     """Single linkage."""
 
 
 def greedy(annotations: Annotations, pairs: CandidatePairs, weight: IndexArray) -> IndexArray:
-    """Join annotations pair by pair, by falling weight, unless an annotator would appear twice.
+    """Join annotations pair by pair in descending weight, unless an annotator would appear twice.
 
-    The result does not depend on the order of the annotators. Equal annotations are joined first;
-    of other pairs with the same weight, those whose boxes come first by x, y, width and height,
-    then outlines and categories, see `bboxqa.matching.ties`.
-
-    This is single linkage: two units are as near as the first of their pairs.
+    This is single linkage: the similarity of two units is that of their most similar pair. The
+    result does not depend on the order of the annotators. Equal annotations are joined first; other
+    ties are broken by x, y, width and height of the boxes, then by outlines and categories (see
+    `bboxqa.matching.ties`).
     """
     return _linked(annotations, pairs, weight, _Combine.MOST)
 
 
 def average(annotations: Annotations, pairs: CandidatePairs, weight: IndexArray) -> IndexArray:
-    """Join the two units with the highest mean weight of their pairs, again and again [1]_.
+    """Repeatedly join the two units with the highest mean weight of their pairs [1]_.
 
-    A pair of annotations below the threshold counts 0. Units are joined as long as a pair of theirs
-    reaches the threshold and no annotator would appear twice. The result does not depend on the
-    order of the annotators: equal annotations are joined first, and of units with the same mean,
-    those whose boxes come first, as in `greedy`.
+    Pairs of annotations below the threshold count as 0. Units are joined as long as one of their
+    pairs reaches the threshold and no annotator would appear twice. The result does not depend on
+    the order of the annotators: equal annotations are joined first, and ties are broken as in
+    `greedy`.
 
-    Two units that are each other's best are joined in the same round, which gives the same as one
-    after the other [2]_. Where the best two of all must be joined first, as in a row of boxes that
-    overlap less and less, they are found along chains of nearest neighbours.
+    All pairs of units that are nearest to each other are joined in the same round, which is
+    equivalent to joining one at a time [2]_. If few can be joined in a round, as in a row of boxes
+    that overlap less and less, they are found along chains of nearest neighbours.
 
     References
     ----------
@@ -66,25 +65,26 @@ def average(annotations: Annotations, pairs: CandidatePairs, weight: IndexArray)
 
 
 def complete(annotations: Annotations, pairs: CandidatePairs, weight: IndexArray) -> IndexArray:
-    """Join the two units with the highest least weight of their pairs, again and again.
+    """Repeatedly join the two units whose least similar pair has the highest weight.
 
-    All pairs of annotations in a unit reach the threshold. Otherwise as `average`.
+    All pairs of annotations in a unit reach the threshold. Otherwise, it is the same as `average`.
     """
     return _linked(annotations, pairs, weight, _Combine.LEAST)
 
 
 @frozen_arrays
 class _Links:
-    """The L pairs of units that may be joined: no annotator is in both."""
+    """The L pairs of units that may be joined, as no annotator is in both."""
 
     left: IntArray
     right: IntArray
-    """(L,) int32. Each unit is named by the least of its K nodes; ``left < right``."""
+    """(L,) int32. Each unit is named by its smallest node; ``left < right``."""
     weight: IndexArray | IntArray
-    """(L,) int64. The sum of the weights of their pairs, or the least of them. For single linkage,
-    (L,) int32: the greatest place of their pairs."""
+    """(L,) int64. The sum or the minimum of the weights of their pairs. For single linkage, (L,)
+    int32: the highest position of their pairs in the order of joining.
+    """
     n_pairs: IntArray
-    """(L,) int32. How many of their pairs reach the threshold."""
+    """(L,) int32. The number of their pairs that reach the threshold."""
 
     def __len__(self) -> int:
         return len(self.left)
@@ -95,7 +95,7 @@ class _Links:
 
 
 class _Units:
-    """The units of K nodes, as they grow: a row is that of a unit's least node."""
+    """The current units of K nodes; the row of a unit is its smallest node."""
 
     def __init__(self, annotations: Annotations, nodes: IndexArray) -> None:
         author = author_ranks(annotations)[nodes]
@@ -108,7 +108,7 @@ class _Units:
         )
 
     def join(self, left: IntArray, right: IntArray) -> IntArray:
-        """Join each right unit to a left one, and return the new unit of each one, (K,)."""
+        """Join each right unit to a left unit, and return the new unit of each node, (K,)."""
         np.add.at(self.size, left, self.size[right])
         np.minimum.at(self.rank, left, self.rank[right])
         np.bitwise_or.at(self.authors, left, self.authors[right])
@@ -118,9 +118,9 @@ class _Units:
         return target
 
     def share_author(self, left: IntArray, right: IntArray) -> BoolArray:
-        """Return whether an annotator is in both units."""
+        """Return whether the units of each pair have a common annotator."""
         shared = np.zeros(len(left), np.bool_)
-        # Word by word: the words of all pairs at once would be gigabytes for 2,000 annotators.
+        # Word by word, as all words of all pairs would take gigabytes for 2,000 annotators.
         for word in np.ascontiguousarray(self.authors.T):
             shared |= word[left] & word[right] != 0
         return shared
@@ -129,7 +129,7 @@ class _Units:
 def _linked(
     annotations: Annotations, pairs: CandidatePairs, weight: IndexArray, combine: _Combine
 ) -> IndexArray:
-    """Return the first annotation of each one's unit."""
+    """Return the first annotation of each annotation's unit, (N,)."""
     if len(pairs) == 0:
         return np.arange(len(annotations))
     first, hard = components(annotations, pairs)
@@ -158,13 +158,13 @@ def _linked(
 def _places(
     units: _Units, left: IntArray, right: IntArray, weight: IndexArray | IntArray
 ) -> IntArray:
-    """Return the place of each link by weight; of equal ones, what ranks last comes first."""
+    """Return the position of each link in ascending weight; ties are ordered by descending rank."""
     order: IndexArray | IntArray = np.argsort(weight)
     ordered = weight[order]
     has_ties = (ordered[1:] == ordered[:-1]).any()
     del ordered
     if has_ties:
-        # All links, in two steps: to sort the tied ones by two keys takes twice the memory.
+        # All links in two steps, as sorting ties by two keys takes twice the memory.
         drawn = np.empty(len(weight), np.int64)
         for part in blocks(len(weight)):
             ranks = units.rank[left[part]], units.rank[right[part]]
@@ -181,7 +181,8 @@ def _places(
 def _join_all(units: _Units, links: _Links, combine: _Combine) -> None:
     """Join units until no link is left, in place."""
     equal = np.flatnonzero(units.rank[links.left] == units.rank[links.right])
-    # Links are sorted by left, then right: the first one of a right node names the least copy.
+    # Links are sorted by left, then right, so the first link of a right node names its smallest
+    # copy.
     right, first = np.unique(links.right[equal], return_index=True)
     left = links.left[equal[first]]
     if len(left):
@@ -195,7 +196,7 @@ def _join_all(units: _Units, links: _Links, combine: _Combine) -> None:
 
 
 def _n_linked(units: _Units, links: _Links) -> int:
-    """Return how many units have a link."""
+    """Return the number of units that have a link."""
     linked = np.zeros(len(units.unit), np.bool_)
     linked[links.left] = True
     linked[links.right] = True
@@ -203,7 +204,7 @@ def _n_linked(units: _Units, links: _Links) -> int:
 
 
 def _join_singly(units: _Units, links: _Links, combine: _Combine) -> None:
-    """Join units one pair after the other until no link is left, in place."""
+    """Join units one pair at a time until no link is left, in place."""
     authors = [
         sum(word << _WORD * place for place, word in enumerate(words))
         for words in units.authors.tolist()
@@ -220,7 +221,7 @@ def _join_singly(units: _Units, links: _Links, combine: _Combine) -> None:
     target = list(range(len(units.unit)))
     for one, other in zip(left, right, strict=True):
         target[other] = one
-    # A unit is joined to one that comes before it, which has its own target by then.
+    # A unit is joined to an earlier one, whose own target is already known.
     for node, to in enumerate(target):
         target[node] = target[to]
     units.unit = np.array(target, np.int32)[units.unit]
@@ -229,7 +230,7 @@ def _join_singly(units: _Units, links: _Links, combine: _Combine) -> None:
 def _after(
     units: _Units, links: _Links, left: IntArray, right: IntArray, combine: _Combine
 ) -> _Links:
-    """Join units, and return the links that are left."""
+    """Join units, and return the remaining links."""
     target = units.join(left, right)
     grown = np.zeros(len(target), np.bool_)
     grown[left] = True
@@ -255,7 +256,7 @@ def _after(
         np.add.reduceat(links.n_pairs[moved], starts),
     )
     if combine is _Combine.LEAST:
-        # A pair below the threshold is in all larger units too.
+        # A pair below the threshold would be in all larger units as well.
         size = units.size
         joined = joined.take(joined.n_pairs == size[joined.left] * size[joined.right])
     columns = ("left", "right", "weight", "n_pairs")
@@ -263,7 +264,7 @@ def _after(
 
 
 def _best_of_both(units: _Units, links: _Links, combine: _Combine) -> IndexArray:
-    """Return the links that are the best ones of both of their units."""
+    """Return the links that are the best link of both their units."""
     left, right = links.left, links.right
     value: IndexArray | IntArray | FloatArray = links.weight
     if combine is _Combine.SUM:
@@ -277,7 +278,7 @@ def _best_of_both(units: _Units, links: _Links, combine: _Combine) -> IndexArray
     left, right, value = left[top], right[top], value[top]
     of_left, of_right = value == best[left], value == best[right]
     ranks = units.rank[left], units.rank[right]
-    # Equal annotations are in one unit, so that no two links have the same ranks.
+    # Equal annotations are in the same unit, so no two links have equal ranks.
     tie = np.minimum(*ranks) * len(best) + np.maximum(*ranks)
     least = np.full(len(best), np.iinfo(np.int64).max)
     np.minimum.at(least, left[of_left], tie[of_left])

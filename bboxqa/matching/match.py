@@ -1,4 +1,4 @@
-"""From pairs of annotations to units: which annotations show one object."""
+"""Grouping annotations into units with a matcher."""
 
 from collections.abc import Iterable
 
@@ -13,7 +13,7 @@ from bboxqa.model.units import CandidatePairs, PairBytes, UnitTable
 
 
 def check_matcher(annotations: Annotations, matcher: str) -> None:
-    """Refuse a matcher that is not known, or cannot match so many annotators."""
+    """Refuse an unknown matcher, or a matcher that cannot handle that many annotators."""
     most = registry.matcher(matcher).most_annotators
     if most is None:
         return
@@ -28,9 +28,9 @@ def check_matcher(annotations: Annotations, matcher: str) -> None:
 
 
 def bytes_per_pair(annotations: Annotations, matchers: Iterable[str]) -> PairBytes:
-    """Return the most bytes that any of some matchers needs for each pair of an image."""
+    """Return the most bytes per pair of an image that any of the matchers needs."""
     only_two = not (author_ranks(annotations) > 1).any()
-    # This is what `auto` does where no image has a third annotator.
+    # If no image has a third annotator, `auto` is `hungarian`.
     names = ["hungarian" if name == "auto" and only_two else name for name in matchers]
     of_each = [registry.matcher(name).pair_bytes for name in names]
     return PairBytes(*map(max, zip(*of_each, strict=True)))
@@ -46,7 +46,7 @@ def match(
 ) -> UnitTable:
     """Group annotations into units, one per object.
 
-    Raises ConfigError if there is no such matcher, or it cannot match so many annotators.
+    Raises ConfigError if there is no such matcher, or if it cannot match that many annotators.
 
     Parameters
     ----------

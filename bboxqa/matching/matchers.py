@@ -1,4 +1,4 @@
-"""Ways to find which annotations of several annotators show one object."""
+"""Matchers: ways to find the annotations of several annotators that show the same object."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
@@ -25,13 +25,12 @@ class Matcher:
     Attributes
     ----------
     join : callable
-        (annotations, pairs, weight) → for each of the N annotations the first one of its unit,
-        (N,) int64. The P pairs are those that reach the threshold, their weights (P,) int64 and
-        positive.
+        (annotations, pairs, weight) → the first annotation of each annotation's unit, (N,) int64.
+        The P pairs reach the threshold; weights are (P,) int64 and positive.
     pair_bytes : PairBytes
-        What a pair takes from comparison to matching.
+        The bytes that a pair takes from comparison to matching.
     most_annotators : int or None
-        How many annotators it can match in a data set; None for any number.
+        The largest number of annotators in a data set; None for any number.
     by_order : bool
         Whether the result depends on the order of three or more annotators.
     """
@@ -43,10 +42,10 @@ class Matcher:
 
 
 def hungarian(annotations: Annotations, pairs: CandidatePairs, weight: IndexArray) -> IndexArray:
-    """Match two annotators so that the total weight is the largest.
+    """Match two annotators with maximum total weight.
 
-    Of matchings with the same total, what is drawn decides, and not who drew it: the result does
-    not depend on the order of the two annotators.
+    Ties are broken by the shapes, not by who drew them, so the result does not depend on the order
+    of the two annotators.
 
     See `bboxqa.matching.assignment.assign` for references.
     """
@@ -57,11 +56,11 @@ def hungarian(annotations: Annotations, pairs: CandidatePairs, weight: IndexArra
 
 
 def recursive(annotations: Annotations, pairs: CandidatePairs, weight: IndexArray) -> IndexArray:
-    """Match annotators one after the other, in sorted order [1]_.
+    """Match annotators one after another, in sorted order [1]_.
 
-    Each annotator is matched as in `hungarian` with each annotator before, in the same order, among
-    the annotations that neither has matched yet; the remaining ones open new units. The result
-    depends on the order of the annotators.
+    Each annotator is matched with each earlier annotator in turn, as in `hungarian`, using only
+    annotations that are not matched yet. Annotations that stay unmatched become new units. The
+    result depends on the order of the annotators.
 
     References
     ----------
@@ -72,7 +71,7 @@ def recursive(annotations: Annotations, pairs: CandidatePairs, weight: IndexArra
     first = np.arange(len(annotations))
     annotator = annotations.annotator
     placed = np.zeros(len(annotations), np.bool_)
-    # The annotator who joined each unit last; the current one is in a unit only if it is this.
+    # The annotator who joined each unit last, to tell whether the current annotator is in the unit.
     newest = np.full(len(annotations), -1)
     rank = author_ranks(annotations)
     for group in _groups(rank, pairs):
@@ -87,7 +86,7 @@ def recursive(annotations: Annotations, pairs: CandidatePairs, weight: IndexArra
             first[right] = first[left]
             newest[first[left]] = annotator[right]
             placed[right] = True
-            # Most annotations are matched in the first steps; the other steps have no pairs left.
+            # Most annotations are matched in the first steps, so later steps have few pairs left.
             open_pairs = open_pairs[n_step:]
             left, right = pairs.left[open_pairs], pairs.right[open_pairs]
             open_pairs = open_pairs[~placed[right] & (newest[first[left]] != annotator[right])]
@@ -114,16 +113,16 @@ def _groups(rank: IndexArray, pairs: CandidatePairs) -> Iterator[IndexArray]:
 
 
 def _rows(index: IndexArray) -> IndexArray | slice:
-    """Return a slice for consecutive rows: a view takes no memory, even of millions of pairs."""
+    """Return a slice for consecutive rows, as a view takes no memory even for millions of pairs."""
     n = len(index)
     whole = index[-1] - index[0] == n - 1 and (index[1:] > index[:-1]).all()
     return slice(int(index[0]), int(index[0]) + n) if whole else index
 
 
 def auto(annotations: Annotations, pairs: CandidatePairs, weight: IndexArray) -> IndexArray:
-    """Match as `hungarian` in images that two annotators drew in, and as `greedy` in others.
+    """Match as `hungarian` in images with two annotators, and as `greedy` in others.
 
-    In simulations and on data with a known truth, these are right more often than others. The
+    In simulations and on data with known truth, these are right more often than other matchers. The
     result does not depend on the order of the annotators.
     """
     third = annotations.image[author_ranks(annotations) > 1]

@@ -1,4 +1,4 @@
-"""What a matching maximises: whole numbers made of similarities and equal categories."""
+"""The objective of matching: integer weights from similarities and equal categories."""
 
 import numpy as np
 
@@ -19,9 +19,9 @@ def pair_weights(
 ) -> IndexArray:
     """Return the weight of each pair, (P,) int64 and positive.
 
-    Similarities are compared in steps of 2⁻³⁰, so that rounding decides nothing; of two matchings
-    with the same total, the one with more pairs of equal category is preferred. Where the threshold
-    admits similarities of 0 and less, 1 is added to all of them, so that weights are positive.
+    Similarities are rounded to multiples of 2⁻³⁰, so that rounding errors do not matter. Among
+    matchings with the same total, the one with more pairs of equal category is preferred. If the
+    threshold admits similarities of 0 or less, 1 is added to all, so that weights are positive.
 
     Parameters
     ----------
@@ -30,8 +30,8 @@ def pair_weights(
     category : (N,) int32
         The category of each annotation.
     category_lenient : bool
-        Add 1 to the similarity of pairs of equal category: these are preferred, and others are
-        still admitted.
+        Add 1 to the similarity of pairs of equal category, so that they are preferred, while other
+        pairs are still allowed.
 
     Examples
     --------

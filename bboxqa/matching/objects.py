@@ -1,4 +1,4 @@
-"""Units that show one object although their boxes are too far apart to match."""
+"""Joining units that show the same object although their boxes overlap too little to match."""
 
 import numpy as np
 
@@ -8,31 +8,31 @@ from bboxqa.matching.ties import drawn_ranks
 from bboxqa.model.annotations import Annotations
 from bboxqa.model.units import CandidatePairs, UnitTable
 
-# Similarities are compared in steps, so that rounding decides nothing.
+# Similarities are rounded to such steps, so that rounding errors do not matter.
 _STEPS = 1 << 30
 
 
 def loose_objects(annotations: Annotations, units: UnitTable, near: CandidatePairs) -> IndexArray:
     """Return the object of each unit, (U,) int64.
 
-    Units of different annotators that overlap loosely are joined, pair by pair of annotations, by
-    falling similarity, unless an annotator would appear twice: a badly placed box is then part of
-    an object, and not an object that the others missed. Of pairs with the same similarity, those
-    whose boxes come first are joined first; names and ids have no part in it.
+    Units of different annotators that overlap loosely are joined, pair by pair in descending
+    similarity, unless an annotator would appear twice. A badly placed box is then part of an
+    object, rather than an object that the others missed. Ties are broken by the boxes; names and
+    ids have no effect.
 
     Parameters
     ----------
     annotations : Annotations
         N annotations, ordered by image, then annotator.
     units : UnitTable
-        The unit of each.
+        The unit of each annotation.
     near : CandidatePairs
         The pairs that overlap loosely.
 
     Returns
     -------
     (U,) int64
-        Objects are numbered as their first units are.
+        Objects are numbered in the order of their first units.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def loose_objects(annotations: Annotations, units: UnitTable, near: CandidatePai
     component = connected_components(first, second)
     home[first] = component
     home[second] = component
-    # A component without an annotator who appears twice is one object.
+    # A component in which no annotator appears twice is one object.
     order = np.lexsort((annotations.annotator, home[units.unit]))
     author, place = annotations.annotator[order], home[units.unit][order]
     twice = place[1:][(np.diff(place) == 0) & (np.diff(author) == 0)]
@@ -65,7 +65,7 @@ def loose_objects(annotations: Annotations, units: UnitTable, near: CandidatePai
 def _fits(
     annotations: Annotations, units: UnitTable, size: IndexArray, a: IndexArray, b: IndexArray
 ) -> BoolArray:
-    """Return whether two units together have no more annotations than their image has authors."""
+    """Return whether two units together have at most one annotation per author of the image."""
     image = annotations.image
     starts = run_starts(image.astype(np.int64) * (1 << 31) + annotations.annotator)
     n_authors = np.bincount(image[starts], minlength=int(image.max(initial=0)) + 1)
@@ -101,7 +101,7 @@ def _join(
 def _order(
     annotations: Annotations, units: UnitTable, nodes: IndexArray, pairs: CandidatePairs
 ) -> IndexArray:
-    """Return the pairs by falling similarity, then by what is drawn in them and in their units."""
+    """Return the order of pairs by descending similarity, then by their shapes and their units'."""
     rank = np.zeros(len(annotations), np.int64)
     rank[nodes] = drawn_ranks(annotations, nodes) + 1
     of_unit = sum_by(units.unit, rank, len(units))

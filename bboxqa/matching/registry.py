@@ -1,4 +1,4 @@
-"""Matchers by name; a new one is a function and one line here."""
+"""The registry of matchers: to add one, write a function and add a line here."""
 
 from bboxqa.core.plugins import lookup
 from bboxqa.matching.linkage import average, complete, greedy
@@ -27,7 +27,7 @@ def names() -> tuple[str, ...]:
 
 
 def matcher(name: str) -> Matcher:
-    """Return the matcher of a name.
+    """Return the matcher of this name.
 
     Raises ConfigError if there is no such matcher.
     """

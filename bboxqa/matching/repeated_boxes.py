@@ -1,4 +1,4 @@
-"""Objects that one annotator drew twice, so that the others matched now one box, now the other."""
+"""Objects that one annotator drew twice, so that others match either of the two boxes."""
 
 import numpy as np
 
@@ -13,20 +13,20 @@ def without_repetitions(
 ) -> IndexArray:
     """Return the object of each annotation, (N,) int64, with second boxes as objects of their own.
 
-    Two objects that share one annotator only, whose two boxes match each other, are one if others
-    drew both and overlap at least loosely: the box in the smaller of them is a repetition, and no
-    other annotator missed anything.
+    Two objects are in fact one if they share only one annotator, whose two boxes match each other,
+    and if others drew both and overlap at least loosely. The box in the smaller object is then a
+    repetition, and no other annotator missed anything.
 
     Parameters
     ----------
     annotations : Annotations
         N annotations.
     home : (N,) int64
-        The object of each, in none of which an annotator appears twice.
+        The object of each annotation; no annotator appears twice in an object.
     near : CandidatePairs
-        The pairs of two annotators that overlap loosely.
+        The pairs of annotations by two annotators that overlap loosely.
     own : CandidatePairs
-        The pairs of one annotator that match.
+        The pairs of annotations by one annotator that match.
     """
     pairs = own.take(_candidates(annotations, home, near, own))
     if not len(pairs):
@@ -36,7 +36,7 @@ def without_repetitions(
     touched = np.flatnonzero(np.isin(into[home], into[home[pairs.left]]))
     rank = drawn_ranks(annotations, touched)
     author, root = annotations.annotator[touched], into[home[touched]]
-    # Of the boxes of one annotator, the one that more others match stays.
+    # Of the boxes of an annotator, the one that matches more of the others stays.
     order = np.lexsort((rank, -size[home[touched]], author, root))
     again = np.ones(len(touched), np.bool_)
     again[order[run_starts(root[order] * (int(author.max()) + 1) + author[order])]] = False
@@ -48,7 +48,7 @@ def without_repetitions(
 def _candidates(
     annotations: Annotations, home: IndexArray, near: CandidatePairs, own: CandidatePairs
 ) -> IndexArray:
-    """Return the pairs of one annotator that may join two objects which others drew, too."""
+    """Return the pairs of one annotator that may join two objects that others drew as well."""
     size = np.bincount(home)
     one, other = home[own.left], home[own.right]
     several = np.flatnonzero((size[one] > 1) & (size[other] > 1))
@@ -70,10 +70,10 @@ def _candidates(
 
 
 def _joined(annotations: Annotations, home: IndexArray, pairs: CandidatePairs) -> IndexArray:
-    """Return the object that each one becomes part of, (O,), joined along the pairs.
+    """Return the object that each object is merged into along the pairs, (O,).
 
-    By falling similarity, then by what was drawn; only if no annotator but that of the pair drew
-    both objects.
+    Pairs are taken in descending similarity, then by their shapes, and only if no annotator other
+    than the pair's drew both objects.
     """
     into = np.arange(int(home.max()) + 1)
     ends = np.unique(np.concatenate([pairs.left, pairs.right]))

@@ -1,7 +1,7 @@
-"""Matching of largest total weight where many lefts are paired with many rights.
+"""Maximum-weight matching of components in which most lefts are paired with most rights.
 
-A table of weights then takes a fraction of the memory, and of the time, of sorted lists of pairs.
-Results are the same as those of lists, of ties too.
+A table of weights then takes a fraction of the memory and time of sorted lists of pairs. The
+results, including ties, are the same as with lists.
 """
 
 from collections.abc import Callable, Iterator
@@ -12,23 +12,23 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, run_starts
 from bboxqa.core.blocks import blocks, rows_where
 
-# Fewer pairs take little memory as lists.
+# Fewer pairs take little memory as a list.
 _MANY = 1 << 16
-# A table with fewer pairs, as a share of its cells, takes more memory than lists do.
+# A table takes less memory than a list if at least one cell in so many is a pair.
 FULL = 4
-# Columns at a time: numpy copies what it searches along columns.
+# Columns per chunk, as numpy copies an array that it searches along columns.
 _COLUMNS = 256
 
 Ranks = Callable[[IndexArray], IndexArray] | None
 
 
 class Table(NamedTuple):
-    """Weights of pairs, each side in the order of its ranks.
+    """The weights of pairs, with each side in the order of its ranks.
 
     Attributes
     ----------
     weight : (R, C) float64
-        0 where there is no pair.
+        The weight of each pair; 0 where there is no pair.
     lefts, rights : (R,) and (C,) int64
         The node of each row and column.
     place, rank : (N,) int64
@@ -43,7 +43,7 @@ class Table(NamedTuple):
 
 
 def is_full(left: IndexArray, right: IndexArray) -> bool:
-    """Return whether pairs are many, and at least a quarter of those that are possible."""
+    """Return whether there are many pairs, and at least a quarter of all possible pairs."""
     if len(left) < _MANY:
         return False
     return len(_different(left)) * len(_different(right)) <= FULL * len(left)
@@ -58,10 +58,10 @@ def _different(nodes: IndexArray) -> IndexArray:
 def match_full(
     left: IndexArray, right: IndexArray, weight: IndexArray, ranks: Ranks, rounds: int
 ) -> tuple[list[IndexArray], IndexArray]:
-    """Return the pairs chosen in large full components, and those that are still to be matched.
+    """Return the pairs chosen in large full components, and the pairs still to be matched.
 
-    Parameters are those of `bboxqa.matching.assignment.assign`; P must be positive. Pairs that are
-    in every optimum are taken first, in so many rounds.
+    The parameters are the same as in `bboxqa.matching.assignment.assign`; P must be positive. Pairs
+    that are in every optimal matching are chosen first, in up to `rounds` rounds.
     """
     table = _table(left, right, weight, ranks)
     cells = table.weight
@@ -114,9 +114,10 @@ def _table(left: IndexArray, right: IndexArray, weight: IndexArray, ranks: Ranks
 
 
 def settled_cells(weight: FloatArray) -> tuple[IndexArray, IndexArray]:
-    """Return the rows and columns of the pairs that are in every optimum.
+    """Return the rows and columns of the pairs that are in every optimal matching.
 
-    A pair is if its weight exceeds the sum of the best other weights of its row and its column.
+    A pair is in all of them if its weight exceeds the sum of the best other weights in its row and
+    in its column.
 
     Examples
     --------
@@ -173,10 +174,10 @@ def components(weight: FloatArray) -> Iterator[tuple[BoolArray, BoolArray]]:
 
 
 def _best_cells(weight: FloatArray, *, swapped: bool) -> tuple[IndexArray, IndexArray]:
-    """Return the rows and columns of a matching of largest total; `weight` is overwritten."""
+    """Return the rows and columns of a maximum-weight matching; `weight` is overwritten."""
     from scipy.optimize import linear_sum_assignment
 
-    # To maximise, scipy would negate a copy.
+    # Negated in place, as maximising with scipy would negate a copy.
     np.negative(weight, out=weight)
     ends = linear_sum_assignment(weight.T if swapped else weight)
     rows, columns = reversed(ends) if swapped else ends
@@ -193,13 +194,13 @@ def _is_swapped(table: Table, rows: IndexArray, columns: IndexArray) -> bool:
 def swapped_components(component: IndexArray, rank: IndexArray, is_right: BoolArray) -> IndexArray:
     """Return the components in which the least rank that only one side has is on the right.
 
-    `component`, `rank` and `is_right`, (K,), are those of each node.
+    `component`, `rank` and `is_right`, (K,), describe each node.
     """
     order = np.lexsort((is_right, rank, component))
     new = (np.diff(component[order], prepend=-1) != 0) | (np.diff(rank[order], prepend=-1) != 0)
     last = np.append(new[1:], True)
     starts, stops = order[new], order[last]
-    # Where a rank occurs on both sides, the first row of it is left and the last one is right.
+    # If a rank occurs on both sides, its first row is left and its last row is right.
     single = starts[is_right[starts] == is_right[stops]]
     first = single[run_starts(component[single])]
     swapped: IndexArray = component[first[is_right[first]]]

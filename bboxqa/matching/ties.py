@@ -1,4 +1,4 @@
-"""An order of annotations by what is drawn, which decides between equal weights."""
+"""Breaking ties by an order of annotations that depends only on their shapes and categories."""
 
 from itertools import pairwise
 from typing import Any
@@ -13,11 +13,11 @@ __all__ = ["drawn_ranks"]
 
 
 def drawn_ranks(annotations: Annotations, nodes: IndexArray) -> IndexArray:
-    """Return the rank of each of some annotations by image, box, outline and category, (K,).
+    """Return the ranks of annotations by image, box, outline and category, (K,).
 
-    Annotators and ids have no part in it: equal annotations of several annotators have the same
-    rank. Equal annotations of one annotator have successive ranks, in any order. `nodes` names each
-    annotation once, and may be empty.
+    Annotators and ids have no effect: equal annotations by several annotators have the same rank.
+    Equal annotations by one annotator have successive ranks in arbitrary order. `nodes` are
+    distinct annotations, and may be empty.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def drawn_ranks(annotations: Annotations, nodes: IndexArray) -> IndexArray:
     x, y, width, height = annotations.bbox[nodes].T
     box = [height, width, y, x, annotations.image[nodes]]
     order = np.lexsort(box)
-    # The outlines of equal boxes only are compared.
+    # Only the outlines of equal boxes are compared.
     new_box = _changes(box, order)
     outline = np.zeros(len(nodes), np.int64)
     tied = order[~(new_box & np.append(new_box[1:], True))]
@@ -52,7 +52,7 @@ def drawn_ranks(annotations: Annotations, nodes: IndexArray) -> IndexArray:
 
 
 def _changes(keys: list[NDArray[Any]], order: IndexArray) -> BoolArray:
-    """Return which rows in this order differ from the row before; the first one does."""
+    """Return which rows in this order differ from the previous row; the first one always does."""
     changes = np.zeros(len(order), np.bool_)
     changes[0] = True
     for key in keys:
@@ -61,7 +61,7 @@ def _changes(keys: list[NDArray[Any]], order: IndexArray) -> BoolArray:
 
 
 def _outline_ranks(annotations: Annotations, nodes: IndexArray) -> IndexArray:
-    """Return the rank of the outline of each annotation, by its numbers; 0 without outlines."""
+    """Return the rank of each annotation's outline by its numbers; 0 without outlines."""
     outlines = annotations.segmentation
     if outlines is None:
         return np.zeros(len(nodes), np.int64)

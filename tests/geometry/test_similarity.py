@@ -236,7 +236,7 @@ def test_a_polygon_far_outside_its_image_is_not_drawn_as_a_mask():
 def test_an_image_too_large_for_masks(size):
     square = [0.0, 0, 9, 0, 9, 9, 0, 9]
     error = refused(two([square], [square], size=size), "mask")
-    assert "polygons are drawn as masks up to 100,000 px a side" in error.problems[0]
+    assert "polygons are drawn as masks up to 100,000 px per side" in error.problems[0]
 
 
 @pytest.mark.parametrize("name", ["polygon", "mask", "pixel", "raster"])

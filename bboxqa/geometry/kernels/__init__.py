@@ -1,1 +1,1 @@
-"""Similarities of arrays of shapes."""
+"""Array functions that compute similarities of shapes."""

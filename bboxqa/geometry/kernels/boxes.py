@@ -35,7 +35,7 @@ def _area(box: FloatArray) -> FloatArray:
 
 
 def overlap(left: FloatArray, right: FloatArray) -> FloatArray:
-    """Return the area of the intersection of each pair of boxes; 0 where they only touch.
+    """Return the area of the intersection of each pair of boxes; 0 if they only touch.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def overlap(left: FloatArray, right: FloatArray) -> FloatArray:
 
 
 def _ratio(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
-    """Return the ratio of each pair of numbers, and 0 where the denominator is 0."""
+    """Return the ratio of each pair of numbers; 0 where the denominator is 0."""
     result = np.zeros(len(numerator))
     np.divide(numerator, denominator, out=result, where=denominator > 0)
     return result
@@ -74,7 +74,7 @@ def bbox_iou(left: FloatArray, right: FloatArray) -> FloatArray:
 def bbox_giou(left: FloatArray, right: FloatArray) -> FloatArray:
     """Return the generalised IoU of each pair of boxes, in [-1, 1] [1]_.
 
-    This is the IoU less the share of the smallest enclosing box that the union leaves empty. It
+    It is the IoU minus the share of the smallest enclosing box that the union does not cover. It
     approaches -1 for distant boxes.
 
     References
@@ -99,11 +99,11 @@ def bbox_giou(left: FloatArray, right: FloatArray) -> FloatArray:
 
 
 def bbox_centroid(left: FloatArray, right: FloatArray) -> FloatArray:
-    """Return how near the centres of each pair of boxes are, in [0, 1].
+    """Return the closeness of the centres of each pair of boxes, in [0, 1].
 
-    This is one minus the distance of the centres divided by the longer diagonal, at least 0; and 0
-    for a box without area. KαLOS (Tschirschwitz and Rodehorst, CVPR 2026) measures in coordinates
-    relative to the image; pixels are used here so that a square stays a square.
+    It is one minus the distance of the centres divided by the longer diagonal, but at least 0; and
+    0 for a box without area. KαLOS (Tschirschwitz and Rodehorst, CVPR 2026) uses coordinates
+    relative to the image, whereas this function uses pixels, so that a square stays a square.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""Rings of polygons as arrays: repair, areas, bounds and edges.
+"""Preparing the rings of polygons: repair, areas, bounds and edges.
 
-As in COCO, each ring is filled by the even-odd rule, and an annotation is the union of its rings.
-A ring inside another one is therefore not a hole; holes come as RLE, or as a ring that leads
-inside and back again.
+As in COCO, each ring is filled by the even-odd rule, and an annotation is the union of its rings. A
+ring inside another ring is therefore not a hole; holes are given as RLE, or by a ring that leads
+inside and back.
 """
 
 from dataclasses import dataclass
@@ -19,17 +19,17 @@ from bboxqa.geometry.kernels.self_crossings import (
 )
 from bboxqa.model.outlines import Segmentations
 
-# Edges are compared in blocks first; this size was the fastest on real outlines.
+# Edges are compared in blocks first; this block size was the fastest on real outlines.
 BLOCK = 8
-# Shapely repairs so many in milliseconds; its time grows with their square.
+# Shapely repairs this many crossings in milliseconds; its time grows quadratically.
 _FEW_CROSSINGS = 20
-# With more, there would be too many edges to compare.
+# Rings with more crossings would have too many edges to compare after repair.
 _MOST_CROSSINGS = 500
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Edges:
-    """The edges of N polygons, in order along their rings, padded to whole blocks."""
+    """The edges of N polygons, in order along the rings, padded to whole blocks."""
 
     low: FloatArray
     high: FloatArray
@@ -37,44 +37,46 @@ class Edges:
     intercept: FloatArray
     sign: FloatArray
     """(E,) float64. The x range of each edge, its line, and whether it bounds its polygon from
-    above (1) or from below (-1). Padding has an empty range."""
+    above (1) or from below (-1). Padding has an empty x range.
+    """
     block_offsets: IndexArray
     """(N + 1,) int64. Polygon n has the blocks ``block_offsets[n]:block_offsets[n + 1]``."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PreparedPolygons:
-    """N polygons, ready for intersecting."""
+    """N polygons, prepared for computing intersections."""
 
     area: FloatArray
-    """(N,) float64. In square pixels."""
+    """(N,) float64. Areas in square pixels."""
     bounds: FloatArray
-    """(N, 4) float64. left, top, right, bottom in pixels; zeros where there is no ring."""
+    """(N, 4) float64. Left, top, right and bottom in pixels; zeros if there is no ring."""
     edges: Edges
-    """After repair: no ring crosses itself or another one of its polygon."""
+    """The edges after repair, in which no rings of a polygon cross themselves or each other."""
     repaired: BoolArray
-    """(N,) bool. Whether a ring crossed itself."""
+    """(N,) bool. Whether the rings were invalid and have been repaired."""
     tangled: BoolArray
-    """(N,) bool. Whether rings are intricate, or cross themselves too often to be repaired; area
-    and edges are then those of nothing."""
+    """(N,) bool. Whether rings are intricate, or cross themselves too often to be repaired; such
+    polygons have no area and no edges.
+    """
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Rings:
-    """Rings of N polygons, sorted by polygon."""
+    """The rings of N polygons, sorted by polygon."""
 
     xy: FloatArray
     """(V, 2) float64."""
     offsets: IndexArray
     """(R + 1,) int64. Ring r has the vertices ``xy[offsets[r]:offsets[r + 1]]``."""
     owner: IndexArray
-    """(R,) int64. The polygon of each ring; sorted."""
+    """(R,) int64. The polygon of each ring, sorted."""
     hole: BoolArray
-    """(R,) bool. Which rings are holes."""
+    """(R,) bool. Whether each ring is a hole."""
 
 
 def _given_rings(segmentations: Segmentations) -> _Rings:
-    """Return the rings of three vertices or more, without repairing them."""
+    """Return the rings with at least three vertices, without repairing them."""
     counts = segmentations.part_stop - segmentations.part_start
     owner = np.repeat(np.arange(len(segmentations)), counts)
     ring, _ = rows(segmentations.part_start, segmentations.part_stop)
@@ -86,7 +88,7 @@ def _given_rings(segmentations: Segmentations) -> _Rings:
 
 
 def _valid_rings(rings: _Rings, n: int) -> tuple[_Rings, BoolArray, BoolArray]:
-    """Return rings that do not cross, and which of the n polygons were repaired and are tangled."""
+    """Return valid rings, and which of the n polygons were repaired, and which are tangled."""
     import shapely
 
     tangled = _intricate(rings, n)
@@ -100,7 +102,7 @@ def _valid_rings(rings: _Rings, n: int) -> tuple[_Rings, BoolArray, BoolArray]:
     starts = run_starts(rings.owner)
     stops = np.append(starts[1:], len(rings.owner))
     sound = np.logical_and.reduceat(valid, starts)
-    # The rings of one polygon must be valid together as well: they must not overlap.
+    # The rings of a polygon must also be valid together, that is, not overlap.
     several = np.flatnonzero(sound & (stops - starts > 1))
     parts = [shapely.multipolygons(shapes[starts[i] : stops[i]]) for i in several.tolist()]
     sound[several] = shapely.is_valid(parts)
@@ -123,7 +125,7 @@ def _valid_rings(rings: _Rings, n: int) -> tuple[_Rings, BoolArray, BoolArray]:
 
 
 def _intricate(rings: _Rings, n: int) -> BoolArray:
-    """Return which of the n polygons have too many edges side by side to be checked by GEOS."""
+    """Return which of the n polygons have too many overlapping edges for GEOS to check."""
     result = np.zeros(n, np.bool_)
     n_vertices = sum_by(rings.owner, np.diff(rings.offsets), n)
     for polygon in np.flatnonzero(n_vertices >= FEWEST_INTRICATE).tolist():
@@ -133,7 +135,7 @@ def _intricate(rings: _Rings, n: int) -> BoolArray:
 
 
 def _without(rings: _Rings, left_out: BoolArray) -> _Rings:
-    """Return the rings of the polygons that are not left out."""
+    """Return the rings without the polygons to leave out."""
     if not left_out.any():
         return rings
     keep = np.flatnonzero(~left_out[rings.owner])
@@ -148,7 +150,7 @@ def _xy_of(rings: _Rings, which: slice) -> list[FloatArray]:
 
 
 def _union(given: list[FloatArray], crossings: list[int], shapes: Any) -> Any:
-    """Return what the rings of one polygon fill, as a shapely geometry."""
+    """Return the area that the rings of one polygon fill, as a shapely geometry."""
     import shapely
 
     parts = [
@@ -161,7 +163,7 @@ def _union(given: list[FloatArray], crossings: list[int], shapes: Any) -> Any:
 
 
 def _with_shapes(rings: _Rings, keep: BoolArray, owner: IndexArray, shapes: list[Any]) -> _Rings:
-    """Return the rings to keep and those of shapely geometries, sorted by owner."""
+    """Return the rings to keep, and the rings of shapely geometries, sorted by owner."""
     import shapely
 
     if keep.all():
@@ -194,7 +196,7 @@ def _edges(rings: _Rings, n: int) -> tuple[Edges, FloatArray]:
     following[rings.offsets[1:] - 1] = rings.offsets[:-1]
     run = x - x[following]
     ring_area = sum_by(ring_of, run * (y + y[following]) / 2, n_rings)
-    # Rings come in either direction; outer rings are turned one way, holes the other.
+    # Rings have either direction; outer rings are oriented one way, and holes the other.
     turned = np.where((ring_area < 0) != rings.hole, -1.0, 1.0)
     area = sum_by(rings.owner, ring_area * turned, n)
     used = np.flatnonzero(run != 0)
@@ -211,7 +213,7 @@ def _edges(rings: _Rings, n: int) -> tuple[Edges, FloatArray]:
 
 
 def _pad(columns: tuple[FloatArray, ...], polygon: IndexArray, n: int) -> Edges:
-    """Return the edges, which are sorted by polygon, padded to whole blocks."""
+    """Return edges, which are sorted by polygon, padded to whole blocks."""
     counts = np.bincount(polygon, minlength=n)
     blocks = -(-counts // BLOCK)
     offsets = np.concatenate([[0], np.cumsum(blocks)])
@@ -235,7 +237,7 @@ def _pad(columns: tuple[FloatArray, ...], polygon: IndexArray, n: int) -> Edges:
 
 
 def polygon_outlines(segmentations: Segmentations) -> PreparedPolygons:
-    """Return areas, bounds and edges of N outlines; those that are not polygons have no area.
+    """Return areas, bounds and edges of N outlines; outlines other than polygons have no area.
 
     Examples
     --------
@@ -261,7 +263,7 @@ def polygon_outlines(segmentations: Segmentations) -> PreparedPolygons:
 def polygon_bounds(segmentations: Segmentations) -> FloatArray:
     """Return the bounds of polygons without repairing them, (N, 4) float64.
 
-    They are left, top, right, bottom in pixels, and zeros where there is no ring of three points.
+    Bounds are left, top, right and bottom in pixels; zeros without a ring of three points.
     """
     return _bounds(_given_rings(segmentations), len(segmentations))
 

@@ -1,4 +1,4 @@
-"""Masks as COCO's run lengths: rasterised polygons, bounds and IoU."""
+"""Masks as COCO run lengths: rasterising polygons, bounds, outlines and IoU."""
 
 from itertools import pairwise
 from typing import Any
@@ -46,7 +46,7 @@ def mask_bounds(rles: list[dict[str, Any]]) -> FloatArray:
 def mask_iou(rles: list[dict[str, Any]], left: IndexArray, right: IndexArray) -> FloatArray:
     """Return the IoU of each pair of masks, in [0, 1]; 0 for empty masks.
 
-    `left` and `right` are indices of masks of one size, sorted by `left`.
+    `left` and `right` are indices of masks of equal size, sorted by `left`.
     """
     from pycocotools import mask
 
@@ -60,8 +60,8 @@ def mask_iou(rles: list[dict[str, Any]], left: IndexArray, right: IndexArray) ->
 def mask_rings(rle: dict[str, Any]) -> list[FloatArray]:
     """Return the outline of a mask along the edges of its pixels, each ring (V, 2) in pixels.
 
-    Holes are rings of their own, so that the even-odd rule fills the mask. Masks of more than 100
-    million pixels have no rings.
+    Holes are separate rings, so that the even-odd rule fills the mask. No rings are returned for
+    masks of more than 100 million pixels.
     """
     from rasterio.features import shapes
 
@@ -82,7 +82,7 @@ def mask_rings(rle: dict[str, Any]) -> list[FloatArray]:
 
 
 def outline_rings(segmentations: Segmentations | None, annotation: int) -> list[FloatArray]:
-    """Return the rings of the outline of an annotation, each (V, 2) in pixels; none without one."""
+    """Return the rings of an annotation's outline, each (V, 2) in pixels; empty without outline."""
     if segmentations is None or segmentations.kind[annotation] == SegmentationKind.NONE:
         return []
     if segmentations.kind[annotation] == SegmentationKind.POLYGON:

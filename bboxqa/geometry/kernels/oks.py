@@ -1,4 +1,4 @@
-"""Object key point similarity of pairs."""
+"""Object key point similarity (OKS) of pairs."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from bboxqa.core.arrays import FloatArray, IndexArray, rows
 from bboxqa.model.shapes.keypoints import Keypoints
 
 _EPS = np.spacing(1.0)
-"""COCO's: added to the squared scale, which may be 0."""
+"""The constant that COCO adds to the squared scale, which may be 0."""
 
 
 def key_point_similarity(
@@ -18,17 +18,17 @@ def key_point_similarity(
 ) -> FloatArray:
     """Return the mean of exp(-d² / (2 s² k²)) over the joints of each pair, (P,) float64.
 
-    Of the joints that one of both labelled, those that the other did not label count 0. Pairs
-    without labelled joints, and with different numbers of joints, have 0.
+    The mean is over joints that at least one annotation labelled; joints labelled in only one of
+    them count as 0. Pairs without labelled joints, or with different numbers of joints, get 0.
 
     Parameters
     ----------
     keypoints : Keypoints
-        Of N annotations, packed.
+        The packed key points of N annotations.
     area : (N,) float64
-        The squared scale of each; s² is the mean of both.
+        The squared scale of each annotation; s² is the mean of both.
     variance : (V,) float64
-        k² of each joint; of two that differ, the mean.
+        k² of each joint; the mean is used if both annotations differ.
     left, right : (P,) int64
     """
     result = np.zeros(len(left))

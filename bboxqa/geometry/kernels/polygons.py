@@ -1,14 +1,14 @@
 """Exact areas of the intersections of polygons, without building the intersections.
 
-Where the rings of two polygons A and B neither cross themselves nor each other's siblings, the
-area of A ∩ B is a sum over pairs of edges, one of each polygon, that share a range of x:
+If the rings within each of two polygons A and B do not cross, the area of A ∩ B is a sum over pairs
+of edges, one of each polygon, that share a range of x:
 
     −½ Σ s_e s_f ∫ |y_e(x) − y_f(x)| dx
 
 with s = +1 for an edge that bounds its polygon from above and −1 for one from below. (The area is
 the integral of the product of both winding numbers; each is a sum of s over the edges above a
-point, and min(a, b) = (a + b − |a − b|) / 2, whose linear part cancels because s sums to 0 on
-every vertical line.) Polygons that shapely finds invalid are repaired by it first.
+point, and min(a, b) = (a + b − |a − b|) / 2, whose linear part cancels because s sums to 0 on every
+vertical line.) Polygons that are invalid for shapely are repaired by shapely first.
 """
 
 from collections.abc import Iterator
@@ -19,14 +19,14 @@ from bboxqa.core.arrays import FloatArray, IndexArray, rows, sum_by
 from bboxqa.geometry.kernels.boxes import overlap
 from bboxqa.geometry.kernels.edges import BLOCK, Edges, PreparedPolygons
 
-# Pairs of blocks at a time, so that temporary arrays fit into the cache of one core.
+# Pairs of blocks per chunk, so that temporary arrays fit into the cache of one core.
 _CHUNK = 1 << 12
-# Keeps 0 / 0 at 0 without a mask; far below any distance in pixels.
+# Added to denominators, so that 0 / 0 becomes 0; far below any distance in pixels.
 _TINY = 1e-300
 
 
 def _parts(total: IndexArray, size: int) -> Iterator[tuple[int, int]]:
-    """Cut rows with the running sum of work `total` into parts of about `size`."""
+    """Cut rows into parts of about `size` work; `total` is the cumulative work."""
     start = 0
     while start < len(total) - 1:
         stop = int(np.searchsorted(total, total[start] + size, side="right")) - 1
@@ -37,12 +37,12 @@ def _parts(total: IndexArray, size: int) -> Iterator[tuple[int, int]]:
 
 def _by_edges(edges: Edges, left: IndexArray, right: IndexArray) -> FloatArray:
     """Return the areas of the intersections of valid polygons."""
-    # One row per place within a block: the long axis is then the contiguous one.
+    # One row per position within a block, so that the long axis is contiguous.
     low = np.ascontiguousarray(edges.low.reshape(-1, BLOCK).T)
     high = np.ascontiguousarray(edges.high.reshape(-1, BLOCK).T)
     block_low, block_high = low.min(0, initial=np.inf), high.max(0, initial=-np.inf)
     blocks = np.diff(edges.block_offsets)
-    # A row is a block of the left polygon with all blocks of the right one.
+    # A row is a pair of a block of the left polygon and all blocks of the right polygon.
     block, _ = rows(edges.block_offsets[left], edges.block_offsets[left + 1])
     pair = np.repeat(np.arange(len(left)), blocks[left])
     first, last = edges.block_offsets[right[pair]], edges.block_offsets[right[pair] + 1]
@@ -68,7 +68,7 @@ def _by_edges(edges: Edges, left: IndexArray, right: IndexArray) -> FloatArray:
 
 
 def _shared(edges: Edges, e: IndexArray, f: IndexArray) -> FloatArray:
-    """Return what each pair of edges adds to the area: −½ s_e s_f ∫ |y_e − y_f| dx."""
+    """Return the contribution of each pair of edges to the area: −½ s_e s_f ∫ |y_e − y_f| dx."""
     start = np.maximum(edges.low[e], edges.low[f])
     stop = np.minimum(edges.high[e], edges.high[f])
     slope = edges.slope[e] - edges.slope[f]
@@ -98,32 +98,32 @@ def _shared(edges: Edges, e: IndexArray, f: IndexArray) -> FloatArray:
 def intersection_areas(
     outlines: PreparedPolygons, left: IndexArray, right: IndexArray
 ) -> FloatArray:
-    """Return the area that each pair of polygons shares, in square pixels.
+    """Return the area of the intersection of each pair of polygons, in square pixels.
 
-    It equals that of shapely's intersection up to about 1e-9 of the polygons' areas.
+    It equals the area of shapely's intersection up to about 1e-9 of the polygons' areas.
     """
     shared = _by_edges(outlines.edges, left, right)
-    # Rounding can give slightly less than 0 or more than the smaller polygon.
+    # Due to rounding, the sum may be slightly below 0 or above the area of the smaller polygon.
     return np.clip(shared, 0, np.minimum(outlines.area[left], outlines.area[right]))
 
 
 def edge_pairs(outlines: PreparedPolygons, left: IndexArray, right: IndexArray) -> FloatArray:
-    """Return how many pairs of edges about are compared for each pair of polygons.
+    """Estimate the number of pairs of edges that are compared for each pair of polygons.
 
-    Those are the pairs that share a range of x.
+    These are the pairs of edges that share a range of x.
     """
     edges, n = outlines.edges, len(outlines.area)
     counts = np.diff(edges.block_offsets) * BLOCK
     extent = np.where(edges.high > edges.low, edges.high - edges.low, 0.0)
     width = np.maximum(outlines.bounds[:, 2] - outlines.bounds[:, 0], _TINY)
-    # Edges above each other, on average.
+    # The mean number of edges above each other.
     depth = sum_by(np.repeat(np.arange(n), counts), extent, n) / width
     result: FloatArray = depth[left] * counts[right] + depth[right] * counts[left]
     return result
 
 
 def polygon_iou(outlines: PreparedPolygons, left: IndexArray, right: IndexArray) -> FloatArray:
-    """Return the exact IoU of each pair of polygons, in [0, 1]; 0 for one without area."""
+    """Return the exact IoU of each pair of polygons, in [0, 1]; 0 for polygons without area."""
     shared = intersection_areas(outlines, left, right)
     return _iou(outlines, left, right, shared)
 

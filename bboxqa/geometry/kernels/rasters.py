@@ -1,4 +1,4 @@
-"""Polygons as pixels, by the rules of Pillow and of rasterio, and the IoU of these pixels."""
+"""Rasterising polygons by the rules of Pillow and of rasterio, and counting common pixels."""
 
 from collections.abc import Callable
 
@@ -8,11 +8,11 @@ from bboxqa.core.arrays import BoolArray, FloatArray
 
 Ring = FloatArray
 Draw = Callable[[list[Ring], int, int], BoolArray]
-"""Draws rings in pixels of a canvas of a width and a height, as (height, width) bool."""
+"""Called as ``draw(rings, width, height)``; returns the drawn pixels, (height, width) bool."""
 
 
 def draw_inclusive(rings: list[Ring], width: int, height: int) -> BoolArray:
-    """Return rings drawn by Pillow, boundaries included, as (height, width) bool.
+    """Draw rings with Pillow, including boundaries, as (height, width) bool.
 
     Each ring is (V, 2) float64 in pixels of the canvas.
 
@@ -33,10 +33,10 @@ def draw_inclusive(rings: list[Ring], width: int, height: int) -> BoolArray:
 
 
 def burn(rings: list[Ring], width: int, height: int, *, all_touched: bool = False) -> BoolArray:
-    """Return rings burnt by rasterio, as (height, width) bool.
+    """Burn rings with rasterio, as (height, width) bool.
 
-    These are the pixels whose centre is inside, or with `all_touched` all pixels that a ring
-    touches; where an edge lies exactly on the grid, the latter depend on the canvas.
+    These are the pixels whose centre is inside a ring, or with `all_touched` all pixels that a ring
+    touches. If an edge lies exactly on the grid, the touched pixels depend on the canvas.
 
     Examples
     --------
@@ -60,8 +60,8 @@ def raster_areas(
 ) -> tuple[int, int]:
     """Return the numbers of pixels of the intersection and the union of two annotations.
 
-    Both are drawn on their common extent, cut off at the edge of the image, whose width and height
-    are (0, 0) where they are unknown.
+    Both are drawn on their common extent, clipped to the image. `size` is its width and height, or
+    (0, 0) if unknown.
 
     Examples
     --------

@@ -8,10 +8,9 @@ from bboxqa.core.arrays import BoolArray, FloatArray
 def rotated_iou(left: FloatArray, right: FloatArray) -> FloatArray:
     """Return the intersection over union of each pair of rotated boxes, in [0, 1].
 
-    Boxes are (P, 5) float64: centre x and y, width, height and angle in degrees from 0 up to 90,
-    such as `bboxqa.model.shapes.rotated_boxes.smallest_angle` returns. A box without area has an
-    IoU of 0, even with itself; other identical boxes have exactly 1. The order of a pair has no
-    effect.
+    Boxes are (P, 5) float64: centre x and y, width, height and angle in degrees from 0 up to 90, as
+    returned by `bboxqa.model.shapes.rotated_boxes.smallest_angle`. A box without area has an IoU of
+    0, even with itself; other identical boxes have exactly 1. The result is exactly symmetric.
 
     Examples
     --------
@@ -30,7 +29,7 @@ def rotated_iou(left: FloatArray, right: FloatArray) -> FloatArray:
 
 
 def _ordered(left: FloatArray, right: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the pairs with the boxes of each in an order that depends on their numbers only."""
+    """Return the pairs with both boxes in an order that depends only on their numbers."""
     is_swapped = np.zeros(len(left), np.bool_)
     is_equal: BoolArray = np.ones(len(left), np.bool_)
     for column in range(5):
@@ -44,9 +43,10 @@ def _ordered(left: FloatArray, right: FloatArray) -> tuple[FloatArray, FloatArra
 def _intersection(frame: FloatArray, other: FloatArray) -> FloatArray:
     """Return the areas of intersections.
 
-    By Green's theorem, the area of a polygon inside of an upright box is the integral of x, limited
-    to the sides of the box, along the part of the polygon's outline between top and bottom of it.
-    Nothing has to be decided where edges touch or cover each other, as both factors are continuous.
+    By Green's theorem, the area of a polygon inside an upright box is the integral over y of x,
+    clipped to the sides of the box, along the part of the polygon's outline between the top and
+    bottom of the box. Touching or coinciding edges need no special cases, as the integral is
+    continuous.
     """
     half_width, half_height = frame[:, 2] / 2, frame[:, 3] / 2
     x, y = _corners_in(frame, other)
@@ -58,7 +58,7 @@ def _intersection(frame: FloatArray, other: FloatArray) -> FloatArray:
 
 
 def _corners_in(frame: FloatArray, other: FloatArray) -> tuple[list[FloatArray], list[FloatArray]]:
-    """Return x and y of the four corners of boxes, as seen from the middle of their frames."""
+    """Return x and y of the four corners of boxes, relative to the centres of their frames."""
     angle = np.deg2rad(frame[:, 4])
     cosine, sine = np.cos(angle), np.sin(angle)
     right, down = other[:, 0] - frame[:, 0], other[:, 1] - frame[:, 1]
@@ -82,7 +82,7 @@ def _under_edge(
     half_width: FloatArray,
     half_height: FloatArray,
 ) -> FloatArray:
-    """Return the integral of x, limited to a box, over y inside of the box along an edge."""
+    """Return the integral of x, clipped to a box, along the part of an edge within its y range."""
     top, bottom = _limited(y1, half_height), _limited(y2, half_height)
     rise = bottom - top
     slope = np.zeros(len(x1))
@@ -90,7 +90,7 @@ def _under_edge(
     begin, end = x1 + (top - y1) * slope, x1 + (bottom - y1) * slope
     low, high = np.minimum(begin, end), np.maximum(begin, end)
     inner_low, inner_high = _limited(low, half_width), _limited(high, half_width)
-    # The mean of x limited to the box: shares of the edge left of it, right of it, and inside.
+    # The mean of clipped x, from the parts of the edge left of the box, right of it, and inside.
     beyond = np.maximum(high - np.maximum(low, half_width), 0)
     before = np.maximum(np.minimum(high, -half_width) - low, 0)
     length = high - low

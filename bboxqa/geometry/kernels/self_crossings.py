@@ -1,4 +1,4 @@
-"""Rings that cross themselves: how often, and what the even-odd rule fills of them."""
+"""Self-crossing rings: counting crossings, and the area that the even-odd rule fills."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,12 +7,12 @@ import numpy as np
 
 from bboxqa.core.arrays import FloatArray
 
-# Pairs of edges that are compared, and the fewest edges compared with all others.
+# Pairs of edges that are compared, and the fewest edges that are compared with all others.
 _COMPARED = 1 << 22
 _FEWEST = 128
 # Numbers per temporary array.
 _CHUNK = 1 << 20
-# GEOS compares so many pairs of edges in a twentieth of a second; no outline of an object has them.
+# GEOS compares this many pairs of edges in a twentieth of a second; real outlines have fewer.
 _MOST_PAIRS = 1 << 20
 _SAMPLE = 64
 
@@ -21,10 +21,10 @@ FEWEST_INTRICATE = int((2 * _MOST_PAIRS) ** 0.5)
 
 
 def is_intricate(rings: Sequence[FloatArray]) -> bool:
-    """Return whether the bounds of more than a million pairs of edges overlap, by estimate.
+    """Return whether an estimated million pairs of edges or more have overlapping bounds.
 
-    The time of GEOS grows with their number, whether edges cross or not: a comb with slanted teeth
-    takes minutes. `rings` are those of one annotation, each (V, 2) float64.
+    The time of GEOS grows with this number, even if edges do not cross: a comb with slanted teeth
+    takes minutes. `rings` are the rings of one annotation, each (V, 2) float64.
 
     Examples
     --------
@@ -45,9 +45,9 @@ def is_intricate(rings: Sequence[FloatArray]) -> bool:
 
 
 def n_crossings(xy: FloatArray) -> int:
-    """Return how many pairs of edges of a ring cross or touch, other than where they join.
+    """Return the number of pairs of edges of a ring that cross or touch, other than neighbours.
 
-    An estimate for rings of more than 2,048 vertices.
+    It is an estimate for rings of more than 2,048 vertices.
 
     Examples
     --------
@@ -72,17 +72,17 @@ def n_crossings(xy: FloatArray) -> int:
 
 
 def _side(a: FloatArray, b: FloatArray, point: FloatArray) -> FloatArray:
-    """Return on which side of the lines from `a` to `b` points are: -1, 0 or 1."""
+    """Return the side of the lines from `a` to `b` on which points lie: -1, 0 or 1."""
     along, across = b - a, point - a
     side: FloatArray = np.sign(along[..., 0] * across[..., 1] - along[..., 1] * across[..., 0])
     return side
 
 
 def even_odd_parts(xy: FloatArray) -> Any:
-    """Return the parts that the even-odd rule fills of one ring, as (K,) shapely polygons.
+    """Return the parts of a ring that the even-odd rule fills, as (K,) shapely polygons.
 
-    They share no edge. Those of `shapely.make_valid` are the same unless edges coincide; its time
-    grows with the square of the number of crossings, and this one in proportion.
+    They share no edges. `shapely.make_valid` gives the same parts unless edges coincide, but its
+    time grows quadratically with the number of crossings, and here linearly.
 
     Examples
     --------

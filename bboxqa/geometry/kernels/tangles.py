@@ -1,4 +1,4 @@
-"""Polygons that would take too long to compare exactly, compared in pixels."""
+"""Comparing polygons as pixels if exact comparison would take too long."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,9 +9,9 @@ from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray, Int
 from bboxqa.geometry.kernels.edges import PreparedPolygons
 from bboxqa.model.outlines import Segmentations
 
-# Pixels on the longer side of the polygons of an image, and the fewest where there are many rings.
+# Pixels on the longer side of the polygons of an image, and the minimum if there are many rings.
 _SIDE, _LEAST_SIDE = 512, 64
-# Rings that are drawn in full resolution; with more, pixels are larger.
+# Number of rings drawn at full resolution; with more rings, pixels are larger.
 _RINGS = 256
 # Numbers per temporary array.
 _CHUNK = 1 << 20
@@ -20,7 +20,7 @@ _BITS = np.array([byte.bit_count() for byte in range(256)], np.uint8)
 
 @dataclass(frozen=True, slots=True)
 class _Grid:
-    """The pixels of one image: their left and top end, side, and numbers (width, height)."""
+    """The pixel grid of one image: left and top, pixel side, and numbers (width, height)."""
 
     origin: FloatArray
     pixel: float
@@ -30,11 +30,11 @@ class _Grid:
 def pixel_iou(
     segmentations: Segmentations, outlines: PreparedPolygons, image: IntArray, drawn: BoolArray
 ) -> Callable[[IndexArray, IndexArray], FloatArray]:
-    """Return the IoU of pairs of polygons of one image of which one or both are `drawn`.
+    """Return the IoU of pairs of polygons in one image, at least one of which is `drawn`.
 
-    Each image has 512 pixels on the longer side of the bounds of its drawn polygons, fewer where
-    they have many rings. The intersection is in these bounds; areas are exact, but those of tangled
-    polygons.
+    The grid of an image has 512 pixels on the longer side of the bounds of its drawn polygons, and
+    fewer if they have many rings. Intersections are counted in these pixels; areas are exact,
+    except for tangled polygons.
 
     Parameters
     ----------
@@ -99,10 +99,10 @@ def _n_pixels(rasters: ByteArray) -> IndexArray:
 def even_odd_pixels(
     xy: FloatArray, origin: FloatArray, pixel: float, size: IndexArray
 ) -> BoolArray:
-    """Return the pixels whose centre the even-odd rule fills, (height, width) bool.
+    """Return the pixels whose centre is inside by the even-odd rule, (height, width) bool.
 
-    `xy`, (V, 2), is a ring. The pixels begin at `origin`, their left and top; `pixel` is the side
-    of one, and `size` their numbers, width and height.
+    `xy`, (V, 2), is a ring. `origin` is the left and top of the grid, `pixel` the side of a pixel,
+    and `size` the numbers of pixels, width and height.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def even_odd_pixels(
            [0, 1, 1, 0]])
     """
     width, height = size.tolist()
-    # In pixels, with the centres at whole numbers.
+    # In units of pixels, with pixel centres at integers.
     start = (xy - origin) / pixel - 0.5
     stop = np.roll(start, -1, axis=0)
     low = np.clip(np.ceil(np.minimum(start[:, 1], stop[:, 1])), 0, height).astype(np.int64)

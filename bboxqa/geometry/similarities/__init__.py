@@ -1,1 +1,1 @@
-"""Ways to say how similar two annotations are: one module per kind of shape."""
+"""The similarities of annotations, with one module per kind of shape."""

@@ -1,4 +1,4 @@
-"""The interface of similarities, and what several of them share."""
+"""The interface of similarities, and helpers that several of them share."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -21,7 +21,7 @@ Compare = Callable[[IndexArray, IndexArray], FloatArray]
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Settings that a similarity can depend on.
+    """The settings that a similarity may depend on.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Comparison:
     limit : callable or None
         A cheap upper bound of `compare`.
     counts : Counter
-        How many annotations are "flat" or "repaired", and how many rings are "short".
+        The number of "flat" and "repaired" annotations, and of "short" rings.
     """
 
     compare: Compare
@@ -67,14 +67,14 @@ class Similarity:
     prepare : callable
         (dataset, options) → `Comparison`, for a data set of whole images.
     needs : {"boxes", "rotated boxes", "polygons", "outlines", "masks", "keypoints"}
-        What every annotation must have; see `bboxqa.geometry.similarities.needs.Needs`.
+        The shape that every annotation must have; see `bboxqa.geometry.similarities.needs.Needs`.
     threads : bool
         Whether several threads may prepare and compare parts of a data set at once.
     lowest : float
         Lower bound of the similarity; thresholds must be above it.
     is_iou : bool
-        Whether it is an intersection over union, so that results call its threshold "IoU"; the
-        thresholds of others have the name of the similarity.
+        Whether it is an intersection over union, so that results call its threshold "IoU"; other
+        thresholds have the name of the similarity.
     """
 
     prepare: Callable[[Dataset, Options], Comparison]

@@ -1,4 +1,4 @@
-"""Similarities of boxes: IoU, generalised IoU and nearness of centres."""
+"""Similarities of boxes: IoU, generalised IoU and closeness of centres."""
 
 from collections import Counter
 
@@ -33,7 +33,7 @@ def _giou(dataset: Dataset, options: Options) -> Comparison:
         compare=lambda left, right: boxes.bbox_giou(
             corners.take(left, axis=0), corners.take(right, axis=0)
         ),
-        # The GIoU of boxes that do not overlap is 0 at most.
+        # The GIoU of boxes that do not overlap is at most 0.
         bounds=corners if options.iou_threshold > 0 else None,
         counts=counts,
     )
@@ -42,8 +42,8 @@ def _giou(dataset: Dataset, options: Options) -> Comparison:
 def _centroid(dataset: Dataset, options: Options) -> Comparison:
     corners, counts = _corners(dataset)
     centre = (corners[:, :2] + corners[:, 2:]) / 2
-    # Centres further apart than this share of the longer diagonal do not reach the threshold;
-    # 1e-6 more keeps those that reach it exactly.
+    # Pairs whose centres are further apart than this share of the longer diagonal do not reach the
+    # threshold; 1e-6 is added to keep pairs that reach it exactly.
     reach = boxes.diagonals(corners)[:, None] * (1 - options.iou_threshold + 1e-6)
     return Comparison(
         compare=lambda left, right: boxes.bbox_centroid(

@@ -13,7 +13,7 @@ from bboxqa.geometry.similarities.sigmas import sigmas_of
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.shapes.keypoints import Keypoints
 
-# Touching bounds count as apart, and equal points have to be compared.
+# Bounds that only touch do not overlap, and equal points must be compared.
 _MARGIN = 1e-3
 
 
@@ -21,7 +21,7 @@ def variances_of(keypoints: Keypoints, category: IntArray, dataset: Dataset) -> 
     """Return k² = (2 sigma)² of each joint of packed key points, (V,)."""
     table = sigmas_of(dataset)
     width = max((len(each) for each in table), default=0)
-    # Annotations with more joints than their category has names are similar to none.
+    # Annotations with more joints than their category has names match nothing.
     sigmas = np.ones((len(table), width + 1))
     for row, each in enumerate(table):
         sigmas[row, : len(each)] = each
@@ -48,10 +48,10 @@ def _keypoints(dataset: Dataset, options: Options) -> Comparison:
 def _bounds(
     keypoints: Keypoints, area: FloatArray, variance: FloatArray, threshold: float
 ) -> FloatArray | None:
-    """Return bounds that overlap wherever two annotations reach the threshold.
+    """Return bounds that overlap for any two annotations that reach the threshold.
 
-    At least one of their joints then has so high a share, and lies within the reach of the larger
-    scale.
+    If the mean reaches the threshold, at least one joint does. The two points of this joint are
+    then no further apart than the larger scale allows.
     """
     if threshold <= 0:
         return None

@@ -1,4 +1,4 @@
-"""What annotations must have before a similarity can compare them."""
+"""Checking that annotations have the shapes that a similarity compares."""
 
 from typing import Literal
 
@@ -11,15 +11,16 @@ from bboxqa.model.outlines import SegmentationKind, Segmentations
 from bboxqa.model.shapes.run_lengths import MAX_MASK_PIXELS
 
 Needs = Literal["boxes", "rotated boxes", "polygons", "outlines", "masks", "keypoints"]
-"""What is compared: boxes; rotated boxes; polygons only; outlines, where polygons are rasterised in
-images that have a mask; masks, where all polygons are rasterised; or key points."""
+"""The compared shapes: boxes; rotated boxes; polygons only; outlines, with polygons rasterised in
+images that have a mask; masks, with all polygons rasterised; or key points.
+"""
 
-# Rasterising takes memory by the length of the outline.
+# Limits the image side, as rasterising takes memory in proportion to the outline's length.
 _MAX_SIDE = 100_000
 
 
 def describe(dataset: Dataset, index: int) -> str:
-    """Return how messages call an annotation."""
+    """Return the description of an annotation in messages."""
     annotations = dataset.annotations
     image = dataset.image_names[annotations.image[index]]
     annotator = dataset.annotator_names[annotations.annotator[index]]
@@ -29,8 +30,8 @@ def describe(dataset: Dataset, index: int) -> str:
 def check_shapes(dataset: Dataset, similarity: str, needs: Needs) -> None:
     """Refuse annotations that a similarity cannot compare.
 
-    Raises DatasetError with every annotation without an outline, or with one of the wrong kind or
-    size, and every image whose size is needed and unknown.
+    Raises DatasetError with every annotation that has no outline, or an outline of the wrong kind
+    or size, and with every image whose size is needed but unknown.
     """
     if needs == "boxes":
         return
@@ -43,7 +44,7 @@ def check_shapes(dataset: Dataset, similarity: str, needs: Needs) -> None:
     segmentation = _require_outlines(dataset, similarity, polygons_only=needs == "polygons")
     is_mask = segmentation.kind == SegmentationKind.RLE
     if needs == "masks" or (needs == "outlines" and is_mask.any()):
-        # Polygons are rasterised where their image has a mask to compare with.
+        # Polygons are rasterised if their image has a mask to compare with.
         image = dataset.annotations.image
         drawn = ~is_mask if needs == "masks" else ~is_mask & np.isin(image, image[is_mask])
         _require_size(dataset, drawn, similarity)
@@ -107,7 +108,7 @@ def _require_outlines(dataset: Dataset, similarity: str, *, polygons_only: bool)
 
 
 def _check_mask_sizes(dataset: Dataset, segmentation: Segmentations) -> None:
-    """Refuse masks that differ in size from their image, or from other masks of it."""
+    """Refuse masks whose size differs from their image, or from other masks of the image."""
     rle = np.flatnonzero(segmentation.kind == SegmentationKind.RLE)
     image = dataset.annotations.image[rle]
     expected = dataset.image_size[image][:, ::-1].copy()
@@ -136,13 +137,13 @@ def _check_drawing(dataset: Dataset, segmentation: Segmentations, drawn: BoolArr
     vertices, _ = rows(segmentation.ring_offsets[:-1][rings], segmentation.ring_offsets[1:][rings])
     lengths = np.diff(segmentation.ring_offsets)[rings]
     owner = np.repeat(np.repeat(np.flatnonzero(drawn), np.diff(parts)), lengths)
-    # A vertex so far outside is an error in the file, not an object that is cut off.
+    # A vertex this far outside is an error in the file, not an object at the edge.
     outside = np.abs(segmentation.xy[vertices]) > 10 * size[owner] + 1000
     far = np.zeros(len(drawn), np.bool_)
     far[owner[outside.any(1)]] = True
     problems = [
         f"{describe(dataset, index)}: its image is {size[index, 0]} × {size[index, 1]} px; "
-        f"polygons are drawn as masks up to {_MAX_SIDE:,} px a side and "
+        f"polygons are drawn as masks up to {_MAX_SIDE:,} px per side and "
         f"{MAX_MASK_PIXELS:,} px in all"
         for index in np.flatnonzero(large & drawn).tolist()
     ] + [

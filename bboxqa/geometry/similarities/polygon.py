@@ -1,4 +1,4 @@
-"""Similarity of polygons: the IoU of their areas, or of pixels where one is a mask or tangled."""
+"""Similarity of polygons: the exact IoU, or the IoU of pixels if one is a mask or tangled."""
 
 from collections import Counter
 from functools import partial
@@ -21,7 +21,7 @@ from bboxqa.geometry.similarities.base import (
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.outlines import SegmentationKind, Segmentations
 
-# Pairs of edges of the polygons of an image that are compared exactly, in a few seconds.
+# Most pairs of edges in an image that are compared exactly, which takes a few seconds.
 _MOST_EDGE_PAIRS = 1 << 25
 
 
@@ -64,9 +64,9 @@ def _bounded(
     image: IntArray,
     counts: Counter[str],
 ) -> Compare:
-    """Return a comparison in pixels of the images in which exact areas would take too long.
+    """Return a comparison that uses pixels in images where exact areas would take too long.
 
-    Their polygons are then counted as "tangled".
+    The polygons of these images are counted as "tangled".
     """
 
     def compare(left: IndexArray, right: IndexArray) -> FloatArray:
@@ -86,7 +86,7 @@ def _one(left: IndexArray, _: IndexArray) -> FloatArray:
 
 
 def _split(is_drawn: BoolArray, of_polygons: Compare, of_pixels: Compare) -> Compare:
-    """Return a comparison that treats pairs with a drawn shape differently from other pairs."""
+    """Return a comparison that uses pixels for pairs with a drawn shape, and areas otherwise."""
 
     def compare(left: IndexArray, right: IndexArray) -> FloatArray:
         result = np.zeros(len(left))

@@ -18,7 +18,7 @@ from bboxqa.geometry.similarities.base import (
 from bboxqa.geometry.similarities.needs import describe
 from bboxqa.model.annotations import Dataset
 
-# Larger canvases are refused, since a broken file could ask for any size.
+# Larger canvases are refused, since a broken file could require any size.
 _MAX_CANVAS = 1 << 27
 
 
@@ -41,14 +41,14 @@ def _raster(dataset: Dataset, draw: rasters.Draw) -> Comparison:
                 result[pair] = shared / covered if covered else 0.0
         return result
 
-    # Pixels on the boundary count, so that shapes that only touch can share some.
+    # Boundary pixels count, so that shapes that only touch may share pixels.
     return Comparison(compare, bounds + ONE_PIXEL, counts=counts)
 
 
 def _check_canvas(dataset: Dataset, bounds: FloatArray, a: int, b: int) -> None:
     last, first = np.maximum(bounds[a], bounds[b])[2:], np.minimum(bounds[a], bounds[b])[:2]
     width, height = (last - first).tolist()
-    # The margin of the canvas takes memory for flat polygons as well.
+    # The margin is included, as it takes memory even for flat polygons.
     if (width + 3) * (height + 3) > _MAX_CANVAS:
         raise DatasetError(
             [
@@ -70,5 +70,5 @@ def _burnt(dataset: Dataset, options: Options) -> Comparison:
 
 
 PIXEL = Similarity(_pixel, needs="polygons", is_iou=True)
-# rasterio switches off the warnings of all threads while it runs.
+# No threads, since rasterio disables the warnings of all threads while it runs.
 RASTER = Similarity(_burnt, needs="polygons", threads=False, is_iou=True)

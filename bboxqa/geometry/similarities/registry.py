@@ -1,4 +1,4 @@
-"""Similarities by name; a new one is a module of this folder and one line here."""
+"""The registry of similarities: to add one, write a module in this folder and add a line here."""
 
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.plugins import plugins
@@ -7,7 +7,7 @@ from bboxqa.geometry.similarities import box, keypoint, mask, polygon, raster, r
 from bboxqa.geometry.similarities.base import Similarity
 
 GROUP = "bboxqa.similarities"
-"""Entry points of this group are the similarities of other packages, by name."""
+"""The group of entry points by which other packages add similarities."""
 
 SIMILARITIES: dict[str, Similarity] = {
     "bbox": box.BBOX,
@@ -23,7 +23,7 @@ SIMILARITIES: dict[str, Similarity] = {
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of all similarities, those of other packages last.
+    """Return the names of all similarities, with those of other packages last.
 
     Examples
     --------
@@ -34,9 +34,9 @@ def names() -> tuple[str, ...]:
 
 
 def check_name(name: str, setting: str = "similarity") -> None:
-    """Refuse a name that is unknown, or that a package offers though it is built in.
+    """Refuse an unknown name, or a built-in name that a package offers as well.
 
-    `setting` is what the message calls the setting.
+    `setting` is the name of the setting in the message.
     """
     added = plugins(GROUP)
     if name not in SIMILARITIES and name not in added:
@@ -46,10 +46,10 @@ def check_name(name: str, setting: str = "similarity") -> None:
 
 
 def similarity(name: str) -> Similarity:
-    """Return the similarity of a name.
+    """Return the similarity of this name.
 
-    Packages are asked only for a name that is not built in. Raises ConfigError if there is no such
-    similarity, or a package that offers it is broken.
+    Other packages are searched only if the name is not built in. Raises ConfigError if there is no
+    such similarity, or if the package that offers it cannot be imported.
 
     Examples
     --------

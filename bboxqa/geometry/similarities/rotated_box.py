@@ -20,7 +20,7 @@ def _obb(dataset: Dataset, _: Options) -> Comparison:
     boxes = dataset.annotations.rotated_box
     if boxes is None:
         raise DatasetError(["the rotated boxes were not read"])
-    # Half turns, and the four ways to describe a square, have the same numbers then.
+    # Makes boxes that differ by half turns, and the four descriptions of a square, equal.
     boxes = smallest_angle(boxes)
     flat = (boxes[:, 2:4] == 0).any(1)
     counts = Counter(flat=int(flat.sum()))
@@ -36,17 +36,17 @@ def _obb(dataset: Dataset, _: Options) -> Comparison:
 
 
 def _other_shapes(outlines: Segmentations, boxes: FloatArray) -> dict[str, int]:
-    """Return how many outlines are not those of the rotated boxes."""
+    """Count the outlines that differ from the rotated boxes, by kind."""
     outlines = outlines.packed()
     is_polygon = outlines.kind == SegmentationKind.POLYGON
     single = np.flatnonzero(is_polygon & (outlines.part_stop - outlines.part_start == 1))
     ring = outlines.part_start[single]
     first, last = outlines.ring_offsets[ring], outlines.ring_offsets[ring + 1] - 1
-    # A fifth point may close the ring.
+    # The ring may be closed by a fifth point.
     closed = (last - first == _CORNERS) & (outlines.xy[first] == outlines.xy[last]).all(1)
     quads = closed | (last - first == _CORNERS - 1)
     rectangles, fits = from_corners(outlines.xy[first[quads][:, None] + np.arange(_CORNERS)])
-    # Five numbers, or an angle, come before the outline.
+    # A box given by five numbers or an angle takes precedence over the outline.
     is_box = np.abs(rectangles - boxes[single[quads]]).max(1, initial=0) < _SAME
     n_others = np.count_nonzero(outlines.kind != SegmentationKind.NONE) - np.count_nonzero(quads)
     return {"quadrilaterals": int((is_box & ~fits).sum()), "other_outlines": int(n_others)}

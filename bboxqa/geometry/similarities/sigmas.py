@@ -1,4 +1,4 @@
-"""How far annotators scatter about each joint: COCO's sigmas, or those that settings name."""
+"""The OKS sigmas of joints: COCO's, or the sigmas given in the settings."""
 
 from collections.abc import Sequence
 
@@ -11,14 +11,14 @@ COCO_SIGMAS = (
     0.026, 0.025, 0.025, 0.035, 0.035, 0.079, 0.079, 0.072, 0.072, 0.062, 0.062, 0.107, 0.107,
     0.087, 0.087, 0.089, 0.089,
 )  # fmt: skip
-"""The sigmas that COCO measured for the 17 joints of people."""
+"""COCO's sigmas of the 17 joints of people."""
 
 
 def sigmas_of(dataset: Dataset) -> tuple[tuple[float, ...], ...]:
     """Return the sigma of each joint of each category.
 
-    They are those of the data set, else COCO's. Raises ConfigError if a category with key points
-    has neither.
+    The sigmas of the data set are used, or else COCO's. Raises ConfigError if a category with key
+    points has neither.
     """
     if dataset.joint_sigmas:
         return dataset.joint_sigmas
@@ -26,10 +26,11 @@ def sigmas_of(dataset: Dataset) -> tuple[tuple[float, ...], ...]:
 
 
 def given_sigmas(dataset: Dataset, sigmas: Sequence[float]) -> tuple[tuple[float, ...], ...]:
-    """Return the sigma of each joint of each category, where settings name some, or none.
+    """Return the sigma of each joint of each category from the settings; empty without `sigmas`.
 
-    One is that of all joints; several are those of the categories with as many joints. Raises
-    ConfigError if a category with key points has none, and if several are those of no category.
+    A single sigma is for all joints; several are for the categories with as many joints. Raises
+    ConfigError if a category with key points has no sigmas, or if no category has as many joints as
+    there are sigmas.
     """
     if len(sigmas) > 1 and all(len(joints) != len(sigmas) for joints in dataset.joint_names):
         for name, joints in zip(dataset.category_names, dataset.joint_names, strict=True):
@@ -53,14 +54,14 @@ def _of_category(name: str, joints: tuple[str, ...], sigmas: Sequence[float]) ->
     found = count(len(joints), "key point")
     why = "not COCO's 17" if len(joints) != 17 else "whose names are not COCO's"
     raise ConfigError(
-        f"category {name!r} has {found}, {why}: similarity 'keypoints' needs to know how far each "
-        "scatters. Give one number for all (--sigmas 0.05), one for each in their order (--sigmas "
+        f"category {name!r} has {found}, {why}: similarity 'keypoints' needs the sigma of each. "
+        "Give one number for all (--sigmas 0.05), one for each in their order (--sigmas "
         "0.03,0.05,...), or have them estimated from the annotators (--sigmas estimated)"
     )
 
 
 def _wrong_number(name: str, joints: tuple[str, ...], sigmas: Sequence[float]) -> ConfigError:
-    """Return that a category has another number of key points than there are sigmas."""
+    """Return the error for a category whose number of key points differs from the sigmas."""
     return ConfigError(
         f"--sigmas has {len(sigmas)} numbers, but category {name!r} has "
         f"{count(len(joints), 'key point')}; expected one number for all, as many as there are key "
