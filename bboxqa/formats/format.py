@@ -56,8 +56,8 @@ class Format:
         Called with the path of a folder; returns whether the whole folder is one source of this
         format. It is not if it contains such folders, one per annotator. None if sources are files.
     translate : callable or None
-        A `bboxqa.formats.translation.translated.Translate`: translates a source into records of
-        COCO, with all that `read` leaves out. None for COCO itself.
+        A `bboxqa.formats.translation.translated.Translate`, which translates a source into COCO
+        records, including everything that `read` omits. None for COCO itself.
     """
 
     name: str

@@ -60,7 +60,7 @@ def list_files(
     folders = [folder for folder in map(Path, paths) if folder.is_dir()]
     if problems := [problem for folder in folders if (problem := folder_problem(folder))]:
         raise DatasetError(problems)
-    # As inside of one folder, ann/batch1 and ann/batch2 are parts of what one person drew.
+    # As inside one folder, ann/batch1 and ann/batch2 are parts of one annotator's work.
     in_parts = [folder for folder in folders if has_parts(folder)] if len(folders) > 1 else []
     people = in_parts if in_parts and share_images(folders) else []
     for path in map(Path, paths):
@@ -139,7 +139,7 @@ def _files_below(folder: Path, pattern: str | None, *, only_checked: bool) -> li
 
 
 def _nothing_in(folder: Path, ends: Sequence[str], pattern: str | None) -> DatasetError:
-    """Return the error of a folder without a file that is read, which says what the folder is."""
+    """Return the error for a folder without files to read, which describes the folder."""
     if all((folder / name).is_file() for name in RESULT_FILES):
         return _result_folder(folder)
     files = [file for file in folder.rglob("*") if file.is_file() and file.name[0] != "."]

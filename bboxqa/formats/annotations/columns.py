@@ -153,11 +153,11 @@ class ColumnsBuilder:
     Parameters
     ----------
     name : str
-        The file as problems name it.
+        The name of the file in problems.
     options : ReadOptions
         What to keep of each record.
     turned : bool
-        Whether boxes may have five numbers, with an angle, or the eight of four corners.
+        Whether boxes may have five numbers, with an angle, or eight numbers, of four corners.
     """
 
     def __init__(self, name: str, options: ReadOptions, *, turned: bool = False) -> None:
@@ -279,7 +279,7 @@ class AnnotationFile:
     named_by: str = ""
     """How the format names annotators, such as "completed_by"; "" for COCO."""
     numbers_categories: bool = False
-    """Whether its format names categories, and their ids were given here."""
+    """Whether the format has category names only, so that the reader has numbered them."""
     own_ids: ShownIds | None = None
     """(N,). What annotations are found by; None where these are the ids of the columns."""
     told_base: int | None = None
@@ -287,7 +287,7 @@ class AnnotationFile:
 
     @property
     def shown_ids(self) -> ShownIds:
-        """The ids of annotations for messages: text where the file or its tool has text."""
+        """The ids of annotations for messages, as text where the file or its tool uses text."""
         if self.own_ids is not None:
             return self.own_ids
         return self.columns.id if self.columns.text_ids is None else self.columns.text_ids

@@ -74,4 +74,4 @@ def _document(path: Path, progress: Steps | None = None, memory: int | None = No
 
 
 COCO_ARCHIVE = Format("coco-archive", (), _recognises, _read, _document)
-"""COCO json in an archive."""
+"""COCO JSON in an archive."""

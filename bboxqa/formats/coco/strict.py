@@ -47,8 +47,8 @@ class _MalformedError(Exception):
 def read_file(path: Path, options: ReadOptions) -> AnnotationFile:
     """Read a COCO file.
 
-    Raises DatasetError if the file does not exist, is not json, or has records that cannot be read;
-    lists all of them.
+    Raises DatasetError if the file does not exist, is not JSON, or has records that cannot be read;
+    all of these are listed.
     """
     size = _size(path)
     # Pages of a mapped file are not copied, and the system can reclaim them.
@@ -61,7 +61,7 @@ def read_file(path: Path, options: ReadOptions) -> AnnotationFile:
 
 
 def read_text(text: Text, path: Path, options: ReadOptions) -> Callable[[Source], AnnotationFile]:
-    """Return what makes an `AnnotationFile` of COCO json, once its source is known.
+    """Read COCO JSON; return a function that makes the `AnnotationFile` once its source is known.
 
     Raises the errors of `read_file`; `path` is for messages.
     """
@@ -256,4 +256,4 @@ def _read_document(
 
 
 COCO = Format("coco", (".json",), _recognises, read_file, _read_document)
-"""COCO files with annotations of objects."""
+"""COCO files with object annotations."""

@@ -122,7 +122,7 @@ def _joined(
 def _own_ids(
     files: Sequence[AnnotationFile], indexed: Sequence[IndexedAnnotations], order: IndexArray
 ) -> TextArray | FilePlaces | None:
-    """Return the ids that tools show, in an order; None where no file has others than its own."""
+    """Return the ids that tools show, in the given order; None if they are the ids of the files."""
     if all(file.shown_ids is file.columns.id for file in files):
         return None
     parts = [file.shown_ids[part.place] for file, part in zip(files, indexed, strict=True)]

@@ -215,7 +215,7 @@ def notes_of(
     assigned: BoolArray,
     min_annotators: int,
 ) -> tuple[str, ...]:
-    """Return notes on the data for the reader of a result."""
+    """Return notes on the data for readers of a result."""
     notes = [*_file_notes(files), *_same_files(files), *list_notes(files)]
     n_asked = assigned.sum(1)
     single = int((n_asked < 2).sum()) if min_annotators > 1 else 0

@@ -46,8 +46,8 @@ def names_alike(files: Sequence[AnnotationFile]) -> Iterator[str]:
 
 
 def bad_boxes(ids: ShownIds, bbox: FloatArray) -> Iterator[str]:
-    """Yield problems of boxes with negative sides, NaN, or too far away to be exact."""
-    # Negated, since every comparison with NaN is false.
+    """Yield problems for boxes with negative sides, NaN, or coordinates too large to be exact."""
+    # Negated, since comparisons with NaN are false.
     wrong: BoolArray = ~((bbox[:, 2:] >= 0) & (bbox[:, 2:] <= _MAX_COORDINATE))
     far = ~(np.abs(bbox[:, :2]) <= _MAX_COORDINATE).all(1)
     for row, side in np.argwhere(wrong).tolist():
@@ -63,7 +63,7 @@ def bad_boxes(ids: ShownIds, bbox: FloatArray) -> Iterator[str]:
 
 
 def bad_outlines(ids: ShownIds, segmentation: Segmentations) -> Iterator[str]:
-    """Yield problems of outlines with points too far away to be exact, or NaN."""
+    """Yield problems for outlines with NaN, or with coordinates too large to be exact."""
     far = np.concatenate([np.zeros(0, np.int64), *_far(segmentation.xy)])
     ring = np.searchsorted(segmentation.ring_offsets, far, side="right") - 1
     owner = np.searchsorted(segmentation.part_stop, ring, side="right")
@@ -82,7 +82,7 @@ def _far(xy: FloatArray) -> Iterator[IndexArray]:
 
 
 def unnamed(ids: Sequence[Any] | ShownIds, total: int, noun: str) -> Iterator[str]:
-    """Yield what is wrong with records that name nobody: one problem, however many they are.
+    """Yield one problem for all records that do not name their annotator, if there are any.
 
     Examples
     --------

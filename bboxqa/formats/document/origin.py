@@ -50,6 +50,6 @@ class Origin:
     """The format, such as "Label Studio JSON"."""
     defects: Sequence[ToolDefect]
     own_places: Callable[[Sequence[str]], list[OwnPlace]]
-    """Takes pointers of the document, and "/defects/7" for the eighth of `defects`."""
+    """Called with a pointer of the document, or with "/defects/7" for the eighth of `defects`."""
     place_of: Callable[[int], str]
     """Takes the row of an annotation, and returns where it stands, such as "a.xml:12"."""

@@ -78,7 +78,7 @@ class _Columns:
         """Add records."""
         kept, kept_places = self.boxed.take(records, places)
         for record in kept if self._options.outlines else ():
-            # In tools, a box is a shape like others.
+            # If outlines are compared, a box is a rectangular outline.
             if "segmentation" not in record:
                 record["segmentation"] = [_ring(*record["bbox"])]
         self.own_ids.add(kept, kept_places)
@@ -87,7 +87,7 @@ class _Columns:
     def add_boxes(self, boxes: Boxes) -> None:
         """Add boxes, given as columns."""
         if self._options.rotated and boxes.corners is not None:
-            # Records say how a box is turned.
+            # Only records hold the rotation of a box.
             wheres = [boxes.lines.where(row) for row in range(len(boxes))]
             self.add(records_of(boxes, self.boxed.n + 1), wheres)
             return

@@ -14,7 +14,7 @@ from bboxqa.model.outlines import SegmentationKind, Segmentations
 
 
 def columns_of(boxes: Boxes, first: int, options: ReadOptions) -> Columns:
-    """Return the columns of boxes, which are numbered from `first` on."""
+    """Return the columns of boxes, with ids counted from `first`."""
     n = len(boxes)
     nobody = Authors(np.full(n, -1, np.int32), ())
     authors = dict.fromkeys(options.keys, nobody)
