@@ -170,7 +170,7 @@ DATA = dataset([(image, drawer, 0, BOXES[drawer]) for image in range(4) for draw
 @pytest.mark.parametrize("call", [bboxqa.read_coco, bboxqa.validate])
 @pytest.mark.parametrize("source", [None, 3, [None]])
 def test_what_is_no_path_is_named(call, source):
-    with pytest.raises(TypeError, match=r"source is of type (NoneType|int); expected a path"):
+    with pytest.raises(TypeError, match=r"source is of type (NoneType|int); expected one"):
         call(source)
 
 
