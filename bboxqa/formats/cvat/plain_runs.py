@@ -49,7 +49,7 @@ class PlainRun:
     bbox: FloatArray
     """(N, 4) float64. x, y, width and height of all boxes."""
     columns: dict[str, Coded]
-    """The other attributes of the boxes by name."""
+    """The other attributes of the boxes, by name."""
     lines: IndexArray
     """(N,) int64."""
     frames: IndexArray
