@@ -13,7 +13,7 @@ from bboxqa.core.types import AnyPath
 from bboxqa.formats.coco.coco_ends import has_nothing_of_coco
 from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.foreign import foreign_kind, refuse_foreign
-from bboxqa.formats.registry import format_of, has_parts, sources_below, suffixes
+from bboxqa.formats.registry import format_of, has_parts, sources_below, sources_deeper, suffixes
 from bboxqa.formats.translation.heads import ARCHIVES, head_of, is_archive
 from bboxqa.formats.translation.label_folders import share_images
 from bboxqa.formats.translation.members import members_of
@@ -54,7 +54,8 @@ def list_files(
     pattern : str, optional
         A glob that the names of files in folders have to match.
     only_checked : bool
-        Whether to leave out files in folders that `validate` does not check.
+        Whether to leave out files in folders that `validate` does not check, and to list
+        sources in deeper folders than others, too.
     """
     result: list[Path] = []
     folders = [folder for folder in map(Path, paths) if folder.is_dir()]
@@ -74,7 +75,26 @@ def list_files(
             result.append(path)
         else:
             result += sources_below(path) or _files_below(path, pattern, only_checked=only_checked)
+            result += sources_deeper(path) if only_checked else []
     return result
+
+
+def passed_over(paths: Sequence[AnyPath]) -> list[str]:
+    """Return a note on the folders of annotations that are too deep for `list_files`, if any.
+
+    The folders directly below a folder are those of annotators; what is deeper is of nobody.
+    """
+    deeper = [
+        source for path in map(Path, paths) if path.is_dir() for source in sources_deeper(path)
+    ]
+    if not deeper:
+        return []
+    some = count(len(deeper), "folder")
+    note = (
+        f"{some} of annotations left out, as others are directly below the folder given (such as "
+        f"{one_line(str(deeper[0]))}): name the folders that are to be read"
+    )
+    return [note]
 
 
 def without_settings(files: list[Path], given: Sequence[AnyPath]) -> tuple[list[Path], list[str]]:

@@ -108,6 +108,19 @@ def sources_below(folder: Path) -> list[Path]:
     return [each for below in inside if below.name in _OF_LABELS for each in sources_below(below)]
 
 
+def sources_deeper(folder: Path) -> list[Path]:
+    """Return the sources that `sources_below` passes over, as they are deeper than others."""
+    found = sources_below(folder)
+    if not found or folder in found:
+        return []
+    without = (
+        each
+        for each in _folders_in(folder)
+        if not any(each in (source, *source.parents) for source in found)
+    )
+    return [source for each in without for source in sources_below(each)]
+
+
 def _folders_in(folder: Path) -> list[Path]:
     return sorted(each for each in folder.iterdir() if each.is_dir() and each.name[0] != ".")
 

@@ -551,3 +551,21 @@ def test_people_spelled_in_several_ways_are_a_headline(tmp_path):
         "or invisible characters, and count as different people: bboxqa validate shows where "
         "(A001)"
     )
+
+
+def test_one_annotator_in_two_sessions_is_told_how_to_compare_them(tmp_path):
+    boxes = [
+        annotation(number, 1, annotator="ann", session=number, bbox=[0, 0, 9, 9])
+        for number in (1, 2)
+    ]
+    file = write(tmp_path / "a.json", document(boxes))
+    with pytest.raises(DatasetError, match="one annotator only, 'ann'") as error:
+        read_dataset(file, session_key="session")
+    assert error.value.advice == (
+        "To measure how far one annotator agrees across sessions, take each session as an "
+        "annotator: --annotator-key session"
+    )
+    assert read_dataset(file, annotator_key="session").annotator_names == ("1", "2")
+    with pytest.raises(DatasetError) as error:
+        read_dataset(file, session_key="file")
+    assert error.value.advice.endswith("--attribution files")

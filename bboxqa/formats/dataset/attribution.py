@@ -111,7 +111,8 @@ def attribute(
             return attribution
     if min_annotators == 1 and (found or way is None):
         return found[0] if found else _unnamed(files)
-    raise NothingToCompareError([_too_few(files, found, annotator_key)], ways_to_name(files))
+    advice = _as_annotators(session_key) if found and session_key else ways_to_name(files)
+    raise NothingToCompareError([_too_few(files, found, annotator_key)], advice)
 
 
 def _nothing(files: Sequence[AnnotationFile], left_out: Sequence[str]) -> tuple[list[str], str]:
@@ -143,6 +144,15 @@ def _too_few(
     return f"{named}: no annotator is named in the files"
 
 
+def _as_annotators(session_key: str) -> str:
+    """Return how to compare the sessions of one annotator."""
+    option = "--attribution files" if session_key == "file" else f"--annotator-key {session_key}"
+    return (
+        "To measure how far one annotator agrees across sessions, take each session as an "
+        f"annotator: {option}"
+    )
+
+
 def _by_key(
     files: Sequence[AnnotationFile], annotator_key: str | None, *, chosen: bool
 ) -> list[Attribution]:
@@ -161,7 +171,13 @@ def _by_key(
         for author in authors:
             table = np.array([number[name] for name in author.names] + [-1], np.int32)
             codes.append(table[author.code])
-        asked = [_asked(file.images) for file in files]
+        # The lists of what is translated have people, also where another key is chosen.
+        asked: list[list[tuple[str, ...] | None]] = [
+            [None] * len(file.images)
+            if file.named_by and key != ANNOTATOR_KEYS[0]
+            else _asked(file.images)
+            for file in files
+        ]
         listed = {name for images in asked for given in images for name in given or ()}
         names = (*names, *sorted(listed - set(names)))
         # Users have never seen the keys of translated formats.

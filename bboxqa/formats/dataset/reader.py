@@ -31,7 +31,7 @@ from bboxqa.formats.dataset.sessions import read_sessions
 from bboxqa.formats.dataset.times import read_times, untimed_notes
 from bboxqa.formats.dataset.track_ids import TRACK_KEYS, VIDEO_KEY, trackless_notes
 from bboxqa.formats.dataset.unused_sessions import session_notes
-from bboxqa.formats.inputs import as_paths, list_files, without_settings
+from bboxqa.formats.inputs import as_paths, list_files, passed_over, without_settings
 from bboxqa.formats.registry import format_of
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import Asked, JoinBy
@@ -76,7 +76,7 @@ def _sources(
     is_person = len(files) == 1 and files[0].is_dir() and files[0] not in map(Path, given)
     if is_person and min_annotators == 1:
         attribution = attribution or "files"
-    return files, _names_of(files), attribution, notes
+    return files, _names_of(files), attribution, [*notes, *passed_over(given)]
 
 
 def _refuse_repeated(files: Sequence[Path]) -> None:

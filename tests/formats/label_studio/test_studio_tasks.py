@@ -113,6 +113,14 @@ def test_the_first_annotation_of_a_task_counts_and_sessions_keep_all(tmp_path):
     assert len(repeats.sessions.annotations) == 2
 
 
+def test_sessions_of_one_person_are_compared_as_annotators(tmp_path):
+    again = task(1, work(1, BOX), work(1, box(50, 50, 9, 9)))
+    data = read_coco(written(tmp_path / "a.json", again), annotator_key="session")
+    # The list of the task has people, of whom 1 is the number of one too.
+    assert data.annotator_names == ("1", "2")
+    assert data.assigned.tolist() == [[True, True]]
+
+
 def test_drafts_are_left_out(tmp_path):
     drafts = [{"result": [BOX]}]
     data = read_coco(written(tmp_path / "a.json", task(1, work(1, BOX), work(2), drafts=drafts)))

@@ -199,6 +199,24 @@ def test_other_json_is_none(tmp_path, text):
     assert sources_below(written(tmp_path, a=text)) == []
 
 
+def test_folders_that_are_deeper_than_those_of_annotators_are_told(tmp_path):
+    voc = "<annotation><filename>a.jpg</filename><size><width>9</width><height>9</height></size>"
+    for person in ("ann", "bob", "old/carl"):
+        written(tmp_path / person, a=document(shape([[1, 1], [5, 5]])))
+    (tmp_path / "old/dora").mkdir()
+    (tmp_path / "old/dora/a.xml").write_text(voc + "</annotation>")
+    data = read_coco(tmp_path)
+    assert data.annotator_names == ("ann", "bob")
+    assert (
+        "2 folders of annotations left out, as others are directly below the folder given (such as "
+        f"{tmp_path / 'old/carl'}): name the folders that are to be read"
+    ) in data.notes
+    assert len(validate(tmp_path).files) == 4
+    del data
+    shutil.rmtree(tmp_path / "old")
+    assert not any("left out" in note for note in read_coco(tmp_path).notes)
+
+
 @needs_shared
 @pytest.mark.parametrize(
     ("name", "n_images", "n_shapes", "apart"),
