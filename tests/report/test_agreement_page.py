@@ -26,7 +26,7 @@ from bboxqa.report.agreement_text import text_lines
 from bboxqa.report.pages import page_charts
 from bboxqa.report.pages.agreement_page import agreement_page, measure_of
 from bboxqa.report.pages.cards import annotator_cards
-from bboxqa.report.pages.html_document import interval, number, percent
+from bboxqa.report.pages.html_document import interval, number, percent, prose
 from bboxqa.report.pages.page_file import PageTarget
 from bboxqa.report.pages.pictures import Pixels, legend, line_style, pictures
 from bboxqa.report.pages.verdict import verdict
@@ -95,6 +95,20 @@ class _Elements(HTMLParser):
 def texts(page):
     """Return the text of a page without elements."""
     return unescape(re.sub(r"<[^>]*>", " ", page))
+
+
+def test_a_class_alpha_that_is_undefined_says_why():
+    """Of one category, nothing can be named otherwise."""
+    page = agreement_page(documents(dataset([(0, who, 0, (10, 10, 20, 20)) for who in (0, 1)])))
+    row = page.split(">class: alpha</td>")[1].split("</tr>")[0]
+    assert "undefined: only one value occurs" in row
+
+
+def test_options_and_words_from_the_right_stay_whole():
+    assert 'use <span class="whole">--unsafe-fixes</span> of <bdi>\u05d3\u05e0</bdi> (2)' in prose(
+        "use --unsafe-fixes of \u05d3\u05e0 (2)"
+    )
+    assert prose("a--b <i>--x") == "a--b &lt;i&gt;--x"
 
 
 def test_every_figure_is_that_of_the_summary(found, page):

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import floor
-from textwrap import fill
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from bboxqa.report.charts.figures import CHART_WIDTH, AxesMaker, new_axes, page_style
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MOST_CATEGORIES = 30
+# Characters of a line that fits beside the longest name of a figure, and lines that fit a row.
+_LINE = 29
+_MOST_LINES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +124,7 @@ def _draw_row(ax: "Axes", place: int, row: _Row) -> None:
     if row.lowest is not None and row.value is not None:
         ax.vlines(row.lowest, place - 0.4, place + 0.4, color=DIM, linestyles="dashed")
     if row.value is None:
-        text = fill(short_name(row.reason, 100), 34)
+        text = "\n".join(_reason_lines(row.reason))
         left = ax.get_yaxis_transform()
         ax.text(0.01, place, text, color=DIM, fontsize=7, transform=left, va="center")
         _write_value(ax, place, "–")
@@ -131,6 +134,12 @@ def _draw_row(ax: "Axes", place: int, row: _Row) -> None:
         ax.hlines(place, low, high, color=row.color, linewidth=3, alpha=0.45)
     ax.plot([row.value], [place], "o", color=row.color, clip_on=False)
     _write_value(ax, place, with_interval(row.value, low, high))
+
+
+def _reason_lines(reason: str) -> list[str]:
+    """Return a reason in lines that fit between two rows, or what it says before its colon."""
+    lines = wrap(short_name(reason, 100), _LINE)
+    return lines if len(lines) <= _MOST_LINES else wrap(reason.partition(":")[0], _LINE)
 
 
 def _label(row: _Row) -> str:

@@ -233,7 +233,8 @@ def _figures(part: Mapping[str, Any], measure: str) -> dict[str, Any]:
         ["existence: above chance", existence["alpha"], _bounds(existence["alpha_interval"]),
          existence["reason"] or f"F1 by chance is {number(existence['chance'], 4)}"],
         ["class: alpha", named["alpha"], _bounds(named["interval"]),
-         "how far they named the objects alike that two or more drew"],
+         "how far they named the objects alike that two or more drew"
+         if named["alpha"] is not None else named["status"]],
         ["class: equal", as_percent, _bounds(ends, percents(ends)),
          "share of matched pairs of equal category"],
         [f"place: mean {measure}", place["mean_iou"], _bounds(place["interval"]),

@@ -23,6 +23,7 @@ ASSETS = ("page.css", "page.js")
 
 # Words of Hebrew, Arabic and other scripts that are written from the right.
 _RIGHT = "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefe\U00010800-\U00010fff\U0001e800-\U0001efff]"
+_OPTION = re.compile(r"(?<!\S)--[a-z][a-z-]*")
 _FROM_THE_RIGHT = re.compile(rf"({_RIGHT}(?:[ '_-]*{_RIGHT})*)")
 
 
@@ -89,6 +90,8 @@ def _shown(value: object) -> object:
 def prose(text: str) -> "Markup":
     r"""Return a sentence in which words written from the right do not turn the text around them.
 
+    Options, such as --fix, are not broken.
+
     Examples
     --------
     >>> print(prose("not drawn by a<b"))
@@ -99,7 +102,10 @@ def prose(text: str) -> "Markup":
     from markupsafe import Markup, escape
 
     # Every second piece is such a run.
-    pieces = [escape(piece) for piece in _FROM_THE_RIGHT.split(one_line(text))]
+    pieces = [
+        Markup(_OPTION.sub(r'<span class="whole">\g<0></span>', str(escape(piece))))  # noqa: S704
+        for piece in _FROM_THE_RIGHT.split(one_line(text))
+    ]
     pieces[1::2] = [Markup("<bdi>{}</bdi>").format(piece) for piece in pieces[1::2]]
     return Markup().join(pieces)
 
