@@ -290,6 +290,14 @@ def test_an_image_of_many_objects_is_diagnosed_quickly(content, options, tmp_pat
     check(tmp_path, content(), "agree", "--no-checks", "--diagnose", *options, expected=(0,))
 
 
+def test_an_image_of_many_annotators_is_written_within_its_memory(tmp_path):
+    # A row for each two of 1,200 annotators took 2.4 GB, and most of the time finding groups.
+    boxes = [(f"p{i}", [50 * (i % 40), 50 * (i // 40), 40, 40]) for i in range(of_size(1200))]
+    out = ("--out", tmp_path / "made")
+    content = document([annotation(*each) for each in boxes])
+    check(tmp_path, content, "agree", "--diagnose", "--no-checks", *out, expected=(0,))
+
+
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_random_files_are_read_quickly(seed, tmp_path):
     content = random_document(seed)

@@ -25,7 +25,7 @@ from bboxqa.pipelines.counting import (
 )
 from bboxqa.pipelines.diagnosis.diagnoser import ImageDiagnoser
 from bboxqa.pipelines.joint_sigmas import with_points, with_sigmas
-from bboxqa.pipelines.notes import all_asked_notes, chance_notes, image_notes
+from bboxqa.pipelines.notes import all_asked_notes, chance_notes, image_notes, pair_note
 from bboxqa.pipelines.refusals.checks import check_boxes
 from bboxqa.pipelines.repeats import repeat_notes, with_repeats
 from bboxqa.pipelines.settings import agree_settings_from
@@ -272,6 +272,7 @@ def _agree(
             *notes,
             *repeat_notes(thresholds[0]),
             *chance_notes(chance.n_alone, n_images, chance.reason),
+            *pair_note(max(len(each.unit_pair) for each in counted.pairs)),
         ),
         headlines=data.headlines,
         diagnoser=ImageDiagnoser(part, memory, progress),

@@ -60,7 +60,7 @@ class AgreementCounts:
     greedy: tuple[Coincidences, ...]
     """By image; `greedy` has those of the greedy matcher, if requested."""
     pairs: tuple[PairCounts, ...]
-    """By pair of annotators."""
+    """By pair of annotators, if requested."""
     objects: tuple[ObjectCounts, ...]
     """Which annotators drew the same objects."""
     classes: tuple[Coincidences, ...]
@@ -144,13 +144,15 @@ def count_part(
     settings: AgreeSettings,
     *,
     greedy: bool = False,
+    of_pairs: bool = True,
     memory: int | None = None,
     progress: Progress | None = None,
 ) -> AgreementCounts:
     """Compare and match the annotations of all images, and count agreement.
 
-    With `greedy`, they are matched by the greedy matcher as well. A crowded image whose pairs do
-    not fit in `memory` is refused.
+    With `greedy`, they are matched by the greedy matcher as well. Without `of_pairs`, what each
+    pair of annotators agreed on, which takes time for many annotators, is not counted. A crowded
+    image whose pairs do not fit in `memory` is refused.
     """
     data = part.data
     matchers = {settings.matcher, "greedy"} if greedy else {settings.matcher}
@@ -167,14 +169,15 @@ def count_part(
     for threshold in settings.iou_threshold:
         reaches = pairs.similarity >= threshold - TOLERANCE
         admissible = pairs if reaches.all() else pairs.take(np.flatnonzero(reaches))
-        each.append(_counted(part, admissible, settings, threshold, greedy=greedy))
+        found = _counted(part, admissible, settings, threshold, greedy=greedy, of_pairs=of_pairs)
+        each.append(found)
         if progress is not None:
             progress("matching", len(each), len(settings.iou_threshold))
     return AgreementCounts(
         units=tuple(one.units for one in each),
         coincidences=tuple(one.coincidences for one in each),
         greedy=tuple(one.greedy for one in each if one.greedy is not None),
-        pairs=tuple(one.pairs for one in each),
+        pairs=tuple(one.pairs for one in each if one.pairs is not None),
         objects=tuple(one.objects for one in each),
         classes=tuple(one.classes for one in each),
         n_images=len(data.image_names),
@@ -189,7 +192,7 @@ class _Counted:
     units: UnitTable
     coincidences: Coincidences
     greedy: Coincidences | None
-    pairs: PairCounts
+    pairs: PairCounts | None
     objects: ObjectCounts
     classes: Coincidences
 
@@ -201,6 +204,7 @@ def _counted(
     threshold: float,
     *,
     greedy: bool,
+    of_pairs: bool,
 ) -> _Counted:
     """Match the annotations at one threshold, and count agreement."""
     data, missing = part.data, settings.missing
@@ -220,13 +224,14 @@ def _counted(
         units=units,
         coincidences=with_missing if missing == "category" else classes,
         greedy=by_greedy,
-        pairs=count_pairs(reliability, len(data.annotator_names), missing),
+        pairs=count_pairs(reliability, len(data.annotator_names), missing) if of_pairs else None,
         objects=count_objects(
             data.annotations,
             every,
             data.assigned,
             len(data.category_names),
             threshold - TOLERANCE,
+            of_pairs=of_pairs,
         ),
         classes=classes,
     )
@@ -246,6 +251,7 @@ def count_sequentially(
     settings: AgreeSettings,
     *,
     greedy: bool = False,
+    of_pairs: bool = True,
     memory: int | None,
     progress: Progress | None = None,
 ) -> AgreementCounts:
@@ -253,7 +259,7 @@ def count_sequentially(
 
     Parameters and errors are as those of `count_part`; without `memory`, there is one part.
     """
-    count = partial(count_part, settings=settings, greedy=greedy, memory=memory)
+    count = partial(count_part, settings=settings, greedy=greedy, of_pairs=of_pairs, memory=memory)
     n = len(whole.data.annotations)
     n_images = len(whole.data.image_names)
     n_parts = 1 if memory is None else -(-n // max(memory // (2 * _BYTES), _LEAST))

@@ -15,6 +15,7 @@ from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.shapes.rotated_boxes import upright
 from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.pipelines.all_asked import partly_annotated
+from bboxqa.pipelines.result_tables import MOST_PAIRS
 
 FEW_CLUSTERS = 10
 """With fewer clusters, even expanded intervals are somewhat too narrow."""
@@ -69,6 +70,15 @@ def _are_upright(annotations: Annotations) -> bool:
         np.abs(boxes[part] - upright(annotations.bbox[part])).max(initial=0) < _SAME
         for part in blocks(len(boxes))
     )
+
+
+def pair_note(n_pairs: int) -> Iterator[str]:
+    """Yield a note if there are more pairs of annotators than their table has."""
+    if n_pairs > MOST_PAIRS:
+        yield (
+            f"the table of pairs of annotators has the {MOST_PAIRS:,} of {n_pairs:,} pairs that "
+            "drew the most objects in common"
+        )
 
 
 def all_asked_notes(data: Dataset, thresholds: Sequence[ThresholdResult]) -> Iterator[str]:

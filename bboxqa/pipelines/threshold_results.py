@@ -1,5 +1,6 @@
 """Results at each threshold: figures with intervals and tables, from counts of agreement."""
 
+from collections.abc import Iterator
 from functools import partial
 from math import isnan, nan
 from typing import Any
@@ -60,13 +61,11 @@ def threshold_figures(
     counted: AgreementCounts,
     chance: ChanceCounts,
     progress: Progress | None = None,
-) -> tuple[dict[str, Any], ...]:
-    """Return the figures of the result of each threshold by name, without its tables."""
+) -> Iterator[dict[str, Any]]:
+    """Yield the figures of the result of each threshold by name, without its tables."""
     measured = _measured(part, settings, counted, chance, progress)
-    return tuple(
-        _figures(part, settings, counted, index, *each, chance.reason)
-        for index, each in enumerate(measured)
-    )
+    for index, each in enumerate(measured):
+        yield _figures(part, settings, counted, index, *each, chance.reason)
 
 
 def _measured(

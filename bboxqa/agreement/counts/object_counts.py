@@ -103,6 +103,8 @@ def count_objects(
     assigned: BoolArray,
     n_categories: int,
     least: float,
+    *,
+    of_pairs: bool = True,
 ) -> ObjectCounts:
     """Count the matched pairs of annotations, and the possible ones.
 
@@ -121,6 +123,8 @@ def count_objects(
     n_categories : int
     least : float
         The lowest similarity of two annotations that match without a third one.
+    of_pairs : bool
+        Whether to count by pairs of annotators as well.
 
     References
     ----------
@@ -162,13 +166,16 @@ def count_objects(
     # Each pair counts for the categories of both of its annotations.
     of_left = sums(category[left], sum_by(category, others, n_categories))
     of_right = sums(category[right], np.zeros(n_categories))
-    pair, drawn = _drawn_by_pairs(annotations, assigned)
-    key = annotations.annotator[left].astype(np.int64) * n_annotators + annotations.annotator[right]
+    pair, by_pairs = np.zeros(0, np.int64), ObjectSums(*np.zeros((6, 0)))
+    if of_pairs:
+        pair, drawn = _drawn_by_pairs(annotations, assigned)
+        first = annotations.annotator[left].astype(np.int64) * n_annotators
+        by_pairs = sums(np.searchsorted(pair, first + annotations.annotator[right]), drawn / 2)
     return ObjectCounts(
         images=sums(image[left], sum_by(image, others / 2, n_images)),
         categories=ObjectSums(*(of_left.stacked() + of_right.stacked())),
         pair=pair,
-        pairs=sums(np.searchsorted(pair, key), drawn / 2),
+        pairs=by_pairs,
         similarities=similarity,
     )
 

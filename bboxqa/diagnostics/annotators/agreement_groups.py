@@ -64,6 +64,9 @@ def confirmed_groups(matched: MatchedUnits) -> IndexArray:
     if n_annotators < _FEWEST:
         return np.zeros(n_annotators, np.int64)
     several = np.flatnonzero(matched.data.assigned.sum(1) > 1)
+    if len(several) < 2:
+        # No image is left that could confirm a group.
+        return np.zeros(n_annotators, np.int64)
     found_in = np.zeros(n_images, np.bool_)
     found_in[several[::2]] = True
     group = _best_groups(pair_sums(matched, found_in))
@@ -129,11 +132,18 @@ def _best_groups(sums: PairSums) -> IndexArray:
         if not (sums.possible * same).any(1).all():
             # The agreement with an annotator who shares no image with the others is unknown.
             continue
-        between = _pooled(sums, group[:, None] != group)
-        gap = min(_pooled(sums, same & (group == each)) for each in np.unique(group)) - between
+        gap = _within(sums, group, same).min() - _pooled(sums, group[:, None] != group)
         if gap > best_gap:
             best, best_gap = group, float(gap)
     return best
+
+
+def _within(sums: PairSums, group: IndexArray, same: BoolArray) -> FloatArray:
+    """Return the agreement of the pairs in each group, (G,)."""
+    same_category, possible = (
+        np.bincount(group, (part * same).sum(1)) for part in (sums.same_category, sums.possible)
+    )
+    return same_category / possible
 
 
 def _numbered(labels: IntArray) -> IndexArray:

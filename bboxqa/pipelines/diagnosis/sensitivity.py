@@ -1,6 +1,6 @@
 """How agreement depends on the threshold, and the threshold that the data suggest."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from math import isnan, nan
 from typing import Any
@@ -95,7 +95,7 @@ def sensitivity(
     """
     settings = msgspec.structs.replace(settings, iou_threshold=THRESHOLDS)
     part = _sampled(images, settings.seed)
-    counted = count_sequentially(part, settings, memory=memory, progress=progress)
+    counted = count_sequentially(part, settings, of_pairs=False, memory=memory, progress=progress)
     chance = chance_existence(part, settings, memory=memory, progress=progress)
     if part is images:
         chance = _scaled(chance, by_chance or {})
@@ -174,7 +174,7 @@ def _sampled(images: ImagePart, seed: int) -> ImagePart:
     return ImagePart(part, images.empty[taken[images.empty]])
 
 
-def _columns(figures: tuple[dict[str, Any], ...]) -> dict[str, FloatArray]:
+def _columns(figures: Iterable[dict[str, Any]]) -> dict[str, FloatArray]:
     """Return the figures of each threshold as columns."""
     rows = [
         {
