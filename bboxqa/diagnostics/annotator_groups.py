@@ -1,5 +1,6 @@
 """Groups of annotators with similar ratings."""
 
+from contextlib import suppress
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -148,12 +149,10 @@ def _best_means(
     candidates = [_cut(_tree(table), k)]
     for _ in range(_STARTS):
         start = different[rng.choice(len(different), k, replace=False)]
-        try:
+        # A start whose groups lose all their members is no candidate.
+        with suppress(ClusterError):
             _, labels = kmeans2(table, start, iter=_STEPS, minit="matrix", missing="raise")
-        except ClusterError:
-            # A group lost all its members.
-            continue
-        candidates.append(_numbered(labels))
+            candidates.append(_numbered(labels))
     found = {tuple(labels.tolist()): _inertia(table, labels) for labels in candidates}
     least = min(found.values())
     slack = ROUNDING * float(((table - table.mean(0)) ** 2).sum())

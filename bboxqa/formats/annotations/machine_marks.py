@@ -37,14 +37,19 @@ def count_marks(records: Sequence[Annotation]) -> Counter[str]:
     >>> count_marks([Annotation(1, 1, 1, box, source="auto"), Annotation(2, 1, 1, box, model="")])
     Counter({'source': 1})
     """
-    try:
-        if set(map(_VALUES, records)) <= _UNMARKED:
-            return Counter()
-    except TypeError:
-        # A list or an object is not a mark, but the other keys may be.
-        pass
+    if _are_unmarked(records):
+        return Counter()
     found = (mark for mark in map(_mark, map(_VALUES, records)) if mark)
     return Counter(found)
+
+
+def _are_unmarked(records: Sequence[Annotation]) -> bool:
+    """Return whether it is plain at once that no record has a mark, as in nearly all files."""
+    try:
+        return set(map(_VALUES, records)) <= _UNMARKED
+    except TypeError:
+        # A list or an object is no mark, but is not hashable: the records are examined one by one.
+        return False
 
 
 def is_machine(source: str) -> bool:

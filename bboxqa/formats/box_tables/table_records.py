@@ -84,6 +84,7 @@ def _boxes(member: Member, columns: Columns, parts: Iterable[TablePart]) -> BoxK
         try:
             box = numbers_of_box(cells, columns.form)
         except ValueProblemError:
+            # Becomes a defect when the row is translated.
             continue
         n_empty += box is None
         if box is not None:

@@ -3,6 +3,7 @@
 import json
 import mmap
 from collections.abc import Generator, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -39,13 +40,11 @@ def _pieces(text: Text) -> Iterator[list[Any]]:
     while begin >= 0:
         end = BETWEEN_RECORDS.search(text, begin + _PIECE)
         stop = begin + _PIECE * _PIECES if end is None else end.start() + 1
-        try:
+        # A piece that begins or ends inside a record is left out of the sample.
+        with suppress(ValueError, TypeError, RecursionError):
             # Text after the end of the list is ignored.
             records, _ = decode(f"[{text[begin:stop].decode()}]")
             yield [each for each in records if "image_id" in each and "bbox" in each]
-        except (ValueError, TypeError, RecursionError):
-            # The piece begins or ends inside a record.
-            pass
         if step > _PIECE:
             end = BETWEEN_RECORDS.search(text, begin + step)
         begin = -1 if end is None else end.end() - 1

@@ -101,14 +101,10 @@ class AnnotationsBuilder:
         self.n += len(records)
 
     def _add_ids(self, key: str, column: list[Any], types: set[type]) -> None:
-        if types == {int}:
-            try:
-                self._columns[key].add(np.fromiter(column, np.int64, len(column)))
-            except OverflowError:
-                pass
-            else:
-                self._whole[key].add(np.ones(len(column), np.bool_))
-                return
+        if types == {int} and min(column) >= -(2**63) and max(column) < 2**63:
+            self._columns[key].add(np.fromiter(column, np.int64, len(column)))
+            self._whole[key].add(np.ones(len(column), np.bool_))
+            return
         if types == {Missing}:
             self._columns[key].add(np.zeros(len(column), np.int64))
             self._whole[key].add(np.zeros(len(column), np.bool_))

@@ -32,7 +32,7 @@ class Sink(Protocol):
 
 class _NoSink:
     def add(self, values: Sequence[Any], /) -> None:
-        pass
+        """Drop the records of a list that COCO does not have."""
 
 
 class Scanner:

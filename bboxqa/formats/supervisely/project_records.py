@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -62,10 +63,9 @@ def _people(files: Sequence[Member]) -> set[str]:
     found = {text for member in files for text in _PERSON.findall(member.text())}
     people = set()
     for text in found:
-        try:
+        # Reading the objects refuses the file whose json this is.
+        with suppress(msgspec.DecodeError):
             people.add(msgspec.json.decode(text, type=str).strip())
-        except msgspec.DecodeError:
-            continue
     return people - {""}
 
 

@@ -35,7 +35,7 @@ class Places:
             try:
                 text = members[name].text()
             except (DatasetError, KeyError):
-                # The file was removed after it was read.
+                # Removed since it was read: its findings keep the place of the whole source.
                 continue
             if text.startswith(_BINARY):
                 found |= {row: OwnPlace(members[name].shown, "", Spot(1, 1, 0), "") for row in rows}

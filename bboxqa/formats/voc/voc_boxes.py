@@ -38,6 +38,7 @@ class CornerTally:
             try:
                 value = float(number)
             except ValueError:
+                # Becomes a defect when the box is translated.
                 continue
             self.n += 1
             self.n_fractions += not value.is_integer()

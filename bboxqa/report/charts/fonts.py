@@ -2,7 +2,7 @@
 
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 
 from bboxqa.core.text import count
@@ -89,10 +89,9 @@ def _installed() -> Sequence[tuple[str, str]]:
     known = {entry.fname for entry in manager.ttflist}
     # Matplotlib caches the list on disk; it may name fonts that no longer exist.
     for path in sorted({*font_manager.findSystemFonts()} - known):
-        try:
+        # A font that cannot be opened cannot draw; signs that no font has are noted below a chart.
+        with suppress(OSError, RuntimeError):
             manager.addfont(path)
-        except (OSError, RuntimeError):
-            continue
     found = {
         entry.name: entry.fname
         for entry in reversed(manager.ttflist)

@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from enum import IntEnum
+from errno import EINVAL, ELOOP, ENAMETOOLONG
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 from urllib.parse import unquote
@@ -21,6 +22,8 @@ from bboxqa.rules.facts.image_content import ImageContent, read_picture
 
 _MAX_WORKERS = 8
 _MAX_SUGGESTIONS = 3
+# Names that no file can have: too long, in a circle of links, or with signs that are not allowed.
+_IMPOSSIBLE = (ENAMETOOLONG, ELOOP, EINVAL)
 
 
 class ImageState(IntEnum):
@@ -224,18 +227,24 @@ def _place(root: Path, name: str | None) -> Place:
     if name is None or is_foreign(name):
         return Place(ImageState.NOT_ASKED if name is None else ImageState.OUTSIDE)
     try:
-        path = (root / name).resolve()
-        if not path.is_relative_to(root):
-            return Place(ImageState.OUTSIDE)
-        if path.is_file():
-            return Place(ImageState.FOUND, root, path.relative_to(root).as_posix())
-        if path.exists():
-            return Place(ImageState.UNREADABLE, problem="it is not a regular file")
-    except PermissionError as error:
+        return _found(root, (root / name).resolve())
+    except OSError as error:
+        if error.errno in _IMPOSSIBLE:
+            return Place(ImageState.MISSING)
         return Place(ImageState.UNREADABLE, problem=f"{error.strerror}")
-    # Names can be too long, have invalid characters, or be links in a circle.
-    except (OSError, ValueError, RuntimeError):
-        pass
+    except (ValueError, RuntimeError):
+        # A null character in a name, or a circle of links: there is no such file.
+        return Place(ImageState.MISSING)
+
+
+def _found(root: Path, path: Path) -> Place:
+    """Return what is at a path that has no links in it."""
+    if not path.is_relative_to(root):
+        return Place(ImageState.OUTSIDE)
+    if path.is_file():
+        return Place(ImageState.FOUND, root, path.relative_to(root).as_posix())
+    if path.exists():
+        return Place(ImageState.UNREADABLE, problem="it is not a regular file")
     return Place(ImageState.MISSING)
 
 

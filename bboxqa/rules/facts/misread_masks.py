@@ -38,6 +38,7 @@ def slashed_masks(document: Document) -> SlashedMasks:
         try:
             runs = decode_counts(with_backslashes(counts).encode())
         except ValueError:
+            # Backslashes do not explain this mask; the rules of masks report it as it is.
             continue
         if runs.sum() == rles.size[mask].prod():
             found.append(row)

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import chain
 from typing import Any
 
@@ -180,14 +181,11 @@ def _sound(ring: Any) -> bool:
 
 def _parsed(text: str) -> Any:
     """Return the JSON value or the list of numbers that a text holds; None for other text."""
-    try:
+    with suppress(ValueError, RecursionError):
         return json.loads(text)
-    except (ValueError, RecursionError):
-        pass
-    try:
+    with suppress(ValueError, RecursionError):
         return [json.loads(part) for part in re.split(r"[\s,;]+", text.strip())]
-    except (ValueError, RecursionError):
-        return None
+    return None
 
 
 RULES = (
