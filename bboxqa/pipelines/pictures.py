@@ -24,13 +24,8 @@ from bboxqa.core.image_opening import (
 from bboxqa.core.libtiff import silent_libtiff
 from bboxqa.core.text import as_written, quoted
 from bboxqa.core.types import Progress
-from bboxqa.rules.facts.image_folder import (
-    ImageState,
-    Place,
-    check_folders,
-    find_files,
-    search_order,
-)
+from bboxqa.rules.facts.image_folder import check_folders
+from bboxqa.rules.facts.image_places import ImageState, Place, find_files, search_order
 
 # Percentiles of images of more than 8 bits that are shown as black and white.
 _PERCENTILES = (2, 98)

@@ -4,10 +4,8 @@ import os
 import warnings
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from enum import IntEnum
-from errno import EINVAL, ELOOP, ENAMETOOLONG
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import unquote
 
 import numpy as np
@@ -15,33 +13,14 @@ from numpy.typing import NDArray
 
 from bboxqa.core.arrays import BoolArray, ByteArray, IndexArray, frozen_arrays
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.file_names import IMAGE_SUFFIXES, folder_problem, is_foreign, normalised_name
+from bboxqa.core.file_names import IMAGE_SUFFIXES, folder_problem, normalised_name
 from bboxqa.core.parallel import threads
 from bboxqa.core.types import Steps
 from bboxqa.rules.facts.image_content import ImageContent, read_picture
+from bboxqa.rules.facts.image_places import LOST, ImageState, find_files, search_order
 
 _MAX_WORKERS = 8
 _MAX_SUGGESTIONS = 3
-# Names that no file can have: too long, in a circle of links, or with signs that are not allowed.
-_IMPOSSIBLE = (ENAMETOOLONG, ELOOP, EINVAL)
-
-
-class ImageState(IntEnum):
-    """Result of the search for the file of an image record."""
-
-    NOT_ASKED = 0
-    """The record names no file."""
-    FOUND = 1
-    MISSING = 2
-    OUTSIDE = 3
-    """The name leads out of the folder; nothing was opened."""
-    UNREADABLE = 4
-
-
-_SETTLED = (ImageState.FOUND, ImageState.NOT_ASKED)
-_LOST = (ImageState.MISSING, ImageState.OUTSIDE)
-# What counts where a name is looked for in several folders.
-_PREFERRED = (ImageState.FOUND, ImageState.UNREADABLE, *_LOST, ImageState.NOT_ASKED)
 
 
 @frozen_arrays
@@ -94,31 +73,6 @@ class ImageFolder:
     unnamed: tuple[str, ...]
 
 
-class Place(NamedTuple):
-    """Where the file of a name is, before it is opened.
-
-    Attributes
-    ----------
-    state : ImageState
-    root : Path or None
-        The folder where it was found.
-    path : str
-        The path from there, with slashes.
-    problem : str
-        Why it cannot be opened.
-    """
-
-    state: ImageState
-    root: Path | None = None
-    path: str = ""
-    problem: str = ""
-
-    @property
-    def file(self) -> str:
-        """The absolute path; "" for none."""
-        return "" if self.root is None else str(self.root / self.path)
-
-
 def scan_images(
     records: Sequence[Any],
     *folders: Path,
@@ -157,7 +111,7 @@ def scan_images(
     listed = {root / path: path for root in roots for path in _image_files(root)}
     index = _index(listed.values())
     suggestions = tuple(
-        _suggest(index, name or "") if place.state in _LOST else ()
+        _suggest(index, name or "") if place.state in LOST else ()
         for name, place in zip(names, places, strict=True)
     )
     likely = [found[0] for found in suggestions if len(found) == 1]
@@ -193,59 +147,9 @@ def check_folders(folders: Iterable[Path]) -> None:
         raise DatasetError([problem for problem in problems if problem])
 
 
-def search_order(roots: Sequence[Path], beside: Path | None) -> list[Path]:
-    """Return resolved folders in the order of the search.
-
-    The folder of a document comes first if it is below one of them, as in exports of Roboflow;
-    else nothing is looked for there.
-    """
-    own = [beside.resolve()] if beside is not None else []
-    inside = [folder for folder in own if any(folder.is_relative_to(root) for root in roots)]
-    return list(dict.fromkeys([*inside, *roots]))
-
-
-def find_files(names: Sequence[str | None], roots: Sequence[Path]) -> list[Place]:
-    """Return where each name is below one of the folders, all of which are resolved."""
-    found: list[list[Place]] = []
-    for root in roots:
-        found.append([_place(root, name) for name in names])
-        if all(place.state in _SETTLED for place in found[-1]):
-            break
-    # The folder that has most of the files is the one that is meant; of equal ones the first.
-    found.sort(key=lambda places: -sum(place.state == ImageState.FOUND for place in places))
-    of_names = zip(*found, strict=True)
-    return [min(each, key=lambda place: _PREFERRED.index(place.state)) for each in of_names]
-
-
 def _name(image: object) -> str | None:
     name = image.get("file_name") if isinstance(image, dict) else None
     return name if isinstance(name, str) and name.strip() else None
-
-
-def _place(root: Path, name: str | None) -> Place:
-    """Return where the file of a name is below a folder."""
-    if name is None or is_foreign(name):
-        return Place(ImageState.NOT_ASKED if name is None else ImageState.OUTSIDE)
-    try:
-        return _found(root, (root / name).resolve())
-    except OSError as error:
-        if error.errno in _IMPOSSIBLE:
-            return Place(ImageState.MISSING)
-        return Place(ImageState.UNREADABLE, problem=f"{error.strerror}")
-    except (ValueError, RuntimeError):
-        # A null character in a name, or a circle of links: there is no such file.
-        return Place(ImageState.MISSING)
-
-
-def _found(root: Path, path: Path) -> Place:
-    """Return what is at a path that has no links in it."""
-    if not path.is_relative_to(root):
-        return Place(ImageState.OUTSIDE)
-    if path.is_file():
-        return Place(ImageState.FOUND, root, path.relative_to(root).as_posix())
-    if path.exists():
-        return Place(ImageState.UNREADABLE, problem="it is not a regular file")
-    return Place(ImageState.MISSING)
 
 
 def _read_all(

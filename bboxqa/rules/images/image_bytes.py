@@ -12,7 +12,8 @@ from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect
 from bboxqa.rules.base.rule import Defect, Hits, Rule, hits
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.image_folder import ImageFolder, ImageState
+from bboxqa.rules.facts.image_folder import ImageFolder
+from bboxqa.rules.facts.image_places import ImageState
 from bboxqa.rules.images.image_splits import looking_alike
 
 # Aspect ratios of a picture and its resized copy differ by this at most, as logarithms.

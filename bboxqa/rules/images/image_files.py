@@ -12,7 +12,8 @@ from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect
 from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.image_folder import ImageFolder, ImageState
+from bboxqa.rules.facts.image_folder import ImageFolder
+from bboxqa.rules.facts.image_places import ImageState
 
 _LED_OUT = (
     ": the name or a link leads out of it; for links, add --images with the folder they lead to"

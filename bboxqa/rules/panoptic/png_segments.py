@@ -13,7 +13,7 @@ from bboxqa.core.arrays import IndexArray
 from bboxqa.core.parallel import threads
 from bboxqa.core.text import clean
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.image_folder import ImageState, Place, find_files
+from bboxqa.rules.facts.image_places import ImageState, Place, find_files
 
 _COLOUR = ("RGB", "RGBA")
 

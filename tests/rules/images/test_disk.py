@@ -11,7 +11,8 @@ from bboxqa.core.file_names import is_foreign, normalised_name
 from bboxqa.core.libtiff import _setters
 from bboxqa.rules.facts import image_content
 from bboxqa.rules.facts.image_content import read_picture
-from bboxqa.rules.facts.image_folder import ImageState, scan_images
+from bboxqa.rules.facts.image_folder import scan_images
+from bboxqa.rules.facts.image_places import ImageState
 
 
 def records(*names):
