@@ -575,6 +575,47 @@ def test_a_card_tells_what_its_annotator_confuses_and_not_what_another_one_does(
     assert told == {ann: "", bob: "", cid: f"{confused} (1 object)", dan: f"{confused} (4 objects)"}
 
 
+def test_a_card_shows_who_draws_twice_splits_and_merges():
+    """In 6 of 12 images, dan draws the first object twice, bob splits the second, cid merges."""
+    rows = [
+        (image, who, 0, (x, 10, 40, 20)) for image in range(12) for who in range(4)
+        for x in ((10, 110, 200, 250) if who != 1 or image % 2 else (10, 200, 250))
+        if who != 2 or image % 2 or x < 200
+    ]  # fmt: skip
+    for image in range(0, 12, 2):
+        rows += [(image, 3, 0, (11, 11, 40, 20))]
+        rows += [(image, 1, 0, (x, 10, 20, 20)) for x in (110, 130)]
+        rows += [(image, 2, 0, (200, 10, 90, 20))]
+    found = documents(dataset(rows, size=(300, 60)))
+    people = found["diagnosis"]["tables"]["boxes_per_object"]
+    columns = people["columns"]
+    titles = {"drawn twice": "twice_rate", "split": "split_rate", "merged": "merge_rate"}
+    shown = []
+    for card, row in zip(
+        sorted(annotator_cards(found["diagnosis"], legend([])), key=lambda card: card.name),
+        people["rows"],
+        strict=True,
+    ):
+        of = dict(zip(columns, row, strict=True))
+        figures = {title: rest for title, *rest in card.figures if title in titles}
+        shown.append({*figures})
+        for title, (value, ends) in figures.items():
+            bounds = [100 * of[f"{titles[title]}_{end}"] for end in ("low", "high")]
+            assert (value, ends) == (percent(of[titles[title]]), interval(bounds, 1))
+    assert shown == [set(), {"split"}, {"merged"}, {"drawn twice"}]
+
+
+def test_of_many_annotators_those_who_draw_twice_have_cards():
+    """25 of 26 annotators miss one object; the last misses none, and draws two of them twice."""
+    rows = [(image, who, 0, (10, 10, 40, 20)) for image in range(26) for who in range(26)
+            if image != who or who == 25]  # fmt: skip
+    rows += [(image, 25, 0, (11, 11, 40, 20)) for image in (0, 1)]
+    found = documents(dataset(rows, size=(60, 60)))
+    cards = annotator_cards(found["diagnosis"], legend([]))
+    assert len(cards) == 24
+    assert found["diagnosis"]["annotators"][25]["name"] in {card.name for card in cards}
+
+
 def test_what_matches_is_units_and_what_disagrees_is_objects():
     # Boxes of ann and bob that overlap too little to match: one object, and two units.
     rows = [(image, who, who, (40 * box, 10, 20, 20)) for image in range(8) for who in range(2)

@@ -19,6 +19,12 @@ _FEWEST_OF_GROUPS = 4
 _TWO = 2
 # The most members of a group that are named.
 _MOST_NAMED = 12
+# Columns of `boxes_per_object` that a card shows: title, count and rate.
+_SHAPES = (
+    ("drawn twice", "n_twice", "twice_rate"),
+    ("split", "n_split", "split_rate"),
+    ("merged", "n_merged", "merge_rate"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +43,12 @@ class Card:
 
 
 def annotator_cards(diagnosis: Mapping[str, Any] | None, of: Legend) -> list[Card]:
-    """Return cards of annotators with most misses and extras, the lowest F1 first."""
+    """Return cards of annotators with errors in most objects, the lowest F1 first."""
     if diagnosis is None:
         return []
+    shapes = _shapes(diagnosis)
     rows = table_rows(diagnosis["tables"]["annotators"])
-    rows.sort(key=lambda row: -(row["n_missed"] + row["n_extra"]))
+    rows.sort(key=lambda row: -_n_errors(row, shapes[row["annotator"]]))
     compared = {row["annotator"]: images_compared(row) for row in rows}
     names = {row["annotator"] for row in rows[:MOST]}
     charts = offset_charts(diagnosis, names)
@@ -60,6 +67,7 @@ def annotator_cards(diagnosis: Mapping[str, Any] | None, of: Legend) -> list[Car
             style=of.style(row["name"]) if row["name"] in of.annotators else "",
             figures=[
                 *_figures(row, compared[row["name"]], several_categories=several),
+                *_of_shapes(shapes[row["name"]]),
                 *_of_group(grouped.get(row["name"])),
                 *_of_time(work.get(row["name"])),
             ],
@@ -100,6 +108,28 @@ def _grouped(diagnosis: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     rows = table_rows(diagnosis["tables"]["agreement_groups"])
     several = len({row["group"] for row in rows}) > 1
     return {row["annotator"]: row for row in rows} if several else {}
+
+
+def _shapes(diagnosis: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """Return how often each annotator draws objects twice, splits or merges them."""
+    rows = table_rows(diagnosis["tables"]["boxes_per_object"])
+    return {row["annotator"]: row for row in rows}
+
+
+def _n_errors(row: Mapping[str, Any], shapes: Mapping[str, Any]) -> int:
+    """Return the number of objects that an annotator missed, added, repeated, split or merged."""
+    return int(row["n_missed"] + row["n_extra"] + sum(shapes[n] for _, n, _ in _SHAPES))
+
+
+def _of_shapes(row: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """Return the rates of objects drawn twice, split and merged that are not zero."""
+    figures = []
+    for title, n, rate in _SHAPES:
+        if row[n]:
+            ends = [row[f"{rate}_low"], row[f"{rate}_high"]]
+            bounds = None if None in ends else [100 * each for each in ends]
+            figures.append((title, percent(row[rate]), interval(bounds, 1)))
+    return figures
 
 
 def _of_group(row: Mapping[str, Any] | None) -> list[tuple[str, str, str]]:
