@@ -53,6 +53,7 @@ class AgreementResult(MeasuredAgreement):
         return super().diagnose()
 
     def _repr_html_(self) -> str:
+        from bboxqa.report.agreement_text import MISSING
         from bboxqa.report.charts.figures import CHART_WIDTH, new_axes, page_style
         from bboxqa.report.charts.svg import image_element
 
@@ -73,7 +74,7 @@ class AgreementResult(MeasuredAgreement):
         head = (
             f"{self.n_images:,} images · {self.n_annotators} annotators · "
             f"{self.n_annotations:,} annotations · similarity {self.settings.similarity} · "
-            f"matcher {self.settings.matcher} · missing {self.settings.missing}"
+            f"matcher {self.settings.matcher} · missing {MISSING[self.settings.missing]}"
         )
         with page_style():
             ax = self.plot.intervals(new_axes(CHART_WIDTH, 2.5))

@@ -16,7 +16,8 @@ from bboxqa.report.reference import reference_lines
 from bboxqa.report.repeats import repeat_lines
 from bboxqa.report.table_excerpt import columns_first, table_excerpt
 
-_MISSING = {"category": "counts as a category", "ignore": "is ignored"}
+MISSING = {"category": "counts as a category", "ignore": "is ignored"}
+"""What is said of missing annotations, by the setting."""
 _EMPTY = {
     "agree": "each counts 1 in the mean",
     "unit": "each is one unit of agreement",
@@ -78,7 +79,7 @@ def _measured(result: MeasuredAgreement) -> Iterator[str]:
         yield "annotators are not named in the file"
     yield (
         f"similarity {settings.similarity}, {settings.matcher} matching, "
-        f"missing {_MISSING[settings.missing]}"
+        f"missing {MISSING[settings.missing]}"
     )
     if result.n_empty_images:
         images = count(result.n_empty_images, "image")
