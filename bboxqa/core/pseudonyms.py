@@ -40,6 +40,8 @@ def pseudonyms_of(path: Path, names: Iterable[str]) -> dict[str, str]:
 def _read(path: Path) -> dict[str, str]:
     if not path.exists():
         return {}
+    if not path.is_file():
+        raise ConfigError(f"{path}: is no regular file; expected a key of pseudonyms")
     try:
         found: dict[str, str] = json.loads(path.read_bytes())
     except OSError as error:

@@ -36,6 +36,9 @@ def sizes_of(path: Path) -> dict[str, tuple[int, int]]:
     """
     if not path.exists():
         raise no_such_file([path])
+    if not path.is_file() and not path.is_dir():
+        problem = f"{path}: is a pipe or a device; expected a file"
+        raise DatasetError([problem], "Write it to a file first.")
     is_table = path.suffix.lower() in _TABLES
     found: dict[str, tuple[int, int]] = {}
     for name, size in _in_table(open_table(path)) if is_table else _in_annotations(path):

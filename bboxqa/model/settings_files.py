@@ -42,11 +42,12 @@ def read_validate_settings(name: str) -> dict[str, Any]:
 
 def _read(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
     path = Path(name)
-    if not path.is_file():
+    if not path.exists() or path.is_dir():
         bundled = bundled_configs()
         if name not in bundled:
+            problem = "is a folder" if path.is_dir() else "no such file"
             raise ConfigError(
-                f"{name}: no such file, and none of the settings that come with bboxqa: "
+                f"{name}: {problem}, and none of the settings that come with bboxqa: "
                 + ", ".join(bundled)
                 + nearest(name, bundled)
             )

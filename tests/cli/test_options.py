@@ -9,6 +9,7 @@ import click
 import pytest
 from support.cli import run
 from support.datasets import two_annotators, write
+from support.forks import forked
 
 from bboxqa.cli import cli
 from bboxqa.core.file_names import folder_problem
@@ -132,6 +133,28 @@ def test_a_link_in_a_circle_is_no_folder_that_can_be_read(tmp_path):
     done = run("validate", export, "--images", "circle", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (2, f"Error: circle: cannot be read: {reason}\n")
     assert folder_problem(Path(export)) == f"{export}: is a file; expected a folder"
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="has no such device")
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("--image-size", "is a pipe or a device; expected a file"),
+        ("--pseudonyms", "is no regular file; expected a key of pseudonyms"),
+        ("--config", "has more than 1 MB; expected a file of settings"),
+    ],
+)
+def test_files_without_an_end_are_not_read_whole(option, message, tmp_path):
+    export = write(tmp_path / "x.json", two_annotators())
+    done = forked("agree", export, option, "/dev/zero", limits={"RLIMIT_CPU": (20, 21)})
+    assert (done.returncode, done.stderr.splitlines()[0]) == (2, f"Error: /dev/zero: {message}")
+    assert done.memory < 1 << 29
+
+
+def test_a_folder_in_place_of_settings_is_called_a_folder(tmp_path):
+    export = write(tmp_path / "x.json", two_annotators())
+    done = run("agree", export, "--config", ".", cwd=tmp_path)
+    assert done.stderr.startswith("Error: .: is a folder, and none of the settings that come with")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="the superuser can read everything")
