@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from support.datasets import dataset
 
+from bboxqa.diagnostics.disagreement.decomposition import decomposition
 from bboxqa.diagnostics.disagreement.strata import (
     agreement_by_crowding,
     agreement_by_region,
@@ -85,6 +86,42 @@ def test_neighbours_are_those_of_one_annotator():
     assert [(row["crowding"], row["n_objects"]) for row in found] == [
         ("no neighbour", 1), ("1 neighbour", 2),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "diagnostic",
+    [agreement_by_size, agreement_by_size_quarter, agreement_by_crowding, agreement_by_region],
+)
+def test_second_boxes_and_parts_are_no_objects_of_their_own(diagnostic):
+    """Of 12 objects, annotator 2 draws 3 twice and 2 in halves, and annotator 1 misses 4."""
+    rows, sides = [], [20, 40, 120]
+    for image in range(4):
+        for n, side in enumerate(sides):
+            box = (200 * n, 200 * n, side, side)
+            in_halves = n == 2 and image < 2
+            rows += [(image, 0, n % 2, box)] + [(image, 1, n % 2, box)] * (n != 1)
+            if in_halves:
+                half = side // 2
+                rows += [(image, 2, 0, (200 * n + x, 200 * n, half, side)) for x in (0, half)]
+            else:
+                rows += [(image, 2, n % 2, box)]
+            if n == 0 and image < 3:
+                rows += [(image, 2, 0, (1, 1, side, side))]
+    matched = matched_units(compared_images(dataset(rows, size=(600, 600))), SETTINGS)
+    found, whole = diagnostic(matched), decomposition(matched)
+    n_any = dict(zip(whole["kind"], whole["n_any"], strict=True))
+    assert (n_any["drawn twice by one"], n_any["split or merged"]) == (3, 2)
+    assert found["n_objects"].sum() == whole["n_objects"].sum() == 12
+    assert found["missed_share"] @ found["n_objects"] == pytest.approx(n_any["missed by some"])
+    assert n_any["missed by some"] == 4
+
+
+def test_second_boxes_are_no_neighbours():
+    boxes = [(0, 0, 10, 10), (40, 0, 10, 10)]
+    rows = [(0, who, n % 2, box) for n, box in enumerate(boxes) for who in (0, 1, 2)]
+    rows += [(0, 2, 0, (1, 0, 10, 10))]
+    (row,) = records(agreement_by_crowding, rows)
+    assert (row["crowding"], row["n_objects"]) == ("no neighbour", 2)
 
 
 def test_a_badly_placed_box_and_images_of_unknown_size():

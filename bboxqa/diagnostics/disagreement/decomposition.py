@@ -7,7 +7,8 @@ import numpy as np
 
 from bboxqa.agreement.uncertainty.ratios import ratio_intervals
 from bboxqa.agreement.uncertainty.sum_table import table_of
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
+from bboxqa.core.arrays import FloatArray, IndexArray
+from bboxqa.diagnostics.disagreement.counted_objects import CountedObjects, counted_objects
 from bboxqa.diagnostics.disagreement.drawn_objects import DrawnObjects, drawn_objects
 from bboxqa.diagnostics.disagreement.gain_intervals import gain_intervals
 from bboxqa.diagnostics.disagreement.gains import RepairSums, gains, repair_sums, whole_sums
@@ -17,7 +18,6 @@ from bboxqa.diagnostics.disagreement.kinds import (
     Disagreements,
     Kind,
     disagreements,
-    resolved,
 )
 from bboxqa.diagnostics.meaning import alpha_has_meaning
 from bboxqa.model.table import Categorical, Table
@@ -52,8 +52,8 @@ def decomposition(matched: MatchedUnits) -> Table:
        Identifying Object Detection Errors. ECCV 2020. doi:10.1007/978-3-030-58580-8_33
     """
     parts = _Parts.of(matched)
-    counted = np.flatnonzero(parts.home == np.arange(len(parts.objects)))
-    n_objects, has = len(counted), parts.has[counted]
+    counted = parts.counted.places
+    n_objects, has = len(counted), parts.counted.has[counted]
     kinds = (has * np.arange(1, len(_NAMES))).max(1, initial=0)
     primary = np.bincount(kinds, minlength=len(_NAMES))
     n_any = np.append(np.sum(~has.any(1)), has.sum(0))
@@ -105,9 +105,8 @@ def decomposition_by_category(matched: MatchedUnits) -> Table:
     parts = _Parts.of(matched)
     names = matched.data.category_names
     kind, place = np.nonzero(parts.found.has.T)
-    group = parts.objects.category[parts.home[place]]
-    counted = parts.home == np.arange(len(parts.objects))
-    total = np.bincount(parts.objects.category[counted], minlength=len(names))
+    group = parts.objects.category[parts.counted.home[place]]
+    total = np.bincount(parts.objects.category[parts.counted.places], minlength=len(names))
     return parts.by_group("category", names, kind, place, group, total)
 
 
@@ -123,8 +122,8 @@ def decomposition_by_annotator(matched: MatchedUnits) -> Table:
     """
     parts = _Parts.of(matched)
     found, objects = parts.found, parts.objects
-    counted = parts.home == np.arange(len(objects))
-    of_image = np.bincount(objects.image[counted], minlength=len(matched.data.image_names))
+    image = objects.image[parts.counted.places]
+    of_image = np.bincount(image, minlength=len(matched.data.image_names))
     total = of_image @ matched.data.assigned
     names = matched.data.annotator_names
     return parts.by_group("annotator", names, found.kind, found.object, found.annotator, total)
@@ -143,20 +142,12 @@ class _Parts:
     matched: MatchedUnits
     objects: DrawnObjects
     found: Disagreements
-    home: IndexArray
-    """(O,) int64. The object that each one is counted as."""
-    has: BoolArray
-    """(O, 5) bool. The kinds of each object and of those that are counted as it."""
+    counted: CountedObjects
 
     @staticmethod
     def of(matched: MatchedUnits) -> "_Parts":
-        objects = drawn_objects(matched)
-        found = disagreements(matched)
-        home = resolved(found.root)
-        has = np.zeros_like(found.has)
-        place, kind = np.nonzero(found.has)
-        has[home[place], kind] = True
-        return _Parts(matched, objects, found, home, has)
+        found, counted = disagreements(matched), counted_objects(matched)
+        return _Parts(matched, drawn_objects(matched), found, counted)
 
     def gains(self, change: RepairSums, groups: Any) -> tuple[FloatArray, FloatArray]:
         """Return the gains of a repair in groups of objects, (G,) each."""
@@ -192,7 +183,7 @@ class _Parts:
         key = group * len(Kind) + kind
         keys = np.unique(key)
         # An object may have several parts of one kind.
-        counted = np.unique(key * n_objects + self.home[place]) // max(n_objects, 1)
+        counted = np.unique(key * n_objects + self.counted.home[place]) // max(n_objects, 1)
         n = np.bincount(np.searchsorted(keys, counted), minlength=len(keys))
         alpha, f1 = np.full((2, len(keys)), np.nan)
         for each in Kind:

@@ -13,9 +13,10 @@ from bboxqa.agreement.uncertainty.sum_table import table_of
 from bboxqa.core.arrays import FloatArray, IndexArray, compact, sum_by
 from bboxqa.diagnostics.annotators.object_cells import pairs_of_units
 from bboxqa.diagnostics.annotators.pair_sums import unit_members
+from bboxqa.diagnostics.disagreement.counted_objects import counted_objects
 from bboxqa.diagnostics.disagreement.drawn_objects import DrawnObjects, drawn_objects
 from bboxqa.diagnostics.disagreement.gains import AgreementSums, drawn_sums
-from bboxqa.diagnostics.disagreement.kinds import Kind, disagreements
+from bboxqa.diagnostics.disagreement.kinds import Kind
 from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.model.units import MatchedUnits
 
@@ -48,8 +49,8 @@ def agreement_by_size_quarter(matched: MatchedUnits) -> Table:
     If sizes repeat, quarters have unequal numbers of objects. See `_by_group` for the columns.
     """
     objects = drawn_objects(matched)
-    area = _areas(matched, objects)
-    bounds = np.quantile(area, _QUARTERS) if len(area) else np.zeros(3)
+    area, counted = _areas(matched, objects), counted_objects(matched).places
+    bounds = np.quantile(area[counted], _QUARTERS) if len(counted) else np.zeros(3)
     low, middle, high = (f"{bound:,.0f}" for bound in bounds)
     names = (
         f"below {low} px²", f"{low} to {middle} px²", f"{middle} to {high} px²",
@@ -62,12 +63,15 @@ def agreement_by_size_quarter(matched: MatchedUnits) -> Table:
 def agreement_by_crowding(matched: MatchedUnits) -> Table:
     """Return agreement by the number of neighbours: boxes of the same annotator that overlap.
 
-    Overlaps below the lower threshold of matching do not count. The largest number of any annotator
-    counts. See `_by_group` for the columns.
+    Overlaps below the lower threshold of matching do not count, and neither do second boxes of one
+    object. The largest number of any annotator counts. See `_by_group` for the columns.
     """
-    objects = drawn_objects(matched)
+    objects, home = drawn_objects(matched), counted_objects(matched).home
+    left, right = (home[objects.of[side]] for side in (matched.own.left, matched.own.right))
+    again = np.append(matched.own.left[left == right], matched.own.right[left == right])
+    n_neighbours = matched.n_neighbours - np.bincount(again, minlength=len(objects.of))
     group = np.zeros(len(objects), np.int64)
-    np.maximum.at(group, objects.of, matched.n_neighbours)
+    np.maximum.at(group, objects.of, n_neighbours)
     return _by_group(matched, objects, "crowding", _CROWDED, np.minimum(group, 3))
 
 
@@ -113,25 +117,26 @@ def _by_group(
     Columns: the group; n_objects; f1, class_share, mean_similarity (of matched pairs that overlap)
     and alpha of the units of the group, each with its 95 % interval over images; missed_share, the
     share of objects that not all drew; and badly_placed_share, the share of objects whose
-    annotations overlap too little to match. Alpha is NaN if undefined or without meaning.
+    annotations overlap too little to match. Alpha is NaN if undefined or without meaning. Parts and
+    second boxes are in the group of the object that they belong to, and counted with it.
     """
+    counted = counted_objects(matched)
+    group = group[counted.home]
     # Objects of no group, -1, come last.
     occurs = np.unique(group[group >= 0])
     n_groups = len(occurs)
     place = np.where(group < 0, n_groups, np.searchsorted(occurs, group))
-    sums, found = drawn_sums(matched), disagreements(matched)
-    n = np.bincount(place, minlength=n_groups + 1)[:n_groups]
+    sums, has, own = drawn_sums(matched), counted.has[counted.places], place[counted.places]
+    n = np.bincount(own, minlength=n_groups + 1)[:n_groups]
     columns: dict[str, Column] = {
         title: Categorical(occurs.astype(np.int32), tuple(names)),
         "n_objects": n,
         **_ratios(matched, objects, sums, place, n_groups),
         **_alphas(matched, objects, sums, place, n_groups),
     }
-    for name, has in (
-        ("missed_share", found.has[:, Kind.MISSED]),
-        ("badly_placed_share", found.has[:, Kind.BADLY_PLACED]),
-    ):
-        columns[name] = ratio(sum_by(place, has, n_groups + 1)[:n_groups], n.astype(np.float64))
+    for name, kind in (("missed_share", Kind.MISSED), ("badly_placed_share", Kind.BADLY_PLACED)):
+        n_with = sum_by(own, has[:, kind], n_groups + 1)[:n_groups]
+        columns[name] = ratio(n_with, n.astype(np.float64))
     return Table(columns)
 
 
