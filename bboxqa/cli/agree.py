@@ -147,15 +147,9 @@ def agree(
         raise click.UsageError("--since goes without --config, and with --format text or json")
     settings = agree_settings(config, options, _settings_of(since))
     source = source_of(paths, named)
-    if out is not None:
-        from bboxqa.report.result_files import check_folder
-
-        check_folder(out, force=force)
+    _check_targets(out, report, pseudonyms, force=force)
     page = _page(report, images, top, split=split, force=force)
-    if pseudonyms is not None:
-        from bboxqa.core.pseudonyms import check_key
-
-        check_key(pseudonyms, (out, report))
+    wanted = diagnose or page is not None
     with tracking() as progress:
         result = agree_files(
             source,
@@ -165,12 +159,11 @@ def agree(
             pseudonyms=pseudonyms,
             memory=memory,
             digest=bool(out or page),
-            diagnosed=diagnose or page is not None,
+            diagnosed=wanted,
             progress=progress,
         )
         if top is not None:
             result = replace(result, diagnoser=result.diagnoser.keeping(top))
-        wanted = diagnose or page is not None
         in_text = output_format == "text" and not quiet
         story, failure = _diagnosed(result, wanted=wanted, written=out is not None, in_text=in_text)
         changed = None if since is None else _changed(since, source, settings, result, memory)
@@ -178,12 +171,8 @@ def agree(
     shown: dict[str, Any] = {}
     if in_text:
         shown = {"story": story, "diagnose": diagnose or failure is not None}
-    elif diagnose and output_format == "json":
-        shown = {"diagnosis": diagnosis}
-    if changed is not None and output_format == "json":
-        from bboxqa.report.comparison_summary import since_summary
-
-        shown["since"] = since_summary(changed)
+    elif output_format == "json":
+        shown = _more_json(diagnosis if diagnose else None, changed)
     written, notes = _write(result, diagnosis, out, page, raw_csv=raw_csv)
     show(AGREEMENT_VIEWS, result, output_format, written, quiet=quiet, **shown)
     show_notes(notes)
@@ -192,11 +181,40 @@ def agree(
 
         click.echo("\n".join(since_lines(changed)))
     if failure is not None:
-        click.echo("The figures are whole, but what lowers agreement was not found:", err=True)
-        if wanted:
-            raise failure
-        click.echo(failure, err=True)
+        _show_failure(failure, wanted=wanted)
     return 0 if all(part.passes(settings) for part in result.thresholds) else 1
+
+
+def _check_targets(
+    out: Path | None, report: Path | None, pseudonyms: Path | None, *, force: bool
+) -> None:
+    """Refuse targets that must not be written to, before anything is read."""
+    if out is not None:
+        from bboxqa.report.result_files import check_folder
+
+        check_folder(out, force=force)
+    if pseudonyms is not None:
+        from bboxqa.core.pseudonyms import check_key
+
+        check_key(pseudonyms, (out, report))
+
+
+def _more_json(diagnosis: "Diagnosis | None", changed: "SinceRun | None") -> dict[str, Any]:
+    """Return what json shows in addition to the summary."""
+    more: dict[str, Any] = {} if diagnosis is None else {"diagnosis": diagnosis}
+    if changed is not None:
+        from bboxqa.report.comparison_summary import since_summary
+
+        more["since"] = since_summary(changed)
+    return more
+
+
+def _show_failure(failure: BboxqaError, *, wanted: bool) -> None:
+    """Print why there is no diagnosis, or raise it if the diagnosis was asked for."""
+    click.echo("The figures are whole, but what lowers agreement was not found:", err=True)
+    if wanted:
+        raise failure
+    click.echo(failure, err=True)
 
 
 def _settings_of(since: Path | None) -> dict[str, Any]:

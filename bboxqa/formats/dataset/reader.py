@@ -138,10 +138,7 @@ def read_dataset(
     )
     read = _read_all(files, options)
     if isinstance(source, Mapping):
-        read = [
-            replace(file, source=replace(file.source, annotator=name))
-            for file, name in zip(read, names, strict=True)
-        ]
+        read = _with_annotators(read, names)
     if predictions is not None:
         read.append(read_predictions(predictions, read, options))
         files = [*files, predictions.path]
@@ -149,34 +146,23 @@ def read_dataset(
     unused = unused_map_notes(read, category_map or {})
     read = with_one_order(with_category_map(read, category_map or {}))
     check_memory(str(files[0]), sum(len(each.columns.id) for each in read), memory)
+    model = "" if predictions is None else predictions.annotator
     attributed = attribute(
-        read[: len(names)],
-        names,
-        annotator_key=annotator_key,
-        way=attribution,
-        min_annotators=min_annotators if predictions is None else 1,
-        session_key=session_key,
-    )
+        read[: len(names)], names, annotator_key=annotator_key, way=attribution,
+        min_annotators=min_annotators if predictions is None else 1, session_key=session_key,
+    )  # fmt: skip
     if predictions is not None:
-        attributed = with_model(attributed, read[-1], predictions.annotator)
+        attributed = with_model(attributed, read[-1], model)
     given: dict[str, str] = {}
     if pseudonyms is not None:
-        model = "" if predictions is None else predictions.annotator
         attributed, given = with_pseudonyms(attributed, pseudonyms, model)
     doubts = check(files, read, attributed) if check is not None else ()
     sessions = None if session_key is None else read_sessions(read, attributed, session_key)
     seconds = None if time_key is None else read_times(read, time_key)
     data = join(
-        read,
-        files,
-        attributed,
-        memory,
-        min_annotators,
-        asked,
-        sessions=sessions,
-        seconds=seconds,
-        with_tracks=tracks,
-    )
+        read, files, attributed, memory, min_annotators, asked,
+        sessions=sessions, seconds=seconds, with_tracks=tracks,
+    )  # fmt: skip
     notes = [*left_out, *data.notes, *unused, *trackless_notes(data.annotations.track)]
     if session_key is None and predictions is None:
         notes += session_notes(files, _annotator_keys(annotator_key))
@@ -188,6 +174,14 @@ def read_dataset(
     del read
     trim_memory()
     return data if pseudonyms is None else without_people(data, given)
+
+
+def _with_annotators(files: Sequence[AnnotationFile], names: Sequence[str]) -> list[AnnotationFile]:
+    """Return files whose sources say by whom they are."""
+    return [
+        replace(file, source=replace(file.source, annotator=name))
+        for file, name in zip(files, names, strict=True)
+    ]
 
 
 def _annotator_keys(annotator_key: str | None) -> tuple[str, ...]:
