@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bboxqa.cli.agree_targets import check_targets, page_target, write_targets
 from bboxqa.cli.options.agree_options import (
     comparing_options,
     measuring_options,
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from bboxqa.model.diagnosis import Diagnosis, Story
     from bboxqa.model.settings import AgreeSettings
     from bboxqa.report.agreement_result import AgreementResult
-    from bboxqa.report.pages.page_file import PageTarget
 
 
 @click.command()
@@ -147,8 +147,8 @@ def agree(
         raise click.UsageError("--since goes without --config, and with --format text or json")
     settings = agree_settings(config, options, _settings_of(since))
     source = source_of(paths, named)
-    _check_targets(out, report, pseudonyms, force=force)
-    page = _page(report, images, top, split=split, force=force)
+    check_targets(out, report, pseudonyms, force=force)
+    page = page_target(report, images, top, split=split, force=force)
     wanted = diagnose or page is not None
     with tracking() as progress:
         result = agree_files(
@@ -173,7 +173,7 @@ def agree(
         shown = {"story": story, "diagnose": diagnose or failure is not None}
     elif output_format == "json":
         shown = _more_json(diagnosis if diagnose else None, changed)
-    written, notes = _write(result, diagnosis, out, page, raw_csv=raw_csv)
+    written, notes = write_targets(result, diagnosis, out, page, raw_csv=raw_csv)
     show(AGREEMENT_VIEWS, result, output_format, written, quiet=quiet, **shown)
     show_notes(notes)
     if changed is not None and output_format == "text":
@@ -183,20 +183,6 @@ def agree(
     if failure is not None:
         _show_failure(failure, wanted=wanted)
     return 0 if all(part.passes(settings) for part in result.thresholds) else 1
-
-
-def _check_targets(
-    out: Path | None, report: Path | None, pseudonyms: Path | None, *, force: bool
-) -> None:
-    """Refuse targets that must not be written to, before anything is read."""
-    if out is not None:
-        from bboxqa.report.result_files import check_folder
-
-        check_folder(out, force=force)
-    if pseudonyms is not None:
-        from bboxqa.core.pseudonyms import check_key
-
-        check_key(pseudonyms, (out, report))
 
 
 def _more_json(diagnosis: "Diagnosis | None", changed: "SinceRun | None") -> dict[str, Any]:
@@ -265,52 +251,3 @@ def _predictions(path: Path | None, score: float | None) -> Any:
     from bboxqa.formats.dataset.predictions import Predictions
 
     return None if path is None else Predictions(path, 0.5 if score is None else score)
-
-
-def _page(
-    path: Path | None, images: tuple[Path, ...], top: int | None, *, split: bool, force: bool
-) -> "PageTarget | None":
-    """Return the target of the page, if one was requested."""
-    if path is None:
-        for name, given in (("--images", images), ("--split", split)):
-            if given:
-                raise click.UsageError(f"{name} is for --report FILE, which is missing")
-        return None
-    from bboxqa.report.pages.page_file import PageTarget
-
-    page = PageTarget(path, images, split, top)
-    page.check(force=force)
-    return page
-
-
-def _write(
-    result: "AgreementResult",
-    diagnosis: "Diagnosis | None",
-    out: Path | None,
-    page: "PageTarget | None",
-    *,
-    raw_csv: bool,
-) -> tuple[list[Path], tuple[str, ...]]:
-    """Write the requested folder and page.
-
-    Return the paths that were written, and notes on the page.
-    """
-    if out is None and page is None:
-        return [], ()
-    from bboxqa.report.agreement_summary import summary
-    from bboxqa.report.result_files import documents_of, write_folder
-
-    documents = documents_of(result, summary(result), diagnosis)
-    written: list[Path] = []
-    notes: tuple[str, ...] = ()
-    if out is not None:
-        write_folder(result, documents, out, diagnosis=diagnosis, raw_csv=raw_csv)
-        written.append(out)
-    if page is not None:
-        from bboxqa.cli.console import tracking
-        from bboxqa.pipelines.result_pages import write_result
-
-        with tracking() as progress:
-            notes = write_result(documents, page, progress)
-        written.append(page.page)
-    return written, notes

@@ -1,0 +1,74 @@
+"""Where `bboxqa agree` writes its result: a folder and a page."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from bboxqa.model.diagnosis import Diagnosis
+    from bboxqa.report.agreement_result import AgreementResult
+    from bboxqa.report.pages.page_file import PageTarget
+
+
+def check_targets(
+    out: Path | None, report: Path | None, pseudonyms: Path | None, *, force: bool
+) -> None:
+    """Refuse targets that must not be written to, before anything is read."""
+    if out is not None:
+        from bboxqa.report.result_files import check_folder
+
+        check_folder(out, force=force)
+    if pseudonyms is not None:
+        from bboxqa.core.pseudonyms import check_key
+
+        check_key(pseudonyms, (out, report))
+
+
+def page_target(
+    path: Path | None, images: tuple[Path, ...], top: int | None, *, split: bool, force: bool
+) -> "PageTarget | None":
+    """Return the target of the page, if one was requested."""
+    if path is None:
+        for name, given in (("--images", images), ("--split", split)):
+            if given:
+                raise click.UsageError(f"{name} is for --report FILE, which is missing")
+        return None
+    from bboxqa.report.pages.page_file import PageTarget
+
+    page = PageTarget(path, images, split, top)
+    page.check(force=force)
+    return page
+
+
+def write_targets(
+    result: "AgreementResult",
+    diagnosis: "Diagnosis | None",
+    out: Path | None,
+    page: "PageTarget | None",
+    *,
+    raw_csv: bool,
+) -> tuple[list[Path], tuple[str, ...]]:
+    """Write the requested folder and page.
+
+    Return the paths that were written, and notes on the page.
+    """
+    if out is None and page is None:
+        return [], ()
+    from bboxqa.report.agreement_summary import summary
+    from bboxqa.report.result_files import documents_of, write_folder
+
+    documents = documents_of(result, summary(result), diagnosis)
+    written: list[Path] = []
+    notes: tuple[str, ...] = ()
+    if out is not None:
+        write_folder(result, documents, out, diagnosis=diagnosis, raw_csv=raw_csv)
+        written.append(out)
+    if page is not None:
+        from bboxqa.cli.console import tracking
+        from bboxqa.pipelines.result_pages import write_result
+
+        with tracking() as progress:
+            notes = write_result(documents, page, progress)
+        written.append(page.page)
+    return written, notes
