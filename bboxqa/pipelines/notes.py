@@ -157,7 +157,7 @@ def _scale_notes(counts: Counter[str]) -> Iterator[str]:
     if counts["no_scale"]:
         yield (
             f"{count(counts['no_scale'], 'annotation')} without area, whose key points lie on a "
-            "line or point: match equal ones only, as nothing tells how large the object is; add "
+            "line or point: match equal ones only, as the size of the object is unknown; add "
             "`area` or `bbox`"
         )
 

@@ -56,8 +56,8 @@ def table_excerpt(
     long = [place for place, name in enumerate(shown[0]) if name == folded]
     for line in table_lines(shown, words, width=width and width - 1, folded=long):
         yield f" {line}"
-    told = [f"{name}: {text}" for name, text in (legend or {}).items() if name in shown[0]]
-    for line in (*told, *_why_undefined(rows, shown)):
+    explained = [f"{name}: {text}" for name, text in (legend or {}).items() if name in shown[0]]
+    for line in (*explained, *_why_undefined(rows, shown)):
         yield from indent(fill(line, width - 1) if width else line, " ").splitlines()
     left_out = {"row": len(table) - len(rows), "column": n_columns - len(shown[0])}
     if any(left_out.values()):

@@ -221,7 +221,7 @@ def test_an_id_of_several_images_is_refused(tmp_path, file):
     other = document()
     other["images"][0]["file_name"] = "z.png"
     (tmp_path / "other.json").write_text(json.dumps(other), "utf-8")
-    with pytest.raises(DatasetError, match=r"the id 0 is that of several images: 'a\.png', 'z"):
+    with pytest.raises(DatasetError, match=r"several images have the id 0: 'a\.png', 'z"):
         bboxqa.draw([file, tmp_path / "other.json"], 0)
 
 

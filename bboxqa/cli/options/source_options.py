@@ -76,7 +76,7 @@ _OF_BOXES = (
         expose_value=False,
         callback=_say,
         help="COCO: what boxes of five numbers hold, such as cxcywh-ccw-degrees: cxcywh or xywh, "
-        "cw or ccw (counter-clockwise), degrees or radians; by default told from outlines beside "
+        "cw or ccw (counter-clockwise), degrees or radians; by default found from outlines beside "
         "them, else from the angles.",
     ),
 )
@@ -86,7 +86,7 @@ _OF_TABLES = (
         metavar="WHAT=NAME,…",
         expose_value=False,
         callback=_say_columns,
-        help="Tables: what columns hold, such as image=file,annotator=who,x=left; by default told "
+        help="Tables: what columns hold, such as image=file,annotator=who,x=left; by default found "
         "from their names (docs/formats.md).",
     ),
     click.option(

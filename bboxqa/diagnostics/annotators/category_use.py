@@ -36,16 +36,16 @@ def category_use(matched: MatchedUnits) -> Table:
     found = cell_values(data, counts, cells)
     by_most = 2 * found.n_others > counts.size[data.unit[found.cell]] - 1
     own = found.value == found.own
-    told = np.flatnonzero(np.isin(found.cell, found.cell[by_most]) & (own | by_most))
-    cell, value = found.cell[told], found.value[told]
+    rows = np.flatnonzero(np.isin(found.cell, found.cell[by_most]) & (own | by_most))
+    cell, value = found.cell[rows], found.value[rows]
     key = data.annotator[cell].astype(np.int64) * len(categories) + value
     keys, row = compact(key, len(names) * len(categories))
     sums = RatioSums(len(keys), data.n_groups)
     sums.add(
         row,
         data.group[data.unit[cell]],
-        own[told].astype(np.float64),
-        by_most[told].astype(np.float64),
+        own[rows].astype(np.float64),
+        by_most[rows].astype(np.float64),
     )
     ratios = sums.ratios(matched.bootstrap, matched.seed, null=1.0)
     who, what = np.divmod(keys, max(len(categories), 1))

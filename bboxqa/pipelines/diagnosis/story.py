@@ -82,11 +82,11 @@ _NOBODY = (
 )
 
 _ONE_AGAINST_ONE = (
-    "no image has three annotators: where two differ, it cannot be told who is right, and nobody "
+    "no image has three annotators: where two differ, it is unknown who is right, and nobody "
     "is named; --reference FILE compares each with a reference"
 )
-_NOTHING = "nobody drew anything: there is nothing to tell"
-_NO_PAIRS = "no image with annotations has two annotators: their agreement cannot be told"
+_NOTHING = "nobody drew anything"
+_NO_PAIRS = "no image with annotations has two annotators: their agreement cannot be measured"
 
 
 def story_of(
@@ -95,7 +95,7 @@ def story_of(
     """Return at most nine sentences, each on a figure with its interval, or on a count.
 
     First come the annotator and the kind of disagreement that cost most, then single findings by
-    the share of objects that they concern, last what cannot be told from the data.
+    the share of objects that they concern, last what the data cannot show.
     """
     named = matched.bootstrap >= LEAST_DRAWS
     beside = [*reference_sentences(part)] if named else []

@@ -184,7 +184,7 @@ def _copies(
         elif len(group) == len(names):
             text += (
                 f": they copied each other or kept the same proposed boxes, and {what} "
-                f"{value:z.2f} does not tell how far they would agree on their own"
+                f"{value:z.2f} does not show how far they would agree independently"
             )
         yield text
 

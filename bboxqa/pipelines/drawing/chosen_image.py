@@ -58,7 +58,7 @@ def chosen_image(
     if found:
         several = ", ".join(repr(name) for name in sorted(found))
         raise DatasetError(
-            [f"the id {wanted} is that of several images: {several}"], "Name the image by its file."
+            [f"several images have the id {wanted}: {several}"], "Name the image by its file."
         )
     same = [name for name in names if _is_with_ending(str(wanted), name)]
     if len(same) == 1:

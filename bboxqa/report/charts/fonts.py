@@ -66,10 +66,10 @@ def missing_note(signs: str) -> str:
     more = len(signs) - len(shown)
     if more:
         shown.append(count(more, "more sign"))
-    told = shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+    listed = shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
     packages = " and ".join(sorted({_package(sign) for sign in signs}))
     which = "which PNG and PDF show as boxes" if len(signs) > 1 else "which is a box in PNG and PDF"
-    return f"no font has {told}, {which}: install {packages}, or another font"
+    return f"no font has {listed}, {which}: install {packages}, or another font"
 
 
 def _package(sign: str) -> str:

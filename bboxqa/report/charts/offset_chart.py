@@ -47,7 +47,7 @@ def offsets(
     name = (short_name(edges[0]["annotator"]) if edges else "") if title is None else title
     if not known:
         who = edges[0]["annotator"] if edges else None
-        reason = reason_left_out(copies, "no object was drawn by others, too", who)
+        reason = reason_left_out(copies, "no object was drawn by others as well", who)
         return draw_nothing(axes(2.9, 1.2), name, reason)
     moved = [row for row in known if is_drawn(row, row["offset_px_low"])]
     factor = _exaggeration(max((abs(row["offset_percent"]) for row in moved), default=0) / 100)

@@ -41,7 +41,7 @@ def rotated_offsets(
     name = (short_name(rows[0]["annotator"]) if rows else "") if title is None else title
     if not rows or rows[0]["offset"] is None:
         who = rows[0]["annotator"] if rows else None
-        reason = reason_left_out(copies, "no object was drawn by others, too", who)
+        reason = reason_left_out(copies, "no object was drawn by others as well", who)
         return draw_nothing(axes(2.9, 1.2), name, reason)
     off = np.array([(row["offset_percent"] or 0) / 100 for row in rows])
     off[-1] = rows[-1]["offset"]

@@ -18,9 +18,9 @@ from bboxqa.report.charts.palette import (
 )
 from bboxqa.report.drawing.scene import Box, By, Scene, Shape
 
-# Edges nearer than this part of the longer side are hardly told apart.
+# Edges nearer than this part of the longer side are hard to distinguish.
 _CLOSE = 0.1
-# All pairs are compared; of more boxes in one image, none can be told from others.
+# All pairs are compared, up to this number of boxes in an image.
 _MOST_COMPARED = 2000
 _SEVERITY_COLORS = {
     Severity.ERROR: SERIES[1],

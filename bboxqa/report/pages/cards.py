@@ -91,7 +91,7 @@ def group_sentences(diagnosis: Mapping[str, Any] | None) -> list[str]:
         groups.setdefault(row["group"], []).append(name)
     if not groups:
         return ["No annotators were found who agree more among themselves than with the others."]
-    told = [
+    sentences = [
         f"Group {number}: {', '.join(names_in_words(names[:_MOST_NAMED]))}"
         + (f" and {len(names) - _MOST_NAMED:,} more." if names[_MOST_NAMED:] else ".")
         for number, names in sorted(groups.items())
@@ -100,7 +100,7 @@ def group_sentences(diagnosis: Mapping[str, Any] | None) -> list[str]:
         f"The annotators form {len(groups)} groups, which agree more within than with each other: "
         "each may read the instructions in its own way."
     )
-    return [first, *told]
+    return [first, *sentences]
 
 
 def _grouped(diagnosis: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:

@@ -97,11 +97,11 @@ def settings_table(manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 def inputs_table(inputs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the files as a table, without empty columns."""
-    told = [
+    columns = [
         key for key in (inputs[0] if inputs else ())
         if any(each[key] not in (None, "annotations") for each in inputs)
     ]  # fmt: skip
-    return {"columns": told, "rows": [[each[key] for key in told] for each in inputs]}
+    return {"columns": columns, "rows": [[each[key] for key in columns] for each in inputs]}
 
 
 def _given(source: Mapping[str, Any]) -> tuple[str, ...]:

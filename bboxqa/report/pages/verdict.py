@@ -71,10 +71,15 @@ def verdict(
         status, title = "passed", f"Accepted: {gates}"
     else:
         status, title = "open", _level(part)
-    told = (*_alpha(part), *_existence(part), *_class(part), *_place(part, settings["similarity"]))
+    figures = (
+        *_alpha(part),
+        *_existence(part),
+        *_class(part),
+        *_place(part, settings["similarity"]),
+    )
     if "reference" in part and not summary["n_images"]:
-        told = ("No image has two annotators: their agreement with each other is not measured.",)
-    sentences = (*failures[1:], *told, *_reference(part))
+        figures = ("No image has two annotators: their agreement with each other is not measured.",)
+    sentences = (*failures[1:], *figures, *_reference(part))
     return Verdict(status, title, sentences, _next_step(diagnosis, settings["similarity"]))
 
 
@@ -179,14 +184,14 @@ def _reference(part: Mapping[str, Any]) -> Sequence[str]:
     most = max(found["annotators"], key=lambda row: row["f1"]["value"] or 0.0)
     name, best, reference = (names_in_words([each["name"]])[0] for each in (least, most, found))
     if most is least:
-        told = (
+        text = (
             f"{name} drew {percent(least['recall']['value'])} of its objects, and "
             f"{percent(least['precision']['value'])} of what {name} drew is right"
         )
     else:
         low, high = (number(row["f1"]["value"]) for row in (least, most))
-        told = f"F1 of annotators is from {low} ({name}) to {high} ({best})"
-    return (f"Compared with the reference {reference}, {told}.",)
+        text = f"F1 of annotators is from {low} ({name}) to {high} ({best})"
+    return (f"Compared with the reference {reference}, {text}.",)
 
 
 def _least_right(part: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -200,8 +205,12 @@ def _next_step(diagnosis: Mapping[str, Any] | None, similarity: str) -> str:
     """Return advice on copies, annotators, and the kind of disagreement that costs most."""
     if diagnosis is None:
         return ""
-    told = (_about_copies(diagnosis), _about_people(diagnosis), _about_kinds(diagnosis, similarity))
-    return " ".join(filter(None, told))
+    advice = (
+        _about_copies(diagnosis),
+        _about_people(diagnosis),
+        _about_kinds(diagnosis, similarity),
+    )
+    return " ".join(filter(None, advice))
 
 
 def _about_people(diagnosis: Mapping[str, Any]) -> str:
@@ -236,7 +245,7 @@ def _about_copies(diagnosis: Mapping[str, Any]) -> str:
     return (
         f"Ask {first} and {second}{others} why {percent(row['identical_share'])} of the boxes that "
         "both drew are identical: figures of copies, or of proposed boxes that both kept, do not "
-        "tell how far they agree on their own."
+        "show how far they agree independently."
     )
 
 

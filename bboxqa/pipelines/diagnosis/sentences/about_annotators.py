@@ -226,13 +226,13 @@ def _left_out(matched: MatchedUnits, name: str) -> str:
     images = f"{n_lost:,} of {count(n_asked, 'image')}"
     if not after[lost].any():
         return (
-            f"; the {images} where half of these or more are so are left out of what is said of "
-            "annotators, since too few others are left there to judge them"
+            f"; {images} with half or more identical boxes are left out of the figures of "
+            "annotators, as too few others are left there to judge them"
         )
-    what = f"boxes of {name} in the {images} where half of these or more are so"
+    what = f"boxes of {name} in {images}, with half or more identical boxes,"
     if n_lost == n_asked:
         what = f"all boxes of {name}"
-    return f"; {what} are left out of what is said of annotators, where they would count double"
+    return f"; {what} are left out of the figures of annotators, where they would count double"
 
 
 def group_sentences(matched: MatchedUnits, tables: Mapping[str, Table]) -> Iterator[Sentence]:

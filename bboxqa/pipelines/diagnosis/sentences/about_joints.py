@@ -50,7 +50,7 @@ def _labels(joints: Table) -> list[str]:
 def _listed(rows: Sequence[int], labels: Sequence[str], n_known: int) -> str:
     """Return joints in words; `n_known` is the number of joints that were judged."""
     if len(rows) == n_known > _MOST_JOINTS:
-        return f"all {n_known} joints for which it can be told"
+        return f"all {n_known} joints that can be judged"
     names = [labels[row] for row in rows[:_MOST_JOINTS]]
     more = len(rows) - len(names)
     return joined([*names, f"{more} more"] if more else names)

@@ -1,4 +1,4 @@
-"""Sentences about objects and categories, and about what the data cannot tell."""
+"""Sentences about objects and categories, and about what the data cannot show."""
 
 from collections.abc import Collection, Iterator, Mapping
 from math import isnan
@@ -227,7 +227,7 @@ def category_sentences(
 def limit_sentences(
     part: ThresholdResult, matched: MatchedUnits, tables: Mapping[str, Table]
 ) -> Iterator[str]:
-    """Yield what cannot be told from these data."""
+    """Yield what these data cannot show."""
     annotators = tables["annotators"]
     if len(matched.pairs) == 0:
         yield (
@@ -252,12 +252,12 @@ def limit_sentences(
     if int((annotators["n_images"] > 0).sum()) == 2 and part.reference is None:
         left = "" if len(annotators) == 2 else " who can be compared"
         yield (
-            f"with two annotators{left} it cannot be told who is right: what one misses is what "
+            f"with two annotators{left} it is unknown who is right: what one misses is what "
             "the other adds"
         )
     n_categories = len(np.unique(matched.data.annotations.category))
     if n_categories == 1:
-        yield "with one category, it cannot be told whether annotators would name objects alike"
+        yield "with one category, agreement on categories cannot be measured"
 
 
 def agreement_sentence(part: ThresholdResult, matched: MatchedUnits) -> Iterator[str]:

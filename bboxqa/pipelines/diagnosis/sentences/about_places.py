@@ -200,8 +200,8 @@ def edges_explain(tables: Mapping[str, Table], compared: str) -> Explained:
     """
     table = tables["annotators"]
     offsets = _offsets(tables["offsets"], len(table))
-    told = np.isin(np.arange(len(table)), list(_displaced(table, offsets)))
-    lost = np.where(told, np.abs(offsets.percent).sum(1) / 100, 0)
+    reported = np.isin(np.arange(len(table)), list(_displaced(table, offsets)))
+    lost = np.where(reported, np.abs(offsets.percent).sum(1) / 100, 0)
     drawn = in_words(compared)
     edge = "no edge" if drawn == "boxes" else "no edge of their boxes"
     return Explained(lost, drawn, f"overlap with matched {drawn}", f"{edge} is significantly moved")

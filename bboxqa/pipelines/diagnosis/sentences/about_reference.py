@@ -20,7 +20,7 @@ from bboxqa.pipelines.diagnosis.sentences.sentence import (
     others_in_words,
 )
 
-_MOST_TOLD = 2
+_MOST_NAMED = 2
 
 
 def reference_sentences(part: ThresholdResult) -> Iterator[str]:
@@ -56,8 +56,8 @@ def reference_confusion_sentences(found: ReferenceAgreement) -> Iterator[Sentenc
     """
     table, matrix = found.confusions, found.confusion_matrix
     share, n_matched = bounds(table, "share"), max(int(matrix["n"].sum()), 1)
-    told = np.flatnonzero((table["n"] >= LEAST_CONFUSED) & (share.value >= LEAST_SHARE))
-    for place in told[:_MOST_TOLD].tolist():
+    frequent = np.flatnonzero((table["n"] >= LEAST_CONFUSED) & (share.value >= LEAST_SHARE))
+    for place in frequent[:_MOST_NAMED].tolist():
         both = table["first"][place], table["second"][place]
         n = int(table["n"][place])
         text = (

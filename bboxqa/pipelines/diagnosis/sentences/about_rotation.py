@@ -68,8 +68,8 @@ def rotated_sentences(
 def rotation_explains(tables: Mapping[str, Table]) -> Explained:
     """Return how much of the dissimilarity the reported offsets and exchanged sides explain."""
     annotators, offsets = tables["annotators"], tables["rotated_offsets"]
-    told = np.isin(np.arange(len(annotators)), list(_displaced(annotators, offsets)))
-    lost = np.where(told, _lost(offsets, len(annotators)).sum(1), 0)
+    reported = np.isin(np.arange(len(annotators)), list(_displaced(annotators, offsets)))
+    lost = np.where(reported, _lost(offsets, len(annotators)).sum(1), 0)
     across, share = _exchanging(tables, ACROSS)
     lost[across] += _LOST_ACROSS * share.value[across]
     nothing = "no centre, side or angle is significantly off"

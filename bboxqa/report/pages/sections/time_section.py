@@ -88,5 +88,5 @@ def _change(everyone: Mapping[str, Any], people: Sequence[Mapping[str, Any]], na
     if found["interval"] is None:
         return f"{text} {unit}, without an interval."
     low, high = found["interval"]
-    told = f"{text} [{signed(low, 3)}, {signed(high, 3)}] {unit}"
-    return f"{told}." if low > 0 or high < 0 else f"{told}, which may be chance."
+    change = f"{text} [{signed(low, 3)}, {signed(high, 3)}] {unit}"
+    return f"{change}." if low > 0 or high < 0 else f"{change}, which may be chance."
