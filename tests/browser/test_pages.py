@@ -610,10 +610,11 @@ def test_notes_of_a_batch_are_seen_beside_long_paths(browser, batch):
     assert hidden == 0
 
 
-def test_long_names_stay_on_the_paper(browser, hostile):
+@pytest.mark.parametrize("name", ["hostile", "batch"])
+def test_all_stays_on_the_paper(name, browser, request):
     context = browser.new_context(viewport={"width": 680, "height": 900}, offline=True)
     page = context.new_page()
-    page.goto(hostile.as_uri())
+    page.goto(request.getfixturevalue(name).as_uri())
     page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
     page.emulate_media(media="print")
     ends = page.locator("main *:not(svg *)").evaluate_all(
