@@ -57,6 +57,13 @@ class Regression:
     what: str
 
 
+# What the content of a file has no part in: its permissions, or the disk.
+_NOT_ALLOWED = {
+    sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR,
+}  # fmt: skip
+
+
 @contextmanager
 def _opened(out: Path) -> Iterator[sqlite3.Connection]:
     path = out / FILE
@@ -69,10 +76,14 @@ def _opened(out: Path) -> Iterator[sqlite3.Connection]:
                     connection.execute(f"ALTER TABLE projects ADD COLUMN {name} REAL")
             yield connection
     except sqlite3.Error as error:
-        if getattr(error, "sqlite_errorcode", None) in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
+        # The last byte of a code tells its kind.
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
             raise OutputError(
                 f"{path}: is in use by another program; close that, and run it again"
             ) from None
+        if code in _NOT_ALLOWED and not path.is_dir():
+            raise OutputError(f"{path}: {error}; expected a file that can be written") from None
         raise OutputError(f"{path}: {error}; move it away to begin a new history") from None
 
 

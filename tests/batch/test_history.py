@@ -128,6 +128,12 @@ def test_folder_in_its_place(tmp_path):
         append(tmp_path, WHEN, "1.0", [SOUND])
 
 
+def test_a_file_that_cannot_be_opened_is_not_to_be_moved(tmp_path):
+    (tmp_path / "history.sqlite").symlink_to("no/where")
+    with pytest.raises(OutputError, match=r"unable to open .*; expected a file that can be"):
+        append(tmp_path, WHEN, "1.0", [SOUND])
+
+
 def test_tables_of_another_shape(tmp_path):
     with closing(sqlite3.connect(tmp_path / "history.sqlite")) as connection, connection:
         connection.execute("CREATE TABLE projects (run INTEGER)")
