@@ -134,12 +134,19 @@ def story_of(
     found.sort(key=lambda sentence: -sentence.weight)
     first = [*agreement_sentence(part, matched), *lead, *beside]
     middle = [*(sentence.text for sentence in found), *kinds]
+    return _fitted(first, middle, last, [*work_limits(tables)])
+
+
+def _fitted(
+    first: Sequence[str], middle: Sequence[str], last: Sequence[str], unchanged: Sequence[str]
+) -> tuple[str, ...]:
+    """Return at most nine sentences; those in the middle make room, and are then counted."""
     room = max(_MOST - len(first) - len(last), 0)
     if len(middle) > room:
-        middle[max(room - 1, 0) :] = [_more(len(middle) - max(room - 1, 0))]
+        n_kept = max(room - 1, 0)
+        middle = [*middle[:n_kept], _more(len(middle) - n_kept)]
     # Sentences that nothing changes must not displace findings.
-    unchanged = [*work_limits(tables)][: max(room - len(middle), 0)]
-    return (*first, *middle, *last, *unchanged)
+    return (*first, *middle, *last, *unchanged[: max(room - len(middle), 0)])
 
 
 def _n_drawing(matched: MatchedUnits) -> int:
