@@ -26,6 +26,7 @@ from bboxqa.cli.options.shared_options import (
 )
 from bboxqa.cli.options.source_options import source_options
 from bboxqa.cli.options.validate_settings import validate_settings
+from bboxqa.cli.validate_checks import check_options
 from bboxqa.report.registry import FINDING_VIEWS, view
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ def validate(
     \b
     Exit code 0: fine. 1: something found, see --fail-on. 2: could not run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
-    _check_options(paths, options)
+    check_options(paths, options)
     options["images"] = options["images"] or None
     settings = validate_settings(config, options)
     if options["diff"]:
@@ -159,51 +160,6 @@ def validate(
     _show(report, options | {"config": config})
     _check_examined(report)
     return 1 if report.at_least(report.fail_on) and not exit_zero else 0
-
-
-def _check_options(paths: tuple[Path, ...], options: dict[str, Any]) -> None:
-    """Refuse options that contradict each other or would have no effect."""
-    fix, diff, text = options["fix"], options["diff"], options["output_format"] == "text"
-    baseline, write_baseline = options["baseline"], options["write_baseline"]
-    refused = (
-        (not paths, "no file given; try: bboxqa validate export.json"),
-        (
-            options["unsafe_fixes"] and not (fix or diff),
-            "--unsafe-fixes goes with --fix or --diff",
-        ),
-        (options["in_place"] and not fix, "--in-place goes with --fix"),
-        (
-            (options["split"] or options["top"] is not None) and options["report"] is None,
-            f"--{'split' if options['split'] else 'top'} is for --report, which is missing",
-        ),
-        (fix and diff, "--diff writes nothing; give either --fix or --diff"),
-        (baseline and write_baseline, "give either --baseline or --write-baseline"),
-        (
-            fix and not options["in_place"] and (baseline or write_baseline),
-            "a baseline is of the file, not of its fixed copy; add --in-place",
-        ),
-        (
-            options["quiet"] and options["verbose"],
-            "give either --quiet or --verbose",
-        ),
-        (
-            (options["quiet"] or options["verbose"]) and (options["statistics"] or not text),
-            "--quiet and --verbose are about text; leave out --statistics and --format",
-        ),
-        (
-            options["statistics"] and not text,
-            "--statistics is a table of its own; leave out --format",
-        ),
-        (
-            diff and (options["statistics"] or options["output"] or not text),
-            "--diff prints only changes; leave out --statistics, --out and --format",
-        ),
-    )
-    for wrong, message in refused:
-        if wrong:
-            raise click.UsageError(message)
-    for target in (options["output"], write_baseline):
-        refuse_input_as_output(target, paths)
 
 
 def _page(paths: tuple[Path, ...], options: dict[str, Any]) -> "PageTarget | None":
