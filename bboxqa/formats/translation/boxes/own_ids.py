@@ -38,7 +38,9 @@ class OwnIds:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        # What stands before the names of files below the source.
+        self._before = shown_file(path, "-").removesuffix("-")
+        self._whole = path.name
         self._parts: list[ShownIds] = []
 
     def add(self, records: Sequence[Record], places: Sequence[Where]) -> None:
@@ -76,11 +78,14 @@ class OwnIds:
         """Return what annotations are found by; None without any."""
         return joined_ids(self._parts) if self._parts else None
 
+    def _file(self, member: str) -> str:
+        return self._before + member if member else self._whole
+
     def _in_words(self, where: Where) -> str:
-        return place_in_words(shown_file(self._path, where.member), where.at)
+        return place_in_words(self._file(where.member), where.at)
 
     def _places(
         self, members: Sequence[str], file: IntArray, at: IndexArray | TextArray
     ) -> FilePlaces:
-        names = tuple(shown_file(self._path, member) for member in members)
+        names = tuple(map(self._file, members))
         return FilePlaces(names, file, at)
