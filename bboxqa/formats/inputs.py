@@ -10,6 +10,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import IMAGE_SUFFIXES, folder_problem
 from bboxqa.core.text import clean, count, one_line
 from bboxqa.core.types import AnyPath
+from bboxqa.formats.coco.archive import COCO_ARCHIVE, parts_of
 from bboxqa.formats.coco.coco_ends import has_nothing_of_coco
 from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.foreign import foreign_kind, refuse_foreign
@@ -76,7 +77,13 @@ def list_files(
         else:
             result += sources_below(path) or _files_below(path, pattern, only_checked=only_checked)
             result += sources_deeper(path) if only_checked else []
-    return result
+    # Several files of COCO json in an archive are read as those of a folder.
+    return [part for path in result for part in _parts_of(path)]
+
+
+def _parts_of(path: Path) -> list[Path]:
+    is_packed = path.is_file() and format_of(path) is COCO_ARCHIVE
+    return parts_of(path) if is_packed else [path]
 
 
 def passed_over(paths: Sequence[AnyPath]) -> list[str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from bboxqa.core.plugins import plugins
 from bboxqa.formats.box_tables.box_table import BOX_TABLE
-from bboxqa.formats.coco.archive import COCO_ARCHIVE
+from bboxqa.formats.coco.archive import COCO_ARCHIVE, archive_around
 from bboxqa.formats.coco.strict import COCO, is_surely_coco
 from bboxqa.formats.cvat.cvat import CVAT
 from bboxqa.formats.darwin.darwin import DARWIN
@@ -67,7 +67,9 @@ def format_of(path: Path) -> Format:
     """
     if path.is_dir():
         return _format_of_source(path) or _format_of_parts(path) or COCO
-    if not path.is_file() or is_surely_coco(path):
+    if not path.is_file():
+        return COCO_ARCHIVE if archive_around(path) else COCO
+    if is_surely_coco(path):
         return COCO
     # COCO accepts all other JSON.
     last = (COCO_ARCHIVE, COCO)

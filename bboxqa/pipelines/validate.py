@@ -12,6 +12,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.json_values import document_bytes
 from bboxqa.core.memory import check_limit
 from bboxqa.core.types import AnyPath, Progress
+from bboxqa.formats.coco.archive import archive_around
 from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.document.content import RawDocument
 from bboxqa.formats.document.tolerant import read_bytes, read_path
@@ -184,7 +185,7 @@ def _documents(
     memory: int | None,
     progress: Progress | None,
 ) -> Iterator[Document]:
-    if missing := [file for file in files if not lexists(file)]:
+    if missing := [each for each in files if not (lexists(each) or archive_around(each))]:
         raise no_such_file(missing)
     readers = [_reader(file) for file in files]
     # Several files can share a folder of images: a record in any of them counts.

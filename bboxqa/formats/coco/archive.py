@@ -1,10 +1,12 @@
 """COCO JSON in a zip or gzip archive, as tools export it."""
 
+import hashlib
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bboxqa.core.errors import DatasetError
+from bboxqa.core.text import one_line
 from bboxqa.core.types import Steps
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.read_options import ReadOptions
@@ -46,24 +48,40 @@ def _members(path: Path) -> "list[Member]":
     return found
 
 
+def parts_of(path: Path) -> list[Path]:
+    """Return the paths of the files of an archive: itself if it has one, else a path below it."""
+    members = _members(path)
+    return [path] if len(members) == 1 else [path / member.name for member in members]
+
+
+def archive_around(path: Path) -> Path | None:
+    """Return the archive that a path of `parts_of` leads into; None if it leads into none."""
+    found = next((each for each in path.parents if each.exists()), None)
+    is_file = found is not None and found.is_file() and is_archive(head_of(found))
+    return found if is_file else None
+
+
 def _member(path: Path) -> "Member":
-    """Return the COCO JSON of an archive; raises DatasetError unless it has exactly one."""
-    found = _members(path)
-    if len(found) != 1:
-        names = ", ".join(member.name for member in found[:3])
-        held = f"{len(found)} files of COCO json: {names}" if found else "no COCO json"
-        raise DatasetError(
-            [f"{path}: has {held}; expected one"],
-            "Unpack it, and name the files that belong together.",
-        )
-    return found[0]
+    """Return the COCO JSON of a path of `parts_of`; raises DatasetError if it is not there."""
+    archive = archive_around(path) or path
+    name = "" if archive is path else path.relative_to(archive).as_posix()
+    members = _members(archive)
+    found = next((each for each in members if name in ("", each.name)), None)
+    if found is None:
+        names = ", ".join(one_line(each.name) for each in members[:3]) or "none"
+        problem = f"{path}: no such file of COCO json in the archive; it has {names}"
+        raise DatasetError([problem], "Name one of these, or the archive for all of them.")
+    return found
 
 
 def _read(path: Path, options: ReadOptions) -> AnnotationFile:
     text = _member(path).read()
     records = read_text(text, path, options)
-    content = file_digest(path) if options.digest else None
-    return records(Source(str(path), path.stat().st_size, content))
+    if path.is_file():
+        content = file_digest(path) if options.digest else None
+        return records(Source(str(path), path.stat().st_size, content))
+    content = hashlib.blake2b(text).hexdigest() if options.digest else None
+    return records(Source(str(path), len(text), content))
 
 
 def _document(path: Path, progress: Steps | None = None, memory: int | None = None) -> RawDocument:

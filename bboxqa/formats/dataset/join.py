@@ -24,6 +24,7 @@ from bboxqa.formats.dataset.sessions import (
     split_sessions,
     with_repeats,
 )
+from bboxqa.formats.dataset.task_files import split_advice
 from bboxqa.formats.dataset.track_ids import read_tracks
 from bboxqa.formats.dataset.wrong_values import (
     bad_boxes,
@@ -134,6 +135,8 @@ def _nothing_shared(
             "asked about all images: --asked all"
         )
         return NothingToCompareError([problem], advice)
+    if found := split_advice([Path(file.source.name) for file in files]):
+        return NothingToCompareError([problem], found)
     found = join_advice(names_of_images(files))
     advice = f": {found}" if found else "; check that the names are the same in all files."
     return NothingToCompareError([problem], f"Images are joined by file_name{advice}")

@@ -28,6 +28,7 @@ from bboxqa.formats.dataset.predictions import (
 )
 from bboxqa.formats.dataset.pseudonymous import with_pseudonyms, without_people
 from bboxqa.formats.dataset.sessions import read_sessions
+from bboxqa.formats.dataset.task_files import read_twice, without_other_tasks
 from bboxqa.formats.dataset.times import read_times, untimed_notes
 from bboxqa.formats.dataset.track_ids import TRACK_KEYS, VIDEO_KEY, trackless_notes
 from bboxqa.formats.dataset.unused_sessions import session_notes
@@ -72,6 +73,8 @@ def _sources(
         return [Path(path) for path in source.values()], list(source), "files", []
     given = as_paths(source)
     files, notes = without_settings(list_files(given, pattern), given)
+    files, others = without_other_tasks(files)
+    notes += others
     # A single source inside a folder belongs to an annotator if it is itself a folder.
     is_person = len(files) == 1 and files[0].is_dir() and files[0] not in map(Path, given)
     if is_person and min_annotators == 1:
@@ -139,6 +142,12 @@ def read_dataset(
     read = _read_all(files, options)
     if isinstance(source, Mapping):
         read = _with_annotators(read, names)
+    else:
+        repeated = read_twice(files, read, keypoints=keypoints)
+        kept = [place for place in range(len(files)) if place not in repeated]
+        files, names = [files[each] for each in kept], [names[each] for each in kept]
+        read = [read[each] for each in kept]
+        left_out = [*left_out, *repeated.values()]
     if predictions is not None:
         read.append(read_predictions(predictions, read, options))
         files = [*files, predictions.path]

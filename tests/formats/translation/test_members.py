@@ -153,10 +153,11 @@ def test_coco_is_read_in_its_archive(tmp_path, suffix):
     assert data.sources[0].name == str(path)
 
 
-def test_an_archive_with_several_files_of_coco_is_refused(tmp_path):
+def test_several_files_of_an_archive_are_refused_as_those_of_a_folder(tmp_path):
     content = json.dumps(two_annotators())
     path = zipped(tmp_path / "a.zip", {"train/a.json": content, "valid/a.json": content})
-    with pytest.raises(DatasetError, match=r"2 files of COCO json: train/a\.json, valid/a\.json"):
+    names = rf"{path}/train/a\.json and {path}/valid/a\.json"
+    with pytest.raises(DatasetError, match=f"{names}: both have annotations of image"):
         read_coco(path)
 
 

@@ -1,0 +1,101 @@
+"""Files of one data set for several tasks, as exports of COCO have: instances_val.json, ….
+
+They are no annotators: objects and their key points are the same annotations, and captions have
+none.
+"""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from bboxqa.core.text import count, one_line
+from bboxqa.formats.annotations.columns import AnnotationFile
+
+_NAME = re.compile(
+    r"(instances|person_keypoints|captions|panoptic|labels|image_info)[_-](.+)\.json", re.IGNORECASE
+)
+_OBJECTS, _KEYPOINTS = "instances", "person_keypoints"
+_SPLIT = re.compile(r"(?:.*[_-])?(train|training|val|valid|validation|test|testing)(?:20\d\d)?")
+
+
+def without_other_tasks(files: Sequence[Path]) -> tuple[list[Path], list[str]]:
+    """Return files without those of captions and the like beside one of objects, and a note."""
+    known = {_task_of(file) for file in files}
+    others = [
+        file
+        for file in files
+        if (found := _task_of(file)) is not None and found[0] not in (_OBJECTS, _KEYPOINTS)
+        if {(_OBJECTS, *found[1:]), (_KEYPOINTS, *found[1:])} & known
+    ]
+    if not others:
+        return [*files], []
+    some = count(len(others), "json file")
+    note = f"{some} left out: other tasks than objects (such as {one_line(str(others[0]))})"
+    return [file for file in files if file not in others], [note]
+
+
+def read_twice(
+    files: Sequence[Path], read: Sequence[AnnotationFile], *, keypoints: bool
+) -> dict[int, str]:
+    """Return the places of files whose annotations another one has as well, each with a note.
+
+    With `keypoints`, the file that has these stays.
+    """
+    place = {task: number for number, task in enumerate(map(_task_of, files)) if task is not None}
+    found = {}
+    for (kind, *of), number in place.items():
+        whole = place.get((_OBJECTS, *of)) if kind == _KEYPOINTS else None
+        if whole is None or not _is_part_of(read[number], read[whole]):
+            continue
+        n = count(len(read[number].columns.id), "annotation")
+        left, kept = (whole, number) if keypoints else (number, whole)
+        has = f"have the same {n}; the second is left out"
+        found[left] = f"{one_line(files[kept].name)} and {one_line(files[left].name)} {has}"
+    return found
+
+
+def split_advice(files: Sequence[Path]) -> str:
+    """Return how to go on where files are named as parts of a data set; empty where they are not.
+
+    Examples
+    --------
+    >>> split_advice([Path("instances_train2017.json"), Path("val.json")])[:59]
+    'They are named as parts of one data set (train, val). To me'
+    >>> split_advice([Path("train.json"), Path("ann.json")])
+    ''
+    """
+    found = [_SPLIT.fullmatch(file.stem.lower()) for file in files]
+    splits = dict.fromkeys(each[1] for each in found if each)
+    if len(splits) < len(files):
+        return ""
+    return (
+        f"They are named as parts of one data set ({', '.join(splits)}). To measure agreement, "
+        "they have to name annotators, or each has to be by one about the same images."
+    )
+
+
+def _task_of(file: Path) -> tuple[str, ...] | None:
+    found = _NAME.fullmatch(file.name)
+    return (found[1].lower(), str(file.parent), found[2]) if found else None
+
+
+def _is_part_of(part: AnnotationFile, whole: AnnotationFile) -> bool:
+    """Return whether all annotations of a file are in another, with their images and boxes."""
+    if not len(part.columns.id):
+        return False
+    order = np.argsort(whole.columns.id, kind="stable")
+    ids = whole.columns.id[order]
+    at = np.searchsorted(ids, part.columns.id)
+    if (at >= len(ids)).any() or (ids[at] != part.columns.id).any():
+        return False
+    rows = order[at]
+    same_box = np.abs(whole.columns.bbox[rows] - part.columns.bbox) <= 0.01
+    names = [{each.id: each.file_name for each in file.images} for file in (part, whole)]
+    pairs = {
+        *zip(part.columns.image_id.tolist(), whole.columns.image_id[rows].tolist(), strict=True)
+    }
+    return bool(same_box.all()) and all(
+        names[0].get(one) == names[1].get(other) for one, other in pairs
+    )
