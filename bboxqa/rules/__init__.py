@@ -1,1 +1,1 @@
-"""Rules: what can be wrong with a COCO file, and how to fix it."""
+"""The rules of `validate`: defects of annotation files, and how to fix them."""

@@ -1,4 +1,4 @@
-"""A baseline: a file of accepted findings, so that only new ones fail a run."""
+"""Baselines: files of accepted findings, so that only new findings fail a run."""
 
 import json
 import os
@@ -20,16 +20,16 @@ class Baseline:
     """The accepted findings."""
 
     path: Path
-    """The file of the baseline; other files are named relative to its folder."""
+    """The path of the baseline; files in it are relative to its folder."""
     known: Mapping[str, int]
-    """Mapping of str to int. Identity of a finding to the number of accepted findings with it."""
+    """Mapping of str to int. The number of accepted findings, by identity."""
 
 
 _VERSION = 1
 
 
 def write(path: Path, report: FoundReport) -> None:
-    """Write all findings of a report as the baseline of later runs.
+    """Write all findings of a report as the baseline for later runs.
 
     The report must list all its findings. Raises OutputError if the file cannot be written.
     """
@@ -37,7 +37,7 @@ def write(path: Path, report: FoundReport) -> None:
     entries: dict[str, dict[str, Any]] = {}
     for finding in report.findings:
         name = _identity(finding, path)
-        # The message is for readers of the file only.
+        # The message is only for readers of the file.
         entry = {"code": finding.code, "file": finding.file, "message": finding.message}
         entries.setdefault(name, {**entry, "identity": name, "count": 0})["count"] += 1
     rows = sorted(entries.values(), key=lambda e: (e["file"], e["code"], e["identity"]))
@@ -47,7 +47,7 @@ def write(path: Path, report: FoundReport) -> None:
 
 
 def read(path: Path) -> Baseline:
-    """Return the baseline in a file.
+    """Read a baseline file.
 
     Raises ConfigError if the file cannot be read, or is not a baseline.
     """
@@ -69,10 +69,10 @@ def read(path: Path) -> Baseline:
 
 
 def new(report: FoundReport, baseline: Baseline, limit: int = 0) -> FoundReport:
-    """Return the report of the findings that are not in a baseline.
+    """Return a report of the findings that are not in a baseline.
 
-    The given report must list all its findings. Counts of the new one include findings beyond
-    `limit`, which are not listed; 0 lists all of them.
+    The given report must list all its findings. The returned report lists at most `limit` findings
+    per rule and file, or all if it is 0; its counts include the others.
     """
     _check_complete(report)
     remaining = Counter(baseline.known)
@@ -98,7 +98,7 @@ def _identity(finding: Finding, path: Path) -> str:
     try:
         file = os.path.relpath(finding.file, path.parent)
     except ValueError:
-        # There is no relative path to another drive.
+        # On Windows, there is no relative path to another drive.
         file = finding.file
     return identity(replace(finding, file=Path(file).as_posix()))
 

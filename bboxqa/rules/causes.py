@@ -1,4 +1,4 @@
-"""What is reported of what rules found: causes without what follows from them, in few findings."""
+"""Reducing hits to few findings: hiding consequences, and grouping equal defects."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -14,16 +14,16 @@ from bboxqa.rules.facts.document import Document, n_records
 
 Found = tuple[Rule, Hits]
 Hidden = dict[str, Counter[str]]
-"""Code of a cause to the numbers of findings that it hides, by code."""
+"""By code of a cause, the numbers of hidden findings by their code."""
 
 _EXAMPLES = 3
-# So many equal messages are one finding.
+# At least this many equal messages are grouped into one finding.
 _EQUAL = 20
 _SHARE = {"annotations": 0.2, "images": 0.2, "categories": 0}
 
 
 def without_consequences(document: Document, found: Sequence[Found]) -> tuple[list[Found], Hidden]:
-    """Return what does not follow from something else, and how much each cause hides."""
+    """Return the hits that do not follow from other hits, and the numbers that each cause hides."""
     causes: dict[str, list[Found]] = {}
     for rule, hits in found:
         for code in rule.consequences if hits.hides else ():
@@ -32,7 +32,7 @@ def without_consequences(document: Document, found: Sequence[Found]) -> tuple[li
     hidden: Hidden = {}
     for rule, hits in found:
         left = hits
-        # The worst of several causes says what it hides.
+        # Hidden findings are attributed to the most severe of several causes.
         for cause in sorted(causes.get(rule.code, ()), key=_rank, reverse=True):
             follows = _follows(document, cause, (rule, left))
             if follows.any():
@@ -44,11 +44,11 @@ def without_consequences(document: Document, found: Sequence[Found]) -> tuple[li
 
 
 def _follows(document: Document, cause: Found, other: Found) -> BoolArray:
-    """Return (H,) bool: which hits of another rule follow from a cause."""
+    """Return which hits of another rule follow from a cause, (H,) bool."""
     by, hits = cause[1], other[1]
     about_file = not by.name
     is_same = by.name == hits.name and (by.key == hits.key or not (by.key and hits.key))
-    # Nothing hides what is more severe, or a run could pass because of it.
+    # A more severe finding is never hidden, since a run might then pass.
     if _rank(other) > _rank(cause) or not (about_file or is_same):
         return np.zeros(len(hits), np.bool_)
     if about_file:
@@ -65,9 +65,9 @@ def _rank(found: Found) -> int:
 
 
 def grouped(document: Document, rule: Rule, hits: Hits) -> list[Hits]:
-    """Return hits as a single one where many records share the defect, else as they are.
+    """Group hits into a single hit if many records share the defect.
 
-    Below a fifth of the records, those are one whose messages are equal, from 20 on.
+    If less than a fifth of the records do, only 20 or more equal messages are grouped.
     """
     if hits.apart:
         return [hits]
@@ -82,15 +82,15 @@ def grouped(document: Document, rule: Rule, hits: Hits) -> list[Hits]:
 
 
 def _numbers(document: Document, hits: Hits) -> tuple[int, int]:
-    """Return how many records have a defect, and of how many."""
+    """Return the number of records with a defect, and the number of records compared."""
     return len(np.unique(hits.rows)), hits.total or n_records(document, hits.name)
 
 
 def _by_message(document: Document, rule: Rule, hits: Hits) -> list[Hits]:
-    """Return hits of the message that most have as a single one, and the others as they are."""
+    """Group the hits with the most frequent message; the others stay as they are."""
     if len(hits) < _EQUAL:
         return [hits]
-    # All are described only where a sample shows that it is worth the time.
+    # All hits are described only if a sample shows that it is worth the time.
     sample = np.linspace(0, len(hits) - 1, _EQUAL).astype(int).tolist()
     message, n_equal = Counter(hits.describe(at).message for at in sample).most_common(1)[0]
     if 2 * n_equal <= _EQUAL:
@@ -107,7 +107,7 @@ def _by_message(document: Document, rule: Rule, hits: Hits) -> list[Hits]:
 
 
 def _single(document: Document, rule: Rule, hits: Hits) -> Hits:
-    """Return hits as a single one."""
+    """Group hits into a single hit."""
     n_hits, (n_rows, total) = len(hits), _numbers(document, hits)
     n_few = min(_EXAMPLES, n_hits)
 
@@ -115,7 +115,7 @@ def _single(document: Document, rule: Rule, hits: Hits) -> Hits:
         return (edit for place in range(n_hits) for edit in hits.edits_of(place))
 
     def describe(_place: int) -> Defect:
-        # Files are mended one by one, so all are named; of other records a few show the cause.
+        # Image files are fixed one by one, so all are listed; for other records, a few examples do.
         are_files = rule.scope == "images"
         shown = [hits.describe(place) for place in range(n_hits if are_files else n_few)]
         share = f"{n_rows:,} of {total:,} {hits.name}"

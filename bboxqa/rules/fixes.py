@@ -1,4 +1,4 @@
-"""Fixing a file: edits become changes of its text; all other bytes stay unchanged."""
+"""Fixing a file by applying edits to its text; all other bytes stay unchanged."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,7 +19,7 @@ from bboxqa.rules.causes import without_consequences
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.runner import apply
 
-# One fix can enable another; no file has needed as many passes.
+# One fix may enable another; no file has needed this many passes.
 _MAX_PASSES = 10
 
 
@@ -28,12 +28,12 @@ class Change:
     """One change that was made."""
 
     code: str
-    """The rule that asked for it."""
+    """The code of the rule that requested it."""
     pointer: str
-    """Place of the value in the text before this pass."""
+    """The position of the value in the text before this pass."""
     before: str
     after: str
-    """The value as text; "" where there was or is none."""
+    """The value as text; "" if there was or is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +41,9 @@ class Fixed:
     """A fixed file."""
 
     text: Text
-    """The whole file."""
+    """The text of the whole file."""
     changes: tuple[Change, ...]
-    """In the order in which they were made."""
+    """The changes in order."""
 
 
 class _Splice(NamedTuple):
@@ -60,9 +60,9 @@ def fix(
     unsafe: bool,
     again: Callable[[RawDocument], Document] = Document,
 ) -> Fixed:
-    """Fix what the chosen rules find, pass by pass, until no fix is left.
+    """Fix the findings of the chosen rules, pass by pass, until no fix is left.
 
-    `unsafe` fixes may lose or guess something. `again` makes a document of the file as read after a
+    `unsafe` fixes may lose or guess data. `again` creates a document from the file read after a
     pass. Raises BboxqaError if the fixes together break the JSON of the file.
 
     Examples
@@ -76,7 +76,7 @@ def fix(
     b'{"images": [{"id": 1, "width": 4.0}], "annotations": [], "categories": []}'
     """
     changes: list[Change] = []
-    # A file that was not read to its end is not fixed: it would look complete afterwards.
+    # A file that was not read to its end is not fixed, as it would look complete afterwards.
     for _ in range(0 if document.reading.stopped else _MAX_PASSES):
         asked = list(_asked(document, settings, unsafe=unsafe))
         text, made = edited(document.reading, asked)
@@ -86,7 +86,7 @@ def fix(
         read = read_bytes(text, document.name)
         if len(read.broken) > len(document.reading.broken):
             raise BboxqaError(
-                f"{document.name}: the fixes do not fit together; nothing was written"
+                f"{document.name}: the fixes contradict each other; nothing was written"
             )
         document = again(read)
     return Fixed(document.reading.text, tuple(changes))
@@ -95,9 +95,10 @@ def fix(
 def _asked(
     document: Document, settings: ValidateSettings, *, unsafe: bool
 ) -> Iterator[tuple[str, Edit]]:
-    """Yield the edits that fix what the rules find, each with the code of its rule.
+    """Yield the edits that fix the findings of the rules, each with the code of its rule.
 
-    What follows from another defect waits until that is fixed: its fix would rest on wrong values.
+    Consequences of another defect are fixed after that defect, as their fixes would use wrong
+    values.
     """
     wanted = ("safe", "unsafe") if unsafe else ("safe",)
     found, _ = without_consequences(document, apply(document, settings))
@@ -111,8 +112,8 @@ def _asked(
 def edited(reading: RawDocument, asked: Sequence[tuple[str, Edit]]) -> tuple[Text, list[Change]]:
     """Return the text with edits applied, and the changes; each edit has the code of its rule.
 
-    Of several edits of one value, removal wins, otherwise the first. Edits inside a value that is
-    replaced or removed are left for the next pass.
+    If there are several edits of a value, removal takes precedence, otherwise the first. Edits
+    inside a value that is replaced or removed are left for the next pass.
     """
     text, locator = reading.text, Locator(reading)
     splices: list[_Splice] = []
@@ -156,7 +157,7 @@ def _added(
 
 
 def _apart(asked: Iterable[tuple[str, Edit]]) -> list[tuple[str, Edit]]:
-    """Return the edits that do not overlap, by place in the document."""
+    """Return the edits that do not overlap, in the order of the document."""
     by_pointer: dict[str, tuple[str, Edit]] = {}
     for code, edit in asked:
         earlier = by_pointer.get(edit.pointer)
@@ -179,7 +180,7 @@ def _apart(asked: Iterable[tuple[str, Edit]]) -> list[tuple[str, Edit]]:
 
 
 def _whole(reading: RawDocument, edit: Edit) -> tuple[Span, bytes]:
-    """Return the change of the text as a whole: of its encoding, or of its end."""
+    """Return the change of the encoding of the text, or of its end."""
     if edit.action == "remove":
         end = len(reading.text)
         start = end if reading.trailing is None else reading.trailing

@@ -1,4 +1,4 @@
-"""The boxes that findings are about, for pictures of them."""
+"""The boxes of findings, for the pictures on pages."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -10,14 +10,14 @@ from bboxqa.core.json_values import pointer_parts
 from bboxqa.model.findings import Finding, FoundBox
 from bboxqa.rules.facts.document import Document
 
-# A page shows pictures of so many findings of a rule.
+# Number of findings of a rule that a page shows with pictures.
 _MOST_PICTURED = 6
-# A summary names a few of its records.
+# Number of boxes per finding, as a summary only lists a few of its records.
 _MOST_BOXES = 3
 
 
 def with_boxes(document: Document, findings: Iterable[Finding]) -> Iterator[Finding]:
-    """Yield findings, the first of each rule with the boxes of the annotations that they name."""
+    """Yield findings; the first ones of each rule get the boxes of their annotations."""
     pictured: Counter[str] = Counter()
     for finding in findings:
         if pictured[finding.code] == _MOST_PICTURED:
@@ -35,7 +35,7 @@ def with_boxes(document: Document, findings: Iterable[Finding]) -> Iterator[Find
 
 
 def annotation_row(pointer: str) -> int | None:
-    """Return the row of the annotation that a pointer is about; None where it is about no one.
+    """Return the row of the annotation that a pointer leads to; None if it leads elsewhere.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def annotation_row(pointer: str) -> int | None:
 
 
 def _box(document: Document, row: int) -> FoundBox | None:
-    """Return the box of an annotation; None where it is not four numbers."""
+    """Return the box of an annotation; None if it is not four numbers."""
     if row >= len(document.annotations.record):
         return None
     bbox = document.annotations.bbox[row]

@@ -1,4 +1,4 @@
-"""Findings about records that were translated, at their places in the user's own files."""
+"""Locating findings about translated records in the user's own files."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -8,9 +8,9 @@ from bboxqa.model.findings import Finding
 
 
 def placed_in_origin(origin: Origin, findings: Iterable[Finding]) -> Iterator[Finding]:
-    """Yield findings with file, line, column, pointer and excerpt of what was translated.
+    """Yield findings with file, line, column, pointer and excerpt of the original records.
 
-    Nothing fixes them: fixes are edits of COCO json.
+    Their fixes are dropped, as fixes are edits of COCO JSON.
     """
     listed = list(findings)
     pointers = dict.fromkeys(
@@ -18,7 +18,7 @@ def placed_in_origin(origin: Origin, findings: Iterable[Finding]) -> Iterator[Fi
     )
     places = dict(zip(pointers, origin.own_places(list(pointers)), strict=True))
     for finding in listed:
-        # A summary is about the file, and stands at the first of its records.
+        # A summary is about the whole file, and is located at the first of its records.
         place = places[
             finding.examples[0] if finding.count > 1 and finding.examples else finding.pointer
         ]

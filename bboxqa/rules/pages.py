@@ -1,6 +1,6 @@
-"""Pages of rules: one of each rule, the list of all, and `docs/rules.md`.
+"""Rendering the page of each rule, the list of all rules, and `docs/rules.md`.
 
-`python -m bboxqa.rules.pages > docs/rules.md` writes the latter.
+`python -m bboxqa.rules.pages > docs/rules.md` writes `docs/rules.md`.
 """
 
 import json
@@ -17,7 +17,7 @@ from bboxqa.rules.registry import RULES, known_rules
 
 _WIDTH = 80
 _EXAMPLE = 400
-# A longer list shows so many records of its beginning and end.
+# Of a longer list, only this many records at both ends are shown.
 _MANY, _SHOWN = 12, 4
 _FAMILIES = {
     "F": "File and JSON",
@@ -120,7 +120,7 @@ def example_lines(example: Example) -> Iterator[str]:
 
 
 def _record_lines(records: Sequence[Any]) -> Iterator[str]:
-    """Yield a line for each record, of a long list only for those at its ends."""
+    """Yield a line for each record; for a long list, only for records at both ends."""
     last = len(records) - 1
     n_left_out = len(records) - 2 * _SHOWN if len(records) > _MANY else 0
     for number, record in enumerate(records):
@@ -148,7 +148,7 @@ def _cut(text: str) -> str:
 
 
 def list_lines() -> Iterator[str]:
-    """Yield lines of all rules by family, each with its severity and title, for a terminal."""
+    """Yield lines that list all rules by family, with severity and title, for a terminal."""
     for number, (family, rules) in enumerate(_families(known_rules())):
         if number:
             yield ""
@@ -165,7 +165,7 @@ def _families(rules: Mapping[str, Rule]) -> Iterator[tuple[str, Iterable[Rule]]]
 
 
 def markdown() -> str:
-    """Return `docs/rules.md`: a table of all rules, then the page of each."""
+    """Return the text of `docs/rules.md`: a table of all rules, then the page of each."""
     return "\n".join(_markdown_lines()) + "\n"
 
 
@@ -191,7 +191,7 @@ def _markdown_lines() -> Iterator[str]:
 
 
 def _markdown_page(rule: Rule) -> Iterator[str]:
-    # A heading of the code alone, so that its anchor survives a better title.
+    # The heading is only the code, so that its anchor does not depend on the title.
     yield f"### {rule.code}"
     yield ""
     yield f"**{_markdown(rule.title)}**"
@@ -208,9 +208,9 @@ def _markdown_page(rule: Rule) -> Iterator[str]:
 
 
 def _markdown(text: str) -> str:
-    """Return text with the characters escaped that mean something in Markdown."""
+    """Return text with Markdown's special characters escaped."""
     parts = text.split("`")
-    # Every second part is code, in which nothing is escaped.
+    # Every second part is code, in which no characters are escaped.
     parts[::2] = [
         "".join(f"\\{sign}" if sign in "\\*_<[" else sign for sign in part) for part in parts[::2]
     ]

@@ -1,4 +1,4 @@
-"""All rules by code, those of other packages included, and the choice among them."""
+"""The registry of rules, including rules of other packages, and selecting rules by code."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -79,7 +79,7 @@ RULES: Mapping[str, Rule] = {
         key=lambda rule: (_LETTERS.index(rule.code[0]), rule.code),
     )
 }
-"""The rules of bboxqa by code, in the order of `_LETTERS`, then of the numbers."""
+"""The rules of bboxqa by code, ordered by `_LETTERS`, then by number."""
 
 
 @cache
@@ -113,8 +113,8 @@ def known_rules() -> Mapping[str, Rule]:
 def select(select: Iterable[str], ignore: Iterable[str]) -> tuple[Rule, ...]:
     """Return the rules whose codes begin with a selected prefix and are not ignored.
 
-    Prefixes are codes or their beginnings, such as "P" or "B00"; selecting nothing selects all.
-    Where several match a code, the longest decides; between equal ones, `ignore`. Raises
+    Prefixes are codes or their beginnings, such as "P" or "B00"; selecting nothing selects all
+    rules. If several prefixes match a code, the longest decides; if equal, `ignore` does. Raises
     ConfigError if no rule begins with a prefix.
 
     Examples

@@ -1,4 +1,4 @@
-"""Application of rules to documents: from documents to a report."""
+"""Applying rules to documents, and making the report."""
 
 import shlex
 from collections import Counter
@@ -31,7 +31,7 @@ _SCOPES = {"record", "data set"}
 
 
 def chosen_rules(settings: ValidateSettings, name: str) -> tuple[Rule, ...]:
-    """Return the rules that are applied to a file."""
+    """Return the rules that the settings select for a file."""
     return select(settings.select, ignored_codes(settings, name))
 
 
@@ -41,7 +41,7 @@ def apply(
     settings: ValidateSettings,
     progress: Progress | None = None,
 ) -> list[Found]:
-    """Apply the rules that check one file, and return what each found, with what follows from it.
+    """Apply the rules that check single files, and return their hits, including consequences.
 
     `progress` is called as progress(stage, done, total), where `total` is the number of rules.
     """
@@ -56,7 +56,7 @@ def apply(
 
 
 def _rules_of(document: Document, settings: ValidateSettings) -> list[Rule]:
-    """Return the rules that check one file by itself, and apply to its kind."""
+    """Return the rules that check single files and apply to this kind of file."""
     scopes = _SCOPES if document.disk is None else {*_SCOPES, "images"}
     kind = kind_of(document)
     return [
@@ -67,7 +67,7 @@ def _rules_of(document: Document, settings: ValidateSettings) -> list[Rule]:
 
 
 def apply_together(documents: Sequence[Document], settings: ValidateSettings) -> list[list[Found]]:
-    """Apply the rules that check several files together; return what they found in each."""
+    """Apply the rules that check several files together; return the hits in each file."""
     places = {id(document): place for place, document in enumerate(documents)}
     result: list[list[Found]] = [[] for _ in documents]
     chosen = [set(chosen_rules(settings, document.name)) for document in documents]
@@ -81,9 +81,9 @@ def apply_together(documents: Sequence[Document], settings: ValidateSettings) ->
 
 
 def describe(document: Document, raw: Iterable[Found], limit: int) -> list[Finding]:
-    """Return findings with their places in the file, sorted by place.
+    """Return findings with their positions in the file, sorted by position.
 
-    Of one rule, at most `limit` are returned; 0 for all.
+    At most `limit` findings per rule are returned; 0 for all.
     """
     findings, offsets = [], []
     described: Counter[str] = Counter()
@@ -149,7 +149,7 @@ def _locate(
         parts = pointer_parts(finding.pointer)
         if offset is None:
             span = locator.span(finding.pointer)
-            # A missing value has no place; that of its record is reported.
+            # A missing value has no position, so the position of its record is reported.
             while span is None and parts:
                 parts.pop()
                 span = locator.span("".join(f"/{part}" for part in parts))
@@ -184,13 +184,13 @@ def file_report(document: Document) -> FileReport:
 
 
 def _unread_pngs(name: str) -> str:
-    """Return that PNG files of segments are not read, with the folder of the file's name."""
+    """Return the note that PNG files of segments are not read, with the likely folder."""
     beside = Path(name).with_suffix("")
     folder = shlex.quote(clean(str(beside))) if beside.is_dir() else "FOLDER"
     return f"its PNG files are not read without --images {folder}"
 
 
-# Numbers of a file may overflow in sums and products; rules report them.
+# Numbers in a file may overflow in sums and products; rules report such numbers.
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def validate_documents(
     documents: Iterable[Document],
@@ -198,7 +198,7 @@ def validate_documents(
     limit: int,
     progress: Progress | None = None,
 ) -> FoundReport:
-    """Apply all rules and return what they found; see `bboxqa.validate`."""
+    """Apply all rules and return the report; see `bboxqa.validate`."""
     files, findings, kept, tally = [], [], [], _Tally(settings)
     rules: dict[str, Rule] = {}
     for document in documents:
@@ -226,7 +226,7 @@ def validate_documents(
 
 
 class _Tally:
-    """Selects what is reported, and counts it."""
+    """Selects and counts the hits to report."""
 
     def __init__(self, settings: ValidateSettings) -> None:
         self._settings = settings
@@ -235,7 +235,7 @@ class _Tally:
         self.hidden: Hidden = {}
 
     def reported(self, document: Document, raw: list[Found]) -> list[Found]:
-        """Return what is listed of what rules found."""
+        """Return the hits to list, and count all hits."""
         found = raw
         if not self._settings.show_consequences:
             found, hidden = without_consequences(document, raw)

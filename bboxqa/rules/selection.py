@@ -1,4 +1,4 @@
-"""The choice among rules by their codes."""
+"""Selecting rules by prefixes of their codes."""
 
 from collections.abc import Iterable
 from fnmatch import fnmatch
@@ -9,7 +9,7 @@ from bboxqa.model.settings import ValidateSettings
 
 
 def prefixes(codes: Iterable[str]) -> list[str]:
-    """Return codes, or their beginnings, as they are compared."""
+    """Return prefixes of codes, normalised for comparison."""
     return [code.strip().upper() for code in codes]
 
 
@@ -26,9 +26,9 @@ def is_selected(code: str, selected: tuple[str, ...], ignored: tuple[str, ...]) 
 
 
 def ignored_codes(settings: ValidateSettings, name: str) -> list[str]:
-    """Return the codes that settings ignore in the file of a name."""
+    """Return the codes that the settings ignore in a file."""
     ignored = list(settings.ignore)
-    # What is ignored in a file is also ignored in its fixed copy.
+    # Codes ignored in a file are also ignored in its fixed copy.
     names = {name, PurePath(name).name}
     names |= {each.replace(".fixed.", ".") for each in names}
     for pattern, codes in settings.per_file_ignores.items():

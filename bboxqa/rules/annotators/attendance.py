@@ -1,4 +1,4 @@
-"""A: whether the annotators listed on an image are those who annotated it."""
+"""A: mismatches between the annotators listed on an image and those who annotated it."""
 
 from collections.abc import Iterator
 
@@ -20,7 +20,7 @@ def _uninvited(document: Document, _settings: ValidateSettings) -> Iterator[Hits
     authors, key = document.once(authorship), document.annotator_key
     if key is None or not len(authors.asked) or not document.complete("images"):
         return
-    # Other spellings of a name are A001.
+    # Different spellings of a name are reported by A001.
     folded = authors.folded
     rows = np.flatnonzero((authors.author >= 0) & (document.image >= 0))
     rows = rows[authors.listed[document.image[rows]]]
@@ -65,7 +65,7 @@ def _incomplete(document: Document, _settings: ValidateSettings) -> Iterator[Hit
         return
     drawn, asked = _drawn(document, authors), _asked(authors)
     yield from described_hits(list(_few(document, authors, drawn, asked)))
-    # Lists that name none of the annotators are A002.
+    # Lists that name none of the annotators are reported by A002.
     if not document.complete("annotations") or not np.isin(asked[:, 1], drawn[:, 1]).any():
         return
     idle = np.setdiff1d(asked[:, 1], drawn[:, 1])
@@ -75,14 +75,14 @@ def _incomplete(document: Document, _settings: ValidateSettings) -> Iterator[Hit
 
 
 def _drawn(document: Document, authors: Authorship) -> IndexArray:
-    """Return (D, 2) pictures and the folded names of those who annotated them."""
+    """Return each image with each annotator who annotated it, as numbers, (D, 2)."""
     rows = (authors.author >= 0) & (document.image >= 0)
     picture = authors.picture[document.image[rows]]
     return unique_pairs(picture, authors.folded[authors.author[rows]])[0]
 
 
 def _asked(authors: Authorship) -> IndexArray:
-    """Return each image with each annotator who is listed on it, as numbers, (P, 2)."""
+    """Return each image with each annotator listed on it, as numbers, (P, 2)."""
     image, name = authors.asked.T
     return unique_pairs(authors.picture[image], authors.folded[name])[0]
 
@@ -98,7 +98,7 @@ def _within(pairs: IndexArray, others: IndexArray) -> BoolArray:
 def _few(
     document: Document, authors: Authorship, drawn: IndexArray, asked: IndexArray
 ) -> Iterator[Defect]:
-    """Yield the images with a single annotator, where most images have several."""
+    """Yield the images with a single annotator if most images have several."""
     seen = unique_pairs(*np.concatenate([asked, drawn[~np.isin(drawn[:, 0], asked[:, 0])]]).T)[0]
     number = np.bincount(seen[:, 0], minlength=len(authors.picture))
     several, single = int((number > 1).sum()), np.flatnonzero(number == 1)
@@ -138,7 +138,7 @@ def _idle(
 def _quiet(
     document: Document, authors: Authorship, asked: IndexArray, drawn: IndexArray
 ) -> Iterator[Defect]:
-    """Yield the images on which a listed annotator has no annotation, but others have."""
+    """Yield the images on which a listed annotator has no annotations but others have."""
     empty = asked[~_within(asked, drawn)]
     if len(empty):
         name = authors.names[int(np.flatnonzero(authors.folded == empty[0, 1])[0])]
@@ -192,8 +192,8 @@ RULES = (
             some have only one, or if a listed annotator has no annotation in the whole file: check
             that the export is complete. It is an info finding if an annotator drew nothing on an
             image that others annotated, since the annotator may have seen no object. Each is
-            reported once, with the number of cases. To tell the two apart, list in rater_list those
-            who have looked at the image.""",
+            reported once, with the number of cases. To distinguish the two cases, list in
+            rater_list the annotators who have looked at the image.""",
         bad={
             "images": [_TWO, _TWO, {"rater_list": ["ann"]}],
             "annotations": [

@@ -1,4 +1,4 @@
-"""A: annotators with boxes identical to another's, or with habits unlike all others'."""
+"""A: annotators with boxes identical to another's, or with unusual habits."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -21,7 +21,7 @@ from bboxqa.rules.facts.turned_overlaps import other_numbers, written_boxes
 
 _MIN_ANNOTATORS = 4
 _MIN_ANNOTATIONS = 20
-"""Annotators with fewer annotations are not compared: their habits are chance."""
+"""Annotators with fewer annotations are not compared, as differences may be chance."""
 
 _MIN_COPIED = 3
 
@@ -55,9 +55,9 @@ def _copies(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
 def _equal_sets(
     document: Document, rows: IndexArray, picture: IndexArray, of_row: IndexArray, size: IndexArray
 ) -> IndexArray:
-    """Return (S, 2) pairs of sets, one of each annotator, that hold the same boxes.
+    """Return pairs of sets of boxes by two annotators that are equal, (S, 2).
 
-    `of_row` is the set of each row, numbered by picture and then by annotator.
+    `of_row` is the set of each row, numbered by image, then annotator.
     """
     columns, boxes = document.annotations, document.once(written_boxes)
     sound = rows_where(len(rows), lambda of: np.isfinite(boxes[rows[of]]).all(1))
@@ -90,7 +90,7 @@ def _equal_sets(
 
 
 def _beside_boxes(document: Document) -> Iterator[FloatArray]:
-    """Yield what tells annotations in boxes that were given to both apart: angles, key points."""
+    """Yield angles and key points, which distinguish annotations with the same given box."""
     columns = document.annotations
     angles, points = columns.rotations, columns.keypoints
     for row, value in (
@@ -120,7 +120,7 @@ def _copied(names: list[str], images: IndexArray, shared: int) -> Defect:
 
 
 def _outliers(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    """A005: annotators whose number of annotations, box sizes or categories differ from others'."""
+    """A005: annotators with an unusual number of annotations, box sizes or categories."""
     authors = document.once(authorship)
     rows = np.flatnonzero((authors.author >= 0) & (document.image >= 0))
     number = np.bincount(authors.author[rows], minlength=len(authors.names))
@@ -189,7 +189,7 @@ def _by_class(
     n_drawn = sum_by(pair[:, 0], times, len(chosen))
     if not (n_drawn > 0).all() or (n_drawn == total.sum()).any():
         return
-    # Categories that an annotator never uses make up the rest of the others' shares.
+    # Categories that an annotator never uses add the remaining shares of the others.
     share = times / n_drawn[pair[:, 0]]
     others = (total[pair[:, 1]] - times) / (total.sum() - n_drawn[pair[:, 0]])
     apart = sum_by(pair[:, 0], np.abs(share - others) - others, len(chosen))
@@ -199,14 +199,14 @@ def _by_class(
             yield _unlike(
                 authors,
                 int(chosen[odd]),
-                f"uses categories in other shares than the other annotators: total variation "
+                f"uses categories in other proportions than the other annotators: total variation "
                 f"distance {distance[odd]:.0%}, median {np.median(distance):.0%}",
                 float(distance[odd]),
             )
 
 
 def _odd(values: FloatArray, floor: float, least: float) -> list[int]:
-    """Return the places of values far from the median, in deviations and by more than `least`."""
+    """Return the indices of values far from the median, in deviations and by more than `least`."""
     score, _ = deviations(values, np.zeros(len(values), np.int64), floor)
     far = np.abs(score) > 5
     result: list[int] = np.flatnonzero(far & (np.abs(values - np.median(values)) > least)).tolist()
@@ -247,11 +247,11 @@ RULES = (
             have drawn.""",
         explanation="""Two annotators have the same boxes with the same categories on an image,
             equal to the last digit, and the same angles and key points if they have any, although
-            independent drawings differ by some pixels. Only
-            images with at least 3 annotations of each of the two count; the pair is reported if
-            there are 3 such images, or if they are more than half of those that both annotated. The
-            annotations were copied, imported for both, or proposed by a model and not corrected.
-            Leave such images out of the measurement of agreement, or annotate them again.""",
+            independent drawings differ by some pixels. Only images with at least 3 annotations of
+            each of the two count; the pair is reported if there are 3 such images, or if they are
+            more than half of the images that both annotated. The annotations were copied, imported
+            for both, or proposed by a model and not corrected. Leave such images out of the
+            measurement of agreement, or annotate them again.""",
         bad={"annotations": _boxes("ann", 0) + _boxes("bob", 0)},
         good={"annotations": _boxes("ann", 0) + _boxes("bob", 0.5)},
         check=_copies,
@@ -266,10 +266,10 @@ RULES = (
         explanation="""Annotators with at least 20 annotations are compared where there are at least
             4 of them, by three numbers: annotations per image, the median of the box size √(w·h),
             and the total variation distance (0 to 1) between the shares of their categories and
-            those of all others. An annotator is reported who is more than 5 robust standard
-            deviations (1.4826 times the median absolute deviation) from the median annotator and,
-            for the first two, by a factor of more than 2; for the third, by more than 0.25. The
-            images that an annotator was given may explain it; if not, review the guidelines
+            those of all others. An annotator is reported if one of the numbers is more than 5
+            robust standard deviations (1.4826 times the median absolute deviation) from the median
+            annotator and, for the first two, differs by a factor of more than 2; for the third, by
+            more than 0.25. The annotator's images may explain it; if not, review the guidelines
             together.""",
         bad={
             "annotations": _many("ann", 4)

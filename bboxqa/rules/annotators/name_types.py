@@ -1,4 +1,4 @@
-"""Annotators that a file writes both as numbers and as text."""
+"""Annotators whose names are written both as numbers and as text."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ def two_types(document: Document, authors: Authorship) -> Iterator[Defect]:
     both = {name for name in texts & numbers if _is_number(name)}
     if not both:
         return
-    # The search in the text of the file may be wrong; the records decide.
+    # The search in the text of the file is only a hint; the records decide.
     places: dict[str, dict[bool, list[str]]] = {name: {True: [], False: []} for name in both}
     for value, pointer in _everywhere(document, authors, both):
         if value is not None and annotator_name(value) in both:
@@ -50,7 +50,7 @@ def _is_number(name: str) -> bool:
 
 
 def and_others(names: Sequence[Any]) -> str:
-    """Return how many names follow the first one, in words."""
+    """Return a phrase with the number of names after the first one."""
     return f"(and {len(names) - 1:,} more) " if len(names) > 1 else ""
 
 
@@ -61,7 +61,7 @@ def _lists_of(image: Any) -> tuple[Any, Any]:
 
 
 def _named_by(image: Any) -> list[Any]:
-    """Return the annotators of an image as they are written; keys of objects are always text."""
+    """Return the annotators of an image as written; keys of objects are always text."""
     value, single = _lists_of(image)
     if type(value) is list and names_in(value) is not None:
         return value
@@ -71,7 +71,7 @@ def _named_by(image: Any) -> list[Any]:
 def _everywhere(
     document: Document, authors: Authorship, names: set[str]
 ) -> Iterator[tuple[Any, str]]:
-    """Yield annotators as they are written, and where."""
+    """Yield annotators as written, with the pointer to each."""
     key = document.annotator_key
     if key is not None:
         codes = [code for code, name in enumerate(authors.names) if name in names]
@@ -85,7 +85,7 @@ def _everywhere(
 
 
 def _written(document: Document) -> tuple[set[str], set[str]]:
-    """Return the integers found under the key as text and as numbers, by a search in the file."""
+    """Return integers written as text, and as numbers, under the key, by searching the file."""
     key = document.annotator_key
     if key is None:
         return set(), set()
@@ -96,7 +96,7 @@ def _written(document: Document) -> tuple[set[str], set[str]]:
     if all(there):
         texts, numbers = ({one[1].decode() for one in f.finditer(text, *span)} for f in forms)
         return texts, numbers
-    # Where only one of the two occurs, all names are written so.
+    # If only one of the two notations occurs, all names are written that way.
     names = set(document.annotations.annotator_names)
     return names if there[0] else set(), names if there[1] else set()
 

@@ -1,4 +1,4 @@
-"""A: whether a file names its annotators consistently."""
+"""A: inconsistent naming of annotators."""
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
@@ -19,12 +19,12 @@ from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits
 from bboxqa.rules.facts.authorship import Authorship, authorship, image_list, names_in
 from bboxqa.rules.facts.document import Document
 
-# The user who created a record need not be the annotator who drew the box.
+# The user who created a record may not be the annotator who drew the box.
 _CREATOR = "created_by"
 
 
 def _inconsistent(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    """A001: contradictions in the naming of annotators, each kind once."""
+    """A001: contradictions in the naming of annotators, one finding per kind."""
     authors = document.once(authorship)
     yield from described_hits(list(_two_names(document)))
     unnamed = list(_unnamed(document, authors))
@@ -75,7 +75,7 @@ def _two_names(document: Document) -> Iterator[Defect]:
     for first, second in combinations(used, 2):
         both = np.flatnonzero((codes[first] >= 0) & (codes[second] >= 0))
         left, right = codes[first][both], codes[second][both]
-        # The name and the number of one annotator differ, but always occur together.
+        # An annotator's name and number differ, but always occur together.
         alike = first.endswith("_id") == second.endswith("_id")
         alike = alike or len(np.intersect1d(left, right)) > 0
         number, name = (left, right) if first.endswith("_id") else (right, left)
@@ -98,7 +98,7 @@ def _name(document: Document, key: str, row: int) -> str:
 
 
 def _unusual(number: IntArray, name: IntArray) -> BoolArray:
-    """Return where a number occurs with another name than its most frequent one."""
+    """Return where a number occurs with a name other than its most frequent one."""
     pair, inverse, times = np.unique(
         np.stack([number, name], 1), axis=0, return_inverse=True, return_counts=True
     )
@@ -110,7 +110,7 @@ def _unusual(number: IntArray, name: IntArray) -> BoolArray:
 
 
 def _unnamed(document: Document, authors: Authorship) -> Iterator[Defect]:
-    """Yield the records without an annotator, where others name theirs."""
+    """Yield the records without an annotator if other records name theirs."""
     key = document.annotator_key
     if key is not None:
         is_object = document.annotations.record == Kind.DICT
@@ -144,7 +144,7 @@ def _unnamed(document: Document, authors: Authorship) -> Iterator[Defect]:
 def _malformed_lists(document: Document) -> Iterator[Defect]:
     """Yield the images whose list of annotators is malformed."""
     found = [(row, *image_list(image)) for row, image in enumerate(document.images.values)]
-    # Most images have the same list, which is checked once.
+    # Most images have the same list, so each distinct list is checked once.
     distinct = {repr(value): value for _, key, value in found if key}
     wrong = {text for text, value in distinct.items() if names_in(value) is None}
     if not wrong:
@@ -198,7 +198,7 @@ def _first_place(document: Document, authors: Authorship, code: int) -> str:
 
 
 def _no_author(document: Document, authors: Authorship) -> Iterator[Defect]:
-    """Yield the images that list several annotators, where annotations name none."""
+    """Yield the images that list several annotators if annotations name none."""
     if document.annotator_key is not None or authors.by_records or not len(document.annotations):
         return
     rows = np.flatnonzero(np.bincount(authors.asked[:, 0], minlength=len(authors.picture)) > 1)
@@ -220,17 +220,17 @@ RULES = (
         title="annotators are named inconsistently",
         severity=Severity.ERROR,
         scope="data set",
-        breaks="""Annotations are counted for the wrong annotator or for none, so agreement and the
-            search for duplicates are wrong; pandas and dicts treat 1 and "1" as two annotators.""",
-        explanation="""Annotators are looked for under annotator, annotator_id, rater, rater_id,
-            created_by and attributes.annotator of an annotation, under annotator of an image, and
-            in the rater_list or annotators of an image. It is an error if two keys of one
-            annotation name different annotators, only some records name an annotator, a list is
-            neither a list of names nor an object with names as keys, or a name is a number in one
-            place and text in another. It is a warning if names differ only in case, blanks or
-            invisible characters, or if images list several annotators while no annotation names
-            one. Such files come from merging exports. Write one spelling of every name, under one
-            key, on every annotation.""",
+        breaks="""Annotations count for the wrong annotator or for none, so agreement and the search
+            for duplicates are wrong; pandas and dicts treat 1 and "1" as two annotators.""",
+        explanation="""Annotators are read from annotator, annotator_id, rater, rater_id, created_by
+            and attributes.annotator of an annotation, from annotator of an image, and from the
+            rater_list or annotators of an image. It is an error if two keys of one annotation name
+            different annotators, only some records name an annotator, a list is neither a list of
+            names nor an object with names as keys, or a name is a number in one place and text in
+            another. It is a warning if names differ only in case, blanks or invisible characters,
+            or if images list several annotators while no annotation names one. Such files come from
+            merging exports. Write one spelling of every name, under one key, on every
+            annotation.""",
         bad={"annotations": [{"rater": "ann"}, {"bbox": [50, 10, 20, 30]}]},
         good={"annotations": [{"rater": "ann"}, {"rater": "bob", "bbox": [50, 10, 20, 30]}]},
         check=_inconsistent,

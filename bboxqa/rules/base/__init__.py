@@ -1,1 +1,1 @@
-"""What a rule is, and how it reports."""
+"""The interface of rules, and helpers for reporting defects."""

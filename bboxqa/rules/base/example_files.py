@@ -1,4 +1,4 @@
-"""Records of the examples of rules, with default values for the keys that these leave out."""
+"""Completing the examples of rules with default values for omitted keys."""
 
 from typing import Any
 
@@ -16,10 +16,9 @@ _ANIMALS = ("dog", "bird", "cow", "fox", "hen")
 
 
 def records(example: Example) -> dict[str, Any]:
-    """Return the lists of an example with default values for the keys that it leaves out.
+    """Return the lists of an example, with default values for omitted keys.
 
-    By default the n-th record of a list has the id n, and images and categories have unique
-    names.
+    By default, the n-th record of a list has the id n, and images and categories have unique names.
 
     Examples
     --------
@@ -46,7 +45,7 @@ def _record(key: str, place: int, given: dict[str, Any]) -> dict[str, Any]:
         record["file_name"] = f"{'bcdefgh'[(place - 1) % 7]}.jpg"
     if key == "categories" and place:
         record["name"] = _ANIMALS[(place - 1) % len(_ANIMALS)]
-    # The default area is that of the box.
+    # The default area is the area of the box.
     box = given.get("bbox")
     if isinstance(box, list) and len(box) == 4 and all(type(n) in (int, float) for n in box):
         record["area"] = box[2] * box[3]

@@ -1,4 +1,4 @@
-"""Checks of what was found wrong while a format was translated."""
+"""Checks that report the defects found while a format was translated."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -10,18 +10,18 @@ from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.rule import Defect, Hits, described_hits
 from bboxqa.rules.facts.document import Document
 
-# From so many on, defects of a rule that are not of one annotation are one finding.
+# At least this many defects outside annotations are grouped into one finding per rule.
 _MANY = 20
 _EXAMPLES = 3
 
 
 def found_defects(code: str) -> Callable[[Document, ValidateSettings], Iterator[Hits]]:
-    """Return the check of a rule that finds the defects with its code."""
+    """Return a check that yields the defects with a code."""
     return partial(_found, code)
 
 
 def _found(code: str, document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    """Yield the defects of a rule: those of annotations, and those of other records."""
+    """Yield the defects with a code, of annotations and of other records."""
     origin = document.reading.origin
     if origin is None:
         return

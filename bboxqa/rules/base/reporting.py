@@ -1,4 +1,4 @@
-"""Defects as several families of rules report them: of one record, or of most records at once."""
+"""Reporting defects of single records, or of many records at once."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -16,7 +16,7 @@ from bboxqa.rules.facts.image_bounds import figure
 _EXAMPLES = 3
 
 Place = tuple[str, int, *tuple[str | int, ...]]
-"""List, row, and the keys inside of the record."""
+"""The list, the row, and the keys inside the record."""
 
 
 def record_defect(document: Document, place: Place, message: str, **more: Any) -> Defect:
@@ -26,7 +26,7 @@ def record_defect(document: Document, place: Place, message: str, **more: Any) -
     ----------
     document : Document
     place : tuple
-        Such as ``("annotations", 7, "bbox")``.
+        The location of the value, such as ``("annotations", 7, "bbox")``.
     message : str
     **more
         Further fields of `Defect`.
@@ -38,18 +38,16 @@ def record_defect(document: Document, place: Place, message: str, **more: Any) -
 def summary_defect(
     message: str, name: str, rows: Sequence[int] | IndexArray, *keys: str, **more: Any
 ) -> Defect:
-    """Return one defect of many records of a list.
+    """Return one defect for many records of a list.
 
     Parameters
     ----------
-    message : str
-    name : str
-        The list.
-    rows : (H,) int64
-    *keys : str
-        Lead from each record to the value.
+    message : str name : str
+        The name of the list.
+    rows : (H,) int64 *keys : str
+        The keys that lead from each record to the value.
     **more
-        Further fields of `Defect`; the pointer is that of the list unless it is given.
+        Further fields of `Defect`; by default, the pointer leads to the list.
 
     Examples
     --------
@@ -70,18 +68,18 @@ def summary_hits(
     severity: Severity | None = None,
     **more: Any,
 ) -> Iterator[Hits]:
-    """Yield the `summary_defect` of records, if any, as the only finding about them."""
+    """Yield the `summary_defect` of records as a single finding, if there are any."""
     if len(rows):
         yield from described_hits([summary_defect(message, name, rows, *keys, **more)], severity)
 
 
 def row_edits(rows: IndexArray, edits: Callable[[int], Iterable[Edit]]) -> LazyEdits:
-    """Return the edits of many records, each made from the number of its record when needed."""
+    """Return the edits of many records, each created from its row when needed."""
     return LazyEdits(lambda: (edit for row in rows.tolist() for edit in edits(row)))
 
 
 def span_of(values: FloatArray) -> str:
-    """Return the least and the greatest of some numbers in words, or their one value.
+    """Return the range of numbers as text, or their value if all are equal.
 
     Examples
     --------
@@ -93,19 +91,19 @@ def span_of(values: FloatArray) -> str:
 
 
 def with_span(text: str, values: Callable[[IndexArray], FloatArray]) -> Summary:
-    """Return a `Hits.summary` of a text with "{share}" and "{span}", the range of some values.
+    """Return a `Hits.summary` from a text with "{share}" and "{span}", the range of values.
 
     Parameters
     ----------
     text : str
     values : callable
-        Takes the numbers of records and returns a value for each.
+        Called with row numbers; returns a value for each.
     """
     return lambda rows, share: text.format(share=share, span=span_of(values(rows)))
 
 
 Edits = Callable[[int, Callable[[], Any]], tuple[Edit, ...]]
-"""Takes the number of a record and a function that returns the value; returns what fixes it."""
+"""Called with a row and a function that returns the value; returns the edits that fix it."""
 
 
 def no_edits(_row: int, _value: Callable[[], Any]) -> tuple[Edit, ...]:
@@ -122,7 +120,7 @@ def value_hits(
     edits: Edits = no_edits,
     severity: Severity | None = None,
 ) -> Iterator[Hits]:
-    """Yield records of a list in which a key is missing or its value is wrong.
+    """Yield the records of a list in which a key is missing or has a wrong value.
 
     Parameters
     ----------
@@ -137,7 +135,7 @@ def value_hits(
     edits : callable
         See `Edits`.
     severity : Severity, optional
-        In place of the rule's own.
+        Replaces the rule's severity.
     """
 
     def describe(row: int) -> Defect:
@@ -187,7 +185,7 @@ def _record(document: Document, name: str, row: int) -> Mapping[str, Any]:
 
 
 def ids_of(document: Document, name: str, row: int) -> Mapping[str, Any]:
-    """Return the ids that a record of a list holds, by what they identify."""
+    """Return the ids in a record of a list, by the kind of record that they identify."""
     if name == "annotations":
         return document.ids(row)
     noun = "image" if name == "images" else "category"
@@ -196,18 +194,18 @@ def ids_of(document: Document, name: str, row: int) -> Mapping[str, Any]:
 
 
 def first_occurrence(ids: IndexArray, whole: BoolArray) -> IndexArray:
-    """Return the first record with the id of each record: itself where no earlier one has it.
+    """Return the first record with the same id for each record, which may be itself.
 
     Parameters
     ----------
     ids : (N,) int64
     whole : (N,) bool
-        Whether the record has a usable id.
+        Whether the record has a valid id.
 
     Returns
     -------
     (N,) int64
-        -1 where the record has no usable id.
+        Row of the first record; -1 if the record has no valid id.
 
     Examples
     --------
@@ -217,7 +215,7 @@ def first_occurrence(ids: IndexArray, whole: BoolArray) -> IndexArray:
     rows = np.flatnonzero(whole)
     first = np.full(len(ids), -1)
     usable = ids[rows]
-    # Most files count upwards; then nothing has to be sorted.
+    # Most files have ascending ids, which need no sorting.
     if (np.diff(usable) > 0).all():
         first[rows] = rows
         return first

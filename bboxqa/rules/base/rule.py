@@ -1,4 +1,4 @@
-"""The interface of rules: a check of documents, what it finds, and the text that explains it."""
+"""The interface of rules: the check, its hits, and the texts that explain it."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,20 +14,21 @@ Scope = Literal["record", "data set", "files", "images"]
 Fix = Literal["safe", "unsafe"]
 
 ABSENT: Any = object()
-"""Value of a key that an example leaves out."""
+"""The value of a key that an example omits."""
 
 
 class Files(dict[str, str]):
-    """A folder: the text of each file by its path below it."""
+    """A folder: the text of each file, by its path inside the folder."""
 
 
 Example = str | Files | Mapping[str, Any]
-"""A whole file as text, a folder, or lists of records with the keys that matter; others get
-defaults."""
+"""A whole file as text, a folder, or lists of records with the relevant keys; other keys get
+defaults.
+"""
 
 
 class LazyEdits(Sequence[Edit]):
-    """Edits of many records, made when they are iterated over.
+    """Edits of many records, created on iteration.
 
     Parameters
     ----------
@@ -59,14 +60,14 @@ class LazyEdits(Sequence[Edit]):
 
 @dataclass(frozen=True, slots=True)
 class Defect:
-    """What is wrong with one record, or with the document.
+    """A defect of one record, or of the document.
 
     Attributes
     ----------
     message : str
         What was found and what was expected, in one line.
     offset : int or None
-        Byte of the file, where no JSON pointer leads.
+        Byte offset in the file, where no JSON pointer leads.
     pointer, found, expected, ids, edits, count, examples, key
         See `bboxqa.model.findings.Finding`.
     """
@@ -84,40 +85,41 @@ class Defect:
 
 
 MANY = 3
-"""More records than this with one defect are one finding, where they are a fifth of all."""
+"""More records than this with the same defect are one finding, if they are a fifth of all."""
 
 Summary = Callable[[IndexArray, str], str]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Hits:
-    """Records that a rule found, each described when it is read.
+    """Records that a rule found, described on demand.
 
     Attributes
     ----------
     rows : (H,) int64
-        The records; one record may occur more than once.
+        The rows of the records; a record may occur more than once.
     describe : callable
-        Takes a place in `rows` (0 to H - 1) and returns the `Defect`.
+        Called with an index into `rows`; returns the `Defect`.
     severity : Severity or None
-        In place of the rule's own, for example for a known habit of an exporter.
+        Replaces the rule's severity, for example for a known peculiarity of an exporter.
     name : str
-        The list of the records; "" where a defect is not that of one record.
+        The list of the records; "" if a defect does not belong to one record.
     key : str
         The key of the records that is wrong; "" for the record as a whole.
     summary : callable or None
-        Takes places in `rows` and a text such as "7 of 9 images", and returns the message of a
+        Called with indices into `rows` and a text such as "7 of 9 images"; returns the message of a
         single finding about all these records.
     total : int
-        Number of records that were compared; 0 for all of the list.
+        Number of records that were compared; 0 for the whole list.
     few : int
-        Up to so many records are reported one by one, even if they are most of the list.
+        Up to this many records are reported one by one, even if they are most of the list.
     edits : callable or None
-        Takes a place in `rows` and returns the edits, where these are made without a description.
+        Called with an index into `rows`; returns the edits, if they do not need a description.
     hides : bool
-        Whether the consequences of the rule follow from these hits.
+        Whether these hits hide the consequences of the rule.
     apart : bool
-        Whether each record is reported by itself, however many they are: each has its own cause.
+        Whether each record is reported separately, however many there are, as each has its own
+        cause.
     """
 
     rows: IndexArray
@@ -133,14 +135,14 @@ class Hits:
     apart: bool = False
 
     def edits_of(self, place: int) -> Iterable[Edit]:
-        """Return the edits that fix the record at a place in `rows`."""
+        """Return the edits that fix the record at an index into `rows`."""
         return self.describe(place).edits if self.edits is None else self.edits(place)
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def where(self, kept: BoolArray) -> "Hits":
-        """Return the hits at which `kept`, (H,) bool, is true."""
+        """Return the hits where `kept`, (H,) bool, is True."""
         places, summary, edits = np.flatnonzero(kept), self.summary, self.edits
         return replace(
             self,
@@ -164,14 +166,14 @@ def hits(
     edits: Callable[[int], Iterable[Edit]] | None = None,
     apart: bool = False,
 ) -> Iterator[Hits]:
-    """Yield the records of a mask or an index, if any, as `Hits`.
+    """Yield the records of a mask or an index as `Hits`, if there are any.
 
     Parameters
     ----------
     where : (N,) bool, or (H,) int64
     describe, summary, edits : callable
-        They take the numbers of records, not places among the hits. A summary may also be a text
-        with "{share}".
+        They are called with row numbers of records, not indices into the hits. A summary may also
+        be a text with "{share}".
     severity, name, key, total, few, apart
         See `Hits`.
     """
@@ -205,7 +207,7 @@ def part_hits(
     key: str = "",
     summary: Summary | str | None = None,
 ) -> Iterator[Hits]:
-    """Yield the parts of annotations in a mask or an index, such as rings, if any.
+    """Yield parts of annotations, such as rings, in a mask or an index, if there are any.
 
     Parameters
     ----------
@@ -213,7 +215,7 @@ def part_hits(
         The annotation of each part.
     where : (S,) bool, or (H,) int64
     describe : callable
-        Takes the number of a part.
+        Called with the number of a part.
     key, summary
         As in `hits`, with numbers of parts.
     """
@@ -224,7 +226,7 @@ def part_hits(
 
 
 def described_hits(founds: Sequence[Defect], severity: Severity | None = None) -> Iterator[Hits]:
-    """Yield defects that are described already, if any; none of them is that of one record."""
+    """Yield defects that do not belong to single records, if there are any."""
     if founds:
         none = np.full(len(founds), -1)
         yield Hits(none, lambda place: founds[place], severity, name="")
@@ -237,7 +239,7 @@ class Rule:
     Attributes
     ----------
     code : str
-        Letters of the family and digits; never changes its meaning.
+        Letter of the family and digits; its meaning never changes.
     title : str
         The defect in a few words.
     severity : Severity
@@ -246,18 +248,20 @@ class Rule:
     explanation : str
         What is found, why it happens, and how to fix it.
     bad, good : Example
-        A file with the defect, and a similar one without it.
+        A file with the defect, and a similar file without it.
     check : callable
-        Takes a `Document` and the settings, and yields `Hits`. With scope "files" it takes all
-        documents, and yields pairs of a document and its `Hits`.
+        Called with a `Document` and the settings; yields `Hits`. With scope "files", it is called
+        with all documents, and yields pairs of a document and its `Hits`.
     fix : {"safe", "unsafe"} or None
-        Whether `--fix` fixes it, only `--unsafe-fixes` does, or nothing.
+        "safe" if `--fix` fixes the defect, "unsafe" if only `--unsafe-fixes` does, None if neither
+        does.
     scope : {"record", "data set", "files", "images"}
-        Whether it checks single records, the whole file, several files together, or the images
-        on disk.
+        Whether the rule checks single records, the whole file, several files together, or the
+        images on disk.
     consequences : tuple of str
-        Codes of rules whose findings follow from this one, in the same record and key, or in the
-        whole file if this finding is about it. They are hidden, unless they are more severe.
+        Codes of rules whose findings follow from a finding of this rule, in the same record and
+        key, or anywhere if it is about the whole file. They are hidden, unless they are more
+        severe.
     """
 
     code: str
@@ -273,7 +277,7 @@ class Rule:
     consequences: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        # The texts are written as paragraphs, whose line breaks mean nothing.
+        # The texts are written as wrapped paragraphs; line breaks have no meaning.
         for name in ("breaks", "explanation"):
             object.__setattr__(self, name, " ".join(getattr(self, name).split()))
 

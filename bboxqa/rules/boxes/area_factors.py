@@ -1,4 +1,4 @@
-"""Areas that differ from those of outlines or boxes by one factor, so that either may be scaled."""
+"""Areas that differ from outlines or boxes by a constant factor, as either may be scaled."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,26 +13,27 @@ from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import figure
 from bboxqa.rules.facts.layouts.box_readings import UNITS
 
-# Fewer areas than this do not show a factor of the file.
+# Fewer areas than this do not prove a factor.
 _ENOUGH = 5
-# Of the areas that differ, the share that has to differ by the factor.
+# The least share of the differing areas that has to differ by the factor.
 _MOST = 0.5
-# Relative: how far rounded areas and coordinates may be from one factor.
+# The relative tolerance of a factor, for rounded areas and coordinates.
 _NEAR = 0.04
-# Share of the annotations that may extend beyond their images, as people draw.
+# The share of annotations that may extend beyond their images, as in hand-drawn data.
 _FEW = 0.02
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AreaFactor:
-    """What areas are, compared with those of the outlines or boxes.
+    """The factor between the areas in a file and the areas of outlines or boxes.
 
     Attributes
     ----------
     rows : (H,) int64
         The annotations whose areas differ by the factor.
     factor : float
-        Area divided by that of the outline or box; if `of_image`, divided by that of the image too.
+        The area divided by the area of the outline or box; if `of_image`, also divided by the area
+        of the image.
     of_image : bool
     what : str
         "outlines" or "boxes".
@@ -44,7 +45,7 @@ class AreaFactor:
     what: str
 
     def message(self, document: Document, total: int) -> str:
-        """Return what was found and what decides between its causes, in one line.
+        """Return a message with the finding and the evidence for its possible causes.
 
         Parameters
         ----------
@@ -57,8 +58,8 @@ class AreaFactor:
         if self.of_image:
             unit = _unit(side) or f"pixels of images of about {figure(side)} x {figure(side)}"
             found = (
-                f"areas are those of the {self.what} in {share} if the coordinates are {unit}, "
-                "else they are wrong"
+                f"areas fit the {self.what} in {share} if the coordinates are {unit}, "
+                "otherwise they are wrong"
             )
         else:
             found = (
@@ -68,7 +69,7 @@ class AreaFactor:
         return f"{found}; {self._evidence(document)}; expected the same area"
 
     def _evidence(self, document: Document) -> str:
-        """Return what the sizes of the images say about coordinates as written and scaled back."""
+        """Return what image sizes show about the coordinates, as written and scaled back."""
         rows = np.flatnonzero(np.isin(document.image, document.image[self.rows]))
         bounds, size = document.outline_bounds[rows], document.size[rows]
         bare = np.isnan(bounds[:, 0])
@@ -87,7 +88,7 @@ class AreaFactor:
                 f"{n_now:,} of {len(size):,} annotations of these images extend beyond them, but "
                 f"{n_then:,} if scaled back, so that the coordinates are more likely wrong"
             )
-        return "the sizes of the images do not tell which"
+        return "the sizes of the images do not show which"
 
 
 def _n_beyond(bounds: FloatArray, size: FloatArray) -> int:
@@ -101,7 +102,7 @@ def _unit(side: float) -> str:
 def area_factor(
     document: Document, suspects: IndexArray, expected: FloatArray, settings: ValidateSettings
 ) -> AreaFactor | None:
-    """Return the factor by which most of the areas that differ do so; None without one.
+    """Return the factor that most differing areas share; None if there is none.
 
     Parameters
     ----------
@@ -109,9 +110,9 @@ def area_factor(
     suspects : (K,) int64
         The annotations whose areas differ.
     expected : (K,) float64
-        The areas of their outlines, or of their boxes where they have none.
+        The areas of their outlines, or of their boxes without outlines.
     settings : ValidateSettings
-        With the tolerance of areas.
+        Settings with the tolerance of areas.
     """
     found = max(_candidates(document, suspects, expected), default=None, key=lambda each: each[0])
     if found is None or found[0][0] < max(_ENOUGH, _MOST * len(suspects)):
@@ -127,7 +128,7 @@ def area_factor(
 def _candidates(
     document: Document, suspects: IndexArray, expected: FloatArray
 ) -> Iterator[tuple[tuple[int, bool], float, FloatArray, bool, str]]:
-    """Yield how many areas differ by a factor, whether that is a unit, and what it refers to."""
+    """Yield candidate factors with their counts, whether they are units, and their reference."""
     given = document.annotations.area[suspects]
     boxes = document.annotations.bbox[suspects, 2:].prod(axis=1)
     is_boxes = bool(np.isnan(document.outline_area[suspects]).all())
@@ -148,7 +149,7 @@ def _candidates(
 
 
 def share_factor(document: Document, suspects: IndexArray, expected: FloatArray) -> BoolArray:
-    """Return (K,) bool: suspects of images in which several areas differ, all by one factor."""
+    """Return which suspects are in images where several areas differ by one factor, (K,) bool."""
     ratio = document.annotations.area[suspects] / expected
     image = document.image[suspects]
     known = (image >= 0) & np.isfinite(ratio) & (ratio > 0)

@@ -1,4 +1,4 @@
-"""B: areas that differ from those of the outlines or boxes."""
+"""B: areas that differ from the areas of outlines or boxes."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -25,37 +25,37 @@ from bboxqa.rules.facts.ring_measures import ring_lengths
 from bboxqa.rules.facts.ring_shapes import RingState, ring_states
 from bboxqa.rules.facts.visible_areas import visible_areas
 
-# Fewer cases than this are not taken for a habit of a program.
+# Fewer cases than this are not taken as a habit of the exporter.
 _ENOUGH = 5
-# In pixels: a box that extends less beyond its image is rounded.
+# In pixels. A box that extends beyond its image by less than this is rounded.
 _ROUNDING = 1e-3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Areas:
-    """The areas of N annotations beside those of their outlines and boxes."""
+    """The areas of N annotations, and the areas of their outlines and boxes."""
 
     given: FloatArray
     sides: FloatArray
     """(N, 2). Width and height of the boxes."""
     outline: FloatArray
-    """(N,). Areas of outlines; of those that differ, only inside their images."""
+    """(N,). Areas of outlines; clipped to the image if the area differs."""
     ring: FloatArray
-    """(R,). The same of each ring."""
+    """(R,). The same for each ring."""
     outlined: BoolArray
     """(N,). Whether there is an outline with an area."""
     boxed: BoolArray
-    """(N,). Whether the area should be that of the box."""
+    """(N,). Whether the area should be the area of the box."""
 
     def expected(self, row: int) -> float:
-        """Return the area that an annotation should have; NaN where it is not known."""
+        """Return the area that an annotation should have; NaN if unknown."""
         if self.outlined[row]:
             return float(self.outline[row])
         return float(self.sides[row].prod()) if self.boxed[row] else nan
 
 
 def _compared(document: Document, settings: ValidateSettings) -> tuple[_Areas, BoolArray]:
-    """Return the areas of a document, and which differ from those of their outlines."""
+    """Return the areas of a document, and which differ from the outlines."""
     columns, outline = document.annotations, document.outline_area
     given, n_rows = columns.area, len(columns.area)
     outlined = rows_where(n_rows, lambda rows: outline[rows] > 0)
@@ -74,7 +74,7 @@ def _areas(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
         single &= ~of_box
         suspects = np.flatnonzero(single)
         single[suspects[_explained(document, suspects, areas.outline, areas.ring)]] = False
-        # What lies outside of the image is reported as such.
+        # Outlines entirely outside the image are reported by other rules.
         single &= ~(areas.outlined & (areas.outline == 0))
         single |= _off_box(areas.given, areas.sides, areas.boxed, settings)
         single |= rows_where(len(single), lambda rows: areas.given[rows] <= 0) & ~of_box
@@ -109,7 +109,7 @@ def _areas(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
 def _of_habit(
     document: Document, differs: BoolArray, areas: _Areas, settings: ValidateSettings
 ) -> tuple[BoolArray, int]:
-    """Return which areas are those of boxes, if this is a habit, and how many are comparable."""
+    """Return which areas are areas of boxes, if this is a habit, and how many are comparable."""
     given, sides = areas.given, areas.sides
     of_box = differs & document.has_box
     of_box &= rows_where(len(given), lambda rows: _is_box(given[rows], sides[rows].prod(1)))
@@ -123,15 +123,15 @@ def _of_habit(
 
 
 def _in_words(factor: FloatArray, share: str) -> str:
-    """Return what is wrong with areas, by what they are times the expected ones."""
+    """Return a message on areas, given as factors of the expected areas."""
     factor = factor[np.isfinite(factor)]
     if len(factor) == 0:
         return f"area is 0 or less in {share}; expected more than 0"
-    return f"area is {span_of(factor)} times that of the outline or box in {share}; expected 1"
+    return f"area is {span_of(factor)} times the area of outline or box in {share}; expected 1"
 
 
 def _of_factor(document: Document, factor: AreaFactor, total: int) -> Iterator[Hits]:
-    """Yield the finding of areas that differ by one factor, unless the boxes' own names it."""
+    """Yield the finding on areas that differ by one factor, unless a box rule reports it."""
     diagnosis, rows = document.once(diagnose), factor.rows
     if diagnosis is not None and diagnosis.layout.is_scaled:
         rows = rows[~diagnosis.concerned[rows]]
@@ -143,7 +143,7 @@ def _of_factor(document: Document, factor: AreaFactor, total: int) -> Iterator[H
 
 
 def _n_comparable(document: Document, outlined: BoolArray, settings: ValidateSettings) -> int:
-    """Return how many annotations have an outline whose area differs from that of their box."""
+    """Return the number of annotations whose outline and box have different areas."""
     given, outline = document.annotations.area, document.outline_area
     sides = document.annotations.bbox[:, 2:]
     differ = rows_where(
@@ -159,7 +159,7 @@ def _differ(area: FloatArray, expected: FloatArray, settings: ValidateSettings) 
 
 
 def _is_box(given: FloatArray, box: FloatArray) -> BoolArray:
-    """Return which areas are those of the boxes, up to rounding."""
+    """Return which areas equal the area of the box, up to rounding."""
     equal: BoolArray = np.abs(given - box) <= 1e-3 * box + 0.5
     return equal
 
@@ -174,9 +174,9 @@ def _boxed(document: Document) -> BoolArray:
 def _off_box(
     given: FloatArray, sides: FloatArray, boxed: BoolArray, settings: ValidateSettings
 ) -> BoolArray:
-    """Return which annotations without outlines have another area than that of their box.
+    """Return which annotations without outlines have an area that differs from the box.
 
-    Where most areas are smaller, they are those of outlines that were left out of the file.
+    If most areas are smaller, they are areas of outlines that the file omits.
     """
     n_rows = len(given)
     off = boxed & rows_where(
@@ -193,7 +193,7 @@ def _off_box(
 def _explained(
     document: Document, suspects: IndexArray, outline: FloatArray, ring_area: FloatArray
 ) -> BoolArray:
-    """Return which areas are correct, though the shoelace formula gives another value.
+    """Return which areas are correct although the shoelace formula gives another value.
 
     The number of pixels differs from the area of a polygon by up to half its perimeter. Rings
     may overlap or be holes. For a ring that crosses itself, the formula gives no area.
@@ -205,7 +205,7 @@ def _explained(
     slack = sum_by(owner, ring_lengths(rings, ring), len(suspects)) / 2 + 1
     largest = np.zeros(len(suspects))
     np.maximum.at(largest, owner, ring_area[ring])
-    # A run-length mask has no rings that could explain another area.
+    # A run-length mask has no rings that could explain a different area.
     lowest = np.where(largest > 0, 2 * largest - outline, outline)
     explained: BoolArray = (given >= lowest - slack) & (given <= outline + slack) & (slack > 1)
     rest = ~explained[owner]
@@ -255,7 +255,7 @@ def _area_edits(document: Document, row: int, area: float, *, of_outline: bool) 
 
 
 def _is_box_in_doubt(document: Document, row: int) -> bool:
-    """Return whether a box was copied, extends beyond its image, or fits its area as corners."""
+    """Return whether a box is a copy, extends beyond its image, or fits its area as two corners."""
     if document.once(copied_boxes)[row]:
         return True
     bbox, size = document.annotations.bbox[[row]], document.size[[row]]
@@ -269,19 +269,19 @@ def _is_box_in_doubt(document: Document, row: int) -> bool:
 RULES = (
     Rule(
         code="B011",
-        title="area differs from that of the outline",
+        title="area differs from the area of the outline",
         severity=Severity.WARNING,
         breaks="""COCOeval sorts objects by `area` into small, medium and large: with wrong areas
             AP_S, AP_M and AP_L describe other objects, and an area of 0 counts as small.""",
-        explanation="""The area is 0 or negative, or it differs from that of the outline, or of the
-            box where there is no outline, by more than `area_tolerance`. Differences between a
-            polygon and its pixels, and holes, are allowed. Of an outline that extends beyond its
-            image, the part inside counts, as in pycocotools. Some exporters write width times
-            height although there are polygons; that is one finding. Where areas differ by one
-            factor, either they or the coordinates are scaled, as after images were resized: look
-            at an image. Then nothing is fixed. Else the fix recomputes the area, unless
-            the boxes or the size of the image are in doubt (B003 to B007, B012, B013), or the area
-            is that of the box read as two corners.""",
+        explanation="""The area is 0 or negative, or it differs by more than `area_tolerance` from
+            the area of the outline, or of the box if there is no outline. Differences between a
+            polygon and its pixels, and holes, are allowed. If an outline extends beyond its image,
+            only the part inside counts, as in pycocotools. Some exporters write width times height
+            although there are polygons; that is one finding. If areas differ by a constant factor,
+            either they or the coordinates are scaled, as after images were resized: look at an
+            image. In this case nothing is fixed. Otherwise the fix recomputes the area, unless the
+            boxes or the size of the image are in doubt (B003 to B007, B012, B013), or the area fits
+            the box read as two corners.""",
         bad={"annotations": [
             {"segmentation": [[10, 10, 30, 10, 10, 40]], "area": 600},
         ]},

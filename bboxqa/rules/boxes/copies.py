@@ -1,4 +1,4 @@
-"""B: boxes with the same numbers on images of several sizes."""
+"""B: boxes with the same numbers on images of different sizes."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -14,9 +14,9 @@ from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.layouts.box_layout import in_other_layout
 
 _ENOUGH_SIZES = 3
-# Share of the boxes that are copies, from which on nothing else is said of boxes.
+# If at least this share of boxes are copies, other findings about boxes are hidden.
 _NEARLY_ALL = 0.9
-# Odd numbers without a pattern, whose products with the bits of a box make a hash.
+# Odd random numbers, whose products with the bits of a box make a hash.
 _FACTORS = np.array(
     [0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93], np.uint64
 )
@@ -31,9 +31,9 @@ class _Copies:
     rows : (H,) int64
         The annotations, sorted.
     group : (H,) int64
-        Which of them are equal.
+        The group of equal boxes of each annotation.
     n_sizes : (G,) int64
-        Number of sizes of the images of each group.
+        The number of distinct image sizes in each group.
     """
 
     rows: IndexArray
@@ -59,14 +59,14 @@ def _copied(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
         found=bbox[first[0]].tolist(),
         expected="boxes drawn on each image",
     )
-    # Where hardly a box was drawn on its image, all else that boxes show follows from that.
+    # If hardly any box was drawn on its image, all other findings about boxes follow from that.
     hides = len(rows) >= _NEARLY_ALL * document.has_box.sum()
     for each in described_hits([found], Severity.ERROR if hides else None):
         yield replace(each, hides=hides)
 
 
 def copied_boxes(document: Document) -> BoolArray:
-    """Return (N,) bool: the boxes that are equal on images of several sizes."""
+    """Return which boxes are equal to boxes on images of other sizes, (N,) bool."""
     result, copies = np.zeros(len(document.annotations), np.bool_), document.once(_copies)
     if copies is not None:
         result[copies.rows] = True
@@ -74,7 +74,7 @@ def copied_boxes(document: Document) -> BoolArray:
 
 
 def _copies(document: Document) -> _Copies | None:
-    """Return the boxes that are equal on images of several sizes; None where sizes are alike."""
+    """Return the boxes that are equal on images of several sizes; None if there are none."""
     sizes, size = np.unique(document.image_size, axis=0, return_inverse=True)
     if np.isfinite(sizes).all(axis=1).sum() < _ENOUGH_SIZES:
         return None
@@ -90,7 +90,7 @@ def _copies(document: Document) -> _Copies | None:
 
 
 def _repeated(rows: IndexArray, bbox: FloatArray) -> tuple[IndexArray, IndexArray]:
-    """Return the rows of boxes that are there more than once, and which of them are equal."""
+    """Return the rows of boxes that occur more than once, and the group of each."""
     # Adding 0 makes -0 equal to 0. Products of unsigned integers wrap around without a warning.
     bits = (bbox + 0.0).view(np.uint64)
     key = ((bits ^ (bits >> np.uint64(31))) * _FACTORS).sum(axis=1, dtype=np.uint64)
@@ -103,9 +103,9 @@ def _repeated(rows: IndexArray, bbox: FloatArray) -> tuple[IndexArray, IndexArra
 
 
 def _not_by_chance(n_sizes: IndexArray) -> int:
-    """Return on how many sizes of images boxes are hardly equal by chance.
+    """Return the number of image sizes on which boxes are hardly equal by chance.
 
-    By chance, each further size has fewer groups of equal boxes than the one before.
+    If boxes are equal by chance, each further size has fewer groups of equal boxes.
 
     Examples
     --------
@@ -127,14 +127,14 @@ RULES = (
         title="same box on images of several sizes",
         severity=Severity.WARNING,
         scope="data set",
-        breaks="""Boxes that nobody drew on an image lie beside its objects: training and evaluation
+        breaks="""Boxes that nobody drew on an image do not fit its objects: training and evaluation
             take background for objects.""",
         explanation="""Boxes with the same four numbers are on images of at least 3 sizes. An
             annotation of one image was copied to the others, for example as a track that an
             annotation tool extends over all following images. Large files, where many boxes are
             equal on 2 or 3 sizes by chance, need more sizes. It is an error if nine tenths of the
-            boxes are such copies. Look at the images; ignore B014 if they are pages or screens
-            where things have their place.""",
+            boxes are such copies. Look at the images; ignore B014 if they are pages or screens with
+            a fixed layout.""",
         bad={
             "images": _IMAGES,
             "annotations": [{"image_id": number} for number in (1, 2, 3)],

@@ -1,4 +1,4 @@
-"""B: boxes without area, and boxes that are too small, too long or as large as their image."""
+"""B: boxes without area, and boxes that are too small, too elongated or too large."""
 
 from collections.abc import Iterator
 
@@ -25,7 +25,7 @@ from bboxqa.rules.facts.layouts.doubtful_boxes import doubtful_boxes
 
 
 def _sound_boxes(document: Document) -> BoolArray:
-    """Return which boxes have an area, and are in COCO's layout."""
+    """Return which boxes have an area and are in COCO's layout, (N,) bool."""
     return document.has_box & ~document.once(in_other_layout)
 
 
@@ -83,7 +83,7 @@ def _turned_without_area(document: Document) -> Iterator[Hits]:
 
 
 def _with_area(document: Document, row: int) -> Edit:
-    """Return the edit of a box without area: the bounds of its outline, a flip, or removal."""
+    """Return the edit for a box without area: the bounds of its outline, a flip, or removal."""
     bbox = document.annotations.bbox[row]
     left, top, right, bottom = document.outline_bounds[row].tolist()
     if right > left and bottom > top:
@@ -192,8 +192,8 @@ RULES = (
         code="B008",
         title="box of less than two pixels",
         severity=Severity.WARNING,
-        breaks="""After an image is scaled down the box has no pixel left; detectors drop or miss
-            it, and one pixel of difference halves its IoU.""",
+        breaks="""The box vanishes when the image is scaled down; detectors drop or miss it, and a
+            difference of one pixel halves its IoU.""",
         explanation="""A side of the box is shorter than `min_side_px`. It is usually a click
             instead of a drag. Delete or redraw it; if objects are that small, lower
             `min_side_px`.""",
@@ -208,8 +208,8 @@ RULES = (
         severity=Severity.WARNING,
         breaks="""No anchor has such a shape, so anchor-based detectors hardly learn it, and one
             pixel of the short side changes the IoU considerably.""",
-        explanation="""The longer side is more than `max_aspect_ratio` times the shorter one. Often
-            a corner was misplaced; poles and lines do have this shape. Check the image.""",
+        explanation="""The longer side is more than `max_aspect_ratio` times the shorter side. Often
+            a corner was misplaced, but poles and lines do have this shape. Check the image.""",
         bad={"annotations": [{"bbox": [10, 10, 63, 3]}]},
         good={"annotations": [{"bbox": [10, 10, 60, 3]}]},
         check=_long,
@@ -219,8 +219,8 @@ RULES = (
         code="B010",
         title="box covers the whole image",
         severity=Severity.INFO,
-        breaks="""If it marks the image rather than an object, the detector learns to predict whole
-            images.""",
+        breaks="""If the box marks the image rather than an object, the detector learns to predict
+            whole images.""",
         explanation="""The box covers at least `max_image_share` of its image. Close-ups have such
             boxes; so have image labels that were converted to boxes, and accidental clicks on
             `select all`.""",

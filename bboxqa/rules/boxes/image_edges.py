@@ -28,17 +28,17 @@ from bboxqa.rules.facts.layouts.doubtful_boxes import doubtful_boxes, swapped_im
 from bboxqa.rules.facts.layouts.likely_centres import likely_centres
 from bboxqa.rules.facts.oriented_boxes import rows_with_corners
 
-# In pixels: less than this is rounding of the program that wrote the file.
+# In pixels. Less than this is rounding by the exporter.
 _ROUNDING = 1e-3
 _SIDES = ("left of", "above", "right of", "below")
 _EXPECTED = "a box inside the image"
 
 
 def _beyond(document: Document) -> SparseRows:
-    """Return how far boxes extend beyond their images, of those that do; NaN for unknown edges.
+    """Return how far boxes extend beyond their images, (S, 4) px; NaN for unknown edges.
 
-    Images whose boxes are in another layout, or probably so, are left out, and those with swapped
-    sizes.
+    Only boxes that do are included. Images with swapped sizes, and images whose boxes are or may be
+    in another layout, are left out.
     """
     bbox, size, sound = document.annotations.bbox, document.size, document.has_box
     parts, any_beyond = [], False
@@ -65,7 +65,7 @@ def _off(document: Document, beyond: SparseRows) -> BoolArray:
 
 
 def _are_rotated(document: Document, beyond: SparseRows) -> BoolArray:
-    """Return which of the boxes are the bounds of rotated ones, whose corners O006 checks."""
+    """Return which of the boxes are bounds of rotated boxes, whose corners O006 checks."""
     rotated: BoolArray = np.isin(beyond.rows, document.once(rows_with_corners))
     return rotated
 
@@ -128,7 +128,7 @@ def _crossing(document: Document, settings: ValidateSettings, beyond: SparseRows
 
 
 def _clipped(document: Document, settings: ValidateSettings, row: int) -> list[float] | None:
-    """Return the part of a box inside its image; None where that would be another defect."""
+    """Return the part of a box inside its image; None if clipping would cause another defect."""
     bbox, size = document.annotations.bbox[row].tolist(), document.size[row]
     if np.isnan(size).any() or document.once(doubtful_boxes)[row]:
         return None
@@ -137,7 +137,7 @@ def _clipped(document: Document, settings: ValidateSettings, row: int) -> list[f
         return None
     bounds = document.outline_bounds[row]
     if np.isfinite(bounds).all():
-        # A box that is clipped while its outline is not would no longer be its bounds.
+        # If the outline is not clipped, a clipped box would no longer be its bounds.
         before, after = (_distance(each, bounds) for each in (bbox, box))
         if after > max(before, settings.bounds_px):
             return None
@@ -156,8 +156,8 @@ RULES = (
         breaks="""The box shows nothing: training learns an object that does not exist, tools that
             clip boxes make it empty, and evaluation counts it as missed.""",
         explanation="""No part of the box lies inside its image. The box may belong to another
-            image, as in tracks exported over images of different sizes, or the width and height are
-            those of a smaller copy. Look at the image, then move the box or delete it.""",
+            image, as in tracks exported over images of different sizes, or the width and height may
+            belong to a smaller copy. Look at the image, then move the box or delete it.""",
         bad={"annotations": [{"bbox": [120, 10, 20, 30]}]},
         good={"annotations": [{"bbox": [80, 10, 20, 30]}]},
         check=_outside,
@@ -170,10 +170,10 @@ RULES = (
         breaks="""Albumentations stops with ValueError at such a box; other tools silently clip it,
             so that the same box has another IoU there.""",
         explanation="""The box extends beyond its image by more than `overshoot_px`. It was drawn
-            past the border, or the image has another size than the file says. The unsafe fix clips
-            the box to the image, where enough of it is left. There is none where a fifth of the
-            boxes extend beyond their images, or of those of some images: then all their numbers are
-            in doubt. Where the outline extends beyond the image as well, fix P006 first.""",
+            past the border, or the size of the image in the file is wrong. The unsafe fix clips the
+            box to the image if enough of it is left. There is no fix if a fifth of all boxes, or of
+            the boxes of some images, extend beyond their images, as all these numbers are then in
+            doubt. If the outline extends beyond the image as well, fix P006 first.""",
         bad={"annotations": [{"bbox": [85, 10, 20, 30]}]},
         good={"annotations": [{"bbox": [80, 10, 20, 30]}]},
         check=_far,
@@ -186,8 +186,8 @@ RULES = (
         breaks="Strict checks stop at a fraction of a pixel (Albumentations raises ValueError).",
         explanation="""The box extends beyond its image by at most `overshoot_px`, as a result of
             rounding, resizing or counting pixels from 1. The fix clips the box to the image. There
-            is none where a fifth of the boxes extend further, or of those of some images: then all
-            their numbers are in doubt.""",
+            is no fix if a fifth of all boxes, or of the boxes of some images, extend further, as
+            all these numbers are then in doubt.""",
         bad={"annotations": [{"bbox": [80.5, 10, 20, 30]}]},
         good={"annotations": [{"bbox": [80.00001, 10, 20, 30]}]},
         check=_near,

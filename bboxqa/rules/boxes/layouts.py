@@ -1,4 +1,4 @@
-"""B: boxes in another layout than COCO's, and image sizes that are swapped."""
+"""B: boxes in a layout other than COCO's, and swapped image sizes."""
 
 from collections.abc import Callable, Iterable, Iterator
 
@@ -22,7 +22,7 @@ Check = Callable[[Document, ValidateSettings], Iterable[Hits]]
 
 
 def _order(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
-    """Yield boxes in another order, and those that image files show as y, x, height, width."""
+    """Yield boxes in another order, and boxes that image files show to be y, x, height, width."""
     yield from _layout("B005")(document, settings)
     images = document.once(swapped_images)
     if not _has_sizes_of_files(document, images):
@@ -30,7 +30,7 @@ def _order(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
     rows = np.flatnonzero(np.append(images, False)[document.image] & document.has_box)
     found = summary_defect(
         f"boxes in {images.sum():,} of {len(images):,} images look like y, x, height, width: they "
-        f"extend beyond images whose sizes are those of the files, but all {len(rows):,} lie "
+        f"extend beyond images whose sizes match the image files, but all {len(rows):,} lie "
         f"inside if read this way; expected {EXPECTED_LAYOUT}",
         "annotations",
         rows,
@@ -41,7 +41,7 @@ def _order(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
 
 
 def _has_sizes_of_files(document: Document, images: BoolArray) -> bool:
-    """Return whether files of some images are there, and all have the size that is given."""
+    """Return whether some image files exist, and all of these have the given size."""
     disk = document.disk
     if disk is None or not images.any():
         return False
@@ -76,7 +76,7 @@ def _layout(code: str) -> Check:
 
 
 def _centre(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
-    """Yield boxes that start in their centre, and a warning where they probably do."""
+    """Yield boxes that start at their centre, and a warning if they probably do."""
     yield from _layout("B006")(document, settings)
     likely = document.once(likely_centres)
     if likely is None:
@@ -95,7 +95,7 @@ def _centre(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
 
 
 def _scale(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
-    """Yield boxes scaled by a constant, and a warning where some lie where halved ones would."""
+    """Yield boxes scaled by a constant, and a warning if they look halved."""
     if document.once(diagnose) is not None:
         yield from _layout("B013")(document, settings)
         return
@@ -116,7 +116,7 @@ def _scale(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
 
 
 def _scaled(document: Document, diagnosis: Diagnosis) -> Iterator[Edit]:
-    """Yield the edits that scale areas and outlines in the unit of the boxes to pixels."""
+    """Yield the edits that convert areas and outlines from the unit of the boxes to pixels."""
     rings, unit = document.annotations.rings, diagnosis.layout.unit
     if unit == 1:
         areas = document.annotations.area
@@ -148,7 +148,7 @@ def _swapped(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
         return
     padded = np.append(images, False)
     n_boxes = int((document.has_box & padded[document.image]).sum())
-    # Boxes whose x and y are swapped leave their images in the same way; outlines would tell.
+    # Boxes with swapped x and y look the same, but outlines would show it.
     of_image = padded[document.image]
     is_boxes = not np.isfinite(document.outline_bounds[of_image, 0]).any()
     found = summary_defect(
@@ -182,13 +182,13 @@ RULES = (
         explanation="""COCO's boxes are x, y, width, height. These look like two corners, as in
             Pascal VOC and torchvision: read this way, they are the bounds of their outlines, or lie
             inside images that they would otherwise extend beyond. At least five boxes must support
-            this, or all boxes of a smaller file; of a single image, all boxes, by their areas or
-            outlines. The unsafe fix converts all of them to x, y, width, height. There is none
-            where y before x is as likely: no box would extend beyond its image, as in square
-            images. Without outlines and areas, boxes that lie inside their images in both layouts
-            prove nothing: width, height, x, y is likely where boxes overlap unless they are read
-            so, and their sizes go together. Where something else would explain the same, such as
-            wrong sizes of images, the message says so and there is no fix. Look at an image.""",
+            this, or all boxes of a smaller file; in a single image, all boxes must, by their areas
+            or outlines. The unsafe fix converts all boxes to x, y, width, height. There is no fix
+            if the order y before x is equally likely, because no box would extend beyond its image,
+            as in square images. Without outlines and areas, boxes that lie inside their images in
+            both layouts prove nothing; width, height, x, y is likely if boxes only overlap in
+            COCO's layout and their sizes agree in this one. If there is another explanation, such
+            as wrong image sizes, the message says so and there is no fix. Look at an image.""",
         bad={"annotations": [
             _box(60, 50, 80, 60), _box(50, 60, 70, 70), _box(70, 30, 90, 40), _box(20, 60, 40, 70),
             _box(75, 65, 95, 75),
@@ -210,10 +210,10 @@ RULES = (
         explanation="""COCO's boxes start with their top left corner. These look as if they started
             with their centre, as in YOLO: read this way, they are the bounds of their outlines, or
             lie inside images that many of them would otherwise extend beyond. At least five boxes
-            must support this, or all boxes of a smaller file. Where boxes of other images are
-            sound, they have to end at the edges of their image if read this way, as many objects
-            are cut there; or it is a warning, and boxes may just extend beyond their images. The
-            unsafe fix converts boxes to x, y, width, height where it is an error.""",
+            must support this, or all boxes of a smaller file. If boxes of other images are valid,
+            these boxes must also end at the edges of their images if read this way, as many objects
+            are cut off there. Otherwise it is a warning, as boxes may just extend beyond their
+            images. If it is an error, the unsafe fix converts boxes to x, y, width, height.""",
         bad={"annotations": [
             _box(88, 50, 20, 10), _box(50, 74, 20, 10), _box(90, 30, 20, 10), _box(20, 60, 20, 10),
             _box(85, 75, 20, 10),
@@ -235,7 +235,7 @@ RULES = (
         explanation="""COCO's boxes are in pixels. These lie between 0 and 1, as in YOLO, which
             writes fractions of the width and height of the image; or between 0 and 100, as percent
             in Label Studio, or between 0 and 1000, as language models write them. Small numbers
-            alone prove no percent: the outlines do, or decimals that fill the whole range. The
+            alone do not prove percentages; outlines do, or decimals that fill the whole range. The
             unsafe fix multiplies boxes, and outlines in the same unit, by the size of their image;
             if the boxes then match B005 or B006, that is fixed next.""",
         bad={"annotations": [{"bbox": [0.1, 0.2, 0.4, 0.5]}]},
@@ -252,10 +252,10 @@ RULES = (
             and normalised coordinates are wrong.""",
         explanation="""Boxes extend beyond their images, and all boxes of these images lie inside
             after width and height are swapped. This comes from programs that ignore the EXIF
-            orientation of a photograph, or mistake rows for width. Boxes written as y, x, height,
-            width look the same where there are no outlines; if the files of the images
-            (`--images`) have the size that is given, they are rule B005. At least five boxes must
-            support this. Compare with the images (rule M004), then swap the two numbers.""",
+            orientation of a photograph, or mistake rows for width. Without outlines, boxes written
+            as y, x, height, width look the same; if the image files (`--images`) have the given
+            sizes, rule B005 reports them. At least five boxes must support this. Compare with the
+            images (rule M004), then swap the two numbers.""",
         bad={"annotations": [
             _box(10, 82, 20, 10), _box(50, 85, 20, 10), _box(40, 88, 20, 10), _box(20, 60, 20, 10),
             _box(5, 86, 20, 10), _box(30, 84, 20, 10),
@@ -274,18 +274,17 @@ RULES = (
         title="boxes are scaled by a constant",
         severity=Severity.ERROR,
         scope="data set",
-        breaks="""Every box is at another place than its object: nothing that is learned from the
-            images or measured on them is true.""",
-        explanation="""The images were resized after they were annotated, and only the sizes of
-            images or the outlines were changed with them, or only the boxes. Multiplied by one
-            number, boxes are the bounds of their outlines, have the areas that the file gives, or
-            lie inside and fill images that they would otherwise extend beyond. Where neither
-            outlines nor areas show it, only boxes of twice the size are found. Look at an image.
-            The unsafe fix scales the boxes, unless the outlines are the ones that leave their
-            images, or boxes of more than their size lie inside: then outlines or areas may be
-            the ones that are scaled. It is a warning if all boxes lie in the upper left quarter, as
-            boxes of half the size do, or if those of part of the images do and are, doubled, like
-            the others.""",
+        breaks="""No box is at its object, so nothing that is learned from the images or measured on
+            them is valid.""",
+        explanation="""The images were resized after annotation, and only the image sizes or
+            outlines were changed accordingly, or only the boxes. Multiplied by one number, boxes
+            are the bounds of their outlines, have the areas in the file, or lie inside and fill
+            images that they would otherwise extend beyond. If neither outlines nor areas show it,
+            only boxes of twice the size are found. Look at an image. The unsafe fix scales the
+            boxes. It does not if the outlines extend beyond their images, or if boxes would still
+            lie inside after enlarging them, since outlines or areas may then be scaled instead. It
+            is a warning if all boxes lie in the upper left quarter of their images, as halved boxes
+            do, or if the boxes of some images do and resemble the others when doubled.""",
         bad={"annotations": [
             {"bbox": [30 * n, 10, 24, 40], "segmentation": _ring(15 * n, 5, 12, 20), "area": 240}
             for n in range(5)

@@ -1,4 +1,4 @@
-"""Areas that rings explain although the sum of the rings is another."""
+"""Areas that overlapping rings explain although they differ from the sum of the rings."""
 
 import numpy as np
 
@@ -14,10 +14,10 @@ def fits_rings(
     ring_area: FloatArray,
     settings: ValidateSettings,
 ) -> BoolArray:
-    """Return (K,) bool: areas between that of the largest ring and that of all, which may overlap.
+    """Return which areas lie between the largest ring and the sum of all rings, (K,) bool.
 
-    Rectangles that are cut at the border of the image, or written twice, have such areas, which
-    are width x height of their boxes as well.
+    Such areas are correct if rings overlap. Rectangles that are cut at the border of the image, or
+    written twice, also have such areas, which equal width x height of their boxes.
 
     Parameters
     ----------
@@ -25,9 +25,9 @@ def fits_rings(
     rows : (K,) int64
         The annotations, sorted.
     outline, ring_area : (N,) and (R,) float64
-        Areas of outlines and of rings, inside their images.
+        Areas of outlines and of rings, clipped to their images.
     settings : ValidateSettings
-        With the tolerance of areas.
+        Settings with the tolerance of areas.
     """
     rings = document.annotations.rings
     ring = np.flatnonzero(np.isin(rings.row, rows))

@@ -1,4 +1,4 @@
-"""C: category maps of several files that contradict each other."""
+"""C: contradicting category maps of several files."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ from bboxqa.rules.base.reporting import record_defect, summary_hits
 from bboxqa.rules.base.rule import Defect, Hits, Rule, hits
 from bboxqa.rules.facts.document import Document
 
-# More contradicting categories than this are one finding.
+# More contradicting categories than this are grouped into one finding.
 _MANY = 10
 
 
@@ -23,12 +23,12 @@ def _contradictions(
     name_of: dict[int, tuple[str, str]] = {}
     id_of: dict[str, tuple[int, str]] = {}
     for document in documents:
-        # Annotation tools name categories; their ids were given here.
+        # For files of annotation tools, the reader has assigned the category ids.
         if not document.complete("categories") or document.reading.origin is not None:
             continue
         names, ids = document.categories.texts("name"), document.categories.id.tolist()
         n_names, n_ids = Counter(names), Counter(ids)
-        # A name or an id that a file uses twice is ambiguous.
+        # Names and ids that a file uses twice are ambiguous.
         unambiguous = [
             row
             for row in np.flatnonzero(document.categories.whole).tolist()
@@ -83,7 +83,7 @@ def _hits(document: Document, wrong: Mapping[int, str], *, is_related: bool) -> 
     if len(rows) <= _MANY and is_related:
         yield from hits(np.array(rows, np.int64), describe, name="categories")
         return
-    hint = "" if is_related else "; no name is in both: check that they are of one data set"
+    hint = "" if is_related else "; no name is in both: check that they belong to one data set"
     yield from summary_hits(
         f"{len(rows):,} of {len(document.categories):,} categories contradict an earlier file, "
         f"such as: {wrong[rows[0]]}{hint}",
@@ -97,15 +97,15 @@ def _hits(document: Document, wrong: Mapping[int, str], *, is_related: bool) -> 
 RULES = (
     Rule(
         code="C007",
-        title="category maps of files that contradict each other",
+        title="category maps of files contradict each other",
         severity=Severity.ERROR,
         scope="files",
         breaks="""A model trained on one file is evaluated on the other with the wrong classes, and
             AP silently falls (HumanSignal/label-studio 9366).""",
         explanation="""In an earlier file the same id has another name, or the same name has another
-            id. This happens where each file was exported or numbered separately. Give all files of
-            a data set the same list of categories. In the example, the earlier file has id 1 for
-            cat. More than ten contradictions are one finding; files without a common name may be of
+            id. This happens if each file was exported or numbered separately. Give all files of a
+            data set the same list of categories. In the example, the earlier file has id 1 for cat.
+            More than ten contradictions are one finding. Files without a common name may belong to
             different data sets, which is an info finding.""",
         bad={"categories": [{"id": 1, "name": "dog"}, {"id": 2, "name": "cat"}]},
         good={

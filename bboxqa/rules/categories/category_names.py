@@ -1,4 +1,4 @@
-"""C: names of categories that are empty, or used twice."""
+"""C: category names that are empty, repeated or nearly repeated."""
 
 import unicodedata
 from collections import Counter
@@ -17,7 +17,7 @@ from bboxqa.rules.facts.document import Document
 
 
 def _repeated_name(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    """C002: names that an earlier category has."""
+    """C002: names that an earlier category already has."""
     names, root = document.categories.texts("name"), root_category(document)
     repeated, first = repeats([name or None for name in names])
 
@@ -41,7 +41,7 @@ def _repeated_name(document: Document, _settings: ValidateSettings) -> Iterator[
     yield from hits(repeated & with_root, describe, Severity.INFO, name="categories")
 
 
-# Letters of other alphabets, dashes and quotation marks that look like these signs.
+# Letters of other alphabets, dashes and quotation marks, with the characters that they look like.
 _LOOK_ALIKES = str.maketrans(
     "АВЕЅІЈКМНОРСТУХаеорсухѕіјһԁΑΒΕΖΗΙΚΜΝΟΡΤΥΧο‐‑‒–—−’‘",
     "ABESIJKMHOPCTYXaeopcyxsijhdABEZHIKMNOPTYXo------''",
@@ -53,21 +53,21 @@ def _folded(name: str) -> str:
 
 
 def _appearance(name: str) -> str:
-    """Return a name without signs that have no width, with Latin letters for those like them."""
+    """Return a name without zero-width characters, and with Latin letters for look-alikes."""
     text = unicodedata.normalize("NFC", name).translate(_LOOK_ALIKES)
     return _folded("".join(sign for sign in text if unicodedata.category(sign) != "Cf"))
 
 
 def _difference(name: str, other: str) -> str:
-    """Return in words what two names of one appearance differ in."""
+    """Return a phrase on how two names that look the same differ."""
     if _folded(name) == _folded(other):
         return "case or blanks"
     odd = sorted({sign for sign in name + other if not sign.isascii()} - (set(name) & set(other)))
-    return f"signs that look alike or are not seen ({', '.join(f'U+{ord(s):04X}' for s in odd)})"
+    return f"look-alike or invisible characters ({', '.join(f'U+{ord(s):04X}' for s in odd)})"
 
 
 def _nearly_repeated_name(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    """C003: names that differ from another one only in what is hardly seen."""
+    """C003: names that differ from another name only in ways that are hard to see."""
     names, root = document.categories.texts("name"), root_category(document)
     groups: dict[str, list[int]] = {}
     for row, name in enumerate(names):
@@ -75,7 +75,8 @@ def _nearly_repeated_name(document: Document, _settings: ValidateSettings) -> It
             groups.setdefault(_appearance(name), []).append(row)
     kept = np.full(len(names), -1, np.int64)
     for group in groups.values():
-        # Files of one data set use other categories, but all of them have to keep the same one.
+        # The first is kept rather than the most used, as all files of a data set must keep the
+        # same.
         kept[group] = group[0]
     odd = [row for row, other in enumerate(kept) if other >= 0 and names[row] != names[other]]
 
@@ -98,7 +99,7 @@ def _nearly_repeated_name(document: Document, _settings: ValidateSettings) -> It
 
 
 def _unseen_sign(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    """C009: names with signs that are not seen, and no other name that looks the same."""
+    """C009: names with invisible characters, if no other name looks the same."""
     names = document.categories.texts("name")
     looks = Counter(map(_appearance, names))
     odd = [row for row, name in enumerate(names) if _unseen(name) and looks[_appearance(name)] == 1]
@@ -112,7 +113,7 @@ def _unseen_sign(document: Document, _settings: ValidateSettings) -> Iterator[Hi
         return record_defect(
             document,
             ("categories", row, "name"),
-            f"category name {shortened(plain)} has signs that are not seen ({signs}); expected it "
+            f"category name {shortened(plain)} has invisible characters ({signs}); expected it "
             "without them",
             found=names[row],
             expected=shortened(plain),
@@ -123,9 +124,9 @@ def _unseen_sign(document: Document, _settings: ValidateSettings) -> Iterator[Hi
 
 
 def _unseen(name: str) -> set[str]:
-    """Return the signs without width, control characters, and blanks at the ends of a name.
+    """Return the zero-width and control characters in a name, and blanks at its ends.
 
-    Joiners and marks of direction have a meaning beside emoji and in other than Latin alphabets.
+    Joiners and direction marks are meaningful next to emoji and in non-Latin scripts.
     """
     is_plain = all(
         sign.isascii() or unicodedata.name(sign, "").startswith("LATIN")
@@ -138,7 +139,7 @@ def _unseen(name: str) -> set[str]:
 
 
 def _merge(document: Document, row: int, other: int) -> Sequence[Edit]:
-    """Return the edits that give the annotations of a category to another and remove it."""
+    """Return the edits that move the annotations of a category to another and remove it."""
     categories, columns = document.categories, document.annotations
     pair = categories.id[[row, other]]
     same = np.isin(categories.id, pair) & categories.whole
@@ -184,11 +185,11 @@ RULES = (
         title="category name used twice",
         severity=Severity.WARNING,
         scope="data set",
-        breaks="""A model learns to tell apart two classes that are one, and both get a poor AP;
-            tools that look classes up by name find only one of them.""",
+        breaks="""A model learns to distinguish two classes that are the same, and both get a poor
+            AP; tools that look classes up by name find only one of them.""",
         explanation="""Two categories have the same name and different ids. They come from joined
             files, or from a class that was created again. Give their annotations one id, or rename
-            the later category. The root category that Roboflow adds can have the name of a class;
+            the later category. The root category that Roboflow adds may have the name of a class;
             this is an info finding.""",
         bad={"categories": [{"name": "cat"}, {"name": "cat"}]},
         good={
@@ -199,17 +200,16 @@ RULES = (
     ),
     Rule(
         code="C003",
-        title="category names that differ only in case, blanks or look-alike signs",
+        title="category names that differ only in case, blanks or look-alike characters",
         severity=Severity.WARNING,
         scope="data set",
-        breaks="""A model learns to tell apart two classes that are one, and both get a poor AP,
-            each with a part of the samples.""",
-        explanation="""Two names differ only in upper and lower case, blanks, the Unicode form of
-            their letters, signs without width, or letters of other alphabets that look the same,
-            often because annotators type or paste names. The unsafe fix moves the annotations
-            of the later category to the first and removes it, which files of one data set all need;
-            where categories share an id, or ids are
-            not whole numbers, fix that first.""",
+        breaks="""A model learns to distinguish two classes that are the same, and both get a poor
+            AP, each with a part of the samples.""",
+        explanation="""Two names differ only in case, blanks, Unicode form, zero-width characters,
+            or letters of other alphabets that look the same, often because annotators type or paste
+            names. The unsafe fix moves the annotations of the later category to the first and
+            removes it; all files of a data set need this. If categories share an id, or ids are not
+            whole numbers, fix that first.""",
         bad={"categories": [{"name": "cat"}, {"name": "Cat "}]},
         good={
             "categories": [{"name": "cat"}, {"name": "cart"}],
@@ -220,15 +220,15 @@ RULES = (
     ),
     Rule(
         code="C009",
-        title="category name with signs that are not seen",
+        title="category name with invisible characters",
         severity=Severity.WARNING,
         scope="data set",
-        breaks="""Code that looks for the class by its name does not find it, and joined files have
-            two classes that look the same.""",
-        explanation="""A name has signs without width, as text that was copied from web pages has,
-            or a blank or line end at its end, as lines of a file of names have. The unsafe fix
-            removes them; the other files of the data set need the same name. In the example, the
-            name has U+200B between its letters.""",
+        breaks="""Code that looks the class up by name does not find it, and joined files have two
+            classes that look the same.""",
+        explanation="""A name has zero-width characters, like text copied from web pages, or a
+            trailing blank or line end, like lines of a file of names. The unsafe fix removes them;
+            the other files of the data set need the same name. In the example, the name has U+200B
+            between its letters.""",
         bad={"categories": [{"name": "c\u200bat"}]},
         good={"categories": [{"name": "cat"}]},
         check=_unseen_sign,
@@ -238,7 +238,7 @@ RULES = (
         code="C008",
         title="category name is empty or not text",
         severity=Severity.ERROR,
-        breaks="""Classes without a name cannot be told apart in tables and plots, and code that
+        breaks="""Classes without a name cannot be distinguished in tables and plots, and code that
             sorts or joins names stops with a TypeError.""",
         explanation="""The name of a category is empty, only blanks, null, or not text. Write the
             name that annotators use for the class.""",

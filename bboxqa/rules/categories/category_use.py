@@ -1,4 +1,4 @@
-"""C: ids of categories, and categories that no annotation uses."""
+"""C: category ids, and unused categories."""
 
 import json
 from collections.abc import Hashable, Iterator, Sequence
@@ -14,14 +14,14 @@ from bboxqa.rules.base.reporting import record_defect
 from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
 from bboxqa.rules.facts.document import Document
 
-# More unused categories than this are one finding.
+# More unused categories than this are grouped into one finding.
 _MANY = 10
-# Ids of which more are missing, as a multiple of those that there are, are random numbers.
+# If more ids are missing, as a multiple of the existing ids, the ids are random numbers.
 _FAR_APART = 100
 
 
 def repeats(keys: Sequence[Hashable | None]) -> tuple[BoolArray, IndexArray]:
-    """Return which rows have the key of an earlier one, and the first row of each key.
+    """Return which rows repeat the key of an earlier row, and the first row with each key.
 
     The first row is -1 where the key is None.
     """
@@ -32,7 +32,7 @@ def repeats(keys: Sequence[Hashable | None]) -> tuple[BoolArray, IndexArray]:
 
 
 def used_categories(document: Document) -> BoolArray:
-    """Return (C,) bool: whether an annotation has the category; of equal ids the first counts."""
+    """Return which categories have annotations, (C,) bool; the first of equal ids counts."""
     used = np.zeros(len(document.categories), np.bool_)
     used[document.category[document.category >= 0]] = True
     return used
@@ -55,7 +55,7 @@ def root_category(document: Document) -> int:
 
 
 def _repeated_id(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    """C001: categories with the id of an earlier one."""
+    """C001: categories with the id of an earlier category."""
     categories = document.categories
     keys: list[Hashable | None] = []
     for row in range(len(categories)):
@@ -96,7 +96,7 @@ def _repeated_id(document: Document, _settings: ValidateSettings) -> Iterator[Hi
 
 
 def _copies(values: Sequence[Any], repeated: BoolArray, first: IndexArray) -> BoolArray:
-    """Return (C,) bool: the repeated categories whose id no category has that differs."""
+    """Return which repeated categories equal all categories with the same id, (C,) bool."""
     copies = repeated.copy()
     for row in np.flatnonzero(repeated).tolist():
         texts = [json.dumps(values[each], sort_keys=True) for each in (row, int(first[row]))]
@@ -111,7 +111,7 @@ def _unused(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     categories, used = document.categories, used_categories(document)
     if not used.any():
         return
-    # Annotations belong to the first of two categories with one id; the second is C001.
+    # Annotations belong to the first of two categories with the same id; C001 reports the second.
     first = categories.find(categories.id)
     unused = ~used & categories.named & (first == np.arange(len(categories)))
     if (root := root_category(document)) >= 0:
@@ -190,11 +190,11 @@ RULES = (
         title="category id used twice",
         severity=Severity.ERROR,
         scope="data set",
-        breaks="""pycocotools keeps the last of two categories with one id: if they differ, the
-            other class is lost, and its annotations count for the wrong one. If they are equal,
+        breaks="""pycocotools keeps the last of two categories with the same id. If they differ, the
+            first class is lost, and its annotations count for the wrong class. If they are equal,
             tools that count categories give the model one class too many.""",
         explanation="""Two categories have the same id, usually because lists were joined. The file
-            does not tell which of them an annotation means. Give the later category, and its
+            does not show which of them an annotation means. Give the later category, and its
             annotations, a new id. It is a warning if the two are equal in all keys; the fix removes
             the copy.""",
         bad={"categories": [{"id": 1, "name": "cat"}, {"id": 1, "name": "cat"}]},
@@ -210,10 +210,10 @@ RULES = (
         scope="data set",
         breaks="""Trainers that count categories add an output that the model never learns; COCOeval
             has no AP for the class and leaves it out of the mean.""",
-        explanation="""A category is listed, but no annotation has it. In one file of several this
+        explanation="""A category is listed, but no annotation has it. In one of several files this
             is right, since all files of a data set list the same categories. Remove a category from
-            all of them or from none: otherwise classes have other numbers from file to file. More
-            than ten such categories are one finding.""",
+            all files or from none; otherwise class numbers differ between files. More than ten such
+            categories are one finding.""",
         bad={"categories": [{}, {}]},
         good={
             "categories": [{}, {}],

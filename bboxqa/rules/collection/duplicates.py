@@ -1,4 +1,4 @@
-"""D: annotations, or objects, that are in the file twice."""
+"""D: annotations and objects that are in the file twice."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -38,15 +38,15 @@ from bboxqa.rules.facts.turned_overlaps import (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Earlier:
-    """The boxes that nearly coincide with an earlier one by the same annotator."""
+    """The boxes that nearly coincide with an earlier box by the same annotator."""
 
     same: IndexArray
     other: IndexArray
-    """(N,) int64. The row of an earlier box of the same and of another category; -1 for none."""
+    """(N,) int64. The row of an earlier box of the same, or of another, category; -1 for none."""
 
 
 def _repeats(document: Document) -> IndexArray:
-    """Return for each annotation the first with the same record except for the id; or -1."""
+    """Return the first annotation with an equal record except for the id, (N,); -1 for none."""
     columns, boxes = document.annotations, document.once(written_boxes)
 
     def side(place: int, rows: slice | IndexArray) -> FloatArray:
@@ -59,7 +59,7 @@ def _repeats(document: Document) -> IndexArray:
         sound &= rows_where(len(columns), partial(_finite, each))
     rows = np.flatnonzero(sound)
     rows = _with_equals(rows, [*sides, columns.image_id.__getitem__])
-    # Where many boxes are equal, these columns tell records apart without decoding them.
+    # If many boxes are equal, these columns distinguish records without decoding them.
     whole = (columns.image_id, columns.category_id, document.annotator, columns.iscrowd,
              columns.form)  # fmt: skip
     sizes = (
@@ -91,7 +91,7 @@ def _nan_as_0(column: FloatArray, rows: slice | IndexArray) -> FloatArray:
 
 
 def _with_equals(rows: IndexArray, columns: Columns) -> IndexArray:
-    """Return the rows that are equal to another one in all columns, in ascending order."""
+    """Return the rows that equal another row in all columns, in ascending order."""
     first = first_equal(len(rows), [partial(_of, rows, each) for each in columns])
     repeats = first != np.arange(len(first))
     result: IndexArray = rows[np.union1d(first[repeats], np.flatnonzero(repeats))]
@@ -99,7 +99,7 @@ def _with_equals(rows: IndexArray, columns: Columns) -> IndexArray:
 
 
 def _earlier(document: Document, threshold: float) -> _Earlier:
-    """Return which box each box repeats with an IoU of at least a threshold."""
+    """Return the earlier boxes that boxes repeat with an IoU of at least `threshold`."""
     columns = document.annotations
     exact = document.once(_repeats)
     none = len(columns)
@@ -107,7 +107,7 @@ def _earlier(document: Document, threshold: float) -> _Earlier:
     kind = columns.category_id
     bbox, lowest = compared_boxes(document, threshold)
     for found in overlapping(bbox, _drawer(document, exact), kind, lowest):
-        # Turned boxes that cross each other can have equal bounds.
+        # Rotated boxes that cross each other may have equal bounds.
         kept = box_iou(document, found.left, found.right) >= threshold
         left, right = found.left[kept], found.right[kept]
         alike = kind[left] == kind[right]
@@ -119,10 +119,10 @@ def _earlier(document: Document, threshold: float) -> _Earlier:
 
 
 def _drawer(document: Document, exact: IndexArray) -> IndexArray:
-    """Return (N,) int64: the group of each annotation by image and annotator; -1 to leave it out.
+    """Return the group of each annotation by image and annotator, (N,) int64; -1 to leave it out.
 
-    Where an image was given to several annotators and annotations name none, two boxes may be of
-    two annotators.
+    If an image was given to several annotators and annotations name none, two boxes may be by two
+    annotators.
     """
     columns, authors = document.annotations, document.once(authorship)
     group = document.image * (len(authors.names) + 1) + 1 + authors.author
@@ -156,7 +156,7 @@ def _exact(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
 
     summary = "{share} are equal to an earlier one; expected each once"
     repeats = earlier >= 0
-    # pycocotools then keeps one of two with one id in some places, and both in others.
+    # With equal ids, pycocotools keeps one in some places and both in others.
     wrong = repeats & (same_id | are_many(int(repeats.sum()), len(earlier)))
     yield from hits(wrong, describe, Severity.ERROR, summary=summary)
     yield from hits(repeats & ~wrong, describe, summary=summary)
@@ -230,12 +230,12 @@ RULES = (
         breaks="""Evaluation expects two detections of one object, and non-maximum suppression keeps
             one: recall and AP fall.""",
         explanation="""Two boxes of one image, one category and one annotator have an IoU of at
-            least 0.9 (duplicate_iou), rotated boxes as they are turned. Usually one object was
-            drawn twice, or a pre-annotation was kept beside its correction. Boxes of two annotators
-            agree and are not reported; nor are crowds, annotations reported by D001, and boxes
-            without an annotator on an image given to several. Look at both boxes and delete one.
-            Where thousands of boxes overlap, the search stops early, and an info finding says
-            so.""",
+            least 0.9 (duplicate_iou); for rotated boxes, it is the IoU of the rotated boxes.
+            Usually one object was drawn twice, or a pre-annotation was kept next to its correction.
+            Boxes by two annotators agree and are not reported; nor are crowds, annotations reported
+            by D001, and boxes without an annotator on an image given to several annotators. Look at
+            both boxes and delete one. If thousands of boxes overlap, the search stops early, and an
+            info finding says so.""",
         bad={"annotations": [{}, {"bbox": [10, 10, 20, 31]}]},
         good={"annotations": [{"rater": "ann"}, {"rater": "bob", "bbox": [10, 10, 20, 31]}]},
         check=partial(_near, same=True),
@@ -245,14 +245,14 @@ RULES = (
         title="object with two categories by one annotator",
         severity=Severity.WARNING,
         scope="data set",
-        breaks="""One of the two labels is wrong or both are: training penalises either answer, and
-            evaluation counts a miss.""",
+        breaks="""One or both labels are wrong: training penalises either answer, and evaluation
+            counts a miss.""",
         explanation="""Two boxes of one image, one annotator and different categories have an IoU of
-            at least 0.9 (duplicate_iou), rotated boxes as they are turned. Usually the category was
-            corrected by drawing a new box without deleting the first. If objects may have several
-            categories, or hide each other, ignore D003; in LVIS, where they may, it is not applied.
-            Crowds are left out. Where thousands of boxes overlap, the search stops early, and an
-            info finding says so.""",
+            at least 0.9 (duplicate_iou); for rotated boxes, it is the IoU of the rotated boxes.
+            Usually the category was corrected by drawing a new box without deleting the first. If
+            objects may have several categories, or hide each other, ignore D003; it is not applied
+            to LVIS, where they may. Crowds are left out. If thousands of boxes overlap, the search
+            stops early, and an info finding says so.""",
         bad={**_DOG, "annotations": [{}, {"category_id": 2, "bbox": [10, 10, 20, 31]}]},
         good={**_DOG, "annotations": [{}, {"category_id": 2, "bbox": [10, 10, 20, 36]}]},
         check=partial(_near, same=False),

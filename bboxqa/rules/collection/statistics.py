@@ -1,4 +1,4 @@
-"""Q: numbers and sizes of annotations that are unusual in their file."""
+"""Q: unusual numbers and sizes of annotations."""
 
 from collections.abc import Iterator
 
@@ -20,9 +20,9 @@ _MOST = 0.9
 _ENOUGH = 20
 _ENOUGH_IMAGES = 8
 _FAR = 6.0
-# What more images than this have is not unusual.
+# A number that a larger share of images has is not unusual.
 _RARE = 0.1
-# Least spreads of logarithms: where all values are alike, small deviations are not unusual.
+# Minimum spreads of logarithms, so that small deviations from nearly equal values do not count.
 _MIN_SIZE_SPREAD = 0.25
 _MIN_NUMBER_SPREAD = 0.2
 
@@ -77,7 +77,7 @@ def _sizes(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     enough = np.bincount(category, minlength=1)[category] >= _ENOUGH
     rows, category = rows[enough], category[enough]
     bbox = document.annotations.bbox
-    # The sum of two logarithms, since a product can be infinite.
+    # The sum of two logarithms, since a product might overflow.
     area = np.log(bbox[rows, 2]) + np.log(bbox[rows, 3])
     score, middle = deviations(area, category, _MIN_SIZE_SPREAD)
     odd = np.abs(score) > _FAR
@@ -119,7 +119,7 @@ def _numbers(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
         )
 
     odd = np.abs(score) > _FAR
-    # Where most images have one number, the spread is 0, and many others are not unusual.
+    # If most images have the same number, the spread is 0, so many others would be unusual.
     if odd.sum() <= max(1, _RARE * len(rows)):
         yield from hits(rows[odd], describe, name="images")
 
@@ -130,11 +130,11 @@ RULES = (
         title="category with few annotations, or with nearly all",
         severity=Severity.INFO,
         scope="data set",
-        breaks="""A model hardly learns a rare category, and its AP rests on a few objects: it moves
-            by tens of points from one split to the next.""",
-        explanation="""Categories with 1 to 9 annotations are counted and reported once; so is a
-            category with more than 90 % of all annotations, if there are several. Collect more
-            images, merge categories, or weight them in training.""",
+        breaks="""A model hardly learns a rare category, and its AP depends on a few objects: it
+            varies by tens of points between splits.""",
+        explanation="""Categories with 1 to 9 annotations are counted and reported once. A category
+            with more than 90 % of all annotations is reported if there are several categories.
+            Collect more images, merge categories, or weight them in training.""",
         bad={"annotations": [{"bbox": [9 * place, 10, 7, 30]} for place in range(9)]},
         good={"annotations": [{"bbox": [9 * place, 10, 7, 30]} for place in range(10)]},
         check=_balance,
@@ -144,11 +144,12 @@ RULES = (
         title="size is unusual for the category",
         severity=Severity.INFO,
         scope="data set",
-        breaks="It is often a slip of the mouse, or the wrong category.",
+        breaks="It is often a slip of the mouse or a wrong category.",
         explanation="""The area of a box is more than 6 robust standard deviations from the median
-            of its category. Both are taken of the logarithms of the areas, the deviation as 1.4826
-            times the median absolute deviation and at least 0.25; categories with at least 20 boxes
-            are looked at. Check the box; keep it if the object has this size.""",
+            of its category. Both are computed from the logarithms of the areas; the standard
+            deviation is 1.4826 times the median absolute deviation, but at least 0.25. Only
+            categories with at least 20 boxes are checked. Check the box; keep it if the object has
+            this size.""",
         bad={
             "annotations": [
                 *({"bbox": [place, place, 20 + place % 3, 30]} for place in range(20)),
@@ -171,11 +172,11 @@ RULES = (
         breaks="""Such images weigh more than others in training and in AP, and can exhaust the
             memory of a batch.""",
         explanation="""The number n of annotations on an image is more than 6 robust standard
-            deviations from the median of the annotated images. Both are taken of log(1 + n), the
-            deviation as 1.4826 times the median absolute deviation and at least 0.2; files with at
-            least 8 annotated images are looked at. If more than a tenth of these are as far away,
-            none of them is unusual. Images that were imported twice have such
-            numbers, and images of crowds.""",
+            deviations from the median of the annotated images. Both are computed from log(1 + n);
+            the standard deviation is 1.4826 times the median absolute deviation, but at least 0.2.
+            Only files with at least 8 annotated images are checked. If more than a tenth of the
+            images deviate that much, none is unusual. Typical causes are images that were imported
+            twice, and crowds.""",
         bad={
             "images": [{}] * 8,
             "annotations": [

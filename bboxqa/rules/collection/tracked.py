@@ -1,4 +1,4 @@
-"""C and D: annotations that belong to tracks, frame by frame."""
+"""C and D: contradictions within tracks."""
 
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
@@ -19,9 +19,9 @@ _FILES = (".json", ".xml")
 
 
 def _tracks(document: Document) -> IndexArray:
-    """Return (T,) int64: the track of each annotation that has one, by one annotator in one video.
+    """Return the track of each annotation in a track, (T,) int64, per annotator and video.
 
-    Empty where several files are read together, whose tracks may have the same numbers.
+    Empty if several files are read together, as their tracks may have the same numbers.
     """
     tracks = document.annotations.tracks
     path = Path(document.name)
@@ -40,7 +40,7 @@ def _tracks(document: Document) -> IndexArray:
 
 
 def _video(document: Document, row: int) -> tuple[str, str]:
-    """Return what tells the video of an image from others: its id, or the folder of its frames."""
+    """Return the identity of an image's video: its id, or the folder of its frames."""
     number = document.images.get(row, "video_id")
     name = document.images.get(row, "file_name")
     folder = str(PurePosixPath(name).parent) if isinstance(name, str) else ""
@@ -53,7 +53,7 @@ def _name(document: Document, place: int) -> str:
 
 
 def _twice(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    """D004: a second annotation of a track in one image by one annotator."""
+    """D004: second annotations of a track in the same image by the same annotator."""
     track, rows = document.once(_tracks), document.annotations.tracks.row
     if not len(track):
         return
@@ -79,14 +79,14 @@ def _twice(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
 
 
 def _of_several(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    """C010: annotations of another category than most of their track."""
+    """C010: annotations whose category differs from most of their track."""
     track, rows = document.once(_tracks), document.annotations.tracks.row
     if not len(track) or "tracks" in document.reading.spans:
         return
     category = document.category[rows]
     keys, number = np.unique(np.stack([track, category], 1), axis=0, return_inverse=True)
     sizes = np.bincount(number.reshape(-1), minlength=len(keys))
-    # The most frequent category of each track, the first of equals.
+    # The most frequent category of each track, or the first if tied.
     order = np.lexsort((np.arange(len(keys)), -sizes, keys[:, 0]))
     _, begin = np.unique(keys[order, 0], return_index=True)
     most = keys[order[begin], 1][track]
@@ -125,14 +125,14 @@ def _video_of(*places: tuple[int, int, int]) -> dict[str, Any]:
 RULES = (
     Rule(
         code="C010",
-        title="track of several categories",
+        title="track with several categories",
         severity=Severity.WARNING,
         breaks="""Trackers learn that an object becomes another one, and evaluation for each
             category counts the rest of the track as missed.""",
         explanation="""A track is one object over the images of a video, by one annotator. Here some
             of its annotations have another category than most. A class was changed in some frames
-            only, or two objects were joined into one track. Give all the same category, or
-            divide the track. Files that list their tracks are checked by I010.""",
+            only, or two objects were joined into one track. Give all annotations the same category,
+            or split the track. Files that list their tracks are checked by I010.""",
         bad=_video_of((1, 7, 1), (2, 7, 1), (3, 7, 2)),
         good=_video_of((1, 7, 1), (2, 7, 1), (3, 8, 2)),
         check=_of_several,
@@ -145,8 +145,8 @@ RULES = (
             such image.""",
         explanation="""Two annotations of one image by the same annotator belong to the same track,
             which is one object. Two tracks were given one number, or an object was annotated again.
-            Give them different tracks, or delete one. Videos are told apart by video_id of
-            their images, else by the folders of these.""",
+            Give them different tracks, or delete one. Videos are identified by the video_id of
+            their images, or else by the folders of the images.""",
         bad=_video_of((1, 7, 1), (1, 7, 1), (2, 7, 1)),
         good=_video_of((1, 7, 1), (1, 8, 1), (2, 7, 1)),
         check=_twice,

@@ -1,1 +1,1 @@
-"""Facts about a document that several rules ask for."""
+"""Facts about a document that several rules need."""

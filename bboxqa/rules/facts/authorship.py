@@ -22,13 +22,14 @@ class Authorship:
     Attributes
     ----------
     names : tuple of str
-        All annotators; the codes below are places in it.
+        All annotators; the codes below are indices into it.
     author : (N,) int32
         Annotator of each annotation; -1 for unknown.
     by_records : bool
         Whether image records, rather than annotations, name the annotator.
     picture : (I,) int64
-        The first image record of the same file; with `by_records` a file has several records.
+        The first image record with the same file name; with `by_records`, an image file has several
+        records.
     listed : (I,) bool
         Whether an image lists its annotators.
     asked : (P, 2) int64
@@ -83,9 +84,9 @@ def names_in(value: Any) -> tuple[str, ...] | None:
 def unique_pairs(
     left: NDArray[Any], right: NDArray[Any]
 ) -> tuple[IndexArray, IndexArray, IndexArray]:
-    """Return the distinct pairs of two columns in order, the pair of each row, and their counts.
+    """Return the distinct pairs of two columns, sorted, the pair of each row, and their counts.
 
-    The columns hold integers of 0 or more, small enough for their product.
+    The columns hold integers, 0 or more, whose product fits in 64 bits.
 
     Examples
     --------
@@ -95,13 +96,13 @@ def unique_pairs(
     ([[0, 7], [5, 2]], [1, 0, 1], [1, 2])
     """
     height, width = 1 + int(left.max(initial=0)), 1 + int(right.max(initial=0))
-    # Sorting one key is many times faster than sorting two.
+    # Sorting one combined key is many times faster than sorting two.
     key, of_row = compact(left.astype(np.int64) * width + right, height * width)
     return np.stack(np.divmod(key, width), 1), of_row, np.bincount(of_row, minlength=len(key))
 
 
 def authorship(document: Document) -> Authorship:
-    """Return the annotators of a document, those of its annotations and those listed on images."""
+    """Return the annotators of a document, from its annotations and from lists on images."""
     number = {name: code for code, name in enumerate(document.annotations.annotator_names)}
     n_images = len(document.images)
     picture = np.arange(n_images)
@@ -134,7 +135,7 @@ def _of_records(document: Document) -> Iterator[tuple[int, str]]:
 
 
 def _of_lists(document: Document) -> Iterator[tuple[int, str]]:
-    # Most images have the same list, which is converted to names once.
+    # Most images have the same list, so each distinct list is converted once.
     names: dict[str, tuple[str, ...]] = {}
     for row, image in enumerate(document.images.values):
         value = image_list(image)[1]
@@ -147,7 +148,7 @@ def _of_lists(document: Document) -> Iterator[tuple[int, str]]:
 
 
 def _pictures(document: Document) -> IndexArray:
-    """Return for each image record the first with the same file name."""
+    """Return the first image record with the same file name for each image record, (I,)."""
     first: dict[str, int] = {}
     result = np.arange(len(document.images))
     for row, image in enumerate(document.images.values):

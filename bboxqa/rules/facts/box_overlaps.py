@@ -1,4 +1,4 @@
-"""Search for equal and strongly overlapping boxes among up to millions of boxes."""
+"""Searching for equal and strongly overlapping boxes among millions of boxes."""
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import partial
@@ -13,17 +13,17 @@ from bboxqa.geometry.kernels.boxes import bbox_iou, corners
 
 # Boxes per chunk, unless one group has more.
 _ROWS = 1 << 18
-# The sweep compares a box with so many others; only hundreds of boxes in one place need more.
+# Most boxes that the sweep compares a box with; only hundreds of boxes in one place need more.
 _MOST_STEPS = 500
-# In such a crowd, boxes that have been paired are left out after so many searches.
+# In such a crowd, paired boxes are left out after this many searches.
 _BATCH = 64
-# Coordinates are rounded: the search must not miss pairs exactly at the bound. It decides only
-# which pairs are compared; `geometry.candidates.TOLERANCE` decides which of them match.
+# Due to rounding, the search needs a tolerance to find pairs exactly at the bound. It only selects
+# the pairs to compare; `geometry.candidates.TOLERANCE` decides which of them match.
 _SLACK = 1e-9
-# An odd multiplier with random bits mixes all bits of the hash (2**64 / golden ratio).
+# An odd multiplier (2**64 / golden ratio) that mixes all bits of the hash.
 _MIXER = np.uint64(0x9E3779B97F4A7C15)
 
-# Fewer repeats, or a smaller share of them, come from copying a box by accident.
+# Fewer repeats, or a smaller share, come from copying boxes by accident.
 _FEW_REPEATS, _FEW_OF_ALL = 5, 0.05
 
 
@@ -33,7 +33,7 @@ class Overlaps(NamedTuple):
     Attributes
     ----------
     left, right : (P,) int64
-        The rows of pairs, ``left < right``; in no order.
+        The rows of pairs, ``left < right``, in no particular order.
     """
 
     left: IndexArray
@@ -41,13 +41,13 @@ class Overlaps(NamedTuple):
 
 
 BoxColumn = Callable[[slice | IndexArray], NDArray[Any]]
-"""Returns the values of a column at some rows, so that the whole column is never copied."""
+"""Returns the values of a column at rows, so that the whole column is never copied."""
 
 Columns = Sequence[BoxColumn]
 
 
 def first_equal(n_rows: int, columns: Columns) -> IndexArray:
-    """Return for each row the first row that is equal to it in all columns.
+    """Return the first row that equals each row in all columns, (N,) int64.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def first_equal(n_rows: int, columns: Columns) -> IndexArray:
     Returns
     -------
     (N,) int64
-        The row itself where no earlier one is equal.
+        The row itself if no earlier row is equal.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def first_equal(n_rows: int, columns: Columns) -> IndexArray:
         return first
     run: IndexArray = np.zeros(len(rows), np.int64)
     for column in columns:
-        # Rows stay in ascending order inside of a run: the sort is stable.
+        # The sort is stable, so rows stay in ascending order inside a run.
         values = column(rows)
         order = np.lexsort((values, run))
         rows, run, values = rows[order], run[order], values[order]
@@ -88,13 +88,13 @@ def first_equal(n_rows: int, columns: Columns) -> IndexArray:
 
 
 def _suspects(n_rows: int, columns: Columns) -> IndexArray:
-    """Return the rows with the hash of another row: all equal rows, and few others."""
+    """Return the rows that share their hash with another row: all equal rows, and few others."""
     key = np.zeros(n_rows, np.uint64)
     for rows in blocks(n_rows):
         part = key[rows]
         for column in columns:
             values = column(rows)
-            # Adding 0 turns -0 into 0, which is equal but has other bits.
+            # Adding 0 turns -0 into 0, which is equal but has different bits.
             values = values + 0.0 if values.dtype.kind == "f" else values.astype(np.int64)
             part = (part ^ values.view(np.uint64)) * _MIXER
             part ^= part >> np.uint64(32)
@@ -113,25 +113,25 @@ def _among(ordered: NDArray[np.uint64], keys: NDArray[np.uint64]) -> BoolArray:
 
 
 def are_many(n_repeats: int, n_annotations: int) -> bool:
-    """Return whether so many annotations repeat another that results of the file are wrong."""
+    """Return whether so many annotations are repeats that results of the file are wrong."""
     return n_repeats >= max(_FEW_REPEATS, _FEW_OF_ALL * n_annotations)
 
 
 def overlapping(
     bbox: FloatArray, group: IndexArray, kind: NDArray[Any], threshold: float
 ) -> Iterator[Overlaps]:
-    """Yield the pairs of boxes of one group whose IoU is at least a threshold, part by part.
+    """Yield the pairs of boxes in the same group whose IoU is at least a threshold, in parts.
 
     Equal boxes of one kind are paired only with the first of them, so that a thousand equal boxes
-    are 999 pairs rather than half a million. Where thousands of boxes lie in one place, each is
-    paired with the first of its kind and the first of another kind only, if there are such.
+    give 999 pairs rather than half a million. If thousands of boxes lie in one place, each is
+    paired only with the first of its kind and the first of another kind, if there are any.
 
     Parameters
     ----------
     bbox : (N, 4) float64
         x, y, width, height in pixels. A box without area, or with NaN, is in no pair.
     group : (N,) int64
-        Only boxes of one group are compared; -1 is in no pair.
+        Only boxes in the same group are compared; boxes in group -1 are in no pair.
     kind : (N,) integers
     threshold : float
         Above 0, at most 1.
@@ -166,7 +166,7 @@ def overlapping(
         order = index[np.argsort(group[index], kind="stable")]
         for part in _whole_groups(group[order]):
             of = order[part]
-            # From left to right in each group; all rows at once would be read all over memory.
+            # From left to right in each group, chunk by chunk, to avoid random access to memory.
             of = of[np.lexsort((bbox[of, 0], group[of]))]
             crowded = yield from _sweep(bbox, group, of, threshold)
             for rows in np.split(crowded, run_starts(group[crowded])[1:]) if len(crowded) else ():
@@ -194,7 +194,7 @@ def _sweep(
 ) -> Generator[Overlaps, None, IndexArray]:
     """Yield the overlapping pairs of rows that are sorted by group and left edge.
 
-    Returns the rows of groups with more boxes in one place than the sweep takes, by group.
+    Returns the rows of groups that have more boxes in one place than the sweep handles, by group.
 
     The IoU of two boxes is at most that of their extents along x. If box a starts further left
     and the IoU is at least t, then the intersection is at least t times as wide as a, and
@@ -209,7 +209,7 @@ def _sweep(
     here = np.arange(len(bbox))
     for step in range(1, len(bbox)):
         here = here[here + step < len(bbox)]
-        # If a box is out of reach, so are all that follow.
+        # If a box is out of reach, so are all later boxes.
         here = here[(group[here + step] == group[here]) & (left[here + step] <= reach[here])]
         if not len(here) or step > _MOST_STEPS:
             break
@@ -228,13 +228,13 @@ def _sweep(
 def _first_of_crowd(
     bbox: FloatArray, kind: NDArray[Any], rows: IndexArray, threshold: float
 ) -> Iterator[Overlaps]:
-    """Yield, for each box of one group, its pair with the first of its kind, and of another."""
+    """Yield the pairs of each box in a group with the first of its kind, and of another kind."""
     rows = np.sort(rows)
     box = corners(bbox[rows])
     _, kinds, sizes = np.unique(kind[rows], return_inverse=True, return_counts=True)
     everyone = np.arange(len(rows))
     searches = [(everyone[kinds == each],) * 2 for each in np.flatnonzero(sizes > 1)]
-    # Boxes of the most frequent kind are many in vain to each other.
+    # The most frequent kind is searched only against other kinds, to avoid useless comparisons.
     frequent = kinds == sizes.argmax()
     others = [(everyone[~frequent], everyone), (everyone[frequent], everyone[~frequent])]
     for known, sought in searches:
@@ -251,10 +251,10 @@ def _first_pairs(
     threshold: float,
     kinds: IndexArray | None = None,
 ) -> Iterator[Overlaps]:
-    """Yield the pair of each sought box with the first known one before it, of another kind."""
+    """Yield the pair of each sought box with the first known box before it, of another kind."""
     side = box[:, 2:] - box[:, :2]
     share = (1 - threshold + _SLACK) / threshold
-    # Along the axis on which boxes are spread more, fewer are near each other.
+    # Along the axis with the larger spread, fewer boxes are near each other.
     axis = int(np.argmax(np.ptp(box[:, :2], axis=0) / side.mean(0)))
     start = box[:, axis]
     reach = share * side[:, axis] + _SLACK * np.abs(start)

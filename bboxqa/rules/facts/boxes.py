@@ -1,4 +1,4 @@
-"""Boxes as columns, with what tells their layout; of a document, or of annotations in memory."""
+"""Boxes as columns, with the facts that show their layout, of a document or data set."""
 
 from functools import cached_property
 
@@ -10,33 +10,33 @@ from bboxqa.formats.document.annotation_columns import Form
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import row_max, row_min
 
-# How far boxes drawn by hand may extend beyond their image.
+# How far hand-drawn boxes may extend beyond their image, as a share of its side.
 _PART_OF_SIDE = 0.02
 _PIXELS = 2.0
 
 
 class Boxes:
-    """N boxes, and what tells their layout.
+    """N boxes, with the facts that show their layout.
 
     Parameters
     ----------
     bbox : (N, 4) float64
-        As they are written; NaN where they are not 4 finite numbers.
+        The numbers as written; NaN where they are not 4 finite numbers.
     size : (N, 2) float64
-        Width and height of the image of each; NaN where unknown.
+        Width and height of the image of each box; NaN where unknown.
     image : (N,) integers, 0 to ``n_images - 1``
-        The image of each; -1 for none.
+        The image of each box; -1 for none.
     n_images : int
     author : (N,) int32
-        Who drew each, a place in `names`; -1 for unknown.
+        The annotator of each box, as an index into `names`; -1 for unknown.
     names : sequence of str
         The annotators.
     area : (N,) float64, optional
-        As written; NaN where unknown.
+        The areas as written; NaN where unknown.
     bounds : (N, 4) float64, optional
-        Left, top, right, bottom of the outline of each; NaN where unknown.
+        Left, top, right and bottom of each outline; NaN where unknown.
     outlined : (N,) bool, optional
-        Which have an outline, of any form.
+        Which annotations have an outline of any form.
     """
 
     def __init__(
@@ -66,18 +66,18 @@ class Boxes:
 
     @cached_property
     def has_box(self) -> BoolArray:
-        """(N,) bool: whether the box is four finite numbers with width and height above 0."""
+        """(N,) bool. Whether the box is four finite numbers with width and height above 0."""
         sound: BoolArray = (self.bbox[:, 2] > 0) & (self.bbox[:, 3] > 0)
         return sound
 
     @cached_property
     def largest(self) -> FloatArray:
-        """(N,) float64: the largest number of each box."""
+        """(N,) float64. The largest number of each box."""
         return row_max(self.bbox)
 
     @cached_property
     def shorter_side(self) -> FloatArray:
-        """(N,) float64: the shorter side of the image of each box in pixels."""
+        """(N,) float64. The shorter side of the image of each box in pixels."""
         return row_min(self.size)
 
 
@@ -100,18 +100,18 @@ def boxes_of(document: Document) -> Boxes:
 
 
 def sized_boxes(boxes: Boxes | Document) -> BoolArray:
-    """Return which annotations have a box and an image of known size."""
+    """Return which annotations have a box and an image of known size, (N,) bool."""
     return boxes.has_box & has_size(boxes)
 
 
 def has_size(boxes: Boxes | Document) -> BoolArray:
-    """Return which annotations have an image of known size."""
+    """Return which annotations have an image of known size, (N,) bool."""
     size = boxes.size
     return rows_where(len(size), lambda rows: ~np.isnan(size[rows, 0] + size[rows, 1]))
 
 
 def inside(bbox: FloatArray, size: FloatArray) -> BoolArray:
-    """Return which boxes lie inside their images, up to the inaccuracy of drawing."""
+    """Return which boxes lie inside their images, up to the inaccuracy of drawing, (N,) bool."""
     slack = _PART_OF_SIDE * size + _PIXELS
     result = (bbox[:, :2] >= -slack) & (bbox[:, :2] + bbox[:, 2:] - size <= slack)
     return result[:, 0] & result[:, 1]

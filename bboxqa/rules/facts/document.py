@@ -1,4 +1,4 @@
-"""A file as rules see it: its records, and columns computed from them."""
+"""The document that rules check: the records of a file, and columns computed from them."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
@@ -33,16 +33,16 @@ class Records:
     Attributes
     ----------
     values : sequence
-        The records as they are in the file; of any type.
+        The records as in the file, of any type.
     id : (I,) int64
-        The id, also where it is written as "7" or 7.0. Other texts and fractions have a large
-        number that no other value has; what is no id has 0.
+        The id as an integer, also if written as "7" or 7.0. Other texts and fractions get a large
+        integer of their own; values that are not ids get 0.
     whole : (I,) bool
-        Whether the id is a whole number, however written.
+        Whether the id is a whole number in any notation.
     exact : (I,) bool
         Whether the id is written as an integer.
     named : (I,) bool
-        Whether there is an id, of whatever type.
+        Whether there is an id of any type.
     """
 
     def __init__(self, values: Sequence[Any]) -> None:
@@ -58,36 +58,36 @@ class Records:
         return len(self.values)
 
     def get(self, row: int, key: str) -> Any:
-        """Return the value of a key; None where the record is not an object or lacks the key."""
+        """Return the value of a key; None if the record is not an object or lacks the key."""
         value = self.values[row]
         return value.get(key) if isinstance(value, dict) else None
 
     def texts(self, key: str) -> list[str]:
-        """Return (I,) texts of a key; "" where the value is not text, or blank."""
+        """Return the texts of a key, (I,); "" where the value is not text, or blank."""
         raw = [self.get(row, key) for row in range(len(self))]
         return [text if isinstance(text, str) and text.strip() else "" for text in raw]
 
     def numbers(self, key: str) -> FloatArray:
-        """Return (I,) float64 values of a key; NaN where the value is not a finite number."""
+        """Return the values of a key, (I,) float64; NaN where the value is not a finite number."""
         raw = [self.get(row, key) for row in range(len(self))]
         sound = [v if type(v) in (int, float) and abs(v) < 1e18 else np.nan for v in raw]
         return np.array(sound, np.float64)
 
     def find(self, ids: IndexArray) -> IndexArray:
-        """Return (N,) int64: the first record with each id, however written; -1 for none."""
+        """Return the row of the first record with each id, (N,) int64; -1 for none."""
         rows = np.flatnonzero(self.named)
         place = find(self.id[rows], ids)
         return np.where(place < 0, -1, rows[place]) if len(rows) else place
 
 
 class Document:
-    """One file, with columns that several rules need, each computed once.
+    """One file, with columns for several rules, each computed once.
 
     Parameters
     ----------
     reading : RawDocument
     disk : ImageFolder, optional
-        The image files; without them the rules of scope "images" do not run.
+        The image files; without them, rules with scope "images" do not run.
     truth : RawDocument, optional
         The file whose images and categories a list of results refers to.
     """
@@ -106,13 +106,13 @@ class Document:
         self._made: dict[tuple[Hashable, ...], Any] = {}
 
     def without_annotations(self) -> "Document":
-        """Return the same file with only its images and categories, which need little memory."""
+        """Return the same file without its annotations, which needs little memory."""
         reading = replace(self.reading, annotations=AnnotationsBuilder().done())
         return Document(reading, self.disk, self.truth)
 
     @cached_property
     def locator(self) -> "Locator":
-        """The places of the records in the text."""
+        """Finds the positions of records in the text."""
         from bboxqa.formats.document.positions import Locator
 
         return Locator(self.reading)
@@ -129,13 +129,13 @@ class Document:
 
     @property
     def lists(self) -> tuple[tuple[str, Records], ...]:
-        """The images and categories of this file, not those that its results refer to."""
+        """The images and categories of this file itself, not of the file that results refer to."""
         named = (("images", self.images), ("categories", self.categories))
         return named if self.truth is None else ()
 
     @property
     def top(self) -> Mapping[str, Any]:
-        """The document without its records; empty where it is not an object."""
+        """The document without its records; empty if it is not an object."""
         return self.reading.top if isinstance(self.reading.top, dict) else {}
 
     def complete(self, name: str) -> bool:
@@ -149,12 +149,12 @@ class Document:
         return not reading.stopped or reading.spans[name][2] < len(reading.text)
 
     def record(self, row: int) -> dict[str, Any]:
-        """Return an annotation as it is in the file; empty where it is not an object."""
+        """Return an annotation as in the file; empty if it is not an object."""
         value = self.locator.value("annotations", row)
         return value if isinstance(value, dict) else {}
 
     def ids(self, row: int) -> dict[str, Any]:
-        """Return the ids of an annotation, and its annotator, by what they identify."""
+        """Return the ids of an annotation, and its annotator, by kind of record."""
         record = self.record(row)
         named = {"annotation": "id", "image": "image_id", "category": "category_id"}
         found = {name: record[key] for name, key in named.items() if key in record}
@@ -174,7 +174,7 @@ class Document:
         return value
 
     def spilled(self, array: NDArray[_Scalar]) -> NDArray[_Scalar]:
-        """Return a column read-only, moved to a file where memory is limited."""
+        """Return a read-only column, moved to a file if memory is limited."""
         array.setflags(write=False)
         return spilled(array, column_limit(self.reading.memory))
 
@@ -191,35 +191,35 @@ class Document:
 
     @cached_property
     def image(self) -> IndexArray:
-        """(N,) int64: the image of each annotation, as a row of `images`; -1 for none."""
+        """(N,) int64. The image of each annotation, as a row of `images`; -1 for none."""
         image = self.images.find(self.annotations.image_id)
         return self.spilled(np.where(self.annotations.named("image_id"), image, -1))
 
     @cached_property
     def category(self) -> IndexArray:
-        """(N,) int64: the category of each annotation, as a row of `categories`; -1 for none."""
+        """(N,) int64. The category of each annotation, as a row of `categories`; -1 for none."""
         category = self.categories.find(self.annotations.category_id)
         return self.spilled(np.where(self.annotations.named("category_id"), category, -1))
 
     @cached_property
     def image_size(self) -> FloatArray:
-        """(I, 2) float64: width and height in pixels; NaN where unknown."""
+        """(I, 2) float64. Width and height in pixels; NaN where unknown."""
         size = np.stack([self.images.numbers("width"), self.images.numbers("height")], 1)
         size[~(size > 0)] = np.nan
         return size.reshape(-1, 2)
 
     @cached_property
     def size(self) -> FloatArray:
-        """(N, 2) float64: width and height of the image of each annotation; NaN for unknown.
+        """(N, 2) float64. Width and height of the image of each annotation; NaN where unknown.
 
-        Unknown also where they are far too small for the boxes.
+        Sizes that are far too small for the boxes count as unknown.
         """
         sizes = np.where(self.is_too_small[:, None], np.nan, self.image_size)
         return self.spilled(np.vstack([sizes, [[np.nan, np.nan]]])[self.image])
 
     @cached_property
     def is_too_small(self) -> BoolArray:
-        """(I,) bool: whether an image is a few pixels large and all its boxes end far outside."""
+        """(I,) bool. Whether an image is a few pixels large and all its boxes end far outside."""
         return too_small(self.image_size, self.annotations.bbox, self.image)
 
     @cached_property
@@ -230,14 +230,14 @@ class Document:
 
     @cached_property
     def annotator(self) -> IntArray:
-        """(N,) int32: who drew each annotation, a place in `annotator_names`; -1 for unknown."""
+        """(N,) int32. The annotator of each annotation, an index into `annotator_names`; or -1."""
         if self.annotator_key is None:
             return np.full(len(self.annotations), -1, np.int32)
         return self.annotations.annotator[self.annotator_key]
 
     @cached_property
     def has_rings(self) -> BoolArray:
-        """(N,) bool: whether the outline consists of rings of at least 3 points each."""
+        """(N,) bool. Whether the outline consists of rings of at least 3 points each."""
         rings = self.annotations.rings
         sound: BoolArray = self.annotations.form == Form.RINGS
         bad = (rings.n_numbers < 6) | (rings.n_numbers % 2 == 1)
@@ -246,14 +246,15 @@ class Document:
 
     @cached_property
     def ring_area(self) -> FloatArray:
-        """(R,) float64: the signed area of each ring in square pixels (shoelace formula)."""
+        """(R,) float64. The signed area of each ring in square pixels (shoelace formula)."""
         return self.spilled(ring_areas(self.annotations.rings))
 
     @cached_property
     def outline_area(self) -> FloatArray:
-        """(N,) float64: the area of each valid outline in square pixels; NaN for others.
+        """(N,) float64. The area of each valid outline in square pixels; NaN for others.
 
-        The area of a mask is its number of pixels, that of polygons the sum over rings, as in COCO.
+        The area of a mask is its number of pixels; the area of polygons is the sum over rings, as
+        in COCO.
         """
         columns = self.annotations
         area = sum_by(columns.rings.row, np.abs(self.ring_area), len(columns))
@@ -264,9 +265,9 @@ class Document:
 
     @cached_property
     def outline_bounds(self) -> FloatArray:
-        """(N, 4) float64: left, top, right, bottom of each valid outline; NaN for others.
+        """(N, 4) float64. Left, top, right and bottom of each valid outline; NaN for others.
 
-        A mask of another size than its image is not valid: its pixels are elsewhere.
+        A mask whose size differs from its image is not valid, as its pixels are elsewhere.
         """
         owner, of_ring = self.annotations.rings.row, ring_bounds(self.annotations.rings)
         bounds = np.full((len(self.annotations), 4), np.nan)
@@ -283,7 +284,7 @@ class Document:
 
     @cached_property
     def has_box(self) -> BoolArray:
-        """(N,) bool: whether the box is four finite numbers with width and height above 0."""
+        """(N,) bool. Whether the box is four finite numbers with width and height above 0."""
         sound: BoolArray = self.annotations.bbox[:, 2:].min(axis=1) > 0
         return sound
 

@@ -1,4 +1,4 @@
-"""The tool that wrote a file, recognised by the marks that it leaves."""
+"""Recognising the tool that wrote a file."""
 
 import re
 from collections.abc import Mapping
@@ -53,12 +53,12 @@ QUIRKS: Mapping[str, str] = {
         "and the date, null supercategories, and numbers from 0."
     ),
 }
-"""Tool to its known habits that are not defects."""
+"""Known peculiarities of tools that are not defects."""
 
 _BLANK_INFO = ("contributor", "date_created", "description", "url", "version", "year")
 _UNKNOWN_INFO = ("contributor", "description", "url", "version")
 _ROBOFLOW_NAME = re.compile(r"\.rf\.[0-9a-zA-Z]{20,}\.")
-# Tool to the keys of its images and annotations, in its order; None for annotations of any keys.
+# The keys of images and annotations that each tool writes, in order; None for any keys.
 _KEYS: Mapping[str, tuple[list[str], list[str] | None]] = {
     "SAHI": (
         ["height", "width", "id", "file_name"],
@@ -80,13 +80,13 @@ _MARKS = (
     (("roboflow",), "Roboflow"),
     (("converted from supervisely",), "Supervisely"),
 )
-# Number of records that are checked.
+# Number of records to check.
 _SAMPLE = 20
 _LONG = 4096
 
 
 def exporter(document: Document) -> str | None:
-    """Return the tool that probably wrote a file, a key of `QUIRKS`; None if it leaves no mark.
+    """Return the tool that probably wrote a file, a key of `QUIRKS`; None if unknown.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def _is_labelme(document: Document, info: Mapping[str, Any]) -> bool:
 
 
 def _tells_occlusion(document: Document) -> bool:
-    """Return whether attributes are those of CVAT; Pascal VOC has `truncated` besides."""
+    """Return whether attributes look like CVAT's; Pascal VOC also has `truncated`."""
     attributes = document.record(0).get("attributes") if len(document.annotations) else None
     return (
         isinstance(attributes, dict) and "occluded" in attributes and "truncated" not in attributes

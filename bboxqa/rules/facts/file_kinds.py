@@ -1,4 +1,4 @@
-"""The kinds of COCO file, recognised by what their records hold, and the rules for each."""
+"""Recognising kinds of COCO files by their records, and choosing the rules for each kind."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,30 +8,30 @@ import numpy as np
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.selection import is_selected
 
-# Number of records that are looked at, and of parts of a list from which on it is long.
+# Number of records to examine, and number of sections above which a list counts as long.
 _SAMPLE = 20
 _LONG = 6
 
 
 @dataclass(frozen=True, slots=True)
 class FileKind:
-    """A kind of file that has the lists of COCO, or some of them.
+    """A kind of file with all or some of COCO's lists.
 
     Attributes
     ----------
     name : str
-        As messages say it; "" for annotations of objects.
+        The name in messages; "" for annotations of objects.
     rules, left_out : tuple of str
-        Beginnings of the codes of rules that apply to it, and of those that do not; the longest
-        one that fits a code decides.
+        Prefixes of the codes of rules that apply, and that do not apply; the longest matching
+        prefix decides.
     required : tuple of str
-        The keys that each annotation needs besides those that depend on each other.
+        The keys that each annotation needs, apart from keys that depend on each other.
     lists : tuple of str
         The lists that the file needs.
     is_measured : bool
-        Whether agreement can be measured: whether annotations have boxes and categories.
+        Whether agreement can be measured, as annotations have boxes and categories.
     is_of_truth : bool
-        Whether the images and categories are in another file, the ground truth of these results.
+        Whether the images and categories are in another file, the ground truth of the results.
     """
 
     name: str
@@ -43,14 +43,14 @@ class FileKind:
     is_of_truth: bool = False
 
     def has_rule(self, code: str) -> bool:
-        """Return whether a rule applies to this kind of file; one of another package does."""
+        """Return whether a rule applies to this kind of file; rules of other packages always do."""
         return code[0] not in _FAMILIES or is_selected(code, self.rules, self.left_out)
 
 
 # The first letters of the rules of this package.
 _FAMILIES = "ABCDEFGIKMOPQRST"
 _OTHER_KINDS = ("E", "G", "T")
-"""Families of rules about kinds other than objects."""
+"""Families of rules about annotations other than objects."""
 _OF_OBJECTS = {"bbox", "segmentation", "keypoints", "area", "iscrowd"}
 _IMAGES = ("F", "S", "I002", "I004", "I005", "I006", "I008", "M")
 _OBJECTS_ONLY = ("S005", "S006", "S010", "S011", "S012")
@@ -94,15 +94,15 @@ PANOPTIC_RESULTS = FileKind(
     required=("image_id", "file_name", "segments_info"), lists=("annotations",), is_of_truth=True,
 )  # fmt: skip
 _OF_JSON = ("F", "S", "I")
-"""Families about how COCO json is written."""
+"""Families of rules about the notation of COCO JSON."""
 _LIST = FileKind("", ("F",))
 _NO_RESULTS = FileKind("an empty list", ("F",), required=(), lists=(), is_of_truth=True)
 _KEYS_OF_IMAGES = {"info", "licenses", "images", "categories", "type"}
-"""The keys of a file that lists images only; any other may be annotations under another name."""
+"""The keys of a file with only images; other keys may be annotations under another name."""
 
 
 def kind_of(document: Document) -> FileKind:
-    """Return the kind of a file; `OBJECTS` where it has no marks of another one.
+    """Return the kind of a file; `OBJECTS` if it does not look like another kind.
 
     Examples
     --------
@@ -143,7 +143,7 @@ def _kind_of_coco(document: Document, keys: list[set[str]]) -> FileKind:
 
 
 def _has_images_only(document: Document) -> bool:
-    """Return whether a whole file has a list of images, and none that could be of annotations."""
+    """Return whether a complete file has a list of images, and no possible list of annotations."""
     reading = document.reading
     return (
         not reading.stopped
@@ -160,11 +160,11 @@ def _kind_of_results(keys: list[set[str]]) -> FileKind:
 
 
 def _keys_of_annotations(document: Document) -> Iterator[set[str]]:
-    """Yield the keys of some annotations, from all parts of the file."""
+    """Yield the keys of a sample of annotations, from all parts of the file."""
     section = document.reading.sections.get("annotations")
     if section is None or not section.n:
         return
-    # In a long list, finding a record takes time but for those whose places are known.
+    # In a long list, only records with known positions are found quickly.
     rows = section.rows if len(section.rows) > _LONG else range(section.n)
     n_looked_at = _LONG if len(section.rows) > _LONG else _SAMPLE
     for place in np.unique(np.linspace(0, len(rows) - 1, n_looked_at).astype(int)).tolist():

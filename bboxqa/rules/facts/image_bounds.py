@@ -1,4 +1,4 @@
-"""Boxes and the images that they should lie in."""
+"""Comparing boxes with the bounds of their images, and formatting coordinates."""
 
 from collections.abc import Sequence
 from functools import reduce
@@ -12,12 +12,13 @@ EDGES = ("left", "top", "right", "bottom")
 """The edges of an image, in the order of the columns of `overshoot`."""
 
 
-# Up to it, floats represent every whole number exactly.
+# Floats represent every integer up to this one exactly.
 _WHOLE = 2.0**53
-# More do not tell one float64 from another.
+# Digits that are enough to distinguish any two float64 numbers.
 _ALL_DIGITS = 17
-# Pixels of the shorter side of an image that hardly shows objects, and how many times its size the
-# boxes reach that are of another image. Boxes in another layout or of twice the size reach 4 times.
+# An image with a shorter side of at most this many pixels hardly shows objects. Boxes that extend
+# to more than this multiple of its size belong to another image, as boxes in another layout or of
+# twice the size extend to 4 times at most.
 _TINY, _FAR_OUTSIDE = 8, 4.5
 
 
@@ -29,12 +30,12 @@ def overshoot(bbox: FloatArray, size: FloatArray) -> FloatArray:
     bbox : (N, 4) float64
         x, y, width, height in pixels; N may be 0.
     size : (N, 2) float64
-        Width and height of the image in pixels; NaN where they are not known.
+        Width and height of the image in pixels; NaN where unknown.
 
     Returns
     -------
     (N, 4) float64
-        Beyond the left, top, right and bottom edge in pixels; below 0 inside, NaN for unknown.
+        Pixels beyond the left, top, right and bottom edge; negative inside, NaN where unknown.
 
     Examples
     --------
@@ -46,12 +47,12 @@ def overshoot(bbox: FloatArray, size: FloatArray) -> FloatArray:
 
 
 def too_small(size: FloatArray, bbox: FloatArray, image: IndexArray) -> BoolArray:
-    """Return which images are a few pixels large while all their boxes end far outside.
+    """Return which images are only a few pixels large although all their boxes end far outside.
 
     Parameters
     ----------
     size : (I, 2) float64
-        Width and height of images; NaN where they are not known.
+        Width and height of images; NaN where unknown.
     bbox : (N, 4) float64
     image : (N,) int64
         The image of each box; -1 for none.
@@ -77,7 +78,7 @@ def too_small(size: FloatArray, bbox: FloatArray, image: IndexArray) -> BoolArra
 
 
 def size_text(size: FloatArray) -> str:
-    """Return the size of an image as a message adds it; "" where it is not known."""
+    """Return the size of an image as the end of a message; "" if unknown."""
     width, height = size
     return "" if np.isnan(width) or np.isnan(height) else f" ({width:g} x {height:g})"
 
@@ -95,7 +96,7 @@ def row_min(values: FloatArray) -> FloatArray:
 
 
 def clipped(bbox: Sequence[float], size: Sequence[float]) -> list[float]:
-    """Return the part of a box that lies in its image; both sides are above 0 if there is one.
+    """Return the part of a box inside its image; it has sides above 0 if there is one.
 
     Examples
     --------
@@ -115,7 +116,7 @@ def clipped(bbox: Sequence[float], size: Sequence[float]) -> list[float]:
 def becomes_degenerate(
     before: Sequence[float], after: Sequence[float], settings: ValidateSettings
 ) -> bool:
-    """Return whether a change makes a box empty, too small or too long."""
+    """Return whether a change makes a box empty, too small or too elongated."""
 
     def bad(box: Sequence[float]) -> tuple[bool, bool, bool]:
         short, long = sorted(box[2:])
@@ -126,7 +127,7 @@ def becomes_degenerate(
 
 
 def figure(value: float, digits: int = 4) -> str:
-    """Return a number of a message with a few digits, without powers of ten where it is ordinary.
+    """Format a number with a few digits, without exponents for ordinary numbers.
 
     Examples
     --------
@@ -137,7 +138,7 @@ def figure(value: float, digits: int = 4) -> str:
 
 
 def figure_unlike(value: float, limit: float, digits: int = 4) -> str:
-    """Return a number of a message with as many digits as tell it from a limit.
+    """Format a number with as many digits as distinguish it from a limit.
 
     Examples
     --------
@@ -150,7 +151,7 @@ def figure_unlike(value: float, limit: float, digits: int = 4) -> str:
 
 
 def rounded_number(value: float) -> int | float:
-    """Return a coordinate rounded to six decimals, as an int where it is whole.
+    """Return a coordinate rounded to six decimals, as an int if it is integral.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The content of one image file: its size, whether it can be decoded, and its hashes."""
+"""Reading one image file: its size, whether it can be decoded, and its hashes."""
 
 import hashlib
 from dataclasses import dataclass, replace
@@ -28,7 +28,7 @@ _STARTS = {
 _WINDOW = 16
 _WIDTH, _HEIGHT = 256, 257
 _LOOK = (9, 8)
-# Grey levels, of 256; images with less contrast all look alike.
+# Grey levels out of 256; images with less contrast all look alike.
 _MIN_CONTRAST = 8
 _MIN_BITS = 5
 _NOT_DECODED = "not decoded, it may be a decompression bomb"
@@ -41,7 +41,7 @@ class ImageContent:
     Attributes
     ----------
     problem : str
-        Why it cannot be decoded; "" where it can.
+        Why the file cannot be decoded; "" if it can.
     truncated : bool
         Whether the end of the file is missing.
     stored : (int, int)
@@ -51,8 +51,8 @@ class ImageContent:
     digest : bytes
         Hash of the whole file; empty for unknown.
     look : int or None
-        Difference hash: which of 64 pairs of neighbours in a small grey copy has the brighter
-        right one; None for unknown, and for an image with too little structure.
+        Difference hash: for 64 pairs of neighbouring pixels in a small grey copy, whether the right
+        one is brighter; None if unknown, and for images with too little structure.
     format : str
         "JPEG", "PNG", "GIF", "WebP", "BMP" or "TIFF", by the first bytes; "" for others.
     """
@@ -67,9 +67,10 @@ class ImageContent:
 
 
 def read_picture(path: Path) -> ImageContent:
-    """Return the content of a regular file, with its problem if it cannot be decoded.
+    """Return the content of a regular file, with the problem if it cannot be decoded.
 
-    Images with more than 89 megapixels are decoded in part, those with more than a gigapixel not.
+    Images with more than 89 megapixels are decoded in part, and images with more than a gigapixel
+    not at all.
     """
     try:
         with path.open("rb") as file:
@@ -91,16 +92,17 @@ def read_picture(path: Path) -> ImageContent:
 
 
 def _format(head: bytes) -> str:
-    """Return the format of a file that begins with some bytes; "" where it is not a common one."""
+    """Return the format of a file from its first bytes; "" if it is not a common format."""
     if head[:4] == b"RIFF" and head[8:] == b"WEBP":
         return "WebP"
     return next((name for start, name in _STARTS.items() if head.startswith(start)), "")
 
 
 def _with_pillow(file: BinaryIO, *, in_parts: bool) -> ImageContent | None:
-    """Return the content as Pillow reads it.
+    """Return the content of a file read with Pillow.
 
-    None where it does not know the format, and for a large image that rasterio can read `in_parts`.
+    None if Pillow does not know the format, and for a large image that rasterio can read
+    `in_parts`.
     """
     from PIL import UnidentifiedImageError
 
@@ -117,16 +119,16 @@ def _with_pillow(file: BinaryIO, *, in_parts: bool) -> ImageContent | None:
             return None if in_parts else _partly_decoded(image, picture)
     except UnidentifiedImageError:
         return None
-    # Decoders raise any exception for broken files.
+    # Decoders may raise any exception for broken files.
     except Exception as error:  # noqa: BLE001
         return ImageContent(f"its header cannot be read: {reason_of(error)}")
 
 
 def _partly_decoded(image: Any, picture: ImageContent) -> ImageContent:
-    """Return the content of a large image, as far as it can be read in little memory.
+    """Return the content of a large image, as far as it can be read with little memory.
 
-    JPEG is decoded at an eighth of its size, unless it is progressive. The checksums of PNG are
-    compared. Of other formats, only the header is read.
+    JPEG is decoded at an eighth of its size, unless it is progressive. For PNG, checksums are
+    verified. For other formats, only the header is read.
     """
     if image.format in ("JPEG", "MPO") and not image.info.get("progressive"):
         return _decoded(image, picture)
@@ -139,11 +141,11 @@ def _partly_decoded(image: Any, picture: ImageContent) -> ImageContent:
 
 
 def _header(image: Any) -> ImageContent:
-    """Return the size of an image that is open but not decoded."""
+    """Return the size of an open image that is not decoded."""
     stored = (int(image.size[0]), int(image.size[1]))
     turn = 1
     if image.format == "TIFF":
-        # Some versions of Pillow apply the orientation to the size, so the tags are read.
+        # The tags are read, since some versions of Pillow apply the orientation to the size.
         tags: Any = image.tag_v2
         stored = (int(tags.get(_WIDTH, stored[0])), int(tags.get(_HEIGHT, stored[1])))
         turn = int(tags.get(ORIENTATION, 1))
@@ -164,7 +166,7 @@ def _decoded(image: Any, picture: ImageContent) -> ImageContent:
             image.draft("L", (_LOOK[0] * 8, _LOOK[1] * 8))
         image.load()
         if image.format == "PNG":
-            # Its metadata may follow the pixels.
+            # Read again, as metadata may follow the pixels.
             picture = _sized(picture.stored, turn_of(image))
         return replace(picture, look=_look(image))
     except Exception as error:  # noqa: BLE001
@@ -175,7 +177,7 @@ def _decoded(image: Any, picture: ImageContent) -> ImageContent:
 
 
 def _look(image: Any) -> int | None:
-    """Return the difference hash of a decoded image; None where it has too little structure."""
+    """Return the difference hash of a decoded image; None if it has too little structure."""
     from PIL import Image
 
     if image.mode.startswith("I;"):
@@ -193,7 +195,7 @@ def _look(image: Any) -> int | None:
 
 
 def _with_rasterio(path: Path, driver: str) -> ImageContent | None:
-    """Return the size of a raster after reading its last pixels; None where it is not a raster."""
+    """Return the size of a raster after reading its last pixels; None if it is not a raster."""
     from rasterio.errors import RasterioError
     from rasterio.windows import Window
 
@@ -208,7 +210,7 @@ def _with_rasterio(path: Path, driver: str) -> ImageContent | None:
         try:
             raster.read(1, window=Window(left, top, size[0] - left, size[1] - top))
         except (RasterioError, OSError, ValueError) as error:
-            # What rasterio raises says only that the exception before it has the details.
+            # rasterio's exception only refers to its cause for details.
             problem = reason_of(error.__cause__ or error)
             return replace(picture, problem=problem, truncated=True)
         return picture

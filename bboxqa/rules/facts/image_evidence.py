@@ -1,4 +1,4 @@
-"""What images say about the layout of boxes: in which one boxes lie inside."""
+"""Evidence of images for the layout of boxes: the layout in which boxes lie inside."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -19,20 +19,21 @@ from bboxqa.rules.facts.layouts.layout_evidence import (
 )
 from bboxqa.rules.facts.layouts.layout_parts import ENOUGH_IMAGES
 
-# Share of boxes that leave their images where they start in their centre.
+# The least share of boxes that extend beyond their images if boxes start at their centre.
 _MANY = 0.2
-# Boxes that have to speak for a layout in part of the images.
+# Number of boxes that have to support a layout in part of the images.
 _OF_PART = 2 * ENOUGH
-# Share of boxes of part of the images that are wrong if they are enlarged, and of those that are
-# right then: people draw a few beyond their image.
+# In part of the images with enlarged boxes, the least share of boxes that is wrong as they are, and
+# the least share that is right when read in the layout, as people draw a few boxes beyond their
+# image.
 _MANY_OF_PART, _ALL_BUT_FEW = 0.4, 0.99
-# Share of the side by which half of the boxes in another layout extend beyond their images.
+# The least share of the side by which half of the boxes in another layout extend beyond images.
 _FAR = 0.2
-# Boxes beyond each of two edges that prove even where they are a small share, and that share;
-# and those beyond one edge, and in all, that make it likely.
+# Numbers of boxes beyond each of two edges that prove a layout even if they are few, and the least
+# share of them.
 _AT_EACH_EDGE, _FEW_OF_ALL = 2 * ENOUGH, 0.005
 _AT_LEAST, _AT_BOTH = ENOUGH, 4 * ENOUGH
-# A layout that shrinks boxes cures every overshoot; the images have to be filled, too.
+# A layout that shrinks boxes brings any box inside, so boxes must also fill the images.
 _FILLED = 0.95
 
 _WRONG_SIZES = "the sizes of the images are wrong"
@@ -51,9 +52,9 @@ _ENLARGED = (Layout(Numbers.SIDES, unit=1000.0), Layout(Numbers.SIDES, scale=(2.
 
 
 def of_images(boxes: Boxes) -> Sequence[Evidence]:
-    """Return the evidence of images that boxes extend beyond unless read in a layout, best first.
+    """Return the layouts in which boxes no longer extend beyond their images, best first.
 
-    Only where it is known of enough boxes.
+    Evidence is only returned if enough boxes can be judged.
     """
     bbox, size = boxes.bbox, boxes.size
     sized = has_size(boxes) & ~np.isnan(bbox[:, 0])
@@ -65,18 +66,17 @@ def of_images(boxes: Boxes) -> Sequence[Evidence]:
         for layout in _WITHIN_IMAGES
         if _is_possible(boxes, layout, sized, wrong)
     ]
-    # Of layouts that explain the same boxes, the first is the most plausible.
+    # The sort is stable: of layouts that explain the same boxes, the first is the most plausible.
     found.sort(key=lambda each: int(each.against.sum()) - int(each.speaks.sum()))
     return [*found, *_of_enlarged_part(boxes, sized, wrong)]
 
 
 def _of_enlarged_part(boxes: Boxes, sized: BoolArray, wrong: BoolArray) -> Iterator[Evidence]:
-    """Yield the layout in which nearly all boxes lie inside of images that they extend far beyond.
+    """Yield layouts that shrink boxes far beyond their images so that nearly all lie inside.
 
-    For layouts that shrink boxes. Many boxes of these images are wrong as they are, and fill the
-    images when they are read in the layout.
+    Many boxes of these images are wrong as they are, and fill the images when read in the layout.
     """
-    # Boxes without area are so in each layout.
+    # Boxes without area have none in any layout.
     sized, wrong = sized & boxes.has_box, wrong & boxes.has_box
     images = np.bincount(boxes.image[wrong], minlength=boxes.n_images) > 0
     concerned = sized & np.append(images, False)[boxes.image]
@@ -105,7 +105,7 @@ def _of_enlarged_part(boxes: Boxes, sized: BoolArray, wrong: BoolArray) -> Itera
 
 
 def _of_numbers(n_wrong: int, n_sound: int, n_boxes: int) -> Callable[[BoolArray], str]:
-    """Return the function that returns the numbers of boxes of images in words."""
+    """Return a function that returns a phrase with the numbers of boxes of images."""
     sound = f"all {n_boxes:,}" if n_sound == n_boxes else f"{n_sound:,} of them"
     text = (
         f"as x, y, width, height, {n_wrong:,} of {n_boxes:,} extend beyond their image; read "
@@ -123,7 +123,7 @@ def _is_sound(layout: Layout, bbox: FloatArray, size: FloatArray) -> BoolArray:
 def _is_possible(boxes: Boxes, layout: Layout, sized: BoolArray, wrong: BoolArray) -> bool:
     """Return whether a layout explains enough of the boxes that are wrong as they are.
 
-    Only then are the others worth reading in it.
+    If not, the other boxes need not be read in it.
     """
     bbox, size = boxes.bbox[wrong], boxes.size[wrong]
     good = _is_sound(layout, bbox, size)
@@ -135,15 +135,16 @@ def _is_possible(boxes: Boxes, layout: Layout, sized: BoolArray, wrong: BoolArra
 
 
 def _least(layout: Layout) -> float:
-    """Return the share of boxes that have to be wrong as they are."""
-    # Few boxes leave their images where they start in their centre, or height stands before width.
+    """Return the least share of boxes that have to be wrong as they are."""
+    # Few boxes extend beyond their images if they start at their centre, or have height before
+    # width.
     return _MANY if layout.unit or layout in (_CENTRE, _TURNED) else MOST
 
 
 def _of_image(boxes: Boxes, layout: Layout, sized: BoolArray, wrong: BoolArray) -> Evidence:
     bbox, size = boxes.bbox, boxes.size
     good = rows_where(len(bbox), lambda rows: _is_sound(layout, bbox[rows], size[rows]))
-    # A box that is empty in each layout says nothing of them.
+    # A box that is empty in every layout is no evidence.
     empty = rows_where(len(bbox), lambda rows: row_min(bbox[rows, 2:]) == 0) & ~good
     sized, wrong = sized & ~empty, wrong & ~empty
     speaks, against = wrong & good, sized & ~good
@@ -184,7 +185,7 @@ def _of_image(boxes: Boxes, layout: Layout, sized: BoolArray, wrong: BoolArray) 
 
 
 def _leave_far(bbox: FloatArray, size: FloatArray) -> bool:
-    """Return whether boxes extend further beyond their images than people draw."""
+    """Return whether boxes extend further beyond their images than hand-drawn boxes do."""
     beyond = (bbox[:, :2] + bbox[:, 2:]) / size - 1
     return len(beyond) > 0 and bool(np.median(row_max(beyond)) >= _FAR)
 
@@ -192,7 +193,7 @@ def _leave_far(bbox: FloatArray, size: FloatArray) -> bool:
 def _leave_two_edges(
     bbox: FloatArray, size: FloatArray, total: int, at_each: int = _AT_EACH_EDGE, at_both: int = 0
 ) -> bool:
-    """Return whether boxes extend beyond the right and the lower edge, and not by an accident."""
+    """Return whether boxes extend beyond the right and the lower edge, and not by chance."""
     beyond = (bbox[:, :2] + bbox[:, 2:] > size).sum(axis=0)
     return bool(beyond.min() >= max(at_each, _FEW_OF_ALL * total) and beyond.sum() >= at_both)
 

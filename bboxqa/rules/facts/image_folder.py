@@ -1,4 +1,4 @@
-"""The image files of a data set, read once for all rules."""
+"""Finding and reading the image files of a data set once for all rules."""
 
 import os
 import warnings
@@ -25,36 +25,37 @@ _MAX_SUGGESTIONS = 3
 
 @frozen_arrays
 class ImageFolder:
-    """The image files of one document; I image records.
+    """The image files of a document with I image records.
 
     Attributes
     ----------
     roots : tuple of Path
-        The folders where files are looked for, resolved, in the order of the search.
+        The resolved folders in which files are searched, in order.
     state : (I,) uint8
-        The `ImageState` of each.
+        The `ImageState` of each record.
     stored : (I, 2) int64
         Width and height in the file, in pixels; -1 for unknown.
     shown : (I, 2) int64
-        The same after the EXIF orientation.
+        Width and height after the EXIF orientation is applied.
     truncated : (I,) bool
     problem : tuple of str
-        Why a file is unreadable; "" for others.
+        Why a file is unreadable; "" for other files.
     digest : tuple of bytes
         Hash of each file; empty for unknown.
     look : (I,) uint64
         Perceptual hash of each image, see `ImageContent`.
     has_look : (I,) bool
     format : tuple of str
-        The format of each by its first bytes, see `ImageContent`; "" for unknown.
+        The format of each file by its first bytes, see `ImageContent`; "" for unknown.
     file : tuple of str
-        Absolute path of each file that was read, without links; "" for others.
+        Absolute path of each file that was read, with links resolved; "" for others.
     path : tuple of str
-        The same relative to the folder where it was found, with slashes.
+        The path relative to the folder where it was found, with slashes.
     suggestions : tuple of tuple of str
-        For missing files and files outside: files of that name elsewhere below the folders.
+        For missing files and files outside the folders, files with that name elsewhere in the
+        folders.
     unnamed : tuple of str
-        Image files below the folders that no record names.
+        Image files in the folders that no record names.
     """
 
     roots: tuple[Path, ...]
@@ -81,24 +82,23 @@ def scan_images(
     progress: Steps | None = None,
     workers: int | None = None,
 ) -> ImageFolder:
-    """Search for the files of image records, and read each that is found.
+    """Search the files of image records, and read those that are found.
 
     Parameters
     ----------
     records : sequence
         The image records of a document, of any type.
     *folders : Path
-        File names are relative to one of them, nothing outside them is opened. Of several files
-        of a name, that in the folder with more of the files counts.
+        File names are relative to one of the folders; nothing outside is opened. If a file is in
+        several folders, the folder with more of the files counts.
     beside : Path, optional
-        The folder of the document. If it is below one of the folders, images are looked for there
-        first.
+        The folder of the document. If it is inside one of the folders, it is searched first.
     others : iterable of (Path or None, sequence)
-        The folder and image records of other documents; files that they name are not unnamed.
+        The folder and image records of other documents, whose files do not count as unnamed.
     progress : callable, optional
         Called as progress(done, total) after each file.
     workers : int, optional
-        Number of threads; by default one per processor, at most 8. Each holds one image at a time.
+        Number of threads; by default one per processor, at most 8. Each holds one image in memory.
     """
     roots = [folder.resolve() for folder in folders]
     names = [_name(record) for record in records]
@@ -157,7 +157,7 @@ def _read_all(
 ) -> list[ImageContent]:
     """Read image files, several at a time."""
     pictures = []
-    # Warnings of decoders are either part of the result, or not defects of the data set.
+    # Decoder warnings are either part of the result, or not defects of the data set.
     with (
         warnings.catch_warnings(),
         ThreadPoolExecutor(workers or min(threads(), _MAX_WORKERS)) as pool,
@@ -171,7 +171,7 @@ def _read_all(
 
 
 def _image_files(root: Path) -> list[str]:
-    """Return the paths of image files below a folder, sorted; links are not followed."""
+    """Return the sorted paths of image files in a folder, without following links."""
     found = []
     for here, folders, files in os.walk(root):
         folders.sort()
@@ -185,7 +185,7 @@ def _image_files(root: Path) -> list[str]:
 
 
 def _index(paths: Iterable[str]) -> dict[str, list[str]]:
-    """Return the paths by normalised path, and by normalised last part."""
+    """Return paths by normalised path, and by normalised file name."""
     index: dict[str, list[str]] = {}
     for path in paths:
         for key in {normalised_name(path), "/" + PurePosixPath(normalised_name(path)).name}:
@@ -194,8 +194,8 @@ def _index(paths: Iterable[str]) -> dict[str, list[str]]:
 
 
 def _suggest(index: dict[str, list[str]], name: str) -> tuple[str, ...]:
-    """Return the files a name may mean: of the same path, else last part, else its normal form."""
-    # Names that were part of a URL have escapes, such as %20 for a blank.
+    """Return the files that a name may mean: same path, else same file name, else normalised."""
+    # Names taken from a URL have escapes, such as %20 for a blank.
     if normalised_name(unquote(name)) in index:
         name = unquote(name)
     key = normalised_name(name)

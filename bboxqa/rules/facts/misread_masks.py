@@ -1,4 +1,4 @@
-"""Masks that programs misread: with slashes for backslashes, or written row by row."""
+"""Masks that programs misread: with slashes instead of backslashes, or written row by row."""
 
 from dataclasses import dataclass
 
@@ -13,14 +13,14 @@ from bboxqa.rules.facts.layouts.box_layout import in_other_layout
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SlashedMasks:
-    """Masks that are valid once each slash is a backslash again.
+    """Masks that become valid if each slash is replaced by a backslash.
 
     Attributes
     ----------
     row : (H,) int64
-        Their annotations.
+        The annotations of the masks.
     has_area : (H,) bool
-        Whether the mask then has the area that the annotation gives.
+        Whether the mask then has the area of the annotation.
     """
 
     row: IndexArray
@@ -28,7 +28,7 @@ class SlashedMasks:
 
 
 def slashed_masks(document: Document) -> SlashedMasks:
-    """Return the masks that cannot be read, but fill their size with backslashes for slashes."""
+    """Return the masks that are only readable with backslashes instead of slashes."""
     rles, found, proven = document.annotations.rles, [], []
     for mask in np.flatnonzero((rles.problem > 0) & rles.compressed).tolist():
         row = int(rles.row[mask])
@@ -47,7 +47,7 @@ def slashed_masks(document: Document) -> SlashedMasks:
 
 
 def with_backslashes(counts: str) -> str:
-    r"""Return compressed counts with a backslash for each slash, which the format does not use.
+    r"""Return compressed counts with backslashes instead of slashes, which the format never uses.
 
     Examples
     --------
@@ -58,13 +58,13 @@ def with_backslashes(counts: str) -> str:
 
 
 def row_major_masks(document: Document, tolerance: float) -> IndexArray:
-    """Return the annotations whose masks have their box row by row, but not column by column.
+    """Return the annotations whose masks fit their box if read row by row, not column by column.
 
     Parameters
     ----------
     document : Document
     tolerance : float
-        Greatest distance of equal edges in pixels.
+        Largest distance of equal edges in pixels.
 
     Returns
     -------
@@ -77,7 +77,7 @@ def row_major_masks(document: Document, tolerance: float) -> IndexArray:
     off &= document.has_box & ~document.once(in_other_layout)
     for mask in np.flatnonzero(off[rles.row]).tolist():
         row, (height, width) = int(rles.row[mask]), rles.size[mask].tolist()
-        # Read in the wrong order, most masks reach from side to side: such a box proves nothing.
+        # Most masks span the full width when read in the wrong order, so such a box proves nothing.
         if height != width and box[row, 0] <= tolerance and box[row, 2] >= width - tolerance:
             continue
         top, left, bottom, right = run_bounds(runs_of(document, row), width)

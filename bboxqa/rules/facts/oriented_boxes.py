@@ -11,15 +11,15 @@ from bboxqa.model.shapes.rotated_boxes import upright
 from bboxqa.rules.facts.document import Document
 
 _CORNER_FORMATS = ("DOTA labels", "YOLO labels")
-"""Formats that write four corners, and no angle."""
+"""Formats that write four corners and no angle."""
 _MOST = 0.9
 _HALF = 0.5
 _FEW_TURNED = 0.1
 PIXEL = 1.0
-"""Corners of one rectangle are off by about this much when they are whole pixels."""
+"""Corners of a rectangle that are rounded to whole pixels are off by about this much."""
 UPRIGHT = 0.5
-"""Degrees within which a box is upright."""
-# A whole circle in degrees; also the number from which on radians are degrees.
+"""The tolerance in degrees within which a box counts as upright."""
+# A full circle in degrees.
 CIRCLE = 360.0
 
 
@@ -28,31 +28,31 @@ class OrientedBoxes:
     """The rotated boxes of a file."""
 
     row: IndexArray
-    """(Q,) int64. The annotation of each, ascending."""
+    """(Q,) int64. The annotation of each box, ascending."""
     corners: FloatArray
-    """(Q, 4, 2) float64. In pixels, one after the other along the outline, as far as the file says
-    so; of a box with an angle and no outline, turned about its middle. NaN where five numbers do
-    not say for sure."""
+    """(Q, 4, 2) float64. Corners in pixels, in the order of the outline in the file. A box with an
+    angle and no outline is rotated about its centre. NaN if five numbers are ambiguous.
+    """
     is_written: BoolArray
-    """(Q,) bool. Whether the file has these corners, and not an angle."""
+    """(Q,) bool. Whether the file has these corners rather than an angle."""
     size: FloatArray
-    """(Q, 2) float64. Width and height in pixels; NaN where only corners are written."""
+    """(Q, 2) float64. Width and height in pixels; NaN if the file has only corners."""
     angle: FloatArray
-    """(Q,) float64. The angle as it is written; NaN where only corners are."""
+    """(Q,) float64. The angle as written; NaN if the file has only corners."""
 
     def __len__(self) -> int:
         return len(self.row)
 
 
 def is_rotated_file(document: Document) -> bool:
-    """Return whether boxes of five or eight numbers are rotated boxes, as at least half have."""
+    """Return whether the file has rotated boxes: at least half with five or eight numbers."""
     columns = document.annotations
     n_longer = np.count_nonzero(columns.rotations.n_numbers)
     return bool(n_longer > 0 and n_longer >= np.count_nonzero(np.isfinite(columns.bbox[:, 0])))
 
 
 def oriented_boxes(document: Document) -> OrientedBoxes:
-    """Return the rotated boxes of a file; none where outlines of four points are polygons."""
+    """Return the rotated boxes of a file; empty if outlines of four points are polygons."""
     quads = _quads(document)
     corners, rotations = _corners_of(document, quads), document.annotations.rotations
     listed = np.union1d(quads.row, _listed(document))
@@ -85,7 +85,7 @@ def oriented_boxes(document: Document) -> OrientedBoxes:
 
 
 def _turn(document: Document, boxes: OrientedBoxes, candidates: BoolArray, at: IndexArray) -> None:
-    """Add the corners of boxes that have an angle and no outline, at some of the places `at`."""
+    """Add the corners of boxes with an angle and no outline, at some of the indices `at`."""
     columns = document.annotations
     outlined = np.union1d(columns.rings.row, columns.rles.row)
     at = at[candidates & np.isfinite(boxes.angle[at])]
@@ -103,7 +103,7 @@ def rows_with_corners(document: Document) -> IndexArray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Quads:
-    """Outlines of one ring of four corners, that are rotated boxes."""
+    """Outlines of one ring with four corners that are rotated boxes."""
 
     row: IndexArray
     ring: IndexArray
@@ -111,7 +111,7 @@ class _Quads:
 
 
 def _listed(document: Document) -> IndexArray:
-    """Return the rows of boxes that have an angle or more numbers than COCO's."""
+    """Return the rows of boxes that have an angle, or more than four numbers."""
     rotations = document.annotations.rotations
     origin = document.reading.origin
     if origin is not None and origin.title in _CORNER_FORMATS:
@@ -120,13 +120,13 @@ def _listed(document: Document) -> IndexArray:
     if origin is None and not is_rotated_file(document):
         return rotations.row[np.isfinite(rotations.angle)]
     single = _single_rings(document.annotations.rings)
-    # Ellipses have an angle, too, and more points.
+    # Ellipses also have an angle, but more points.
     other = np.setdiff1d(document.annotations.rings.row, document.annotations.rings.row[single])
     return np.setdiff1d(rotations.row, other)
 
 
 def _single_rings(rings: Rings) -> IndexArray:
-    """Return the rings of four points that are the only one of their annotation."""
+    """Return the rings of four points that are the only ring of their annotation."""
     if not len(rings.row):
         return np.zeros(0, np.int64)
     n_rings = np.bincount(rings.row)
@@ -148,10 +148,10 @@ def _quads(document: Document) -> _Quads:
 
 
 def _are_boxes(rings: Rings, single: IndexArray) -> bool:
-    """Return whether the outlines of a file are rotated boxes: nearly all with four corners.
+    """Return whether nearly all outlines of a file have four corners and are rotated boxes.
 
-    At least half of them are rectangles, and a tenth of these are turned; else they are polygons
-    that happen to have four points.
+    At least half of them must be rectangles, and a tenth of these rotated; otherwise, they are
+    polygons that happen to have four points.
     """
     if len(single) < _MOST * len(np.unique(rings.row)) or not len(single):
         return False
@@ -168,14 +168,14 @@ def _corners_of(document: Document, quads: _Quads) -> FloatArray:
 
 
 def _sides(corners: FloatArray) -> FloatArray:
-    """Return (Q, 2) float64: the lengths of the first and the second side."""
+    """Return the lengths of the first and the second side, (Q, 2) float64."""
     steps = np.diff(corners[:, :3], axis=1)
     lengths: FloatArray = np.hypot(steps[..., 0], steps[..., 1])
     return lengths
 
 
 def around(corners: FloatArray) -> FloatArray:
-    """Return (Q, 4, 2) corners one after the other around their centre, clockwise.
+    """Return corners in clockwise order around their centre, (Q, 4, 2).
 
     Examples
     --------
@@ -189,7 +189,7 @@ def around(corners: FloatArray) -> FloatArray:
 
 
 def misfit(corners: FloatArray) -> FloatArray:
-    """Return (Q,) float64: how far corners are from those of a rectangle, in any order, in pixels.
+    """Return the distance of corners, in any order, from a rectangle, (Q,) float64 pixels.
 
     Examples
     --------
@@ -200,7 +200,7 @@ def misfit(corners: FloatArray) -> FloatArray:
     across = (second + third - first - fourth) / 4
     along = (third + fourth - first - second) / 4
     uneven = (first - second + third - fourth) / 4
-    # The sides of the parallelogram that is left are turned until they are square.
+    # The sides of the remaining parallelogram are rotated until they are perpendicular.
     length = np.hypot(np.hypot(*across.T), np.hypot(*along.T))
     slant = np.abs((across * along).sum(axis=1))
     skew = np.divide(slant, length, out=np.zeros(len(corners)), where=length > 0)
@@ -209,7 +209,7 @@ def misfit(corners: FloatArray) -> FloatArray:
 
 
 def is_upright(corners: FloatArray) -> BoolArray:
-    """Return (Q,) bool: whether the sides of four corners are along the axes of the image."""
+    """Return whether the sides of four corners are parallel to the image axes, (Q,) bool."""
     steps = np.diff(around(corners)[:, :3], axis=1)
     angle = np.degrees(np.arctan2(steps[..., 1], steps[..., 0])) % 90
     found: BoolArray = (np.minimum(angle, 90 - angle) < UPRIGHT).all(axis=1)
@@ -217,7 +217,7 @@ def is_upright(corners: FloatArray) -> BoolArray:
 
 
 def are_crossed(corners: FloatArray) -> BoolArray:
-    """Return (Q,) bool: whether two opposite sides of four corners cross each other.
+    """Return whether two opposite sides of four corners cross, (Q,) bool.
 
     Examples
     --------
@@ -237,7 +237,7 @@ def _cross(start: FloatArray, stop: FloatArray, begin: FloatArray, end: FloatArr
 
 
 def _side(start: FloatArray, stop: FloatArray, point: FloatArray) -> FloatArray:
-    """Return on which side of a line a point is, by the sign."""
+    """Return the side of a line on which a point lies, by the sign."""
     along, to = stop - start, point - start
     found: FloatArray = np.sign(along[:, 0] * to[:, 1] - along[:, 1] * to[:, 0])
     return found

@@ -1,4 +1,4 @@
-"""Areas, lengths and bounds of rings, computed in chunks to limit memory."""
+"""Computing areas, lengths and bounds of rings in chunks, to limit memory."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ _CHUNK = 1 << 20
 
 
 def _parts(rings: Rings, which: IndexArray) -> Iterator[tuple[slice, FloatArray, IndexArray]]:
-    """Yield chunks of rings, with their vertices and where each ring begins among these."""
+    """Yield chunks of rings, with their vertices and the offset of each ring."""
     size = np.diff(rings.offsets)[which]
     part = np.cumsum(size) // _CHUNK
     starts = np.flatnonzero(np.diff(part, prepend=-1))
@@ -27,7 +27,7 @@ def _parts(rings: Rings, which: IndexArray) -> Iterator[tuple[slice, FloatArray,
 
 
 def _following(values: FloatArray, offsets: IndexArray) -> FloatArray:
-    """Return the value of the vertex that follows each one in its ring."""
+    """Return the value of the next vertex in the ring, for each vertex."""
     following = np.empty_like(values)
     following[:-1] = values[1:]
     filled = np.diff(offsets) > 0
@@ -36,7 +36,7 @@ def _following(values: FloatArray, offsets: IndexArray) -> FloatArray:
 
 
 def ring_areas(rings: Rings) -> FloatArray:
-    """Return (R,) float64: the signed area of each ring in square pixels (shoelace formula).
+    """Return the signed area of each ring in square pixels (shoelace formula), (R,) float64.
 
     NaN where coordinates are infinite or their products overflow.
 
@@ -51,7 +51,7 @@ def ring_areas(rings: Rings) -> FloatArray:
     for part, xy, offsets in _parts(rings, np.arange(len(rings.row))):
         owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
         begin = offsets[owner]
-        # Relative to the first vertex: far from the origin, products lose significant digits.
+        # Relative to the first vertex, since far from the origin products lose significant digits.
         with np.errstate(over="ignore", invalid="ignore"):
             x, y = (axis - axis[begin] for axis in np.ascontiguousarray(xy.T))
             cross = x * _following(y, offsets) - _following(x, offsets) * y
@@ -60,7 +60,7 @@ def ring_areas(rings: Rings) -> FloatArray:
 
 
 def ring_lengths(rings: Rings, which: IndexArray) -> FloatArray:
-    """Return (K,) float64: the perimeter of the K rings `which` in pixels.
+    """Return the perimeter of the K rings `which` in pixels, (K,) float64.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def ring_lengths(rings: Rings, which: IndexArray) -> FloatArray:
 
 
 def ring_bounds(rings: Rings) -> FloatArray:
-    """Return (R, 4) float64: left, top, right, bottom of each ring; NaN for an empty ring.
+    """Return left, top, right and bottom of each ring, (R, 4) float64; NaN for empty rings.
 
     Examples
     --------

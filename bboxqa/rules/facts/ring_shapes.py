@@ -1,4 +1,4 @@
-"""Rings as shapely polygons."""
+"""Converting rings to shapely polygons, and checking their validity."""
 
 from concurrent.futures import ThreadPoolExecutor
 from enum import IntEnum
@@ -13,24 +13,24 @@ from bboxqa.formats.document.annotation_columns import Rings
 from bboxqa.geometry.kernels.self_crossings import FEWEST_INTRICATE, is_intricate, n_crossings
 from bboxqa.rules.facts.document import Document
 
-# Rings per chunk: about ten megabytes as shapely polygons.
+# Rings per chunk, which take about ten megabytes as shapely polygons.
 _CHUNK = 1 << 14
 _MAX_THREADS = 4
-# Shapely is inexact beyond it, and no image is that large.
+# Shapely is inexact for larger coordinates, and no image is that large.
 _MAX_COORDINATE = 1e9
 # Smaller areas are rounding errors.
 _DUST = 1e-6
 
 
 def ring_rows(document: Document, row: int) -> IndexArray:
-    """Return the places of the rings of one annotation."""
+    """Return the indices of the rings of one annotation."""
     owner = document.annotations.rings.row
     start, stop = np.searchsorted(owner, [row, row + 1])
     return np.arange(start, stop)
 
 
 def shapes(rings: Rings, which: IndexArray) -> Any:
-    """Return some rings of at least 3 finite points as shapely polygons."""
+    """Return rings, each with at least 3 finite points, as shapely polygons."""
     import shapely
 
     places, offsets = rows(rings.offsets[which], rings.offsets[which + 1])
@@ -39,7 +39,7 @@ def shapes(rings: Rings, which: IndexArray) -> Any:
 
 
 def usable(rings: Rings, which: IndexArray) -> IndexArray:
-    """Return the places in `which` of rings that can be made polygons."""
+    """Return the indices into `which` of rings that can be converted to polygons."""
     places, offsets = rows(rings.offsets[which], rings.offsets[which + 1])
     near = (np.abs(rings.xy[places]) < _MAX_COORDINATE).all(axis=1)
     n_near = np.concatenate([[0], np.cumsum(near)])
@@ -48,10 +48,10 @@ def usable(rings: Rings, which: IndexArray) -> IndexArray:
 
 
 class RingState(IntEnum):
-    """What is known about a ring as a polygon.
+    """The validity of a ring as a polygon.
 
-    It is invalid where it crosses or touches itself, or has no area; unchecked where it has so many
-    edges side by side that this would take minutes.
+    A ring is invalid if it crosses or touches itself, or has no area. It is unchecked if it has so
+    many edges side by side that checking would take minutes.
     """
 
     SOUND = 0
@@ -60,7 +60,7 @@ class RingState(IntEnum):
 
 
 def ring_states(document: Document) -> ByteArray:
-    """Return (R,) uint8: the `RingState` of each ring; sound for rings of fewer than 3 points."""
+    """Return the `RingState` of each ring, (R,) uint8; sound for rings of fewer than 3 points."""
     rings = document.annotations.rings
     state = np.full(len(rings.row), RingState.SOUND, np.uint8)
     intricate = np.zeros(len(state), np.bool_)
@@ -83,7 +83,7 @@ def ring_xy(rings: Rings, ring: int) -> FloatArray:
 
 
 def invalid(rings: Rings, which: IndexArray) -> BoolArray:
-    """Return (K,) bool: which of the K rings `which` are invalid polygons.
+    """Return which of the K rings `which` are invalid polygons, (K,) bool.
 
     False for rings of fewer than 3 points.
     """
@@ -112,7 +112,7 @@ def invalid(rings: Rings, which: IndexArray) -> BoolArray:
 
 
 def invalid_reason(rings: Rings, ring: int) -> str:
-    """Return GEOS's reason why a ring is an invalid polygon, and where."""
+    """Return GEOS's reason why a ring is an invalid polygon, with the location."""
     import shapely
 
     if is_intricate([ring_xy(rings, ring)]):
@@ -121,7 +121,7 @@ def invalid_reason(rings: Rings, ring: int) -> str:
 
 
 def reason_in_words(reason: str) -> str:
-    """Return what GEOS says about an invalid polygon, in words.
+    """Translate GEOS's reason for an invalid polygon to plain words.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def reason_in_words(reason: str) -> str:
 
 
 def polygons_of(shape: Any) -> list[Any] | None:
-    """Return the polygons of a shape; None where one has a hole."""
+    """Return the polygons of a shape; None if one has a hole."""
     import shapely
 
     parts = [
@@ -151,6 +151,6 @@ def polygons_of(shape: Any) -> list[Any] | None:
 
 
 def flat(shape: Any) -> list[float]:
-    """Return the vertices of a polygon as COCO writes them, without a closing vertex."""
+    """Return the vertices of a polygon as in COCO, without a closing vertex."""
     numbers: list[float] = np.asarray(shape.exterior.coords)[:-1, :2].ravel().tolist()
     return [int(v) if v.is_integer() else v for v in numbers]

@@ -1,4 +1,4 @@
-"""Robust z-scores, by the median and the median absolute deviation."""
+"""Robust z-scores from the median and the median absolute deviation."""
 
 from itertools import pairwise
 
@@ -20,9 +20,9 @@ def deviations(
     values : (N,) float64
         Finite.
     group : (N,) int64
-        0 or more.
+        The group of each value, 0 or more.
     floor : float
-        The least spread, above 0; smaller ones are raised to it.
+        The minimum spread, above 0; smaller spreads are raised to it.
 
     Returns
     -------

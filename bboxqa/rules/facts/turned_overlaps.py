@@ -1,4 +1,4 @@
-"""Boxes as numbers and as shapes, rotated ones included, to be compared with each other."""
+"""Comparing boxes, including rotated boxes, with each other."""
 
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ from bboxqa.model.shapes import rotated_boxes as shapes
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.oriented_boxes import oriented_boxes
 
-# The bounds of thin boxes are less alike than the boxes themselves.
+# The bounds of thin boxes overlap less than the boxes themselves.
 _OF_BOUNDS = 0.75
 _FULL_TURN = 2 * np.pi
 
@@ -22,9 +22,11 @@ class Turned(NamedTuple):
     Attributes
     ----------
     place : (N,) int64
-        Of each annotation among them; -1 for others. Empty if there are none.
+        The index of each annotation's box; -1 without a rotated box. Empty if there are no rotated
+        boxes.
     clockwise, counter : (R, 5) float64
-        Each as a middle, sides and degrees; counter-clockwise where five numbers may be so.
+        Centre, sides and degrees of each box; `counter` differs for five numbers, whose direction
+        is unknown.
     """
 
     place: IndexArray
@@ -33,7 +35,7 @@ class Turned(NamedTuple):
 
 
 def turned_boxes(document: Document) -> Turned:
-    """Return the rotated boxes of a file; those of five numbers in both directions."""
+    """Return the rotated boxes of a file, with boxes of five numbers in both directions."""
     boxes, rotations = document.once(oriented_boxes), document.annotations.rotations
     known = np.isfinite(boxes.corners[:, 0, 0])
     fives = np.flatnonzero((rotations.n_numbers == 5) & ~np.isin(rotations.row, boxes.row[known]))
@@ -52,9 +54,9 @@ def turned_boxes(document: Document) -> Turned:
 
 
 def compared_boxes(document: Document, threshold: float) -> tuple[FloatArray, float]:
-    """Return (N, 4) boxes, and the IoU that they have at least where `box_iou` is a threshold.
+    """Return (N, 4) boxes, and their least IoU for pairs whose `box_iou` reaches a threshold.
 
-    Of rotated boxes they are the bounds.
+    For rotated boxes, these are the bounds.
     """
     turned, bbox = document.once(turned_boxes), document.annotations.bbox
     if not len(turned.place):
@@ -65,7 +67,7 @@ def compared_boxes(document: Document, threshold: float) -> tuple[FloatArray, fl
 
 
 def box_iou(document: Document, left: IndexArray, right: IndexArray) -> FloatArray:
-    """Return the IoU of the boxes of pairs of annotations, (P,), as they are turned."""
+    """Return the IoU of pairs of annotations, (P,), using rotated boxes where there are any."""
     turned, bbox = document.once(turned_boxes), document.annotations.bbox
     iou: FloatArray = bbox_iou(corners(bbox[left]), corners(bbox[right]))
     if not len(turned.place):
@@ -84,9 +86,9 @@ def box_iou(document: Document, left: IndexArray, right: IndexArray) -> FloatArr
 
 
 def written_boxes(document: Document) -> FloatArray:
-    """Return the first four numbers of boxes as they are written, (N, 4); NaN for none.
+    """Return the first four numbers of boxes as written, (N, 4); NaN without a box.
 
-    Of boxes of five and eight numbers `other_numbers` are the rest.
+    For boxes of five and eight numbers, `other_numbers` returns the rest.
     """
     rotations, bbox = document.annotations.rotations, document.annotations.bbox
     longer = _longer(document)
@@ -98,9 +100,9 @@ def written_boxes(document: Document) -> FloatArray:
 
 
 def other_numbers(document: Document) -> FloatArray:
-    """Return the fifth to the eighth number of boxes, (4, N), 0 where there are none.
+    """Return the fifth to the eighth number of boxes, (4, N); 0 where there are none.
 
-    Empty, (0, N), if no box has so many.
+    Empty, (0, N), if no box has more than four numbers.
     """
     rotations, n = document.annotations.rotations, len(document.annotations)
     longer = _longer(document)

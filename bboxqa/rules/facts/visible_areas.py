@@ -1,4 +1,4 @@
-"""Areas and bounds of the parts of outlines that lie inside their images."""
+"""Computing areas and bounds of the parts of outlines inside their images."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from bboxqa.rules.facts.layouts.doubtful_boxes import swapped_images
 
 
 def visible_ring_areas(document: Document, rows: IndexArray) -> tuple[IndexArray, FloatArray]:
-    """Return the rings of annotations that extend beyond their images, and their areas inside.
+    """Return the rings of annotations that extend beyond their images, and the areas inside.
 
     Images whose width and height look swapped are left out.
 
@@ -23,7 +23,7 @@ def visible_ring_areas(document: Document, rows: IndexArray) -> tuple[IndexArray
     rings : (R,) int64
         All rings of such annotations.
     areas : (R,) float64
-        In square pixels.
+        The areas in square pixels.
     """
     bounds, size = document.outline_bounds[rows], document.size[rows]
     with np.errstate(invalid="ignore"):
@@ -42,9 +42,9 @@ def visible_ring_areas(document: Document, rows: IndexArray) -> tuple[IndexArray
 
 
 def visible_areas(document: Document, suspects: IndexArray) -> tuple[FloatArray, FloatArray]:
-    """Return the areas of outlines and of rings, of the suspects only inside their images.
+    """Return the areas of outlines and of rings, clipped to the image for the suspects.
 
-    pycocotools clips what extends beyond the image before it measures.
+    pycocotools also clips outlines to the image before measuring them.
     """
     outline, ring_area = document.outline_area, np.abs(document.ring_area)
     rings, areas = visible_ring_areas(document, suspects)
@@ -58,7 +58,7 @@ def visible_areas(document: Document, suspects: IndexArray) -> tuple[FloatArray,
 
 
 def visible_bounds(document: Document, rows: IndexArray) -> FloatArray:
-    """Return (K, 4) left, top, right and bottom of outlines inside their images; NaN for none."""
+    """Return left, top, right and bottom of outlines inside their images, (K, 4); NaN for none."""
     rings, result = document.annotations.rings, np.full((len(rows), 4), np.nan)
     for place, row in enumerate(rows.tolist()):
         of_row = np.flatnonzero(rings.row == row)
@@ -72,9 +72,9 @@ def visible_bounds(document: Document, rows: IndexArray) -> FloatArray:
 def clipped_area(xy: FloatArray, size: FloatArray) -> float:
     """Return the area of a ring inside an image, in square pixels (shoelace formula).
 
-    The ring is cut at one edge of the image after the other (Sutherland and Hodgman, 1974,
-    doi:10.1145/360767.360802). Where the cut leaves several parts, they are joined by
-    edges along the border, which have no area.
+    The ring is clipped at one edge of the image after another (Sutherland and Hodgman, 1974,
+    doi:10.1145/360767.360802). If clipping leaves several parts, they are joined by edges along the
+    border, which have no area.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def _clipped(xy: FloatArray, size: FloatArray) -> FloatArray:
 
 
 def _cut(xy: FloatArray, depth: FloatArray) -> FloatArray:
-    """Return the ring on the side of a line where `depth` is not negative."""
+    """Return the part of a ring where `depth` is not negative."""
     after, below = np.roll(xy, -1, axis=0), np.roll(depth, -1)
     crosses = (depth < 0) != (below < 0)
     share = np.divide(depth, depth - below, out=np.zeros(len(depth)), where=crosses)

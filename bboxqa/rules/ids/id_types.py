@@ -51,7 +51,7 @@ def _references(document: Document, key: str) -> Iterator[Hits]:
 def _found(
     document: Document, name: str, key: str, odd: BoolArray, new: IndexArray, fixable: BoolArray
 ) -> Iterator[Hits]:
-    """Yield the records whose value under a key is not a whole number."""
+    """Yield the records whose value of a key is not a whole number."""
 
     def edits(row: int, _value: Callable[[], object]) -> tuple[Edit, ...]:
         return (Edit(pointer_to(name, row, key), "replace", int(new[row])),) if fixable[row] else ()
@@ -68,7 +68,7 @@ RULES = (
             KeyError), finds nothing for 12.0, and cannot evaluate ids such as "a".""",
         explanation="""An id, an image_id or a category_id is text, a fraction, true or false, null,
             or too large; or an id is negative. Spreadsheets, pandas and VGG Image Annotator write
-            such ids. The fix writes "7" and 7.0 as 7, together with the references to it, where no
+            such ids. The fix writes "7" and 7.0 as 7, together with the references to it, if no
             other record of the list has that id. Other texts, such as "im_1", have no fix: `agree`
             reads them as they are, and `bboxqa convert` writes a copy with whole numbers.""",
         bad={"annotations": [{"id": "7"}]},

@@ -1,4 +1,4 @@
-"""I: ids of annotations and images that are used twice or reserved, and files listed twice."""
+"""I: repeated or reserved ids of annotations and images, and files listed twice."""
 
 from collections.abc import Iterator
 
@@ -21,7 +21,7 @@ from bboxqa.rules.ids.numbering import new_ids
 
 
 def _repeats(ids: IndexArray, named: BoolArray) -> tuple[IndexArray, IndexArray]:
-    """Return the records whose id an earlier one has, and the first with the id of each record."""
+    """Return the records that repeat an earlier id, and the first record with each record's id."""
     first = first_occurrence(ids, named)
     return np.flatnonzero((first >= 0) & (first != np.arange(len(first)))), first
 
@@ -46,7 +46,7 @@ def _id_edits(name: str, row: int, new: IndexArray) -> tuple[Edit, ...]:
 def _repeated(
     document: Document, name: str, rows: IndexArray, first: IndexArray, new: IndexArray
 ) -> Iterator[Hits]:
-    """Yield records whose id an earlier one has; `new` is 0 where no other id is known for it."""
+    """Yield records that repeat an earlier id; `new` is 0 where no new id is known."""
 
     def describe(row: int) -> Defect:
         value = ids_of(document, name, row).get("annotation" if name == "annotations" else "image")
@@ -97,7 +97,7 @@ def _files_of_several_images(document: Document, _settings: ValidateSettings) ->
         if isinstance(name, str) and name:
             names.setdefault(name, []).append(row)
     shared = {row for rows in names.values() if len(rows) > 1 for row in rows}
-    # In ascending order, since records may have to be decoded for it.
+    # In ascending order, since records may be decoded window by window.
     ids = {row: shortened(images.get(row, "id")) for row in sorted(shared)}
     repeated = [
         rows for rows in names.values() if len(rows) > 1 and len({ids[row] for row in rows}) > 1
@@ -114,7 +114,7 @@ def _files_of_several_images(document: Document, _settings: ValidateSettings) ->
         listed = ", ".join(ids[row] for row in rows[:3]) + (", …" if len(rows) > 3 else "")
         return summary_defect(
             f"file_name {shortened(name)} is used by {count(len(rows), 'image')} (ids {listed}); "
-            "expected one image per file, unless each is of another annotator",
+            "expected one image per file, unless each belongs to another annotator",
             "images",
             rows,
             "file_name",
@@ -136,7 +136,7 @@ RULES: tuple[Rule, ...] = (
         title="annotation id used twice",
         severity=Severity.ERROR,
         scope="data set",
-        breaks="""pycocotools keeps the last annotation of an id and returns it instead of the
+        breaks="""pycocotools keeps the last annotation with an id and returns it instead of the
             others; detectron2 refuses the file.""",
         explanation="""Several annotations have the same id, for example because files were joined
             without renumbering. The fix gives every later one a new id above all others.""",
@@ -150,11 +150,10 @@ RULES: tuple[Rule, ...] = (
         title="image id used twice",
         severity=Severity.ERROR,
         scope="data set",
-        breaks="""pycocotools keeps the last image of an id: the annotations of all of them are
+        breaks="""pycocotools keeps the last image with an id, so the annotations of all of them are
             drawn on that image and evaluated with it.""",
-        explanation="""Several images have the same id, so it is not known which of them an
-            annotation belongs to. Look the annotations up in the files that were joined, and
-            renumber.""",
+        explanation="""Several images have the same id, so it is unknown which of them an annotation
+            belongs to. Look the annotations up in the files that were joined, and renumber.""",
         bad={"images": [{}, {"id": 1}]},
         good={"images": [{}, {"id": 2}], "annotations": [{}, {"image_id": 2}]},
         check=_repeated_images,
@@ -180,7 +179,7 @@ RULES: tuple[Rule, ...] = (
         breaks="""The same image counts several times in an evaluation, each time with a part of its
             objects, and can end up in both training and test data.""",
         explanation="""Several image records with different ids have the same file_name. Label
-            Studio writes one record per annotator: where the records name annotators, or all files
+            Studio writes one record per annotator: if the records name annotators, or all files
             occur equally often, this is an info finding (`bboxqa agree` compares the annotators).
             Otherwise files were joined without merging common images.""",
         bad={

@@ -15,10 +15,10 @@ from bboxqa.rules.facts.document import Document
 
 
 def listed(document: Document, name: str) -> list[dict[str, Any]]:
-    """Return a list such as that of licences; empty where it is not one of objects."""
+    """Return a top-level list such as the licences; empty if it is not a list of objects."""
     _, begin, stop = document.reading.spans.get(name, (0, 0, 0))
     try:
-        # Only the lists of COCO are kept when a file is read.
+        # Reading a file keeps only COCO's lists, so others are decoded here.
         found = json.loads(document.reading.text[begin:stop])
     except (ValueError, RecursionError):
         return []
@@ -28,7 +28,7 @@ def listed(document: Document, name: str) -> list[dict[str, Any]]:
 
 def _unknown(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     known = {str(each.get("id")) for each in listed(document, "licenses")}
-    # Without licences, the number of each image is the default of an exporter.
+    # Without licences, the value of each image is the default of an exporter.
     if not known:
         return
     images = document.images

@@ -1,4 +1,4 @@
-"""I: categories that an image of LVIS lists as absent, or as not drawn everywhere."""
+"""I: categories that an LVIS image lists as absent, or as not exhaustively annotated."""
 
 from collections.abc import Iterator
 
@@ -33,7 +33,7 @@ def _wrong_lists(document: Document, _settings: ValidateSettings) -> Iterator[Hi
     not_all, of_not_all = _listed(document, _NOT_ALL)
     unknown = np.unique(np.concatenate([absent[of_absent < 0], not_all[of_not_all < 0]]))
     if len(unknown) or not len(absent):
-        # Lists of other numbers say nothing about these categories.
+        # Lists with other numbers do not refer to these categories.
         yield from _unknown(document, unknown)
         return
     n_categories, linked = len(document.categories), document.image >= 0
@@ -48,7 +48,7 @@ def _wrong_lists(document: Document, _settings: ValidateSettings) -> Iterator[Hi
 
 
 def _unknown(document: Document, images: IndexArray) -> Iterator[Hits]:
-    """Yield the images whose lists have an id of no category."""
+    """Yield the images whose lists have an id that no category has."""
     known = set(document.categories.id[document.categories.named].tolist())
 
     def describe(row: int) -> Defect:
@@ -62,7 +62,7 @@ def _unknown(document: Document, images: IndexArray) -> Iterator[Hits]:
         return record_defect(
             document,
             ("images", row, key),
-            f"{key} has {shortened(value)}, which is the id of no category; expected ids of "
+            f"{key} has {shortened(value)}, which no category has as its id; expected ids of "
             "categories",
             found=value,
             expected="ids of categories",
@@ -77,7 +77,7 @@ def _unknown(document: Document, images: IndexArray) -> Iterator[Hits]:
 def _contradicted(
     document: Document, images: IndexArray, categories: IndexArray, what: str
 ) -> Iterator[Hits]:
-    """Yield the images with a category that is absent by its list, but not by something else."""
+    """Yield the images whose list of absent categories contradicts other data."""
     rows, first = np.unique(images, return_index=True)
     category = dict(zip(rows.tolist(), categories[first].tolist(), strict=True))
     expected = "categories that are not annotated in the image"
@@ -101,13 +101,13 @@ RULES = (
         code="I009",
         title="image lists categories that contradict the file",
         severity=Severity.WARNING,
-        breaks="""LVIS counts a detection of a category in neg_category_ids as false, though objects
-            of it are annotated, or ignores the list for a category that does not exist.""",
+        breaks="""LVIS counts a detection of a category in neg_category_ids as false although such
+            objects are annotated, or ignores the list for a category that does not exist.""",
         explanation="""Files of LVIS list, for each image, categories that were looked for and are
             absent (neg_category_ids), and those of which not all objects are drawn
-            (not_exhaustive_category_ids). Here a list has the id of no category, or a category is
-            absent and annotated, or in both lists. Categories were numbered again or merged without
-            the lists. Write the lists again.""",
+            (not_exhaustive_category_ids). Here a list has an id that no category has, or a category
+            is listed as absent but annotated, or is in both lists. Categories were renumbered or
+            merged without updating the lists. Write the lists again.""",
         bad={"images": [{"neg_category_ids": [1]}], "annotations": [{}]},
         good={"images": [{"neg_category_ids": []}], "annotations": [{}]},
         check=_wrong_lists,

@@ -1,4 +1,4 @@
-"""Ids as fixes write them: rules that fix one id for different reasons agree on the new one."""
+"""New ids for fixes, so that rules that fix an id for different reasons write the same id."""
 
 from dataclasses import dataclass
 
@@ -16,9 +16,9 @@ _LARGEST = 2**63 - 1
 
 
 def references(document: Document) -> list[str]:
-    """Return the keys of annotations that refer to images or categories, as its kind has them.
+    """Return the annotation keys that refer to images or categories in this kind of file.
 
-    Captions may have a category_id, but it refers to nothing.
+    In captions, a category_id refers to nothing.
     """
     return [key for key in _LISTS if key in kind_of(document).required]
 
@@ -26,8 +26,8 @@ def references(document: Document) -> list[str]:
 def new_ids(document: Document) -> IndexArray:
     """Return the id of each annotation after all fixes of annotation ids, (N,) int64.
 
-    0 and the id of an earlier annotation are replaced by the next free number above all ids. The
-    result is 0 where the id is not a number and cannot be made one.
+    0 and repeated ids are replaced by the next free number above all ids. The result is 0 where the
+    id cannot be converted to a number.
     """
     columns = document.annotations
     result = np.where(columns.whole["id"], columns.id, 0)
@@ -42,7 +42,7 @@ def new_ids(document: Document) -> IndexArray:
 
 
 def is_unique(ids: IndexArray, whole: BoolArray) -> BoolArray:
-    """Return which ids are whole numbers that no other record has."""
+    """Return which ids are unique whole numbers, (N,) bool."""
     first = first_occurrence(ids, whole)
     counts = np.bincount(first[whole], minlength=len(ids))
     single: BoolArray = counts[first] == 1
@@ -50,13 +50,13 @@ def is_unique(ids: IndexArray, whole: BoolArray) -> BoolArray:
 
 
 def gets_whole_id(records: Records) -> BoolArray:
-    """Return which ids of images or categories are whole numbers, or become so by a fix."""
+    """Return which ids of images or categories are whole numbers, also after a fix, (I,) bool."""
     return records.exact | (is_unique(records.id, records.whole) & (records.id >= 0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Link:
-    """How annotations refer to the images, or to the categories."""
+    """The references of annotations to the images, or to the categories."""
 
     key: str
     """Either "image_id" or "category_id"."""
@@ -66,25 +66,26 @@ class Link:
     is_complete: bool
     """Whether the list was read to its end; if not, references cannot be judged."""
     ids: IndexArray
-    """(N,) int64. The number of the reference, as that of `Records.id`."""
+    """(N,) int64. The reference as an integer, as in `Records.id`."""
     whole: BoolArray
     named: BoolArray
-    """(N,) bool. Whether it is a whole number, however written, and whether it is an id of any
-    type."""
+    """(N,) bool. Whether it is a whole number in any notation, and whether it is an id of any type.
+    """
     target: IndexArray
-    """(N,) int64. The first record with that id, however written; -1 for none."""
+    """(N,) int64. The row of the first record with that id in any notation; -1 for none."""
     kind: ByteArray
-    """(N,) uint8. `Kind` of the reference."""
+    """(N,) uint8. The `Kind` of the reference."""
     mixed: BoolArray
-    """(N,) bool. Whether records have that number, but none in the type of the reference: integer,
-    float (7.0) or text."""
+    """(N,) bool. Whether records have that number, but only in another type: integer, float (7.0)
+    or text.
+    """
     fixable: BoolArray
-    """(N,) bool. Whether writing the reference and the id of the record as integers makes them
-    equal."""
+    """(N,) bool. Whether the reference and the id of the record are equal once written as integers.
+    """
 
 
 def link(document: Document, key: str) -> Link:
-    """Return how annotations refer to other records by a key."""
+    """Return the references under a key of annotations."""
     columns = document.annotations
     images = key == "image_id"
     records = document.images if images else document.categories

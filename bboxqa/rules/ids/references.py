@@ -1,4 +1,4 @@
-"""I: references of annotations to images and categories, I004, I005 and I007."""
+"""I: references of annotations to images and categories (I004, I005 and I007)."""
 
 from collections.abc import Iterator
 
@@ -30,7 +30,7 @@ def _orphans(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
 
 
 def _shift(found: Link) -> int:
-    """Return by how much all references have to be raised to match; 0 where nothing helps."""
+    """Return the number to add to all references so that they match; 0 if there is none."""
     ids, used = found.records.id[found.records.whole], found.ids[found.whole]
     if not len(ids) or not found.whole.all():
         return 0
@@ -54,7 +54,7 @@ def _shifted(found: Link, rows: IndexArray, shift: int) -> Iterator[Hits]:
 def _without_target(document: Document, found: Link, rows: IndexArray) -> Iterator[Hits]:
     key = found.key
     expected = f"the id of one of the {found.name}"
-    # Then the records are missing, and not the annotations wrong.
+    # If most references fail, records are missing rather than annotations wrong.
     is_most = len(rows) >= 2 and 2 * len(rows) > len(document.annotations)
 
     def describe(row: int) -> Defect:
@@ -119,18 +119,18 @@ def _unannotated(document: Document, _settings: ValidateSettings) -> Iterator[Hi
     images = document.images
     if not document.complete("annotations") or not document.complete("images"):
         return
-    # Annotations of an id that several images share may be meant for each of them.
+    # If images share an id, its annotations may belong to any of them.
     first = images.find(images.id)
     used = np.zeros(len(images), np.bool_)
     used[document.image[document.image >= 0]] = True
     rows = np.flatnonzero(images.named & ~used[first])
-    # Where all annotations refer to other images, I004 says so.
+    # If all annotations refer to other images, I004 reports it.
     if len(rows) and (used.any() or not len(document.annotations)):
         which = f"{len(rows):,} of {count(len(images), 'image')}"
         if not used.any():
             which = f"any of {len(images):,} images" if len(images) > 1 else "the one image"
         message = f"no annotations on {which}; expected only on images that show no objects"
-        # A file without a single object is hardly what was to be exported.
+        # A file without a single object is probably a failed export.
         severity = None if used.any() else Severity.WARNING
         yield from summary_hits(message, "images", rows, severity=severity)
 
@@ -144,9 +144,9 @@ RULES = (
             an unknown category_id.""",
         explanation="""No image has the image_id of the annotation, or no category its category_id.
             Images or categories were removed, or ids count from 0 in one place and from 1 in
-            another: where that explains all of them, it is one finding, and no fix is offered,
-            since a wrong guess would relabel every object. The unsafe fix removes the annotation,
-            unless more than half of all annotations refer to missing records.""",
+            another. If that explains all of them, it is one finding without a fix, since a wrong
+            guess would relabel every object. The unsafe fix removes the annotation, unless more
+            than half of all annotations refer to missing records.""",
         bad={"annotations": [{}, {}, {"image_id": 9}]},
         good={"images": [{"id": 9}], "annotations": [{"image_id": 9}]},
         check=_orphans,
@@ -171,11 +171,11 @@ RULES = (
         title="image without annotations",
         severity=Severity.INFO,
         scope="data set",
-        breaks="""An image that was never finished is learned as background, and each correct
-            detection on it counts as false.""",
+        breaks="""Objects in an unfinished image are learned as background, and each correct
+            detection counts as false.""",
         explanation="""No annotation refers to the image. That is right if it shows no objects, and
-            wrong if it has not been annotated yet; the file does not say which. It is a warning
-            if no image has annotations.""",
+            wrong if it has not been annotated yet; the file does not show which. It is a warning if
+            no image has annotations.""",
         bad={"images": [{}, {}]},
         good={"images": [{}, {}], "annotations": [{}, {"image_id": 2}]},
         check=_unannotated,

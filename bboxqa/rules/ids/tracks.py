@@ -17,9 +17,9 @@ from bboxqa.rules.ids.licences import listed
 
 
 def numbers_in_annotations(document: Document, key: str) -> IndexArray | None:
-    """Return (N,) int64: the whole number under a key of each annotation; None unless each has one.
+    """Return the integers under a key of annotations, (N,) int64; None unless all have one.
 
-    The key is one that the reader of a file does not keep.
+    This is for keys that reading a file does not keep.
     """
     reading = document.reading
     pattern = re.compile(rf'"{key}"\s*:\s*(-?\d{{1,18}})(?=\s*[,}}])'.encode())
@@ -29,7 +29,7 @@ def numbers_in_annotations(document: Document, key: str) -> IndexArray | None:
 
 
 def _wrong_tracks(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    """I010: tracks that do not exist, and those of another category or video."""
+    """I010: tracks that do not exist, or have another category or video."""
     tracks = listed(document, "tracks") if "tracks" in document.reading.spans else []
     of_annotation = numbers_in_annotations(document, "track_id") if tracks else None
     if of_annotation is None:
@@ -56,7 +56,7 @@ def _wrong_tracks(document: Document, _settings: ValidateSettings) -> Iterator[H
 
 
 def _existing(used: IndexArray, ids: IndexArray) -> IndexArray:
-    """Return references with 0 for those that I011 reports, since no record has the id."""
+    """Return references, with 0 for missing records, which I011 reports."""
     return np.where(find(ids, used) >= 0, used, 0) if len(ids) else used
 
 
@@ -68,7 +68,7 @@ def _hits(
     track: IndexArray,
     tracks: list[dict[str, object]],
 ) -> Iterator[Hits]:
-    """Yield annotations whose track does not exist, or has another value of a key."""
+    """Yield annotations whose track does not exist, or has a different value of a key."""
 
     def describe(row: int) -> Defect:
         number = int(of_annotation[row])
@@ -80,8 +80,8 @@ def _hits(
             if of_what == "image":
                 record = {key: document.images.get(int(document.image[row]), key)}
             message = (
-                f"{key} of the {of_what} is {shortened(record[key])}, and that of its track "
-                f"{number} is {wanted}; expected the same"
+                f"{key} of the {of_what} is {shortened(record[key])}, but {wanted} in its track "
+                f"{number}; expected the same"
             )
         return record_defect(document, ("annotations", row, "track_id"), message, found=number)
 
@@ -105,12 +105,12 @@ RULES = (
         title="annotation contradicts its track",
         severity=Severity.ERROR,
         breaks="""TAO's tools stop with a KeyError at an unknown track; objects of another category
-            or video become part of a track that is not theirs, and scores of tracking fall.""",
-        explanation="""In files with tracks, such as those of TAO, each annotation names its track,
-            whose category and video are those of the annotation and its image. Here the track is
-            not in the list, or they differ. Tracks of several files were joined without new ids, or
-            an object was given another class in some frames only. Files in which annotations have
-            no track_id, or not all, are left alone.""",
+            or video become part of the wrong track, and tracking scores fall.""",
+        explanation="""In files with tracks, such as TAO's, each annotation names its track, which
+            has the same category and video as the annotation and its image. Here the track is not
+            in the list, or they differ. Tracks of several files were joined without new ids, or an
+            object was given another class in some frames only. Files in which not all annotations
+            have a track_id are not checked.""",
         bad={**_VIDEO, "annotations": [{"track_id": 2}]},
         good={**_VIDEO, "annotations": [{"track_id": 1}]},
         check=_wrong_tracks,

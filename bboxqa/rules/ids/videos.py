@@ -1,4 +1,4 @@
-"""I: references to videos, and ids of videos and tracks that are used twice."""
+"""I: references to videos, and repeated ids of videos and tracks."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -39,7 +39,7 @@ def _without_target(document: Document, _settings: ValidateSettings) -> Iterator
 
 
 def _twice(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    """I012: ids of videos and tracks that an earlier one has."""
+    """I012: ids of videos and tracks that an earlier record already has."""
     for name in ("videos", "tracks"):
         used = _values(listed(document, name), "id")
         first: dict[int, int] = {}
@@ -57,7 +57,7 @@ def _values(records: Sequence[Any], key: str) -> list[Any]:
 def _finding(
     name: str, key: str, used: Sequence[Any], rows: Sequence[int], what: str, expected: str
 ) -> Iterator[Hits]:
-    """Yield the only finding about some records of a list, if any."""
+    """Yield a single finding about records of a list, if there are any."""
     if not rows:
         return
     first = shortened(used[rows[0]])
@@ -79,8 +79,8 @@ RULES = (
             of every video.""",
         explanation="""In files with a list of videos, such as those of TAO and YouTube-VIS, images,
             annotations and tracks name their video, and tracks their category. Here there is no
-            such video or category: it was left out when files were joined or cut. Add it to the
-            list, or correct the reference.""",
+            such video or category: it was lost when files were joined or split. Add it to the list,
+            or correct the reference.""",
         bad={"videos": _VIDEOS, "images": [{"video_id": 3}]},
         good={"videos": _VIDEOS, "images": [{"video_id": 2}]},
         check=_without_target,
@@ -89,10 +89,10 @@ RULES = (
         code="I012",
         title="video or track id is used twice",
         severity=Severity.ERROR,
-        breaks="""Readers keep the last of them: images and annotations of two videos or objects
-            become those of one.""",
-        explanation="""Two videos or two tracks of a file have the same id, usually since files were
-            joined without new ids. Number them anew, and what refers to them.""",
+        breaks="""Readers keep the last of them, so images and annotations of two videos or objects
+            are merged into one.""",
+        explanation="""Two videos or two tracks of a file have the same id, usually because files
+            were joined without new ids. Renumber them and the references to them.""",
         bad={"videos": [{"id": 1, "name": "a"}, {"id": 1, "name": "b"}]},
         good={"videos": _VIDEOS},
         check=_twice,

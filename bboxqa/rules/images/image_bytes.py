@@ -1,4 +1,4 @@
-"""M: image files with the content of another image, or of another format than their names."""
+"""M: image files with the content of another image, or in a format that contradicts the name."""
 
 from collections.abc import Iterator
 from pathlib import PurePosixPath
@@ -16,7 +16,7 @@ from bboxqa.rules.facts.image_folder import ImageFolder
 from bboxqa.rules.facts.image_places import ImageState
 from bboxqa.rules.images.image_splits import looking_alike
 
-# Aspect ratios of a picture and its resized copy differ by this at most, as logarithms.
+# The largest difference between the logarithms of the aspect ratios of an image and its copy.
 _RATIO = 0.03
 _FORMATS = {
     ".jpg": "JPEG", ".jpeg": "JPEG", ".jpe": "JPEG", ".jfif": "JPEG", ".png": "PNG",
@@ -25,7 +25,7 @@ _FORMATS = {
 
 
 def _twice(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    """M009: images with the bytes of an earlier one that has another name."""
+    """M009: images with the same bytes as an earlier image with another name."""
     disk = document.disk
     if disk is None:
         return
@@ -54,7 +54,7 @@ def _twice(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
 
 
 def _alike(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    """M013: images that look like an earlier one, but have other bytes."""
+    """M013: images that look like an earlier image but have different bytes."""
     if document.disk is None:
         return
     names = document.images.texts("file_name")
@@ -83,9 +83,9 @@ def _alike(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
 
 
 def _like_earlier(disk: ImageFolder) -> IndexArray:
-    """Return (I,) int64: the earlier image that each image of other bytes looks like; -1 for none.
+    """Return the earlier image that each image looks like, (I,) int64; -1 for none.
 
-    A picture that was saved again, or resized, keeps its aspect ratio.
+    An image that was saved again, or resized, keeps its aspect ratio.
     """
     result: IndexArray = np.full(len(disk.look), -1, np.int64)
     first: dict[bytes, int] = {}
@@ -103,12 +103,12 @@ def _like_earlier(disk: ImageFolder) -> IndexArray:
 
 
 def _same_original(name: str, other: str) -> bool:
-    """Return whether two images are copies that Roboflow augmented on purpose."""
+    """Return whether two images are copies of one original that Roboflow augmented on purpose."""
     return ".rf." in name and name.partition(".rf.")[:2] == other.partition(".rf.")[:2]
 
 
 def _other_format(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    """M011: files whose first bytes are of another format than their name says."""
+    """M011: files whose first bytes show a different format than their name."""
     disk = document.disk
     if disk is None:
         return
@@ -140,8 +140,8 @@ RULES = (
         scope="images",
         breaks="""The image weighs twice in training and in scores, its two records may be annotated
             differently, and a random split puts one into each part.""",
-        explanation="""Two records with different names have image files of equal bytes, or one and
-            the same file. Images are usually imported twice. Remove one record and move its
+        explanation="""Two records with different names have image files with equal bytes, or refer
+            to the same file. Images are usually imported twice. Remove one record and move its
             annotations, if only one was annotated. Copies that were saved again have other bytes:
             see M013. In the example, both files hold the same image.""",
         bad={"images": [{"file_name": "a.jpg"}, {"file_name": "copy of a.jpg"}]},
@@ -156,26 +156,26 @@ RULES = (
         scope="images",
         breaks="""If they are copies, the picture weighs twice in training and in scores, and a
             random split puts one into each part.""",
-        explanation="""An image has other bytes than an earlier one of about the same aspect ratio,
-            but small grey copies of both are alike (62 of 64 bits of a difference hash). It may be
-            the same picture, saved again or resized, or a similar one, such as the next frame of a
-            video: look at both. Copies of one image that Roboflow augmented are left out. In the
-            example, both files hold one picture.""",
+        explanation="""An image has different bytes than an earlier image of about the same aspect
+            ratio, but small grey copies of both are alike (62 of 64 bits of a difference hash). It
+            may be the same picture, saved again or resized, or a similar picture, such as the next
+            frame of a video: look at both. Copies of one image that Roboflow augmented are left
+            out. In the example, both files hold one picture.""",
         bad={"images": [{"file_name": "a.jpg"}, {"file_name": "saved again.jpg"}]},
         good={"images": [{"file_name": "a.jpg"}]},
         check=_alike,
     ),
     Rule(
         code="M011",
-        title="image file of another format than its name says",
+        title="image file has another format than its name says",
         severity=Severity.WARNING,
         scope="images",
-        breaks="""Decoders that are chosen by the name stop at the file, such as torchvision's
-            decode_jpeg and libjpeg-turbo with 'Not a JPEG file: starts with 0x89 0x50'.""",
-        explanation="""The first bytes of an image file are those of another format than its name
-            says, such as a PNG file called a.jpg. It was renamed instead of converted, or
-            downloaded under the wrong name. Convert it, or rename the file and its record. In the
-            example, a.jpg is a PNG file.""",
+        breaks="""Decoders that are chosen by the name stop at the file: torchvision's decode_jpeg
+            and libjpeg-turbo fail with 'Not a JPEG file: starts with 0x89 0x50'.""",
+        explanation="""The first bytes of an image file belong to another format than its name says,
+            such as a PNG file called a.jpg. It was renamed instead of converted, or downloaded
+            under the wrong name. Convert it, or rename the file and its record. In the example,
+            a.jpg is a PNG file.""",
         bad={"images": [{"file_name": "a.jpg"}]},
         good={"images": [{"file_name": "a.png"}]},
         check=_other_format,

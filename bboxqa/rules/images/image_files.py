@@ -1,4 +1,4 @@
-"""M: image files that are missing or broken, or that no record names."""
+"""M: image files that are missing, broken, or without a record."""
 
 from collections.abc import Iterator
 
@@ -58,12 +58,12 @@ def _missing(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
 
 
 def _targets(names: list[str], disk: ImageFolder) -> list[str]:
-    """Return the one file that each missing name must mean; "" where that is not certain."""
+    """Return the file that each missing name must mean; "" where that is uncertain."""
     owners: dict[str, set[str]] = {}
     for name, path, near in zip(names, disk.path, disk.suggestions, strict=True):
         for each in {path, *near} - {""}:
             owners.setdefault(each, set()).add(name)
-    # A file that another name has, or may mean too, is not certain.
+    # A file that another record has, or may mean as well, is uncertain.
     return [near[0] if len(near) == 1 == len(owners[near[0]]) else "" for near in disk.suggestions]
 
 
@@ -119,11 +119,11 @@ RULES = (
         scope="images",
         breaks="""Pillow stops training with a FileNotFoundError; OpenCV returns None instead of the
             image.""",
-        explanation="""There is no file of that name below the image folders or, if the COCO file is
-            in one of them, beside it; or the name or a link leads out of the folders; such a file
-            is never opened. Files whose names differ only in folder, case, slashes or Unicode form
-            are suggested. The unsafe fix writes the suggested name where there is exactly one, and
-            no other record may mean it.""",
+        explanation="""There is no file of that name in the image folders or, if the COCO file is in
+            one of them, next to it. Or the name or a link leads out of the folders; such a file is
+            never opened. Files whose names differ only in folder, case, slashes or Unicode form are
+            suggested. The unsafe fix writes the suggested name if there is exactly one, and no
+            other record may mean it.""",
         bad={"images": [{"file_name": "C:\\photos\\A.JPG"}]},
         good={"images": [{"file_name": "photos/a.jpg"}]},
         check=_missing,
@@ -138,8 +138,8 @@ RULES = (
             None, or an image whose lower part is grey.""",
         explanation="""The file is empty, truncated, not an image, or has more than a gigapixel and
             is not decoded. Copy or download it again. Images of more than 89 megapixels are decoded
-            in part: JPEG at an eighth of its size, TIFF and JPEG 2000 at one end; of PNG the
-            checksums are compared, of progressive JPEG and other formats the header is read.""",
+            in part: JPEG at an eighth of its size, TIFF and JPEG 2000 at one end. For PNG,
+            checksums are verified; for progressive JPEG and other formats, the header is read.""",
         bad={"images": [{"file_name": "half-downloaded.jpg"}]},
         good={"images": [{"file_name": "whole.jpg"}]},
         check=_undecodable,

@@ -1,4 +1,4 @@
-"""M: file names of images, as far as they can be judged without the files."""
+"""M: defects of file names of images that show without the files."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ def _bound_to_one_place(document: Document, _settings: ValidateSettings) -> Iter
 
     def edits(row: int) -> tuple[Edit, ...]:
         slashed = names[row].replace("\\", "/")
-        # Two names must not become one.
+        # Two names must not become equal.
         if "backslashes" not in odd[row] or meant[slashed] > 1:
             return ()
         return (Edit(pointer_to("images", row, "file_name"), "replace", slashed),)
@@ -64,8 +64,8 @@ def _bound_to_one_place(document: Document, _settings: ValidateSettings) -> Iter
 
 
 def _escaped(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    """M012: names with escapes of URLs."""
-    # Where files are looked for, M001 says which are missing and what they may be.
+    """M012: names with URL escapes."""
+    # If files are searched, M001 reports missing files and suggests names.
     if document.disk is not None:
         return
     names = document.images.texts("file_name")
@@ -92,7 +92,7 @@ def _escaped(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
 
 
 def _nearly_same(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    """M006: names that differ from another one only in case, slashes or Unicode form."""
+    """M006: names that differ from another name only in case, slashes or Unicode form."""
     names = document.images.texts("file_name")
     first: dict[str, int] = {}
     other = [first.setdefault(_plain(name), row) if name else row for row, name in enumerate(names)]
@@ -130,7 +130,7 @@ RULES = (
             and on Linux and macOS a backslash is part of the name.""",
         explanation="""The file name is an absolute path, has "..", is a URL, or has backslashes.
             Write paths relative to the image folder, with slashes. The unsafe fix replaces
-            backslashes by slashes; correct other names yourself, or by the fix of M001. Where most
+            backslashes by slashes; correct other names yourself, or by the fix of M001. If most
             names have the problem, they are one finding.""",
         bad={"images": [{"file_name": "photos\\a.jpg"}]},
         good={"images": [{"file_name": "photos/a..b.jpg"}]},
@@ -147,7 +147,7 @@ RULES = (
         explanation="""Two file names differ only in upper and lower case, slashes, or the Unicode
             form of their letters. Rename one of the files, and its record. If they are the same
             path, such as ./a.jpg and a.jpg, the image has two records: remove one, and move its
-            annotations. With --images, M009 says so, and M006 does not repeat it.""",
+            annotations. With --images, M009 reports such records, and M006 does not.""",
         bad={"images": [{"file_name": "a.jpg"}, {"file_name": "A.jpg"}]},
         good={
             "images": [{"file_name": "a.jpg"}, {"file_name": "a.jpeg"}],
@@ -160,10 +160,10 @@ RULES = (
         title="file name with escapes of a URL",
         severity=Severity.WARNING,
         breaks="No loader finds the image: the file has a blank in its name, not %20.",
-        explanation="""The file name has escapes such as %20 for a blank, as the path of a URL has.
-            Some annotation tools take the name from the address of the image. The unsafe fix writes
-            the characters, unless another image has that name. With --images, M001 reports the
-            names that no file has.""",
+        explanation="""The file name has escapes such as %20 for a blank, like the path of a URL.
+            Some annotation tools take the name from the URL of the image. The unsafe fix writes the
+            characters, unless another image has that name. With --images, M001 reports the names
+            that no file has.""",
         bad={"images": [{"file_name": "my%20cat.jpg"}]},
         good={"images": [{"file_name": "my cat 100%.jpg"}]},
         check=_escaped,

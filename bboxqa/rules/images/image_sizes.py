@@ -1,4 +1,4 @@
-"""M: image records whose width and height differ from those of the file."""
+"""M: image records whose width and height differ from the image file."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ from bboxqa.rules.facts.image_folder import ImageFolder
 
 
 def _differing(document: Document, disk: ImageFolder) -> tuple[BoolArray, BoolArray]:
-    """Return which records have another size than their file, and which of these are swapped."""
+    """Return which records differ in size from their file, and which of these are swapped."""
     size = document.image_size
     is_known = (disk.shown[:, 0] > 0) & ~np.isnan(size).any(1)
     differs = is_known & (size != disk.shown).any(1)
@@ -23,14 +23,14 @@ def _differing(document: Document, disk: ImageFolder) -> tuple[BoolArray, BoolAr
 
 
 def _other_size(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    """M003: sizes that are not those of the files."""
+    """M003: sizes that differ from the image files."""
     if document.disk is not None:
         differs, is_swapped = _differing(document, document.disk)
         yield from _sizes(document, document.disk, np.flatnonzero(differs & ~is_swapped))
 
 
 def _swapped(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    """M004: sizes that are those of the files with width and height swapped."""
+    """M004: sizes that match the image files with width and height swapped."""
     if document.disk is not None:
         _, is_swapped = _differing(document, document.disk)
         yield from _sizes(document, document.disk, np.flatnonzero(is_swapped))
@@ -61,13 +61,13 @@ def _sizes(document: Document, disk: ImageFolder, rows: IndexArray) -> Iterator[
         )
 
     def summary(some: IndexArray, share: str) -> str:
-        return f"sizes of {share} are not those of the files; {describe(int(some[0])).message}"
+        return f"sizes of {share} differ from the files; {describe(int(some[0])).message}"
 
     yield from hits(rows, describe, name="images", summary=summary)
 
 
 def _text(size: FloatArray, disk: ImageFolder, row: int, name: str) -> str:
-    """Return the message about an image record with another size than its file."""
+    """Return the message on an image record whose size differs from its file."""
     given, shown = (f"{width:g} x {height:g}" for width, height in (size, disk.shown[row]))
     if not (size == disk.shown[row, ::-1]).all():
         why = ""
@@ -79,7 +79,7 @@ def _text(size: FloatArray, disk: ImageFolder, row: int, name: str) -> str:
 
 
 def _fits(document: Document, disk: ImageFolder) -> BoolArray:
-    """Return (I,) bool: whether all annotations of an image fit into the size of its file."""
+    """Return the images whose annotations all fit into the size of the file, (I,) bool."""
     columns, extent = document.annotations, _extent(document)
     fits = np.asarray((extent <= disk.shown).all(axis=1), np.bool_)
     owner = document.image[columns.rles.row]
@@ -89,7 +89,7 @@ def _fits(document: Document, disk: ImageFolder) -> BoolArray:
 
 
 def _extent(document: Document) -> FloatArray:
-    """Return (I, 2) float64: how far boxes and outlines extend on each image, in pixels."""
+    """Return the extent of boxes and outlines on each image in pixels, (I, 2) float64."""
     extent = np.zeros((len(document.images), 2))
     bbox = document.annotations.bbox
     with np.errstate(over="ignore"):
@@ -106,12 +106,12 @@ RULES = (
         title="size differs from the size of the image file",
         severity=Severity.ERROR,
         scope="images",
-        breaks="""Boxes lie beside the objects, and masks that pycocotools makes of polygons have
-            another size than the image.""",
-        explanation="""Width and height of the record are not those of the file, after its EXIF
-            orientation. Often images were resized after they were annotated. The unsafe fix writes
-            the size of the file where all annotations of the image fit into it; first make sure
-            that they were drawn on an image of this size.""",
+        breaks="""Boxes are misplaced, and masks that pycocotools makes from polygons differ in size
+            from the image.""",
+        explanation="""Width and height of the record differ from the file with its EXIF orientation
+            applied. Often images were resized after annotation. The unsafe fix writes the size of
+            the file if all annotations of the image fit into it; first make sure that they were
+            drawn on an image of this size.""",
         bad={"images": [{"file_name": "of-640-x-480.jpg", "width": 1280, "height": 960}]},
         good={"images": [{"file_name": "of-640-x-480.jpg", "width": 640, "height": 480}]},
         check=_other_size,
@@ -124,10 +124,10 @@ RULES = (
         scope="images",
         breaks="""OpenCV applies the EXIF orientation of images, Pillow does not: with one of them
             all boxes of the image are misplaced.""",
-        explanation="""Width and height of the record are those of the file the other way round,
-            often because a tool took the size before the EXIF orientation. The unsafe fix swaps
-            them where all annotations then fit; make sure that they were drawn on the upright
-            image. To avoid the problem, rotate the pixels and remove the EXIF orientation.""",
+        explanation="""Width and height of the record are swapped compared with the file, often
+            because a tool took the size before applying the EXIF orientation. The unsafe fix swaps
+            them if all annotations then fit; make sure that they were drawn on the upright image.
+            To avoid the problem, rotate the pixels and remove the EXIF orientation.""",
         bad={"images": [{"file_name": "upright.jpg", "width": 4032, "height": 3024}]},
         good={"images": [{"file_name": "upright.jpg", "width": 3024, "height": 4032}]},
         check=_swapped,

@@ -1,4 +1,4 @@
-"""M: images that are in several files: a leak from one split into another."""
+"""M: images in several files, which leak from one split into another."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ def _shared_images(
 
 
 def _twins(earlier: Document, later: Document) -> list[_Twin]:
-    """Return the images of a file that are also in an earlier one, in order, each once."""
+    """Return the images of a file that are also in an earlier file, in order, each once."""
     found: dict[int, _Twin] = {}
     if earlier.disk is not None and later.disk is not None:
         for twin in _by_content(earlier, later):
@@ -56,7 +56,7 @@ def _twins(earlier: Document, later: Document) -> list[_Twin]:
 
 
 def _known_to_differ(earlier: Document, later: Document, twin: _Twin) -> bool:
-    """Return whether both images were read: then their content decides, not their names."""
+    """Return whether both images were read, so that content decides rather than names."""
     if earlier.disk is None or later.disk is None:
         return False
     return bool(earlier.disk.digest[twin.earlier] and later.disk.digest[twin.row])
@@ -66,7 +66,7 @@ def _by_name(earlier: Document, later: Document) -> Iterator[_Twin]:
     names = [document.images.texts("file_name") for document in (earlier, later)]
     whole = {name: row for row, name in reversed(list(enumerate(names[0]))) if name}
     base = [[name.replace("\\", "/").rpartition("/")[2] for name in each] for each in names]
-    # Where each folder numbers its images from the start, equal last parts prove nothing.
+    # If each folder numbers its images from the start, equal file names prove nothing.
     is_telling = all(
         len(set(last)) == len(set(each)) for last, each in zip(base, names, strict=True)
     )
@@ -105,8 +105,8 @@ def looking_alike(
 ) -> IndexArray:
     """Return which known image each image looks like.
 
-    Two hashes that differ in two bits are equal in at least one of three parts, so only hashes
-    with an equal part are compared.
+    Two hashes that differ in at most two bits have at least one of three parts in common, so only
+    hashes with a common part are compared.
 
     Parameters
     ----------
@@ -114,12 +114,13 @@ def looking_alike(
         Hashes, see `bboxqa.rules.facts.image_content.ImageContent`.
     known : (K,) uint64
     only_earlier : bool
-        Whether image n is compared only with known images before the n-th, as in the same list.
+        Whether image n is compared only with known images before the n-th, for a list compared with
+        itself.
 
     Returns
     -------
     (N,) int64
-        -1 for none.
+        Index of the known image; -1 for none.
 
     Examples
     --------
@@ -145,13 +146,13 @@ def looking_alike(
             if only_earlier:
                 row, other = row[other < row], other[other < row]
             near = _distance(looks[row], known[other]) <= _MAX_DISTANCE
-            # Written from the last to the first, so that the first of several stays.
+            # Assigned in reverse, so that the first of several stays.
             result[row[near][::-1]] = other[near][::-1]
     return result
 
 
 def _distance(left: NDArray[np.uint64], right: NDArray[np.uint64]) -> IndexArray:
-    """Return in how many bits numbers differ."""
+    """Return the number of bits in which integers differ."""
     different = (left ^ right).view(np.uint8).reshape(-1, 8)
     distance: IndexArray = np.unpackbits(different, axis=1).sum(axis=1, dtype=np.int64)
     return distance
@@ -181,7 +182,7 @@ def _hits(earlier: Document, later: Document, twins: Sequence[_Twin]) -> Iterato
     if len(twins) <= _MANY and not same_set:
         yield Hits(np.array(rows, np.int64), describe, name="images")
         return
-    hint = "; check whether they are of several annotators, or copies" if same_set else ""
+    hint = "; check whether they are by several annotators, or copies" if same_set else ""
     yield from summary_hits(
         f"{len(twins):,} of {len(later.images):,} images are also in {earlier.name}, such as: "
         f"{text(twins[0])}{hint}",
@@ -205,7 +206,7 @@ RULES = (
         explanation="""An image is also in an earlier file. With --images, images are compared by
             content: the same file, equal bytes, or nearly equal appearance; otherwise by name, or
             by the last part of the name together with the size. Keep the image in one file only.
-            Files that share nearly all images are probably of several annotators; this is an info
+            Files that share nearly all images are probably by several annotators; this is an info
             finding. In the example, the earlier file has a.jpg.""",
         bad={"images": [{"file_name": "a.jpg"}]},
         good={"images": [{"file_name": "b.jpg"}]},

@@ -1,4 +1,4 @@
-"""M: images of one file that have relatives in another: augmented copies, frames of one video."""
+"""M: images related to images of another file: augmented copies, frames of the same video."""
 
 import re
 from bisect import bisect_left
@@ -21,7 +21,7 @@ _FRAME = re.compile(r"(.*?)(\d{1,12})")
 _VIDEO = re.compile(r"frame|video|clip|mp4|avi|mov|mkv|webm", re.IGNORECASE)
 _SPLITS = {"train", "training", "val", "valid", "validation", "test", "testing", "images", ""}
 _MANY = 10
-# Where a video is cut into parts, few of its frames are next to one of another part.
+# If a video is cut into parts, few of its frames are next to a frame of another part.
 _ENOUGH = 0.5
 
 
@@ -34,13 +34,14 @@ class _Relative:
 
 @dataclass(frozen=True, slots=True)
 class _Origins:
-    """What the names of images say about their origin."""
+    """The origins of images, inferred from their names."""
 
     originals: dict[str, list[int]]
-    """Dict of str to list of int. Name before Roboflow's hash to the images that have it."""
+    """Dict of str to list of int. Images by their name before Roboflow's hash."""
     videos: dict[tuple[str, str], list[tuple[int, int]]]
-    """Dict of (str, str) to list of (int, int). Folder and beginning of the name to numbers of
-    frames and their images, sorted."""
+    """Dict of (str, str) to list of (int, int). Sorted frame numbers and images, by folder and
+    prefix of the name.
+    """
 
 
 def _origins(document: Document) -> _Origins:
@@ -63,7 +64,7 @@ def _origins(document: Document) -> _Origins:
 def _related(
     documents: Sequence[Document], _settings: ValidateSettings
 ) -> Iterator[tuple[Document, Hits]]:
-    """M010: images with a relative in an earlier file."""
+    """M010: images related to an image of an earlier file."""
     for place, document in enumerate(documents):
         for earlier in documents[:place]:
             shared = set(earlier.images.texts("file_name"))
@@ -80,12 +81,12 @@ def _related(
 
 
 def _cuts(earlier: Sequence[Document], later: Document) -> list[Cut]:
-    """Return the videos of a file that are cut between it and an earlier one, each once."""
+    """Return the videos that are cut between a file and an earlier file, each once."""
     found: dict[tuple[str, str], Cut] = {}
     for document in earlier:
         before = document.once(_origins).videos
         for video, frames in later.once(_origins).videos.items():
-            # Frames that are not in parts are reported one by one.
+            # Frames of videos that are not cut into parts are reported one by one.
             if video in found or video not in before or _neighbours(before[video], frames):
                 continue
             name, files = "/".join(filter(None, video)), (document.name, later.name)
@@ -95,7 +96,7 @@ def _cuts(earlier: Sequence[Document], later: Document) -> list[Cut]:
 
 
 def _relatives(earlier: Document, later: Document) -> list[_Relative]:
-    """Return the images of a file that have a relative in an earlier one, each once, in order."""
+    """Return the images of a file that are related to an earlier file, in order, each once."""
     before, after = earlier.once(_origins), later.once(_origins)
     found = {
         row: _Relative(row, before.originals[name][0], "has the original name of")
@@ -113,7 +114,7 @@ def _relatives(earlier: Document, later: Document) -> list[_Relative]:
 def _neighbours(
     before: Sequence[tuple[int, int]], after: Sequence[tuple[int, int]]
 ) -> list[_Relative]:
-    """Return the frames next to one of an earlier file; none where these are few."""
+    """Return the frames next to a frame of an earlier file; empty if they are few."""
     numbers = [number for number, _ in before]
     own = sorted({number for number, _ in after})
     found = []
@@ -166,15 +167,15 @@ RULES = (
         scope="files",
         breaks="""If the files are splits, the model is tested on scenes that it was trained on, and
             its scores are too good.""",
-        explanation="""The name of an image says that it is related to one of an earlier file. It
-            has the same name before the hash that Roboflow adds, as augmented copies of one image
-            have; or it is the next frame of the same video ("frame", "clip", "mp4" and the like in
-            the name, and a number at its end), as at least half of the frames are. Split by
-            original image and by video. Videos that are cut into parts, each in one file, have few
-            frames that are next to one in another file: one finding of severity info names them
-            all, unless frames are left out at the cuts. Names that are the same by accident, such
-            as download.jpg, are reported as well; ignore M010 then. In the example, the earlier
-            file has a_jpg.rf.0123456789abcdef.jpg.""",
+        explanation="""The name of an image shows that it is related to an image of an earlier file.
+            It has the same name before the hash that Roboflow adds, like augmented copies of one
+            image; or it is the next frame of the same video ("frame", "clip", "mp4" and the like in
+            the name, and a number at its end), like at least half of the frames. Split by original
+            image and by video. Videos that are cut into parts, each in one file, have few frames
+            next to a frame of another file: one info finding lists them all, unless frames are left
+            out at the cuts. Names that are the same by accident, such as download.jpg, are reported
+            as well; ignore M010 then. In the example, the earlier file has
+            a_jpg.rf.0123456789abcdef.jpg.""",
         bad={"images": [{"file_name": "a_jpg.rf.fedcba9876543210.jpg"}]},
         good={"images": [{"file_name": "b_jpg.rf.fedcba9876543210.jpg"}]},
         check=_related,

@@ -1,4 +1,4 @@
-"""M: videos that are cut into parts, each in another file: part of M010."""
+"""M: videos that are cut into parts in different files, for M010."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,27 +14,27 @@ from bboxqa.rules.base.rule import Hits
 from bboxqa.rules.facts.document import Document
 
 Frames = Sequence[tuple[int, int]]
-"""The number of each frame of a video in one file, and its image; sorted."""
+"""The frames of a video in one file, as sorted pairs of frame number and image."""
 
 _PARTS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A video of which the frames before a cut are in another file than those after it."""
+    """A video whose frames before and after a cut are in different files."""
 
     video: str
     row: int
     """The image of the later file next to the first cut."""
     parts: str
-    """Which frames are in which file."""
+    """A phrase on which frames are in which file."""
 
 
 def cut_of(video: str, before: Frames, after: Frames, files: tuple[str, str]) -> Cut | None:
     """Return the cut of a video between an earlier and a later file.
 
-    None where the frames next to a cut are further apart than half of the others, and where a
-    frame is in both files.
+    None if the frames at a cut are further apart than half of the others, or if a frame is in both
+    files.
     """
     if {number for number, _ in before} & {number for number, _ in after}:
         return None
@@ -58,7 +58,7 @@ def cut_of(video: str, before: Frames, after: Frames, files: tuple[str, str]) ->
 
 
 def cut_hits(document: Document, cuts: Sequence[Cut]) -> Iterator[Hits]:
-    """Yield the only finding about the cuts between a file and earlier ones, if any."""
+    """Yield a single finding on the cuts between a file and earlier files, if there are any."""
     if not cuts:
         return
     first = cuts[0]

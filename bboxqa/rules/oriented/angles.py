@@ -1,4 +1,4 @@
-"""O: angles of rotated boxes that are out of their range, or in another unit."""
+"""O: angles of rotated boxes that are out of range or in a wrong unit."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -15,11 +15,11 @@ from bboxqa.rules.facts.image_bounds import figure
 from bboxqa.rules.facts.oriented_boxes import CIRCLE, oriented_boxes
 
 _RADIANS = "Pascal VOC XML"
-"""The format in which angles are radians; here they are degrees."""
+"""The format whose angles are in radians; in the document they are in degrees."""
 _FEW, _SOME = 3, 20
 _RARE = 0.05
 _HALF = 0.5
-# Angles in radians end at one of these.
+# The possible upper limits of angles in radians.
 _ENDS = (np.pi / 2, np.pi, 2 * np.pi)
 _NEAR_END = 0.93
 _THIRD = 0.2
@@ -49,7 +49,7 @@ def _out_of_range(document: Document, _settings: ValidateSettings) -> Iterator[H
     if _are_degrees(document, angles):
         return
     large, negative = np.abs(angles) > CIRCLE, angles < 0
-    # Some tools count up to half a circle in both directions.
+    # Some tools count up to half a turn in both directions, so many negative angles are normal.
     odd = negative & ~large
     if len(angles) < _SOME or odd.sum() > _RARE * len(angles):
         odd[:] = False
@@ -80,7 +80,7 @@ def _out_of_range(document: Document, _settings: ValidateSettings) -> Iterator[H
 
 
 def _seem_radians(angles: FloatArray) -> bool:
-    """Return whether degrees seem to be radians: spread evenly up to an end of their range."""
+    """Return whether degrees seem to be radians, spread evenly up to a limit of their range."""
     signed = np.abs((angles + CIRCLE / 2) % CIRCLE - CIRCLE / 2)
     if len(signed) < _SOME:
         return False
@@ -143,24 +143,24 @@ RULES = (
         code="O001",
         title="angle of a rotated box out of its range",
         severity=Severity.WARNING,
-        breaks="""Programs that expect one turn at most refuse the box or draw it in another
+        breaks="""Programs that expect at most one turn refuse the box or draw it in another
             direction; a regressed angle has no limit.""",
-        explanation="""The angle is more than a whole turn, or it is negative where nearly all
-            others in the file are not. A script added angles, or subtracted a turn. Write the
-            remainder that the message gives, which is the same direction.""",
+        explanation="""The angle is more than a whole turn, or it is negative while nearly all other
+            angles in the file are not. A script added angles, or subtracted a turn. Write the
+            remainder in the message, which is the same direction.""",
         bad=_boxes([30, 765]),
         good=_boxes([30, 45]),
         check=_out_of_range,
     ),
     Rule(
         code="O002",
-        title="angles of rotated boxes in another unit",
+        title="angles of rotated boxes in a wrong unit",
         severity=Severity.ERROR,
         scope="data set",
         breaks="""Every box points in a wrong direction: 90 degrees that are read as radians are 117
             degrees, and radians that are read as degrees leave boxes nearly upright.""",
         explanation="""Label Studio, CVAT and Datumaro write degrees, roLabelImg (robndbox of Pascal
-            VOC) writes radians. Here the angles are of the other unit: radians above a whole turn,
+            VOC) writes radians. Here the angles are in the other unit: radians above a whole turn,
             or degrees that all lie within half, one or two times 3.14 and fill that range evenly,
             in at least 20 boxes. A script did not convert them. Multiply by 57.2958 to get degrees,
             or divide by it to get radians.""",

@@ -16,7 +16,7 @@ from bboxqa.rules.facts.oriented_boxes import PIXEL, are_crossed, misfit, orient
 
 _SOME = 10
 _NEARLY_ALL = 0.98
-# Rectangles whose corners were rounded are off by up to 0.74 steps, nine of ten by up to 0.46.
+# Rectangles with rounded corners are off by up to 0.74 steps, and nine of ten by up to 0.46.
 # Corners that people click are off by more.
 _MOST, _ROUNDED, _OFF = 0.9, 0.6, 1.5
 _LEAST_SHARE = 0.03
@@ -26,13 +26,13 @@ _APART = 2.0
 
 
 def _written(document: Document) -> tuple[IndexArray, FloatArray]:
-    """Return the rows of boxes that are written as corners, and these."""
+    """Return the rows of boxes that are written as corners, and these corners."""
     boxes = document.once(oriented_boxes)
     return boxes.row[boxes.is_written], boxes.corners[boxes.is_written]
 
 
 def _key(document: Document) -> str:
-    """Return the key under which corners stand."""
+    """Return the key that holds the corners."""
     has_eight = (document.annotations.rotations.n_numbers == 8).any()
     return "bbox" if has_eight else "segmentation"
 
@@ -44,16 +44,16 @@ def _longer_side(corners: FloatArray) -> FloatArray:
 
 
 def _clipped(document: Document, rows: IndexArray, corners: FloatArray) -> BoolArray:
-    """Return (Q,) bool: whether a corner is at an edge of the image, where tools cut boxes off."""
+    """Return which boxes have a corner at an image edge, where tools clip boxes, (Q,) bool."""
     size = document.size[rows][:, None]
     at_edge: BoolArray = np.any((corners < PIXEL) | (corners > size - PIXEL), axis=(1, 2))
     return at_edge
 
 
 def _step(document: Document, rows: IndexArray, corners: FloatArray) -> float:
-    """Return to how many pixels coordinates are rounded, at least 1.
+    """Return the step in pixels to which coordinates are rounded, at least 1.
 
-    Shares of the image with few digits are steps of several pixels.
+    Relative coordinates with few digits have steps of several pixels.
     """
     size = document.size[rows]
     for digits in range(1, _DIGITS + 1):
@@ -64,7 +64,7 @@ def _step(document: Document, rows: IndexArray, corners: FloatArray) -> float:
 
 
 def _no_rectangle(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    """O003: corners that are no rectangle where nearly all others are."""
+    """O003: corners that do not form a rectangle, if nearly all others do."""
     rows, corners = _written(document)
     if len(rows) < _SOME:
         return
@@ -98,7 +98,7 @@ def _no_rectangle(document: Document, _settings: ValidateSettings) -> Iterator[H
 
 
 def _crossed(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    """O004: corners in an order in which the sides cross."""
+    """O004: corners in an order that makes the sides cross."""
     rows, corners = _written(document)
     wrong = np.flatnonzero(are_crossed(corners))
 
@@ -125,7 +125,7 @@ def _crossed(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
 
 
 def _other_order(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    """O005: corners that run or begin otherwise than nearly all others."""
+    """O005: corners whose direction or first corner differs from nearly all others."""
     rows, corners = _written(document)
     if not len(rows):
         return
@@ -160,7 +160,7 @@ def _other_order(document: Document, _settings: ValidateSettings) -> Iterator[Hi
 
 
 def _rare(can_tell: BoolArray, holds: BoolArray) -> BoolArray:
-    """Return where something holds that nearly never does, or not where it nearly always does."""
+    """Return where `holds` differs from nearly all others, among those that `can_tell`."""
     n, n_held = int(can_tell.sum()), int((can_tell & holds).sum())
     if n >= _MANY and 0 < n - n_held <= (1 - _NEARLY_ALL) * n:
         return can_tell & ~holds
@@ -170,27 +170,27 @@ def _rare(can_tell: BoolArray, holds: BoolArray) -> BoolArray:
 
 
 def _beginnings(corners: FloatArray) -> dict[tuple[str, str], tuple[BoolArray, BoolArray]]:
-    """Return where it can be told, and where it holds, that corners begin somewhere.
+    """Return where the first corner can be named, and where it is a certain corner.
 
-    By the words for it, and for the contrary.
+    Keys are the phrases for this corner and for any other.
     """
     found = {}
     for axis, sign, name in ((1, 1, "top"), (0, 1, "left"), (1, -1, "bottom"), (0, -1, "right")):
         ordered = np.sort(sign * corners[..., axis], axis=1)
         is_first = sign * corners[:, 0, axis] == ordered[:, 0]
-        words = (f"the {name} corner", f"another than the {name} corner")
+        words = (f"the {name} corner", f"a corner other than the {name} one")
         found[words] = (ordered[:, 1] - ordered[:, 0] > _APART, is_first)
     return found
 
 
 def _turned(place: int) -> list[float]:
-    """Return the corners of a rectangle that is turned."""
+    """Return the corners of a rotated rectangle."""
     x, y = 12 + 4 * (place % 20), 20 + 5 * (place // 20)
     return [x, y, x + 12, y + 9, x + 6, y + 17, x - 6, y + 8]
 
 
 def _example(*odd: list[float], n: int = 60) -> dict[str, Any]:
-    """Return rotated boxes, the last ones with other corners."""
+    """Return an example of rotated boxes, the last ones with odd corners."""
     rings = [*map(_turned, range(n)), *odd]
     return {
         "annotations": [
@@ -207,14 +207,14 @@ def _example(*odd: list[float], n: int = 60) -> dict[str, Any]:
 RULES = (
     Rule(
         code="O003",
-        title="four corners are no rectangle",
+        title="four corners are not a rectangle",
         severity=Severity.WARNING,
         breaks="""Trainers of rotated boxes replace the corners by the smallest rectangle around
-            them, which is another shape than the annotation says.""",
-        explanation="""The corners of nearly all boxes in the file form rectangles, up to the
-            rounding of its numbers, and those of this one do not. A corner was moved by itself, or
-            numbers were exchanged. Boxes that are cut off at an edge of the image are left alone,
-            and files of any quadrilaterals, such as those of DOTA. Draw the box again.""",
+            them, which is not the annotated shape.""",
+        explanation="""The corners of nearly all boxes in the file form rectangles, up to rounding,
+            but the corners of this box do not. A single corner was moved, or numbers were swapped.
+            Boxes that are cut off at an edge of the image are not checked, and neither are files
+            with arbitrary quadrilaterals, such as DOTA's. Draw the box again.""",
         bad=_example([40, 50, 52, 59, 46, 67, 30, 60], n=11),
         good=_example([40, 50, 52, 59, 46, 67, 34, 58], n=11),
         check=_no_rectangle,
@@ -226,7 +226,7 @@ RULES = (
         severity=Severity.ERROR,
         breaks="""Its polygon is a bow tie: the area is near 0, so IoU with anything is, and tools
             that need valid polygons stop.""",
-        explanation="""The corners stand in an order in which two sides cross, such as top left, top
+        explanation="""The corners are in an order in which two sides cross, such as top left, top
             right, bottom left, bottom right. A script wrote them row by row. Write them one after
             the other around the box.""",
         bad=_example([40, 50, 52, 59, 34, 58, 46, 67], n=2),
@@ -236,14 +236,14 @@ RULES = (
     ),
     Rule(
         code="O005",
-        title="corners of a rotated box in another order than in the rest",
+        title="corners of a rotated box in an unusual order",
         severity=Severity.INFO,
         breaks="""Tools that read a direction from the first side turn the box, or take width for
             height; the rectangle itself is the same.""",
         explanation="""The corners of at least 98 % of the boxes, and at least 20, run in one
-            direction and begin at the same place, for example at the top corner. Those of this one
-            do not. It came from another tool, or was changed by a script. Order all corners alike
-            if anything reads directions from them.""",
+            direction and begin at the same place, for example at the top corner. The corners of
+            this box do not. It came from another tool, or was changed by a script. Order all
+            corners alike if any program reads directions from them.""",
         bad=_example([40, 50, 34, 58, 46, 67, 52, 59]),
         good=_example([40, 50, 52, 59, 46, 67, 34, 58]),
         check=_other_order,

@@ -16,10 +16,10 @@ from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import figure, size_text
 from bboxqa.rules.facts.oriented_boxes import is_upright, oriented_boxes
 
-# Annotators with fewer boxes cannot be told from others.
+# Annotators with fewer boxes cannot be judged.
 _FEW = 10
 _TURNED, _LESS = 0.3, 0.25
-# A share of upright boxes that is worth a word, and how much rarer those nearly upright are.
+# The least share of upright boxes to report, and how much rarer nearly upright boxes have to be.
 _LEAST, _MOST = 0.02, 0.5
 _RARER, _NEAR = 3, 5.0
 
@@ -30,7 +30,7 @@ def _beyond(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
     if not len(boxes):
         return
     corners = boxes.corners.copy()
-    # Whether the first numbers are the centre or a corner is not known: both are in the image.
+    # Whether the first numbers are the centre or a corner is unknown, but both are in the image.
     five = rotations.row[rotations.n_numbers == 5]
     at = np.flatnonzero(np.isin(boxes.row, five) & np.isnan(corners[:, 0, 0]))
     corners[at] = rotations.values[np.searchsorted(rotations.row, boxes.row[at])][:, None, :2]
@@ -63,7 +63,7 @@ def _beyond(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
 
 
 def _kinds(document: Document) -> tuple[IndexArray, IndexArray, FloatArray]:
-    """Return the rows of upright and of turned boxes, and by how much the latter are turned."""
+    """Return the rows of upright and of rotated boxes, and the angles of the rotated boxes."""
     boxes = document.once(oriented_boxes)
     has_corners = np.isfinite(boxes.corners[:, 0, 0])
     upright = np.zeros(len(boxes), np.bool_)
@@ -82,7 +82,7 @@ def _kinds(document: Document) -> tuple[IndexArray, IndexArray, FloatArray]:
 
 
 def _upright(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    """O007: annotators who turn no boxes, or upright boxes of nobody in particular."""
+    """O007: annotators who do not rotate boxes, or upright boxes by unknown annotators."""
     if len(document.once(oriented_boxes)) < _FEW:
         return
     upright, turned, angle = _kinds(document)
@@ -108,7 +108,7 @@ def _upright(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
 
 
 def _lazy(upright: IndexArray, turned: IndexArray) -> BoolArray:
-    """Return who turns boxes far less often than the others together."""
+    """Return the annotators who rotate boxes far less often than the others together."""
     n, n_turned = upright + turned, turned
     others, others_turned = n.sum() - n, n_turned.sum() - n_turned
     share = np.divide(n_turned, n, out=np.zeros(len(n)), where=n > 0)
@@ -146,7 +146,7 @@ def _of_all(upright: IndexArray, turned: IndexArray, n_near: int) -> Defect:
 
 
 def _rotated(*angles: float) -> dict[str, Any]:
-    """Return an example of boxes of two annotators: the first turns boxes by these angles."""
+    """Return an example of boxes by two annotators, the first with these angles."""
 
     def box(place: int, who: str, angle: float) -> dict[str, Any]:
         more = {"attributes": {"rotation": angle}} if angle else {}
@@ -174,28 +174,29 @@ RULES = (
         code="O006",
         title="rotated box extends beyond its image",
         severity=Severity.INFO,
-        breaks="""Trainers of YOLO leave out images with such labels; others clip the corners, after
-            which the box is no rectangle.""",
+        breaks="""YOLO's trainers skip images with such labels; others clip the corners, after which
+            the box is not a rectangle.""",
         explanation="""A corner lies beyond its image by more than `overshoot_px`. Rotated boxes of
-            objects at an edge of the image often do, which is why this is no warning unless the
-            centre lies beyond the image as well: then the box belongs to another image, or to one
-            of another size. Rules about upright boxes and outlines beyond their images leave
-            rotated boxes to this one.""",
+            objects at an edge of the image often do, so it is only a warning if the centre lies
+            beyond the image as well. Then the box belongs to another image, or the size of the
+            image is wrong. Rules about upright boxes and outlines beyond their images do not check
+            rotated boxes.""",
         bad=_corners(_RING),
         good=_corners(_INSIDE),
         check=_beyond,
     ),
     Rule(
         code="O007",
-        title="upright boxes among rotated ones",
+        title="upright boxes among rotated boxes",
         severity=Severity.INFO,
         scope="data set",
-        breaks="""An upright box around a turned object shows much more than the object: it
-            overlaps the others' by chance, and a model learns two shapes of one thing.""",
-        explanation="""Most boxes of the file are turned, and some are exactly upright while hardly
-            any are nearly so: objects were boxed without turning the box. It is a warning where
-            annotators are known and one of them turns boxes less than a quarter as often as the
-            others do. Ask them to turn boxes, or tell the others not to.""",
+        breaks="""An upright box around a rotated object contains much more than the object: it
+            hardly overlaps the boxes of other annotators, and a model learns two shapes for the
+            same object.""",
+        explanation="""Most boxes of the file are rotated, and some are exactly upright while hardly
+            any are nearly upright, so objects were boxed without rotating the box. It is a warning
+            if annotators are known and one of them rotates boxes less than a quarter as often as
+            the others. Ask this annotator to rotate boxes, or the others not to.""",
         bad=_rotated(*([0.0] * 12)),
         good=_rotated(*(6.5 * place + 20 for place in range(12))),
         check=_upright,

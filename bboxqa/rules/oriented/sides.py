@@ -24,7 +24,7 @@ _CONSISTENT = 0.8
 
 
 def _swapped(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    """O008: boxes a quarter turn off, against their outlines or the rest of their category."""
+    """O008: boxes a quarter turn off their outlines, or off the rest of their category."""
     boxes = document.once(oriented_boxes)
     if not len(boxes):
         return
@@ -70,7 +70,7 @@ def _directions(corners: FloatArray) -> FloatArray:
 
 
 def _off_outline(document: Document) -> BoolArray:
-    """Return (Q,) bool: whose outline is that of the box with width and height swapped."""
+    """Return which boxes match their outline with width and height swapped, (Q,) bool."""
     boxes = document.once(oriented_boxes)
     known = np.isfinite(boxes.angle) & np.isfinite(boxes.corners[:, 0, 0])
     known &= np.isin(boxes.row, _five(document))
@@ -80,7 +80,7 @@ def _off_outline(document: Document) -> BoolArray:
         return found
     corners, size, angle = boxes.corners[where], boxes.size[where], boxes.angle[where]
     sides = np.hypot(*np.moveaxis(np.diff(corners[:, :3], axis=1), 2, 0))
-    # The first side is the width, if it is as long; else the second is.
+    # The first side is the width if it has the same length; otherwise, the second side is.
     direction = _directions(corners)
     is_second = np.abs(sides - size).sum(axis=1) > np.abs(sides[:, ::-1] - size).sum(axis=1)
     direction = direction + 90 * is_second
@@ -101,7 +101,7 @@ def _five(document: Document) -> IndexArray:
 
 
 def _off_category(document: Document) -> tuple[BoolArray, BoolArray]:
-    """Return (Q,) bool: whose other side is longer than in its category, and which are across."""
+    """Return boxes whose longer side is unlike the category, and which lie across, (Q,) bool."""
     boxes = document.once(oriented_boxes)
     found, is_sure = np.zeros(len(boxes), np.bool_), np.zeros(len(boxes), np.bool_)
     width, height = boxes.size.T
@@ -120,7 +120,7 @@ def _off_category(document: Document) -> tuple[BoolArray, BoolArray]:
 
 
 def _is_across(document: Document, others: BoolArray, place: int) -> bool:
-    """Return whether the longer side of a box is across those of the others in its image."""
+    """Return whether the longer side of a box is perpendicular to the others in its image."""
     boxes = document.once(oriented_boxes)
     image = document.image[boxes.row]
     near = others & (image == image[place])
@@ -160,7 +160,7 @@ def _numbers(n: int) -> dict[str, Any]:
 
 
 def _long(*sizes: tuple[int, int]) -> dict[str, Any]:
-    """Return an example of turned boxes of a category, the last ones with other sizes."""
+    """Return an example of rotated boxes of a category, the last ones with odd sizes."""
     return {
         "annotations": [
             {"bbox": [10 + place, 30, *size], "attributes": {"rotation": 40 + place % 5}}
@@ -174,14 +174,14 @@ RULES = (
         code="O008",
         title="width and height of a rotated box are swapped",
         severity=Severity.WARNING,
-        breaks="""The box lies across its object: it overlaps the others' boxes of the same object
-            by less than half, and a model learns a wrong direction.""",
-        explanation="""The box is a quarter turn off its outline (an error), or off the others of
-            its category in the image, whose longer sides are nearly parallel. Width and height were
-            exchanged without adding 90 degrees to the angle. Where only the sides are exchanged
-            unlike in 95 % of the category, and nothing shows that the box is wrong, it is told as
-            info: with an angle that fits, it is the same rectangle. Look at the image, and swap
-            them.""",
+        breaks="""The box lies across its object: its overlap with other annotators' boxes of the
+            object is less than half, and a model learns a wrong direction.""",
+        explanation="""The box is a quarter turn off its outline (an error), or off the other boxes
+            of its category in the image, whose longer sides are nearly parallel. Width and height
+            were swapped without adding 90 degrees to the angle. If the sides are only swapped
+            compared with 95 % of the category, and nothing shows that the box is wrong, it is an
+            info finding, as with a matching angle it is the same rectangle. Look at the image, and
+            swap them.""",
         bad=_long((12, 30)),
         good=_long((30, 12)),
         check=_swapped,
@@ -191,13 +191,13 @@ RULES = (
         title="bbox of five or eight numbers",
         severity=Severity.INFO,
         scope="data set",
-        breaks="""pycocotools and most other programs for COCO expect four numbers and stop; those
-            for rotated boxes differ in what the five mean.""",
+        breaks="""pycocotools and most other programs for COCO expect four numbers and stop;
+            programs for rotated boxes differ in the meaning of five numbers.""",
         explanation="""At least half of the boxes have five numbers, the last of which is an angle,
             or eight, which are four corners. These are rotated boxes, which COCO does not define:
             detectron2 writes the centre, width, height and degrees counterclockwise, MMRotate the
-            centre, width, height and radians clockwise. Say with the file which it is, or write
-            corners as `segmentation` and their bounds as `bbox`, which every program reads.""",
+            centre, width, height and radians clockwise. Document which it is, or write corners as
+            `segmentation` and their bounds as `bbox`, which every program reads.""",
         bad=_numbers(5),
         good=_numbers(4),
         check=_longer,

@@ -1,4 +1,4 @@
-"""K: where keypoints are, whether they are visible, and which of them a skeleton joins."""
+"""K: positions and visibility of keypoints, and skeletons."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -18,9 +18,9 @@ from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import EDGES, figure, overshoot
 from bboxqa.rules.facts.layouts.box_layout import in_other_layout
 
-# Points of sound files were seen 0.6 longer sides outside of their boxes.
+# In valid files, points are up to 0.6 longer sides outside their boxes.
 _FAR = 1.0
-# Points further outside may be swapped, if nearly all of them fit the box then.
+# Points further outside may be swapped, if nearly all of them fit the box once swapped back.
 _NEAR = 0.1
 _NEARLY_ALL = 0.8
 _FEW = 3
@@ -33,7 +33,7 @@ def _points(document: Document, row: int) -> list[list[Any]]:
 
 
 def _name(document: Document, row: int, place: int) -> str:
-    """Return which keypoint it is, with its name if its category gives one."""
+    """Return the number of a keypoint, with its name if the category has one."""
     names = document.categories.get(int(document.category[row]), "keypoints")
     named = isinstance(names, list) and place < len(names) and isinstance(names[place], str)
     return f"keypoint {place + 1}" + (f" ({shortened(names[place])})" if named else "")
@@ -67,18 +67,18 @@ def _at_origin(document: Document, _settings: ValidateSettings) -> Iterator[Hits
             document,
             ("annotations", row, "keypoints", 3 * place),
             f"{_name(document, row, place)} is at (0, 0) with visibility "
-            f"{shortened(values[place][2])}; expected visibility 0, or where the point is",
+            f"{shortened(values[place][2])}; expected visibility 0, or the position of the point",
             found=values[place],
-            expected="visibility 0, or where the point is",
+            expected="visibility 0, or the position of the point",
         )
 
     yield from hits(points.row[points.n_origin > 0], describe, key="keypoints")
 
 
 def beyond_box(document: Document, bounds: FloatArray) -> FloatArray:
-    """Return (K, 4) how far points extend beyond each edge of their boxes, in longer sides.
+    """Return how far points extend beyond each edge of their box, (K, 4), in longer sides.
 
-    NaN where there is no box in COCO's layout.
+    NaN without a box in COCO's layout.
     """
     rows = document.annotations.keypoints.row
     bbox = document.annotations.bbox[rows].copy()
@@ -90,9 +90,9 @@ def beyond_box(document: Document, bounds: FloatArray) -> FloatArray:
 
 
 def swapped_points(document: Document) -> BoolArray:
-    """Return (K,) bool: which lists of keypoints fit their boxes only with x and y swapped.
+    """Return which lists of keypoints fit their boxes only with x and y swapped, (K,) bool.
 
-    All False where most of the points that do not fit their boxes do not fit them then, either.
+    All are False if most of the points outside their boxes do not fit when swapped either.
     """
     bounds = document.annotations.keypoints.bounds
     off = np.any(beyond_box(document, bounds) > _NEAR, axis=1)
@@ -178,7 +178,7 @@ def _skeletons(document: Document, settings: ValidateSettings) -> Iterator[Hits]
 
 
 def _ends(edges: list[Any]) -> list[int]:
-    """Return the numbers of the keypoints that are joined, of edges that are pairs of them."""
+    """Return the numbers of the keypoints in edges that are valid pairs."""
     lists = [edge for edge in edges if isinstance(edge, list)]
     return [end for edge in lists for end in edge if type(end) is int and abs(end) < 1 << 62]
 
@@ -187,7 +187,7 @@ _CATEGORY = {"keypoints": ["nose", "tail"], "skeleton": [[1, 2]]}
 
 
 def _pose(*keypoints: list[int], **category: Any) -> dict[str, Any]:
-    """Return an example with one annotation for each list of keypoints, in a box of its own."""
+    """Return an example with one annotation, and its own box, for each list of keypoints."""
     return {
         "categories": [{**_CATEGORY, **category}],
         "annotations": [
@@ -217,23 +217,23 @@ RULES = (
         severity=Severity.WARNING,
         breaks="""A model learns to place the point in the corner of the image, and evaluation
             expects it there.""",
-        explanation="""A keypoint has visibility 1 or 2 and lies at (0, 0), which is how points that
-            are not labelled are written. An exporter wrote the same visibility for all points.
-            Write 0 as the visibility, or where the point is.""",
+        explanation="""A keypoint has visibility 1 or 2 and lies at (0, 0), which stands for points
+            that are not labelled. An exporter wrote the same visibility for all points. Write 0 as
+            the visibility, or the position of the point.""",
         bad=_pose([52, 12, 2, 0, 0, 2]),
         good=_pose([52, 12, 2, 0, 1, 2]),
         check=_at_origin,
     ),
     Rule(
         code="K004",
-        title="keypoint outside of its image, or far from its box",
+        title="keypoint outside its image, or far from its box",
         severity=Severity.WARNING,
-        breaks="""Crops of the object do not hold the point, so training leaves it out or learns a
-            wrong place; OKS compares it with a scale that belongs to another object.""",
-        explanation="""A labelled keypoint lies outside of its image by more than `overshoot_px`, or
-            further from its box than the box is long. The points belong to another object, to a
-            resized image, or the box was changed without them. Points at (0, 0) are reported by
-            K003.""",
+        breaks="""Crops of the object do not contain the point, so training drops it or learns a
+            wrong position; OKS uses the scale of another object.""",
+        explanation="""A labelled keypoint lies outside its image by more than `overshoot_px`, or
+            further from its box than the length of the box. The points belong to another object or
+            to a resized image, or the box was changed without them. Points at (0, 0) are reported
+            by K003.""",
         bad=_pose([52, 12, 2, 160, 20, 2]),
         good=_pose([52, 12, 2, 80, 20, 2]),
         check=_outside,
@@ -243,11 +243,11 @@ RULES = (
         title="x and y of keypoints are swapped",
         severity=Severity.ERROR,
         scope="data set",
-        breaks="""The points lie mirrored at the diagonal of the image: a model learns noise, and
+        breaks="""The points are mirrored at the diagonal of the image: a model learns noise, and
             OKS is near 0.""",
-        explanation="""Keypoints lie outside of their boxes, and nearly all of these lie inside with
-            x and y swapped, in at least 3 annotations. They were written as row, column. The
-            unsafe fix swaps them; check first that it is not the boxes that are swapped.""",
+        explanation="""Keypoints lie outside their boxes, and nearly all of them lie inside with x
+            and y swapped, in at least 3 annotations. They were written as row, column. The unsafe
+            fix swaps them; first check that it is not the boxes that are swapped.""",
         bad=_pose(*([12 + 9 * n, 52, 2, 20 + 9 * n, 60, 2] for n in range(3))),
         good=_pose(*([52, 12 + 9 * n, 2, 60, 20 + 9 * n, 2] for n in range(3))),
         check=_swapped,
@@ -258,7 +258,7 @@ RULES = (
         title="skeleton joins keypoints that its category does not have",
         severity=Severity.WARNING,
         breaks="""Drawing stops with an IndexError or joins the wrong points, and losses that use
-            the edges learn a body that nobody has.""",
+            the edges learn an impossible body.""",
         explanation="""A skeleton is a list of pairs of keypoints, numbered from 1 in the order of
             the category. Here a number is 0 or above the number of keypoints: the pairs count from
             0, or belong to another list of points. Number them again.""",

@@ -1,4 +1,4 @@
-"""K: keypoints of another scale than the boxes."""
+"""K: keypoints in another scale than the boxes."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -16,12 +16,12 @@ from bboxqa.rules.outlines.keypoint_places import beyond_box, swapped_points
 
 _SCALES = (2, 1 / 2, 3, 1 / 3, 4, 1 / 4, 8, 1 / 8)
 _FEW, _MOST_OFF, _NEARLY_ALL = 3, 0.5, 0.8
-# Points of sound files lie this far outside of their boxes, in longer sides.
+# How far points of valid files lie outside their boxes, in longer sides.
 _NEAR = 0.1
 
 
 class _Scale(NamedTuple):
-    """The lists of keypoints that do not fit their boxes, how many fit if scaled, and how."""
+    """The lists of keypoints that do not fit their boxes, and the scaling that makes most fit."""
 
     off: IndexArray
     n_compared: int
@@ -30,7 +30,7 @@ class _Scale(NamedTuple):
 
 
 def _scale(document: Document) -> _Scale | None:
-    """Return what makes nearly all keypoints fit their boxes where most do not; None for none."""
+    """Return the scaling that makes nearly all keypoints fit, if most do not; None without one."""
     points = document.annotations.keypoints
     beyond = beyond_box(document, points.bounds)
     known = np.isfinite(beyond).all(axis=1)
@@ -55,7 +55,7 @@ def _scale(document: Document) -> _Scale | None:
 
 
 def _in_other_scale(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    """K007: keypoints that fit their boxes in another scale only."""
+    """K007: keypoints that fit their boxes only in another scale."""
     scale = _scale(document)
     if scale is None:
         return
@@ -73,7 +73,7 @@ def _in_other_scale(document: Document, _settings: ValidateSettings) -> Iterator
 
 
 def _example(scale: float) -> dict[str, object]:
-    """Return objects with keypoints of some scale."""
+    """Return an example of objects with scaled keypoints."""
     return {
         "categories": [{"keypoints": ["nose", "tail"]}],
         "annotations": [
@@ -90,14 +90,14 @@ def _example(scale: float) -> dict[str, object]:
 RULES = (
     Rule(
         code="K007",
-        title="keypoints of another scale than the boxes",
+        title="keypoints in another scale than the boxes",
         severity=Severity.ERROR,
         scope="data set",
-        breaks="""The points lie beside their objects: a model learns noise, and OKS is near 0.""",
-        explanation="""Most keypoints lie outside of their boxes, and nearly all of them inside if
+        breaks="""The points are not at their objects: a model learns noise, and OKS is near 0.""",
+        explanation="""Most keypoints lie outside their boxes, and nearly all of them lie inside if
             they are multiplied or divided by 2, 3, 4 or 8, or by the size of the image. Images were
-            resized with the boxes but without the keypoints, or the other way round. Scale those
-            that do not fit the images; which these are, is not known from the file alone.""",
+            resized with the boxes but without the keypoints, or the other way round. Scale
+            whichever do not fit the images; the file alone does not show it.""",
         bad=_example(0.5),
         good=_example(1),
         check=_in_other_scale,

@@ -1,4 +1,4 @@
-"""K: keypoints, how many of them are visible, and whether they are those of another object."""
+"""K: lists of keypoints, their counts, and copies of keypoints."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -17,12 +17,12 @@ from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits
 from bboxqa.rules.facts.box_overlaps import first_equal
 from bboxqa.rules.facts.document import Document
 
-# Objects that have the same keypoints; fewer may be one object that stands still.
+# The least number of objects with the same keypoints; fewer may be one still object.
 _MANY = 5
 
 
 def _expected(document: Document) -> IndexArray:
-    """Return the expected length of each list of keypoints; -1 where its category names none."""
+    """Return the expected length of each list of keypoints; -1 if the category has no names."""
     names = [document.categories.get(row, "keypoints") for row in range(len(document.categories))]
     lengths = [3 * len(name) if isinstance(name, list) and name else -1 for name in names]
     expected: IndexArray = np.array([*lengths, -1], np.int64)
@@ -45,9 +45,9 @@ def _keypoints(document: Document, settings: ValidateSettings) -> Iterator[Hits]
     kind = columns.kind["num_keypoints"][points.row]
     number = np.isin(kind, (Kind.INT, Kind.FLOAT))
     miscounted = ~number | (columns.num_keypoints[points.row] != points.n_visible)
-    # The count may be right, and the keypoints those of another object: K008.
+    # If keypoints were copied (K008), the count may be right and the keypoints wrong.
     miscounted &= document.once(_n_equal) < _MANY
-    # Points at (0, 0) that the count leaves out are not labelled: K003.
+    # Points at (0, 0) that the count omits are not labelled; K003 reports them.
     n_labelled = points.n_visible - points.n_origin
     miscounted &= (points.n_origin == 0) | (columns.num_keypoints[points.row] != n_labelled)
     # Some tools write an empty list on every annotation of a category without points.
@@ -66,7 +66,7 @@ def _keypoints(document: Document, settings: ValidateSettings) -> Iterator[Hits]
 
 
 def _n_equal(document: Document) -> IndexArray:
-    """Return (K,) int64: how many objects with different boxes have the same keypoints."""
+    """Return the number of objects with different boxes that have the same keypoints, (K,)."""
     points = document.annotations.keypoints
     if not len(points.row):
         return np.zeros(0, np.int64)
@@ -92,8 +92,8 @@ def _copied(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     of_most = np.flatnonzero(n_equal == n_equal[copied].max())[0]
     values = shortened(document.record(int(points.row[of_most]))["keypoints"])
     found = summary_defect(
-        f"{len(rows):,} of {count(len(points.row), 'list')} of keypoints are those of other "
-        f"objects, too: {n_equal[of_most]:,} objects with different boxes have {values}; expected "
+        f"{len(rows):,} of {count(len(points.row), 'list')} of keypoints are shared with other "
+        f"objects: {n_equal[of_most]:,} objects with different boxes have {values}; expected "
         "the keypoints of each object",
         "annotations",
         rows,
@@ -138,7 +138,7 @@ _CATEGORY = {"keypoints": ["nose", "tail"], "skeleton": [[1, 2]]}
 
 
 def _objects(keypoints: Iterable[list[int]]) -> dict[str, Any]:
-    """Return an example with objects of different boxes, and their keypoints."""
+    """Return an example of objects with different boxes and these keypoints."""
     return {
         "categories": [_CATEGORY],
         "annotations": [
@@ -156,11 +156,11 @@ RULES = (
         breaks="""COCOeval stops with a broadcast error if points are missing, with KeyError if
             num_keypoints is, and ignores objects whose num_keypoints is 0.""",
         explanation="""Keypoints are x, y and visibility (0, 1 or 2) of each point that the category
-            names, and num_keypoints is how many of them have a visibility above 0. Here the list
-            has the wrong length, or the count is wrong; in CVAT and Datumaro, a skeleton lacks
+            names, and num_keypoints is the number of points with a visibility above 0. Here the
+            list has the wrong length, or the count is wrong; in CVAT and Datumaro, a skeleton lacks
             points of its label. The fix corrects the count. Export lists of the wrong length again.
-            The count may leave out points at (0, 0), see K003. The counts of copied keypoints
-            (K008) are not compared.""",
+            The count may omit points at (0, 0), see K003. The counts of copied keypoints (K008) are
+            not checked.""",
         bad={
             "categories": [_CATEGORY],
             "annotations": [{"keypoints": [12, 12, 2, 0, 0, 0], "num_keypoints": 2}],
@@ -177,12 +177,11 @@ RULES = (
         title="same keypoints in several objects",
         severity=Severity.WARNING,
         scope="data set",
-        breaks="""A model learns poses of other objects, and OKS compares points with a scale that
-            is not theirs.""",
-        explanation="""Five or more objects with different boxes have the same keypoints. Those of
-            one object were copied to the others, by a script or as a track that a tool extends. It
-            is an error where num_keypoints contradicts them: then it may be all that is left of the
-            right ones. Export or annotate them again.""",
+        breaks="""A model learns poses of other objects, and OKS uses a wrong scale.""",
+        explanation="""Five or more objects with different boxes have the same keypoints. The
+            keypoints of one object were copied to the others, by a script or as a track that a tool
+            extends. It is an error if num_keypoints contradicts them, as it may be all that is left
+            of the right keypoints. Export or annotate them again.""",
         bad=_objects([12, 12, 2, 20, 20, 2] for _ in range(5)),
         good=_objects([12, 12 + place, 2, 20, 20, 2] for place in range(5)),
         check=_copied,

@@ -1,4 +1,4 @@
-"""R: masks that can be read, but not as what was drawn: row by row, or without pixels."""
+"""R: readable masks with wrong content: written row by row, or without pixels."""
 
 from collections.abc import Iterator
 
@@ -30,7 +30,7 @@ def _row_major(document: Document, settings: ValidateSettings) -> Iterator[Hits]
         "segmentation",
         "counts",
         expected="run lengths column by column",
-        # In a square image, it may as well be the box that is transposed.
+        # In a square image, the box may be transposed instead.
         edits=row_edits(rows[height != width], lambda row: _columnwise(document, row)),
     )
 
@@ -76,13 +76,13 @@ RULES = (
         title="masks are written row by row",
         severity=Severity.ERROR,
         scope="data set",
-        breaks="""Every program reads another mask: stripes across the image, where nobody drew
-            anything. Training and IoU use them without an error.""",
-        explanation="""Run lengths go down the columns of the image, one after the other. Here they
-            fit the boxes only if they go along its rows, as where a numpy array was flattened in
-            C order instead of Fortran order. Masks whose box does not tell are left out. The fix
-            writes the runs column by column; in square images, where the box can be the one that
-            is transposed, nothing is changed.""",
+        breaks="""Every program reads a wrong mask, with stripes across the image, and training and
+            IoU silently use it.""",
+        explanation="""Run lengths go down the columns of the image, one column after another. Here
+            they fit the boxes only if they go along the rows, as when a numpy array is flattened in
+            C order instead of Fortran order. Masks whose box fits both are not checked. The fix
+            writes the runs column by column; in square images, where the box may be transposed
+            instead, nothing is changed.""",
         bad={"annotations": [{**_FIELDS, "segmentation": {"size": [80, 100], "counts": _ROWWISE}}]},
         good={
             "annotations": [{**_FIELDS, "segmentation": {"size": [80, 100], "counts": _COLUMNWISE}}]
@@ -96,9 +96,9 @@ RULES = (
         severity=Severity.ERROR,
         breaks="""The object has an IoU of 0 with every detection, so it always counts as missed,
             and losses that divide by the area of the mask become NaN.""",
-        explanation="""All run lengths of the mask are outside of the object. The mask was lost when
-            it was resized, cropped or converted, if there is a box; else nothing was drawn. Draw
-            the mask again, or remove the annotation.""",
+        explanation="""The run lengths of the mask contain no pixels of the object. If there is a
+            box, the mask was lost when it was resized, cropped or converted; otherwise nothing was
+            drawn. Draw the mask again, or remove the annotation.""",
         bad={"annotations": [{**_FIELDS, "segmentation": {"size": [80, 100], "counts": [8000]}}]},
         good={
             "annotations": [{**_FIELDS, "segmentation": {"size": [80, 100], "counts": _COLUMNWISE}}]

@@ -1,4 +1,4 @@
-"""P: rings that an outline has twice, and rings that go round twice."""
+"""P: rings that are twice in an outline, and rings that go round twice."""
 
 from collections.abc import Iterator
 
@@ -67,7 +67,7 @@ def _round_twice(document: Document, _settings: ValidateSettings) -> Iterator[Hi
 
 
 def _period(xy: FloatArray) -> int:
-    """Return after how many points a ring begins again, and goes round as before; 0 for none.
+    """Return the number of points after which a ring repeats itself; 0 if it does not.
 
     A last point that closes the ring does not count.
     """
@@ -80,7 +80,7 @@ def _period(xy: FloatArray) -> int:
 
 
 def _repeats(document: Document) -> dict[int, list[tuple[int, int]]]:
-    """Return the rings that repeat an earlier one, with that ring, by annotation."""
+    """Return the rings that repeat an earlier ring, with that ring, by annotation."""
     rings = document.annotations.rings
     first: dict[tuple[int, bytes], int] = {}
     found: dict[int, list[tuple[int, int]]] = {}
@@ -93,9 +93,9 @@ def _repeats(document: Document) -> dict[int, list[tuple[int, int]]]:
 
 
 def _of_equal_length(row: IndexArray, n_numbers: IndexArray) -> IndexArray:
-    """Return the rings of at least 3 points, sorted, that others of their outline may repeat."""
+    """Return the rings of at least 3 points that may be repeated in their outline, sorted."""
     rings = np.flatnonzero((n_numbers >= 6) & (n_numbers % 2 == 0))
-    # Most outlines have one ring only; the others are few enough to be sorted.
+    # Most outlines have only one ring, so few rings have to be sorted.
     rings = rings[_next_to(np.diff(row[rings]) == 0, len(rings))]
     rings = rings[np.lexsort((n_numbers[rings], row[rings]))]
     same = (np.diff(row[rings]) == 0) & (np.diff(n_numbers[rings]) == 0)
@@ -103,7 +103,7 @@ def _of_equal_length(row: IndexArray, n_numbers: IndexArray) -> IndexArray:
 
 
 def _next_to(same: BoolArray, n: int) -> BoolArray:
-    """Return which of `n` values are the same as the one before or after; `same` is of pairs."""
+    """Return which of `n` values equal a neighbour; `same` compares adjacent values."""
     padded = np.zeros(n + 1, np.bool_)
     padded[1 : len(same) + 1] = same
     either: BoolArray = padded[:-1] | padded[1:]
@@ -111,7 +111,7 @@ def _next_to(same: BoolArray, n: int) -> BoolArray:
 
 
 def _from_lowest(xy: FloatArray) -> FloatArray:
-    """Return a ring from its lowest point on, in the direction of the lower of both neighbours.
+    """Return a ring that starts at its lowest point, towards the lower of both neighbours.
 
     Rings that differ only in their first point and direction become equal.
     """
@@ -130,11 +130,11 @@ RULES = (
         code="P008",
         title="polygon is in its outline twice",
         severity=Severity.WARNING,
-        breaks="""Programs that sum up the areas of polygons count the area twice, and those that
-            fill by the even-odd rule, such as cv2.fillPoly, make a hole of it.""",
-        explanation="""Two polygons of one outline have the same points, from any point on and in
-            any direction. The shape was saved twice, or parts were joined with themselves. The fix
-            removes all but the first; pycocotools reads the same mask before and after.""",
+        breaks="""Programs that add up the areas of polygons count the area twice, and programs that
+            fill by the even-odd rule, such as cv2.fillPoly, leave a hole.""",
+        explanation="""Two polygons of one outline have the same points, starting at any point and
+            in any direction. The shape was saved twice, or parts were joined with themselves. The
+            fix removes all but the first; pycocotools reads the same mask before and after.""",
         bad={"annotations": [{**_BOX, "segmentation": [_RING, _OTHER, [*_RING[2:], 10, 10]]}]},
         good={"annotations": [{**_BOX, "segmentation": [_RING, _OTHER]}]},
         check=_repeated,
@@ -145,8 +145,8 @@ RULES = (
         code="P009",
         title="polygon goes round its points twice",
         severity=Severity.ERROR,
-        breaks="""pycocotools fills by the even-odd rule: what is inside twice is outside, so the
-            mask is empty. The area by the shoelace formula is twice that of the shape.""",
+        breaks="""pycocotools fills by the even-odd rule, by which points inside twice are outside,
+            so the mask is empty. The shoelace formula gives twice the area.""",
         explanation="""The points of one polygon are followed by the same points again, in the same
             list. A tool closed the shape twice, or joined it with itself. The fix keeps the first
             round.""",

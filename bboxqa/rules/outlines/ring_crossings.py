@@ -26,8 +26,8 @@ from bboxqa.rules.facts.ring_shapes import (
     shapes,
 )
 
-# A ring that crosses itself more often is not split: nobody could tell whether the parts are right.
-# Outlines that people drew were seen to do so 28 times.
+# Rings that cross themselves more often are not split, as nobody could tell whether the parts are
+# right. In hand-drawn outlines, up to 28 crossings have been seen.
 _MOST_CROSSINGS = 30
 
 
@@ -69,7 +69,7 @@ def _invalid(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
 def _ring_edits(document: Document, row: int) -> tuple[Edit, ...]:
     """Return the edit that makes all rings of an annotation valid.
 
-    None if that needs a hole, or a ring crosses itself too often.
+    There is none if that needs a hole, or if a ring crosses itself too often.
     """
     import shapely
 
@@ -98,8 +98,8 @@ RULES = (
         code="P005",
         title="polygon crosses or touches itself",
         severity=Severity.WARNING,
-        breaks="""shapely raises TopologicalError or GEOSException on it, as tools that slice images
-            do (sahi drops the object or stops); area and IoU are wrong.""",
+        breaks="""shapely raises TopologicalError or GEOSException, and so do tools that slice
+            images (sahi drops the object or stops); area and IoU are wrong.""",
         explanation="""The edges of a ring cross or touch each other, or its points lie on one line.
             The cause is a slip of the hand, or vertices in the wrong order; the message says where.
             The unsafe fix splits the ring into rings that do not cross themselves, unless that

@@ -1,4 +1,4 @@
-"""P: how polygons are written. Their geometry is in `ring_crossings` and `ring_geometry`."""
+"""P: the notation of polygons; their geometry is in `ring_crossings` and `ring_geometry`."""
 
 import json
 import re
@@ -55,7 +55,7 @@ def _too_short(document: Document, _settings: ValidateSettings) -> Iterator[Hits
 
 
 class _Dropping:
-    """Removes rings; leaves [] for an annotation without other rings if most have no outline."""
+    """Edits that remove rings; the last ring is replaced by [] if most have no outline."""
 
     def __init__(self, document: Document, bad: Any) -> None:
         columns = document.annotations
@@ -65,7 +65,7 @@ class _Dropping:
         self._left = left
         written = ~np.isin(columns.form, (Form.ABSENT, Form.EMPTY, Form.OTHER))
         outlined = written & (left | (columns.form != Form.RINGS))
-        # Where most have an outline, an empty one is a defect too (S010).
+        # If most annotations have an outline, an empty one is a defect as well (S010).
         self._can_be_empty = document.has_box & bool(2 * outlined.sum() <= n)
 
     def edits(self, ring: int) -> tuple[Edit, ...]:
@@ -141,7 +141,7 @@ def _other_form(document: Document, _settings: ValidateSettings) -> Iterator[Hit
 
 
 def _as_rings(value: Any) -> list[list[float]] | None:
-    """Return an outline in COCO's form; None where its meaning is not certain.
+    """Return an outline in COCO's notation; None if its meaning is uncertain.
 
     Examples
     --------
@@ -197,7 +197,7 @@ RULES = (
             type is not supported'; shapely raises ValueError.""",
         explanation="""A ring has fewer than 3 points, so it has no area. Stray clicks and the
             simplification of tiny outlines leave such rings. The unsafe fix removes the ring. If it
-            is the only one, the fix leaves an empty list where most annotations of the file have no
+            is the only ring, the fix leaves an empty list if most annotations of the file have no
             outline, and otherwise changes nothing.""",
         bad={
             "annotations": [
@@ -220,7 +220,7 @@ RULES = (
             stops with ValueError. If a number in the middle is missing, x and y are swapped from
             there on.""",
         explanation="""A ring lists x and y of each point, so it has an even number of coordinates.
-            Here one is missing or superfluous, and the file does not tell which. Export or draw the
+            Here one is missing or superfluous, and the file does not show which. Export or draw the
             outline again.""",
         bad={"annotations": [{"segmentation": [[10, 10, 30, 10, 30, 40, 10, 40, 10]]}]},
         good={"annotations": [{"segmentation": [[10, 10, 30, 10, 30, 40, 10, 40, 10, 25]]}]},
@@ -247,7 +247,7 @@ RULES = (
         breaks="""pycocotools stops with 'input type is not supported' if it is the first ring;
             other readers stop at its missing first point.""",
         explanation="""One of the rings is an empty list, often because a part of an outline was
-            deleted. The fix removes it. If it is the only ring, the fix leaves an empty list where
+            deleted. The fix removes it. If it is the only ring, the fix leaves an empty list if
             most annotations of the file have no outline, and otherwise changes nothing.""",
         bad={"annotations": [{"segmentation": [[10, 10, 30, 10, 30, 40, 10, 40], []]}]},
         good={"annotations": [{"segmentation": []}]},

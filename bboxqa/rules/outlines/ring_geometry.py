@@ -1,4 +1,4 @@
-"""P: polygons that extend beyond their image, or do not fit their box."""
+"""P: polygons that extend beyond their image or do not fit their box."""
 
 from collections.abc import Iterator
 
@@ -38,7 +38,7 @@ from bboxqa.rules.facts.visible_areas import visible_bounds
 
 
 def _beyond(document: Document, least: float) -> SparseRows:
-    """Return how far outlines extend beyond their images, of those that do by more than `least`."""
+    """Return how far outlines extend beyond their images, if by more than `least` pixels."""
     bounds, size, parts = document.outline_bounds, document.size, []
     with np.errstate(all="ignore"):
         for rows in blocks(len(bounds)):
@@ -79,7 +79,7 @@ def _outside(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
 
 
 def _clipped(document: Document, settings: ValidateSettings, row: int) -> tuple[Edit, ...]:
-    """Return the edit that clips an outline to its image; none if too little of it is left."""
+    """Return the edit that clips an outline to its image; none if too little would be left."""
     import shapely
 
     rings, of_row = document.annotations.rings, ring_rows(document, row)
@@ -106,7 +106,7 @@ def _clipped(document: Document, settings: ValidateSettings, row: int) -> tuple[
 
 
 def _off_bounds(document: Document, settings: ValidateSettings) -> tuple[IndexArray, int]:
-    """Return the annotations whose box is not the bounds of the outline, and how many have both."""
+    """Return annotations whose box is not the bounds of the outline, and how many have both."""
     bbox, bounds = document.annotations.bbox, document.outline_bounds
     other = document.once(in_other_layout)
     n_compared, parts = 0, [np.zeros(0, np.int64)]
@@ -121,7 +121,7 @@ def _off_bounds(document: Document, settings: ValidateSettings) -> tuple[IndexAr
 
 
 def _bounds_inside(document: Document, wrong: IndexArray, settings: ValidateSettings) -> IndexArray:
-    """Return the annotations whose box is the bounds of the part of the outline in the image.
+    """Return the annotations whose box is the bounds of the visible part of the outline.
 
     Tools that clip the mask, as pycocotools does, write such boxes.
     """
@@ -133,12 +133,12 @@ def _bounds_inside(document: Document, wrong: IndexArray, settings: ValidateSett
 
 
 def _lost_places(bbox: FloatArray) -> str:
-    """Return in words how many boxes lost their place; "" if these are few."""
+    """Return a phrase on the number of boxes that lost their position; "" if they are few."""
     halves = (np.abs(bbox[:, :2] - bbox[:, 2:] / 2) <= _HALF_PX).all(axis=1)
     if halves.mean() < _MANY:
         return ""
     n_halves = int(halves.sum())
-    return f" ({n_halves:,} have an x and y of half their width and height: their place is lost)"
+    return f" ({n_halves:,} have an x and y of half their width and height: position lost)"
 
 
 def _not_bounds(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
@@ -154,7 +154,7 @@ def _not_bounds(document: Document, settings: ValidateSettings) -> Iterator[Hits
     def edits(row: int) -> tuple[Edit, ...]:
         left, top, right, bottom = bounds[row].tolist()
         box = rounded_values([left, top, right - left, bottom - top])
-        # An outline beyond the image is clipped first; its bounds would be no better.
+        # An outline beyond the image has to be clipped first, as its bounds are no better.
         sound = free[row] and not becomes_degenerate(bbox[row].tolist(), box, settings)
         return (Edit(pointer_to("annotations", row, "bbox"), "replace", box),) if sound else ()
 
@@ -182,9 +182,9 @@ def _not_bounds(document: Document, settings: ValidateSettings) -> Iterator[Hits
     yield from hits(wrong, describe, severity, summary=summary, total=n_compared, few=_FEW)
 
 
-# With fewer outlines, each is reported on its own.
+# Up to this many outlines are reported one by one.
 _FEW = 4
-# Share of boxes whose x and y have to be half of their sides, up to so many pixels.
+# The least share of boxes whose x and y are half of their sides, and the tolerance in pixels.
 _MANY, _HALF_PX = 0.8, 2
 
 RULES = (
@@ -192,13 +192,13 @@ RULES = (
         code="P006",
         title="outline extends beyond its image",
         severity=Severity.WARNING,
-        breaks="""pycocotools silently clips the mask at the border, so that `area` and bbox do not
-            fit it; other tools write past the end of an array.""",
+        breaks="""pycocotools silently clips the mask at the border, so `area` and bbox do not fit
+            it; other tools write past the end of an array.""",
         explanation="""The outline extends beyond its image by more than `overshoot_px`. It was
             drawn past the border, or comes from a track over images of different sizes. The unsafe
-            fix clips the outline to the image, where enough of it is left and it does not cross
-            itself. There is none where a fifth of the outlines or boxes extend beyond their images,
-            or of those of some images: then all their numbers, or the sizes, are in doubt.""",
+            fix clips the outline to the image if enough of it is left and it does not cross itself.
+            There is no fix if a fifth of all outlines or boxes, or of those in some images, extend
+            beyond their images, as all these numbers, or the image sizes, are then in doubt.""",
         bad={"annotations": [
             {"bbox": [85, 10, 15, 30], "area": 450,
              "segmentation": [[85, 10, 110, 10, 110, 40, 85, 40]]},
@@ -217,11 +217,11 @@ RULES = (
         severity=Severity.WARNING,
         breaks="""One of the two is wrong: a detector learns another object than a segmenter does,
             and Mask R-CNN crops the mask by the box.""",
-        explanation="""An edge of the box is more than `bounds_px` away from that edge of the
-            outline, and of its part inside the image. One of the two was changed without the
-            other, or was exported wrongly. Check
-            which is right. It is an error if most boxes lie elsewhere, with an IoU below 0.5. The
-            unsafe fix writes the bounds of the outline.""",
+        explanation="""An edge of the box is more than `bounds_px` away from the same edge of the
+            outline, and of the part of the outline inside the image. One of the two was changed
+            without the other, or was exported wrongly. Check which is right. It is an error if most
+            boxes lie elsewhere, with an IoU below 0.5. The unsafe fix writes the bounds of the
+            outline.""",
         bad={"annotations": [
             {"bbox": [10, 10, 20, 40], "segmentation": [[10, 10, 30, 10, 30, 40, 10, 40]],
              "area": 600},

@@ -1,4 +1,4 @@
-"""R: masks as run lengths, and the crowd mark of outlines."""
+"""R: run-length masks, and the crowd flag of outlines."""
 
 from collections.abc import Iterator
 
@@ -138,13 +138,13 @@ _MASK = {"size": [80, 100], "counts": [810, 100, 7090]}
 RULES = (
     Rule(
         code="R001",
-        title="size of a mask differs from that of its image",
+        title="size of a mask differs from its image",
         severity=Severity.ERROR,
-        breaks="""pycocotools compares masks of other sizes with IoU -1, so the object is never
+        breaks="""pycocotools gives masks of different sizes an IoU of -1, so the object is never
             found; pasting the mask on the image stops with a broadcast error.""",
         explanation="""The size of run lengths is [height, width] of the image. Here it differs:
-            width and height are swapped, or the mask was made for a resized image. Make the mask
-            again in the size of the image.""",
+            width and height are swapped, or the mask was made for a resized image. Create the mask
+            again at the size of the image.""",
         bad={"annotations": [
             {"segmentation": {"size": [100, 80], "counts": [810, 600, 6590]}},
         ]},
@@ -158,13 +158,13 @@ RULES = (
         code="R002",
         title="run lengths do not fill the mask",
         severity=Severity.ERROR,
-        breaks="""pycocotools may measure area, box and IoU of another mask without noticing. Only
-            its decode() may stop, with 'Invalid RLE mask representation'; it leaves pixels that are
-            missing uninitialised.""",
+        breaks="""pycocotools may silently compute area, box and IoU of a wrong mask. Only its
+            decode() may stop, with 'Invalid RLE mask representation'; it leaves missing pixels
+            uninitialised.""",
         explanation="""Run lengths count all pixels of a mask, column by column, so they add up to
-            height times width. Here they do not, or they are not of the form that COCO has for
-            them. The export was cut off, its text was changed, or its runs are those of a crop
-            rather than of the image. Export the mask again.""",
+            height times width. Here they do not, or they are not in COCO's notation. The export was
+            cut off, its text was changed, or the runs belong to a crop rather than to the image.
+            Export the mask again.""",
         bad={"annotations": [
             {"segmentation": {"size": [80, 100], "counts": [810, 600, 6500]}},
         ]},
@@ -221,7 +221,7 @@ RULES = (
         breaks="""Readers that support only one form (lists of numbers, or text) stop at the other,
             often far into the file.""",
         explanation="""The counts of a mask are a list of numbers or, compressed, text. COCO allows
-            both, but few readers expect both in one file, as it results from joining exports of
+            both, but few readers expect both in one file, which results from joining exports of
             several tools. Write all masks in one form.""",
         bad={"annotations": [
             {"segmentation": {"size": [80, 100], "counts": [810, 600, 6590]}},
@@ -237,13 +237,13 @@ RULES = (
         title="backslashes of compressed masks are written as slashes",
         severity=Severity.ERROR,
         scope="data set",
-        breaks="""pycocotools does not notice, and reads another mask: IoU and training use shapes
-            that nobody drew.""",
-        explanation="""Compressed counts use the characters from '0' to 'o', so a backslash but no
-            slash. Programs that make paths of one system of those of another replace backslashes
-            anywhere in the file. With backslashes the counts can be read, and add up to the size of
-            the mask. The fix puts them back where the area of the mask then is the one that is
-            written.""",
+        breaks="""pycocotools silently reads a wrong mask: IoU and training use shapes that nobody
+            drew.""",
+        explanation="""Compressed counts use the characters from '0' to 'o', which include the
+            backslash but not the slash. Programs that convert paths between systems replace
+            backslashes anywhere in the file. With backslashes, the counts can be read and add up to
+            the size of the mask. The fix restores them if the mask then has the area in the
+            file.""",
         bad={"annotations": [
             {"segmentation": {"size": [80, 100], "counts": "UV11^22N2N2N2N20N2N2N2N2N/h5"},
              "bbox": [15, 16, 11, 11], "area": 61},

@@ -1,10 +1,10 @@
-"""Panoptic files as examples of rules."""
+"""Examples of panoptic files for rules."""
 
 import json
 
 
 def panoptic_example(**segment: object) -> str:
-    """Return a panoptic file of two segments; the given keys replace those of the second.
+    """Return a panoptic file with two segments; `segment` replaces keys of the second.
 
     Examples
     --------

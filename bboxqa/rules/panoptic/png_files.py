@@ -1,4 +1,4 @@
-"""G: segments of panoptic annotations, compared with the PNG files: G005 and G006."""
+"""G: comparing panoptic segments with their PNG files (G005 and G006)."""
 
 from collections.abc import Iterator
 
@@ -38,7 +38,7 @@ def _unusable(document: Document, _settings: ValidateSettings) -> Iterator[Hits]
 
 
 def _different(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    """G006: annotations whose segments are not those of their PNG."""
+    """G006: annotations whose segments differ from their PNG."""
     segments = document.annotations.segments
     bounds = np.searchsorted(segments.row, np.arange(len(document.annotations) + 1))
     messages = {}
@@ -61,12 +61,12 @@ def _different(document: Document, _settings: ValidateSettings) -> Iterator[Hits
 
 
 def _difference(segments: Segments, own: slice, png: PngSegments) -> str:
-    """Return how the segments of the file differ from those of the PNG; "" if they do not."""
+    """Return how the segments in the file differ from the PNG; "" if they do not."""
     ids, first = np.unique(segments.id[own], return_index=True)
     areas, bbox = segments.area[own][first], segments.bbox[own][first]
     lacking, unlisted = np.setdiff1d(ids, png.id), np.setdiff1d(png.id, ids)
     _, ours, theirs = np.intersect1d(ids, png.id, return_indices=True)
-    # Results may leave areas out.
+    # Results may omit areas.
     differ = np.flatnonzero(~np.isnan(areas[ours]) & (areas[ours] != png.area[theirs]))
     parts = []
     if len(lacking):
@@ -95,9 +95,9 @@ def _difference(segments: Segments, own: slice, png: PngSegments) -> str:
 
 
 def _misplaced(bbox: FloatArray, bounds: IndexArray) -> IndexArray:
-    """Return which boxes are not the bounds of their pixels.
+    """Return which boxes are not the bounds of their pixels, (S,) bool.
 
-    Boxes may be missing, and some tools leave out the last row and column.
+    Boxes may be missing, and some tools exclude the last row and column.
     """
     start, stop = bbox[:, :2] - bounds[:, :2], bbox[:, :2] + bbox[:, 2:] - bounds[:, 2:]
     off: IndexArray = np.flatnonzero(
@@ -112,12 +112,12 @@ RULES = (
         title="PNG of the segments is missing or unusable",
         severity=Severity.ERROR,
         scope="images",
-        breaks="panopticapi stops with a FileNotFoundError, or compares other pixels.",
+        breaks="panopticapi stops with a FileNotFoundError, or compares wrong pixels.",
         explanation="""The file_name of a panoptic annotation is a PNG whose colours are the ids of
-            the segments. It is looked for beside the images and the COCO file, and in a folder
-            there with the name of the COCO file. Here it is missing, cannot be read, has another
-            size than its image, or is not in RGB: PNG files of class numbers in grey belong to
-            semantic segmentation.""",
+            the segments. It is searched next to the images and the COCO file, and in a folder there
+            named like the COCO file. Here it is missing, cannot be read, differs in size from its
+            image, or is not in RGB: grey PNG files of class numbers belong to semantic
+            segmentation.""",
         bad=panoptic_example(),
         good=panoptic_example(),
         check=_unusable,
@@ -130,10 +130,9 @@ RULES = (
         breaks="""panopticapi stops with 'segment with ID … is presented in PNG and not presented in
             JSON', or the other way round; with wrong areas, panoptic quality is wrong.""",
         explanation="""The PNG has segments that segments_info does not list, or the other way
-            round; or the area of a segment is not its number of pixels, or its bbox not the bounds
-            of these. The PNG may have been
-            resized or stored with other colours, or one of the two is of another version. Colour 0
-            is for pixels without a label.""",
+            round; or the area of a segment is not its number of pixels, or its bbox is not the
+            bounds of its pixels. The PNG may have been resized or stored with other colours, or the
+            two come from different versions. Colour 0 is for pixels without a label.""",
         bad=panoptic_example(area=8),
         good=panoptic_example(),
         check=_different,

@@ -1,4 +1,4 @@
-"""The segments that the PNG files of panoptic annotations hold, read once for all rules."""
+"""Reading the segments in the PNG files of panoptic annotations once for all rules."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,23 +20,24 @@ _COLOUR = ("RGB", "RGBA")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PngSegments:
-    """What one PNG holds."""
+    """The segments in one PNG."""
 
     problem: str = ""
-    """Why it cannot be compared with the annotation; "" where it can."""
+    """Why the PNG cannot be compared with the annotation; "" if it can."""
     id: IndexArray = field(default_factory=lambda: np.zeros(0, np.int64))
-    """(S,) int64. The segments in it, in ascending order, without 0 for pixels that have none."""
+    """(S,) int64. The ids of the segments, ascending, without 0 for unlabelled pixels."""
     area: IndexArray = field(default_factory=lambda: np.zeros(0, np.int64))
-    """(S,) int64. Their pixels."""
+    """(S,) int64. The number of pixels of each segment."""
     bounds: IndexArray = field(default_factory=lambda: np.zeros((0, 4), np.int64))
-    """(S, 4) int64. Left, top, right and bottom of each in pixels; right and bottom are after the
-    last pixel."""
+    """(S, 4) int64. Left, top, right and bottom of each segment in pixels; right and bottom are
+    exclusive.
+    """
 
 
 def png_segments(document: Document) -> Sequence[PngSegments | None]:
-    """Return the content of the PNG of each annotation; None for those without a name of one.
+    """Return the content of the PNG of each annotation; None for annotations without a file name.
 
-    They are looked for in the folders of the images and of the document, and in folders there with
+    They are searched in the folders of the images and of the document, and in folders there with
     the name of the document.
     """
     return document.once(_read_all)
@@ -67,7 +68,7 @@ def _of_place(place: Place, size: Any) -> PngSegments | None:
 
 
 def read_segments(path: Path, size: tuple[float, float]) -> PngSegments:
-    """Return the segments of a PNG whose size, in pixels, is expected to be that of its image."""
+    """Return the segments of a PNG; `size` is the size of its image in pixels."""
     from PIL import Image
 
     try:
@@ -79,7 +80,7 @@ def read_segments(path: Path, size: tuple[float, float]) -> PngSegments:
             if image.mode not in _COLOUR:
                 return PngSegments(f"has mode {image.mode}; expected RGB, the colours of segments")
             colours = np.asarray(image)
-    # Decoders raise any exception for broken files.
+    # Decoders may raise any exception for broken files.
     except Exception as error:  # noqa: BLE001
         return PngSegments(f"cannot be read: {clean(str(error).partition(chr(10))[0])}")
     red, green, blue = (colours[..., part].ravel() for part in range(3))
@@ -87,7 +88,7 @@ def read_segments(path: Path, size: tuple[float, float]) -> PngSegments:
 
 
 def _counted(pixels: NDArray[np.uint32], width: int) -> PngSegments:
-    """Return the segments of pixels, row by row; runs of equal pixels are counted as one."""
+    """Return the segments in flat pixels; runs of equal pixels are counted at once."""
     is_start = np.ones(len(pixels), np.bool_)
     np.not_equal(pixels[1:], pixels[:-1], out=is_start[1:])
     is_start[::width] = True

@@ -1,4 +1,4 @@
-"""G: segments of panoptic annotations, as the file describes them: G001 to G004."""
+"""G: panoptic segments as described in the file (G001 to G004)."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -26,13 +26,13 @@ def _place(document: Document, which: int) -> Place:
 
 
 def _segment(document: Document, which: int) -> Any:
-    """Return a segment as it is in the file."""
+    """Return a segment as in the file."""
     segments = document.annotations.segments
     return document.record(int(segments.row[which]))["segments_info"][int(segments.place[which])]
 
 
 def _of_segments(document: Document, where: BoolArray, key: str, expected: str) -> Iterator[Hits]:
-    """Yield the segments of a mask, whose value under a key is wrong."""
+    """Yield the segments where the value of a key is wrong."""
 
     def describe(which: int) -> Defect:
         segment = _segment(document, which)
@@ -53,7 +53,7 @@ def _name(segment: dict[str, Any]) -> str:
 
 
 def _incomplete(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    """G001: no list of segments, or segments that lack what the evaluation reads."""
+    """G001: missing lists of segments, and segments without the keys that evaluation reads."""
     columns, segments = document.annotations, document.annotations.segments
     expected = "a list of segments"
 
@@ -66,14 +66,14 @@ def _incomplete(document: Document, _settings: ValidateSettings) -> Iterator[Hit
     listed = np.zeros(len(columns), np.bool_)
     listed[segments.row[segments.place >= 0]] = True
     unlisted = np.flatnonzero((columns.record == Kind.DICT) & ~listed)
-    # An empty list has no segments either, but is one.
+    # An empty list has no segments either, but is valid.
     wrong = [row for row in unlisted.tolist() if document.record(row).get("segments_info") != []]
     yield from hits(np.array(wrong, np.int64), describe)
     yield from _lacking(document)
 
 
 def _lacking(document: Document) -> Iterator[Hits]:
-    """Yield the segments that are not objects, or have a wrong value, each once."""
+    """Yield the segments that are not objects or have a wrong value, each once."""
     segments, whole = document.annotations.segments, "a whole number, 0 or more"
     left = segments.place >= 0
     lacks = {
@@ -101,7 +101,7 @@ def _lacking(document: Document) -> Iterator[Hits]:
 
 
 def _impossible_id(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    """G002: ids that no colour of a PNG stands for, or that two segments of an image have."""
+    """G002: ids that are not colours of a PNG, or that two segments of an image share."""
     segments = document.annotations.segments
     beyond = (segments.id == 0) | (segments.id >= _N_COLOURS)
     expected = f"1 to {_N_COLOURS - 1:,}, as red + 256 green + 65536 blue"
@@ -126,7 +126,7 @@ def _unknown_category(document: Document, _settings: ValidateSettings) -> Iterat
 
 
 def _impossible_area(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    """G004: areas that do not fit into their box, or together into their image."""
+    """G004: areas that exceed their box, or together exceed their image."""
     segments = document.annotations.segments
     yield from _of_segments(document, segments.area <= 0, "area", "1 pixel or more")
     inside = segments.bbox[:, 2] * segments.bbox[:, 3]
@@ -180,7 +180,7 @@ RULES = (
     ),
     Rule(
         code="G002",
-        title="segment id that is no colour, or used twice in its image",
+        title="segment id that is not a colour, or used twice in its image",
         severity=Severity.ERROR,
         breaks="""panopticapi keeps one of two segments with the same id, and never finds an id that
             the PNG cannot hold; 0 stands for pixels without a label.""",
@@ -193,12 +193,12 @@ RULES = (
     ),
     Rule(
         code="G003",
-        title="segment of a category that the file does not have",
+        title="segment with a category that the file does not have",
         severity=Severity.ERROR,
         breaks="panopticapi stops with a KeyError when it looks the category up.",
-        explanation="""The category_id of a segment is the id of none of the categories. Categories
-            were removed, or the ids are those of another label map, such as the 1 to 200 of COCO
-            beside the 0 to 132 of models.""",
+        explanation="""No category has the category_id of a segment. Categories were removed, or the
+            ids belong to another label map, such as COCO's 1 to 200 instead of the 0 to 132 of
+            models.""",
         bad=panoptic_example(category_id=5),
         good=panoptic_example(),
         check=_unknown_category,
@@ -210,8 +210,8 @@ RULES = (
         breaks="""Panoptic quality is computed with the areas in the file: the IoU of each match of
             the segment is wrong.""",
         explanation="""The area of a segment is the number of its pixels. Here it is not above 0, or
-            more than its bbox holds; or the areas of an image add up to more than its size, though
-            segments do not overlap. Count the pixels in the PNG.""",
+            is more than the size of the bbox; or the areas in an image add up to more than its
+            size, although segments do not overlap. Count the pixels in the PNG.""",
         bad=panoptic_example(area=900),
         good=panoptic_example(),
         check=_impossible_area,

@@ -37,8 +37,8 @@ RULES = (
         code="E001",
         title="result without a score",
         severity=Severity.ERROR,
-        breaks="""COCOeval sorts results by their score: it stops with a KeyError where there is
-            none, and with a TypeError where it is text.""",
+        breaks="""COCOeval sorts results by score: it stops with a KeyError if there is none, and
+            with a TypeError if it is text.""",
         explanation="""Each result of a detector has an image_id, a category_id, a bbox, a
             segmentation or keypoints, and a score. Here the score is missing, text or infinite.
             Write the confidence of the detector.""",
@@ -50,10 +50,10 @@ RULES = (
         code="E002",
         title="score outside 0 to 1",
         severity=Severity.WARNING,
-        breaks="""COCOeval only sorts by scores and gives the same AP; thresholds of confidence,
+        breaks="""COCOeval only sorts by score and gives the same AP, but confidence thresholds,
             calibration and ensembles are wrong.""",
-        explanation="""Scores are probabilities from 0 to 1. Larger ones may be percentages, and
-            negative ones logits. Convert them, or join only results of one scale.""",
+        explanation="""Scores are probabilities from 0 to 1. Larger scores may be percentages, and
+            negative scores logits. Convert them, or join only results with the same scale.""",
         bad='[{"image_id": 1, "category_id": 1, "bbox": [10, 10, 20, 30], "score": 90}]',
         good=_SOUND,
         check=_out_of_range,

@@ -1,1 +1,1 @@
-"""Rules about the file and its structure."""
+"""Rules about the text and the structure of a file."""

@@ -1,4 +1,4 @@
-"""S: values of annotations other than ids: S005, S006, S010 and S011."""
+"""S: values of annotations other than ids (S005, S006, S010 and S011)."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -45,9 +45,9 @@ def _crowd(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
 
 
 def _number(value: Any) -> float:
-    """Return a number, also one written as text; NaN for anything else."""
+    """Return a number, even if written as text; NaN for any other value."""
     try:
-        # Python would read "1_0" as 10.
+        # Underscores are replaced, as Python would read "1_0" as 10.
         return float(str(value).replace("_", "x")) if type(value) in _NUMERIC else math.nan
     except (ValueError, OverflowError):
         return math.nan
@@ -79,7 +79,7 @@ def _box(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     if is_rotated_file(document):
         wrong[columns.rotations.row[columns.rotations.n_numbers > 0]] = False
         rows, expected = np.flatnonzero(wrong), _of_rotated(columns.rotations.n_numbers)
-        # Four numbers would be another kind of box than the others.
+        # There is no fix, as four numbers would differ from the other boxes.
         yield from value_hits(document, "annotations", "bbox", rows, expected)
         return
     rows = np.flatnonzero(wrong)
@@ -87,7 +87,7 @@ def _box(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
 
 
 def _of_rotated(n_numbers: IndexArray) -> str:
-    """Return what a box is expected to be in a file of rotated boxes."""
+    """Return the expected form of boxes in a file of rotated boxes."""
     is_five = np.count_nonzero(n_numbers == 5) >= np.count_nonzero(n_numbers == 8)
     what = "five finite numbers, the last an angle," if is_five else "the eight of four corners,"
     return f"{what} as most boxes here have"
@@ -108,9 +108,9 @@ def _outline(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
 
 
 def _areas(document: Document) -> FloatArray:
-    """Return the area of each outline, or else of the box; NaN where neither is known for sure."""
+    """Return the area of each outline, or else of the box, (N,); NaN where uncertain."""
     box = document.annotations.bbox
-    # Products of large numbers can be infinite.
+    # Products of large numbers may overflow.
     with np.errstate(all="ignore"):
         sure = document.has_box & ~document.once(doubtful_boxes)
         of_box = np.where(sure, box[:, 2] * box[:, 3], np.nan)
@@ -145,11 +145,11 @@ RULES = (
         code="S005",
         title="iscrowd is not 0 or 1",
         severity=Severity.WARNING,
-        breaks="""COCOeval stops with KeyError 'iscrowd' where it is missing, and ignores the object
-            where it is 2 or more.""",
+        breaks="""COCOeval stops with KeyError 'iscrowd' if it is missing, and ignores the object if
+            it is 2 or more.""",
         explanation="""iscrowd says whether an annotation is one object (0) or a group drawn as one
-            (1). Here it is missing or has another value. The fix writes 0 where it is missing or
-            null, and 0 or 1 for values such as true, 1.0 or "1"; correct other values yourself.""",
+            (1). Here it is missing or has another value. The fix writes 0 if it is missing or null,
+            and 0 or 1 for values such as true, 1.0 or "1"; correct other values yourself.""",
         bad={"annotations": [{"iscrowd": ABSENT}]},
         good={"annotations": [{"iscrowd": 0}]},
         check=_crowd,
@@ -164,10 +164,10 @@ RULES = (
             written as text stop trainers.""",
         explanation="""A bbox is a list of x, y, width and height in pixels. Here it is something
             else: null, an object, a list of another length, or it holds text or infinite numbers.
-            Five or eight numbers are rotated boxes (O009) where at least half of the boxes have
-            them; others are then expected to have as many, and there is no fix. Otherwise, the
-            unsafe fix converts text to numbers where it can, or else writes the bounds of the
-            outline where there is a valid one.""",
+            Five or eight numbers are rotated boxes (O009) if at least half of the boxes have them;
+            the others are then expected to have as many, and there is no fix. Otherwise, the unsafe
+            fix converts text to numbers if possible, or else writes the bounds of a valid
+            outline.""",
         bad={"annotations": [{"bbox": ["10", "10", "20", "30"], "area": 600}]},
         good={"annotations": [{"bbox": [10.0, 10, 2e1, 30]}]},
         check=_box,
@@ -176,10 +176,10 @@ RULES = (
     ),
     Rule(
         code="S010",
-        title="segmentation has a wrong type, or is missing where most have one",
+        title="segmentation has a wrong type, or is missing while most have one",
         severity=Severity.WARNING,
-        breaks="""pycocotools stops at it in the evaluation of masks: TypeError at null, IndexError
-            at an empty list, KeyError where it is missing.""",
+        breaks="""pycocotools stops at it when masks are evaluated: TypeError at null, IndexError at
+            an empty list, KeyError if it is missing.""",
         explanation="""A segmentation is a list of polygons ([[x, y, x, y, …]]) or a mask as run
             lengths ({"size": …, "counts": …}). This one is neither; or it is missing, null or
             empty, while more than half of the annotations have one. Draw the outline, or train on
@@ -194,9 +194,9 @@ RULES = (
         title="area is missing",
         severity=Severity.WARNING,
         breaks="COCOeval stops with KeyError 'area': it sorts objects by size.",
-        explanation="""Each annotation has an area in square pixels, that of its outline. Here it is
-            missing or not a number. The fix computes it from the outline, or from the box where
-            there is none.""",
+        explanation="""Each annotation has the area of its outline in square pixels. Here it is
+            missing or not a number. The fix computes it from the outline, or from the box if there
+            is no outline.""",
         bad={"annotations": [{"area": ABSENT}]},
         good={"annotations": [{"area": 600.0}]},
         check=_area,

@@ -1,4 +1,4 @@
-"""S: captions that say nothing: S014."""
+"""S: missing or empty captions (S014)."""
 
 from collections.abc import Iterator
 
@@ -37,8 +37,8 @@ RULES = (
         breaks="""The tokenizer of pycocoevalcap stops at a missing caption with a KeyError and at
             null with an AttributeError; an empty caption is scored as a description.""",
         explanation="""Each annotation of a file of captions, and each result for one, has a
-            caption: a text that describes the image. Here it is missing, null, no text, or holds
-            blanks only. Write it, or remove the annotation.""",
+            caption: a text that describes the image. Here it is missing, null, not text, or only
+            blanks. Write it, or remove the annotation.""",
         bad=_file(', "caption": "a cat"', ', "caption": ""'),
         good=_file(', "caption": "a cat"', ', "caption": "a cat on a mat"'),
         check=_captions,

@@ -16,13 +16,13 @@ from bboxqa.rules.facts.document import Document
 
 _YEARS = range(1900, 2101)
 _ISO = re.compile(r"\s*(\d{4})[-/.:](\d{1,2})[-/.:](\d{1,2})(?!\d)")
-# The forms of many tools and languages have a year, or three numbers.
+# The date formats of many tools and languages contain a year, or three numbers.
 _SOME_DATE = re.compile(r"\d{4}|\d{1,2}\D+\d{1,2}\D+\d{2}")
 _A_DATE = 'a date such as "2026-01-31 12:00:00"'
 
 
 def _is_date(value: Any) -> bool:
-    """Return whether a value may be a date; numbers are times of a clock, or 0 for unknown.
+    """Return whether a value may be a date; numbers may be timestamps, or 0 for unknown.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def _is_date(value: Any) -> bool:
     try:
         date(*map(int, found.groups()))
     except ValueError:
-        # The year 0 is a placeholder of data bases.
+        # The year 0 is a placeholder in databases.
         return False
     return True
 
@@ -79,15 +79,15 @@ def _created(info: dict[str, Any]) -> Iterator[Defect]:
 RULES = (
     Rule(
         code="S013",
-        title="year is not a number, or a date is none",
+        title="year is not a number, or a date is invalid",
         severity=Severity.INFO,
         scope="data set",
         breaks="""Readers with a strict schema expect the year as a number and refuse the file;
-            those that parse dates stop with a ValueError.""",
+            readers that parse dates stop with a ValueError.""",
         explanation="""The year of info is text, as Roboflow writes it, or not a year; or
-            date_created or the date_captured of an image is no date, for example the 30th of
-            February. Other forms of dates, numbers and empty text are left alone. The annotations
-            are not affected. The fix writes "2026" as 2026.""",
+            date_created or the date_captured of an image is not a date, for example the 30th of
+            February. Other date formats, numbers and empty text are accepted. The annotations are
+            not affected. The fix writes "2026" as 2026.""",
         bad={"info": {"year": "2026"}},
         good={"info": {"year": 2026, "date_created": "2026-01-31"}},
         check=_dates,

@@ -1,4 +1,4 @@
-"""S: values of images: S007 and S008."""
+"""S: values of images (S007 and S008)."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -37,10 +37,10 @@ def _size(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
 
 
 def _too_small(document: Document) -> Iterator[Hits]:
-    """Yield the images whose boxes are those of far larger ones."""
+    """Yield the images that are far too small for their boxes."""
     too_small = document.is_too_small
     if document.disk is not None:
-        # Sizes of files are compared by M003.
+        # M003 compares the sizes of image files.
         too_small = too_small & ~(document.disk.shown[:, 0] > 0)
     rows = np.flatnonzero(too_small)
     if len(rows) == 0:
@@ -94,7 +94,7 @@ RULES = (
             that scale boxes divide by it.""",
         explanation="""The width or the height of an image is missing, null, text, not a whole
             number, or not above 0; or a few pixels, far too small for all boxes of the image, as
-            where the number of colours was taken for a side. The fix writes "640" and 640.0 as 640.
+            when the number of colours was taken for a side. The fix writes "640" and 640.0 as 640.
             Read other sizes from the image files: with `--images`, M003 does.""",
         bad={"images": [{"width": "100"}]},
         good={"images": [{"width": 100}]},
@@ -107,9 +107,9 @@ RULES = (
         severity=Severity.ERROR,
         breaks="""Loaders such as torchvision's CocoDetection open the image by its file_name, and
             stop.""",
-        explanation="""The file_name of an image is missing, empty, or not text. Where there is a
-            coco_url instead, as in LVIS, this is an info finding: loaders for LVIS take the name
-            from it, others do not.""",
+        explanation="""The file_name of an image is missing, empty, or not text. If there is a
+            coco_url instead, as in LVIS, this is an info finding: LVIS loaders take the name from
+            it, others do not.""",
         bad={"images": [{"file_name": ""}]},
         good={"images": [{"file_name": "0"}]},
         check=_name,

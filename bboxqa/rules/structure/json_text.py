@@ -40,7 +40,7 @@ def _broken(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
 
 
 def _break(reading: RawDocument, offset: int, why: str, *, is_end: bool) -> str:
-    """Return the message about a place that is not JSON; `is_end` if the rest was not read."""
+    """Return the message on a position that is not JSON; `is_end` if the rest was not read."""
     if not reading.size:
         return "the file is empty; expected a JSON object"
     what = content_words(_head(reading))
@@ -70,7 +70,7 @@ def _trailing(document: Document, _settings: ValidateSettings) -> Iterator[Hits]
         offset=reading.trailing,
         found=rest,
         expected="nothing but blanks",
-        # Where the document has none of COCO's lists, they may be what follows.
+        # If the document has none of COCO's lists, they may be in the text that follows.
         edits=(Edit("", "remove"),) if reading.sections else (),
     )
     yield from described_hits([found])
@@ -78,10 +78,10 @@ def _trailing(document: Document, _settings: ValidateSettings) -> Iterator[Hits]
 
 def _encoding(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     reading = document.reading
-    # What is no text has no encoding: F001 says what it is.
+    # Binary content has no encoding; F001 reports it.
     if not reading.encoding or (reading.broken and content_words(_head(reading))):
         return
-    # Nothing in a file says which 8-bit encoding it has; UTF-16 and UTF-32 can be recognised.
+    # UTF-16 and UTF-32 can be recognised, but 8-bit encodings cannot.
     is_certain = reading.encoding.startswith("UTF-8") or (
         not reading.encoding.startswith("not UTF-8") and reading.text.find(_REPLACEMENT) < 0
     )
@@ -104,7 +104,7 @@ def _not_finite(document: Document, _settings: ValidateSettings) -> Iterator[Hit
     sizes = {name: n_records(document, name) for name in LISTS}
     for number in document.reading.not_finite:
         name, row, key, *_ = *number[0].split("/", 4)[1:4], "", "", ""
-        # Where the file has a list twice, only the last one was read.
+        # If a list is in the file twice, only the last one was read.
         if row.isdecimal() and int(row) < sizes.get(name, 0):
             in_records.setdefault((name, key), {}).setdefault(int(row), []).append(number)
         else:
@@ -121,7 +121,7 @@ def _not_finite(document: Document, _settings: ValidateSettings) -> Iterator[Hit
 
 
 def _numbers(numbers: _Numbers, **more: Any) -> Defect:
-    """Return the defect of numbers in one value, given as pointers and names."""
+    """Return the defect for the numbers in one value, given as pointers and names."""
     (pointer, first), expected = numbers[0], "a finite number"
     kinds = " and ".join(sorted({name for _, name in numbers}))
     message = f"number is {first}; expected {expected}"
@@ -186,13 +186,13 @@ RULES = (
     ),
     Rule(
         code="F002",
-        title="something follows the document",
+        title="text follows the document",
         severity=Severity.ERROR,
         scope="data set",
         breaks="Python's json stops with 'Extra data', and so does every loader built on it.",
         explanation="""The file continues after the end of the document. This happens when a shorter
             file is written over a longer one, or when a tool appends a second document. The unsafe
-            fix cuts off what follows; check first that it is not needed.""",
+            fix removes that text; first check that it is not needed.""",
         bad=_PLAIN + '{"annotations": []}',
         good=_PLAIN + "\n\n",
         check=_trailing,
@@ -207,7 +207,7 @@ RULES = (
             UnicodeDecodeError; pycocotools stops at both.""",
         explanation="""JSON is UTF-8 without a byte order mark. Editors and shells on Windows add
             the mark or write UTF-16. The fix writes the same text as UTF-8. A file in another 8-bit
-            encoding is not changed, since nothing in it says which encoding it is.""",
+            encoding is not changed, since it does not show which encoding it has.""",
         bad="\ufeff" + _PLAIN,
         good=_PLAIN[:-1] + ', "info": {"description": "Gänse"}}',
         check=_encoding,

@@ -1,4 +1,4 @@
-"""S: keys and types of the document as a whole, and the keys that every record needs."""
+"""S: keys and types at the top level, and the keys that every record needs."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -28,7 +28,7 @@ _NAMES = {dict: "an object", list: "a list", str: "text", bool: "true or false"}
 
 
 def _typed(value: Any) -> str:
-    """Return what a value is, in words."""
+    """Return a phrase for the type of a value."""
     return "null" if value is None else _NAMES.get(type(value), "a number")
 
 
@@ -57,7 +57,7 @@ def _list_missing(document: Document, _settings: ValidateSettings) -> Iterator[H
 
 
 def _keys_there(top: dict[str, Any]) -> str:
-    """Return the first keys of a document without COCO's lists, as a message adds them."""
+    """Return the first keys of a document without COCO's lists, for the end of a message."""
     if not top:
         return ""
     shown = ", ".join(shortened(key) for key in islice(top, _SHOWN))
@@ -104,10 +104,10 @@ def _required(document: Document, _settings: ValidateSettings) -> Iterator[Hits]
     if "bbox" in wanted:
         outlined = ~np.isin(columns.form, (Form.ABSENT, Form.EMPTY))
         if document.reading.is_results:
-            # Detections are evaluated by their boxes, masks or keypoints.
+            # Results need only a box, a mask or keypoints.
             lacks[-1] &= ~outlined
             lacks[-1, columns.keypoints.row] = False
-        # Masks can still be evaluated; a file without any box is not one of boxes and masks.
+        # A warning, since masks can still be evaluated, but only if other annotations have a box.
         mild = lacks[-1] & ~lacks[:-1].any(axis=0) & outlined & bool((objects & ~lacks[-1]).any())
     yield from _missing(document, "annotations", ["bbox"], mild, Severity.WARNING)
     rows = np.flatnonzero(lacks.any(axis=0) & ~mild)
@@ -178,7 +178,7 @@ def _without_keys(document: Document, name: str, rows: IndexArray) -> Iterator[H
 
 def _info(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     reading = document.reading
-    # A file without any of COCO's lists is of another kind; nothing is added to it.
+    # A file without any of COCO's lists is of another kind, so nothing is added to it.
     if not isinstance(reading.top, dict) or not reading.spans.keys() & set(LISTS):
         return
     founds = []
@@ -210,9 +210,9 @@ RULES: tuple[Rule, ...] = (
         breaks="""pycocotools silently loads a file without images and finds none; without
             annotations or categories it stops with a KeyError at the first query.""",
         explanation="""A COCO file needs the lists images, annotations and categories. One of them
-            is missing or is not a list, for example where categories are an object ("1": "cat"). An
-            empty list is allowed. A file with images but no key of annotations, such as COCO's own
-            image_info_test2017.json, is of another kind, of images only.""",
+            is missing or is not a list, for example if categories are an object ("1": "cat"). An
+            empty list is allowed. A file with images but no annotations key, such as COCO's own
+            image_info_test2017.json, is of another kind, with images only.""",
         bad={"categories": ABSENT},
         good={"annotations": []},
         check=_list_missing,
@@ -224,9 +224,9 @@ RULES: tuple[Rule, ...] = (
         severity=Severity.ERROR,
         breaks="pycocotools stops with a KeyError at the first record without the key.",
         explanation="""Each record needs its id, and each annotation an image_id, a category_id and
-            a bbox. For an annotation that has an outline but no bbox, this is a warning where other
-            annotations have one: masks can still be evaluated, boxes cannot. Other keys are checked
-            by other rules.""",
+            a bbox. For an annotation with an outline but no bbox, this is a warning if other
+            annotations have a bbox: masks can still be evaluated, boxes cannot. Other keys are
+            checked by other rules.""",
         bad={"annotations": [{"category_id": ABSENT}]},
         good={"annotations": [{"segmentation": [[10, 10, 30, 10, 30, 40, 10, 40]]}]},
         check=_required,
@@ -237,7 +237,7 @@ RULES: tuple[Rule, ...] = (
         severity=Severity.INFO,
         scope="data set",
         breaks="""Readers with a strict schema expect the year as a number and refuse the file;
-            COCO.info() of pycocotools stops with a KeyError where there is no info.""",
+            COCO.info() of pycocotools stops with a KeyError if there is no info.""",
         explanation="""CVAT writes "year": "", and files from scripts often have neither info nor
             licenses. The annotations are not affected. The fix adds an empty info and empty
             licenses, and removes the empty year.""",

@@ -1,1 +1,1 @@
-"""Rules about defects of the formats of annotation tools."""
+"""Rules about defects in files of annotation tools."""

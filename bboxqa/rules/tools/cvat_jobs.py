@@ -1,4 +1,4 @@
-"""Rules about tasks and jobs of CVAT."""
+"""Rules about CVAT tasks and jobs."""
 
 from bboxqa.model.findings import Severity
 from bboxqa.rules.base.found_defects import found_defects
@@ -6,7 +6,7 @@ from bboxqa.rules.base.rule import Rule
 
 
 def _task(assignee: str = "<username>ann</username>", label: str = "cat") -> str:
-    """Return a task of CVAT with one box."""
+    """Return a CVAT task with one box."""
     return (
         "<annotations>\n<version>1.1</version>\n<meta><task><id>7</id>\n"
         "  <owner><username>admin</username></owner>\n"
@@ -24,11 +24,11 @@ RULES = (
         code="T040",
         title="task or job without assignee",
         severity=Severity.WARNING,
-        breaks="Results for each annotator may be those of somebody who annotated nothing.",
-        explanation="""CVAT writes who a task or job is assigned to, and who owns it, which is who
-            created it. Without an assignee the owner counts as the annotator. Assign the job in
-            CVAT and export it again, or give files one for each annotator, with
-            `bboxqa agree --annotator ann=1.xml --annotator bob=2.xml`.""",
+        breaks="Results per annotator may be attributed to somebody who annotated nothing.",
+        explanation="""CVAT writes the assignee of a task or job, and its owner, who created it.
+            Without an assignee, the owner counts as the annotator. Assign the job in CVAT and
+            export it again, or give one file per annotator, with `bboxqa agree --annotator
+            ann=1.xml --annotator bob=2.xml`.""",
         bad=_task(assignee=""),
         good=_task(),
         check=found_defects("T040"),
@@ -37,9 +37,9 @@ RULES = (
         code="T041",
         title="label is not one of the task",
         severity=Severity.WARNING,
-        breaks="The shape has a category of its own, so that it agrees with no other.",
-        explanation="""Shapes have a label that is not among those at the beginning of the file, for
-            example because a script wrote it in another way. CVAT refuses to import such a file.
+        breaks="The shape gets a category of its own, and so agrees with no other shape.",
+        explanation="""Shapes have a label that is not listed at the beginning of the file, for
+            example because a script wrote it differently. CVAT refuses to import such a file.
             Correct the label, or add it to the task.""",
         bad=_task(label="Cat"),
         good=_task(),

@@ -6,7 +6,7 @@ from bboxqa.rules.base.rule import Rule
 
 
 def _task(regions: str, *, more: str = "") -> str:
-    """Return a task of Label Studio with one annotation."""
+    """Return a Label Studio task with one annotation."""
     return (
         '[{"id": 7, "data": {"image": "a.jpg"},\n'
         f'  "annotations": [{{"completed_by": 1{more}, "result": [{regions}]}}]}}]'
@@ -39,29 +39,30 @@ RULES = (
         code="T001",
         title="record is not as its tool writes it",
         severity=Severity.ERROR,
-        breaks="What the record says cannot be read; agreement of the rest would be another.",
-        explanation="""A record, a label or a whole file of an annotation tool cannot be read: it
-            lacks a value or has one of another type, has pixels where shares or percent of the
-            image are expected, or the file is cut off or in another encoding than it says. Correct
-            the script that wrote it, or export the file again from the tool.""",
+        breaks="The record cannot be read, and without it agreement would differ.",
+        explanation="""A record, a label or a whole file of an annotation tool cannot be read: a
+            value is missing or has a wrong type, coordinates are pixels instead of relative to the
+            image or percentages, or the file is cut off or not in the encoding that it declares.
+            Correct the script that wrote it, or export the file again from the tool.""",
         bad=_task(_region('"x": "left", "y": 10, "width": 20, "height": 30')),
         good=_task(_region()),
         check=found_defects("T001"),
     ),
     Rule(
         code="T002",
-        title="size of the image is not known",
+        title="size of the image is unknown",
         severity=Severity.ERROR,
-        breaks="Coordinates that are shares of the image cannot become pixels.",
+        breaks="Coordinates relative to the image cannot be converted to pixels.",
         explanation="""Label Studio writes coordinates in percent, and the size of the image as
-            original_width and original_height of each region. Other programs leave these out, for
-            example in predictions that they import. Open and submit the task in the tool, which
-            adds the size, or add it to the regions. YOLO writes shares of the image, whose size is
-            that of the picture: put the folder of pictures beside the labels. Tables with shares
-            need it too, or columns image_width and image_height. Where all images of unknown size
-            are of one size, `--image-size 1920x1080` says it, in each of these formats;
-            `--image-size FILE` gives that of each, from a table with the columns image, width and
-            height, or from annotations that have it.""",
+            original_width and original_height of each region. Other programs omit these, for
+            example in imported predictions. Open and submit the task in the tool, which adds the
+            size, or add it to the regions. YOLO writes coordinates relative to the image, whose
+            size is read from the image file: put the folder of images next to the labels. Tables
+            with relative coordinates need the size as well, or columns image_width and
+            image_height. For all these formats, `--image-size 1920x1080` gives the size if it is
+            the same for all images of unknown size, and `--image-size FILE` gives the size of each
+            image, from a table with the columns image, width and height, or from annotations that
+            have sizes.""",
         bad=_task(_region(size="")),
         good=_task(_region()),
         check=found_defects("T002"),
@@ -70,10 +71,10 @@ RULES = (
         code="T003",
         title="coordinate beyond the image",
         severity=Severity.ERROR,
-        breaks="The shape lies outside of its image, or has another size than was drawn.",
-        explanation="""A share of the width or height of an image, in Label Studio and YOLO, is not
-            from 0 to 100 %: an object was drawn beyond the edge, or the image was cropped since.
-            Pixels in place of shares are T001. Correct it in the tool.""",
+        breaks="The shape lies outside its image, or is not as large as it was drawn.",
+        explanation="""A relative coordinate in Label Studio or YOLO is not between 0 and 100 % of
+            the image: an object was drawn beyond the edge, or the image was cropped later. T001
+            reports pixels in place of relative coordinates. Correct it in the tool.""",
         bad=_task(_region('"x": 104, "y": 10, "width": 20, "height": 30')),
         good=_task(_region()),
         check=found_defects("T003"),
@@ -83,7 +84,7 @@ RULES = (
         code="T004",
         title="shape without a label",
         severity=Severity.WARNING,
-        breaks='Its category is unknown; it is measured as one named "(no label)".',
+        breaks='Its category is unknown; it counts as category "(no label)".',
         explanation="""An annotator drew a shape and chose no label for it. Choose one in the tool,
             which can require it: in Label Studio with required="true" of the tag.""",
         bad=_task(_region(label="")),
@@ -94,12 +95,12 @@ RULES = (
         code="T005",
         title="annotation does not name its annotator",
         severity=Severity.WARNING,
-        breaks="Results for each annotator mix people.",
-        explanation="""Other annotations name theirs, and this one does not, as most that were
-            imported into the tool: it has no completed_by of Label Studio, labelerLogin of
-            Supervisely, annotators of Darwin, or a cell of a table is empty. In Label Studio
-            annotators are numbered task by task then; elsewhere all are one, "(not named)". Add the
-            name to the import.""",
+        breaks="Results per annotator mix people.",
+        explanation="""Other annotations name their annotator, but this one does not, like most
+            annotations that were imported into the tool: it has no completed_by (Label Studio),
+            labelerLogin (Supervisely) or annotators (Darwin), or the cell of a table is empty. In
+            Label Studio, such annotators are then numbered task by task; elsewhere they count as
+            one annotator, "(not named)". Add the name to the import.""",
         bad=_task(_region()).replace('"completed_by": 1, ', ""),
         good=_task(_region()),
         check=found_defects("T005"),
@@ -108,10 +109,10 @@ RULES = (
         code="T006",
         title="cancelled annotation has shapes",
         severity=Severity.INFO,
-        breaks="Its shapes are left out, though the annotator may have meant them.",
+        breaks="Its shapes are left out although the annotator may have meant them.",
         explanation="""The annotator drew something and then skipped the task: was_cancelled is
-            true. The annotation counts neither as drawn nor as asked for. If it should count,
-            submit it in the tool.""",
+            true. The annotation is ignored, and the annotator counts as not asked. If it should
+            count, submit it in the tool.""",
         bad=_task(_region(), more=', "was_cancelled": true'),
         good=_task(_region(), more=', "was_cancelled": false'),
         check=found_defects("T006"),
@@ -120,10 +121,10 @@ RULES = (
         code="T007",
         title="annotator annotated an image twice",
         severity=Severity.WARNING,
-        breaks="Taken together, both would be duplicates of each other; only the first counts.",
-        explanation="""Two annotations of one image are by the same person. If they are sessions,
-            `bboxqa agree --session-key session` measures how far they agree. Else delete one of
-            them in the tool.""",
+        breaks="Together they would be duplicates of each other, so only the first counts.",
+        explanation="""The same person has two annotations of one image. If they are sessions,
+            `bboxqa agree --session-key session` measures how far they agree. Otherwise, delete one
+            of them in the tool.""",
         bad=_task(_region()).replace(
             '[{"completed_by"', '[{"completed_by": 1, "result": []},\n    {"completed_by"'
         ),
@@ -135,8 +136,8 @@ RULES = (
         title="mask cannot be decoded",
         severity=Severity.ERROR,
         breaks="The shape is lost.",
-        explanation="""The run lengths of a mask are cut off, or are of another size than the image.
-            Draw it again in the tool, or correct the script that wrote it.""",
+        explanation="""The run lengths of a mask are cut off, or do not have the size of the image.
+            Draw the mask again in the tool, or correct the script that wrote it.""",
         bad=_task(_MASK.replace("RLE", "0, 0, 0, 8")),
         good=_task(_GOOD_MASK),
         check=found_defects("T008"),
@@ -146,8 +147,8 @@ RULES = (
         title="prediction without regions",
         severity=Severity.INFO,
         breaks="The predictions of the model cannot be compared with the annotators.",
-        explanation="""The export has numbers in place of predictions. Export with predictions in
-            full if the model is to be measured, too.""",
+        explanation="""The export has numbers in place of predictions. To measure the model as well,
+            export full predictions.""",
         bad=_task(_region()).replace('"annotations"', '"predictions": [31],\n  "annotations"'),
         good=_task(_region()),
         check=found_defects("T009"),
@@ -156,10 +157,10 @@ RULES = (
         code="T010",
         title="sizes of one image differ",
         severity=Severity.ERROR,
-        breaks="Equal shapes become different ones in pixels, and agree less than they do.",
-        explanation="""Records of one image, in Label Studio its regions, say that it has different
-            sizes, for example since the image was replaced by a smaller copy after the first were
-            drawn. Correct the sizes, or annotate the image again.""",
+        breaks="Equal shapes differ after conversion to pixels, so agreement is measured too low.",
+        explanation="""Records of one image, such as regions in Label Studio, give it different
+            sizes, for example because the image was replaced by a smaller copy after the first
+            regions were drawn. Correct the sizes, or annotate the image again.""",
         bad=_task(f"{_region()}, {_region(size=_OTHER_SIZE).replace('r1', 'r2')}"),
         good=_task(f"{_region()}, {_region()}"),
         check=found_defects("T010"),
@@ -169,8 +170,8 @@ RULES = (
         title="mask without pixels",
         severity=Severity.WARNING,
         breaks="There is nothing to compare; the mask is left out.",
-        explanation="""A mask was erased but its region not deleted. Delete the region in the tool
-            if there is no object.""",
+        explanation="""A mask was erased but its region was not deleted. Delete the region in the
+            tool if there is no object.""",
         bad=_task(_MASK.replace("RLE", "0, 0, 0, 8, 57, 17, 20, 224, 0")),
         good=_task(_GOOD_MASK),
         check=found_defects("T011"),

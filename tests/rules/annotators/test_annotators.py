@@ -331,7 +331,7 @@ def crowd(**odd):
         (
             {"category": 2},
             (
-                "uses categories in other shares than the other annotators: total variation "
+                "uses categories in other proportions than the other annotators: total variation "
                 "distance 100%"
             ),
         ),

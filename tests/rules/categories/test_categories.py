@@ -277,7 +277,7 @@ def test_whatever_stands_there_nothing_crashes(categories, used):
 )  # fmt: skip
 def test_names_that_look_the_same(name, other, signs):
     (found,) = findings({"categories": [{"name": name}, {"name": other}]}, code="C003")
-    assert f"differs only in signs that look alike or are not seen ({signs}) from" in found.message
+    assert f"differs only in look-alike or invisible characters ({signs}) from" in found.message
     assert found.edits
 
 
@@ -302,7 +302,7 @@ def test_names_that_look_different(names):
 def test_signs_that_are_not_seen(name, plain, signs):
     (found,) = findings({"categories": [{"name": name}, {"name": "dog"}]}, code="C009")
     assert found.message == (
-        f'category name "{plain}" has signs that are not seen ({signs}); expected it without them'
+        f'category name "{plain}" has invisible characters ({signs}); expected it without them'
     )
     assert [edit.value for edit in found.edits] == [plain]
 

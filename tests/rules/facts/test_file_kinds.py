@@ -532,8 +532,8 @@ def test_lists_of_lvis_that_fit_the_file(lists):
     ("change", "message"),
     [
         ({"track_id": 7}, "track_id is 7, which none of the tracks has; expected the id of a"),
-        ({"category_id": 2}, "category_id of the annotation is 2, and that of its track 1 is 1;"),
-        ({"image_id": 2}, "video_id of the image is 5, and that of its track 1 is 1; expected"),
+        ({"category_id": 2}, "category_id of the annotation is 2, but 1 in its track 1;"),
+        ({"image_id": 2}, "video_id of the image is 5, but 1 in its track 1; expected"),
     ],
 )
 def test_annotations_that_contradict_their_track(change, message):

@@ -57,7 +57,7 @@ def test_keypoints_that_were_copied_are_one_finding(n_said, severity):
     (found,) = [each for each in findings(content) if each.code[0] == "K"]
     assert (found.code, found.severity, found.count) == ("K008", severity, 5)
     assert found.message.startswith(
-        "5 of 8 lists of keypoints are those of other objects, too: 5 objects with different boxes "
+        "5 of 8 lists of keypoints are shared with other objects: 5 objects with different boxes "
         "have ["
     )
     assert not found.edits

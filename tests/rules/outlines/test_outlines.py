@@ -213,9 +213,7 @@ def test_boxes_whose_places_were_lost_are_told_apart():
         ]
     }
     (found,) = findings(content, code="P007")
-    assert "(9 have an x and y of half their width and height: their place is lost)" in (
-        found.message
-    )
+    assert "(9 have an x and y of half their width and height: position lost)" in (found.message)
 
 
 NUMBER = st.one_of(st.integers(-20, 130), st.floats(-20, 130), st.sampled_from([1e100, -1e100]))

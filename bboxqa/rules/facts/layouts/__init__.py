@@ -1,1 +1,1 @@
-"""The layout of boxes in a file: how it is read, what speaks for it, and for which parts."""
+"""Diagnosing the layout of boxes in a file: possible layouts, evidence, and affected parts."""

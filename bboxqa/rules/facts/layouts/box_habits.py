@@ -1,4 +1,4 @@
-"""What boxes have in common in part of the images, where nothing proves their layout."""
+"""Statistical evidence for the layout of boxes if nothing proves it."""
 
 from collections.abc import Iterator
 
@@ -14,44 +14,46 @@ from bboxqa.rules.facts.layouts.layout_evidence import ENOUGH, Evidence
 _SIZE_FIRST = Layout(Numbers.SIDES, (2, 3, 0, 1))
 _CENTRE = Layout(Numbers.CENTRE)
 
-# Boxes, images and pairs of boxes from which on correlations and overlaps are compared.
+# The least numbers of boxes, images and pairs of boxes to compare correlations and overlaps.
 _BOXES, _IMAGES, _PAIRS = 30, ENOUGH, 2 * ENOUGH
 _SAMPLE = 20_000
-# Each box is compared with so many of the next ones of its image.
+# Each box is compared with this many subsequent boxes of its image.
 _NEXT = 3
-# Share of pairs that overlap if all boxes seem to start in one corner, and how many fewer do
-# if read otherwise.
+# The least share of pairs that overlap if all boxes seem to start in one corner, and by how much
+# the share falls if boxes are read otherwise.
 _MOST_OVERLAP, _FEWER = 0.5, 0.3
-# Share of the images between the first and the last of them from which on all are concerned.
+# If at least this share of the images between the first and the last is affected, all are.
 _MOST_BETWEEN = 0.5
-# Rank correlation of places, if they are sizes, and how far it is above that of the sizes: at
-# least, and as a multiple of the standard error.
+# The least rank correlation of positions that are in fact sizes, and how far it has to exceed the
+# correlation of sizes, absolutely and in standard errors.
 _OF_SIZES, _ABOVE, _ERRORS = 0.3, 0.3, 3.0
-# Boxes that extend beyond their images, and the chance that all others there fit by accident.
+# The least number of boxes that extend beyond their images, and the largest probability that all
+# others fit by chance.
 _BEYOND, _CHANCE = 2 * ENOUGH, 0.01
-# Share of the side by which half of them do at least; boxes that start in their centre: 0.25.
+# The least share of the side by which half of them do; for boxes that start at their centre, it is
+# 0.25.
 _FAR = 0.1
-# Objects of other images lie about as much to the right and down: in parts of the image.
+# The largest shift of positions compared with objects of other images, relative to the image.
 _SHIFT = 0.1
 
 
 def of_habits(boxes: Boxes) -> Iterator[Evidence]:
-    """Yield the layouts that boxes probably have by how they overlap and leave their images."""
+    """Yield the probable layouts of boxes by their overlaps and by how they leave their images."""
     sized = sized_boxes(boxes)
     yield from _of_overlaps(boxes, sized)
     yield from _of_centres(boxes, sized)
 
 
 def _of_overlaps(boxes: Boxes, sized: BoolArray) -> Iterator[Evidence]:
-    """Yield width, height, x, y where boxes overlap unless they are read so.
+    """Yield the layout width, height, x, y if boxes overlap much less when read that way.
 
-    Sizes read as places are small, so that all boxes seem to start in the upper left corner; and
-    width goes with height, but not x with y.
+    Sizes that are read as positions are small, so that all boxes seem to start in the upper left
+    corner. Also, width correlates with height, but x does not correlate with y.
     """
     overlaps = _overlaps(boxes, sized, _SAMPLE)
     if not _start_in_corner(*overlaps).any():
         return
-    # Sizes of 0 are places at the edge.
+    # Sizes of 0 may be positions at the edge.
     sized = sized | (row_min(boxes.bbox) >= 0) & np.isfinite(boxes.size).all(axis=1)
     overlaps = _overlaps(boxes, sized)
     is_all = _are_all(*overlaps)
@@ -82,9 +84,9 @@ def _of_overlaps(boxes: Boxes, sized: BoolArray) -> Iterator[Evidence]:
 
 
 def _in_corner(n_pairs: IndexArray, n_plain: IndexArray, n_read: IndexArray) -> BoolArray:
-    """Return (I,) bool: the images whose boxes seem to start in one corner.
+    """Return the images whose boxes seem to start in one corner, (I,) bool.
 
-    With those between them in the file that do not contradict it, if they are fewer.
+    Images between them in the file are included if they are fewer and do not contradict it.
     """
     images = _start_in_corner(n_pairs, n_plain, n_read)
     if images.any():
@@ -104,9 +106,9 @@ def _are_all(*overlaps: IndexArray) -> bool:
 def _overlaps(
     boxes: Boxes, some: BoolArray, at_most: int | None = None
 ) -> tuple[IndexArray, IndexArray, IndexArray]:
-    """Return (I,) int64 each: pairs of boxes of images, and those that overlap in both readings.
+    """Return the number of pairs of boxes per image, and of overlaps in both readings, each (I,).
 
-    Of some images only, if their boxes are more than `at_most`.
+    A sample of the images is used if they have more than `at_most` boxes.
     """
     every = 1 if at_most is None else max(1, len(boxes) // at_most)
     rows = np.flatnonzero(some & (boxes.image % every == 0) & (boxes.image >= 0))
@@ -126,7 +128,7 @@ def _overlaps(
 
 
 def _start_in_corner(n_pairs: IndexArray, n_plain: IndexArray, n_read: IndexArray) -> BoolArray:
-    """Return whether most pairs of boxes overlap, and much fewer in the other reading."""
+    """Return where most pairs of boxes overlap, and much fewer in the other reading."""
     result: BoolArray = (n_plain > _MOST_OVERLAP * n_pairs) & (n_plain - n_read > _FEWER * n_pairs)
     return result
 
@@ -141,7 +143,7 @@ def _overlap(one: FloatArray, other: FloatArray) -> BoolArray:
 def _correlations(boxes: Boxes, rows: IndexArray) -> tuple[float, float]:
     """Return the rank correlations of the first two numbers and of the last two."""
     rows = rows[:: max(1, len(rows) // _SAMPLE)]
-    # Large and small images make numbers go together, in pixels or as parts of the image.
+    # Varying image sizes cause correlations, in pixels or relative to the image.
     in_pixels, sides = boxes.bbox[rows], np.hstack([boxes.size[rows]] * 2)
     of = [
         np.corrcoef([_ranks(column) for column in numbers.T])
@@ -151,7 +153,7 @@ def _correlations(boxes: Boxes, rows: IndexArray) -> tuple[float, float]:
 
 
 def _ranks(values: FloatArray) -> FloatArray:
-    """Return the rank of each value; equal values share their mean."""
+    """Return the rank of each value; ties get their mean rank."""
     ordered = np.sort(values)
     below = np.searchsorted(ordered, values)
     ranks: FloatArray = (below + np.searchsorted(ordered, values, "right")) / 2
@@ -159,10 +161,10 @@ def _ranks(values: FloatArray) -> FloatArray:
 
 
 def _of_centres(boxes: Boxes, sized: BoolArray) -> Iterator[Evidence]:
-    """Yield the images where all boxes lie inside if they start in their centre, and some only so.
+    """Yield images in which all boxes lie inside only if they start at their centre.
 
-    Not by chance: boxes of other images would often not lie inside. None of these extends beyond
-    the left or upper edge, as boxes do that are cut with their image.
+    This must not be by chance: boxes of other images would often not lie inside. No box may extend
+    beyond the left or upper edge, as boxes of cut-off objects would.
     """
     bbox, size = boxes.bbox, boxes.size
     beyond = sized & ~rows_where(len(bbox), lambda rows: inside(bbox[rows], size[rows]))
@@ -198,7 +200,7 @@ def _of_centres(boxes: Boxes, sized: BoolArray) -> Iterator[Evidence]:
 
 
 def _with_little(boxes: Boxes, sized: BoolArray, fits: BoolArray) -> BoolArray:
-    """Return (I,) bool: the images where boxes extend beyond, be it little, and all fit."""
+    """Return the images that boxes extend beyond, even slightly, and where all fit, (I,) bool."""
     beyond = sized & (boxes.bbox[:, :2] + boxes.bbox[:, 2:] > boxes.size).any(axis=1)
     n_beyond, n_unfit = (
         np.bincount(boxes.image[rows], minlength=boxes.n_images) for rows in (beyond, sized & ~fits)
@@ -208,7 +210,7 @@ def _with_little(boxes: Boxes, sized: BoolArray, fits: BoolArray) -> BoolArray:
 
 
 def _shift(boxes: Boxes, concerned: BoolArray, others: BoolArray) -> float:
-    """Return how far the first two numbers of boxes are from the centres of others, on average."""
+    """Return the mean distance of the first two numbers of boxes from other boxes' centres."""
     at = (boxes.bbox[concerned, :2] / boxes.size[concerned]).mean(axis=0)
     centre = boxes.bbox[others, :2] + boxes.bbox[others, 2:] / 2
     return float(np.abs(at - (centre / boxes.size[others]).mean(axis=0)).max())

@@ -1,4 +1,4 @@
-"""The layout of the boxes of a file, or of part of its images, where it is not COCO's."""
+"""Diagnosing boxes of a file, or of part of its images, that are not in COCO's layout."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -31,18 +31,18 @@ from bboxqa.rules.facts.layouts.layout_parts import (
     parts_of,
 )
 
-# Share of boxes that must support a layout.
+# The least share of boxes that must support a layout.
 _NEARLY_ALL = 0.95
-# Images with shorter sides, in pixels, may have boxes that small.
+# Images with shorter sides, in pixels, may have boxes with such small numbers.
 _LARGER_THAN = {1.0: 4.0, 100.0: 250.0, 1000.0: 1250.0}
 _SLACK = 0.01
-# Numbers from 0 to 100 or 1000 may be pixels, unless they fill that range in many images.
+# Numbers up to 100 or 1000 may be pixels, unless they fill this share of the range in many images.
 _FILLED = 0.9
-# Read as pixels, such boxes lie in the upper left of larger images.
+# Read as pixels, such boxes lie in this upper left part of larger images.
 _ABOVE_LEFT = 0.42
 _MANY_BOXES = 30
 _SPREAD = 0.1
-# Share of boxes in the upper left quarter from which on they may be halved.
+# If at least this share of boxes is in the upper left quarter, they may be halved.
 _QUARTER = 0.98
 
 EXPECTED_LAYOUT = "x, y, width, height in pixels"
@@ -50,7 +50,7 @@ EXPECTED_LAYOUT = "x, y, width, height in pixels"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Diagnosis:
-    """The probable layout of boxes that are not in COCO's.
+    """The probable layout of boxes that are not in COCO's layout.
 
     Attributes
     ----------
@@ -60,13 +60,13 @@ class Diagnosis:
     bbox : (H, 4) float64
         These boxes in COCO's layout: x, y, width, height in pixels.
     evidence : str
-        The numbers of boxes that support the diagnosis, in words.
+        A phrase with the numbers of boxes that support the diagnosis.
     concerned : (N,) bool
-        The annotations of the images whose boxes are in this layout.
+        The annotations of images whose boxes are in this layout.
     where : str
-        These images in words; "" for all.
+        A phrase for these images; "" for all images.
     doubt : str
-        What else may be the cause, as the message adds it; "" where this is certain.
+        Another possible cause, as an addition to the message; "" if the diagnosis is certain.
     """
 
     layout: Layout
@@ -89,7 +89,7 @@ class Diagnosis:
 
     @property
     def message(self) -> str:
-        """What was found and what was expected, in one line."""
+        """The message of the finding."""
         where = f" {self.where}" if self.where else ""
         return (
             f"boxes{where} look like {self.layout}{self.doubt}: {self.evidence}; "
@@ -98,22 +98,22 @@ class Diagnosis:
 
 
 def diagnose(document: Document) -> Diagnosis | None:
-    """Return the layout of boxes of a document that are not in COCO's; see `layout_of`."""
+    """Return the diagnosis of a document's boxes; see `layout_of`."""
     return layout_of(document.once(boxes_of))
 
 
 def layout_of(boxes: Boxes) -> Diagnosis | None:
-    """Return the layout of boxes that are not in COCO's; None where all are, or none is certain.
+    """Return the layout of boxes that are not in COCO's layout; None if all are, or if unclear.
 
-    The outlines decide where there are any; then areas, the range of the numbers, and the images
-    that boxes extend beyond.
+    Outlines decide if there are any, then areas, the range of the numbers, and the images that
+    boxes extend beyond.
     """
     with np.errstate(all="ignore"):
         return next(_diagnoses(boxes), None)
 
 
 def _diagnoses(boxes: Boxes) -> Iterator[Diagnosis]:
-    """Yield what outlines, areas, ranges and images show, in this order."""
+    """Yield the diagnoses from outlines, areas, ranges and images, in this order."""
     yield from _of_range(boxes, 1.0)
     apart = distances(boxes)
     if apart is not None:
@@ -133,18 +133,18 @@ def _diagnoses(boxes: Boxes) -> Iterator[Diagnosis]:
 
 
 def lie_elsewhere(document: Document) -> bool:
-    """Return whether most boxes lie elsewhere than their outlines, in no layout that is known."""
+    """Return whether most boxes lie elsewhere than their outlines in every known layout."""
     return outlines_contradict(document.once(boxes_of), COCO, ~document.once(in_other_layout))
 
 
 def in_other_layout(document: Document) -> BoolArray:
-    """Return (N,) bool: the annotations of images whose boxes are in another layout than COCO's."""
+    """Return the annotations of images whose boxes are not in COCO's layout, (N,) bool."""
     diagnosis, n = document.once(diagnose), len(document.annotations)
     return np.zeros(n, np.bool_) if diagnosis is None else diagnosis.concerned
 
 
 def _judged(boxes: Boxes, found: Iterable[Evidence]) -> Iterator[Diagnosis]:
-    """Yield the diagnosis of all boxes, or of those of some annotators or images."""
+    """Yield the diagnosis of all boxes, or of the boxes of some annotators or images."""
     for evidence in found:
         if evidence.is_enough:
             yield _diagnosis(boxes, evidence, np.ones(len(boxes), np.bool_))
@@ -155,7 +155,7 @@ def _judged(boxes: Boxes, found: Iterable[Evidence]) -> Iterator[Diagnosis]:
 def _diagnosis(
     boxes: Boxes, evidence: Evidence, concerned: BoolArray, where: str = ""
 ) -> Diagnosis:
-    """Return the diagnosis of the boxes that are valid in a layout and not sound in COCO's."""
+    """Return the diagnosis of the boxes that are valid in a layout but not in COCO's."""
     layout = evidence.layout
     read = layout.sound(boxes.bbox, boxes.size)
     valid = (row_min(read[:, 2:]) > 0) & np.isfinite(read.sum(axis=1))
@@ -172,7 +172,7 @@ def _diagnosis(
 
 
 def _leave(bbox: FloatArray, size: FloatArray) -> bool:
-    """Return whether more than a few boxes leave their images, or are smaller than a pixel."""
+    """Return whether more than a few boxes exceed their images, or are smaller than a pixel."""
     wrong = ~inside(bbox, size) | (row_min(bbox[:, 2:]) < 1)
     return bool(wrong.sum() > (1 - _NEARLY_ALL) * len(bbox))
 
@@ -198,15 +198,15 @@ def _of_range(boxes: Boxes, unit: float) -> Iterator[Diagnosis]:
 
 
 def _is_unit(boxes: Boxes, rows: IndexArray, unit: float) -> bool:
-    """Return whether numbers in the range of a unit are hardly pixels."""
+    """Return whether numbers in the range of a unit are probably not pixels."""
     bbox = boxes.bbox[rows]
     is_fraction = (bbox % 1 != 0).any(axis=1)
     if unit == 1.0:
-        # Boxes of zeros and ones only may be in pixels.
+        # Boxes that consist only of zeros and ones may be in pixels.
         return bool(is_fraction.any())
     if len(rows) < _MANY_BOXES or len(np.unique(boxes.image[rows])) < _MANY_BOXES // 3:
         return False
-    # Tools write percent with decimals; models write thousandths without.
+    # Tools write percentages with decimals, whereas models write thousandths without.
     if unit == 100.0 and 2 * is_fraction.sum() <= len(rows):
         return False
     stop = bbox[:, :2] + bbox[:, 2:]
@@ -235,7 +235,7 @@ def _unit_parts(
         if unit == 1:
             is_unit = 2 * int(fractions.sum()) > len(rows)
         else:
-            # An object that stands still in a video is at one place in all of its images.
+            # A still object in a video is at the same place in all images.
             spread = boxes.bbox[rows, :2].std(axis=0) >= _SPREAD * unit
             is_unit = bool(spread.all()) and _is_unit(boxes, rows, unit)
         if is_unit:
@@ -248,7 +248,7 @@ def _in_units(
 ) -> Diagnosis:
     layout = Layout(Numbers.SIDES, unit=unit)
     bbox, size = boxes.bbox[rows], boxes.size[rows]
-    # In images of 2,000 and more pixels, halved boxes have numbers up to 1,000, too.
+    # In images of 2,000 or more pixels, halved boxes also have numbers up to 1,000 or more.
     is_in_quarter = (
         unit == 1000 and (corners(bbox)[:, 2:] <= size / 2).all(axis=1).mean() >= _QUARTER
     )

@@ -1,4 +1,4 @@
-"""The layouts that four numbers of a box can have, and how boxes are read in each."""
+"""The possible layouts of the four numbers of a box, and converting boxes from each."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -17,7 +17,7 @@ UNITS = {
 
 
 class Numbers(Enum):
-    """What the four numbers of a box are, in the order in which layouts name their places."""
+    """The meaning of the four numbers of a box, in the order to which `Layout.order` refers."""
 
     SIDES = ("x", "y", "width", "height")
     CORNERS = ("x1", "y1", "x2", "y2")
@@ -26,17 +26,17 @@ class Numbers(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What the four numbers of a box are, in which order and in which unit.
+    """The meaning, order and unit of the four numbers of a box.
 
     Attributes
     ----------
     numbers : Numbers
     order : tuple of int
-        The place of each of the `numbers` in the box.
+        The index of each of the `numbers` in the box.
     unit : float
         The number that stands for the whole side of the image; 0 for pixels.
     scale : tuple of float
-        By how much x and y are multiplied in the file.
+        The factors by which x and y are multiplied in the file.
 
     Examples
     --------
@@ -81,9 +81,9 @@ class Layout:
         Parameters
         ----------
         bbox : (N, 4) float64
-            As they are in the file.
+            The boxes as in the file.
         size : (N, 2) float64
-            Width and height of the image of each.
+            Width and height of the image of each box.
         """
         first, second = bbox[:, self.order[:2]], bbox[:, self.order[2:]]
         if self.numbers is Numbers.CORNERS:
@@ -94,7 +94,7 @@ class Layout:
         return np.hstack([first * factor, second * factor])
 
     def sound(self, bbox: FloatArray, size: FloatArray) -> FloatArray:
-        """Return boxes as `read` does, with the corners of single boxes put in order."""
+        """Return boxes as `read` does, with swapped corners of single boxes put in order."""
         read = self.read(bbox, size)
         if self.numbers is not Numbers.CORNERS:
             return read
@@ -121,16 +121,16 @@ def _by_plausibility() -> tuple[Layout, ...]:
 
 
 PIXEL_LAYOUTS = _by_plausibility()
-"""All orders of sides, corners and centres in pixels; the most plausible first."""
+"""All orders of sides, corners and centres in pixels, the most plausible first."""
 
 
 def scaled_layout(bbox: FloatArray, truth: FloatArray) -> Layout | None:
-    """Return the layout of boxes that are COCO's times a constant; None without one.
+    """Return the layout of boxes that are COCO's times a constant; None if there is none.
 
     Parameters
     ----------
     bbox, truth : (N, 4) float64
-        The boxes of the file, and what they should be.
+        The boxes in the file, and the correct boxes.
     """
     ratio = bbox[:, 2:] / truth[:, 2:]
     ratio = ratio[np.isfinite(ratio).all(axis=1) & (ratio > 0).all(axis=1)]
@@ -144,7 +144,7 @@ def scaled_layout(bbox: FloatArray, truth: FloatArray) -> Layout | None:
 
 
 def _rounded(factor: float) -> float:
-    """Return a factor, or a simple one that it hardly differs from."""
+    """Return a factor, or a simple number close to it."""
     for simple in (round(factor), 1 / max(round(1 / factor), 1)):
         if simple and abs(factor - simple) <= 0.01 * simple:
             return float(simple)

@@ -1,6 +1,6 @@
-"""Images whose boxes end at the edges, to the pixel, if they start in their centre, and only so.
+"""Images whose boxes end exactly at the edges only if they start at their centre.
 
-Many objects are cut at the edge of their image, and their boxes end there.
+Many objects are cut off at the edge of their image, and their boxes end there.
 """
 
 from collections.abc import Iterator
@@ -15,18 +15,18 @@ from bboxqa.rules.facts.layouts.box_readings import Layout, Numbers
 from bboxqa.rules.facts.layouts.layout_evidence import ENOUGH, FEW, Evidence
 
 _CENTRE = Layout(Numbers.CENTRE)
-# How far a box that ends at an edge may be from it, in pixels, and the shortest side that is told
-# from one that ends there as x, y, width, height.
+# The largest distance in pixels between an edge and a box that ends there, and the shortest side of
+# boxes that are compared.
 _AT_EDGE, _SHORTEST = 1.0, 8.0
-# Boxes that reach beyond their image, so that half of their side does, and the probability of as
-# many that end at edges by chance.
+# The least number of boxes that extend beyond their image by half of their side, and the largest
+# probability that as many boxes end at edges by chance.
 _BEYOND, _CHANCE = 3, 1e-4
-# Boxes of one place and size, in cells of so many pixels, may be of one object.
+# Boxes with equal position and size, in cells of this many pixels, may show the same object.
 _CELL = 8.0
 
 
 def of_cut_objects(boxes: Boxes) -> Iterator[Evidence]:
-    """Yield the images whose boxes end at their edges if they start in their centre."""
+    """Yield the images whose boxes end at the edges if they start at their centre."""
     sized = sized_boxes(boxes)
     images = images_of_centres(boxes, sized, sized & ~lie_inside(boxes))
     if not images.any():
@@ -56,7 +56,7 @@ def of_cut_objects(boxes: Boxes) -> Iterator[Evidence]:
 
 
 def images_of_centres(boxes: Boxes, sized: BoolArray, beyond: BoolArray) -> BoolArray:
-    """Return (I,) bool: the images that boxes extend beyond, but none from its centre."""
+    """Return the images that boxes extend beyond, but not if they start at their centre, (I,)."""
     bbox, size = boxes.bbox, boxes.size
     fits = rows_where(
         len(bbox), lambda rows: inside(_CENTRE.read(bbox[rows], size[rows]), size[rows])
@@ -69,18 +69,18 @@ def images_of_centres(boxes: Boxes, sized: BoolArray, beyond: BoolArray) -> Bool
 
 
 def lie_inside(boxes: Boxes) -> BoolArray:
-    """Return which boxes lie inside their images, up to the inaccuracy of drawing."""
+    """Return which boxes lie inside their images, up to the inaccuracy of drawing, (N,) bool."""
     return rows_where(len(boxes), lambda rows: inside(boxes.bbox[rows], boxes.size[rows]))
 
 
 def slightly_beyond(boxes: Boxes) -> BoolArray:
-    """Return which boxes extend beyond the right edge or the lower one, by however little."""
+    """Return which boxes extend beyond the right or the lower edge, even slightly, (N,) bool."""
     result: BoolArray = np.any(boxes.bbox[:, :2] + boxes.bbox[:, 2:] > boxes.size, axis=1)
     return result
 
 
 def _cut(bbox: FloatArray, size: FloatArray) -> tuple[BoolArray, BoolArray]:
-    """Return which boxes end at the right or lower edge from their centre, and at the others."""
+    """Return which centred boxes end at the right or lower edge, and at the left or upper edge."""
     place, half = bbox[:, :2], bbox[:, 2:] / 2
     long = bbox[:, 2:] >= _SHORTEST
     far: BoolArray = np.any((np.abs(place + half - size) <= _AT_EDGE) & long, axis=1)
@@ -89,16 +89,17 @@ def _cut(bbox: FloatArray, size: FloatArray) -> tuple[BoolArray, BoolArray]:
 
 
 def _at_edges(bbox: FloatArray, size: FloatArray) -> BoolArray:
-    """Return which boxes end at an edge as x, y, width, height."""
+    """Return which boxes, read as x, y, width, height, end at an edge."""
     ends = np.hstack([bbox[:, :2], bbox[:, :2] + bbox[:, 2:] - size])
     result: BoolArray = np.any(np.abs(ends) <= _AT_EDGE, axis=1)
     return result
 
 
 def _expected(bbox: FloatArray, size: FloatArray) -> float:
-    """Return how many boxes would end at edges by chance.
+    """Return the number of boxes expected to end at edges by chance.
 
-    Such as extend beyond an edge do so by up to half of their side; others lie anywhere.
+    Boxes that extend beyond an edge are assumed to do so by a uniform amount of up to half of their
+    side; other boxes are assumed to lie anywhere.
     """
     sides = bbox[:, 2:]
     is_beyond = bbox[:, :2] + sides > size + _AT_EDGE
@@ -108,12 +109,12 @@ def _expected(bbox: FloatArray, size: FloatArray) -> float:
 
 
 def _different(bbox: FloatArray) -> int:
-    """Return how many boxes there are, those of one place and size counted once."""
+    """Return the number of boxes with different positions and sizes."""
     return len(np.unique(np.round(bbox / _CELL), axis=0))
 
 
 def _tail(n: int, expected: float) -> float:
-    """Return the probability of `n` or more, if so many are expected (Poisson)."""
+    """Return the Poisson probability of `n` or more events, given the expected number."""
     below, term = 0.0, exp(-expected)
     for number in range(n):
         below += term

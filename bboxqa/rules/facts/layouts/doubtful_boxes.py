@@ -1,4 +1,4 @@
-"""Annotations of which no number can be trusted, and images whose sides look swapped."""
+"""Annotations whose numbers cannot be trusted, and images whose sides look swapped."""
 
 import numpy as np
 
@@ -11,14 +11,14 @@ from bboxqa.rules.facts.layouts.box_layout import diagnose, in_other_layout
 from bboxqa.rules.facts.layouts.layout_evidence import ENOUGH
 from bboxqa.rules.facts.layouts.layout_parts import ENOUGH_IMAGES
 
-# Share of boxes, or of images, from which on not only a few are wrong.
+# If at least this share of boxes or images is wrong, all are in doubt.
 _MANY = 0.2
 
 
 def swapped_images(document: Document) -> BoolArray:
-    """Return (I,) bool: the images whose width and height look swapped.
+    """Return the images whose width and height look swapped, (I,) bool.
 
-    All False unless the swap would bring the boxes inside in nearly all of these images.
+    All are False unless swapping brings the boxes inside in nearly all of these images.
     """
     n_images = len(document.images)
     none = np.zeros(n_images, np.bool_)
@@ -37,18 +37,18 @@ def swapped_images(document: Document) -> BoolArray:
 
 
 def doubtful_boxes(document: Document) -> BoolArray:
-    """Return (N,) bool: the annotations whose boxes may all be wrong.
+    """Return the annotations whose boxes may all be wrong, (N,) bool.
 
-    No number is computed from such boxes, or fitted to them.
+    Fixes do not compute numbers from such boxes, or adapt numbers to them.
     """
     return document.once(in_other_layout) | document.once(in_doubtful_pixels)
 
 
 def in_doubtful_pixels(document: Document) -> BoolArray:
-    """Return (N,) bool: the annotations whose numbers may not be pixels of their image.
+    """Return the annotations whose numbers may not be pixels of their image, (N,) bool.
 
     Boxes are in another unit or scale, image sizes look swapped, or so many boxes or outlines
-    extend beyond images, all or some, that one of the two is likely. Outlines are in doubt as well.
+    extend beyond some or all images that either is likely. Outlines are in doubt as well.
     """
     image, n_images = document.image, len(document.images)
     bbox, size, bounds = document.annotations.bbox, document.size, document.outline_bounds

@@ -1,4 +1,4 @@
-"""What outlines and areas say about the layout of boxes."""
+"""Evidence of outlines and areas for the layout of boxes."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -19,18 +19,18 @@ from bboxqa.rules.facts.layouts.box_readings import (
 )
 
 ENOUGH = 5
-"""Boxes needed for a diagnosis, unless the file has fewer."""
+"""Number of boxes needed for a diagnosis, unless the file has fewer."""
 
 MOST, NEARLY_ALL, FEW = 0.5, 0.95, 0.1
-"""Shares of boxes that must support a layout, or may contradict it."""
+"""The least share of boxes that must support a layout, and the largest that may contradict it."""
 
-# How far boxes drawn by hand may differ from their outline.
+# How far hand-drawn boxes may differ from their outline.
 _PIXELS = 2.0
-# The least IoU of a box that is drawn apart from its outline with the outline's bounds.
+# The least IoU of a box that was drawn separately from its outline with the outline's bounds.
 _SAME_PLACE = 0.5
-# Boxes in which the best layout is searched for.
+# Number of boxes among which the best layout is searched.
 _SAMPLE = 2000
-# Relative to its area: how far the product of the sides may be from it.
+# The relative tolerance of areas compared with the product of the sides.
 _AREA = 1e-3
 _AREA_OF_UNITS = 0.01
 _UNITS = (0.0, 1.0, 100.0, 1000.0)
@@ -38,40 +38,41 @@ _UNITS = (0.0, 1.0, 100.0, 1000.0)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evidence:
-    """Which boxes support a layout, and which contradict it.
+    """The boxes that support a layout, and the boxes that contradict it.
 
     Attributes
     ----------
     layout : Layout
     speaks, against, known : (N,) bool
-        The boxes that are right in this layout only, those that are wrong in it, and all that
-        can be judged.
+        The boxes that are right only in this layout, the boxes that are wrong in it, and all boxes
+        that can be judged.
     sound : (N,) bool
-        The boxes that are right as x, y, width, height and not in this layout.
+        The boxes that are right as x, y, width, height but not in this layout.
     is_enough : bool
-        Whether it proves the layout of all boxes.
+        Whether the evidence proves the layout of all boxes.
     text : callable
-        Takes the annotations of the images concerned, and returns the numbers in words.
+        Called with the annotations of the affected images; returns a phrase with the numbers.
     n_unexplained : int
-        Boxes that are wrong as x, y, width, height and in this layout.
+        Number of boxes that are wrong both as x, y, width, height and in this layout.
     least : int
-        Boxes that have to speak for the layout in part of the images.
+        Number of boxes that have to support the layout in part of the images.
     may_be_part : bool
         Whether the evidence is strong enough for part of the images.
     may_be_of_authors : bool
-        Whether it is strong enough where others drew boxes in the same images that contradict it.
+        Whether it is strong enough for some annotators, if boxes of others in the same images
+        contradict it.
     fills_gaps : bool
-        Whether boxes that can be right in both layouts are common.
+        Whether boxes that may be right in both layouts are common.
     is_certain : bool
-        Whether it tells x from y.
+        Whether the evidence distinguishes x from y.
     is_exact : bool
-        Whether boxes fit it to the pixel, so that all boxes of a single image prove it.
+        Whether boxes fit to the pixel, so that all boxes of a single image are proof.
     beside : str
-        What the boxes are compared with: "outlines", "areas" or "images".
+        The reference for the boxes: "outlines", "areas" or "images".
     other_cause : str
-        What else explains the same; "" where it is proved.
+        Another explanation; "" if the layout is proved.
     images : (I,) bool or None
-        The images whose boxes are in the layout, where these are part of them.
+        The images whose boxes are in the layout, if only some are.
     """
 
     layout: Layout
@@ -98,9 +99,9 @@ def _distance(bbox: FloatArray, bounds: FloatArray) -> FloatArray:
 
 
 def distances(boxes: Boxes) -> FloatArray | None:
-    """Return (N,) float64: how far boxes are from the bounds of their outlines; NaN for unknown.
+    """Return the distance of boxes from the bounds of their outlines, (N,); NaN for unknown.
 
-    None where no outline is known.
+    None if no outline is known.
     """
     if boxes.bounds is None:
         return None
@@ -112,7 +113,7 @@ def distances(boxes: Boxes) -> FloatArray | None:
 
 
 def outlines_agree(apart: FloatArray) -> bool:
-    """Return whether most boxes are the bounds of their outlines, as x, y, width, height."""
+    """Return whether most boxes, as x, y, width, height, are the bounds of their outlines."""
     return 2 * int((apart <= _PIXELS).sum()) > max(int(np.isfinite(apart).sum()), 1)
 
 
@@ -129,7 +130,7 @@ def outlines_contradict(boxes: Boxes, layout: Layout, concerned: BoolArray) -> b
 
 
 def _fits(apart: FloatArray, before: FloatArray, layout: Layout) -> BoolArray:
-    """Return which boxes are the bounds of their outlines in a layout, and much less in COCO's."""
+    """Return which boxes fit the bounds of their outlines in a layout, and not in COCO's."""
     limit = _PIXELS * max(1.0, *(1 / factor for factor in layout.scale))
     fits: BoolArray = (apart <= limit) & (2 * apart <= before)
     return fits
@@ -177,7 +178,7 @@ def of_outlines(boxes: Boxes, apart: FloatArray) -> Iterator[Evidence]:
 def _best(
     bbox: FloatArray, size: FloatArray, bounds: FloatArray, apart: FloatArray
 ) -> Layout | None:
-    """Return the layout in which most of some boxes are the bounds of their outlines."""
+    """Return the layout in which most boxes are the bounds of their outlines."""
     truth = from_corners(bounds)
     scaled = scaled_layout(bbox, truth)
     candidates = [
@@ -186,7 +187,7 @@ def _best(
         for layout in (*PIXEL_LAYOUTS[:7], *(() if unit else PIXEL_LAYOUTS[7:]))
     ]
     candidates += [Layout(Numbers.SIDES, unit=unit) for unit in _UNITS[1:]]
-    # A few boxes fit one of many layouts by chance.
+    # A few boxes may fit one of many layouts by chance.
     if len(bbox) < ENOUGH:
         candidates, scaled = [PIXEL_LAYOUTS[0], Layout(Numbers.CENTRE)], None
     best, most = None, (0, 0.0)
@@ -209,7 +210,7 @@ _WITH_OTHER_AREAS = (
 
 
 def of_areas(boxes: Boxes) -> Iterator[Evidence]:
-    """Yield the evidence of areas that are those of corners, or of scaled boxes."""
+    """Yield the evidence of areas for boxes given by corners, and for scaled boxes."""
     given, bbox, size = boxes.area, boxes.bbox, boxes.size
     if given is None or boxes.outlined is None:
         return
@@ -238,7 +239,7 @@ def of_areas(boxes: Boxes) -> Iterator[Evidence]:
 
 
 def _is_area(sides: FloatArray, area: FloatArray, layout: Layout = COCO) -> BoolArray:
-    # Percent are written with two decimals, thousandths with none.
+    # Percentages are written with two decimals, thousandths with none.
     share = _AREA_OF_UNITS if layout.unit else _AREA
     result: BoolArray = np.abs(sides.prod(axis=1) - area) <= share * area + 0.5
     return result
@@ -269,10 +270,10 @@ def _of_area(
 
 
 def tells_x_from_y(layout: Layout, read: FloatArray, size: FloatArray) -> bool:
-    """Return whether areas and images can tell a layout from the one with x and y swapped.
+    """Return whether areas and images distinguish a layout from the one with x and y swapped.
 
-    Not for parts of the image, which are in the same range across and down, and for corners only
-    where a box would extend beyond its image if x and y were swapped.
+    They do not for relative coordinates, which have the same range for x and y. For corners, they
+    do only if a box would extend beyond its image with x and y swapped.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Which annotators or images a layout concerns, where it is not that of all boxes."""
+"""Finding the annotators or images that a layout affects, if not all boxes have it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ from bboxqa.rules.facts.boxes import Boxes
 from bboxqa.rules.facts.layouts.layout_evidence import ENOUGH, FEW, Evidence
 
 ENOUGH_IMAGES = 3
-"""A layout in part of the images is not judged from fewer of them, unless boxes fit it exactly."""
+"""The least number of images that show a layout of part of them, unless boxes fit exactly."""
 
-# Share of the boxes that speak for a layout which may be elsewhere.
+# The largest share of the supporting boxes that may be elsewhere.
 _MANY = 0.2
-# A layout is taken if chance explains the boxes with at most this probability, and if at least
-# this share of them speaks for it.
+# A layout is accepted if the boxes have at most this probability by chance, and if at least this
+# share of them supports it.
 _CHANCE = 0.01
 _SUPPORT = 0.15
 
@@ -30,9 +30,8 @@ class Grouping:
     ----------
     of : (N,) integers
         The group of each box; -1 for none.
-    n : int
-    names : tuple of str or None
-        Of the annotators; None for images.
+    n : int names : tuple of str or None
+        The names of the annotators; None for images.
     """
 
     of: IndexArray | IntArray
@@ -40,16 +39,16 @@ class Grouping:
     names: tuple[str, ...] | None = None
 
     def number(self, rows: BoolArray) -> IndexArray:
-        """Return (n,) int64: how many of these boxes each group has."""
+        """Return the number of these boxes in each group, (n,) int64."""
         return np.bincount(self.of[rows & (self.of >= 0)], minlength=self.n)
 
     def rows(self, groups: BoolArray) -> BoolArray:
-        """Return (N,) bool: the boxes of some groups."""
+        """Return the boxes of some groups, (N,) bool."""
         result: BoolArray = np.append(groups, False)[self.of]
         return result
 
     def where(self, groups: BoolArray) -> str:
-        """Return some groups in words."""
+        """Return a phrase for some groups."""
         n_groups = int(groups.sum())
         if self.names is None:
             return f"in {n_groups:,} of {count(self.n, 'image')}"
@@ -59,14 +58,14 @@ class Grouping:
 
 
 def groupings(boxes: Boxes) -> Iterator[Grouping]:
-    """Yield the grouping by annotator, if there are several, and that by image."""
+    """Yield the grouping by annotator, if there are several, and the grouping by image."""
     if len(boxes.names) > 1:
         yield Grouping(boxes.author, len(boxes.names), boxes.names)
     yield Grouping(boxes.image, boxes.n_images)
 
 
 def parts_of(boxes: Boxes, evidence: Evidence) -> Iterator[tuple[Grouping, BoolArray]]:
-    """Yield the annotators, and the images, that some evidence shows a layout of."""
+    """Yield the annotators and the images whose boxes have the layout of the evidence."""
     if evidence.is_enough:
         return
     if evidence.images is not None:
@@ -83,11 +82,11 @@ def parts_of(boxes: Boxes, evidence: Evidence) -> Iterator[tuple[Grouping, BoolA
 
 
 def _part(grouping: Grouping, evidence: Evidence) -> BoolArray | None:
-    """Return (n,) bool: the groups whose boxes support the layout; None if these are few.
+    """Return the groups whose boxes support the layout, (n,) bool; None if there are few.
 
-    Groups that most boxes support and, of images, none contradicts; all boxes of one or two images,
-    if they fit the layout exactly. Where images are the evidence,
-    the ones between them in the file are included unless they contradict it.
+    In such a group, most boxes support the layout, and for images, none contradicts it. One or two
+    images are enough if all their boxes fit exactly. If images are the evidence, images between
+    them in the file are included unless they contradict the layout.
     """
     speaks, against = grouping.number(evidence.speaks), grouping.number(evidence.against)
     known = grouping.number(evidence.known)
@@ -115,11 +114,10 @@ def _part(grouping: Grouping, evidence: Evidence) -> BoolArray | None:
 
 
 def _authors(boxes: Boxes, evidence: Evidence) -> BoolArray | None:
-    """Return (K,) bool: annotators whose boxes support a layout that those of others contradict.
+    """Return annotators whose boxes support a layout that others' boxes contradict, (K,) bool.
 
-    For a layout that brings nearly all boxes inside, so that support alone says little. What is
-    drawn in the same images is the same; that some annotators have no box where the layout is
-    wrong must not be by chance.
+    If a layout brings nearly all boxes inside, support alone proves little. But as annotators drew
+    the same images, it must not be by chance that the layout is never wrong for some of them.
     """
     pairs = np.unique(np.stack([boxes.image, boxes.author]), axis=1)
     pairs = pairs[:, (pairs >= 0).all(axis=0)]
@@ -138,7 +136,7 @@ def _authors(boxes: Boxes, evidence: Evidence) -> BoolArray | None:
 
 
 def improbable_run(holds: BoolArray, drawn: BoolArray) -> BoolArray:
-    """Return (n,) bool: the longest run of images in which something holds, none if by chance.
+    """Return the longest run of images in which `holds` is True, (n,) bool; none if by chance.
 
     Images without annotations are part of a run.
     """

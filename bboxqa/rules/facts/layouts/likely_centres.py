@@ -1,4 +1,4 @@
-"""Images whose boxes probably start in their centre, where nothing proves it."""
+"""Images whose boxes probably start at their centre, although nothing proves it."""
 
 from dataclasses import dataclass
 
@@ -16,24 +16,24 @@ from bboxqa.rules.facts.layouts.cut_objects import (
 from bboxqa.rules.facts.layouts.layout_evidence import ENOUGH
 from bboxqa.rules.facts.layouts.layout_parts import ENOUGH_IMAGES
 
-# Share of the boxes that extend beyond their image which this has to explain.
+# The least share of boxes beyond their images that this has to explain.
 _NEARLY_ALL = 0.8
-# Parts of the sides by which half of the boxes do at least extend beyond their image.
+# The least share of the side by which half of the boxes extend beyond their image.
 _FAR = 0.1
-# How far the first two numbers are from the centres of other boxes on average, as parts of images.
+# The largest mean distance of the first two numbers from other boxes' centres, relative to images.
 _SHIFT = 0.1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LikelyCentres:
-    """The images whose boxes probably start in their centre.
+    """The images whose boxes probably start at their centre.
 
     Attributes
     ----------
     rows : (H,) int64
-        The annotations of these images that have a box.
+        The annotations with a box in these images.
     n_beyond : int
-        How many of them extend beyond their image as x, y, width, height.
+        Number of them that extend beyond their image as x, y, width, height.
     n_images : int
     """
 
@@ -43,9 +43,9 @@ class LikelyCentres:
 
 
 def likely_centres(document: Document) -> LikelyCentres | None:
-    """Return the images whose boxes probably start in their centre; None where nothing says so.
+    """Return the images whose boxes probably start at their centre; None if there are none.
 
-    Several extend far beyond the right edge or the lower one, none beyond the others.
+    Several boxes extend far beyond the right or lower edge, and none beyond the other edges.
     """
     if document.once(diagnose) is not None:
         return None
@@ -59,7 +59,7 @@ def likely_centres(document: Document) -> LikelyCentres | None:
         return None
     bbox, size = boxes.bbox, boxes.size
     over = ((bbox[:, :2] + bbox[:, 2:] - size) / bbox[:, 2:])[beyond]
-    # One edge alone may be that of a belt, or of a screen.
+    # Boxes beyond only one edge may have another reason, such as a conveyor belt or a screen.
     if np.median(over.max(axis=1)) < _FAR or (over <= 0).all(axis=0).any():
         return None
     if _shift(document, concerned, sized & ~concerned) > _SHIFT:
@@ -72,7 +72,7 @@ def likely_centres(document: Document) -> LikelyCentres | None:
 
 
 def _shift(document: Document, concerned: BoolArray, others: BoolArray) -> float:
-    """Return how far the first two numbers of boxes are from the centres of others, on average."""
+    """Return the mean distance of the first two numbers of boxes from other boxes' centres."""
     if not others.any():
         return 0.0
     bbox, size = document.annotations.bbox, document.size

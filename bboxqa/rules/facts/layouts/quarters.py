@@ -9,12 +9,13 @@ from bboxqa.core.text import count
 from bboxqa.rules.facts.boxes import boxes_of, sized_boxes
 from bboxqa.rules.facts.document import Document
 
-# Images and boxes from which on all boxes are judged, and the share that lies in the quarter.
+# The least numbers of images and boxes to judge all boxes, and the least share in the quarter.
 _ENOUGH, _NEARLY_ALL = ((30, 100), (10, 200)), 0.98
-# A part of the images is judged by those with some boxes, of which more are in this quarter than
-# in the one to the right, by a factor.
+# To judge part of the images, the least number of boxes per image, the least number of images, and
+# by what factor more of them are in this quarter than in the right one.
 _OF_IMAGE, _OF_PART, _MORE = 3, 5, 5
-# Doubled, these boxes reach the edges, and are as far apart, where and as large as the others.
+# Tolerances for doubled boxes, which must reach the edges and resemble the others in spread,
+# position and size.
 _REACH, _APART, _ELSEWHERE, _SMALLER = 0.47, 1.4, 0.12, 0.75
 _SLACK = 0.005
 
@@ -28,11 +29,12 @@ class Quarter:
     concerned : (N,) bool
         The annotations of these images.
     boxes : str
-        Those that lie there, in words.
+        A phrase for the boxes that lie there.
     images : str
-        These images in words.
+        A phrase for these images.
     right : str
-        How many images have all boxes in the upper right quarter; "" where all are concerned.
+        The number of images with all boxes in the upper right quarter; "" if all images are
+        affected.
     """
 
     concerned: BoolArray
@@ -42,7 +44,7 @@ class Quarter:
 
 
 def in_quarter(document: Document) -> Quarter | None:
-    """Return the images whose boxes all lie in the upper left quarter; None where by chance."""
+    """Return the images whose boxes all lie in the upper left quarter; None if by chance."""
     sized = sized_boxes(document.once(boxes_of))
     rows = np.flatnonzero(sized)
     image = document.image[rows]
@@ -71,13 +73,13 @@ def in_quarter(document: Document) -> Quarter | None:
 
 
 def _in_upper(parts: FloatArray) -> tuple[BoolArray, BoolArray]:
-    """Return which boxes are in the upper left quarter, and which are in the upper right one."""
+    """Return which boxes are in the upper left, and which in the upper right quarter."""
     upper = parts[:, 3] <= 0.5 + _SLACK
     return upper & (parts[:, 2] <= 0.5 + _SLACK), upper & (parts[:, 0] >= 0.5 - _SLACK)
 
 
 def _is_halved(some: FloatArray, others: FloatArray) -> bool:
-    """Return whether boxes, doubled, are like others; both as parts of their images."""
+    """Return whether boxes, doubled, resemble the others; both relative to their images."""
     if len(others) < _OF_PART or (some[:, 2:].max(axis=0) < _REACH).any():
         return False
     centre, of_others = (some[:, :2] + some[:, 2:]) / 2, (others[:, :2] + others[:, 2:]) / 2
