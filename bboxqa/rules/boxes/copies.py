@@ -134,7 +134,7 @@ RULES = (
             annotation tool extends over all following images. Large files, where many boxes are
             equal on 2 or 3 sizes by chance, need more sizes. It is an error if nine tenths of the
             boxes are such copies. Look at the images; ignore B014 if they are pages or screens with
-            a fixed layout.""",
+            a constant layout.""",
         bad={
             "images": _IMAGES,
             "annotations": [{"image_id": number} for number in (1, 2, 3)],

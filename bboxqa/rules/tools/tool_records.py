@@ -59,8 +59,8 @@ RULES = (
             size, or add it to the regions. YOLO writes coordinates relative to the image, whose
             size is read from the image file: put the folder of images next to the labels. Tables
             with relative coordinates need the size as well, or columns image_width and
-            image_height. For all these formats, `--image-size 1920x1080` gives the size if it is
-            the same for all images of unknown size, and `--image-size FILE` gives the size of each
+            image_height. In all these formats, `--image-size 1920x1080` gives the size if all
+            images of unknown size have the same, and `--image-size FILE` gives the size of each
             image, from a table with the columns image, width and height, or from annotations that
             have sizes.""",
         bad=_task(_region(size="")),

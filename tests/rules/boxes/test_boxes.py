@@ -268,7 +268,7 @@ def test_a_habit_of_writing_the_area_of_the_box_is_one_finding():
     (found,) = findings({"annotations": many[:4]}, code="B011")
     assert (found.count, found.message.split(" in ")[0]) == (
         4,
-        "area is 2 times that of the outline or box",
+        "area is 2 times the area of outline or box",
     )
 
 

@@ -497,8 +497,8 @@ def with_lists(**lists):
 @pytest.mark.parametrize(
     ("lists", "message"),
     [
-        ({"neg_category_ids": [2, 9]}, "neg_category_ids has 9, which is the id of no category"),
-        ({"not_exhaustive_category_ids": [9]}, "not_exhaustive_category_ids has 9, which is the"),
+        ({"neg_category_ids": [2, 9]}, "neg_category_ids has 9, which no category has as its id"),
+        ({"not_exhaustive_category_ids": [9]}, "not_exhaustive_category_ids has 9, which no"),
         ({"neg_category_ids": [2, 1]}, 'category 1 ("cat"), that is annotated there; expected'),
         (
             {"neg_category_ids": [2], "not_exhaustive_category_ids": [2]},

@@ -227,7 +227,7 @@ def test_one_file_as_several_images():
     found = only(same_names("a", "a", "b"), "I006")
     assert found.message == (
         'file_name "a" is used by 2 images (ids 1, 2); expected one image per file, '
-        "unless each is of another annotator"
+        "unless each belongs to another annotator"
     )
     assert found.severity == Severity.WARNING
     assert found.examples == ("/images/0/file_name", "/images/1/file_name")

@@ -116,8 +116,8 @@ def test_a_labelled_point_in_the_corner():
     (found,) = placed([*INSIDE[:3], 0, 0, 2, 0, 0, 0])
     assert (found.code, found.pointer) == ("K003", "/annotations/0/keypoints/3")
     assert found.message == (
-        'keypoint 2 ("b") is at (0, 0) with visibility 2; expected visibility 0, or where the '
-        "point is"
+        'keypoint 2 ("b") is at (0, 0) with visibility 2; expected visibility 0, or the '
+        "position of the point"
     )
 
 
