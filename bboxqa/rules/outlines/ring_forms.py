@@ -180,7 +180,7 @@ def _sound(ring: Any) -> bool:
 
 
 def _parsed(text: str) -> Any:
-    """Return the JSON value or the list of numbers that a text holds; None for other text."""
+    """Return the JSON value or the list of numbers in a text; None for other texts."""
     with suppress(ValueError, RecursionError):
         return json.loads(text)
     with suppress(ValueError, RecursionError):
