@@ -141,7 +141,7 @@ def test_where_everybody_copies_alpha_says_nothing():
     errors = {"p*": "jitter=3 miss=0.2", "p02": "copy=p01:1", "p03": "copy=p01:1"}
     line = warned(simulated(errors))["copies"]
     assert line.startswith("p01, p02 and p03 have identical boxes, 100 % of those")
-    assert "alpha 1.00 does not tell" in line
+    assert "alpha 1.00 does not show" in line
 
 
 def test_objects_drawn_twice():

@@ -93,7 +93,7 @@ def test_pages_of_saved_results_have_no_name(tmp_path, source):
     run("agree", source, *saved, tmp_path / "run7")
     refused = run("report", tmp_path / "run7", "--pseudonyms", key, "--out", page)
     assert refused.returncode == 2
-    assert "the annotator '7' cannot be told from other words" in refused.stderr
+    assert "the annotator '7' cannot be distinguished from other words" in refused.stderr
 
 
 def test_a_reference_is_named_as_in_the_file(tmp_path, source):
