@@ -30,6 +30,8 @@ from bboxqa.rules.facts.oriented_boxes import rows_with_corners
 
 # In pixels. Less than this is rounding by the exporter.
 _ROUNDING = 1e-3
+# Boxes that their centres may explain: at least so many, and this share of them.
+_SEVERAL, _MOST = 3, 0.8
 _SIDES = ("left of", "above", "right of", "below")
 _EXPECTED = "a box inside the image"
 
@@ -104,15 +106,29 @@ def _near(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
     yield from _crossing(document, settings, beyond.where(near))
 
 
+def _fit_as_centres(document: Document, rows: IndexArray) -> BoolArray:
+    """Return which boxes lie inside if x, y are their centre; none unless most of them do."""
+    bbox, size = document.annotations.bbox[rows], document.size[rows]
+    half = bbox[:, 2:] / 2
+    fit: BoolArray = np.all((bbox[:, :2] >= half) & (bbox[:, :2] + half <= size), axis=1)
+    if np.count_nonzero(fit) < max(_SEVERAL, _MOST * len(rows)):
+        return np.zeros(len(rows), np.bool_)
+    return fit
+
+
 def _crossing(document: Document, settings: ValidateSettings, beyond: SparseRows) -> Iterator[Hits]:
+    is_far = np.any(beyond.values > settings.overshoot_px, axis=1)
+    of_centres = beyond.rows[is_far][_fit_as_centres(document, beyond.rows[is_far])]
+
     def describe(row: int) -> Defect:
         edge = int(np.nanargmax(beyond[row]))
+        as_centre = ", and lies inside if x, y are its centre" if row in of_centres else ""
         box = _clipped(document, settings, row)
         return record_defect(
             document,
             ("annotations", row, "bbox"),
             f"bbox extends {figure(beyond[row][edge])} px beyond the {EDGES[edge]} edge of its "
-            f"image{size_text(document.size[row])}; expected {_EXPECTED}",
+            f"image{size_text(document.size[row])}{as_centre}; expected {_EXPECTED}",
             found=document.annotations.bbox[row].tolist(),
             expected=_EXPECTED,
             edits=()
