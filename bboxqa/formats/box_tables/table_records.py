@@ -286,7 +286,9 @@ class _TableRecords:
             some = count(unnamed, "box").replace("boxs", "boxes")
             notes.append(f"{some} without an annotator, here by {_UNNAMED!r}")
         if "category" not in self._columns.of and "objects" not in self._columns.of:
-            notes.append("no column of categories: all boxes are of one")
+            notes.append(
+                "no column of categories: all boxes are of one; --columns category=NAME names it"
+            )
         return notes
 
 

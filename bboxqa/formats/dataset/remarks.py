@@ -179,7 +179,7 @@ def _holds_another(assigned: BoolArray, place: int, total: IndexArray) -> bool:
     return bool((2 * common >= np.maximum(total, 1)).any())
 
 
-def _file_notes(files: Sequence[AnnotationFile]) -> Iterator[str]:
+def file_notes(files: Sequence[AnnotationFile]) -> Iterator[str]:
     """Yield each note on files once, with the files that it applies to."""
     names: dict[str, dict[str, None]] = {}
     for file in files:
@@ -216,7 +216,7 @@ def notes_of(
     min_annotators: int,
 ) -> tuple[str, ...]:
     """Return notes on the data for readers of a result."""
-    notes = [*_file_notes(files), *_same_files(files), *list_notes(files)]
+    notes = [*file_notes(files), *_same_files(files), *list_notes(files)]
     n_asked = assigned.sum(1)
     single = int((n_asked < 2).sum()) if min_annotators > 1 else 0
     bare = int((n_asked == 0).sum())

@@ -23,6 +23,7 @@ from bboxqa.formats.annotations.records import (
 from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.dataset.attribution import UNNAMED, Attribution
 from bboxqa.formats.dataset.join import image_label
+from bboxqa.formats.dataset.remarks import file_notes
 from bboxqa.formats.document.content import BYTE_ORDER_MARK
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.document.rotation_columns import WRITTEN_ANGLE
@@ -59,8 +60,7 @@ class Gathering:
         self._authors = [names[author].tolist() for author in attribution.author]
         self._is_named = attribution.names != (UNNAMED,)
         # Annotations without a box are reported as losses.
-        notes = (note for file in files for note in file.notes)
-        self.notes = [note for note in notes if not note.endswith("not compared")]
+        self.notes = [note for note in file_notes(files) if not note.endswith("not compared")]
         return ()
 
     @gc_paused()

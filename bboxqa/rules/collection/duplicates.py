@@ -141,7 +141,8 @@ def _exact(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     def describe(row: int) -> Defect:
         first = int(earlier[row])
         ids = [document.record(each).get("id") for each in (first, row)]
-        what = f"annotation {shortened(ids[0])} in all but the id"
+        other = shortened(document.ids(first).get("annotation"))
+        what = f"annotation {other} in all but the id"
         if same_id[row]:
             what = f"an earlier one, {pointer_to('annotations', first)}"
         return record_defect(
@@ -182,10 +183,11 @@ def _near(document: Document, settings: ValidateSettings, *, same: bool) -> Iter
         what = f"of the same category {kinds[0]}"
         if not same:
             what = f"which is {kinds[0]} and not {kinds[1]}"
+        other = shortened(document.ids(first).get("annotation"))
         return record_defect(
             document,
             ("annotations", row, "bbox"),
-            f"bbox has an IoU of {shown} with annotation {shortened(records[0].get('id'))}, "
+            f"bbox has an IoU of {shown} with annotation {other}, "
             f"{what}; expected less than {limit} for one annotator",
             found=records[1].get("bbox"),
             expected=f"an IoU below {limit}",

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from support.tool_files import translation_of
 
-from bboxqa import agree, read_coco, reading, validate
+from bboxqa import agree, convert, read_coco, reading, validate
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.registry import format_of, sources_below
 from bboxqa.formats.voc.voc import translate
@@ -180,6 +180,21 @@ def test_sizes_that_are_missing_are_those_of_the_pictures_or_given(tmp_path):
     found, _ = translated(tmp_path, image_size=(30, 20))
     sizes = [(image["width"], image["height"]) for image in found.images]
     assert sizes == [(70, 50), (30, 20)]
+
+
+def test_both_boxes_of_a_pair_are_named_by_their_place(tmp_path):
+    written(tmp_path, a=xml(thing(1, 1, 40, 40), thing(1, 1, 40, 41), thing(50, 50, 60, 60)))
+    (found,) = (each for each in validate(tmp_path).findings if each.code == "D002")
+    assert found.message.startswith('bbox has an IoU of 0.976 with annotation "a.xml:4", of the')
+    assert found.ids["annotation"] == "a.xml:5"
+
+
+def test_a_note_that_holds_for_several_people_is_told_once(tmp_path):
+    for person in ("ann", "bob"):
+        written(tmp_path / "in" / person, a=xml(thing(1, 1, 40, 40)), b=xml(name="b.jpg"))
+    found = convert(tmp_path / "in", tmp_path / "out.json", to="coco", lossy=True)
+    (note,) = (each for each in found.notes if "counted from 1" in each)
+    assert note.startswith(f"each of {tmp_path / 'in/ann'} and {tmp_path / 'in/bob'}: ")
 
 
 @pytest.mark.parametrize(("missing", "n_images"), [(None, 1), ("asked", 2)])
