@@ -158,7 +158,7 @@ def test_not_measured_misses_a_gate(run, tmp_path):
     write(tmp_path / "root/x.json", document([annotation(1)]))
     code, out, _err = run("root", "--min-alpha", "0.1")
     assert code == 1
-    assert out[1].endswith("; alpha was not measured, expected at least 0.1")
+    assert out[1].startswith("  .: alpha was not measured, expected at least 0.1; ")
 
 
 def test_not_measured_is_fine(run, tmp_path):
