@@ -84,7 +84,21 @@ def story_lines(
         yield from _table_lines(story, width)
     yield from ("", f"What lowers agreement at {story.threshold_label}")
     yield from (f" - {one_line(line)}" for line in story.story)
-    yield from (f" Warning: {one_line(line)}" for line in story.warnings if line not in said)
+    left_out = {*said, *_repeated(story)}
+    yield from (f" Warning: {one_line(line)}" for line in story.warnings if line not in left_out)
+
+
+def _repeated(story: Story) -> Iterator[str]:
+    """Yield warnings of objects drawn twice that a sentence tells with the gain."""
+    for warning in story.warnings:
+        name, _, rest = warning.rpartition(" drew ")
+        if " twice: drawn once" in rest and any(
+            line.startswith(f"{name} draws ")
+            and " of their objects twice" in line
+            and " higher" in line
+            for line in story.story
+        ):
+            yield warning
 
 
 def _table_lines(diagnosis: Diagnosis, width: int) -> Iterator[str]:

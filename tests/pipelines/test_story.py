@@ -14,6 +14,7 @@ from bboxqa.model.threshold_result import ReferenceAgreement
 from bboxqa.pipelines.diagnosis.sentences.about_objects import confusion_sentences
 from bboxqa.pipelines.diagnosis.sentences.about_reference import error_sentences
 from bboxqa.pipelines.diagnosis.sentences.sentence import Bounds, above_others, median_of_others
+from bboxqa.report.diagnosis_text import story_lines
 
 _TRIAL = {"p*": "jitter=1", "p03": "miss=0.1 offset=5,0 confuse=cow/sheep:0.2"}
 _NOBODY = "no annotator misses"
@@ -57,9 +58,64 @@ def test_each_kind_that_surely_costs_something_has_its_line():
     """Half of the boxes are missed, and few drawn twice: far less than half of the largest gain."""
     story = told({"p*": "jitter=1 miss=0.3", "p03": "miss=0.3 duplicate=0.15"}, images=60)
     missed = sentence(story, "by some annotators and not by others")
-    twice = sentence(story, "drawn twice by one annotator", "which overlaps with the gain above")
+    twice = sentence(story, "p03 draws", "objects twice", "which overlaps with other gains")
     gains = [number_before(line.split("would be")[1], " [") for line in (missed, twice)]
     assert 0 < gains[1] < gains[0] / 2
+
+
+def test_each_cause_is_told_once():
+    """Each of three annotators errs in a way of its own, and a fourth one in none."""
+    errors = {"p*": "jitter=1", "p02": "miss=0.12", "p03": "confuse=cow/sheep:0.3",
+              "p04": "duplicate=0.15"}  # fmt: skip
+    simulated = bboxqa.simulate(
+        errors=errors, images=80, annotators=4, categories=("cow", "sheep"), seed=0
+    )
+    found = bboxqa.agree(bboxqa.read_coco(simulated.document()), bootstrap=200).diagnose()
+    rows = {row["kind"]: row for row in found.tables["decomposition"].records()}
+    for kind, name, words in (
+        ("drawn twice by one", "p04", "p04 draws"),
+        ("missed by some", "p02", "p02 misses"),
+        ("class conflict", "p03", "cow and sheep are confused"),
+    ):
+        line = sentence(found, words, name, "with all such objects settled as most annotators drew")
+        gain = rows[kind]["alpha_gain"], rows[kind]["alpha_gain_low"], rows[kind]["alpha_gain_high"]
+        low, value, high = (f"{gain[place]:.2f}" for place in (1, 0, 2))
+        assert f"alpha would be {value} [{low}, {high}] higher" in line
+    assert not any(
+        line.split("%")[-1].startswith((" of the objects are", " of the objects have"))
+        or "gave different categories" in line
+        for line in found.story
+    )
+    (warning,) = [line for line in found.warnings if line.startswith("p04 drew")]
+    shown = [*story_lines(found, 200, diagnose=True)]
+    assert not any(warning in line for line in shown)
+    assert any(sentence(found, "p04 draws") in line for line in shown)
+
+
+def test_a_kind_of_several_annotators_has_a_sentence_of_its_own():
+    story = told({"p*": "jitter=1", "p02": "duplicate=0.1", "p03": "duplicate=0.15"}, annotators=4)
+    sentence(story, "of the objects are drawn twice by one annotator: settled")
+    assert not any("with all such objects" in line for line in story.story)
+    shown = [*story_lines(story, 200, diagnose=False)]
+    for warning in story.warnings:
+        assert f" Warning: {warning}" in shown
+
+
+def test_who_never_draws_a_category_is_not_said_to_miss_it_again():
+    made = bboxqa.simulate(
+        errors={"p*": "jitter=1"}, images=80, annotators=3, categories=("cow", "sheep", "horse")
+    ).document()
+    (sheep,) = [each["id"] for each in made["categories"] if each["name"] == "sheep"]
+    made["annotations"] = [
+        each for each in made["annotations"]
+        if each["annotator"] != "p03" or each["category_id"] != sheep
+    ]  # fmt: skip
+    story = bboxqa.agree(bboxqa.read_coco(made), bootstrap=200).story()
+    line = sentence(story, "p03 never draws sheep", "with all such objects settled", " higher")
+    assert [each for each in story.story if "p03" in each and "matches the others" not in each] == [
+        line
+    ]
+    assert not any("by some annotators and not by others" in each for each in story.story)
 
 
 def test_of_one_image_all_kinds_are_told_and_why_nothing_more_is():

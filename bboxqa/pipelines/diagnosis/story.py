@@ -60,6 +60,7 @@ from bboxqa.pipelines.diagnosis.sentences.sentence import (
     bounds,
     judged,
 )
+from bboxqa.pipelines.diagnosis.sentences.told_once import middle_sentences, once, told_alone
 
 TABLES = (
     "decomposition",
@@ -102,20 +103,12 @@ def story_of(
     if not len(matched.data.annotations):
         return (*beside, _NOTHING if part.reference is None else _NO_PAIRS)
     judges = _are_judged(matched)
-    has_alpha = not isnan(part.alpha)
-    lead, kinds = kind_sentences(
-        tables,
-        matched.compared,
-        has_alpha=has_alpha,
-        named=named and judges,
-        pairs_only=int(matched.data.assigned.sum(1).max(initial=0)) <= 2,
-    )
     last = [*limit_sentences(part, matched, tables)]
     unused = unused_categories(matched) if part.reference is None else []
     people = [*idle_sentences(matched, tables["annotators"]), *unused_sentences(matched, unused)]
+    worst: list[str] = []
     if named:
         worst, erring = _named(part, matched, tables, unused)
-        lead += worst
         people += erring
         if not (worst or people or beside) and _are_compared(matched, tables):
             last.insert(0, _NOBODY)
@@ -131,9 +124,19 @@ def story_of(
         *(work_sentences(tables) if named else ()),
         *track_sentences(tables),
     ]
+    found = once(found, tables)
     found.sort(key=lambda sentence: -sentence.weight)
-    first = [*agreement_sentence(part, matched), *lead, *beside]
-    middle = [*(sentence.text for sentence in found), *kinds]
+    told = told_alone(found, tables) if part.reference is None else {}
+    lead, kinds = kind_sentences(
+        tables,
+        matched.compared,
+        told,
+        has_alpha=not isnan(part.alpha),
+        named=named and judges,
+        pairs_only=int(matched.data.assigned.sum(1).max(initial=0)) <= 2,
+    )
+    first = [*agreement_sentence(part, matched), *lead, *worst, *beside]
+    middle = middle_sentences(found, told, lead, kinds)
     return _fitted(first, middle, last, [*work_limits(tables)])
 
 

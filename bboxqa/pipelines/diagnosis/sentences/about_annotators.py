@@ -12,6 +12,7 @@ from bboxqa.diagnostics.annotators.copies import all_share_boxes
 from bboxqa.diagnostics.annotators.image_f1 import asked_with_others
 from bboxqa.diagnostics.annotators.independent import independent
 from bboxqa.diagnostics.annotators.unused_categories import Unused
+from bboxqa.diagnostics.disagreement.kinds import Kind
 from bboxqa.model.table import Table
 from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.model.units import MatchedUnits
@@ -31,6 +32,7 @@ from bboxqa.pipelines.diagnosis.sentences.sentence import (
     others_in_words,
     share_bounds,
 )
+from bboxqa.pipelines.diagnosis.sentences.told_once import explained, misses_only
 
 # Standard errors that two counts must differ by.
 _SIGN_TEST = 1.96
@@ -81,6 +83,7 @@ def idle_sentences(matched: MatchedUnits, table: Table) -> Iterator[Sentence]:
             n_there / len(objects),
             f"{table['annotator'][place]} drew nothing in {count(n_images, 'image')} (the others "
             f"drew {count(n_there, 'object')} there){more}",
+            *explained(Kind.MISSED, table["annotator"][place], more),
         )
 
 
@@ -111,6 +114,8 @@ def rate_sentences(
             others = others_in_words(found, place)
             own = matrix.take(np.flatnonzero(matrix["annotator"] == name))
             if what == "misses":
+                if misses_only(own, unused.get(name, ())):
+                    continue
                 text = f"{name} misses {percent} of the objects that most others drew"
                 left_out = f", among them all {joined(unused.get(name, ()))}"
                 text += left_out if name in unused else _above_all(own)
@@ -120,7 +125,9 @@ def rate_sentences(
                 text = f"{name} and the others gave different categories to {percent} of the "
                 text += f"objects that both drew{_most_often(own, len(names) - 1)}"
                 others = between_others(pairs, name, "class_share", _percent_of_complement)
-            yield Sentence(found.value[place] * share[place], text + others + more)
+            kind = Kind.CLASS_CONFLICT if what == "misnames" else Kind.MISSED
+            weight = found.value[place] * share[place]
+            yield Sentence(weight, text + others + more, *explained(kind, name, more))
 
 
 def _percent_of_complement(share: float) -> str:
@@ -161,6 +168,7 @@ def unused_sentences(matched: MatchedUnits, unused: Sequence[Unused]) -> Iterato
             1.0,
             f"{names[place]} never draws {joined(parts)}: "
             f"{'was it' if len(group) == 1 else 'were they'} asked for?{more}",
+            *explained(Kind.MISSED, names[place], more),
         )
 
 
@@ -194,7 +202,9 @@ def shape_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
         for place, more in most_named(places.tolist(), "boxes_per_object"):
             text = words.format(table["annotator"][place], found.percent(place))
             text += others_in_words(found, place) + more
-            yield Sentence(found.value[place] * share[place], text)
+            kind = Kind.TWICE if rate == "twice_rate" else Kind.SPLIT
+            own = explained(kind, table["annotator"][place], more)
+            yield Sentence(found.value[place] * share[place], text, *own)
 
 
 def copy_sentences(matched: MatchedUnits, tables: Mapping[str, Table]) -> Iterator[Sentence]:

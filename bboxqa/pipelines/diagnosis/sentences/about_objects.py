@@ -55,14 +55,21 @@ _ELSEWHERE = {
 
 
 def kind_sentences(
-    tables: Mapping[str, Table], compared: str, *, has_alpha: bool, named: bool, pairs_only: bool
+    tables: Mapping[str, Table],
+    compared: str,
+    told: Mapping[Kind, Sentence],
+    *,
+    has_alpha: bool,
+    named: bool,
+    pairs_only: bool,
 ) -> tuple[list[str], list[str]]:
     """Return sentences on the costliest kind of disagreement, and on the other kinds.
 
     The first list also has the second kind if it costs half as much. The second list has the other
     kinds with a significant cost, the highest first, or all of them without intervals. If `named`,
     sentences on badly placed annotations name the annotator. With two annotators (`pairs_only`),
-    there is no majority.
+    there is no majority. Kinds that one annotator has alone are `told` in the sentence on this
+    annotator, with the gain of the kind.
     """
     table = tables["decomposition"]
     what, column = ("alpha", "alpha_gain") if has_alpha else ("F1", "f1_gain")
@@ -88,11 +95,15 @@ def kind_sentences(
             which = f"{n:,} of {count(n_objects, 'object')}"
             what_is = _of_one(what_is) if n == 1 else what_is
         who = _misplacer(tables) if named and kind == KINDS[Kind.BADLY_PLACED] else ""
-        text = (
-            f"{which} {what_is}{f', above all those of {who}' if who else ''}: {settled}, {what} "
-            f"would be {_gain(gain, place)} higher"
-        )
+        own = told.get(Kind(KINDS.index(kind)))
+        text = f"{which} {what_is}{f', above all those of {who}' if who else ''}: {settled}"
+        if own is not None:
+            text = f"{own.text}; with all such objects {settled}"
+        text += f", {what} would be {_gain(gain, place)} higher"
         above = f", which overlaps with the gain{'s' * (rank > 1)} above" if rank else ""
+        if own is not None and not is_lead:
+            # Its place is that of the annotator's sentence.
+            above = ", which overlaps with other gains"
         (lead if is_lead else rest).append(text + above)
     return lead, rest
 
@@ -138,7 +149,8 @@ def confusion_sentences(tables: Mapping[str, Table], *, named: bool) -> Iterator
             text += f"; as one category, alpha would be {_gain(gain, place)} higher"
         # Sentences are sorted by weight: the pair that costs less must not come first.
         weight = min(weight, n / n_objects)
-        yield Sentence(weight, text)
+        kind = Kind.CLASS_CONFLICT if who else None
+        yield Sentence(weight, text, kind, who, n)
 
 
 def supercategory_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
+from bboxqa.diagnostics.disagreement.kinds import Kind
 from bboxqa.model.table import Table
 
 _NORMAL = NormalDist()
@@ -33,6 +34,12 @@ class Sentence(NamedTuple):
 
     weight: float
     text: str
+    kind: Kind | None = None
+    """The kind of disagreement that the sentence explains, if it does."""
+    who: str = ""
+    """The one annotator whose kind it is."""
+    n_confused: int = 0
+    """The objects of a confusion of two categories."""
 
 
 class Bounds(NamedTuple):

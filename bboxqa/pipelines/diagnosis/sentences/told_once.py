@@ -1,0 +1,91 @@
+"""One sentence for each cause: kinds of disagreement that one annotator has alone."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from bboxqa.diagnostics.annotators.category_use import NO_BOX
+from bboxqa.diagnostics.disagreement.kinds import KINDS, Kind
+from bboxqa.model.table import Table
+from bboxqa.pipelines.diagnosis.sentences.sentence import Sentence
+
+MOSTLY = 0.9
+"""An annotator who has this share of the objects of a kind, and no others more than the rest, has
+the kind alone."""
+
+
+def explained(kind: Kind, name: str, more: str) -> tuple[Kind | None, str]:
+    """Return the kind that a sentence explains and whose it is; nothing if `more` stand out."""
+    return (None, "") if more else (kind, name)
+
+
+def misses_only(own: Table, unused: Sequence[str]) -> bool:
+    """Return whether nearly all that an annotator misses are categories that are never drawn."""
+    missed = own.take(np.flatnonzero(own["category"] == NO_BOX))
+    n = missed["n"]
+    return bool(n.sum() and n[np.isin(missed["others"], unused)].sum() >= MOSTLY * n.sum())
+
+
+def alone(tables: Mapping[str, Table]) -> dict[Kind, str]:
+    """Return the kinds of disagreement that one annotator has alone, with this annotator."""
+    whole, table = tables["decomposition"], tables["decomposition_by_annotator"]
+    found: dict[Kind, str] = {}
+    for kind in Kind:
+        own = table.take(np.flatnonzero(table["kind"] == KINDS[kind]))
+        n = int(whole["n_any"][whole["kind"] == KINDS[kind]].sum())
+        if len(own):
+            most = int(own["n_objects"].argmax())
+            others = int(own["n_objects"].sum() - own["n_objects"][most])
+            if own["n_objects"][most] >= MOSTLY * n and others <= (1 - MOSTLY) * n:
+                found[kind] = str(own["annotator"][most])
+    return found
+
+
+def once(found: Sequence[Sentence], tables: Mapping[str, Table]) -> list[Sentence]:
+    """Return sentences without those that say what a confusion of the same annotator says."""
+    table = tables["decomposition"]
+    n = int(table["n_any"][table["kind"] == KINDS[Kind.CLASS_CONFLICT]].sum())
+    people = alone(tables)
+    confused = {
+        each.who
+        for each in found
+        if each.n_confused >= MOSTLY * n and people.get(Kind.CLASS_CONFLICT) == each.who
+    }
+    return [
+        each
+        for each in found
+        if each.n_confused or each.kind != Kind.CLASS_CONFLICT or each.who not in confused
+    ]
+
+
+def told_alone(found: Sequence[Sentence], tables: Mapping[str, Table]) -> dict[Kind, Sentence]:
+    """Return the sentence on each kind that one annotator has alone, where there is just one."""
+    told = {}
+    for kind, who in alone(tables).items():
+        own = [each for each in found if (each.kind, each.who) == (kind, who)]
+        if len(own) == 1:
+            told[kind] = own[0]
+    return told
+
+
+def middle_sentences(
+    found: Sequence[Sentence],
+    told: Mapping[Kind, Sentence],
+    lead: Sequence[str],
+    kinds: Sequence[str],
+) -> list[str]:
+    """Return the sentences on annotators and categories, then those on kinds.
+
+    Sentences in `told` are left out if they stand in `lead`, and have their gain if one of `kinds`
+    begins with them.
+    """
+    own = {each.text for each in told.values()}
+    with_gain = {
+        text: line
+        for line in (*lead, *kinds)
+        for text in own
+        if line.startswith(f"{text}; with all")
+    }
+    texts = [with_gain.get(each.text, each.text) for each in found]
+    middle = [text for text in texts if text not in lead]
+    return [*middle, *(line for line in kinds if line not in middle)]
