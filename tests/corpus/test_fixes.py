@@ -208,8 +208,8 @@ def areas_of_boxes_times_4(annotation, _image):
         ("polygons", scaled(0.5, 0.5), "areas are 4 times those of the outlines in "),
         ("polygons", scaled(0.5, 0.5), "the sizes of the images do not show which"),
         ("boxes", scaled(0.25, 0.25), "the coordinates are scaled by 0.25; "),
-        ("polygons", scaled(100), "if the coordinates are percent of the image (0 to 100), else"),
-        ("polygons", scaled(320), "pixels of images of about 320 x 320, else"),
+        ("polygons", scaled(100), "coordinates are percent of the image (0 to 100), otherwise"),
+        ("polygons", scaled(320), "pixels of images of about 320 x 320, otherwise"),
         ("polygons", areas_of_boxes_times_4, "areas are 4 times those of the boxes in "),
         (
             "polygons", lambda annotation, _: annotation.update(area=4 * annotation["area"]),
