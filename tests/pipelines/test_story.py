@@ -174,6 +174,27 @@ def test_offset_has_its_direction_and_size_its_sign():
     assert number_before(bigger, " % of the mean width") == pytest.approx(20, abs=3)
 
 
+def test_several_others_do_not_make_misses_of_a_category_more_certain():
+    for seed in (3, 4):
+        story = told({"p*": "jitter=1", "p09": "miss=0.2"}, annotators=9, images=60, seed=seed)
+        # All categories are missed alike; what eight others drew is one object and not eight.
+        assert "above all" not in sentence(story, "p09 misses")
+
+
+def test_a_category_that_is_missed_more_often_is_told():
+    made = bboxqa.simulate(
+        images=60, annotators=3, categories=("cow", "sheep"), errors={"p*": "jitter=1"}
+    ).document()
+    cow = made["categories"][0]["id"]
+    drawn = [each for each in made["annotations"] if each["annotator"] == "p03"]
+    left_out = {
+        id(each) for place, each in enumerate(drawn) if each["category_id"] == cow and place % 3
+    }
+    made["annotations"] = [each for each in made["annotations"] if id(each) not in left_out]
+    story = bboxqa.agree(bboxqa.read_coco(made), bootstrap=200).story()
+    assert sentence(story, "p03 misses", "above all cow")
+
+
 def test_extras_are_named():
     story = told({"p*": "jitter=1", "p04": "extra=0.3"}, annotators=4)
     assert number_before(sentence(story, "what p04 drew"), " %") == pytest.approx(23, abs=7)

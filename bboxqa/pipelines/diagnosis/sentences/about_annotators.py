@@ -279,8 +279,9 @@ def _above_all(own: Table) -> str:
     labels, place = np.unique(own["others"][drawn].astype(str), return_inverse=True)
     if len(labels) < 2:
         return ""
-    n = np.bincount(place, own["n"][drawn]).astype(np.float64)
-    missed = np.bincount(place, (own["n"] * (own["category"] == NO_BOX))[drawn])
+    # An object that several others saw counts once.
+    n = np.bincount(place, own["n_most"][drawn]).astype(np.float64)
+    missed = np.bincount(place, (own["n_most"] * (own["category"] == NO_BOX))[drawn])
     low = share_bounds(missed / n, n, len(labels)).low
     best = int(np.argmax(missed))
     return f", above all {labels[best]}" if low[best] > missed.sum() / n.sum() else ""
