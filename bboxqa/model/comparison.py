@@ -137,7 +137,9 @@ class ComparisonResult:
         images of each version, which are resampled independently.
     n_measured_images : tuple of int
         The number of images in which agreement was measured, before and after.
-    settings : AgreeSettings version : str
+    settings : AgreeSettings
+        The settings of the measurement.
+    version : str
         The version of bboxqa.
     notes : tuple of str
         Remarks on the comparison, the headlines first.

@@ -35,7 +35,9 @@ class MeasuredAgreement:
         Number of crowd annotations, which are left out.
     n_empty_images : int
         Number of images that all their annotators left empty.
-    settings : AgreeSettings version : str
+    settings : AgreeSettings
+        The settings of the measurement.
+    version : str
         The version of bboxqa.
     attribution : str
         How the annotators were identified.

@@ -111,7 +111,7 @@ def test_who_never_draws_a_category_is_not_said_to_miss_it_again():
         if each["annotator"] != "p03" or each["category_id"] != sheep
     ]  # fmt: skip
     story = bboxqa.agree(bboxqa.read_coco(made), bootstrap=200).story()
-    line = sentence(story, "p03 never draws sheep", "with all such objects settled", " higher")
+    line = sentence(story, "p03 never draws sheep", "? With all such objects settled", " higher")
     assert [each for each in story.story if "p03" in each and "matches the others" not in each] == [
         line
     ]

@@ -42,9 +42,13 @@ def summary_defect(
 
     Parameters
     ----------
-    message : str name : str
+    message : str
+        What is wrong with all of them.
+    name : str
         The name of the list.
-    rows : (H,) int64 *keys : str
+    rows : (H,) int64
+        The places of the records in the list.
+    *keys : str
         The keys that lead from each record to the value.
     **more
         Further fields of `Defect`; by default, the pointer leads to the list.

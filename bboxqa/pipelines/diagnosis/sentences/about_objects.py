@@ -98,7 +98,10 @@ def kind_sentences(
         own = told.get(Kind(KINDS.index(kind)))
         text = f"{which} {what_is}{f', above all those of {who}' if who else ''}: {settled}"
         if own is not None:
-            text = f"{own.text}; with all such objects {settled}"
+            of_all = f"with all such objects {settled}"
+            of_all = "if both agreed on all such objects" if pairs_only else of_all
+            is_question = own.text.endswith("?")
+            text = f"{own.text} {of_all.capitalize()}" if is_question else f"{own.text}; {of_all}"
         text += f", {what} would be {_gain(gain, place)} higher"
         above = f", which overlaps with the gain{'s' * (rank > 1)} above" if rank else ""
         if own is not None and not is_lead:

@@ -84,7 +84,7 @@ def middle_sentences(
         text: line
         for line in (*lead, *kinds)
         for text in own
-        if line.startswith(f"{text}; with all")
+        if line.startswith((f"{text}; ", f"{text} "))
     }
     texts = [with_gain.get(each.text, each.text) for each in found]
     middle = [text for text in texts if text not in lead]

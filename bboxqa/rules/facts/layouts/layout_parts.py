@@ -30,7 +30,9 @@ class Grouping:
     ----------
     of : (N,) integers
         The group of each box; -1 for none.
-    n : int names : tuple of str or None
+    n : int
+        The number of groups.
+    names : tuple of str or None
         The names of the annotators; None for images.
     """
 
