@@ -1,16 +1,16 @@
 """Converting decoded records to columns, window by window."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import chain
 from operator import attrgetter
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, TextArray
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, TextArray
 from bboxqa.core.spool import SpooledColumn, column_limit
-from bboxqa.core.text import alike
+from bboxqa.formats.annotations.author_columns import Authors, AuthorsBuilder
 from bboxqa.formats.annotations.box_numbers import BOX_LENGTHS, NumbersBuilder, TurnedNumbers
 from bboxqa.formats.annotations.joint_columns import JointsBuilder
 from bboxqa.formats.annotations.machine_marks import count_marks
@@ -24,11 +24,9 @@ from bboxqa.formats.annotations.records import (
     Image,
     OutlinedAnnotation,
     annotation_type,
-    annotator_name,
     id_number,
     image_type,
     is_id,
-    record_field,
 )
 from bboxqa.formats.annotations.rotated_columns import Corners, RotatedBuilder, RotatedColumns
 from bboxqa.formats.annotations.rotations import count_turned, rotation_problems
@@ -37,22 +35,6 @@ from bboxqa.model.annotations import Source
 from bboxqa.model.file_places import ShownIds
 from bboxqa.model.outlines import Segmentations
 from bboxqa.model.shapes.keypoints import Keypoints
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Authors:
-    """The value of one key of each annotation, such as its annotator.
-
-    Attributes
-    ----------
-    code : (N,) int32
-        Index into `names`; -1 where the key is absent.
-    names : tuple of str
-        Distinct names.
-    """
-
-    code: IntArray
-    names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,50 +83,6 @@ class Columns:
     n_odd_points: int = 0
 
 
-class _AuthorsBuilder:
-    """Collects the annotators given by one key, and numbers their names."""
-
-    def __init__(self, key: str, limit: int | None) -> None:
-        self._rest = key.split(".")[1:]
-        self._get = attrgetter(record_field(key))
-        self._codes = SpooledColumn(np.int32, limit=limit)
-        self._known: dict[object, int] = {None: -1, "": -1}
-        self._numbers: dict[str, int] = {}
-
-    def add(self, records: Sequence[Annotation]) -> None:
-        values: list[object] = list(map(self._get, records))
-        if values.count(None) == len(values):
-            self._codes.add(np.full(len(values), -1, np.int32))
-            return
-        for part in self._rest:
-            values = [_inside(value, part) for value in values]
-        try:
-            distinct = set(values)
-        except TypeError:
-            values = [None if value is None else annotator_name(value) for value in values]
-            distinct = set(values)
-        for value in distinct.difference(self._known):
-            number = self._numbers.setdefault(annotator_name(value), len(self._numbers))
-            self._known[value] = number
-        codes = map(self._known.__getitem__, values)
-        self._codes.add(np.fromiter(codes, np.int32, len(values)))
-
-    def absorb(self, authors: Authors) -> None:
-        numbers = [self._numbers.setdefault(name, len(self._numbers)) for name in authors.names]
-        self._codes.add(np.array([*numbers, -1], np.int32)[authors.code])
-
-    def problems(self) -> Iterator[str]:
-        """Yield a problem for each two names that would become equal."""
-        return alike(sorted(value for value in self._known if isinstance(value, str)))
-
-    def done(self) -> Authors:
-        return Authors(self._codes.done(), tuple(self._numbers))
-
-
-def _inside(value: object, key: str) -> object:
-    return value.get(key) if isinstance(value, dict) else getattr(value, key, None)
-
-
 class ColumnsBuilder:
     """Collects the columns of a file, and problems of values that cannot be used.
 
@@ -174,7 +112,7 @@ class ColumnsBuilder:
         self._columns = {key: SpooledColumn(np.int64, limit=limit) for key in ID_KEYS}
         self._columns["bbox"] = SpooledColumn(np.float64, 4, limit)
         self._columns["iscrowd"] = SpooledColumn(np.bool_, limit=limit)
-        self._authors = {key: _AuthorsBuilder(key, limit) for key in options.keys}
+        self._authors = {key: AuthorsBuilder(key, limit) for key in options.keys}
         self._marks: Counter[str] = Counter()
         self._n_turned = 0
         self.outlines = OutlinesBuilder(name, self.problems, memory) if options.outlines else None
@@ -284,6 +222,8 @@ class AnnotationFile:
     """(N,). What annotations are found by; None where these are the ids of the columns."""
     told_base: int | None = None
     """The coordinate of the first pixel, if the values of the file show it."""
+    n_apart: Mapping[str, int] = field(default_factory=dict)
+    """The number of annotations without a box by shape, such as "polyline"; not in `columns`."""
 
     @property
     def shown_ids(self) -> ShownIds:

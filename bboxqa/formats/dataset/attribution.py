@@ -18,6 +18,7 @@ from bboxqa.formats.annotations.records import (
     ids_of,
     image_field,
 )
+from bboxqa.formats.annotations.shapes_apart import apart_advice, apart_note
 from bboxqa.formats.dataset.mixed_keys import check_keys
 from bboxqa.formats.dataset.ways_to_name import ways_to_name
 from bboxqa.formats.dataset.wrong_values import unnamed
@@ -92,8 +93,7 @@ def attribute(
     if annotator_key is not None:
         way = way or "annotator-key"
     if min_annotators > 1 and not any(len(file.columns.id) for file in files):
-        left_out = [note for file in files for note in file.notes if note.endswith("not compared")]
-        raise NothingToCompareError(*_nothing(files, left_out))
+        raise _nothing_to_compare(files)
     found = []
     for candidate in WAYS if way is None else (way,):
         if candidate == "annotator-key":
@@ -115,17 +115,13 @@ def attribute(
     raise NothingToCompareError([_too_few(files, found, annotator_key)], advice)
 
 
-def _nothing(files: Sequence[AnnotationFile], left_out: Sequence[str]) -> tuple[list[str], str]:
-    """Return the problem and the advice for files without annotations to compare."""
-    if not left_out:
-        return [f"{_listed(files)}: no annotations; nothing to measure"], ""
-    said = "; ".join(left_out)
-    advice = "Agreement needs boxes, outlines, masks or key points: export those."
-    if any(word in said for word in ("skeleton", "key point", "point set")):
-        advice = "--similarity keypoints compares key points."
-    return [f"{_listed(files)}: no annotations that have a box; nothing to measure"], (
-        f"{said}\n{advice}"
-    )
+def _nothing_to_compare(files: Sequence[AnnotationFile]) -> NothingToCompareError:
+    """Return the error for files without annotations to compare."""
+    n_apart = sum((Counter(file.n_apart) for file in files), Counter[str]())
+    if not n_apart:
+        return NothingToCompareError([f"{_listed(files)}: no annotations; nothing to measure"])
+    problem = f"{_listed(files)}: no annotations that have a box; nothing to measure"
+    return NothingToCompareError([problem], f"{apart_note(n_apart)}\n{apart_advice(n_apart)}")
 
 
 def _listed(files: Sequence[AnnotationFile]) -> str:

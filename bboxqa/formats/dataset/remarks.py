@@ -10,6 +10,7 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray, IndexArray, compact
 from bboxqa.core.text import as_written, count, folded, one_line
 from bboxqa.formats.annotations.columns import AnnotationFile
+from bboxqa.formats.annotations.shapes_apart import apart_note
 from bboxqa.formats.dataset.attribution import Attribution
 from bboxqa.formats.dataset.category_names import list_notes, variant_remark
 from bboxqa.formats.dataset.image_names import join_advice, names_of_images
@@ -179,11 +180,18 @@ def _holds_another(assigned: BoolArray, place: int, total: IndexArray) -> bool:
     return bool((2 * common >= np.maximum(total, 1)).any())
 
 
-def file_notes(files: Sequence[AnnotationFile]) -> Iterator[str]:
-    """Yield each note on files once, with the files that it applies to."""
+def file_notes(files: Sequence[AnnotationFile], *, with_apart: bool = True) -> Iterator[str]:
+    """Yield each note on files once, with the files that it applies to.
+
+    `with_apart` says whether the annotations that are kept apart have a note.
+    """
+    notes_by_file = [
+        (*file.notes, apart_note(file.n_apart)) if with_apart and file.n_apart else file.notes
+        for file in files
+    ]
     names: dict[str, dict[str, None]] = {}
-    for file in files:
-        for note in file.notes:
+    for file, notes in zip(files, notes_by_file, strict=True):
+        for note in notes:
             names.setdefault(note, {})[file.source.name] = None
     for note, of_note in names.items():
         each = "each of " if len(of_note) > 1 else ""

@@ -62,6 +62,7 @@ def read_file(translate: Translate, path: Path, options: ReadOptions) -> Annotat
         numbers_categories=True,
         own_ids=of.own_ids.done(),
         told_base=found.told_base,
+        n_apart=of.boxed.n_apart,
     )
 
 

@@ -80,7 +80,11 @@ class Boxes:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The data requested from a translation besides boxes."""
+    """The data requested from a translation besides boxes.
+
+    Columns are made from `ReadOptions`, which lead to such a request; documents for rules and for
+    conversions, which have no columns, make their own.
+    """
 
     outlines: bool = True
     keypoints: bool = False

@@ -60,7 +60,7 @@ class Gathering:
         self._authors = [names[author].tolist() for author in attribution.author]
         self._is_named = attribution.names != (UNNAMED,)
         # Annotations without a box are reported as losses.
-        self.notes = [note for note in file_notes(files) if not note.endswith("not compared")]
+        self.notes = [*file_notes(files, with_apart=False)]
         return ()
 
     @gc_paused()

@@ -5,7 +5,8 @@ from collections import Counter
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray
-from bboxqa.formats.annotations.columns import Authors, Columns
+from bboxqa.formats.annotations.author_columns import Authors
+from bboxqa.formats.annotations.columns import Columns
 from bboxqa.formats.annotations.read_options import ReadOptions
 from bboxqa.formats.annotations.records import ANNOTATOR_KEYS
 from bboxqa.formats.annotations.rotated_columns import rotated_columns

@@ -18,7 +18,7 @@ class Boxed:
     def __init__(self) -> None:
         self.n = 0
         self._n_rotated = 0
-        self._apart: Counter[str] = Counter()
+        self.n_apart: Counter[str] = Counter()
 
     def take(
         self, records: Sequence[Record], places: Sequence[Where]
@@ -29,7 +29,7 @@ class Boxed:
             has_box = ["bbox" in record for record in records]
             kept = [*compress(records, has_box)]
             kept_places = [*compress(places, has_box)]
-            self._apart.update(record["shape"] for record in records if "bbox" not in record)
+            self.n_apart.update(record["shape"] for record in records if "bbox" not in record)
         for number, record in enumerate(kept, start=self.n + 1):
             record.setdefault("id", number)
             if "attributes" in record:
@@ -45,11 +45,7 @@ class Boxed:
         return first
 
     def notes(self, *, are_upright: bool) -> Iterator[str]:
-        """Yield notes on shapes that are not compared, or not compared as drawn."""
-        if self._apart:
-            *others, last = [count(number, name) for name, number in self._apart.most_common()]
-            named = f"{', '.join(others)} and {last}" if others else last
-            yield f"{named} {'are' if self._apart.total() > 1 else 'is'} not compared"
+        """Yield a note if rotated boxes are not compared as drawn."""
         if self._n_rotated and are_upright:
             some = count(self._n_rotated, "rotated box").replace("boxs", "boxes")
             is_ = "is" if self._n_rotated == 1 else "are"

@@ -1,0 +1,75 @@
+"""The names of annotators, or other values of a key, as columns."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+
+import numpy as np
+
+from bboxqa.core.arrays import IntArray
+from bboxqa.core.spool import SpooledColumn
+from bboxqa.core.text import alike
+from bboxqa.formats.annotations.records import Annotation, annotator_name, record_field
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Authors:
+    """The value of one key of each annotation, such as its annotator.
+
+    Attributes
+    ----------
+    code : (N,) int32
+        Index into `names`; -1 where the key is absent.
+    names : tuple of str
+        Distinct names.
+    """
+
+    code: IntArray
+    names: tuple[str, ...]
+
+
+class AuthorsBuilder:
+    """Collects the annotators given by one key, and numbers their names."""
+
+    def __init__(self, key: str, limit: int | None) -> None:
+        self._rest = key.split(".")[1:]
+        self._get = attrgetter(record_field(key))
+        self._codes = SpooledColumn(np.int32, limit=limit)
+        self._known: dict[object, int] = {None: -1, "": -1}
+        self._numbers: dict[str, int] = {}
+
+    def add(self, records: Sequence[Annotation]) -> None:
+        """Append the values of records."""
+        values: list[object] = list(map(self._get, records))
+        if values.count(None) == len(values):
+            self._codes.add(np.full(len(values), -1, np.int32))
+            return
+        for part in self._rest:
+            values = [_inside(value, part) for value in values]
+        try:
+            distinct = set(values)
+        except TypeError:
+            values = [None if value is None else annotator_name(value) for value in values]
+            distinct = set(values)
+        for value in distinct.difference(self._known):
+            number = self._numbers.setdefault(annotator_name(value), len(self._numbers))
+            self._known[value] = number
+        codes = map(self._known.__getitem__, values)
+        self._codes.add(np.fromiter(codes, np.int32, len(values)))
+
+    def absorb(self, authors: Authors) -> None:
+        """Append the names that another builder has collected."""
+        numbers = [self._numbers.setdefault(name, len(self._numbers)) for name in authors.names]
+        self._codes.add(np.array([*numbers, -1], np.int32)[authors.code])
+
+    def problems(self) -> Iterator[str]:
+        """Yield a problem for each two names that would become equal."""
+        return alike(sorted(value for value in self._known if isinstance(value, str)))
+
+    def done(self) -> Authors:
+        """Return the collected column."""
+        return Authors(self._codes.done(), tuple(self._numbers))
+
+
+def _inside(value: object, key: str) -> object:
+    return value.get(key) if isinstance(value, dict) else getattr(value, key, None)
