@@ -146,7 +146,8 @@ def convert(
     if losses and not lossy:
         raise DatasetError([str(each) for each in losses], _ADVICE)
     n_files = _write(path, to_format, to_format.files(content, options))
-    sizes = n_files, len(content.images), len(content.annotations)
+    held = content.held(to_format.lines)
+    sizes = n_files, len(content.images), len(content.annotations) + len(held)
     return Conversion(path, *sizes, tuple(content.annotators), losses, notes)
 
 

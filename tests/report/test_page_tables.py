@@ -17,7 +17,7 @@ OF_DIAGNOSIS = {
     "Kinds of disagreement": "decomposition", "Thresholds": "sensitivity",
     "Annotators": "annotators", "Boxes per object": "boxes_per_object",
     "Confused pairs": "confusions", "Time": "work", "Sessions": "work_sessions",
-    "Hours of sessions": "work_hours", "Offsets of edges": "offsets",
+    "Hours of sessions": "work_hours",
 }  # fmt: skip
 OF_SUMMARY = {"Pairs": "pairs", "Categories": "categories"}
 OF_REFERENCE = "Annotators against the reference"

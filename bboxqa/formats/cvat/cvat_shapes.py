@@ -11,12 +11,13 @@ from bboxqa.formats.translation.translated import Record
 from bboxqa.formats.xml_elements import Element
 
 Size = tuple[int, int]
-_CUBOID = [
+CUBOID = [
     f"{axis}{corner}{side}"
     for side in "12"
     for corner in ("tl", "bl", "tr", "br")
     for axis in "xy"
 ]  # fmt: skip
+"""Attributes of a cuboid, in the order of its points."""
 
 _SIDES = ("xtl", "ytl", "xbr", "ybr")
 _FARTHEST = 1e9
@@ -140,7 +141,7 @@ def _polyline(element: Element) -> Record:
 
 
 def _cuboid(element: Element) -> Record:
-    return {"shape": "cuboid", "points": [number(element.values, name) for name in _CUBOID]}
+    return {"shape": "cuboid", "points": [number(element.values, name) for name in CUBOID]}
 
 
 def _skeleton(element: Element) -> Record:

@@ -118,31 +118,26 @@ class _DarwinRecords:
             self.into.refuse(label, error, where)
             return
         record: Record = {**shape, "image_id": image["id"], "own_id": own_id or where.at}
+        name = plain_text(given.get("name")) or _UNLABELLED
+        people = [mapping(each) for each in items(given.get("annotators"))]
+        person = _person(people)
+        if self._is_named:
+            record["annotator"] = person or _UNNAMED
         if "bbox" not in shape:
-            self.into.annotation(record, where)
+            self.into.annotation({**record, "label": name}, where)
             return
         self._tally["holes"] += n_holes > 0
         if self._is_named:
-            person = self._person(given)
-            record["annotator"] = person or _UNNAMED
+            self._tally["several"] += len(people) > 1
             self._people.add(record["annotator"])
             if not person:
                 self._tally["unnamed"] += 1
                 problem = f"{label}: has no annotators, as others have"
                 self.into.defect("T005", problem, where)
-        name = plain_text(given.get("name"))
-        record["category_id"] = self.into.category(name or _UNLABELLED, where)
+        record["category_id"] = self.into.category(name, where)
         row = self.into.annotation(record, where)
-        if not name:
+        if name == _UNLABELLED:
             self.into.defect("T004", f"{label}: has no name", where, row)
-
-    def _person(self, given: dict[str, Any]) -> str:
-        """Return the annotator: the first of the people who worked on the annotation."""
-        people = [mapping(each) for each in items(given.get("annotators"))]
-        self._tally["several"] += len(people) > 1
-        if not people:
-            return ""
-        return plain_text(people[0].get("email")) or plain_text(people[0].get("full_name"))
 
     def done(self, n_left: int) -> Translated:
         """Return the translation; `n_left` is the number of JSON files left out."""
@@ -158,6 +153,13 @@ class _DarwinRecords:
         )
         notes = [f"{count(number, noun)} {rest}" for number, noun, rest in words if number]
         return self.into.done(notes, "annotators of Darwin")
+
+
+def _person(people: list[dict[str, Any]]) -> str:
+    """Return the annotator: the first of the people who worked on an annotation."""
+    if not people:
+        return ""
+    return plain_text(people[0].get("email")) or plain_text(people[0].get("full_name"))
 
 
 class _Layers:

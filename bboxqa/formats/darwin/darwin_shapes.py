@@ -12,6 +12,7 @@ from bboxqa.formats.translation.untrusted import (
     MaskProblemError,
     ValueProblemError,
     items,
+    line_of,
     mapping,
     number_of,
     numbers_of,
@@ -43,7 +44,8 @@ def shape_of(annotation: dict[str, Any]) -> tuple[Record, int]:
         return _ellipse(mapping(annotation["ellipse"])), 0
     for key, name in _APART.items():
         if key in annotation:
-            return {"shape": name, **_key_points(annotation)}, 0
+            line = line_of(mapping(annotation["line"]).get("path")) if key == "line" else {}
+            return {"shape": name, **line, **_key_points(annotation)}, 0
     raise ValueProblemError(f"has no shape among {', '.join(sorted(annotation))[:80]}")
 
 

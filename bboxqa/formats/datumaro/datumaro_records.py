@@ -91,9 +91,9 @@ class _DatumaroRecords:
         except ValueProblemError as error:
             self.into.refuse(label, error, where)
             return
-        if "bbox" not in shape:
-            self.into.annotation(shape, where)
-            return
+        number = given.get("label_id")
+        is_known = type(number) is int and 0 <= number < len(names)
+        name = (names[number] if is_known else "") or _UNLABELLED  # type: ignore[index]
         said = {
             name: value
             for name, value in mapping(given.get("attributes")).items()
@@ -101,13 +101,13 @@ class _DatumaroRecords:
         }
         record: Record = {**shape, "image_id": image["id"]}
         record["attributes"] = said | shape.get("attributes", {})
+        if "bbox" not in shape:
+            self.into.annotation({**record, "label": name}, where)
+            return
         record["iscrowd"] = int(said.get("is_crowd") is True)
         if isinstance(said.get("score"), int | float):
             record["score"] = said["score"]
-        number = given.get("label_id")
-        is_known = type(number) is int and 0 <= number < len(names)
-        name = names[number] if is_known else _UNLABELLED  # type: ignore[index]
-        record["category_id"] = self.into.category(name or _UNLABELLED, where)
+        record["category_id"] = self.into.category(name, where)
         row = self.into.annotation(record, where)
         n_points = len(shape.get("keypoints", ())) // 3
         expected = len(self._points_of(number))

@@ -14,6 +14,7 @@ from bboxqa.formats.translation.untrusted import (
     MaskProblemError,
     ValueProblemError,
     items,
+    line_of,
     mapping,
     number_of,
     plain_text,
@@ -54,8 +55,11 @@ def shape_of(
         return _mask(mapping(annotation.get("rle")))
     if not kind:
         raise ValueProblemError("has no type")
-    of_points = {}
-    if kind == "skeleton" and not items(annotation.get("elements")):
+    of_points: Record = {}
+    if kind == "polyline":
+        flat = items(annotation.get("points"))
+        of_points = line_of([[*pair] for pair in zip(flat[::2], flat[1::2], strict=False)])
+    elif kind == "skeleton" and not items(annotation.get("elements")):
         of_points = _joints(items(annotation.get("points")), points_of_label)
     elif kind in ("points", "skeleton"):
         of_points = _key_points(annotation, names)

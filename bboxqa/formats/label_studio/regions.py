@@ -1,23 +1,30 @@
 """Converting results to regions, and percentages to pixels."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray
+from bboxqa.core.arrays import BoolArray, FloatArray
 from bboxqa.formats.document.rotation_columns import WRITTEN_ANGLE
 from bboxqa.formats.label_studio.brush import MaskError, brush_mask
 from bboxqa.formats.translation.boxes import shapes
 from bboxqa.formats.translation.translated import Record
-from bboxqa.formats.translation.untrusted import plain_text
+from bboxqa.formats.translation.untrusted import (
+    ValueProblemError,
+    items,
+    mapping,
+    picture_mask,
+    plain_text,
+)
 
 Value = dict[str, Any]
-_SHAPES = {"rectangle", "polygon", "ellipse", "brush", "keypoint"}
+_SHAPES = {"rectangle", "polygon", "ellipse", "brush", "bitmask", "keypoint", "vector"}
 # Types of results that add attributes to a region.
 _ATTRIBUTES = {"choices", "textarea", "number", "rating", "taxonomy", "datetime"}
 _MOST_PERCENT = 100.5
+_LEAST = 3
 _PIXELS = 200
 """Coordinates above this are pixels, not percentages."""
 
@@ -120,18 +127,33 @@ def shape_of(region: Region, size: tuple[int, int], *, outlines: bool) -> Record
     """
     value = _value(region.result)
     _check_percent(region)
-    if region.kind == "rectangle":
-        return _rectangle(value, size)
-    if region.kind == "ellipse":
-        x, y, rx, ry = _pixels(value, ("x", "y", "radiusX", "radiusY"), size)
-        degrees = _degrees(value)
-        return _polygon(shapes.ellipse((x, y), (rx, ry), degrees), degrees)
-    if region.kind == "polygon":
-        return _polygon(_points(value, size))
-    if region.kind == "keypoint":
-        x, y = _pixels(value, ("x", "y"), size)
-        return {"shape": "key point", "keypoints": [x, y, 2], "num_keypoints": 1}
-    return _brush(value, size, outlines=outlines)
+    if region.kind == "bitmask":
+        return _bitmask(value, size, outlines=outlines)
+    if region.kind == "brush":
+        return _brush(value, size, outlines=outlines)
+    return _READ[region.kind](value, size)
+
+
+def _ellipse(value: Value, size: tuple[int, int]) -> Record:
+    x, y, rx, ry = _pixels(value, ("x", "y", "radiusX", "radiusY"), size)
+    degrees = _degrees(value)
+    return _polygon(shapes.ellipse((x, y), (rx, ry), degrees), degrees)
+
+
+def _ring(value: Value, size: tuple[int, int]) -> Record:
+    return _polygon(_points(value, size))
+
+
+def _key_point(value: Value, size: tuple[int, int]) -> Record:
+    x, y = _pixels(value, ("x", "y"), size)
+    return {"shape": "key point", "keypoints": [x, y, 2], "num_keypoints": 1}
+
+
+def _vector(value: Value, size: tuple[int, int]) -> Record:
+    points = _points(value, size)
+    if value.get("closed") is True and len(points) >= _LEAST:
+        return _polygon(points)
+    return {"shape": "polyline", "points": points.ravel().tolist()}
 
 
 def _rectangle(value: Value, size: tuple[int, int]) -> Record:
@@ -154,7 +176,23 @@ def _polygon(points: FloatArray, degrees: float = 0) -> Record:
 def _brush(value: Value, size: tuple[int, int], *, outlines: bool) -> Record:
     if "rle" not in value:
         raise MaskError("has no rle")
-    mask = brush_mask(value["rle"], *size)
+    return _masked(brush_mask(value["rle"], *size), size, outlines=outlines)
+
+
+def _bitmask(value: Value, size: tuple[int, int], *, outlines: bool) -> Record:
+    """Return a mask of single pixels, which is a picture that is transparent elsewhere."""
+    _, _, picture = plain_text(value.get("imageDataURL")).partition(";base64,")
+    try:
+        mask = picture_mask(picture, size[0] * size[1], packed=False)
+    except ValueProblemError as error:
+        raise MaskError(str(error)) from None
+    if mask.shape != size[::-1]:
+        found = f"{mask.shape[1]} × {mask.shape[0]} pixels"
+        raise MaskError(f"has {found}; its image has {size[0]} × {size[1]}")
+    return _masked(mask, size, outlines=outlines)
+
+
+def _masked(mask: BoolArray, size: tuple[int, int], *, outlines: bool) -> Record:
     bbox = shapes.mask_bounds(mask)
     if bbox is None:
         raise EmptyMaskError("the mask has no pixels")
@@ -184,8 +222,8 @@ def _pixels(value: Value, names: tuple[str, ...], size: tuple[int, int]) -> list
 
 
 def _points(value: Value, size: tuple[int, int]) -> FloatArray:
-    points = value.get("points")
-    if not isinstance(points, list) or not points:
+    points = _listed_points(value)
+    if not points:
         raise RegionError("points are missing; expected a list of [x, y]")
     for point in points:
         if not isinstance(point, list) or len(point) != 2:
@@ -194,6 +232,14 @@ def _points(value: Value, size: tuple[int, int]) -> FloatArray:
             _number(number, "a coordinate")
     found: FloatArray = np.array(points, np.float64) * size / 100
     return found
+
+
+def _listed_points(value: Value) -> list[Any]:
+    """Return the points of a polygon, or the vertices of a vector as points."""
+    if "vertices" not in value:
+        return items(value.get("points"))
+    vertices = map(mapping, items(value["vertices"]))
+    return [[vertex.get("x"), vertex.get("y")] for vertex in vertices]
 
 
 def beyond(region: Region) -> str:
@@ -221,8 +267,16 @@ def _coordinates(region: Region) -> Iterator[tuple[str, float]]:
     """Yield the numeric coordinates of a shape, with their names."""
     value = _value(region.result)
     named = [(name, value.get(name)) for name in ("x", "y", "width", "height")]
-    points = value.get("points")
-    for point in points if isinstance(points, list) else ():
+    for point in _listed_points(value):
         if isinstance(point, list):
             named += [("a coordinate", number) for number in point]
     yield from ((name, each) for name, each in named if isinstance(each, int | float))
+
+
+_READ: dict[str, Callable[[Value, tuple[int, int]], Record]] = {
+    "rectangle": _rectangle,
+    "ellipse": _ellipse,
+    "polygon": _ring,
+    "keypoint": _key_point,
+    "vector": _vector,
+}

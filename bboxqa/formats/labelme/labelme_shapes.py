@@ -11,6 +11,7 @@ from bboxqa.formats.translation.untrusted import (
     EmptyMaskProblemError,
     MaskProblemError,
     ValueProblemError,
+    line_of,
     picture_mask,
     plain_text,
     points_of,
@@ -52,8 +53,9 @@ def shape_of(
     if kind == "mask":
         return _mask(value, size, outlines=outlines)
     if kind in _APART:
-        more = _key_point(value) if keypoints and kind == "point" else {}
-        return {"shape": _APART[kind], **more}
+        if kind == "point":
+            return {"shape": _APART[kind], **(_key_point(value) if keypoints else {})}
+        return {"shape": _APART[kind], **line_of(value.get("points"))}
     points = points_of(value.get("points"))
     if kind == "rectangle" and len(points) == 2:
         return {"bbox": shapes.bounds(points)}

@@ -13,6 +13,7 @@ from bboxqa.formats.translation.untrusted import (
     MaskProblemError,
     ValueProblemError,
     items,
+    line_of,
     mapping,
     number_of,
     picture_mask,
@@ -68,7 +69,8 @@ def shape_of(
     if not kind:
         raise ValueProblemError("has no geometryType, and its class in meta.json has none either")
     name = _APART.get(kind, kind.replace("_", " "))
-    return {"shape": name, **_key_points(figure, kind, joints)}, 0
+    line = line_of(points.get("exterior")) if name == "polyline" else {}
+    return {"shape": name, **line, **_key_points(figure, kind, joints)}, 0
 
 
 def _key_points(figure: dict[str, Any], kind: str, joints: Mapping[str, str]) -> Record:

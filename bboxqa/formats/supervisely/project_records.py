@@ -147,10 +147,10 @@ class _ProjectRecords:
             return
         self._tally["holes"] += n_holes > 0
         record = {**shape, "image_id": image["id"], **self._shared(figure, image, label, where)}
-        if "bbox" not in shape:
-            self.into.annotation(record, where)
-            return
         name = plain_text(figure.get("classTitle"))
+        if "bbox" not in shape:
+            self.into.annotation({**record, "label": name or _UNLABELLED}, where)
+            return
         record["category_id"] = self.into.category(name or _UNLABELLED, where)
         row = self.into.annotation(record, where)
         if not name:

@@ -3,10 +3,11 @@
 An annotation has `image_id`, `category_id` and `annotator`, and if known `bbox`, `segmentation`,
 `iscrowd`, `score`, `keypoints`, `created_at`, `updated_at`, `lead_time`, `session`, `source` and
 `attributes`. Without a `bbox`, it has the key `shape`, such as "polyline", and is counted but not
-compared. `joints` are the names of its key points in order; the Collector uses them to put the key
-points of a category in one order. `own_id` is the id that the tool shows. `id` is given if all
-annotations have a unique whole number; otherwise, annotations are numbered in order. The
-`annotators` of an image were asked about it, even if they drew nothing.
+compared; `points`, if known, are its x and y in turn, and `label` or `category_id` is its label.
+`joints` are the names of its key points in order; the Collector uses them to put the key points of
+a category in one order. `own_id` is the id that the tool shows. `id` is given if all annotations
+have a unique whole number; otherwise, annotations are numbered in order. The `annotators` of an
+image were asked about it, even if they drew nothing.
 """
 
 from collections.abc import Callable, Sequence

@@ -106,6 +106,22 @@ def points_of(values: object, name: str = "points", *, least: int = 1) -> FloatA
     return np.array(pairs, np.float64).reshape(-1, 2)
 
 
+def line_of(values: object) -> dict[str, list[float]]:
+    """Return the points of a line as x and y in turn; nothing if they cannot be read.
+
+    Lines are not compared, so that a broken one does not stop a run.
+
+    Examples
+    --------
+    >>> line_of([[1, 2], {"x": 3, "y": 4}]), line_of([[1]])
+    ({'points': [1.0, 2.0, 3.0, 4.0]}, {})
+    """
+    try:
+        return {"points": points_of(values).ravel().tolist()}
+    except ValueProblemError:
+        return {}
+
+
 def side_of(value: object, name: str) -> int | None:
     """Return a side of an image in pixels, from a number or its text; None if missing.
 

@@ -71,10 +71,10 @@ class _ViaRecords:
             self._add_labels(label, region, record, where)
 
     def _add_labels(self, label: str, region: Region, record: Record, where: Where) -> None:
-        if "bbox" not in record:
-            self._into.annotation(record, where)
-            return
         labels = self._labels.of(region.said)
+        if "bbox" not in record:
+            self._into.annotation({**record, "label": next(iter(labels), _UNLABELLED)}, where)
+            return
         self._tally["several"] += len(labels) > 1
         for name in labels or [_UNLABELLED]:
             category = self._into.category(name, where)

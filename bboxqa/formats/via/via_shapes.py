@@ -33,7 +33,7 @@ def shape_of(given: object) -> Record:
     if kind in {"polygon", "polyline"}:
         points = _points(shape)
         if kind == "polyline":
-            return {"shape": _APART[kind]}
+            return {"shape": _APART[kind], "points": points.ravel().tolist()}
         return {"bbox": shapes.bounds(points), "segmentation": [shapes.ring(points)]}
     if kind in {"circle", "ellipse"}:
         return _ellipse(shape, kind)

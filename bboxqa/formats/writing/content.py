@@ -28,7 +28,9 @@ class Content:
     points but no box has their extent as `bbox`, and its kind as `shape`.
     """
     apart: Sequence[Record] = ()
-    """The number of annotations without a box, by `shape`."""
+    """Annotations without a box: each has its `shape`. One with `points`, which are x and y in
+    turn, also has `id`, `image_id`, `label`, and `annotator` if one is named.
+    """
     asked: Sequence[Sequence[str]] = ()
     """For each image, the annotators who were asked, even if its record does not list them; empty
     if no annotators are named.
@@ -60,6 +62,23 @@ class Content:
         found: dict[int, dict[str, list[Record]]] = defaultdict(lambda: defaultdict(list))
         for each in self.annotations:
             found[each["image_id"]][each.get("annotator", "")].append(each)
+        return found
+
+    def held(self, shapes: Container[str]) -> list[Record]:
+        """Return the annotations without a box that have points and one of these shapes."""
+        return [each for each in self.apart if "points" in each and each["shape"] in shapes]
+
+    def lines(self, place: int, name: str, shapes: Container[str]) -> list[Record]:
+        """Return the annotations with points and one of these shapes, by image and annotator."""
+        found = self._lines.get((self.images[place]["id"], name), ())
+        return [each for each in found if each["shape"] in shapes]
+
+    @cached_property
+    def _lines(self) -> dict[tuple[int, str], list[Record]]:
+        found: dict[tuple[int, str], list[Record]] = defaultdict(list)
+        for each in self.apart:
+            if "points" in each:
+                found[each["image_id"], each.get("annotator", "")].append(each)
         return found
 
     def works(self, place: int) -> list[tuple[str, list[Record]]]:

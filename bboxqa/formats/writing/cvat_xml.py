@@ -7,6 +7,7 @@ from xml.sax.saxutils import escape, quoteattr
 import numpy as np
 
 from bboxqa.core.text import one_line
+from bboxqa.formats.cvat.cvat_shapes import CUBOID
 from bboxqa.formats.writing.content import Content, Record, image_name
 from bboxqa.formats.writing.key_points import (
     Joint,
@@ -28,6 +29,7 @@ from bboxqa.formats.writing.safe_names import people_paths, plain_xml
 from bboxqa.formats.writing.writer import Options, Writer, Written
 
 _TITLE = "CVAT"
+_LINES = ("polyline", "line", "cuboid")
 _HELD: tuple[Kind, ...] = ("rotated", "polygon", "mask")
 # Keys of review.json that reviewers see as attributes.
 _OF_REVIEW = ("reason", "gain")
@@ -42,9 +44,10 @@ def _losses(content: Content, _options: Options) -> Iterator[Loss]:
     held = ("attributes", "source", "keypoints", *_OF_REVIEW)
     # These files do not have skeleton edges.
     yield from common_losses(
-        content, _TITLE, annotations=held, categories=("keypoints", "skeleton")
+        content, _TITLE, annotations=held, categories=("keypoints", "skeleton"), lines=_LINES
     )
-    nested = [each for each in content.annotations if not _is_flat(each.get("attributes"))]
+    both = [*content.annotations, *content.held(_LINES)]
+    nested = [each for each in both if not _is_flat(each.get("attributes"))]
     yield from losses_of(nested, "attributes of several values", f"{_TITLE} has one value for each")
     names = [image_name(each) for each in content.images]
     names += [*content.annotators, *content.category_names.values()]
@@ -91,6 +94,8 @@ def _lines(content: Content, name: str, places: Sequence[int]) -> Iterator[str]:
         yield f"  <image{_attributes(values)}>\n"
         for each in dict(content.works(place))[name]:
             yield from _shape(content, each)
+        for each in content.lines(place, name, _LINES):
+            yield from _element(*_line(each), each["label"], each)
         yield "  </image>\n"
     yield "</annotations>\n"
 
@@ -98,15 +103,20 @@ def _lines(content: Content, name: str, places: Sequence[int]) -> Iterator[str]:
 def _labels(content: Content) -> Iterator[str]:
     """Yield the labels with their attributes, which CVAT needs before the shapes."""
     skeletons = {each["category_id"] for each in content.annotations if _is_skeleton(content, each)}
-    of_label: dict[int, dict[str, None]] = {each["id"]: {} for each in content.categories}
+    names = content.category_names
+    of_label: dict[str, dict[str, None]] = {name: {} for name in names.values()}
     for each in content.annotations:
-        of_label[each["category_id"]] |= dict.fromkeys(_said(each))
-    for number, name in content.category_names.items():
+        of_label[names[each["category_id"]]] |= dict.fromkeys(_said(each))
+    for each in content.held(_LINES):
+        of_label.setdefault(each["label"], {}).update(dict.fromkeys(_said(each)))
+    numbers = {name: number for number, name in names.items()}
+    for name, attributes in of_label.items():
+        number = numbers.get(name, 0)
         kind = "skeleton" if number in skeletons else "any"
         yield f"        <label>\n          <name>{_text(name)}</name>\n"
         yield f"          <type>{kind}</type>\n"
         yield "          <attributes>\n"
-        for attribute in of_label[number]:
+        for attribute in attributes:
             yield f"            <attribute>\n              <name>{_text(attribute)}</name>\n"
             yield "              <mutable>False</mutable>\n"
             yield "              <input_type>text</input_type>\n"
@@ -142,10 +152,18 @@ def _shape(content: Content, annotation: Record) -> Iterator[str]:
         kind, where = "skeleton", dict[str, Any]()
     else:
         kind, where = _where(annotation)
+    joints = joints_of(content, annotation) if kind == "skeleton" else ()
+    label = content.category_names[annotation["category_id"]]
+    yield from _element(kind, where, label, annotation, joints)
+
+
+def _element(
+    kind: str, where: dict[str, Any], label: str, annotation: Record, joints: Sequence[Joint] = ()
+) -> Iterator[str]:
     given = annotation.get("attributes")
     own = given if isinstance(given, dict) else {}
     values = {
-        "label": content.category_names[annotation["category_id"]],
+        "label": label,
         "source": annotation.get("source", "manual"),
         "occluded": _flag(own.get("occluded", "0")),
         **where,
@@ -154,9 +172,8 @@ def _shape(content: Content, annotation: Record) -> Iterator[str]:
     if "group_id" in own:
         values["group_id"] = own["group_id"]
     yield f"    <{kind}{_attributes(values)}>\n"
-    if kind == "skeleton":
-        for joint in joints_of(content, annotation):
-            yield f"      <points{_attributes(_joint(joint))}>\n      </points>\n"
+    for joint in joints:
+        yield f"      <points{_attributes(_joint(joint))}>\n      </points>\n"
     for key, each in _said(annotation).items():
         yield f"      <attribute name={_quoted(key)}>{_text(each)}</attribute>\n"
     yield f"    </{kind}>\n"
@@ -179,6 +196,15 @@ def _joint(joint: Joint) -> dict[str, str]:
         "occluded": _flag(joint.visibility == 1),
         "points": f"{_number(joint.x)},{_number(joint.y)}",
     }
+
+
+def _line(annotation: Record) -> tuple[str, dict[str, str]]:
+    """Return the element name of a line or a cuboid, and its geometry attributes."""
+    points = [_number(each) for each in annotation["points"]]
+    if annotation["shape"] == "cuboid":
+        return "cuboid", dict(zip(CUBOID, points, strict=True))
+    pairs = zip(points[::2], points[1::2], strict=True)
+    return "polyline", {"points": ";".join(f"{x},{y}" for x, y in pairs)}
 
 
 def _flag(value: object) -> str:
@@ -241,5 +267,7 @@ def _text(text: str) -> str:
     return escape(plain_xml(text))
 
 
-CVAT_XML = Writer(_TITLE, "folder or file", (".xml",), _losses, _files, has_keypoints=True)
+CVAT_XML = Writer(
+    _TITLE, "folder or file", (".xml",), _losses, _files, has_keypoints=True, lines=_LINES
+)
 """One file per annotator, who is the assignee of its task."""

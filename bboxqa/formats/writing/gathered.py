@@ -32,6 +32,7 @@ from bboxqa.formats.translation.given_sizes import given_size
 from bboxqa.formats.translation.translated import Translate, Wanted
 from bboxqa.formats.writing.content import Content, Record, image_name
 from bboxqa.formats.writing.key_points import completed, more_joints, points_of
+from bboxqa.formats.writing.lines import with_points
 from bboxqa.formats.writing.turned_records import turned_keys, turned_rows
 from bboxqa.model.annotations import Dataset
 
@@ -49,6 +50,7 @@ class Gathering:
         self._paths: Sequence[Path] = ()
         self._files: Sequence[AnnotationFile] = ()
         self._authors: Sequence[list[str]] = ()
+        self._of_files: Sequence[str] = ()
         self._is_named = False
 
     def keep(
@@ -58,6 +60,10 @@ class Gathering:
         self._paths, self._files = paths, files
         names = np.array([*attribution.names, ""], object)
         self._authors = [names[author].tolist() for author in attribution.author]
+        self._of_files = [
+            asked[0][0] if attribution.of_files and asked and asked[0] else ""
+            for asked in attribution.asked
+        ]
         self._is_named = attribution.names != (UNNAMED,)
         # Annotations without a box are reported as losses.
         self.notes = [*file_notes(files, with_apart=False)]
@@ -70,11 +76,12 @@ class Gathering:
         Names in the records are replaced by pseudonyms.
         """
         joined = _Joined(data, is_named=self._is_named)
-        for path, file, authors in zip(self._paths, self._files, self._authors, strict=True):
+        sources = zip(self._paths, self._files, self._authors, self._of_files, strict=True)
+        for path, file, authors, author in sources:
             records = _records_of(path)
             if pseudonyms:
                 records = _without_people(records, pseudonyms)
-            joined.add(file, records, authors)
+            joined.add(file, records, authors, author)
         return joined.done()
 
 
@@ -115,12 +122,12 @@ def _translated(translate: Translate, path: Path) -> Record:
     def add(records: Sequence[Record], _places: Sequence[Where]) -> None:
         for record in records:
             (boxed if "bbox" in record else apart).append(record)
+            for key in _OF_TOOLS:
+                record.pop(key, None)
 
     found = translate(path, add, Wanted(keypoints=True))
     for number, record in enumerate(boxed, start=1):
         record.setdefault("id", number)
-        for key in _OF_TOOLS:
-            record.pop(key, None)
     lists = {"images": found.images, "categories": found.categories, "annotations": boxed}
     return {**lists, "apart": apart}
 
@@ -135,12 +142,17 @@ class _Joined:
         self._images: dict[str, Record] = {}
         self._categories: dict[str, Record] = {}
         self._annotations: list[tuple[Record, str, str]] = []
-        self._apart: list[Record] = []
+        self._apart: list[tuple[Record, str]] = []
         self._tops: list[Record] = []
         self._has_text_ids = False
 
-    def add(self, file: AnnotationFile, records: Record, authors: Sequence[str]) -> None:
-        """Add the records of a file, in the order of its columns."""
+    def add(
+        self, file: AnnotationFile, records: Record, authors: Sequence[str], of_all: str
+    ) -> None:
+        """Add the records of a file, in the order of its columns.
+
+        `of_all` is the annotator of the whole file, if each file has one.
+        """
         label_of = self._add_images(file, records["images"])
         category_of, moved = self._add_categories(file, records["categories"])
         columns = file.columns
@@ -163,7 +175,9 @@ class _Joined:
             if columns.text_ids is not None and whole_number(record["id"]) is None:
                 whole["own_id"] = record["id"]
             self._annotations.append((whole, label_of[image_id], category_of[category_id]))
-        self._apart += records.get("apart", ())
+        people = self._data.annotator_names if self._is_named else ()
+        for each in with_points(records, file, of_all, people):
+            self._apart.append((each, label_of[each["image_id"]] if "points" in each else ""))
         self._tops.append({key: each for key, each in records.items() if key not in _KNOWN})
 
     def _add_images(self, file: AnnotationFile, records: Sequence[Record]) -> dict[int, str]:
@@ -215,8 +229,13 @@ class _Joined:
             annotations.append(record)
         _own_numbers(annotations)
         _number(annotations, anew=self._data.has_text_ids)
+        apart: list[Record] = []
+        numbers = counting(1 + max((each["id"] for each in annotations), default=0))
+        for record, label in self._apart:
+            own = {"image_id": image_ids[label], "id": next(numbers)} if label else {}
+            apart.append({**record, **own})
         top = self._tops[0] if len(self._tops) == 1 else {}
-        return Content(images, categories, annotations, self._apart, asked, top)
+        return Content(images, categories, annotations, apart, asked, top)
 
     def _with_asked(self) -> tuple[list[Record], list[list[str]]]:
         """Return the images, and the annotators asked about each image."""

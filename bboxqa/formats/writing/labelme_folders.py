@@ -22,6 +22,7 @@ from bboxqa.formats.writing.safe_names import people_paths, safe_paths
 from bboxqa.formats.writing.writer import Options, Writer, Written
 
 _TITLE = "LabelMe"
+_LINES = {"polyline": "linestrip", "line": "line"}
 _VERSION = "5.4.1"
 _HELD: tuple[Kind, ...] = ("rotated", "polygon", "mask")
 
@@ -30,7 +31,11 @@ def _losses(content: Content, _options: Options) -> Iterator[Loss]:
     yield from outline_losses(content, _TITLE, _HELD)
     yield from hidden_points(content, _TITLE)
     yield from common_losses(
-        content, _TITLE, annotations=("keypoints",), categories=("keypoints", "skeleton")
+        content,
+        _TITLE,
+        annotations=("keypoints",),
+        categories=("keypoints", "skeleton"),
+        lines=_LINES,
     )
     yield from folder_losses(content, _TITLE)
     yield from label_losses(content, _TITLE)
@@ -49,7 +54,10 @@ def _files(content: Content, _options: Options) -> Iterator[Written]:
             document: Record = {
                 "version": _VERSION,
                 "flags": {},
-                "shapes": [*_shapes(content, drawn)],
+                "shapes": [
+                    *_shapes(content, drawn),
+                    *map(_line, content.lines(place, name, _LINES)),
+                ],
                 "imagePath": image_name(image).rpartition("/")[2],
                 "imageData": None,
                 "imageHeight": int(image["height"]),
@@ -74,6 +82,11 @@ def _shapes(content: Content, drawn: Sequence[Record]) -> Iterator[Record]:
         yield {**_shape(label, kind, points, own), **more}
         for joint in joints:
             yield _shape(joint.name, "point", [[joint.x, joint.y]], own)
+
+
+def _line(line: Record) -> Record:
+    points = [[*pair] for pair in zip(line["points"][::2], line["points"][1::2], strict=True)]
+    return _shape(line["label"], _LINES[line["shape"]], points)
 
 
 def _shape(label: str, kind: str, points: list[list[float]], group: int | None = None) -> Record:
@@ -113,5 +126,5 @@ def _mask(annotation: Record) -> tuple[str, list[list[float]], dict[str, Any]]:
     return "mask", [[left, top], [left + width - 1, top + height - 1]], {"mask": text}
 
 
-LABELME = Writer(_TITLE, "folder", (".json",), _losses, _files, has_keypoints=True)
+LABELME = Writer(_TITLE, "folder", (".json",), _losses, _files, has_keypoints=True, lines=_LINES)
 """Rectangles, polygons, masks, and groups of points."""

@@ -9,6 +9,7 @@ from bboxqa.formats.writing.content import Content, Record, image_name, shown_id
 from bboxqa.formats.writing.safe_names import people_paths, safe_paths, without_ending
 
 _OF_ANNOTATIONS = {"id", "own_id", "image_id", "category_id", "bbox", "annotator", "area"}
+_OF_LINES = {"points", "label"}
 _OF_IMAGES = {"id", "own_id", "file_name", "width", "height", "annotators"}
 _OF_CATEGORIES = {"id", "name"}
 # Keys that follow from other keys, or carry no information.
@@ -62,6 +63,7 @@ def common_losses(
     categories: Collection[str] = (),
     crowds: bool = False,
     unasked: bool = False,
+    lines: Collection[str] = (),
 ) -> Iterator[Loss]:
     """Yield the losses that most formats share.
 
@@ -78,11 +80,16 @@ def common_losses(
         Whether the format marks crowds.
     unasked : bool
         Whether the format holds images about which nobody was asked.
+    lines : collection of str
+        Shapes without a box that the format holds if their points are known.
     """
     why = f"{title} has no place for it"
+    held = content.held(lines)
     apart = Counter(each["shape"] for each in content.apart)
+    apart.subtract(each["shape"] for each in held)
     for shape, n in apart.most_common():
-        yield Loss(n, f"{shape}s", f"{title} is written without them")
+        if n:
+            yield Loss(n, f"{shape}s", f"{title} is written without them")
     if not crowds:
         crowd = [each for each in content.annotations if "iscrowd" in each]
         yield from losses_of(crowd, "crowds", f"{title} has no mark of a group")
@@ -98,6 +105,7 @@ def common_losses(
         yield Loss(len(unnamed), "images without a name", f"{title} has their id as name", example)
     known = {*_OF_ANNOTATIONS, *_DERIVED, *annotations}
     yield from _keys(content.annotations, known, "annotations", why, shown_id)
+    yield from _keys(held, known | _OF_LINES, "lines", why, shown_id)
     yield from _keys(content.images, _OF_IMAGES, "images", why, image_name)
     yield from _keys(
         content.categories,

@@ -36,7 +36,9 @@ _CONTROLS = {
     "polygon": "polygon",
     "brush": "brush",
     "keypoint": "keypoint",
+    "vector": "vector",
 }
+_LINES = ("polyline", "line")
 # The displayed size of a point, in percent.
 _DOT = 0.5
 # Characters of a URL that need an escape.
@@ -50,7 +52,12 @@ def _losses(content: Content, options: Options) -> Iterator[Loss]:
     yield from hidden_points(content, _TITLE)
     held = ("score", "source", "reason", "gain", "keypoints", *times)
     yield from common_losses(
-        content, _TITLE, annotations=held, categories=("keypoints", "skeleton"), unasked=True
+        content,
+        _TITLE,
+        annotations=held,
+        categories=("keypoints", "skeleton"),
+        unasked=True,
+        lines=_LINES,
     )
     apart = _differing(content, times)
     why = f"{_TITLE} holds one time for all annotations of an annotator in an image"
@@ -121,30 +128,30 @@ def _task(content: Content, place: int, options: Options) -> Record:
     task: Record = {"id": image["id"], "data": data, "annotations": []}
     works = content.works(place)
     if options.as_predictions:
-        task["predictions"] = [_prediction(content, image, *work) for work in works]
+        task["predictions"] = [_prediction(content, place, *work) for work in works]
     else:
-        task["annotations"] = [_work(content, image, *work) for work in works]
+        task["annotations"] = [_work(content, place, *work) for work in works]
     return task
 
 
-def _work(content: Content, image: Record, name: str, drawn: Sequence[Record]) -> Record:
+def _work(content: Content, place: int, name: str, drawn: Sequence[Record]) -> Record:
     work: Record = {"was_cancelled": False, "ground_truth": name == GROUND_TRUTH}
     if name and name != GROUND_TRUTH:
         work["completed_by"] = _person(name)
     for key in _TIMES:
         if drawn and key in drawn[0]:
             work[key] = drawn[0][key]
-    return work | {"result": _regions(content, image, drawn)}
+    return work | {"result": _regions(content, place, name, drawn)}
 
 
-def _prediction(content: Content, image: Record, name: str, drawn: Sequence[Record]) -> Record:
+def _prediction(content: Content, place: int, name: str, drawn: Sequence[Record]) -> Record:
     scores = [each["score"] for each in drawn if isinstance(each.get("score"), int | float)]
     found: Record = {"model_version": name or "predictions"}
     if scores:
         found["score"] = sum(scores) / len(scores)
     elif (gain := _gain(drawn)) is not None:
         found["score"] = gain
-    return found | {"result": _regions(content, image, drawn)}
+    return found | {"result": _regions(content, place, name, drawn)}
 
 
 def _gain(drawn: Sequence[Record]) -> float | None:
@@ -155,9 +162,10 @@ def _gain(drawn: Sequence[Record]) -> float | None:
     return sum(gains) if gains else None
 
 
-def _regions(content: Content, image: Record, drawn: Sequence[Record]) -> list[Record]:
-    """Return the regions of annotations, each followed by its joints as key points."""
-    found = []
+def _regions(content: Content, place: int, name: str, drawn: Sequence[Record]) -> list[Record]:
+    """Return the regions of annotations, each followed by its joints, and of lines."""
+    image = content.images[place]
+    found = [_line(image, each) for each in content.lines(place, name, _LINES)]
     for each in drawn:
         region = _region(content, image, each)
         found.append(region)
@@ -200,7 +208,30 @@ def _region(content: Content, image: Record, annotation: Record) -> Record:
         kind, value = "keypoint", _point(joints_of(content, annotation)[0], image)
     else:
         kind, value = _shape(annotation, image["width"], image["height"])
-    name = content.category_names[annotation["category_id"]]
+    return _labelled(
+        image, annotation, kind, value, content.category_names[annotation["category_id"]]
+    )
+
+
+def _line(image: Record, line: Record) -> Record:
+    """Return the region of a line, whose vertices each name the one before."""
+    own = shown_id(line)
+    across, down = 100 / image["width"], 100 / image["height"]
+    pairs = zip(line["points"][::2], line["points"][1::2], strict=True)
+    vertices = [
+        {
+            "id": f"{own}-{number}",
+            "x": x * across,
+            "y": y * down,
+            "prevPointId": f"{own}-{number - 1}" if number > 1 else None,
+            "isBezier": False,
+        }
+        for number, (x, y) in enumerate(pairs, start=1)
+    ]
+    return _labelled(image, line, "vector", {"vertices": vertices, "closed": False}, line["label"])
+
+
+def _labelled(image: Record, annotation: Record, kind: str, value: Record, name: str) -> Record:
     region: Record = {
         "id": shown_id(annotation),
         "type": f"{kind}labels",
@@ -237,5 +268,5 @@ def _shape(annotation: Record, width: float, height: float) -> tuple[str, dict[s
     return "rectangle", {**box, "rotation": degrees}
 
 
-STUDIO_JSON = Writer(_TITLE, "file", (".json",), _losses, _files, has_keypoints=True)
+STUDIO_JSON = Writer(_TITLE, "file", (".json",), _losses, _files, has_keypoints=True, lines=_LINES)
 """Tasks with annotations, or with predictions."""

@@ -1,6 +1,6 @@
 """The definition of a writer."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -47,6 +47,8 @@ class Writer:
         Whether a file can only be read back if its name ends in one of `suffixes`.
     has_keypoints : bool
         Whether annotations with key points but no box are written.
+    lines : collection of str
+        The shapes without a box that are written if their points are known.
     """
 
     title: str
@@ -56,3 +58,4 @@ class Writer:
     files: Callable[[Content, Options], Iterator[Written]]
     is_known_by_suffix: bool = False
     has_keypoints: bool = False
+    lines: Collection[str] = ()

@@ -1,9 +1,13 @@
 """Regions of Label Studio: shapes in pixels, labels, and what is wrong with them."""
 
+import base64
+import io
 from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
+from pycocotools import mask as mask_utils
 from support.studio import box, result, task, work, written
 
 from bboxqa import read_coco, validate
@@ -145,3 +149,48 @@ def test_shapes_of_a_real_export():
     data = read_coco(path, min_annotators=1)
     assert len(data.annotations) == 2
     assert data.notes[-1].endswith("not compared")
+
+
+def _vector(*points, closed):
+    ids = [f"p{number}" for number in range(len(points))]
+    vertices = [
+        {"id": own, "x": x, "y": y, "prevPointId": before, "isBezier": False}
+        for own, before, (x, y) in zip(ids, [None, *ids], points, strict=False)
+    ]
+    value = {"vertices": vertices, "closed": closed, "vectorlabels": ["road"]}
+    return result("vectorlabels", value)
+
+
+def test_closed_vectors_are_outlines_and_open_ones_polylines(tmp_path):
+    points = [(10, 10), (20, 10), (20, 50)]
+    data = only(tmp_path, _vector(*points, closed=True), _vector(*points, closed=False))
+    assert data.annotations.segmentation.rings(0)[0].tolist() == [[20, 10], [40, 10], [40, 50]]
+    assert len(data.annotations) == 1
+    assert data.notes == ("1 polyline is not compared",)
+
+
+def _bitmask(pixels):
+    """Return a picture as Label Studio writes it: black where drawn, else transparent."""
+    picture = np.zeros((*pixels.shape, 4), np.uint8)
+    picture[..., 3] = pixels * 255
+    data = io.BytesIO()
+    Image.fromarray(picture).save(data, "PNG")
+    address = f"data:image/png;base64,{base64.b64encode(data.getvalue()).decode()}"
+    return result("bitmasklabels", {"imageDataURL": address, "bitmasklabels": ["cat"]})
+
+
+def test_bitmasks_are_masks(tmp_path):
+    pixels = np.zeros((100, 200), bool)
+    pixels[20:30, 50:55] = True
+    pixels[22, 60] = True
+    data = only(tmp_path, _bitmask(pixels))
+    assert data.annotations.bbox.tolist() == [[50, 20, 11, 10]]
+    assert data.category_names == ("cat",)
+    rle = data.annotations.segmentation.rle(0)
+    assert rle["size"] == [100, 200]
+    assert mask_utils.area(rle) == pixels.sum() == 51
+
+
+def test_a_bitmask_of_another_size_is_refused(tmp_path):
+    with pytest.raises(DatasetError, match="has 20 × 10 pixels; its image has 200 × 100"):
+        only(tmp_path, _bitmask(np.ones((10, 20), bool)))

@@ -1,0 +1,136 @@
+"""Polylines and cuboids are written where a format holds them, and counted as lost elsewhere."""
+
+import json
+from xml.etree import ElementTree as ET
+
+import pytest
+from support.converted import written
+
+import bboxqa
+from bboxqa import DatasetError
+
+CVAT = """\
+<annotations><version>1.1</version><meta><task><assignee><username>{who}</username></assignee>
+</task></meta><image id="0" name="a.jpg" width="200" height="100">
+<box label="car" xtl="1" ytl="2" xbr="11" ybr="12"></box>
+{shapes}</image></annotations>
+"""
+LANE = """\
+<polyline label="lane" occluded="0" points="1.5,2;30,4.25;50,60" z_order="0">
+<attribute name="side">left</attribute></polyline>
+"""
+EDGES = ("xtl1", "ytl1", "xbl1", "ybl1", "xtr1", "ytr1", "xbr1", "ybr1")
+CUBOID = "<cuboid label='car' {}></cuboid>".format(
+    " ".join(
+        f'{edge[:-1]}{side}="{number + side}"'
+        for side in (1, 2)
+        for number, edge in enumerate(EDGES)
+    )
+)
+
+
+def _project(folder, *people, shapes=LANE):
+    folder.mkdir()
+    for who in people:
+        (folder / f"{who}.xml").write_text(CVAT.format(who=who, shapes=shapes))
+    return folder
+
+
+def _elements(path, name):
+    files = {each.stem: ET.fromstring(each.read_bytes()) for each in path.iterdir()}  # noqa: S314
+    return {who: [*root.iter(name)] for who, root in files.items()}
+
+
+def test_polylines_and_cuboids_stay_in_cvat(tmp_path):
+    source = _project(tmp_path / "in", "ann", "bob", shapes=LANE + CUBOID)
+    found = bboxqa.convert(source, tmp_path / "out", to="cvat")
+    assert found.losses == ()
+    for name in ("polyline", "cuboid"):
+        before, after = (_elements(each, name) for each in (source, tmp_path / "out"))
+        assert after.keys() == before.keys() == {"ann", "bob"}
+        for who, (line,) in after.items():
+            (own,) = before[who]
+            assert dict(line.items()).items() >= dict(own.items()).items()
+    (line,) = _elements(tmp_path / "out", "polyline")["ann"]
+    assert [each.text for each in line.iter("attribute")] == ["left"]
+    # CVAT reads shapes only if their labels and attributes are declared.
+    labels = ET.fromstring((tmp_path / "out/ann.xml").read_bytes()).iter("label")  # noqa: S314
+    declared = {each.findtext("name"): each.findtext(".//attribute/name") for each in labels}
+    assert declared == {"car": None, "lane": "side"}
+
+
+def test_polylines_are_vectors_of_label_studio(tmp_path):
+    source = _project(tmp_path / "in", "ann", "bob", shapes=LANE.replace("side", "occluded"))
+    studio, back = tmp_path / "out.json", tmp_path / "back"
+    with pytest.raises(DatasetError, match="line with 'attributes'"):
+        bboxqa.convert(_project(tmp_path / "said", "ann"), studio, to="label-studio")
+    bboxqa.convert(source, studio, to="label-studio", lossy=True)
+    (task,) = json.loads(studio.read_bytes())
+    for work in task["annotations"]:
+        (line,) = (each for each in work["result"] if each["type"] == "vectorlabels")
+        assert line["value"]["vectorlabels"] == ["lane"]
+        assert line["value"]["closed"] is False
+        first, second, third = line["value"]["vertices"]
+        assert (first["x"], first["y"], first["prevPointId"]) == (0.75, 2, None)
+        assert (second["x"], second["y"], second["prevPointId"]) == (15, 4.25, first["id"])
+        assert third["prevPointId"] == second["id"]
+        assert len({each["id"] for each in work["result"]}) == 2
+    bboxqa.convert(studio, back, to="cvat")
+    for (line,) in _elements(back, "polyline").values():
+        assert (line.get("label"), line.get("points")) == ("lane", "1.5,2;30,4.25;50,60")
+
+
+def test_lines_stay_in_labelme(tmp_path):
+    shapes = [
+        {"label": "lane", "points": [[1, 2], [3, 4.5], [6, 7]], "shape_type": "linestrip"},
+        {"label": "edge", "points": [[1, 2], [30, 40]], "shape_type": "line"},
+    ]
+    (tmp_path / "in/ann").mkdir(parents=True)
+    content = {"imagePath": "a.jpg", "imageHeight": 90, "imageWidth": 90, "shapes": shapes}
+    for who in ("ann", "bob"):
+        (tmp_path / "in" / who).mkdir(exist_ok=True)
+        written(tmp_path / "in" / who / "a.json", content)
+    assert bboxqa.convert(tmp_path / "in", tmp_path / "out", to="labelme").losses == ()
+    for who in ("ann", "bob"):
+        (file,) = (tmp_path / "out" / who).rglob("*.json")
+        found = json.loads(file.read_bytes())["shapes"]
+        assert [{key: each[key] for key in shapes[0]} for each in found] == shapes
+
+
+@pytest.mark.parametrize("to", ["coco", "voc", "yolo", "csv"])
+def test_other_formats_lose_lines(to, tmp_path):
+    source = _project(tmp_path / "in", "ann", shapes=LANE + CUBOID)
+    out = tmp_path / {"coco": "out.json", "csv": "out.csv"}.get(to, "out")
+    with pytest.raises(DatasetError) as error:
+        bboxqa.convert(source, out, to=to)
+    assert any(each.startswith("1 polyline: ") for each in error.value.problems)
+    assert any(each.startswith("1 cuboid: ") for each in error.value.problems)
+    found = bboxqa.convert(source, out, to=to, lossy=True)
+    assert {each.what: each.n for each in found.losses}.items() >= {
+        "polylines": 1,
+        "cuboids": 1,
+    }.items()
+
+
+def test_labels_of_lines_are_renamed_as_those_of_boxes(tmp_path):
+    source = _project(tmp_path / "in", "ann", shapes=LANE.replace("lane", "car"))
+    bboxqa.convert(source, tmp_path / "out", to="cvat", category_map={"car": "vehicle"})
+    ((line,),) = _elements(tmp_path / "out", "polyline").values()
+    assert line.get("label") == "vehicle"
+
+
+def test_lines_of_a_file_each_are_by_its_annotator(tmp_path):
+    line = {"name": "polyline", "all_points_x": [1, 5], "all_points_y": [2, 6]}
+    box = {"name": "rect", "x": 1, "y": 2, "width": 3, "height": 4}
+    regions = [{"shape_attributes": each, "region_attributes": {"k": "v"}} for each in (line, box)]
+    for who in ("ann", "bob"):
+        content = {"a.jpg1": {"filename": "a.jpg", "size": 1, "regions": regions}}
+        written(tmp_path / f"{who}.json", content)
+    source = [tmp_path / "ann.json", tmp_path / "bob.json"]
+    with bboxqa.reading(image_size=(50, 40)):
+        bboxqa.convert(source, tmp_path / "out", to="cvat")
+    found = _elements(tmp_path / "out", "polyline")
+    assert {who: line.get("points") for who, (line,) in found.items()} == {
+        "ann": "1,2;5,6",
+        "bob": "1,2;5,6",
+    }
