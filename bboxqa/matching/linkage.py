@@ -36,7 +36,7 @@ def greedy(annotations: Annotations, pairs: CandidatePairs, weight: IndexArray) 
 
     This is single linkage: the similarity of two units is that of their most similar pair. The
     result does not depend on the order of the annotators. Equal annotations are joined first; other
-    ties are broken by x, y, width and height of the boxes, then by outlines and categories (see
+    ties are broken by x, y, width and height of the boxes, then by other shapes and categories (see
     `bboxqa.matching.ties`).
     """
     return _linked(annotations, pairs, weight, _Combine.MOST)

@@ -8,12 +8,16 @@ from numpy.typing import NDArray
 
 from bboxqa.core.arrays import BoolArray, IndexArray
 from bboxqa.model.annotations import Annotations
+from bboxqa.model.outlines import Segmentations
+from bboxqa.model.shapes.keypoints import Keypoints
 
 __all__ = ["drawn_ranks"]
 
 
 def drawn_ranks(annotations: Annotations, nodes: IndexArray) -> IndexArray:
-    """Return the ranks of annotations by image, box, outline and category, (K,).
+    """Return the ranks of annotations by image, box, other shapes and category, (K,).
+
+    Other shapes are rotated boxes, outlines and key points, as far as they were read.
 
     Annotators and ids have no effect: equal annotations by several annotators have the same rank.
     Equal annotations by one annotator have successive ranks in arbitrary order. `nodes` are
@@ -34,12 +38,12 @@ def drawn_ranks(annotations: Annotations, nodes: IndexArray) -> IndexArray:
     x, y, width, height = annotations.bbox[nodes].T
     box = [height, width, y, x, annotations.image[nodes]]
     order = np.lexsort(box)
-    # Only the outlines of equal boxes are compared.
+    # Only the other shapes of equal boxes are compared.
     new_box = _changes(box, order)
-    outline = np.zeros(len(nodes), np.int64)
+    shape = np.zeros(len(nodes), np.int64)
     tied = order[~(new_box & np.append(new_box[1:], True))]
-    outline[tied] = _outline_ranks(annotations, nodes[tied])
-    content = [annotations.category[nodes], outline, *box]
+    shape[tied] = _shape_ranks(annotations, nodes[tied])
+    content = [annotations.category[nodes], shape, *box]
     annotator = annotations.annotator[nodes]
     order = np.lexsort([annotator, *content])
     new_content = _changes(content, order)
@@ -60,21 +64,34 @@ def _changes(keys: list[NDArray[Any]], order: IndexArray) -> BoolArray:
     return changes
 
 
-def _outline_ranks(annotations: Annotations, nodes: IndexArray) -> IndexArray:
-    """Return the rank of each annotation's outline by its numbers; 0 without outlines."""
-    outlines = annotations.segmentation
-    if outlines is None:
-        return np.zeros(len(nodes), np.int64)
-    keys = [
-        (
-            int(outlines.kind[node]),
-            [ring.tolist() for ring in outlines.rings(node)],
-            outlines.rle(node)["counts"],
-        )
-        for node in nodes.tolist()
-    ]
+def _shape_ranks(annotations: Annotations, nodes: IndexArray) -> IndexArray:
+    """Return the ranks of rotated boxes, outlines and key points by their numbers, (K,).
+
+    They are 0 where annotations have boxes only.
+    """
+    shapes: list[list[Any]] = []
+    if annotations.rotated_box is not None:
+        shapes.append(annotations.rotated_box[nodes].tolist())
+    if annotations.segmentation is not None:
+        shapes.append([_outline(annotations.segmentation, node) for node in nodes.tolist()])
+    if annotations.keypoints is not None:
+        shapes.append([_joints(annotations.keypoints, node) for node in nodes.tolist()])
     ranks = np.zeros(len(nodes), np.int64)
+    if not shapes:
+        return ranks
+    keys = list(zip(*shapes, strict=True))
     order = sorted(range(len(keys)), key=keys.__getitem__)
     for before, after in pairwise(order):
         ranks[after] = ranks[before] + (keys[before] != keys[after])
     return ranks
+
+
+def _outline(outlines: Segmentations, node: int) -> tuple[int, list[Any], bytes]:
+    rings = [ring.tolist() for ring in outlines.rings(node)]
+    return int(outlines.kind[node]), rings, outlines.rle(node)["counts"]
+
+
+def _joints(keypoints: Keypoints, node: int) -> tuple[list[Any], list[int], float]:
+    held = slice(int(keypoints.start[node]), int(keypoints.stop[node]))
+    area = float(np.nan_to_num(keypoints.area[node], nan=-1.0))
+    return keypoints.xy[held].tolist(), keypoints.visibility[held].tolist(), area

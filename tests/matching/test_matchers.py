@@ -19,6 +19,7 @@ from bboxqa.agreement.counts.coincidences import coincidences
 from bboxqa.core import blocks
 from bboxqa.core.errors import ConfigError
 from bboxqa.geometry.candidates import candidate_pairs
+from bboxqa.geometry.similarities.sigmas import given_sigmas
 from bboxqa.matching import assignment, linkage, tables
 from bboxqa.matching.match import match
 from bboxqa.matching.objective import pair_weights
@@ -230,6 +231,81 @@ def test_two_annotators_can_change_places(matcher, seed, similarity, lenient):
         for order in ((0, 1), (1, 0))
     )
     assert forth == back
+
+
+SHAPED = {"obb": 0.1, "polygon": 0.2, "keypoints": 0.2}
+
+
+def shaped_records(rng, similarity, *, n_annotators):
+    """Return records whose boxes are often equal while their other shapes differ."""
+    records = []
+    for annotator in range(n_annotators):
+        for _ in range(rng.integers(1, 5)):
+            x, y = (4.0 * rng.integers(0, 2, 2)).tolist()
+            flip = bool(rng.integers(2))
+            shape = {
+                "obb": {"attributes": {"rotation": float(rng.choice([30, 90, 150]))}},
+                "polygon": {
+                    "segmentation": [[x, y + 8 * flip, x + 12, y + 8 * (not flip), x, y + 4]]
+                },
+                "keypoints": {
+                    "keypoints": [x, y + 8 * flip, 2, x + 12, y + 8 * (not flip), 2],
+                    "area": float(rng.choice([30, 90])),
+                },
+            }[similarity]
+            drawn = {"category_id": int(rng.integers(1, 3)), "bbox": [x, y, 12.0, 8.0], **shape}
+            records.append((annotator, drawn))
+    return records
+
+
+def shaped_units(records, order, matcher, similarity, **more):
+    """Return the units as multisets of what was drawn; ids are the places of records."""
+    every = [
+        {"id": number, "image_id": 1, "iscrowd": 0, "rater": f"r{order[annotator]}", **drawn}
+        for number, (annotator, drawn) in enumerate(records, 1)
+    ]
+    joints = {"keypoints": ["a", "b"]} if similarity == "keypoints" else {}
+    categories = [{"id": number, "name": f"class {number}", **joints} for number in (1, 2)]
+    content = document(every, [image(1)], categories)
+    data = read_coco(content, keypoints=similarity == "keypoints", min_annotators=1)
+    data = replace(data, joint_sigmas=given_sigmas(data, (0.5,)) if joints else ())
+    pairs, _ = candidate_pairs(data, similarity, SHAPED[similarity])
+    units = units_of(data, pairs, matcher, SHAPED[similarity], **more)
+    return sorted(sorted(json.dumps(records[number - 1][1]) for number in unit) for unit in units)
+
+
+@pytest.mark.parametrize("similarity", SHAPED)
+@pytest.mark.parametrize("matcher", ["auto", "greedy", "average", "complete", "hungarian"])
+@settings(max_examples=15)
+@given(seeds, st.booleans())
+def test_neither_annotators_nor_records_in_another_order_change_units_of_shapes(
+    matcher, similarity, lenient, seed
+):
+    """Boxes are often equal while rotations, outlines or key points differ."""
+    rng = np.random.default_rng(seed)
+    n_annotators = 2 if matcher == "hungarian" else int(rng.integers(2, 5))
+    records = shaped_records(rng, similarity, n_annotators=n_annotators)
+    shuffled = [records[place] for place in rng.permutation(len(records))]
+    order = rng.permutation(n_annotators).tolist()
+    more = {"category_lenient": lenient}
+    expected = shaped_units(records, range(n_annotators), matcher, similarity, **more)
+    assert shaped_units(shuffled, order, matcher, similarity, **more) == expected
+
+
+@pytest.mark.parametrize("similarity", ["obb", "keypoints"])
+def test_greedy_joins_the_most_similar_shapes_first_where_boxes_are_equal(similarity):
+    """Boxes of one place were taken for equal annotations, and joined before others."""
+    turned = [{"attributes": {"rotation": angle}} for angle in (0.0, 30.0, 0.0)]
+    posed = [{"keypoints": [5, y, 2, 9, y, 2], "area": 90.0} for y in (2, 5, 2)]
+    shapes = turned if similarity == "obb" else posed
+    boxes = ([0.0, 0.0, 12.0, 8.0], [0.0, 0.0, 12.0, 8.0], [1.0, 0.0, 12.0, 8.0])
+    records = [
+        (annotator, {"category_id": 1, "bbox": box, **shape})
+        for annotator, box, shape in zip((0, 1, 1), boxes, shapes, strict=True)
+    ]
+    alone, *pair = (json.dumps(records[place][1]) for place in (1, 0, 2))
+    found = shaped_units(records, range(2), "greedy", similarity)
+    assert found == sorted([[alone], sorted(pair)])
 
 
 def tied_rows(rng, *, n_annotators, n_boxes=4):

@@ -1,5 +1,7 @@
 """The order of annotations that decides between equal weights."""
 
+from dataclasses import replace
+
 import numpy as np
 from support.datasets import dataset
 
@@ -40,3 +42,11 @@ def test_outlines_decide_between_equal_boxes_and_before_the_category():
     assert ranks_of(rows, [OTHER_HALF, HALF, OTHER_HALF]) == [1, 0, 2]
     mask = {"size": (10, 10), "counts": b"04"}
     assert ranks_of(rows, [None, mask, mask]) == [0, 1, 1]
+
+
+def test_rotations_decide_between_equal_boxes():
+    columns = dataset([(0, 0, 0, BOX), (0, 1, 0, BOX), (0, 2, 0, BOX)]).annotations
+    turned = columns.rotated_box.copy()
+    turned[0, 4] = 30.0
+    ranks = drawn_ranks(replace(columns, rotated_box=turned), np.arange(3))
+    assert ranks.tolist() == [2, 0, 0]
