@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.agree_targets import check_targets, page_target, write_targets
+from bboxqa.cli.agree_targets import check_targets, inputs_of, page_target, write_targets
+from bboxqa.cli.failures import refuse_inputs
 from bboxqa.cli.options.agree_options import (
     comparing_options,
     measuring_options,
@@ -147,6 +148,8 @@ def agree(
         raise click.UsageError("--since goes without --config, and with --format text or json")
     settings = agree_settings(config, options, _settings_of(since))
     source = source_of(paths, named)
+    inputs = inputs_of(source, reference, predictions, config)
+    refuse_inputs([report], inputs, images)
     check_targets(out, report, pseudonyms, force=force)
     page = page_target(report, images, top, split=split, force=force)
     wanted = diagnose or page is not None
@@ -173,7 +176,7 @@ def agree(
         shown = {"story": story, "diagnose": diagnose or failure is not None}
     elif output_format == "json":
         shown = _more_json(diagnosis if diagnose else None, changed)
-    written, notes = write_targets(result, diagnosis, out, page, raw_csv=raw_csv)
+    written, notes = write_targets(result, diagnosis, out, page, inputs, raw_csv=raw_csv)
     show(AGREEMENT_VIEWS, result, output_format, written, quiet=quiet, **shown)
     show_notes(notes)
     if changed is not None and output_format == "text":

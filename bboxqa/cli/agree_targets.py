@@ -1,14 +1,22 @@
 """Where `bboxqa agree` writes its result: a folder and a page."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
+
+from bboxqa.core.types import AnyPath
 
 if TYPE_CHECKING:
     from bboxqa.model.diagnosis import Diagnosis
     from bboxqa.report.agreement_result import AgreementResult
     from bboxqa.report.pages.page_file import PageTarget
+
+
+def inputs_of(source: Any, *others: AnyPath | None) -> list[AnyPath | None]:
+    """Return all paths that are read; `source` is files, or a mapping of annotators to files."""
+    return [*(source.values() if isinstance(source, Mapping) else source), *others]
 
 
 def check_targets(
@@ -46,15 +54,17 @@ def write_targets(
     diagnosis: "Diagnosis | None",
     out: Path | None,
     page: "PageTarget | None",
+    inputs: Sequence[AnyPath | None],
     *,
     raw_csv: bool,
 ) -> tuple[list[Path], tuple[str, ...]]:
-    """Write the requested folder and page.
+    """Write the requested folder and page; none of the inputs is replaced.
 
     Return the paths that were written, and notes on the page.
     """
     if out is None and page is None:
         return [], ()
+    from bboxqa.formats.read_files import files_read
     from bboxqa.report.agreement_summary import summary
     from bboxqa.report.result_files import documents_of, write_folder
 
@@ -62,7 +72,8 @@ def write_targets(
     written: list[Path] = []
     notes: tuple[str, ...] = ()
     if out is not None:
-        write_folder(result, documents, out, diagnosis=diagnosis, raw_csv=raw_csv)
+        kept = files_read(inputs)
+        write_folder(result, documents, out, diagnosis=diagnosis, raw_csv=raw_csv, kept=kept)
         written.append(out)
     if page is not None:
         from bboxqa.cli.console import tracking

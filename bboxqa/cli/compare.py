@@ -74,9 +74,11 @@ def compare(
         )
     written = []
     if out is not None:
+        from bboxqa.formats.read_files import files_read
         from bboxqa.report.comparison_summary import write_comparison
 
-        write_comparison(result, out, raw_csv=raw_csv)
+        kept = files_read([before, after, config])
+        write_comparison(result, out, raw_csv=raw_csv, kept=kept)
         written = [out]
     show(COMPARISON_VIEWS, result, output_format, written, quiet=quiet)
     return 1 if _below(result, settings) else 0

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from bboxqa.cli.failures import refuse_inputs
 from bboxqa.cli.options.agree_options import reading_options, sigmas_option, similarity_option
 from bboxqa.cli.options.shared_options import (
     A_PATH,
@@ -84,6 +85,7 @@ def draw(
     if not paths:
         raise click.UsageError("no file given; try: bboxqa draw export.json --image NAME")
     if out is not None:
+        refuse_inputs([out], [*paths, config])
         check_target(out, force=force)
     settings = agree_settings(config, options)
     with tracking() as progress:

@@ -2,15 +2,17 @@
 
 import os
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from signal import SIGINT, Signals
 
 import click
 
+from bboxqa.cli.options.source_options import FILE_OF_SIZES
 from bboxqa.core.errors import BboxqaError
 from bboxqa.core.interrupts import Interrupted
 from bboxqa.core.text import clean
+from bboxqa.core.types import AnyPath
 
 _FAILED, _INTERRUPTED = 2, 128
 _PACKAGE = Path(__file__).parents[1]
@@ -33,14 +35,21 @@ def print_or_write(text: str, path: Path | None) -> None:
         write_output(path, text)
 
 
-def refuse_input_as_output(output: Path | None, inputs: Sequence[Path]) -> None:
-    """Refuse to replace a file that is read, before anything is read."""
-    if output is None or not output.is_file():
-        return
-    for path in inputs:
-        files = path.rglob("*.json") if path.is_dir() else [path]
-        if any(output.samefile(file) for file in files if file.exists()):
-            raise click.UsageError(f"{output} is one of the files to read; name another file")
+def refuse_inputs(
+    outputs: Iterable[Path | None],
+    inputs: Iterable[AnyPath | None],
+    images: Iterable[Path] | None = None,
+) -> None:
+    """Refuse to replace a file that is read, before anything is read.
+
+    `inputs` are files, folders of annotations, or None; `images` are folders of images. The file of
+    --image-size is an input as well.
+    """
+    from bboxqa.core.files import refuse_replacing
+    from bboxqa.formats.read_files import files_read
+
+    sizes = click.get_current_context().meta.get(FILE_OF_SIZES)
+    refuse_replacing(outputs, files_read([*inputs, sizes], images or ()))
 
 
 def exit_code_of(error: BaseException, written: Sequence[Path]) -> int:

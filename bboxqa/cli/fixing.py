@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bboxqa.cli.failures import refuse_inputs
+
 if TYPE_CHECKING:
     from bboxqa.core.files import Identity
     from bboxqa.model.settings import ValidateSettings
@@ -47,15 +49,18 @@ def write_fixed_files(
     paths: tuple[Path, ...], settings: "ValidateSettings", options: dict[str, Any]
 ) -> tuple[Path, ...]:
     """Write fixed files; return the files to validate afterwards."""
-    from bboxqa.core.files import check_fixed, write_fixed
+    from bboxqa.core.files import check_fixed, fixed_path, write_fixed
     from bboxqa.report.findings.changes import change_summary
 
     in_place, result = options["in_place"], []
+    inputs = (*paths, options["ground_truth"], options["baseline"])
     for file, fixed, identity in _fixed(paths, settings, options):
         if not fixed.changes:
             result.append(file)
             click.echo(f"{file}: nothing to fix", err=True)
             continue
+        if not in_place:
+            refuse_inputs([fixed_path(file)], inputs)
         check_fixed(file, in_place=in_place, force=options["force"])
         target = write_fixed(file, fixed.text, in_place=in_place, fixed=identity)
         result.append(target)

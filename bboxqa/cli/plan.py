@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.failures import print_or_write, refuse_input_as_output
+from bboxqa.cli.failures import print_or_write, refuse_inputs
 from bboxqa.cli.options.agree_options import (
     missing_option,
     reading_options,
@@ -83,7 +83,7 @@ def plan(
 
     if not paths:
         raise click.UsageError("no file given; try: bboxqa plan export.json --target-width 0.05")
-    refuse_input_as_output(output, paths)
+    refuse_inputs([output], [*paths, config])
     settings = agree_settings(config, options)
     with tracking() as progress:
         data = read_for(paths, settings, digest=False, progress=progress)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from bboxqa.cli.failures import refuse_inputs
 from bboxqa.cli.options.shared_options import A_PATH, page_options, path_option, pseudonyms_option
 
 
@@ -48,6 +49,7 @@ def report(
 
     path = run / ("report" if split else "report.html") if out is None else out
     target = PageTarget(path, images, split, top)
+    refuse_inputs([path], [*run.glob("*.json"), *run.glob("*.csv")], images)
     if out is not None or not folder_problem(run):
         target.check(force=force)
     if pseudonyms is not None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.failures import print_or_write, refuse_input_as_output
+from bboxqa.cli.failures import print_or_write, refuse_inputs
 from bboxqa.cli.options.shared_options import (
     check_bootstrap,
     choice_option,
@@ -91,7 +91,7 @@ def segments(
 
     if not paths:
         raise click.UsageError("no file given; try: bboxqa segments ann.csv bob.csv")
-    refuse_input_as_output(output, paths)
+    refuse_inputs([output], paths)
     check_bootstrap(options["bootstrap"])
     with tracking() as progress:
         found = measure_segments(

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from bboxqa.cli.failures import refuse_inputs
 from bboxqa.cli.options.shared_options import path_option
 
 _NOT_WITH_TRUTH = ("images", "objects", "categories", "overlap")
@@ -94,6 +95,7 @@ def simulate(*, out: Path | None, force: bool, **options: Any) -> int:
     """  # noqa: D301 - click reads the sign
     from bboxqa.core.text import count
     from bboxqa.pipelines.simulation.simulate import simulate as simulated
+    from bboxqa.pipelines.simulation.simulate import truth_path
 
     given = {key: value for key, value in options.items() if value is not None}
     wrong = [name for name in _NOT_WITH_TRUTH if "truth" in given and name in given]
@@ -101,8 +103,10 @@ def simulate(*, out: Path | None, force: bool, **options: Any) -> int:
         raise click.UsageError(
             f"--{wrong[0]} is for scenes that are drawn; leave it or --truth out"
         )
+    path = out or Path("simulated.json")
+    refuse_inputs([path, truth_path(path)], [options["truth"], options["profiles"]])
     found = simulated(**given)
-    paths = found.write(out or Path("simulated.json"), force=force)
+    paths = found.write(path, force=force)
     drawn = count(len(found), "annotation")
     click.echo(f"Written: {paths[0]}: {drawn} by {count(len(found.annotators), 'annotator')}")
     click.echo(f"Written: {paths[1]}: {count(len(found.scene), 'object')}")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.failures import print_or_write, refuse_input_as_output
+from bboxqa.cli.failures import print_or_write, refuse_inputs
 from bboxqa.cli.options.shared_options import (
     A_PATH,
     check_bootstrap,
@@ -116,7 +116,7 @@ def stats(
     \b
     Exit code 0: measured. 2: could not run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
-    refuse_input_as_output(output, [table])
+    refuse_inputs([output], [table])
     check_bootstrap(options["bootstrap"])
     if options["annotators"] and options["association"]:
         raise click.UsageError("--annotators and --association show different things; give one")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.failures import refuse_input_as_output, write_output
+from bboxqa.cli.failures import write_output
 from bboxqa.cli.fixing import show_changes, write_fixed_files
 from bboxqa.cli.options.shared_options import (
     A_PATH,
@@ -26,7 +26,7 @@ from bboxqa.cli.options.shared_options import (
 )
 from bboxqa.cli.options.source_options import source_options
 from bboxqa.cli.options.validate_settings import validate_settings
-from bboxqa.cli.validate_checks import check_options
+from bboxqa.cli.validate_checks import check_options, check_outputs
 from bboxqa.report.registry import FINDING_VIEWS, view
 
 if TYPE_CHECKING:
@@ -136,6 +136,7 @@ def validate(
     Exit code 0: fine. 1: something found, see --fail-on. 2: could not run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
     check_options(paths, options)
+    check_outputs(paths, config, options)
     options["images"] = options["images"] or None
     settings = validate_settings(config, options)
     if options["diff"]:
@@ -143,7 +144,7 @@ def validate(
         return 1 if changed and not exit_zero else 0
     if options["fix"]:
         paths = write_fixed_files(paths, settings, options)
-    page = _page(paths, options)
+    page = _page(options)
     report = _report(paths, settings, options)
     if page is not None:
         from bboxqa.cli.console import show_notes, tracking
@@ -162,13 +163,12 @@ def validate(
     return 1 if report.at_least(report.fail_on) and not exit_zero else 0
 
 
-def _page(paths: tuple[Path, ...], options: dict[str, Any]) -> "PageTarget | None":
+def _page(options: dict[str, Any]) -> "PageTarget | None":
     """Return the target of the page, if one was requested."""
     if options["report"] is None:
         return None
     from bboxqa.report.pages.page_file import PageTarget
 
-    refuse_input_as_output(options["report"], paths)
     page = PageTarget(options["report"], options["images"] or (), options["split"], options["top"])
     page.check(force=options["split"] and options["force"])
     return page

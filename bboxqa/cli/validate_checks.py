@@ -5,7 +5,14 @@ from typing import Any
 
 import click
 
-from bboxqa.cli.failures import refuse_input_as_output
+from bboxqa.cli.failures import refuse_inputs
+
+
+def check_outputs(paths: tuple[Path, ...], config: str | None, options: dict[str, Any]) -> None:
+    """Refuse to replace files that are read."""
+    outputs = (options["output"], options["write_baseline"], options["report"])
+    inputs = (*paths, options["ground_truth"], options["baseline"], config)
+    refuse_inputs(outputs, inputs, options["images"])
 
 
 def check_options(paths: tuple[Path, ...], options: dict[str, Any]) -> None:
@@ -49,5 +56,3 @@ def check_options(paths: tuple[Path, ...], options: dict[str, Any]) -> None:
     for wrong, message in refused:
         if wrong:
             raise click.UsageError(message)
-    for target in (options["output"], write_baseline):
-        refuse_input_as_output(target, paths)

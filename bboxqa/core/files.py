@@ -6,7 +6,7 @@ import os
 import secrets
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -47,8 +47,32 @@ def check_fixed(source: Path, *, in_place: bool, force: bool) -> None:
     """
     if in_place and _copy_of(source).exists():
         raise OutputError(f"{_copy_of(source)}: already exists; move it away")
-    if not in_place and _fixed_path(source).exists() and not force:
-        raise OutputError(f"{_fixed_path(source)}: already exists; move it away, or give --force")
+    if not in_place and fixed_path(source).exists() and not force:
+        raise OutputError(f"{fixed_path(source)}: already exists; move it away, or give --force")
+
+
+def refuse_replacing(outputs: Iterable[Path | None], read: Iterable[Path]) -> None:
+    """Raise OutputError if an output is one of the files that are read, whatever links lead to it.
+
+    Examples
+    --------
+    >>> refuse_replacing([Path(__file__)], [Path(__file__)])
+    Traceback (most recent call last):
+    ...
+    bboxqa.core.errors.OutputError: ... is one of the files to read; name another file
+    """
+    existing = {_inode(each): each for each in outputs if each is not None and each.is_file()}
+    if not existing:
+        return
+    for path in read:
+        with suppress(OSError, ValueError):
+            if (output := existing.get(_inode(path))) is not None:
+                raise OutputError(f"{output} is one of the files to read; name another file")
+
+
+def _inode(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_dev, status.st_ino
 
 
 Identity = tuple[int, ...]
@@ -90,8 +114,8 @@ def write_fixed(
         The file that was written.
     """
     if not in_place:
-        write_atomically(_fixed_path(source), text)
-        return _fixed_path(source)
+        write_atomically(fixed_path(source), text)
+        return fixed_path(source)
     target = source.resolve()
     rights = target.stat().st_mode
     write_atomically(_copy_of(source), target.read_bytes())
@@ -111,7 +135,8 @@ def _copy_of(source: Path) -> Path:
     return real.with_name(real.name + ".bak")
 
 
-def _fixed_path(source: Path) -> Path:
+def fixed_path(source: Path) -> Path:
+    """Return the path of the fixed copy of a file."""
     return source.with_name(source.stem + ".fixed" + source.suffix)
 
 

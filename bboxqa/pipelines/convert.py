@@ -2,15 +2,17 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from bboxqa.core.errors import ConfigError, DatasetError, OutputError
-from bboxqa.core.files import filled_folder, write_atomically
+from bboxqa.core.files import filled_folder, refuse_replacing, write_atomically
 from bboxqa.core.pseudonyms import check_key, pseudonyms_of, without_names
 from bboxqa.core.text import count
 from bboxqa.core.types import AnyPath, Files, Progress
 from bboxqa.formats.dataset.category_names import map_notes
 from bboxqa.formats.inputs import as_paths
+from bboxqa.formats.read_files import files_read
 from bboxqa.formats.writing.content import Content, without_points
 from bboxqa.formats.writing.gathered import Gathering
 from bboxqa.formats.writing.losses import Loss
@@ -181,10 +183,12 @@ def gather(
 def _refuse_inputs(path: Path, source: Files) -> None:
     """Refuse an output that would replace one of the inputs or a folder of them."""
     given = [*source.values()] if isinstance(source, Mapping) else as_paths(source)
-    for each in map(Path, given):
-        if each.resolve().is_relative_to(path.resolve()):
+    place = path.resolve()
+    for each in chain(map(Path, given), files_read(given) if path.is_dir() else ()):
+        if each.resolve().is_relative_to(place):
             held = "is read" if each == path else f"holds {each}, which is read"
             raise OutputError(f"{path}: {held}; name another output")
+    refuse_replacing([path], files_read(given))
 
 
 def _check_output(path: Path, to_format: Writer, *, force: bool) -> None:

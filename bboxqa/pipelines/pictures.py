@@ -42,6 +42,8 @@ class Picture:
     """Width and height of the whole image, upright; (0, 0) for unknown."""
     problem: str = ""
     """Why the image cannot be shown; "" if it can."""
+    file: str = ""
+    """The path of the file; "" if it was not found."""
 
 
 _NO_PIXELS: ByteArray = np.zeros((0, 0, 3), np.uint8)
@@ -83,7 +85,7 @@ def pictures(
         if place.state == ImageState.FOUND:
             found = read_pixels(Path(place.file), side, size)
             problem = f"{quoted(name)}: {found.problem}" if found.problem else ""
-            yield replace(found, problem=problem)
+            yield replace(found, problem=problem, file=place.file)
         else:
             yield Picture(_NO_PIXELS, (0, 0), _not_found(name, place, folders))
         if progress is not None:

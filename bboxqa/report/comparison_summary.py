@@ -1,6 +1,6 @@
 """A comparison of two versions as one plain object, and as a folder of files."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.resources import files
 from math import nan
 from pathlib import Path
@@ -143,9 +143,12 @@ def comparison_schema() -> dict[str, Any]:
 
 
 def write_comparison(
-    result: ComparisonResult, folder: Path, *, raw_csv: bool = False
+    result: ComparisonResult, folder: Path, *, raw_csv: bool = False, kept: Iterable[Path] = ()
 ) -> list[Path]:
-    """Write summary.json, manifest.json and the tables as csv; return their paths."""
+    """Write summary.json, manifest.json and the tables as csv; return their paths.
+
+    Raises OutputError if this would replace one of the files `kept`.
+    """
     names = ("changes", "images", "categories", "annotators", "renames")
     tables: dict[str, Sequence[tuple[float | None, Table]]] = {
         name: [(None, getattr(result, name))] for name in names
@@ -155,4 +158,4 @@ def write_comparison(
         tables[f"alpha_{name}"] = parts
     sources = [*result.before.sources, *result.after.sources]
     documents = {"summary": summary(result), "manifest": manifest(result.settings, sources)}
-    return write_tables(folder, documents, tables, raw_csv=raw_csv)
+    return write_tables(folder, documents, tables, raw_csv=raw_csv, kept=kept)

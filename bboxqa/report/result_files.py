@@ -4,7 +4,7 @@ import hashlib
 import platform
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from itertools import repeat
@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from bboxqa.core.errors import OutputError
-from bboxqa.core.files import filled_folder
+from bboxqa.core.files import filled_folder, refuse_replacing
 from bboxqa.core.text import one_line
 from bboxqa.model.annotations import Source
 from bboxqa.model.diagnosis import Diagnosis
@@ -72,6 +72,7 @@ def write_folder(
     *,
     diagnosis: Diagnosis | None = None,
     raw_csv: bool = False,
+    kept: Iterable[Path] = (),
 ) -> list[Path]:
     """Write a result of `agree`, and its diagnosis if there is one; see `write_tables`."""
     parts = result.thresholds
@@ -91,7 +92,7 @@ def write_folder(
         # Tables of all thresholds are kept.
         for name, table in found.items():
             tables.setdefault(name, [(None, table)])
-    return write_tables(folder, documents, tables, raw_csv=raw_csv)
+    return write_tables(folder, documents, tables, raw_csv=raw_csv, kept=kept)
 
 
 def write_tables(
@@ -100,6 +101,7 @@ def write_tables(
     tables: Mapping[str, Sequence[tuple[float | None, Table]]],
     *,
     raw_csv: bool = False,
+    kept: Iterable[Path] = (),
 ) -> list[Path]:
     """Write a json file per document and a csv file per table, and return their paths.
 
@@ -108,8 +110,10 @@ def write_tables(
 
     All files are complete before the first one appears under its name; a new folder appears with
     all files at once. Files of the same names in an existing folder are replaced. Raises
-    OutputError if the folder cannot be written.
+    OutputError if the folder cannot be written, or if this would replace one of the files `kept`.
     """
+    names = [*(f"{name}.csv" for name in tables), *(f"{name}.json" for name in documents)]
+    refuse_replacing((folder / name for name in names), kept)
     try:
         with filled_folder(folder) as scratch:
             for name, parts in tables.items():

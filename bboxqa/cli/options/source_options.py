@@ -8,6 +8,9 @@ from typing import Any, TypeVar
 import click
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
+FILE_OF_SIZES = "bboxqa.file_of_sizes"
+"""The key of the file of --image-size in the meta data of a click context."""
+
 _SIZE = re.compile(r"([1-9]\d{0,6})\s*[x×X]\s*([1-9]\d{0,6})")
 
 
@@ -27,6 +30,8 @@ def _say_size(context: click.Context, parameter: click.Parameter, text: str | No
     if found is None and not Path(text).exists():
         expected = "expected such as 1920x1080, or a file that has the size of each image"
         raise click.UsageError(f"--image-size is {text!r}; {expected}")
+    if found is None:
+        context.meta[FILE_OF_SIZES] = text
     _say(context, parameter, text if found is None else (int(found[1]), int(found[2])))
 
 

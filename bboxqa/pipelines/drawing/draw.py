@@ -14,6 +14,7 @@ from bboxqa.core.types import AnyPath, Files, Progress
 from bboxqa.formats.document.content import RawDocument
 from bboxqa.formats.document.tolerant import read_bytes
 from bboxqa.formats.inputs import as_paths, list_files
+from bboxqa.formats.read_files import files_read
 from bboxqa.formats.registry import format_of
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import AgreeKeywords, AgreeSettings
@@ -120,7 +121,7 @@ def draw_with(
     else:
         scene, by = _scene(source, image, settings, by, progress)
         notes = [] if scene.shapes else ["nobody annotated anything in this image"]
-    scene, of_pixels = _with_pixels(scene, images, _folder_of(source))
+    scene, of_pixels, file = _with_pixels(scene, images, _folder_of(source))
     scene, of_size = _with_size(scene)
     notes += _about_shape(scene)
     texts = drawn_texts(scene, by, side_by_side=side_by_side)
@@ -137,7 +138,8 @@ def draw_with(
         notes.append(f"there was no room for {count(n_hidden, 'label')}{instead}")
     if missing:
         notes.append(missing_note(missing))
-    return Drawing(scene.name, by, figure.figure, axes, (*of_pixels, *of_size, *notes))
+    read = (*files_read(_paths_of(source)), *map(Path, file))
+    return Drawing(scene.name, by, figure.figure, axes, (*of_pixels, *of_size, *notes), read)
 
 
 def _scene(
@@ -196,30 +198,40 @@ def _documents(source: Source, pattern: str | None) -> list[Document]:
     return found
 
 
+def _paths_of(source: Source) -> list[AnyPath]:
+    """Return the files and folders of a source; none if it is in memory."""
+    if isinstance(source, Dataset):
+        return [each.name for each in source.sources]
+    if isinstance(source, Mapping):
+        return [] if _is_document(source) else [*source.values()]
+    return as_paths(source)
+
+
 def _folder_of(source: Source) -> Path | None:
     """Return the folder of the first file of a source; None where it is in memory."""
-    first: AnyPath
-    if isinstance(source, Dataset):
-        first = source.sources[0].name if source.sources else ""
-    elif isinstance(source, Mapping):
-        first = "" if _is_document(source) else next(iter(source.values()), "")
-    else:
-        first = next(iter(as_paths(source)), "")
+    first = next(iter(_paths_of(source)), "")
     return Path(first).parent if first and Path(first).is_file() else None
 
 
-def _with_pixels(scene: Scene, images: Folders, beside: Path | None) -> tuple[Scene, list[str]]:
-    """Return a scene with its pixels, and a note if they are missing or of another size."""
+def _with_pixels(
+    scene: Scene, images: Folders, beside: Path | None
+) -> tuple[Scene, list[str], list[str]]:
+    """Return a scene with its pixels, a note if they are missing or of another size, and the file.
+
+    The lists are empty if there is no such note or file.
+    """
     if images is None:
-        return scene, []
+        return scene, [], []
     folders = [Path(each) for each in as_paths(images)]
     size = (int(scene.width), int(scene.height))
     picture = next(pictures([scene.name], folders, _SIDE, sizes=[size], beside=beside))
+    file = [picture.file] if picture.file else []
     if picture.problem:
-        return scene, [f"drawn on a blank canvas: {picture.problem}"]
+        return scene, [f"drawn on a blank canvas: {picture.problem}"], file
     note = other_size(picture.size, size)
     width, height = picture.size if 0 in size else size
-    return replace(scene, width=width, height=height, pixels=picture.pixels), [note] * bool(note)
+    notes = [note] if note else []
+    return replace(scene, width=width, height=height, pixels=picture.pixels), notes, file
 
 
 def _instead(scene: Scene, by: By, *, side_by_side: bool) -> str:

@@ -32,6 +32,11 @@ _NAMES = (
 _MOST = 10_000
 
 
+def truth_path(path: Path) -> Path:
+    """Return the path of the truth of simulated annotations."""
+    return path.parent / f"{path.stem}_truth{path.suffix}"
+
+
 @frozen_arrays
 class Simulation:
     """The annotations of simulated annotators, and the truth.
@@ -80,7 +85,7 @@ class Simulation:
         path = Path(path)
         if path.is_dir():
             raise OutputError(f"{path}: is a folder; name a file")
-        target = path.with_name(f"{path.stem}_truth{path.suffix}")
+        target = truth_path(path)
         for each in (path, target):
             if each.exists() and not force:
                 raise OutputError(f"{each}: already exists; name another file, or give --force")

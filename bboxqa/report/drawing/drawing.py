@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from bboxqa.core.errors import OutputError
-from bboxqa.core.files import write_atomically
+from bboxqa.core.files import refuse_replacing, write_atomically
 from bboxqa.core.text import one_line
 from bboxqa.core.types import AnyPath
 from bboxqa.report.charts.figures import page_style
@@ -46,6 +46,8 @@ class Drawing:
         One, or one for each annotator, in pixels of the image.
     notes : tuple of str
         Notes for the reader, such as why the drawing has no pixels.
+    read : tuple of Path
+        The files that were read, which are not replaced.
     """
 
     name: str
@@ -53,6 +55,7 @@ class Drawing:
     figure: "Figure"
     axes: tuple["Axes", ...]
     notes: tuple[str, ...] = ()
+    read: tuple[Path, ...] = ()
 
     def __repr__(self) -> str:
         return f"<Drawing of {one_line(self.name)!r}>"
@@ -73,9 +76,11 @@ class Drawing:
         Raises
         ------
         OutputError
-            If the suffix is another one, the file exists, or it cannot be written.
+            If the suffix is another one, the file exists or was read for the drawing, or it cannot
+            be written.
         """
         path = Path(path)
+        refuse_replacing([path], self.read)
         check_target(path, force=force)
         write_atomically(path, self._rendered(path.suffix.lower(), _DPI))
         return path
