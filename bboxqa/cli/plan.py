@@ -77,7 +77,6 @@ def plan(
     Exit code 0: planned. 2: could not plan or run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
     from bboxqa.cli.console import tracking
-    from bboxqa.formats.dataset.category_names import map_notes
     from bboxqa.pipelines.plan import plan_images
     from bboxqa.pipelines.read import read_for
 
@@ -88,7 +87,7 @@ def plan(
     with tracking() as progress:
         data = read_for(paths, settings, digest=False, progress=progress)
         planned = plan_images(data, target_width, settings, progress)
-    for note in map_notes(data.notes):
+    for note in data.map_notes:
         click.echo(f"note: {note}", err=True)
     print_or_write(_formatted(planned, output_format), output)
     return 2 if planned.n_needed is None else 0

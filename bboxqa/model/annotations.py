@@ -145,6 +145,10 @@ class Dataset:
         Notes on the data for the reader of a result.
     headlines : tuple of str
         Facts that may make a result useless, to be read before it.
+    cautions : tuple of str
+        The notes that are warnings of a diagnosis.
+    map_notes : tuple of str
+        The notes on names in a category map that are no categories.
     repeats : Repeats, optional
         Annotations of images that an annotator annotated in two or more sessions.
     is_pseudonymous : bool
@@ -174,6 +178,8 @@ class Dataset:
     sources: tuple[Source, ...] = ()
     notes: tuple[str, ...] = ()
     headlines: tuple[str, ...] = ()
+    cautions: tuple[str, ...] = ()
+    map_notes: tuple[str, ...] = ()
     unlisted: BoolArray | None = None
     supercategories: tuple[str, ...] = ()
     repeats: "Repeats | None" = None

@@ -1,5 +1,6 @@
-"""Where annotations stand in the files of a tool that gives them no ids."""
+"""How images and annotations are called that have no name or no id."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import overload
@@ -7,6 +8,30 @@ from typing import overload
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, IndexArray, IntArray, TextArray
+
+_ID_AS_NAME = re.compile(r"\(id .*\)", re.DOTALL)
+
+
+def id_as_name(number: object) -> str:
+    """Return how an image is called that has no file name.
+
+    Examples
+    --------
+    >>> id_as_name(7)
+    '(id 7)'
+    """
+    return f"(id {number})"
+
+
+def is_id_as_name(name: str) -> bool:
+    """Return whether an image is called by its id.
+
+    Examples
+    --------
+    >>> is_id_as_name("(id 7)"), is_id_as_name("(id 7).jpg")
+    (True, False)
+    """
+    return _ID_AS_NAME.fullmatch(name) is not None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,7 +10,6 @@ from bboxqa.core.files import filled_folder, refuse_replacing, write_atomically
 from bboxqa.core.pseudonyms import check_key, pseudonyms_of, without_names
 from bboxqa.core.text import count
 from bboxqa.core.types import AnyPath, Files, Progress
-from bboxqa.formats.dataset.category_names import map_notes
 from bboxqa.formats.inputs import as_paths
 from bboxqa.formats.read_files import files_read
 from bboxqa.formats.writing.content import Content, without_points
@@ -176,7 +175,7 @@ def gather(
         pseudonyms=pseudonyms,
     )
     given = {} if pseudonyms is None else pseudonyms_of(pseudonyms, ())
-    notes: list[str] = without_names([*gathering.notes, *map_notes(data.notes)], given)
+    notes: list[str] = without_names([*gathering.notes, *data.map_notes], given)
     return gathering.content(data, given), tuple(notes)
 
 

@@ -24,6 +24,7 @@ from bboxqa.core.image_opening import (
 from bboxqa.core.libtiff import silent_libtiff
 from bboxqa.core.text import as_written, quoted
 from bboxqa.core.types import Progress
+from bboxqa.model.file_places import is_id_as_name
 from bboxqa.rules.facts.image_folder import check_folders
 from bboxqa.rules.facts.image_places import ImageState, Place, find_files, search_order
 
@@ -127,7 +128,7 @@ def _not_found(name: str, place: Place, folders: Sequence[Path]) -> str:
         return f"{quoted(name)} leads out of the folder of images; it was not opened"
     if place.problem:
         return f"{quoted(name)}: {place.problem}"
-    if name.startswith("(id "):
+    if is_id_as_name(name):
         return "the data name no file for this image"
     return f"there is no file {quoted(name)} in {', '.join(str(folder) for folder in folders)}"
 

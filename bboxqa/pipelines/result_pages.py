@@ -27,7 +27,7 @@ from bboxqa.report.pages.page_file import (
     write_page,
     write_pages,
 )
-from bboxqa.report.pages.pictures import Pixels, worst_first
+from bboxqa.report.pages.pictures import BLANK_CANVAS, Pixels, worst_first
 from bboxqa.report.pages.reproduce import validate_command
 from bboxqa.report.result_files import digest_of, manifest
 
@@ -35,7 +35,6 @@ from bboxqa.report.result_files import digest_of, manifest
 _SIDE = 640
 # Room for the sentence on reduced images, in characters.
 _SENTENCE = 300
-_WITHOUT = "drawn on a blank canvas: "
 
 
 def write_saved(
@@ -239,21 +238,20 @@ def _pixels(
     shown = pictures([*sizes], folders, _SIDE, sizes=[*sizes.values()], progress=progress)
     for number, (name, picture) in enumerate(zip(sizes, shown, strict=True), 1):
         if picture.problem:
-            found[name] = Pixels("", *picture.size, f"{_WITHOUT}{picture.problem}")
+            found[name] = Pixels("", *picture.size, problem=picture.problem)
         else:
-            note = other_size(picture.size, sizes[name], drawn_as)
-            found[name] = Pixels(address_of(number, thumbnail(picture)), *picture.size, note)
+            remark = other_size(picture.size, sizes[name], drawn_as)
+            address = address_of(number, thumbnail(picture))
+            found[name] = Pixels(address, *picture.size, remark=remark)
     return found
 
 
 def _notes(found: Mapping[str, Pixels]) -> tuple[str, ...]:
     """Return numbers of images that are not shown or of another size, with the first reason."""
-    lacking = [each.note.removeprefix(_WITHOUT) for each in found.values() if not each.address]
-    other = [
-        f"{quoted(name)}: {each.note}" for name, each in found.items() if each.address and each.note
-    ]
+    lacking = [each.problem for each in found.values() if each.problem]
+    other = [f"{quoted(name)}: {each.remark}" for name, each in found.items() if each.remark]
     reasons_by_kind = {
-        "drawn on a blank canvas": lacking,
+        BLANK_CANVAS: lacking,
         "of another size than the data say": other,
     }
     return tuple(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,18 +12,29 @@ from bboxqa.diagnostics.disagreement.drawn_objects import DrawnObjects
 from bboxqa.diagnostics.disagreement.kinds import Disagreements, Kind
 from bboxqa.model.units import MatchedUnits
 
-_TOO_LITTLE = ": the {} overlap too little to match"
-_TOO_FAR = ": the key points are too far apart to match"
+_TOO_LITTLE = "the {} overlap too little to match"
+_TOO_FAR = "the key points are too far apart to match"
 
 # The most annotators that a reason names.
 _NAMED = 4
+
+
+class Reason(NamedTuple):
+    """A kind of disagreement, with the annotators."""
+
+    text: str
+    detail: str = ""
+    """What the kind means; the same for all objects."""
+
+    def __str__(self) -> str:
+        return f"{self.text}: {self.detail}" if self.detail else self.text
 
 
 @dataclass(frozen=True, slots=True)
 class Described:
     """An object in words, and the annotations of it."""
 
-    reasons: tuple[str, ...]
+    reasons: tuple[Reason, ...]
     """The reasons of all its kinds of disagreement."""
     annotators: str
     categories: str
@@ -35,7 +47,7 @@ class Described:
     @property
     def reason(self) -> str:
         """All reasons as one text."""
-        return "; ".join(self.reasons)
+        return "; ".join(map(str, self.reasons))
 
 
 def described_objects(
@@ -112,8 +124,8 @@ def in_words(compared: str) -> str:
     return "outlines" if compared in ("polygons", "outlines", "masks") else "boxes"
 
 
-def too_little(compared: str) -> str:
-    """Return the end of the reason for badly placed annotations."""
+def _too_little(compared: str) -> str:
+    """Return why badly placed annotations do not match."""
     return _TOO_FAR if compared == "keypoints" else _TOO_LITTLE.format(in_words(compared))
 
 
@@ -124,7 +136,7 @@ def _reasons(
     given: dict[str, list[str]],
     names: Sequence[str],
     compared: str,
-) -> Iterator[str]:
+) -> Iterator[Reason]:
     """Yield why annotators disagree, for each kind of some entries of `found`.
 
     `given` has, by category, who gave it.
@@ -134,17 +146,18 @@ def _reasons(
     categories = ", ".join(
         f"{category} by {joined_names([*dict.fromkeys(who)])}" for category, who in given.items()
     )
-    for before, concerned, after in (
-        ("not drawn by ", is_missed & by_most, ""),
-        ("drawn by ", is_missed & ~by_most, " only"),
-        (categories, kind == Kind.CLASS_CONFLICT, None),
-        ("drawn elsewhere by ", kind == Kind.BADLY_PLACED, too_little(compared)),
-        ("split or merged by ", kind == Kind.SPLIT, ""),
-        ("drawn twice by ", kind == Kind.TWICE, ""),
+    for before, concerned, after, detail in (
+        ("not drawn by ", is_missed & by_most, "", ""),
+        ("drawn by ", is_missed & ~by_most, " only", ""),
+        (categories, kind == Kind.CLASS_CONFLICT, None, ""),
+        ("drawn elsewhere by ", kind == Kind.BADLY_PLACED, "", _too_little(compared)),
+        ("split or merged by ", kind == Kind.SPLIT, "", ""),
+        ("drawn twice by ", kind == Kind.TWICE, "", ""),
     ):
         who = [names[code] for code in dict.fromkeys(found.annotator[entries[concerned]].tolist())]
         if who:
-            yield before if after is None else f"{before}{joined_names(who)}{after}"
+            text = before if after is None else f"{before}{joined_names(who)}{after}"
+            yield Reason(text, detail)
 
 
 def joined_names(names: list[str]) -> str:

@@ -8,7 +8,7 @@ from bboxqa.core.arrays import FloatArray, IndexArray, run_starts
 from bboxqa.diagnostics.disagreement.drawn_objects import DrawnObjects, drawn_objects
 from bboxqa.diagnostics.disagreement.gains import gains, repair_sums, whole_sums
 from bboxqa.diagnostics.disagreement.kinds import KINDS, Disagreements, Kind, disagreements
-from bboxqa.diagnostics.disagreement.reasons import Described, described_objects, too_little
+from bboxqa.diagnostics.disagreement.reasons import Described, described_objects
 from bboxqa.diagnostics.meaning import alpha_has_meaning
 from bboxqa.model.table import Categorical, Column, Table, text_column
 from bboxqa.model.units import MatchedUnits
@@ -93,9 +93,7 @@ def review_queue(matched: MatchedUnits, most: int = _MOST) -> ReviewQueue:
                 **{name: text_column([getattr(row, name) for row in words]) for name in _TEXTS},
             }
         ),
-        images=Table(
-            columns | _image_texts(images, n_objects, of_images, too_little(matched.compared))
-        ),
+        images=Table(columns | _image_texts(images, n_objects, of_images)),
         annotations=annotations,
         reasons=reasons,
         gains=gains_of,
@@ -134,19 +132,14 @@ def _grouped_words(
 
 
 def _image_texts(
-    images: IndexArray, n_objects: IndexArray, of_images: dict[int, list[Described]], left_out: str
+    images: IndexArray, n_objects: IndexArray, of_images: dict[int, list[Described]]
 ) -> dict[str, Column]:
-    """Return reasons and annotators of images; empty for images without descriptions.
-
-    `left_out` is the common end of reasons, which is removed.
-    """
+    """Return reasons and annotators of images; empty for images without descriptions."""
     reasons, people = [], []
     for image, n in zip(images.tolist(), n_objects[images].tolist(), strict=True):
         words = of_images.get(image, [])
         more = [f"{n - len(words):,} more"] if words and n > len(words) else []
-        said = dict.fromkeys(
-            reason.removesuffix(left_out) for each in words for reason in each.reasons
-        )
+        said = dict.fromkeys(reason.text for each in words for reason in each.reasons)
         reasons.append("; ".join([*said, *more]))
         names = (name for each in words for name in each.people)
         people.append(", ".join(dict.fromkeys(names)))

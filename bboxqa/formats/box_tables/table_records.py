@@ -80,12 +80,7 @@ def _boxes(member: Member, columns: Columns, parts: Iterable[TablePart]) -> BoxK
     found, sizes = array("d"), array("d")
     n_empty = 0
     form = choices().box_format or columns.form
-    for cells in _without_plain(parts, columns, found):
-        try:
-            box = numbers_of_box(cells, columns.form)
-        except ValueProblemError:
-            # Becomes a defect when the row is translated.
-            continue
+    for cells, box in _readable(_without_plain(parts, columns, found), columns.form):
         n_empty += box is None
         if box is not None:
             found.extend(box)
@@ -101,6 +96,13 @@ def _boxes(member: Member, columns: Columns, parts: Iterable[TablePart]) -> BoxK
             both = f"{name!r} may hold left, top, width and height, or two corners"
             raise DatasetError([f"{member.shown}: {both}: all numbers fit both"], _FORM)
     return BoxKind(form or "xywh", is_share, n_empty > 0)
+
+
+def _readable(rows: Iterable[Cells], form: str) -> Iterator[tuple[Cells, list[float] | None]]:
+    """Yield the cells and the numbers of boxes; others become defects when they are translated."""
+    for cells in rows:
+        with suppress(ValueProblemError):
+            yield cells, numbers_of_box(cells, form)
 
 
 def _without_plain(

@@ -20,6 +20,7 @@ from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.collector import SIDES, Collector
 from bboxqa.formats.translation.translated import Record, Wanted
 from bboxqa.formats.xml_elements import Element
+from bboxqa.model.file_places import id_as_name
 
 UNLABELLED = "(no label)"
 """The category of shapes without a label."""
@@ -120,7 +121,7 @@ class FileRecords:
         """Set the image of the shapes that follow; return None if the shapes do not count."""
         self._n_images += 1
         self._job = self._head.job_of(values)
-        name = values.get("name") or f"(id {values.get('id', '')})"
+        name = values.get("name") or id_as_name(values.get("id", ""))
         where = Where(self.member, line)
         image = self._image_record(values.get("subset", ""), name, where)
         self.into.size(image, name, [values.get(side) for side in SIDES], where)

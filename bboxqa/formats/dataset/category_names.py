@@ -58,11 +58,6 @@ def unused_map_notes(files: Sequence[AnnotationFile], category_map: Mapping[str,
     ]
 
 
-def map_notes(notes: Iterable[str]) -> Iterator[str]:
-    """Yield the notes of a data set that `unused_map_notes` made."""
-    return (note for note in notes if note.startswith(_MAP))
-
-
 def supercategories(files: Sequence[AnnotationFile], names: Iterable[str]) -> tuple[str, ...]:
     """Return the supercategory of each category, from the first file that names one.
 

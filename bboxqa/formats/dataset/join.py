@@ -35,6 +35,7 @@ from bboxqa.formats.dataset.wrong_values import (
     unnamed,
 )
 from bboxqa.model.annotations import Dataset
+from bboxqa.model.file_places import id_as_name
 from bboxqa.model.settings import Asked
 
 
@@ -191,7 +192,7 @@ def _add_tables(
 
 def image_label(image: Image) -> str:
     """Return the name of an image: its file name, or its id if it has no file name."""
-    return clean(image.file_name or f"(id {image.id})")
+    return clean(image.file_name or id_as_name(image.id))
 
 
 def _index(joined: Joined, file: AnnotationFile, labels: Sequence[str]) -> IndexedAnnotations:

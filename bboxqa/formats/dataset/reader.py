@@ -152,7 +152,7 @@ def read_dataset(
         read.append(read_predictions(predictions, read, options))
         files = [*files, predictions.path]
     read = with_join_names(read, join_by)
-    unused = unused_map_notes(read, category_map or {})
+    unused = tuple(unused_map_notes(read, category_map or {}))
     read = with_one_order(with_category_map(read, category_map or {}))
     check_memory(str(files[0]), sum(len(each.columns.id) for each in read), memory)
     model = "" if predictions is None else predictions.annotator
@@ -179,7 +179,8 @@ def read_dataset(
         notes += untimed_notes(seconds, time_key)
     if predictions is not None:
         notes.append(prediction_note(predictions, read[-1]))
-    data = replace(data, notes=tuple(notes), headlines=(*doubts, *data.headlines))
+    headlines = (*doubts, *data.headlines)
+    data = replace(data, notes=tuple(notes), headlines=headlines, map_notes=unused)
     del read
     trim_memory()
     return data if pseudonyms is None else without_people(data, given)

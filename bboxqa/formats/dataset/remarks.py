@@ -17,8 +17,6 @@ from bboxqa.formats.dataset.image_names import join_advice, names_of_images
 from bboxqa.model.annotations import Dataset
 
 _NAMED = 3
-MACHINE = "a machine began"
-"""A phrase in the remark on annotations that a machine created first."""
 
 # Fewer annotations may be equal by chance, or on purpose.
 _MANY = 20
@@ -95,13 +93,13 @@ def with_machine_remark(
 
     `n_first` is the number of first-session annotations in each file, if there are sessions.
     Agreement between annotators is measured on these: the remark is a note if no file with marks
-    has any of them, otherwise a headline.
+    has any of them, with a warning in diagnoses, otherwise a headline.
     """
     marks = sum((file.columns.marks for file in files), Counter[str]())
     if not marks:
         return data
     n_annotations = sum(len(file.columns.id) for file in files)
-    marked = f"{MACHINE} {marks.total():,} of {count(n_annotations, 'annotation')}"
+    marked = f"a machine began {marks.total():,} of {count(n_annotations, 'annotation')}"
     marked += "" if n_first is None else " of all sessions"
     keys = f"({', '.join(sorted(marks))})"
     of_marked = zip(n_first or (), files, strict=n_first is not None)
@@ -110,7 +108,7 @@ def with_machine_remark(
             f"{marked} {keys}, all of them in later sessions: this concerns how annotators agree "
             "with themselves, and not how they agree with each other"
         )
-        return replace(data, notes=(*data.notes, note))
+        return replace(data, notes=(*data.notes, note), cautions=(note,))
     headline = (
         f"{marked} {keys}: annotators who correct the same proposals share their errors, and agree "
         "more than independent ones"

@@ -9,7 +9,7 @@ from bboxqa.core.json_values import pointer_parts
 from bboxqa.formats.document.origin import OwnPlace, Where
 from bboxqa.formats.document.positions import spots
 from bboxqa.formats.translation.json_places import JsonPlaces
-from bboxqa.formats.translation.members import members_of
+from bboxqa.formats.translation.members import Member, members_of
 from bboxqa.model.findings import Spot
 
 _EXCERPT = 160
@@ -32,10 +32,8 @@ class Places:
         members = {member.name: member for member in members_of(self.path)}
         for name in dict.fromkeys(where.member for where in wheres if where is not None):
             rows = [row for row, where in enumerate(wheres) if where and where.member == name]
-            try:
-                text = members[name].text()
-            except (DatasetError, KeyError):
-                # Removed since it was read: its findings keep the place of the whole source.
+            text = _text_of(members.get(name))
+            if text is None:
                 continue
             if text.startswith(_BINARY):
                 found |= {row: OwnPlace(members[name].shown, "", Spot(1, 1, 0), "") for row in rows}
@@ -60,6 +58,17 @@ class Places:
         places = self.of_lists.get(parts[0], ())
         row = int(parts[1])
         return places[row] if row < len(places) else None
+
+
+def _text_of(member: Member | None) -> bytes | None:
+    """Return a text; None if it was removed since it was read.
+
+    Its findings then keep the place of the whole source.
+    """
+    try:
+        return None if member is None else member.text()
+    except DatasetError:
+        return None
 
 
 def _spans(text: bytes, ats: Sequence[str | int]) -> list[tuple[int, int]]:

@@ -12,7 +12,8 @@ from bboxqa.formats.translation.boxes.turned_boxes import turned_box
 from bboxqa.formats.translation.translated import Record
 from bboxqa.formats.xml_elements import Element
 
-_CORNER = re.compile(rb"<([xy])m(?:in|ax)>\s*([-+\d.eE]+)\s*<")
+_NUMBER = rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_CORNER = re.compile(rb"<[xy]m(?:in|ax)>\s*(%b)\s*<" % _NUMBER)
 _FEW_FRACTIONS = 0.05
 """The least share of fractions that counts; fewer come from single files edited later."""
 _SIDES = ("xmin", "ymin", "xmax", "ymax")
@@ -33,13 +34,9 @@ class CornerTally:
     n_ones: int = 0
 
     def add(self, text: bytes) -> None:
-        """Count the coordinates of a file."""
-        for _, number in _CORNER.findall(text):
-            try:
-                value = float(number)
-            except ValueError:
-                # Becomes a defect when the box is translated.
-                continue
+        """Count the coordinates of a file; other values become defects of their boxes."""
+        for number in _CORNER.findall(text):
+            value = float(number)
             self.n += 1
             self.n_fractions += not value.is_integer()
             self.n_zeros += value == 0

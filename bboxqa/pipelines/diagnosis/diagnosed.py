@@ -8,7 +8,6 @@ import msgspec
 from bboxqa.core.types import Progress
 from bboxqa.diagnostics import registry
 from bboxqa.diagnostics.disagreement.review import review_queue
-from bboxqa.formats.dataset.remarks import MACHINE
 from bboxqa.geometry.similarities.registry import similarity
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.diagnosis import REPEATS, Diagnosis, Story
@@ -126,13 +125,12 @@ def _story_parts(
     tables: dict[str, Table],
 ) -> dict[str, Any]:
     part, matched, named = named_in_words(result.thresholds[0], matched, tables)
-    said = result.headlines
     return {
         "threshold_label": part.threshold_label,
         "story": story_of(part, matched, named),
         "warnings": (
             *result.headlines,
-            *(note for note in result.notes if note.startswith(MACHINE) and note not in said),
+            *images.data.cautions,
             *warnings_of(part, images, matched, named, result.settings),
         ),
     }

@@ -7,6 +7,7 @@ from typing import Any
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import IMAGE_SUFFIXES
 from bboxqa.core.text import clean, count, nearest
+from bboxqa.model.file_places import id_as_name
 
 _EXAMPLES = 3
 
@@ -22,7 +23,7 @@ def name_of_record(record: object) -> str:
     if not isinstance(record, dict):
         return ""
     name = record.get("file_name")
-    return clean(name if isinstance(name, str) and name else f"(id {record.get('id')})")
+    return clean(name if isinstance(name, str) and name else id_as_name(record.get("id")))
 
 
 def chosen_image(

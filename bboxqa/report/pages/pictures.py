@@ -11,6 +11,7 @@ from bboxqa.report.pages.shape_paths import dots_path, outline_path
 TOP = 50
 """The number of images that a page shows by default."""
 ALL_AGREE = "all agree"
+BLANK_CANVAS = "drawn on a blank canvas"
 _SOLID = "dash-0"
 # As a share of the longer side of an image.
 _LETTER = 1 / 44
@@ -24,10 +25,17 @@ class Pixels:
     """A data URL, or a path relative to the page; "" if they cannot be shown."""
     width: int
     height: int
-    note: str = ""
-    """Why they cannot be shown, or what is wrong with them."""
+    problem: str = ""
+    """Why they cannot be shown."""
+    remark: str = ""
+    """What is wrong with those that are shown."""
     is_reduced: bool = False
     """Whether resolution or quality were reduced to limit the size of the page."""
+
+    @property
+    def note(self) -> str:
+        """What the page says about them."""
+        return f"{BLANK_CANVAS}: {self.problem}" if self.problem else self.remark
 
 
 @dataclass(frozen=True, slots=True)

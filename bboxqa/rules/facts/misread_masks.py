@@ -33,17 +33,19 @@ def slashed_masks(document: Document) -> SlashedMasks:
     for mask in np.flatnonzero((rles.problem > 0) & rles.compressed).tolist():
         row = int(rles.row[mask])
         counts = document.record(row)["segmentation"]["counts"]
-        if "/" not in counts:
-            continue
-        try:
-            runs = decode_counts(with_backslashes(counts).encode())
-        except ValueError:
-            # Backslashes do not explain this mask; the rules of masks report it as it is.
-            continue
-        if runs.sum() == rles.size[mask].prod():
+        runs = _decoded(with_backslashes(counts)) if "/" in counts else None
+        if runs is not None and runs.sum() == rles.size[mask].prod():
             found.append(row)
             proven.append(runs[1::2].sum() == document.annotations.area[row])
     return SlashedMasks(np.array(found, np.int64), np.array(proven, np.bool_))
+
+
+def _decoded(counts: str) -> IndexArray | None:
+    """Return run lengths; None if these are none, so that backslashes do not explain the mask."""
+    try:
+        return decode_counts(counts.encode())
+    except ValueError:
+        return None
 
 
 def with_backslashes(counts: str) -> str:
