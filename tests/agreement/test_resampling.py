@@ -416,3 +416,15 @@ def test_moved_intervals_contain_their_values_and_stay_below_the_highest(seed):
     assert (found[known, 1] >= values[known]).all()
     assert (found <= 1).all()
     assert not moved[~known].any()
+
+
+@pytest.mark.parametrize(("n_entries", "is_dense"), [(8207, False), (8208, True)])
+def test_a_large_table_is_dense_if_one_in_32_cells_is_filled(n_entries, is_dense):
+    rng = np.random.default_rng(0)
+    row, column = rng.integers(0, 512, n_entries), rng.integers(0, 513, n_entries)
+    amount = rng.random(n_entries)
+    table = table_of(row, column, amount, (512, 513))
+    dense = np.zeros((512, 513))
+    np.add.at(dense, (row, column), amount)
+    assert isinstance(table, np.ndarray) == is_dense
+    assert table @ np.ones(513) == pytest.approx(dense.sum(1))

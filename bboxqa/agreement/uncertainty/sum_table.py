@@ -9,8 +9,11 @@ import numpy as np
 
 from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, sum_by
 
-# Tables of up to so many cells are dense; scipy is loaded for larger ones only.
+# Dense tables have at most so many cells.
 _DENSE = 1 << 22
+# Larger tables are dense only if at least one in so many cells is filled; a product with a sparse
+# table takes longer by cell, but only for these. scipy is loaded for sparse tables only.
+_SMALL, _FILLED = 1 << 18, 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +72,8 @@ def table_of(
     amount : (E,) float64
     shape : tuple of int
     most_dense : int, optional
-        The table is dense up to this number of cells, a scipy.sparse.csc_array beyond.
+        The most cells of a dense table; larger ones, and those that are nearly empty, are a
+        scipy.sparse.csc_array.
 
     Examples
     --------
@@ -77,9 +81,11 @@ def table_of(
     >>> table_of(np.array([0, 0]), np.array([1, 1]), np.array([2.0, 3.0]), (1, 2)).tolist()
     [[0.0, 5.0]]
     """
-    if shape[0] * shape[1] <= (_DENSE if most_dense is None else most_dense):
+    n_cells = shape[0] * shape[1]
+    is_full = n_cells <= max(_SMALL, _FILLED * len(row))
+    if is_full and n_cells <= (_DENSE if most_dense is None else most_dense):
         place = row * shape[1] + column
-        dense = sum_by(place, amount, shape[0] * shape[1]).reshape(shape)
+        dense = sum_by(place, amount, n_cells).reshape(shape)
         dense.setflags(write=False)
         return dense
     from scipy.sparse import csc_array
