@@ -9,6 +9,7 @@ import msgspec
 from bboxqa.core.remembered import remembered
 from bboxqa.model.diagnosis import Diagnosis
 from bboxqa.model.table import Table
+from bboxqa.report.numbers import json_figure
 
 _FIGURES = ("f1", "miss_rate", "extra_rate", "class_share")
 _OF_WORK = ("n", "n_sessions", "hours", "median_seconds")
@@ -56,8 +57,8 @@ def _annotators(tables: Mapping[str, Table]) -> list[dict[str, Any]]:
         {
             "name": row["annotator"],
             "n": row["n"],
-            **{name: _figure(row, name) for name in _FIGURES},
-            "offset_px": [_figure(edge, "offset_px") for edge in edges[place]],
+            **{name: json_figure(row, name) for name in _FIGURES},
+            "offset_px": [json_figure(edge, "offset_px") for edge in edges[place]],
             **({"rotated_offsets": [*map(_rotated, rotated[place])]} if rotated[place] else {}),
         }
         for place, row in enumerate(people)
@@ -73,11 +74,11 @@ def _by_annotator(table: Table | None, n_annotators: int) -> list[list[dict[str,
 
 def _rotated(row: dict[str, Any]) -> dict[str, Any]:
     kept = ("measure", "unit", "spread", "systematic")
-    return {**{name: row[name] for name in kept}, **_figure(row, "offset")}
+    return {**{name: row[name] for name in kept}, **json_figure(row, "offset")}
 
 
 def _confusion(row: dict[str, Any]) -> dict[str, Any]:
-    share, gain = _figure(row, "share"), _figure(row, "gain")
+    share, gain = json_figure(row, "share"), json_figure(row, "gain")
     return {
         **{name: row[name] for name in _OF_CONFUSIONS},
         "gain": gain["value"],
@@ -93,17 +94,14 @@ def _work(table: Table) -> list[dict[str, Any]]:
         {
             "name": row["annotator"] if place else None,
             **{name: row[name] for name in _OF_WORK},
-            "per_minute": _figure(row, "per_minute"),
-            **{name: {**_figure(row, name), "status": row[f"{name}_status"]} for name in _CHANGES},
+            "per_minute": json_figure(row, "per_minute"),
+            **{
+                name: {**json_figure(row, name), "status": row[f"{name}_status"]}
+                for name in _CHANGES
+            },
         }
         for place, row in enumerate(table.records())
     ]
-
-
-def _figure(row: dict[str, Any], name: str) -> dict[str, Any]:
-    """Return a figure of a row with its 95 % interval."""
-    bounds = [row[f"{name}_low"], row[f"{name}_high"]]
-    return {"value": row[name], "interval": None if None in bounds else bounds}
 
 
 def _with_intervals(row: dict[str, Any]) -> dict[str, Any]:
@@ -115,7 +113,7 @@ def _with_intervals(row: dict[str, Any]) -> dict[str, Any]:
         "alpha_gain_interval": "alpha_gain",
         "f1_gain_interval": "f1_gain",
     }
-    return kept | {name: _figure(row, share)["interval"] for name, share in shares.items()}
+    return kept | {name: json_figure(row, share)["interval"] for name, share in shares.items()}
 
 
 def diagnosis_schema() -> dict[str, Any]:

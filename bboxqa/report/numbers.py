@@ -1,7 +1,8 @@
 """Numbers in text, with four decimals, and in JSON, with null where they are undefined."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import isnan, nan
+from typing import Any
 
 
 def decimal(value: float | None) -> str:
@@ -36,3 +37,15 @@ def json_interval(interval: Sequence[float]) -> list[float] | None:
     """Return the two ends of an interval for JSON; None where undefined."""
     low, high = interval
     return None if isnan(low) or isnan(high) else [float(low), float(high)]
+
+
+def json_figure(row: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return a figure of a row of a table for JSON, with its interval.
+
+    Examples
+    --------
+    >>> json_figure({"f1": 0.5, "f1_low": None, "f1_high": None}, "f1")
+    {'value': 0.5, 'interval': None}
+    """
+    bounds = [row[f"{name}_low"], row[f"{name}_high"]]
+    return {"value": row[name], "interval": None if None in bounds else bounds}

@@ -6,6 +6,7 @@ from typing import Any
 from bboxqa.core.text import count, one_line
 from bboxqa.model.table import Table
 from bboxqa.model.threshold_result import ReferenceAgreement, ThresholdResult
+from bboxqa.report.numbers import json_figure
 from bboxqa.report.text_table import table_lines
 
 _COUNTS = ("n_images", "n", "n_reference", "n_matched")
@@ -135,7 +136,7 @@ def reference_record(found: ReferenceAgreement) -> dict[str, Any]:
             {
                 "name": row["annotator"],
                 **{name: row[name] for name in _COUNTS},
-                **{name: _figure(row, name) for name in _FIGURES},
+                **{name: json_figure(row, name) for name in _FIGURES},
                 **(_rotated(of_boxes) if is_rotated else _edges(of_boxes)),
             }
             for row, of_boxes in zip(people, offsets, strict=True)
@@ -144,15 +145,10 @@ def reference_record(found: ReferenceAgreement) -> dict[str, Any]:
 
 
 def _edges(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    return {"offset_px": [_figure(row, "offset_px") for row in rows]}
+    return {"offset_px": [json_figure(row, "offset_px") for row in rows]}
 
 
 def _rotated(rows: list[dict[str, Any]]) -> dict[str, Any]:
     names = ("measure", "unit", "systematic")
-    found = [{**{name: row[name] for name in names}, **_figure(row, "offset")} for row in rows]
+    found = [{**{name: row[name] for name in names}, **json_figure(row, "offset")} for row in rows]
     return {"offset_px": [], "rotated_offsets": found}
-
-
-def _figure(row: dict[str, Any], name: str) -> dict[str, Any]:
-    bounds = [row[f"{name}_low"], row[f"{name}_high"]]
-    return {"value": row[name], "interval": None if None in bounds else bounds}

@@ -7,6 +7,7 @@ import numpy as np
 
 from bboxqa.model.table import Table
 from bboxqa.model.threshold_result import ThresholdResult
+from bboxqa.report.numbers import json_figure
 from bboxqa.report.table_excerpt import table_excerpt
 
 _SHOWN = ("annotator", "n_images", "f1", "class_share", "mean_iou", "alpha")
@@ -32,12 +33,7 @@ def repeat_records(table: Table) -> list[dict[str, Any]]:
             "annotator": row["annotator"] if place else None,
             "n_images": row["n_images"],
             "n_annotations": row["n_annotations"],
-            **{name: _figure(row, name) for name in _FIGURES},
+            **{name: json_figure(row, name) for name in _FIGURES},
         }
         for place, row in enumerate(table.records())
     ]
-
-
-def _figure(row: dict[str, Any], name: str) -> dict[str, Any]:
-    bounds = [row[f"{name}_low"], row[f"{name}_high"]]
-    return {"value": row[name], "interval": None if None in bounds else bounds}

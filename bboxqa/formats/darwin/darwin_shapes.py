@@ -102,15 +102,10 @@ class Raster:
         number = self._numbers.get(own_id)
         if number is None:
             return None
-        mask = self._pixels == number
-        bbox = shapes.mask_bounds(mask)
-        if bbox is None:
+        record = shapes.mask_record(self._pixels == number, self._size, outlines=outlines)
+        if record is None:
             raise EmptyMaskProblemError("the mask has no pixels")
-        if not outlines:
-            return {"bbox": bbox}
-        left, top, width, height = map(int, bbox)
-        crop = mask[top : top + height, left : left + width]
-        return {"bbox": bbox, "segmentation": shapes.mask(crop, left, top, *self._size)}
+        return record
 
 
 def _pixels(rle: object, width: int, height: int) -> IntArray:

@@ -193,14 +193,10 @@ def _bitmask(value: Value, size: tuple[int, int], *, outlines: bool) -> Record:
 
 
 def _masked(mask: BoolArray, size: tuple[int, int], *, outlines: bool) -> Record:
-    bbox = shapes.mask_bounds(mask)
-    if bbox is None:
+    record = shapes.mask_record(mask, size, outlines=outlines)
+    if record is None:
         raise EmptyMaskError("the mask has no pixels")
-    if not outlines:
-        return {"bbox": bbox}
-    left, top, width, height = map(int, bbox)
-    crop = mask[top : top + height, left : left + width]
-    return {"bbox": bbox, "segmentation": shapes.mask(crop, left, top, *size)}
+    return record
 
 
 def _number(value: object, name: str) -> float:

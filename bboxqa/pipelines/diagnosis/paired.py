@@ -1,7 +1,8 @@
 """Differences of annotators and categories from the others, over the same draws of images."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -38,13 +39,7 @@ def differences(matched: MatchedUnits) -> Mapping[str, Bounds]:
         others = np.stack([median_of_others(each) for each in rates])
         return (sign * (rates - others)).reshape(len(above), -1)
 
-    totals = (np.asarray(table.sum(1), np.float64).reshape(-1, 1) for table in tables)
-    value = evaluate(*totals)[:, 0]
-    made_of = n_nonzero(tables[1])
-    ends = drawn_intervals(
-        value, tables, evaluate, matched.bootstrap, matched.seed, n_images=made_of
-    )
-    found = np.column_stack([value, ends]).reshape(*shape, 3)
+    found = _with_ends(matched, tables, evaluate).reshape(*shape, 3)
     return {rate: Bounds(*found[place].T) for place, rate in enumerate(RATES)}
 
 
@@ -84,10 +79,22 @@ def category_differences(matched: MatchedUnits, places: IndexArray) -> Bounds:
             rates = np.where(below > 0, above / below, np.nan)
         return median_of_others(rates) - rates
 
+    return Bounds(*_with_ends(matched, tables, evaluate).T)
+
+
+def _with_ends(
+    matched: MatchedUnits,
+    tables: Sequence[Any],
+    evaluate: Callable[[FloatArray, FloatArray], FloatArray],
+) -> FloatArray:
+    """Return (K, 3): figures of all images, and their 95 % intervals.
+
+    `tables` have the sums above and below the fraction bar by image.
+    """
     totals = (np.asarray(table.sum(1), np.float64).reshape(-1, 1) for table in tables)
     value = evaluate(*totals)[:, 0]
     made_of = n_nonzero(tables[1])
     ends = drawn_intervals(
         value, tables, evaluate, matched.bootstrap, matched.seed, n_images=made_of
     )
-    return Bounds(value, ends[:, 0], ends[:, 1])
+    return np.column_stack([value, ends])

@@ -1,5 +1,6 @@
 """Images of data sets as scenes."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -50,8 +51,8 @@ def _shape(data: Dataset, row: int, unit: int) -> Shape:
     return Shape(
         bbox=(left, top, width, height),
         rings=(
-            *(tuple(outline_rings(of.segmentation, row)) or _turned_ring(of, row)),
-            *_width_mark(of, row),
+            *(tuple(outline_rings(of.segmentation, row)) or _turned_rings(of, row, corners)),
+            *_turned_rings(of, row, width_marks),
         ),
         points=_points(data, row),
         limbs=data.limbs[of.category[row]] if data.limbs else (),
@@ -69,16 +70,12 @@ def _points(data: Dataset, row: int) -> FloatArray | None:
     return np.column_stack([keypoints.xy[part], keypoints.visibility[part]])
 
 
-def _turned_ring(of: Annotations, row: int) -> tuple[FloatArray, ...]:
-    """Return the corners of a rotated box without outline; an empty tuple for others."""
+def _turned_rings(
+    of: Annotations, row: int, drawn: Callable[[FloatArray], FloatArray]
+) -> tuple[FloatArray, ...]:
+    """Return what is drawn of a rotated box, as one ring; an empty tuple for upright boxes."""
     boxes = of.rotated_box
-    return () if boxes is None or not boxes[row, 4] else (corners(boxes[row : row + 1])[0],)
-
-
-def _width_mark(of: Annotations, row: int) -> tuple[FloatArray, ...]:
-    """Return the line that marks the width of a rotated box, as a ring of two points."""
-    boxes = of.rotated_box
-    return () if boxes is None or not boxes[row, 4] else (width_marks(boxes[row : row + 1])[0],)
+    return () if boxes is None or not boxes[row, 4] else (drawn(boxes[row : row + 1])[0],)
 
 
 def _units(data: Dataset, place: int, rows: IndexArray, settings: AgreeSettings) -> IndexArray:

@@ -1,18 +1,18 @@
 """M: images in several files, which leak from one split into another."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bboxqa.core.arrays import IndexArray, rows
-from bboxqa.core.json_values import pointer_to, shortened
+from bboxqa.core.json_values import pointer_to
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect, summary_hits
 from bboxqa.rules.base.rule import Defect, Hits, Rule
 from bboxqa.rules.facts.document import Document
+from bboxqa.rules.images.earlier_images import EarlierImage
 
 # Two images look the same if at most this many of 64 bits differ.
 _MAX_DISTANCE = 2
@@ -21,13 +21,6 @@ _MAX_PAIRS = 1 << 21
 _MANY = 10
 # Files that share more of their images than this are not splits.
 _SAME_SET = 0.9
-
-
-@dataclass(frozen=True, slots=True)
-class _Twin:
-    row: int
-    earlier: int
-    how: str
 
 
 def _shared_images(
@@ -43,9 +36,9 @@ def _shared_images(
                 yield document, found
 
 
-def _twins(earlier: Document, later: Document) -> list[_Twin]:
+def _twins(earlier: Document, later: Document) -> list[EarlierImage]:
     """Return the images of a file that are also in an earlier file, in order, each once."""
-    found: dict[int, _Twin] = {}
+    found: dict[int, EarlierImage] = {}
     if earlier.disk is not None and later.disk is not None:
         for twin in _by_content(earlier, later):
             found.setdefault(twin.row, twin)
@@ -55,14 +48,14 @@ def _twins(earlier: Document, later: Document) -> list[_Twin]:
     return [found[row] for row in sorted(found)]
 
 
-def _known_to_differ(earlier: Document, later: Document, twin: _Twin) -> bool:
+def _known_to_differ(earlier: Document, later: Document, twin: EarlierImage) -> bool:
     """Return whether both images were read, so that content decides rather than names."""
     if earlier.disk is None or later.disk is None:
         return False
     return bool(earlier.disk.digest[twin.earlier] and later.disk.digest[twin.row])
 
 
-def _by_name(earlier: Document, later: Document) -> Iterator[_Twin]:
+def _by_name(earlier: Document, later: Document) -> Iterator[EarlierImage]:
     names = [document.images.texts("file_name") for document in (earlier, later)]
     whole = {name: row for row, name in reversed(list(enumerate(names[0]))) if name}
     base = [[name.replace("\\", "/").rpartition("/")[2] for name in each] for each in names]
@@ -74,14 +67,14 @@ def _by_name(earlier: Document, later: Document) -> Iterator[_Twin]:
     sizes = earlier.image_size, later.image_size
     for row, name in enumerate(names[1]):
         if name in whole:
-            yield _Twin(row, whole[name], "has the same name as")
+            yield EarlierImage(row, whole[name], "has the same name as")
             continue
         other = by_base.get(base[1][row], -1) if is_telling else -1
         if other >= 0 and (sizes[0][other] == sizes[1][row]).all():
-            yield _Twin(row, other, "has the same name and size as")
+            yield EarlierImage(row, other, "has the same name and size as")
 
 
-def _by_content(earlier: Document, later: Document) -> Iterator[_Twin]:
+def _by_content(earlier: Document, later: Document) -> Iterator[EarlierImage]:
     if earlier.disk is None or later.disk is None:
         return
     digests = reversed(list(enumerate(earlier.disk.digest)))
@@ -89,15 +82,15 @@ def _by_content(earlier: Document, later: Document) -> Iterator[_Twin]:
     by_file = {file: row for row, file in reversed(list(enumerate(earlier.disk.file))) if file}
     for row, (file, digest) in enumerate(zip(later.disk.file, later.disk.digest, strict=True)):
         if file in by_file:
-            yield _Twin(row, by_file[file], "is the same file as")
+            yield EarlierImage(row, by_file[file], "is the same file as")
         elif digest in by_digest:
-            yield _Twin(row, by_digest[digest], "has the same bytes as")
+            yield EarlierImage(row, by_digest[digest], "has the same bytes as")
     ours, theirs = np.flatnonzero(later.disk.has_look), np.flatnonzero(earlier.disk.has_look)
     alike = looking_alike(later.disk.look[ours], earlier.disk.look[theirs])
     for row, other in zip(
         ours[alike >= 0].tolist(), theirs[alike[alike >= 0]].tolist(), strict=True
     ):
-        yield _Twin(row, other, "looks like")
+        yield EarlierImage(row, other, "looks like")
 
 
 def looking_alike(
@@ -158,20 +151,16 @@ def _distance(left: NDArray[np.uint64], right: NDArray[np.uint64]) -> IndexArray
     return distance
 
 
-def _hits(earlier: Document, later: Document, twins: Sequence[_Twin]) -> Iterator[Hits]:
-    names = earlier.images.texts("file_name"), later.images.texts("file_name")
-
-    def text(twin: _Twin) -> str:
-        other = shortened(names[0][twin.earlier])
-        return f"image {shortened(names[1][twin.row])} {twin.how} {other} in {earlier.name}"
+def _hits(earlier: Document, later: Document, twins: Sequence[EarlierImage]) -> Iterator[Hits]:
+    names = later.images.texts("file_name")
 
     def describe(place: int) -> Defect:
         twin = twins[place]
         return record_defect(
             later,
             ("images", twin.row),
-            f"{text(twin)}; expected each image in one split only",
-            found=names[1][twin.row],
+            f"{twin.in_words(earlier, later)}; expected each image in one split only",
+            found=names[twin.row],
             expected="an image that no other file has",
         )
 
@@ -185,12 +174,12 @@ def _hits(earlier: Document, later: Document, twins: Sequence[_Twin]) -> Iterato
     hint = "; check whether they are by several annotators, or copies" if same_set else ""
     yield from summary_hits(
         f"{len(twins):,} of {len(later.images):,} images are also in {earlier.name}, such as: "
-        f"{text(twins[0])}{hint}",
+        f"{twins[0].in_words(earlier, later)}{hint}",
         "images",
         rows,
         severity=Severity.INFO if same_set else None,
         pointer=pointer_to("images", rows[0]),
-        found=names[1][rows[0]],
+        found=names[rows[0]],
         expected="images that no other file has",
     )
 

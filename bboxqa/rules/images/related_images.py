@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bboxqa.core.json_values import pointer_to, shortened
+from bboxqa.core.json_values import pointer_to
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect, summary_hits
 from bboxqa.rules.base.rule import Defect, Hits, Rule
 from bboxqa.rules.facts.document import Document
+from bboxqa.rules.images.earlier_images import EarlierImage
 from bboxqa.rules.images.video_cuts import Cut, cut_hits, cut_of
 
 _ROBOFLOW = re.compile(r"(.+)\.rf\.[0-9a-zA-Z]{16,}\.\w+")
@@ -23,13 +24,6 @@ _SPLITS = {"train", "training", "val", "valid", "validation", "test", "testing",
 _MANY = 10
 # If a video is cut into parts, few of its frames are next to a frame of another part.
 _ENOUGH = 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class _Relative:
-    row: int
-    earlier: int
-    how: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +89,11 @@ def _cuts(earlier: Sequence[Document], later: Document) -> list[Cut]:
     return list(found.values())
 
 
-def _relatives(earlier: Document, later: Document) -> list[_Relative]:
+def _relatives(earlier: Document, later: Document) -> list[EarlierImage]:
     """Return the images of a file that are related to an earlier file, in order, each once."""
     before, after = earlier.once(_origins), later.once(_origins)
     found = {
-        row: _Relative(row, before.originals[name][0], "has the original name of")
+        row: EarlierImage(row, before.originals[name][0], "has the original name of")
         for name, rows in after.originals.items()
         if name in before.originals
         for row in rows
@@ -113,7 +107,7 @@ def _relatives(earlier: Document, later: Document) -> list[_Relative]:
 
 def _neighbours(
     before: Sequence[tuple[int, int]], after: Sequence[tuple[int, int]]
-) -> list[_Relative]:
+) -> list[EarlierImage]:
     """Return the frames next to a frame of an earlier file; empty if they are few."""
     numbers = [number for number, _ in before]
     own = sorted({number for number, _ in after})
@@ -124,25 +118,19 @@ def _neighbours(
         for other in before[max(place - 1, 0) : place + 1]:
             low, high = sorted((number, other[0]))
             if not any(low < n < high for n in around):
-                found.append(_Relative(row, other[1], "is a frame next to"))
+                found.append(EarlierImage(row, other[1], "is a frame next to"))
                 break
     return found if len(found) >= _ENOUGH * len(after) else []
 
 
-def _hits(earlier: Document, later: Document, found: Sequence[_Relative]) -> Iterator[Hits]:
-    names = earlier.images.texts("file_name"), later.images.texts("file_name")
+def _hits(earlier: Document, later: Document, found: Sequence[EarlierImage]) -> Iterator[Hits]:
+    names = later.images.texts("file_name")
     expected = "all copies of an image, and all frames of a video, in one split"
-
-    def text(relative: _Relative) -> str:
-        other = shortened(names[0][relative.earlier])
-        return f"image {shortened(names[1][relative.row])} {relative.how} {other} in {earlier.name}"
 
     def describe(place: int) -> Defect:
         row = found[place].row
-        message = f"{text(found[place])}; expected {expected}"
-        return record_defect(
-            later, ("images", row), message, found=names[1][row], expected=expected
-        )
+        message = f"{found[place].in_words(earlier, later)}; expected {expected}"
+        return record_defect(later, ("images", row), message, found=names[row], expected=expected)
 
     rows = [relative.row for relative in found]
     if 0 < len(rows) <= _MANY:
@@ -150,11 +138,11 @@ def _hits(earlier: Document, later: Document, found: Sequence[_Relative]) -> Ite
     elif rows:
         yield from summary_hits(
             f"{len(rows):,} of {len(later.images):,} images are related to images of "
-            f"{earlier.name}, such as: {text(found[0])}; expected {expected}",
+            f"{earlier.name}, such as: {found[0].in_words(earlier, later)}; expected {expected}",
             "images",
             rows,
             pointer=pointer_to("images", rows[0]),
-            found=names[1][rows[0]],
+            found=names[rows[0]],
             expected=expected,
         )
 

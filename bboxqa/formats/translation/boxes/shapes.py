@@ -136,6 +136,26 @@ def mask(crop: BoolArray, left: int, top: int, width: int, height: int) -> dict[
     return {"size": [height, width], "counts": compress_counts(runs, height, width).decode()}
 
 
+def mask_record(
+    whole: BoolArray, size: tuple[int, int], *, outlines: bool
+) -> dict[str, Any] | None:
+    """Return the box of a mask of a whole image, and if requested the mask; None if it is empty.
+
+    Examples
+    --------
+    >>> mask_record(np.array([[False, True]]), (2, 1), outlines=True)
+    {'bbox': [1.0, 0.0, 1.0, 1.0], 'segmentation': {'size': [1, 2], 'counts': '110'}}
+    """
+    bbox = mask_bounds(whole)
+    if bbox is None:
+        return None
+    if not outlines:
+        return {"bbox": bbox}
+    left, top, width, height = map(int, bbox)
+    crop = whole[top : top + height, left : left + width]
+    return {"bbox": bbox, "segmentation": mask(crop, left, top, *size)}
+
+
 def mask_bounds(crop: BoolArray, left: int = 0, top: int = 0) -> list[float] | None:
     """Return the box around the pixels of a mask; None if it is empty.
 

@@ -1,15 +1,12 @@
 """Speed of annotators, and changes of agreement over time."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from bboxqa.core.text import count
 from bboxqa.report.charts.annotator_charts import annotator_intervals
 from bboxqa.report.pages.html_document import interval, number, signed
 from bboxqa.report.pages.sections.section import Data, Documents, Evidence, Section
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _UNITS = {"drift": "from one session to the next", "fatigue": "with each hour of a session"}
 
@@ -20,15 +17,13 @@ def time_section(documents: Documents) -> Section | None:
     if "work" not in diagnosis:
         return None
     everyone, *people = diagnosis["work"]
-    speed = _chart(
-        "Annotations a minute", people, {"per_minute": "Annotations a minute"}, highest_first=True
-    )
-    changes = _chart(
-        "Change of F1 with the others",
-        people,
-        {name: f"{unit} ({name})" for name, unit in _UNITS.items()},
-        at_zero=True,
-    )
+    speed = changes = None
+    if _are_known(people, ["per_minute"]):
+        title = "Annotations a minute"
+        speed = annotator_intervals(title, people, {"per_minute": title}, highest_first=True)
+    if _are_known(people, _UNITS):
+        figures = {name: f"{unit} ({name})" for name, unit in _UNITS.items()}
+        changes = annotator_intervals("Change of F1 with the others", people, figures, at_zero=True)
     tables = {
         name: Data(title, table["columns"], table["rows"])
         for name, title in (
@@ -52,18 +47,9 @@ def time_section(documents: Documents) -> Section | None:
     )
 
 
-def _chart(
-    title: str,
-    people: Sequence[Mapping[str, Any]],
-    figures: Mapping[str, str],
-    *,
-    highest_first: bool = False,
-    at_zero: bool = False,
-) -> "Axes | None":
-    """Return a chart of figures of annotators; None where nobody has one."""
-    if all(row[key]["value"] is None for row in people for key in figures):
-        return None
-    return annotator_intervals(title, people, figures, highest_first=highest_first, at_zero=at_zero)
+def _are_known(people: Sequence[Mapping[str, Any]], names: Iterable[str]) -> bool:
+    """Return whether any annotator has one of the figures."""
+    return any(row[name]["value"] is not None for row in people for name in names)
 
 
 def _speed(everyone: Mapping[str, Any]) -> str:
