@@ -95,6 +95,8 @@ class FileRecords:
     def _begin_file(self, meta: Element) -> None:
         self._head = head_of_file(meta)
         self._labels = {label.name for label in self._head.labels}
+        for name, skeleton in self._head.skeletons.items():
+            self.into.skeleton(name, skeleton.joints, skeleton.limbs)
         self._names_people = any(job.person for job in self._head.jobs)
         for job in self._head.jobs:
             self._tally["assignee" if job.assignee else "owner" if job.owner else "nobody"] += 1
@@ -227,7 +229,8 @@ class FileRecords:
             self._apart.add(name)
             return
         record["category_id"] = self.into.category(name, where)
-        n_joints, expected = len(record.get("joints", ())), self._head.n_joints.get(name, 0)
+        skeleton = self._head.skeletons.get(name)
+        n_joints, expected = len(record.get("joints", ())), len(skeleton.joints) if skeleton else 0
         row = self.into.annotation(record, where)
         if record.get("shape") == "skeleton" and expected and n_joints != expected:
             has = f"skeleton has {count(n_joints, 'point')}"

@@ -1,6 +1,5 @@
 """The jobs and their annotators, from the header of a CVAT file."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
@@ -8,6 +7,7 @@ from typing import NamedTuple
 
 from bboxqa.core.text import one_line
 from bboxqa.formats.annotations.records import whole_number
+from bboxqa.formats.cvat.skeleton_labels import Skeleton, skeletons_of
 from bboxqa.formats.xml_elements import Element
 
 _KINDS = ("task", "job")
@@ -60,8 +60,8 @@ class Head:
     jobs: tuple[Job, ...] = ()
     labels: tuple[Label, ...] = ()
     line: int = 1
-    n_joints: Mapping[str, int] = field(default_factory=dict)
-    """The number of points of each label that is a skeleton."""
+    skeletons: Mapping[str, Skeleton] = field(default_factory=dict)
+    """The labels that are skeletons, by name."""
 
     def job_of(self, values: Mapping[str, str]) -> Job | None:
         """Return the job of an image or track; None if the file does not say."""
@@ -80,12 +80,12 @@ def head_of_file(meta: Element) -> Head:
         tasks = () if listed is None else (e for e in listed.inside if e.name == "task")
         jobs = tuple(_job(task, project, meta) for task in tasks)
         jobs = jobs or (_job(project, project, meta),)
-        return Head(jobs, (*_labels(project),), meta.line, _joints(project))
+        return Head(jobs, (*_labels(project),), meta.line, _skeletons(project))
     for kind in _KINDS:
         found = meta.find(kind)
         if found is not None:
             jobs = (_job(found, found, meta),)
-            return Head(jobs, (*_labels(found),), meta.line, _joints(found))
+            return Head(jobs, (*_labels(found),), meta.line, _skeletons(found))
     return Head(line=meta.line)
 
 
@@ -136,8 +136,5 @@ def _labels(work: Element) -> Iterator[Label]:
             yield Label(name, label.line, label.said("type") not in _WITHOUT_BOX)
 
 
-def _joints(work: Element) -> Counter[str]:
-    """Return the number of labels that are points of each skeleton."""
-    listed = work.find("labels")
-    parents = (label.said("parent") for label in (() if listed is None else listed.inside))
-    return Counter(filter(None, parents))
+def _skeletons(work: Element) -> dict[str, Skeleton]:
+    return skeletons_of(work.find("labels"))

@@ -9,7 +9,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.datumaro.datumaro import looks_right
 from bboxqa.formats.datumaro.datumaro_shapes import shape_of
-from bboxqa.formats.datumaro.point_lists import point_names, wrong_joints
+from bboxqa.formats.datumaro.point_lists import limbs, point_names, wrong_joints
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.json_files import begins, json_objects
@@ -59,6 +59,10 @@ class _DatumaroRecords:
         listed = mapping(mapping(content.get("categories")).get("label")).get("labels")
         names = [plain_text(mapping(each).get("name")) for each in items(listed)]
         self._points = point_names(content)
+        pairs = limbs(content)
+        for number, joints in self._points.items():
+            if 0 <= number < len(names):
+                self.into.skeleton(names[number] or _UNLABELLED, joints, pairs.get(number, ()))
         for pointer, problem in wrong_joints(content):
             self.into.defect("K006", problem, Where(member, pointer))
         for place, given in enumerate(items(content.get("items"))):

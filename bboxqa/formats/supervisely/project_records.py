@@ -89,6 +89,10 @@ class _ProjectRecords:
             plain_text(each.get("title")): plain_text(each.get("shape")) for each in listed
         }
         self._joints = _joints(listed)
+        for each in listed:
+            config = mapping(each.get("geometry_config"))
+            names = [self._joints[key] for key in mapping(config.get("nodes"))]
+            self.into.skeleton(plain_text(each.get("title")), names, _limbs(config, self._joints))
         self._images: list[tuple[Record, str]] = []
         self._tally: Counter[str] = Counter()
 
@@ -219,6 +223,13 @@ def _classes(members: Sequence[Member]) -> list[dict[str, Any]]:
             return []
         return [mapping(each) for each in items(content.get("classes"))]
     return []
+
+
+def _limbs(config: dict[str, Any], joints: dict[str, str]) -> list[tuple[str, str]]:
+    """Return the names of the two nodes of each edge of a class of graphs."""
+    edges = map(mapping, items(config.get("edges")))
+    keys = [(plain_text(edge.get("src")), plain_text(edge.get("dst"))) for edge in edges]
+    return [(joints[src], joints[dst]) for src, dst in keys if joints.keys() >= {src, dst}]
 
 
 def _joints(classes: Sequence[dict[str, Any]]) -> dict[str, str]:

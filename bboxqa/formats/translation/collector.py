@@ -41,6 +41,7 @@ class Collector:
         self._categories: dict[str, int] = {}
         self._category_places: list[Where] = []
         self._joints: dict[int, dict[str, int]] = {}
+        self._skeletons: dict[str, tuple[Sequence[str], Sequence[tuple[str, str]]]] = {}
         self._defects: list[ToolDefect] = []
         self._wrong_sizes: set[tuple[int, str]] = set()
 
@@ -97,6 +98,11 @@ class Collector:
             self._category_places.append(where)
         return self._categories[name]
 
+    def skeleton(self, name: str, joints: Sequence[str], limbs: Sequence[tuple[str, str]]) -> None:
+        """Set the joints of a category, in their order, and the pairs of joints it connects."""
+        if len({*joints}) == len(joints):
+            self._skeletons.setdefault(name, (joints, limbs))
+
     def annotation(self, record: Record, where: Where) -> int:
         """Add an annotation; return its row among annotations with boxes, or -1 without a box."""
         joints = record.pop("joints", None)
@@ -112,7 +118,7 @@ class Collector:
 
     def _ordered(self, record: Record, joints: Sequence[str]) -> list[float]:
         """Return the key points of a record in the order of its category's joints."""
-        known = self._joints.setdefault(record["category_id"], {})
+        known = self._joints_of(record["category_id"])
         times: Counter[str] = Counter()
         places = []
         for joint in joints:
@@ -125,9 +131,24 @@ class Collector:
             ordered[3 * place : 3 * place + 3] = keypoints[3 * number : 3 * number + 3]
         return ordered
 
+    def _joints_of(self, category_id: int) -> dict[str, int]:
+        """Return the places of a category's joints, which begin with those of its skeleton."""
+        if category_id not in self._joints:
+            name = [*self._categories][category_id - 1]
+            joints, _ = self._skeletons.get(name, ((), ()))
+            self._joints[category_id] = {joint: place for place, joint in enumerate(joints)}
+        return self._joints[category_id]
+
     def _category(self, name: str, number: int) -> Record:
+        category: Record = {"id": number, "name": name}
         joints = self._joints.get(number)
-        return {"id": number, "name": name} | ({"keypoints": [*joints]} if joints else {})
+        if not joints:
+            return category
+        _, limbs = self._skeletons.get(name, ((), ()))
+        known = [ends for ends in limbs if joints.keys() >= {*ends}]
+        skeleton = [[joints[end] + 1 for end in ends] for ends in known]
+        more: Record = {"skeleton": skeleton} if skeleton else {}
+        return {**category, "keypoints": [*joints], **more}
 
     def boxes(self, found: Boxes, add: Callable[[Boxes], None]) -> int:
         """Pass boxes on as columns, after all earlier annotations; return the first row."""

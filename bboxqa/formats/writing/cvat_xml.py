@@ -26,6 +26,7 @@ from bboxqa.formats.writing.outlines import (
     rounded_losses,
 )
 from bboxqa.formats.writing.safe_names import people_paths, plain_xml
+from bboxqa.formats.writing.skeleton_drawings import drawing_of
 from bboxqa.formats.writing.writer import Options, Writer, Written
 
 _TITLE = "CVAT"
@@ -42,7 +43,6 @@ def _losses(content: Content, _options: Options) -> Iterator[Loss]:
     yield from rounded_losses(content, _TITLE)
     yield from boxes_beside_points(content, _TITLE)
     held = ("attributes", "source", "keypoints", *_OF_REVIEW)
-    # These files do not have skeleton edges.
     yield from common_losses(
         content, _TITLE, annotations=held, categories=("keypoints", "skeleton"), lines=_LINES
     )
@@ -122,7 +122,10 @@ def _labels(content: Content) -> Iterator[str]:
             yield "              <input_type>text</input_type>\n"
             yield "              <default_value></default_value>\n"
             yield "              <values></values>\n            </attribute>\n"
-        yield "          </attributes>\n        </label>\n"
+        yield "          </attributes>\n"
+        if number in skeletons:
+            yield f"          <svg>{_text(drawing_of(content, number))}</svg>\n"
+        yield "        </label>\n"
         if number in skeletons:
             for joint in content.joint_names[number]:
                 yield f"        <label>\n          <name>{_text(joint)}</name>\n"

@@ -53,10 +53,13 @@ def completed(keypoints: list[float], n_joints: int) -> list[float]:
 
 
 def more_joints(known: Record, category: Category) -> Record:
-    """Return the joint names of a category if it has more of them than `known`."""
+    """Return the joint names of a category if it has more than `known`, and its skeleton if new."""
     given, names = category.keypoints, known.get("keypoints")
     n_known = len(names) if isinstance(names, list) else 0
-    return {"keypoints": given} if isinstance(given, list) and len(given) > n_known else {}
+    more: Record = {"keypoints": given} if isinstance(given, list) and len(given) > n_known else {}
+    if category.skeleton and not known.get("skeleton"):
+        more["skeleton"] = category.skeleton
+    return more
 
 
 def joints_of(content: Content, annotation: Record) -> list[Joint]:

@@ -34,7 +34,7 @@ def _losses(content: Content, _options: Options) -> Iterator[Loss]:
         content,
         _TITLE,
         annotations=("keypoints",),
-        categories=("keypoints", "skeleton"),
+        categories=("keypoints",),
         lines=_LINES,
     )
     yield from folder_losses(content, _TITLE)

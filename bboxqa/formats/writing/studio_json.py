@@ -55,7 +55,7 @@ def _losses(content: Content, options: Options) -> Iterator[Loss]:
         content,
         _TITLE,
         annotations=held,
-        categories=("keypoints", "skeleton"),
+        categories=("keypoints",),
         unasked=True,
         lines=_LINES,
     )

@@ -44,7 +44,7 @@ def _pose_losses(content: Content, _options: Options) -> Iterator[Loss]:
     title = "YOLO pose"
     yield from outline_losses(content, title, ())
     held = ("keypoints",)
-    yield from common_losses(content, title, annotations=held, categories=("keypoints", "skeleton"))
+    yield from common_losses(content, title, annotations=held, categories=("keypoints",))
     yield from folder_losses(content, title)
     most = _n_joints(content)
     named = [(each["name"], content.joint_names[each["id"]]) for each in content.categories]

@@ -1,0 +1,116 @@
+"""Labels that are skeletons say which joints they have, in which order, and which are connected."""
+
+import json
+from html import escape
+from xml.sax.saxutils import quoteattr
+
+import pytest
+from support.converted import document, there_and_back, written
+
+import bboxqa
+
+NAMES = ("head", "neck", "tail")
+PLACES = {"tail": (40, 60), "head": (10, 20), "neck": (20, 30)}
+
+
+def _circle(number, name):
+    return f'<circle r="1" data-node-id="{number}" data-label-name={quoteattr(name)}></circle>'
+
+
+def _line(first, second):
+    return f'<line data-type="edge" data-node-from="{first}" data-node-to="{second}"></line>'
+
+
+def _cvat(path, drawing):
+    joints = "".join(
+        f"<label><name>{name}</name><type>points</type><parent>dog</parent></label>"
+        for name in NAMES
+    )
+    points = "".join(
+        f'<points label="{name}" outside="0" occluded="0" points="{x},{y}"></points>'
+        for name, (x, y) in PLACES.items()
+    )
+    path.write_text(
+        "<annotations><version>1.1</version><meta><task><labels><label><name>dog</name>"
+        f"<type>skeleton</type><svg>{escape(drawing)}</svg></label>{joints}</labels></task></meta>"
+        f'<image id="0" name="a.jpg" width="90" height="90"><skeleton label="dog">{points}'
+        "</skeleton></image></annotations>"
+    )
+    return path
+
+
+def _datumaro(path, joints):
+    labels = [{"name": name} for name in ("dog", *NAMES)]
+    elements = [
+        {"type": "points", "label_id": 1 + NAMES.index(name), "points": [*place]}
+        for name, place in PLACES.items()
+    ]
+    given = {"id": 1, "type": "skeleton", "label_id": 0, "elements": elements}
+    points = {"items": [{"label_id": 0, "labels": [*NAMES], "joints": joints}]}
+    return written(
+        path,
+        {
+            "categories": {"label": {"labels": labels}, "points": points},
+            "items": [
+                {"id": "a", "annotations": [given], "image": {"path": "a.jpg", "size": [90, 90]}}
+            ],
+        },
+    )
+
+
+def _supervisely(path):
+    nodes = {f"k{number}": {"label": name} for number, name in enumerate(NAMES)}
+    edges = [{"src": "k0", "dst": "k1"}, {"src": "k1", "dst": "k2"}, {"src": "k2", "dst": "gone"}]
+    shape = {"title": "dog", "shape": "graph", "geometry_config": {"nodes": nodes, "edges": edges}}
+    drawn = {f"k{NAMES.index(name)}": {"loc": [*place]} for name, place in PLACES.items()}
+    figure = {"classTitle": "dog", "geometryType": "graph", "nodes": drawn}
+    (path / "ds/ann").mkdir(parents=True)
+    written(path / "meta.json", {"classes": [shape], "tags": []})
+    content = {"size": {"height": 90, "width": 90}, "tags": [], "objects": [figure]}
+    written(path / "ds/ann/a.jpg.json", content)
+    return path
+
+
+DRAWING = "".join(
+    [_line("n1", "n2"), _line("n2", "n3"), _line("n3", "n9")]
+    + [_circle(f"n{number}", name) for number, name in enumerate(NAMES, 1)]
+)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        lambda path: _cvat(path / "a.xml", DRAWING),
+        lambda path: _datumaro(path / "a.json", [[1, 2], [2, 3]]),
+        lambda path: _datumaro(path / "a.json", [[0, 1], [1, 2]]),
+        lambda path: _supervisely(path / "a"),
+    ],
+    ids=["cvat", "datumaro from 1", "datumaro from 0", "supervisely"],
+)
+def test_joints_have_the_order_of_the_label_and_its_limbs(source, tmp_path):
+    bboxqa.convert(source(tmp_path), tmp_path / "out.json", to="coco", lossy=True)
+    content = json.loads((tmp_path / "out.json").read_bytes())
+    (category,) = content["categories"]
+    assert category["keypoints"] == [*NAMES]
+    assert category["skeleton"] == [[1, 2], [2, 3]]
+    (annotation,) = content["annotations"]
+    assert annotation["keypoints"] == [10, 20, 2, 20, 30, 2, 40, 60, 2]
+
+
+@pytest.mark.parametrize("drawing", ["", "<line", "<!DOCTYPE a>", "not a drawing"])
+def test_a_drawing_that_cannot_be_read_leaves_the_joints(drawing, tmp_path):
+    bboxqa.convert(_cvat(tmp_path / "a.xml", drawing), tmp_path / "out.json", to="coco")
+    (category,) = json.loads((tmp_path / "out.json").read_bytes())["categories"]
+    assert category == {"id": 1, "name": "dog", "keypoints": [*NAMES]}
+
+
+def test_limbs_stay_in_cvat_and_are_lost_elsewhere(tmp_path):
+    drawn = {"keypoints": [10, 20, 2, 20, 30, 1, 40, 60, 2], "bbox": [10, 20, 30, 40]}
+    content = document([("a.jpg", 90, 90, ["ann"])], [(0, "ann", 0, drawn)], ["dog"])
+    content["categories"][0] |= {"keypoints": ["a<b", "neck", "tail"], "skeleton": [[1, 3], [3, 2]]}
+    source = written(tmp_path / "source.json", content)
+    back = there_and_back(source, tmp_path, "cvat")
+    assert back["categories"] == content["categories"]
+    for to, out in (("label-studio", "o.json"), ("labelme", "labelme"), ("yolo-pose", "yolo")):
+        with pytest.raises(bboxqa.DatasetError, match="1 category with 'skeleton'"):
+            bboxqa.convert(source, tmp_path / out, to=to)
