@@ -23,7 +23,7 @@ from bboxqa.pipelines.counting import (
     compared_images,
     count_sequentially,
 )
-from bboxqa.pipelines.diagnosis.diagnoser import ImageDiagnoser
+from bboxqa.pipelines.diagnosis.diagnoser import ImageDiagnoser, ReadShapes
 from bboxqa.pipelines.joint_sigmas import with_points, with_sigmas
 from bboxqa.pipelines.notes import all_asked_notes, chance_notes, image_notes, pair_note
 from bboxqa.pipelines.refusals.checks import check_boxes
@@ -202,16 +202,27 @@ def agree_with(
     memory: int | None = None,
     count_all: CountAll | None = None,
     with_chance: bool = True,
+    read_shapes: ReadShapes | None = None,
     progress: Progress | None = None,
 ) -> AgreementResult:
     """Measure how far annotators agree, with checked settings; see `agree`.
 
-    Without `with_chance`, existence is not corrected for chance.
+    Without `with_chance`, existence is not corrected for chance. `read_shapes` returns the data
+    with all shapes, for a diagnosis that compares them as well.
 
     `count_all` counts agreement in the images, for instance on other machines; by default
     `count_sequentially` does so within the memory.
     """
     data = with_sigmas(with_points(data, settings), settings, memory=memory)
+    measure = partial(
+        _agree,
+        settings=settings,
+        memory=memory,
+        count_all=count_all,
+        with_chance=with_chance,
+        read_shapes=read_shapes,
+        progress=progress,
+    )
     if reference is not None:
         from bboxqa.pipelines.reference.joined import compared
         from bboxqa.pipelines.reference.measured import reference_matches, with_reference
@@ -221,19 +232,20 @@ def agree_with(
         found = compared(data, reference, memory)
         both = with_sigmas(found.both, settings, of=data, memory=memory)
         matches = reference_matches(both, settings, memory=memory, progress=progress)
-        result = _agree(found.team, settings, memory, count_all, progress, with_chance=with_chance)
+        result = measure(found.team)
         return with_reference(result, found, matches)
-    return _agree(data, settings, memory, count_all, progress, with_chance=with_chance)
+    return measure(data)
 
 
 def _agree(
     data: Dataset,
+    *,
     settings: AgreeSettings,
     memory: int | None,
     count_all: CountAll | None,
-    progress: Progress | None,
-    *,
     with_chance: bool,
+    read_shapes: ReadShapes | None,
+    progress: Progress | None,
 ) -> AgreementResult:
     part = compared_images(data)
     check_matcher(part.data.annotations, settings.matcher)
@@ -275,7 +287,7 @@ def _agree(
             *pair_note(max(len(each.unit_pair) for each in counted.pairs)),
         ),
         headlines=data.headlines,
-        diagnoser=ImageDiagnoser(part, memory, progress),
+        diagnoser=ImageDiagnoser(part, memory, progress, read_shapes=read_shapes),
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,10 +58,21 @@ def agree_files(
     # The check comes later: annotations of an annotator who is the reference must be left out.
     if diagnosed and not isinstance(beside, str):
         check_diagnosis(data, memory)
-    result = agree_with(data, settings, reference=beside, memory=memory, progress=progress)
-
-    def reread(own: AgreeSettings) -> "Dataset":
-        return read_for(source, own, min_annotators=least, **annotated | {"digest": False})
+    reread = partial(read_for, source, min_annotators=least, **annotated | {"digest": False})
+    result = agree_with(
+        data,
+        settings,
+        reference=beside,
+        memory=memory,
+        # The files passed the checks before.
+        read_shapes=partial(
+            reread,
+            msgspec.structs.replace(settings, checks=False),
+            outlines=True,
+            keypoints=True,
+        ),
+        progress=progress,
+    )
 
     return with_map_notes(result, data, reread, settings, memory=memory, progress=progress)
 

@@ -108,9 +108,13 @@ def chance_existence(
     for part_of in whole_places(slots.place, 1 + stop - start, _AT_ONCE):
         laid = _laid_over(data, slots.take(part_of), start[part_of], stop[part_of], settings)
         try:
-            _add_matches(sums, laid, settings, memory)
+            found = matched_pairs(laid.data, settings, memory)
         except DatasetError:
             return ChanceCounts(np.zeros_like(sums), n_alone, _TOO_MANY)
+        for of_images, of_places in zip(sums, found, strict=True):
+            for column in range(2):
+                values = of_places[:, column]
+                of_images[:, column] += sum_by(laid.image, values, len(of_images))
         if progress is not None:
             progress("comparing with other images", part_of.stop, len(start))
     return ChanceCounts(sums, n_alone)
@@ -263,11 +267,13 @@ def _laid_over(
     return _Places(laid, image)
 
 
-def _add_matches(
-    sums: FloatArray, places: _Places, settings: AgreeSettings, memory: int | None
-) -> None:
-    """Add the pairs that match in some places, and those that could match, to `sums` by image."""
-    data, image = places.data, places.image
+def matched_pairs(data: Dataset, settings: AgreeSettings, memory: int | None = None) -> FloatArray:
+    """Return the pairs that match, and those that could, by threshold and image, (T, I, 2).
+
+    These are the sums of `bboxqa.agreement.counts.object_counts.ObjectSums`, without the other
+    counts.
+    """
+    n_images = len(data.image_names)
     pairs, _ = candidate_pairs(
         data,
         settings.similarity,
@@ -276,8 +282,9 @@ def _add_matches(
         pair_bytes=matcher(settings.matcher).pair_bytes,
         memory=memory,
     )
-    n_drawn = np.bincount(data.annotations.image, minlength=len(image))
-    possible = sum_by(image, n_drawn * (data.assigned.sum(1) - 1) / 2, sums.shape[1])
+    n_drawn = np.bincount(data.annotations.image, minlength=n_images)
+    possible = n_drawn * (data.assigned.sum(1) - 1) / 2
+    sums = np.empty((len(settings.iou_threshold), n_images, 2))
     for index, threshold in enumerate(settings.iou_threshold):
         units = match(
             data.annotations,
@@ -287,5 +294,6 @@ def _add_matches(
             category_lenient=settings.category_lenient,
         )
         n_joined = np.bincount(units.unit, minlength=len(units))
-        matched = sum_by(image[units.image], n_joined * (n_joined - 1) / 2, sums.shape[1])
-        sums[index] += np.column_stack([matched, possible])
+        matched = sum_by(units.image, n_joined * (n_joined - 1) / 2, n_images)
+        sums[index] = np.column_stack([matched, possible])
+    return sums

@@ -4,24 +4,18 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from math import isnan
 
-import numpy as np
-
-from bboxqa.core.blocks import blocks
 from bboxqa.core.text import count
 from bboxqa.formats.annotations.rotated_columns import outline_notes
 from bboxqa.geometry.similarities.registry import needs_rotated_boxes
-from bboxqa.model.annotations import Annotations, Dataset
+from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import AgreeSettings
-from bboxqa.model.shapes.rotated_boxes import upright
+from bboxqa.model.shapes.rotated_boxes import are_upright
 from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.pipelines.all_asked import partly_annotated
 from bboxqa.pipelines.result_tables import MOST_PAIRS
 
 FEW_CLUSTERS = 10
 """With fewer clusters, even expanded intervals are somewhat too narrow."""
-
-# Tolerance in pixels, as corners in files are rounded.
-_SAME = 0.01
 
 
 def image_notes(
@@ -38,7 +32,8 @@ def image_notes(
     `n_crowd_images` images have no other annotations.
     """
     yield from _annotation_notes(counts, n_crowd, n_crowd_images)
-    if needs_rotated_boxes(settings.similarity) and _are_upright(data.annotations):
+    boxes = data.annotations.rotated_box if needs_rotated_boxes(settings.similarity) else None
+    if boxes is not None and are_upright(boxes, data.annotations.bbox):
         yield "no box is rotated: --similarity bbox gives the same figures, and is faster"
     n_images = int((data.assigned.sum(1) >= 2).sum())
     if settings.bootstrap and n_images:
@@ -62,14 +57,6 @@ def few_images_note(n_images: int) -> Iterator[str]:
             f"{count(n_images, 'image')}: intervals come from resampling images, and are "
             + ("somewhat too narrow with so few" if n_images > 1 else "not possible with one")
         )
-
-
-def _are_upright(annotations: Annotations) -> bool:
-    boxes = annotations.rotated_box
-    return boxes is not None and all(
-        np.abs(boxes[part] - upright(annotations.bbox[part])).max(initial=0) < _SAME
-        for part in blocks(len(boxes))
-    )
 
 
 def pair_note(n_pairs: int) -> Iterator[str]:

@@ -7,7 +7,7 @@ import numpy as np
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.text import one_line
 from bboxqa.model.diagnosis import REPEATS, Diagnosis, Story
-from bboxqa.model.table import Table
+from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.report.charts.copied import note_left_out
 from bboxqa.report.table_excerpt import table_excerpt
 
@@ -40,7 +40,7 @@ _COLUMNS = {
     ),
     "tracks": ("annotator_1", "annotator_2", "n_boxes_1", "n_boxes_2", "idf1", "switches"),
     "sensitivity": ("threshold", "alpha", "f1", "f1_by_chance", "existence_alpha", "class_share"),
-    "suggested_threshold": ("similarity", "threshold", "distance", "sigma", "sigma_threshold"),
+    "suggested_threshold": ("similarity", "threshold", "distance", "sigma", "n_images", "reason"),
     # The reason names the kind and the annotators.
     "review_images": ("image", "alpha_gain", "f1_gain", "reason", "n_objects"),
     "review": ("image", "alpha_gain", "f1_gain", "reason"),
@@ -84,21 +84,7 @@ def story_lines(
         yield from _table_lines(story, width)
     yield from ("", f"What lowers agreement at {story.threshold_label}")
     yield from (f" - {one_line(line)}" for line in story.story)
-    left_out = {*said, *_repeated(story)}
-    yield from (f" Warning: {one_line(line)}" for line in story.warnings if line not in left_out)
-
-
-def _repeated(story: Story) -> Iterator[str]:
-    """Yield warnings of objects drawn twice that a sentence tells with the gain."""
-    for warning in story.warnings:
-        name, _, rest = warning.rpartition(" drew ")
-        if " twice: drawn once" in rest and any(
-            line.startswith(f"{name} draws ")
-            and " of their objects twice" in line
-            and " higher" in line
-            for line in story.story
-        ):
-            yield warning
+    yield from (f" Warning: {one_line(line)}" for line in story.warnings if line not in said)
 
 
 def _table_lines(diagnosis: Diagnosis, width: int) -> Iterator[str]:
@@ -133,12 +119,19 @@ def _table_lines(diagnosis: Diagnosis, width: int) -> Iterator[str]:
 
 
 def _columns(name: str, table: Table) -> Collection[str] | None:
-    """Return the columns to show; joints have their category if there are several."""
+    """Return the columns to show, without empty texts; joints have their category if several."""
     columns = _COLUMNS.get(name)
-    if columns is None or name not in _OF_JOINTS or len(np.unique(table["category"])) < 2:
+    if columns is None:
+        return None
+    columns = tuple(each for each in columns if not _is_empty(table.columns.get(each)))
+    if name not in _OF_JOINTS or len(np.unique(table["category"])) < 2:
         return columns
     place = columns.index("joint")
     return (*columns[:place], "category", *columns[place:])
+
+
+def _is_empty(column: Column | None) -> bool:
+    return isinstance(column, Categorical) and not any(column.names)
 
 
 def _rows(name: str, table: Table) -> IndexArray:

@@ -51,13 +51,14 @@ def test_each_threshold_is_as_if_measured_alone(data, found):
 
 
 def test_the_sentence_names_the_threshold(data, found):
-    assert found.choice.reason == ""
-    low, high = found.choice.interval
-    assert low <= found.choice.threshold <= high
+    choice = found.separation.choice
+    assert choice.reason == ""
+    low, high = choice.interval
+    assert low <= choice.threshold <= high
     assert found.text.startswith(
-        f"IoU {found.choice.threshold:g} [{low:g}, {high:g}] separates objects from chance best: "
+        f"IoU {choice.threshold:g} [{low:g}, {high:g}] separates objects from chance best: "
     )
-    assert f"a distance of {found.choice.distance:.2f} [" in found.text
+    assert f"a distance of {choice.distance:.2f} [" in found.text
     without = AgreeSettings(bootstrap=0)
     unknown = sensitivity(compared_images(replace(data, image_size=data.image_size * 0)), without)
     assert unknown.text == "no threshold suggests itself: agreement by chance is not known"
@@ -68,7 +69,7 @@ def test_shares_are_those_of_a_histogram_and_cross_at_the_threshold(found):
     for name, f1 in (("observed_share", "f1"), ("expected_share", "f1_by_chance")):
         assert table[name].sum() == pytest.approx(table[f1][0])
         assert (table[name] >= 0).all()
-    (best,) = np.flatnonzero(table["threshold"] == found.choice.threshold)
+    (best,) = np.flatnonzero(table["threshold"] == found.separation.choice.threshold)
     apart = table["observed_share"] - table["expected_share"]
     # The sums of differences above and below are largest there.
     assert table["distance"][best] == pytest.approx(apart[best:].sum())
@@ -100,9 +101,11 @@ def test_sigma_where_little_or_all_overlaps_by_chance():
 
 
 def test_the_suggested_threshold_is_a_row_with_sigma(found):
-    (row,) = found.suggested.records()
-    assert row["similarity"] == "bbox"
-    assert (row["threshold"], row["distance"]) == (found.choice.threshold, found.choice.distance)
+    row = found.separation.row()
+    choice = found.separation.choice
+    assert (row["threshold"], row["distance"]) == (choice.threshold, choice.distance)
+    (best,) = np.flatnonzero(found.table["threshold"] == choice.threshold)
+    assert row["distance_low"] == found.table["distance_low"][best]
     assert row["sigma_low"] <= row["sigma"] <= row["sigma_high"]
     by_chance = np.interp(row["sigma_threshold"], THRESHOLDS, found.table["f1_by_chance"])
     assert by_chance == pytest.approx(0.05)

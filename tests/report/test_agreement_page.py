@@ -406,15 +406,20 @@ def test_an_interval_on_both_sides_of_a_bound_is_told():
 
 def test_the_next_step_is_about_what_would_gain_most():
     rows = [
-        {"kind": "missed by some", "alpha_gain": 0.02, "f1_gain": 0.01},
-        {"kind": "class conflict", "alpha_gain": 0.05, "f1_gain": 0.0},
-        {"kind": "all agree", "alpha_gain": None, "f1_gain": None},
+        {"kind": "missed by some", "n_any": 4, "alpha_gain": 0.02, "f1_gain": 0.01},
+        {"kind": "class conflict", "n_any": 9, "alpha_gain": 0.05, "f1_gain": 0.0},
+        {"kind": "all agree", "n_any": 80, "alpha_gain": None, "f1_gain": None},
     ]
     tables = {"copies": {"columns": [], "rows": []}}
     found = {"decomposition": rows, "tables": tables, "annotators": [], "story": []}
     told = verdict(part(), GATES, found)
     assert told.next_step.startswith("Clarify the categories")
-    assert verdict(part(), GATES, found | {"decomposition": rows[2:]}).next_step == ""
+    agreed = verdict(part(), GATES, found | {"decomposition": rows[2:]}).next_step
+    assert (
+        agreed == "Nothing has to be settled: the annotators agree on all objects of these images."
+    )
+    nothing = [row | {"n_any": 0, "alpha_gain": None} for row in rows]
+    assert verdict(part(), GATES, found | {"decomposition": nothing[1:]}).next_step == ""
 
 
 @pytest.mark.parametrize(
@@ -432,7 +437,9 @@ def test_the_next_step_is_about_what_would_gain_most():
 def test_the_next_step_begins_with_those_whom_the_story_is_about(story, people):
     names = ("ann", "ann 2", "bob", "cid", "dan", "eve", "flo")
     found = {
-        "decomposition": [{"kind": "missed by some", "alpha_gain": 0.02, "f1_gain": 0.01}],
+        "decomposition": [
+            {"kind": "missed by some", "n_any": 4, "alpha_gain": 0.02, "f1_gain": 0.01}
+        ],
         "tables": {"copies": {"columns": [], "rows": []}},
         "annotators": [{"name": name} for name in names],
         "story": story,
@@ -446,7 +453,7 @@ def test_the_next_step_begins_with_those_whom_the_story_is_about(story, people):
 
 
 def test_key_points_are_similar_and_do_not_overlap():
-    row = {"kind": "badly placed", "alpha_gain": 0.02, "f1_gain": 0.01}
+    row = {"kind": "badly placed", "n_any": 4, "alpha_gain": 0.02, "f1_gain": 0.01}
     tables = {"copies": {"columns": [], "rows": []}}
     found = {"decomposition": [row], "tables": tables, "annotators": [], "story": []}
     told = verdict(part(), GATES | {"similarity": "keypoints"}, found)

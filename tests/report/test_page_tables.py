@@ -15,6 +15,7 @@ from bboxqa.report.pages.html_document import number, percent
 # Tables of a page that are those of diagnosis.json, and of csv files of the same names.
 OF_DIAGNOSIS = {
     "Kinds of disagreement": "decomposition", "Thresholds": "sensitivity",
+    "Suggested thresholds": "suggested_threshold",
     "Annotators": "annotators", "Boxes per object": "boxes_per_object",
     "Confused pairs": "confusions", "Time": "work", "Sessions": "work_sessions",
     "Hours of sessions": "work_hours",

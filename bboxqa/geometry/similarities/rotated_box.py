@@ -25,7 +25,7 @@ def _obb(dataset: Dataset, _: Options) -> Comparison:
     flat = (boxes[:, 2:4] == 0).any(1)
     counts = Counter(flat=int(flat.sum()))
     if dataset.annotations.segmentation is not None:
-        counts.update(_other_shapes(dataset.annotations.segmentation, boxes))
+        counts.update(other_shapes(dataset.annotations.segmentation, boxes))
     return Comparison(
         compare=lambda left, right: rotated_iou(
             boxes.take(left, axis=0), boxes.take(right, axis=0)
@@ -35,8 +35,8 @@ def _obb(dataset: Dataset, _: Options) -> Comparison:
     )
 
 
-def _other_shapes(outlines: Segmentations, boxes: FloatArray) -> dict[str, int]:
-    """Count the outlines that differ from the rotated boxes, by kind."""
+def other_shapes(outlines: Segmentations, boxes: FloatArray) -> dict[str, int]:
+    """Return the number of outlines that are no rotated boxes, as "quadrilaterals" and others."""
     outlines = outlines.packed()
     is_polygon = outlines.kind == SegmentationKind.POLYGON
     single = np.flatnonzero(is_polygon & (outlines.part_stop - outlines.part_start == 1))

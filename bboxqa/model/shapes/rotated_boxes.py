@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray
+from bboxqa.core.blocks import blocks
 
 FiveNumbers = Literal[
     "cxcywh-ccw-degrees",
@@ -30,6 +31,8 @@ A box given by its top left corner is rotated about its centre. The order is tha
 _ROUNDED, _SHARE = 1.0, 0.01
 # In degrees. The angle of an upright box computed from its corners may not be exactly 0.
 _UPRIGHT = 1e-9
+# Differences in pixels, and of angles in degrees, that come from rounding in files.
+_SAME = 0.01
 # Length of a width mark, as a share of the shorter side.
 _MARK = 0.25
 _SIGNS = np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]])
@@ -47,6 +50,21 @@ def upright(bbox: FloatArray) -> FloatArray:
     result[:, 2:4] = bbox[:, 2:]
     result[:, :2] = bbox[:, :2] + bbox[:, 2:] / 2
     return result
+
+
+def are_upright(boxes: FloatArray, bbox: FloatArray) -> bool:
+    """Return whether N rotated boxes (N, 5) are the upright boxes (N, 4), to 0.01 px.
+
+    Examples
+    --------
+    >>> bbox = np.array([[10.0, 20.0, 4.0, 2.0]])
+    >>> are_upright(upright(bbox), bbox), are_upright(upright(bbox) + [0, 0, 0, 0, 30], bbox)
+    (True, False)
+    """
+    return all(
+        np.abs(boxes[part] - upright(bbox[part])).max(initial=0) < _SAME
+        for part in blocks(len(boxes))
+    )
 
 
 def corners(boxes: FloatArray) -> FloatArray:

@@ -16,12 +16,17 @@ from bboxqa.model.table import Table
 from bboxqa.model.units import MatchedUnits
 from bboxqa.pipelines.counting import ImagePart
 from bboxqa.pipelines.diagnosis.crowds import check_crowds
-from bboxqa.pipelines.diagnosis.diagnoser import check_diagnosis
+from bboxqa.pipelines.diagnosis.diagnoser import ReadShapes, check_diagnosis
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
 from bboxqa.pipelines.diagnosis.named import named_in_words
 from bboxqa.pipelines.diagnosis.review_document import review_document
-from bboxqa.pipelines.diagnosis.sensitivity import SENSITIVITY, SUGGESTED, sensitivity
+from bboxqa.pipelines.diagnosis.sensitivity import SENSITIVITY, sensitivity
 from bboxqa.pipelines.diagnosis.story import TABLES, story_of
+from bboxqa.pipelines.diagnosis.suggestions import (
+    SUGGESTED,
+    in_words,
+    suggested_thresholds,
+)
 from bboxqa.pipelines.diagnosis.warnings import warnings_of
 from bboxqa.pipelines.diagnosis.worst_images import worst_images
 
@@ -55,6 +60,7 @@ def diagnosed(
     result: MeasuredAgreement,
     n_images: int,
     *,
+    read_shapes: ReadShapes | None,
     memory: int | None,
     progress: Progress | None,
 ) -> Diagnosis:
@@ -69,14 +75,23 @@ def diagnosed(
         memory=memory,
         progress=progress,
     )
+    suggested = suggested_thresholds(
+        images,
+        of_thresholds,
+        result.settings,
+        read_shapes=read_shapes,
+        memory=memory,
+        progress=progress,
+    )
     parts = _story_parts(images, result, matched, tables)
+    text = of_thresholds.text + in_words(suggested)
     repeats = result.thresholds[0].repeats
     return Diagnosis(
-        **{**parts, "story": (*parts["story"], of_thresholds.text)},
+        **{**parts, "story": (*parts["story"], text)},
         tables={
             **tables,
             SENSITIVITY: of_thresholds.table,
-            SUGGESTED: of_thresholds.suggested,
+            SUGGESTED: suggested,
             **({} if repeats is None else {REPEATS: repeats}),
             "review_images": queue.images,
         },
@@ -125,12 +140,13 @@ def _story_parts(
     tables: dict[str, Table],
 ) -> dict[str, Any]:
     part, matched, named = named_in_words(result.thresholds[0], matched, tables)
+    told = story_of(part, matched, named)
     return {
         "threshold_label": part.threshold_label,
-        "story": story_of(part, matched, named),
+        "story": told.sentences,
         "warnings": (
             *result.headlines,
             *images.data.cautions,
-            *warnings_of(part, images, matched, named, result.settings),
+            *warnings_of(part, images, matched, named, result.settings, told.repeater),
         ),
     }

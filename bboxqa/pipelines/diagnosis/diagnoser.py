@@ -1,5 +1,6 @@
 """What finds the diagnosis of a result, once it is asked for."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import ceil
 
@@ -14,6 +15,9 @@ from bboxqa.model.diagnosis import Diagnosis, Story
 from bboxqa.model.results import MeasuredAgreement
 from bboxqa.pipelines.counting import ImagePart
 from bboxqa.pipelines.diagnosis.crowds import check_crowds
+
+ReadShapes = Callable[[], Dataset]
+"""Reads the same files again, with outlines, rotated boxes and key points."""
 
 # With more annotations, the story takes longer than the figures and is made only on request.
 _QUICK = 100_000
@@ -48,6 +52,7 @@ class ImageDiagnoser:
     progress: Progress | None = None
     n_images: int = _MOST_IMAGES
     """The number of worst images that a diagnosis keeps, at most."""
+    read_shapes: ReadShapes | None = None
 
     def keeping(self, n_images: int) -> "ImageDiagnoser":
         """Return a diagnoser that keeps at least `n_images` of the worst images."""
@@ -84,9 +89,14 @@ class ImageDiagnoser:
         return told_story(self.images, result, memory=self.memory, progress=self.progress)
 
     def diagnosis(self, result: MeasuredAgreement) -> Diagnosis:
-        """Return the story, the tables, the suggested threshold and the objects to review."""
+        """Return the story, the tables, the suggested thresholds and the objects to review."""
         from bboxqa.pipelines.diagnosis.diagnosed import diagnosed
 
         return diagnosed(
-            self.images, result, self.n_images, memory=self.memory, progress=self.progress
+            self.images,
+            result,
+            self.n_images,
+            read_shapes=self.read_shapes,
+            memory=self.memory,
+            progress=self.progress,
         )

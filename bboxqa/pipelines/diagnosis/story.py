@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import isnan
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from bboxqa.diagnostics.annotators.independent import independent
 from bboxqa.diagnostics.annotators.offsets import EDGES
 from bboxqa.diagnostics.annotators.rates import RATES
 from bboxqa.diagnostics.annotators.unused_categories import Unused, unused_categories
+from bboxqa.diagnostics.disagreement.kinds import Kind
 from bboxqa.model.table import Table
 from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.model.units import MatchedUnits
@@ -57,10 +59,16 @@ from bboxqa.pipelines.diagnosis.sentences.about_work import work_limits, work_se
 from bboxqa.pipelines.diagnosis.sentences.sentence import (
     LEAST_DRAWS,
     Sentence,
+    Worst,
     bounds,
     judged,
 )
-from bboxqa.pipelines.diagnosis.sentences.told_once import middle_sentences, once, told_alone
+from bboxqa.pipelines.diagnosis.sentences.told_once import (
+    middle_sentences,
+    once,
+    told_alone,
+    worst_once,
+)
 
 TABLES = (
     "decomposition",
@@ -90,9 +98,14 @@ _NOTHING = "nobody drew anything"
 _NO_PAIRS = "no image with annotations has two annotators: their agreement cannot be measured"
 
 
-def story_of(
-    part: ThresholdResult, matched: MatchedUnits, tables: Mapping[str, Table]
-) -> tuple[str, ...]:
+class Told(NamedTuple):
+    """The sentences of a story, and who is said to draw objects twice with what that costs."""
+
+    sentences: tuple[str, ...]
+    repeater: str = ""
+
+
+def story_of(part: ThresholdResult, matched: MatchedUnits, tables: Mapping[str, Table]) -> Told:
     """Return at most nine sentences, each on a figure with its interval, or on a count.
 
     First come the annotator and the kind of disagreement that cost most, then single findings by
@@ -101,12 +114,12 @@ def story_of(
     named = matched.bootstrap >= LEAST_DRAWS
     beside = [*reference_sentences(part)] if named else []
     if not len(matched.data.annotations):
-        return (*beside, _NOTHING if part.reference is None else _NO_PAIRS)
+        return Told((*beside, _NOTHING if part.reference is None else _NO_PAIRS))
     judges = _are_judged(matched)
     last = [*limit_sentences(part, matched, tables)]
     unused = unused_categories(matched) if part.reference is None else []
     people = [*idle_sentences(matched, tables["annotators"]), *unused_sentences(matched, unused)]
-    worst: list[str] = []
+    worst: list[Worst] = []
     if named:
         worst, erring = _named(part, matched, tables, unused)
         people += erring
@@ -135,9 +148,14 @@ def story_of(
         named=named and judges,
         pairs_only=int(matched.data.assigned.sum(1).max(initial=0)) <= 2,
     )
-    first = [*agreement_sentence(part, matched), *lead, *worst, *beside]
+    least, found = worst_once(worst, found, told.values())
+    first = [*agreement_sentence(part, matched), *lead.values(), *least, *beside]
     middle = middle_sentences(found, told, lead, kinds)
-    return _fitted(first, middle, last, [*work_limits(tables)])
+    sentences = _fitted(first, middle, last, [*work_limits(tables)])
+    twice, gains = told.get(Kind.TWICE), {**lead, **kinds}
+    if twice is None or gains.get(Kind.TWICE) not in sentences:
+        return Told(sentences)
+    return Told(sentences, twice.who)
 
 
 def _fitted(
@@ -188,8 +206,8 @@ def _named(
     matched: MatchedUnits,
     tables: Mapping[str, Table],
     unused: Sequence[Unused],
-) -> tuple[list[str], list[Sentence]]:
-    """Return sentences on who agrees least and who errs, against the reference or the others."""
+) -> tuple[list[Worst], list[Sentence]]:
+    """Return who agrees least, and sentences on who errs, against the reference or the others."""
     are_judged = _are_judged(matched)
     apart = differences(matched) if are_judged else {}
     worst = [*worst_annotator(part, matched, tables, apart)] if are_judged else []

@@ -44,15 +44,19 @@ def warnings_of(
     matched: MatchedUnits,
     tables: Mapping[str, Table],
     settings: AgreeSettings,
+    repeater: str = "",
 ) -> tuple[str, ...]:
-    """Return warnings, each with its figure: alpha, or F1 where alpha has no meaning."""
+    """Return warnings, each with its figure: alpha, or F1 where alpha has no meaning.
+
+    `repeater` is an annotator of whom the story says that objects are drawn twice.
+    """
     found = _Measured(part, images, matched, settings)
     return (
         *_who_was_asked(part),
         *_large_image(part),
         *_separate_groups(part, matched),
         *_copies(part, matched, tables),
-        *_drawn_twice(part, tables),
+        *_drawn_twice(part, tables, repeater),
         *label_warnings(images, matched, settings, part.alpha),
         *_moving_threshold(found),
         *_matcher(found),
@@ -213,8 +217,8 @@ def _without(matched: MatchedUnits, left_out: IndexArray, what: str) -> float:
     return alpha(unit_counts(data, matched.missing)).value
 
 
-def _drawn_twice(part: ThresholdResult, tables: Mapping[str, Table]) -> Iterator[str]:
-    """Yield who draws objects twice, where that costs agreement."""
+def _drawn_twice(part: ThresholdResult, tables: Mapping[str, Table], told: str) -> Iterator[str]:
+    """Yield who draws objects twice, where that costs agreement, but for who is `told`."""
     table = tables["decomposition_by_annotator"]
     what, value, _ = _leading(part)
     gain = table["f1_gain" if what == "F1" else "alpha_gain"]
@@ -224,7 +228,7 @@ def _drawn_twice(part: ThresholdResult, tables: Mapping[str, Table]) -> Iterator
     for place in np.flatnonzero(twice).tolist():
         name = table["annotator"][place]
         n_twice, n = boxes[name]["n_twice"], boxes[name]["n"]
-        if n_twice:
+        if n_twice and name != told:
             yield (
                 f"{name} drew {n_twice:,} of {count(n, 'object')} twice: drawn once, {what} would "
                 f"be {_instead(value + gain[place], value)}"

@@ -24,6 +24,8 @@ ASSETS = ("page.css", "page.js")
 # Words of Hebrew, Arabic and other scripts that are written from the right.
 _RIGHT = "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefe\U00010800-\U00010fff\U0001e800-\U0001efff]"
 _OPTION = re.compile(r"(?<!\S)--[a-z][a-z-]*")
+# The sign of a negative number; names and dates have hyphens inside.
+_HYPHEN = re.compile(r"(?<![^\s(\[])-(?=\d)")
 _FROM_THE_RIGHT = re.compile(rf"({_RIGHT}(?:[ '_-]*{_RIGHT})*)")
 
 
@@ -90,12 +92,14 @@ def _shown(value: object) -> object:
 def prose(text: str) -> "Markup":
     r"""Return a sentence in which words written from the right do not turn the text around them.
 
-    Options, such as --fix, are not broken.
+    Options, such as --fix, are not broken, and negative numbers have the minus sign of tables.
 
     Examples
     --------
     >>> print(prose("not drawn by a<b"))
     not drawn by a&lt;b
+    >>> print(prose("gain -0.02 [-0.05, 0.01] on 2026-01-05"))
+    gain −0.02 [−0.05, 0.01] on 2026-01-05
     >>> prose("\u05d3\u05e0 \u05d4 (2)") == "<bdi>\u05d3\u05e0 \u05d4</bdi> (2)"
     True
     """
@@ -104,7 +108,7 @@ def prose(text: str) -> "Markup":
     # Every second piece is such a run.
     pieces = [
         Markup(_OPTION.sub(r'<span class="whole">\g<0></span>', str(escape(piece))))  # noqa: S704
-        for piece in _FROM_THE_RIGHT.split(one_line(text))
+        for piece in _FROM_THE_RIGHT.split(_HYPHEN.sub("\N{MINUS SIGN}", one_line(text)))
     ]
     pieces[1::2] = [Markup("<bdi>{}</bdi>").format(piece) for piece in pieces[1::2]]
     return Markup().join(pieces)

@@ -24,6 +24,8 @@ _ADVICE = {
     "below.",
 }
 
+_NOTHING = "Nothing has to be settled: the annotators agree on all objects of these images."
+
 # With two annotators who differ, there is no one to begin with.
 _FEWEST_PEOPLE = 3
 _MOST_PEOPLE = 4
@@ -257,6 +259,8 @@ def _about_kinds(diagnosis: Mapping[str, Any], similarity: str) -> str:
         for row in rows
         if row["kind"] in _ADVICE
     }
+    if [row["kind"] for row in rows if row["n_any"]] == ["all agree"]:
+        return _NOTHING
     if not gains or max(gains.values()) <= 0:
         return ""
     kind = max(gains, key=gains.__getitem__)

@@ -21,6 +21,7 @@ from bboxqa.pipelines.diagnosis.sentences.sentence import (
     LEAST_SHARE,
     Bounds,
     Sentence,
+    Worst,
     above_others,
     between_others,
     bounds,
@@ -47,7 +48,7 @@ def worst_annotator(
     matched: MatchedUnits,
     tables: Mapping[str, Table],
     differences: Mapping[str, Bounds],
-) -> Iterator[str]:
+) -> Iterator[Worst]:
     """Yield who matches the others least, of three or more, and alpha without this annotator."""
     table = tables["annotators"]
     f1 = bounds(table, "f1")
@@ -62,13 +63,13 @@ def worst_annotator(
             f"[{f1.low[place]:.2f}, {f1.high[place]:.2f}]"
         )
         text += of_others_in_words(f1_of_others(matched, place), "{:.2f}".format)
-        vital = bounds(table, "vitality")
+        vital, without = bounds(table, "vitality"), ""
         if vital.high[place] < 0:
-            text += (
+            without = (
                 f"; without {name}, alpha would be {alpha - vital.value[place]:z.2f} and not "
                 f"{alpha:z.2f} ({-vital.high[place]:z.2f} to {-vital.low[place]:z.2f} higher)"
             )
-        yield text
+        yield Worst(name, text, without)
 
 
 def idle_sentences(matched: MatchedUnits, table: Table) -> Iterator[Sentence]:

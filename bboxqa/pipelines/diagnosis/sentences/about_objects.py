@@ -34,21 +34,13 @@ _LEAST_KIND_GAIN = 0.005
 _LEAST_GAIN = 0.01
 _LEAST_DRAWN = 20
 _MOST_NAMED = 2
-_KIND = dict(
-    zip(
-        KINDS,
-        (
-            "are drawn by some annotators and not by others",
-            "have different categories",
-            "have {} in different places, which overlap too little to match",
-            "are drawn in parts by some, or together with another object",
-            "are drawn twice by one annotator",
-        ),
-        strict=True,
-    )
-)
-
-
+_KIND = {
+    Kind.MISSED: "are drawn by some annotators and not by others",
+    Kind.CLASS_CONFLICT: "have different categories",
+    Kind.BADLY_PLACED: "have {} in different places, which overlap too little to match",
+    Kind.SPLIT: "are drawn in parts by some, or together with another object",
+    Kind.TWICE: "are drawn twice by one annotator",
+}
 _ELSEWHERE = {
     "keypoints": "have key points in different places, which are too far apart to match",
 }
@@ -62,10 +54,10 @@ def kind_sentences(
     has_alpha: bool,
     named: bool,
     pairs_only: bool,
-) -> tuple[list[str], list[str]]:
+) -> tuple[dict[Kind, str], dict[Kind, str]]:
     """Return sentences on the costliest kind of disagreement, and on the other kinds.
 
-    The first list also has the second kind if it costs half as much. The second list has the other
+    The first part also has the second kind if it costs half as much. The second part has the other
     kinds with a significant cost, the highest first, or all of them without intervals. If `named`,
     sentences on badly placed annotations name the annotator. With two annotators (`pairs_only`),
     there is no majority. Kinds that one annotator has alone are `told` in the sentence on this
@@ -77,8 +69,8 @@ def kind_sentences(
     order = np.argsort(-np.nan_to_num(gain.value), kind="stable").tolist()
     n_objects = int(table["n_objects"].sum())
     settled = "if both agreed on them" if pairs_only else "settled as most annotators drew them"
-    lead: list[str] = []
-    rest: list[str] = []
+    lead: dict[Kind, str] = {}
+    rest: dict[Kind, str] = {}
     for rank, place in enumerate(order):
         value = gain.value[place]
         is_lead = rank < _MOST_NAMED and value > (gain.value[order[0]] / 2 if rank else 0)
@@ -86,16 +78,16 @@ def kind_sentences(
             continue
         # A single image has no intervals: counts are given below.
         which = f"{share.percent(place)} of the objects"
-        kind = table["kind"][place]
+        kind = Kind(KINDS.index(table["kind"][place]))
         what_is = _KIND[kind]
-        if kind == KINDS[Kind.BADLY_PLACED]:
+        if kind == Kind.BADLY_PLACED:
             what_is = _ELSEWHERE.get(compared, what_is.format(in_words(compared)))
         if isnan(share.low[place]):
             n = int(table["n_any"][place])
             which = f"{n:,} of {count(n_objects, 'object')}"
             what_is = _of_one(what_is) if n == 1 else what_is
-        who = _misplacer(tables) if named and kind == KINDS[Kind.BADLY_PLACED] else ""
-        own = told.get(Kind(KINDS.index(kind)))
+        who = _misplacer(tables) if named and kind == Kind.BADLY_PLACED else ""
+        own = told.get(kind)
         text = f"{which} {what_is}{f', above all those of {who}' if who else ''}: {settled}"
         if own is not None:
             of_all = f"with all such objects {settled}"
@@ -107,7 +99,7 @@ def kind_sentences(
         if own is not None and not is_lead:
             # Its place is that of the annotator's sentence.
             above = ", which overlaps with other gains"
-        (lead if is_lead else rest).append(text + above)
+        (lead if is_lead else rest)[kind] = text + above
     return lead, rest
 
 

@@ -76,7 +76,7 @@ def offset_sentences(
         than = names[1 - place] if two else others
         words = joined([_moved(found, place, axis) for axis in moved[place]])
         text = f"{names[place]} draws boxes {words} than {than}{more}"
-        yield Sentence(largest[place] * share[place], text)
+        yield Sentence(largest[place] * share[place], text, who="" if more else names[place])
 
 
 def _displaced(
@@ -228,4 +228,5 @@ def precision_sentences(
         )
         text += between_others(pairs, names[place], "mean_iou", "{:.2f}".format)
         text += f"; {explained.nothing} in one direction by as much{more}"
-        yield Sentence(difference.value[place] * share[place], text)
+        weight = difference.value[place] * share[place]
+        yield Sentence(weight, text, who="" if more else names[place])

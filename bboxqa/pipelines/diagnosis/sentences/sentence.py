@@ -37,9 +37,18 @@ class Sentence(NamedTuple):
     kind: Kind | None = None
     """The kind of disagreement that the sentence explains, if it does."""
     who: str = ""
-    """The one annotator whose kind it is."""
+    """The one annotator that it is about, if there is just one."""
     n_confused: int = 0
     """The objects of a confusion of two categories."""
+
+
+class Worst(NamedTuple):
+    """The annotator who matches the others least."""
+
+    who: str
+    text: str
+    without: str
+    """What alpha would be without this annotator, as the end of a sentence; "" if no higher."""
 
 
 class Bounds(NamedTuple):

@@ -1,13 +1,13 @@
 """One sentence for each cause: kinds of disagreement that one annotator has alone."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
 from bboxqa.diagnostics.annotators.category_use import NO_BOX
 from bboxqa.diagnostics.disagreement.kinds import KINDS, Kind
 from bboxqa.model.table import Table
-from bboxqa.pipelines.diagnosis.sentences.sentence import Sentence
+from bboxqa.pipelines.diagnosis.sentences.sentence import Sentence, Worst
 
 MOSTLY = 0.9
 """An annotator who has this share of the objects of a kind, and no others more than the rest, has
@@ -68,24 +68,39 @@ def told_alone(found: Sequence[Sentence], tables: Mapping[str, Table]) -> dict[K
     return told
 
 
+def worst_once(
+    worst: Sequence[Worst], found: Sequence[Sentence], told: Collection[Sentence]
+) -> tuple[list[str], list[Sentence]]:
+    """Return who matches the others least, and the other sentences.
+
+    If there is one sentence about this annotator, and it says why, it takes the place of the first:
+    with what alpha would be without the annotator, or, if it is `told` with its gain, as it is.
+    """
+    lines: list[str] = []
+    others = [*found]
+    for each in worst:
+        causes = [cause for cause in others if cause.who == each.who]
+        # F1 does not depend on categories.
+        if len(causes) != 1 or causes[0].kind == Kind.CLASS_CONFLICT:
+            lines.append(each.text + each.without)
+        elif causes[0] not in told:
+            lines.append(causes[0].text + each.without)
+            others.remove(causes[0])
+    return lines, others
+
+
 def middle_sentences(
     found: Sequence[Sentence],
     told: Mapping[Kind, Sentence],
-    lead: Sequence[str],
-    kinds: Sequence[str],
+    lead: Mapping[Kind, str],
+    kinds: Mapping[Kind, str],
 ) -> list[str]:
     """Return the sentences on annotators and categories, then those on kinds.
 
-    Sentences in `told` are left out if they stand in `lead`, and have their gain if one of `kinds`
-    begins with them.
+    Sentences in `told` are left out if they stand in `lead`, and have their gain if it is known.
     """
-    own = {each.text for each in told.values()}
-    with_gain = {
-        text: line
-        for line in (*lead, *kinds)
-        for text in own
-        if line.startswith((f"{text}; ", f"{text} "))
-    }
+    gains = {**lead, **kinds}
+    with_gain = {each.text: gains[kind] for kind, each in told.items() if kind in gains}
     texts = [with_gain.get(each.text, each.text) for each in found]
-    middle = [text for text in texts if text not in lead]
-    return [*middle, *(line for line in kinds if line not in middle)]
+    middle = [text for text in texts if text not in lead.values()]
+    return [*middle, *(line for line in kinds.values() if line not in middle)]
