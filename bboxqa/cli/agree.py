@@ -140,12 +140,8 @@ def agree(
     from bboxqa.cli.console import show, show_notes, tracking
     from bboxqa.pipelines.agree_files import agree_files
 
-    if quiet and output_format != "text":
-        raise click.UsageError("--quiet is about text; leave out --format")
-    if score is not None and predictions is None:
-        raise click.UsageError("--score is for --predictions FILE, which is missing")
-    if since is not None and (config or output_format not in ("text", "json")):
-        raise click.UsageError("--since goes without --config, and with --format text or json")
+    model = _predictions(predictions, score)
+    _check_view(output_format, quiet=quiet, has_since=since is not None, has_config=bool(config))
     settings = agree_settings(config, options, _settings_of(since))
     source = source_of(paths, named)
     inputs = inputs_of(source, reference, predictions, config)
@@ -158,7 +154,7 @@ def agree(
             source,
             settings,
             reference=reference,
-            predictions=_predictions(predictions, score),
+            predictions=model,
             pseudonyms=pseudonyms,
             memory=memory,
             digest=bool(out or page),
@@ -171,21 +167,33 @@ def agree(
         story, failure = _diagnosed(result, wanted=wanted, written=out is not None, in_text=in_text)
         changed = None if since is None else _changed(since, source, settings, result, memory)
     diagnosis = _whole(story)
-    shown: dict[str, Any] = {}
+    more = _more_json(diagnosis if diagnose else None, changed) if output_format == "json" else {}
     if in_text:
-        shown = {"story": story, "diagnose": diagnose or failure is not None}
-    elif output_format == "json":
-        shown = _more_json(diagnosis if diagnose else None, changed)
+        more = {"story": story, "diagnose": diagnose or failure is not None}
     written, notes = write_targets(result, diagnosis, out, page, inputs, raw_csv=raw_csv)
-    show(AGREEMENT_VIEWS, result, output_format, written, quiet=quiet, **shown)
+    show(AGREEMENT_VIEWS, result, output_format, written, quiet=quiet, **more)
     show_notes(notes)
-    if changed is not None and output_format == "text":
-        from bboxqa.report.since_text import since_lines
-
-        click.echo("\n".join(since_lines(changed)))
+    _show_changes(changed if output_format == "text" else None)
     if failure is not None:
         _show_failure(failure, wanted=wanted)
     return 0 if all(part.passes(settings) for part in result.thresholds) else 1
+
+
+def _check_view(output_format: str, *, quiet: bool, has_since: bool, has_config: bool) -> None:
+    """Refuse options that the format of the output, or a saved result, leaves without effect."""
+    if quiet and output_format != "text":
+        raise click.UsageError("--quiet is about text; leave out --format")
+    if has_since and (has_config or output_format not in ("text", "json")):
+        raise click.UsageError("--since goes without --config, and with --format text or json")
+
+
+def _show_changes(changed: "SinceRun | None") -> None:
+    """Print what has changed since a saved result, if there is one."""
+    if changed is None:
+        return
+    from bboxqa.report.since_text import since_lines
+
+    click.echo("\n".join(since_lines(changed)))
 
 
 def _more_json(diagnosis: "Diagnosis | None", changed: "SinceRun | None") -> dict[str, Any]:
@@ -251,6 +259,8 @@ def _whole(story: "Story | None") -> "Diagnosis | None":
 
 def _predictions(path: Path | None, score: float | None) -> Any:
     """Return the results of a model, if there are any."""
+    if score is not None and path is None:
+        raise click.UsageError("--score is for --predictions FILE, which is missing")
     from bboxqa.formats.dataset.predictions import Predictions
 
     return None if path is None else Predictions(path, 0.5 if score is None else score)

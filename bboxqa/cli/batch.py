@@ -1,12 +1,13 @@
 """`bboxqa batch`: validate and measure many projects."""
 
 import sys
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from bboxqa.cli.batch_output import reporting, show_plan, show_result, show_some, warn_of_settings
 from bboxqa.cli.failures import signal_of, signal_words
 from bboxqa.cli.options.agree_options import map_option, min_alpha_option, min_f1_option
 from bboxqa.cli.options.shared_options import (
@@ -19,16 +20,11 @@ from bboxqa.cli.options.shared_options import (
     raw_csv_option,
 )
 from bboxqa.cli.options.source_options import source_options
-from bboxqa.cli.project_line import line_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterator
 
-    from bboxqa.batch.projects.discovery import Discovered
     from bboxqa.batch.rows import Settings
-    from bboxqa.batch.run import BatchResult, Step
-
-_SHOWN = 20
 
 
 @click.command()
@@ -125,20 +121,14 @@ def batch(
     from bboxqa.core.parallel import cores
 
     out = out or Path("bboxqa-batch")
-    if project_timeout is not None and scheduler is not None:
-        raise click.UsageError("--project-timeout is for this machine only, without --scheduler")
-    if jobs is not None and scheduler is not None:
-        raise click.UsageError("--jobs is for this machine only; with --scheduler, give local:N")
-    if not root:
-        # An empty shell variable must not stand for the current folder.
-        raise click.UsageError("ROOT is empty; name a folder or a URL")
+    _check_options(root, jobs, project_timeout, scheduler)
     settings = _settings(**options)
     if dry_run:
         found = find_projects(root, pattern, skip=out, follow_links=follow_symlinks)
-        _show_plan(found)
-        _warn_of_settings(root, options["config"], found)
+        show_plan(found)
+        warn_of_settings(root, options["config"], found)
         return 0
-    with _reporting(log_format, quiet=quiet) as on_project, _interruptible():
+    with reporting(log_format, quiet=quiet) as on_project, _interruptible():
         result = run_batch(
             root,
             out,
@@ -157,11 +147,24 @@ def batch(
         click.echo(
             f"Error: {root}: no project below this folder has annotations that are read", err=True
         )
-        _show_some(result.found.unreadable, "unreadable: ", err=True)
+        show_some(result.found.unreadable, "unreadable: ", err=True)
         return 2
-    _show(result, out, quiet=quiet)
-    _warn_of_settings(root, options["config"], result.found)
+    show_result(result, out, quiet=quiet)
+    warn_of_settings(root, options["config"], result.found)
     return 0 if result.passed else 1
+
+
+def _check_options(
+    root: str, jobs: int | None, project_timeout: float | None, scheduler: str | None
+) -> None:
+    """Refuse options that do not go together."""
+    if project_timeout is not None and scheduler is not None:
+        raise click.UsageError("--project-timeout is for this machine only, without --scheduler")
+    if jobs is not None and scheduler is not None:
+        raise click.UsageError("--jobs is for this machine only; with --scheduler, give local:N")
+    if not root:
+        # An empty shell variable must not stand for the current folder.
+        raise click.UsageError("ROOT is empty; name a folder or a URL")
 
 
 @contextmanager
@@ -206,95 +209,3 @@ def _settings(
     return Settings(
         agree, validate, images, memory, agree_over, validate_over, raw_csv, pages, choices()
     )
-
-
-def _show_plan(found: "Discovered") -> None:
-    from bboxqa.core.text import count, one_line
-
-    for project in found.projects:
-        files = ", ".join(str(file.relative_to(project.folder)) for file in project.files)
-        settings = ", own settings" if project.settings else ""
-        images = ", images" if project.images else ""
-        click.echo(f"{one_line(project.name)}: {one_line(files)}{images}{settings}")
-    click.echo(f"{count(len(found.projects), 'project')}")
-    _show_some(found.left_alone, "not annotations: ", err=True)
-    _show_some(found.unreadable, "unreadable: ", err=True)
-
-
-def _warn_of_settings(root: str, config: str | None, found: "Discovered") -> None:
-    """Warn of settings files that do not belong to any project."""
-    from bboxqa.batch.projects.discovery import SETTINGS_FILE
-
-    settings = Path(root) / SETTINGS_FILE
-    of_projects = {project.settings for project in found.projects}
-    if config is None and settings.is_file() and settings not in of_projects:
-        click.echo(
-            f"Warning: {settings} is not in the folder of a project, and is not used; "
-            f"for all projects: --config {settings}",
-            err=True,
-        )
-
-
-def _show_some(items: "Iterable[object]", before: str, *, err: bool = False) -> None:
-    """Print the first lines, and the number of the others."""
-    from bboxqa.core.text import one_line
-
-    lines = [one_line(str(item)) for item in items]
-    for line in lines[:_SHOWN]:
-        click.echo(f"{before}{line}", err=err)
-    if len(lines) > _SHOWN:
-        click.echo(f"{before}… and {len(lines) - _SHOWN:,} more", err=err)
-
-
-@contextmanager
-def _reporting(log_format: str, *, quiet: bool) -> "Iterator[Callable[[Step], None] | None]":
-    """Yield a function to call after each project: a bar on a terminal, otherwise lines."""
-    from bboxqa.cli.console import tracking
-
-    if quiet:
-        yield None
-        return
-    with tracking(counted=True) if log_format == "text" else nullcontext() as progress:
-
-        def report(step: "Step") -> None:
-            if progress is None:
-                if log_format == "text" and step.reused and step.row.passed:
-                    return
-                click.echo(line_of(step, log_format), err=True)
-            else:
-                progress("projects", step.done, step.total)
-
-        yield report
-
-
-def _show(result: "BatchResult", out: Path, *, quiet: bool) -> None:
-    from bboxqa.core.text import count
-
-    rows = result.rows
-    said = result.worse or result.found.unreadable or result.found.left_alone
-    if result.n_reused == len(rows) and result.passed and not said:
-        page = out / "index.html"
-        click.echo(f"{count(len(rows), 'project')}, unchanged since the last run: {page}")
-        return
-    click.echo(
-        f"{count(len(rows), 'project')}, {result.n_reused:,} unchanged; "
-        + ", ".join(
-            f"{sum(row.status == status for row in rows):,} {status}"
-            for status in ("measured", "not measured", "failed")
-        )
-    )
-    if quiet:
-        return
-    if result.n_left:
-        click.echo(f"  stopped: {count(result.n_left, 'project')} not run")
-    bad = [row for row in rows if not row.passed]
-    reasons = {row.message for row in bad}
-    unreadable = (text for text in map(str, result.found.unreadable) if text not in reasons)
-    _show_some(unreadable, "  unreadable: ")
-    _show_some((f"{row.project}: {row.message}" for row in bad), "  ")
-    _show_some((f"{part.project}: {part.what}" for part in result.worse), "  worse: ")
-    if result.found.left_alone:
-        n_files = count(len(result.found.left_alone), "json file")
-        click.echo(f"  not annotations: {n_files} ignored, listed in {out / 'index.html'}:")
-        _show_some(result.found.left_alone, "    ")
-    click.echo(f"Written: {out / 'index.html'}")

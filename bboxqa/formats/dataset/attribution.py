@@ -18,9 +18,8 @@ from bboxqa.formats.annotations.records import (
     ids_of,
     image_field,
 )
-from bboxqa.formats.annotations.shapes_apart import apart_advice, apart_note
 from bboxqa.formats.dataset.mixed_keys import check_keys
-from bboxqa.formats.dataset.ways_to_name import ways_to_name
+from bboxqa.formats.dataset.ways_to_name import listed_files, nothing_to_compare, ways_to_name
 from bboxqa.formats.dataset.wrong_values import unnamed
 from bboxqa.formats.registry import is_of_one_image
 
@@ -93,7 +92,7 @@ def attribute(
     if annotator_key is not None:
         way = way or "annotator-key"
     if min_annotators > 1 and not any(len(file.columns.id) for file in files):
-        raise _nothing_to_compare(files)
+        raise nothing_to_compare(files)
     found = []
     for candidate in WAYS if way is None else (way,):
         if candidate == "annotator-key":
@@ -115,24 +114,10 @@ def attribute(
     raise NothingToCompareError([_too_few(files, found, annotator_key)], advice)
 
 
-def _nothing_to_compare(files: Sequence[AnnotationFile]) -> NothingToCompareError:
-    """Return the error for files without annotations to compare."""
-    n_apart = sum((Counter(file.n_apart) for file in files), Counter[str]())
-    if not n_apart:
-        return NothingToCompareError([f"{_listed(files)}: no annotations; nothing to measure"])
-    problem = f"{_listed(files)}: no annotations that have a box; nothing to measure"
-    return NothingToCompareError([problem], f"{apart_note(n_apart)}\n{apart_advice(n_apart)}")
-
-
-def _listed(files: Sequence[AnnotationFile]) -> str:
-    named = ", ".join(file.source.name for file in files[:3])
-    return named if len(files) <= 3 else f"{named} and {len(files) - 3} more"
-
-
 def _too_few(
     files: Sequence[AnnotationFile], found: Sequence[Attribution], annotator_key: str | None
 ) -> str:
-    named = _listed(files)
+    named = listed_files(files)
     if annotator_key is not None and not found:
         return f"{named}: no annotation has the key {annotator_key!r}"
     if found:
@@ -278,7 +263,9 @@ def _check_people(files: Sequence[AnnotationFile]) -> None:
             images.setdefault(path.parent, set()).add(file.images[0].file_name)
     # Several files of the same image may be by different people.
     if any(len(names) > 1 for names in images.values()):
-        problem = f"{_listed(files)}: each file is about one image and does not say who drew it"
+        problem = (
+            f"{listed_files(files)}: each file is about one image and does not say who drew it"
+        )
         raise DatasetError([problem], _FOLDERS)
 
 

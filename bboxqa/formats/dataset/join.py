@@ -12,14 +12,15 @@ from bboxqa.core.text import clean, in_natural_order
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import Category, Image, ids_of
 from bboxqa.formats.dataset.attribution import Attribution
-from bboxqa.formats.dataset.category_names import map_options, renamed_categories, supercategories
+from bboxqa.formats.dataset.category_names import map_options, supercategories
 from bboxqa.formats.dataset.image_names import join_advice, names_of_images
-from bboxqa.formats.dataset.joined import Joined
+from bboxqa.formats.dataset.joined import Joined, add_tables, image_label
 from bboxqa.formats.dataset.joint_names import with_joints
 from bboxqa.formats.dataset.merge import IndexedAnnotations, merge
 from bboxqa.formats.dataset.remarks import headlines_of, notes_of, with_machine_remark
 from bboxqa.formats.dataset.sessions import (
     FileSessions,
+    SplitSessions,
     refuse_repeated,
     split_sessions,
     with_repeats,
@@ -29,13 +30,10 @@ from bboxqa.formats.dataset.track_ids import read_tracks
 from bboxqa.formats.dataset.wrong_values import (
     bad_boxes,
     bad_outlines,
-    bad_sizes,
-    names_alike,
     repeated_ids,
     unnamed,
 )
 from bboxqa.model.annotations import Dataset
-from bboxqa.model.file_places import id_as_name
 from bboxqa.model.settings import Asked
 
 
@@ -76,7 +74,7 @@ def join(
     """
     joined = Joined(dict(zip(files, paths, strict=True)))
     labels = [[image_label(image) for image in file.images] for file in files]
-    renamed = _add_all_tables(joined, files, labels)
+    renamed = add_tables(joined, files, labels)
     annotator_names = tuple(in_natural_order(attribution.names))
     indexed = [_index(joined, *pair) for pair in zip(files, labels, strict=True)]
     authors, assigned, listed = _assign_all(joined, files, indexed, attribution, annotator_names)
@@ -88,8 +86,7 @@ def join(
     if joined.problems:
         advice = _advice(renamed, authors, attribution)
         raise DatasetError(joined.problems, advice, files=joined.origins)
-    is_shared = assigned.sum(1).max(initial=0) >= 2
-    if not is_shared and min_annotators >= 2:
+    if min_annotators >= 2 and assigned.sum(1).max(initial=0) < 2:
         raise _nothing_shared(files, attribution)
     split = None
     if sessions is not None:
@@ -112,10 +109,21 @@ def join(
         unlisted=~listed if asked == "authors" else None,
         has_text_ids=any(file.columns.text_ids is not None for file in files),
     )
+    return _completed(data, files, attribution, split, memory)
+
+
+def _completed(
+    data: Dataset,
+    files: Sequence[AnnotationFile],
+    attribution: Attribution,
+    split: SplitSessions | None,
+    memory: int | None,
+) -> Dataset:
+    """Return a data set with its repeats, joints and headlines."""
     if split is not None:
         data = with_repeats(data, files, split, memory)
     data = with_joints(data, files)
-    if is_shared:
+    if data.assigned.sum(1).max(initial=0) >= 2:
         data = replace(data, headlines=headlines_of(data, files, attribution))
     n_first = None if split is None else [len(part.image) for part in split.first]
     return with_machine_remark(data, files, n_first)
@@ -150,49 +158,6 @@ def _ids(
     result = ids_of(records)
     joined.add(file, repeated_ids(key, result))
     return result
-
-
-def _add_all_tables(
-    joined: Joined, files: Sequence[AnnotationFile], labels: Sequence[Sequence[str]]
-) -> dict[str, str]:
-    """Add and sort the images and categories of all files; return suggested renamings."""
-    for file, image_labels in zip(files, labels, strict=True):
-        _add_tables(joined, file, image_labels, several=len(files) > 1)
-    renamed: dict[str, str] = {}
-    for file, other_names, problems in renamed_categories(files):
-        joined.add_shared(file, problems)
-        renamed |= other_names
-    joined.add_shared(files[0], names_alike(files))
-    joined.images = {name: place for place, name in enumerate(sorted(joined.images))}
-    joined.categories = {name: place for place, name in enumerate(sorted(joined.categories))}
-    return renamed
-
-
-def _add_tables(
-    joined: Joined, file: AnnotationFile, labels: Sequence[str], *, several: bool
-) -> None:
-    """Add the images and categories of one file."""
-    joined.add(file, bad_sizes(file.images))
-    for image, label in zip(file.images, labels, strict=True):
-        if not image.file_name and several:
-            problem = f"image {image.id!r} has no file_name; expected one, since images of "
-            joined.add(file, [problem + "several files are joined by it"])
-        joined.images[label] = 0
-        width, height = int(image.width or 0), int(image.height or 0)
-        if not width or not height:
-            continue
-        before = joined.sizes.setdefault(label, (width, height))
-        if before != (width, height):
-            problem = f"image {label!r} is {width} × {height}"
-            other = f"another record of it says {before[0]} × {before[1]}"
-            joined.add_shared(file, [f"{problem}; {other}"])
-    for category in file.categories:
-        joined.categories.setdefault(clean(category.name), 0)
-
-
-def image_label(image: Image) -> str:
-    """Return the name of an image: its file name, or its id if it has no file name."""
-    return clean(image.file_name or id_as_name(image.id))
 
 
 def _index(joined: Joined, file: AnnotationFile, labels: Sequence[str]) -> IndexedAnnotations:

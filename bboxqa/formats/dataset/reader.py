@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from os.path import realpath
 from pathlib import Path
+from typing import NamedTuple
 
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.memory import check_limit, gc_paused, trim_memory
@@ -63,14 +64,29 @@ def _names_of(files: Sequence[Path]) -> list[str]:
     return names
 
 
+class _Sources(NamedTuple):
+    """The files of a source, each with the name of its annotator if it has one annotator."""
+
+    files: list[Path]
+    names: list[str]
+    attribution: str | None
+    """The way of attribution; None if it is not given."""
+    notes: list[str]
+    """Notes on files that are left out."""
+    is_named: bool = False
+    """Whether the user named the annotator of each file."""
+
+
 def _sources(
     source: Files, pattern: str | None, attribution: str | None, min_annotators: int
-) -> tuple[list[Path], list[str], str | None, list[str]]:
-    """Return the files, a name for each, the way of attribution, and notes."""
+) -> _Sources:
+    """Return the files of a source."""
     if isinstance(source, Mapping):
         if attribution not in (None, "files"):
             raise ConfigError(f"named files are one annotator each, not {attribution!r}")
-        return [Path(path) for path in source.values()], list(source), "files", []
+        return _Sources(
+            [Path(path) for path in source.values()], list(source), "files", [], is_named=True
+        )
     given = as_paths(source)
     files, notes = without_settings(list_files(given, pattern), given)
     files, others = without_other_tasks(files)
@@ -79,7 +95,7 @@ def _sources(
     is_person = len(files) == 1 and files[0].is_dir() and files[0] not in map(Path, given)
     if is_person and min_annotators == 1:
         attribution = attribution or "files"
-    return files, _names_of(files), attribution, [*notes, *passed_over(given)]
+    return _Sources(files, _names_of(files), attribution, [*notes, *passed_over(given)])
 
 
 def _refuse_repeated(files: Sequence[Path]) -> None:
@@ -128,26 +144,13 @@ def read_dataset(
     check_limit(memory)
     if predictions is not None and session_key is not None:
         raise ConfigError("a model has no sessions: give either a session key or predictions")
-    files, names, attribution, left_out = _sources(source, pattern, attribution, min_annotators)
-    _refuse_repeated(files)
     options = ReadOptions(
         keys=_keys(annotator_key, session_key, time_key, tracks=tracks),
-        outlines=outlines,
-        keypoints=keypoints,
-        rotated=rotated,
-        digest=digest,
-        memory=memory,
+        outlines=outlines, keypoints=keypoints, rotated=rotated, digest=digest, memory=memory,
         progress=None if progress is None else partial(progress, "reading"),
-    )
-    read = _read_all(files, options)
-    if isinstance(source, Mapping):
-        read = _with_annotators(read, names)
-    else:
-        repeated = read_twice(files, read, keypoints=keypoints)
-        kept = [place for place in range(len(files)) if place not in repeated]
-        files, names = [files[each] for each in kept], [names[each] for each in kept]
-        read = [read[each] for each in kept]
-        left_out = [*left_out, *repeated.values()]
+    )  # fmt: skip
+    found, read = _read_source(_sources(source, pattern, attribution, min_annotators), options)
+    files = found.files
     if predictions is not None:
         read.append(read_predictions(predictions, read, options))
         files = [*files, predictions.path]
@@ -155,16 +158,9 @@ def read_dataset(
     unused = tuple(unused_map_notes(read, category_map or {}))
     read = with_one_order(with_category_map(read, category_map or {}))
     check_memory(str(files[0]), sum(len(each.columns.id) for each in read), memory)
-    model = "" if predictions is None else predictions.annotator
-    attributed = attribute(
-        read[: len(names)], names, annotator_key=annotator_key, way=attribution,
-        min_annotators=min_annotators if predictions is None else 1, session_key=session_key,
-    )  # fmt: skip
-    if predictions is not None:
-        attributed = with_model(attributed, read[-1], model)
-    given: dict[str, str] = {}
-    if pseudonyms is not None:
-        attributed, given = with_pseudonyms(attributed, pseudonyms, model)
+    attributed, given = _attributed(
+        read, found, annotator_key, session_key, min_annotators, predictions, pseudonyms
+    )
     doubts = check(files, read, attributed) if check is not None else ()
     sessions = None if session_key is None else read_sessions(read, attributed, session_key)
     seconds = None if time_key is None else read_times(read, time_key)
@@ -172,7 +168,7 @@ def read_dataset(
         read, files, attributed, memory, min_annotators, asked,
         sessions=sessions, seconds=seconds, with_tracks=tracks,
     )  # fmt: skip
-    notes = [*left_out, *data.notes, *unused, *trackless_notes(data.annotations.track)]
+    notes = [*found.notes, *data.notes, *unused, *trackless_notes(data.annotations.track)]
     if session_key is None and predictions is None:
         notes += session_notes(files, _annotator_keys(annotator_key))
     if time_key is not None and seconds is not None:
@@ -184,6 +180,44 @@ def read_dataset(
     del read
     trim_memory()
     return data if pseudonyms is None else without_people(data, given)
+
+
+def _read_source(sources: _Sources, options: ReadOptions) -> tuple[_Sources, list[AnnotationFile]]:
+    """Read all files; return those that are kept, without a second file of the same annotations."""
+    _refuse_repeated(sources.files)
+    read = _read_all(sources.files, options)
+    if sources.is_named:
+        return sources, _with_annotators(read, sources.names)
+    repeated = read_twice(sources.files, read, keypoints=options.keypoints)
+    kept = [place for place in range(len(read)) if place not in repeated]
+    left = sources._replace(
+        files=[sources.files[each] for each in kept],
+        names=[sources.names[each] for each in kept],
+        notes=[*sources.notes, *repeated.values()],
+    )
+    return left, [read[each] for each in kept]
+
+
+def _attributed(
+    read: Sequence[AnnotationFile],
+    sources: _Sources,
+    annotator_key: str | None,
+    session_key: str | None,
+    min_annotators: int,
+    predictions: Predictions | None,
+    pseudonyms: Path | None,
+) -> tuple[Attribution, dict[str, str]]:
+    """Return the annotators of all files, and the pseudonyms that they were given."""
+    found = attribute(
+        read[: len(sources.names)], sources.names,
+        annotator_key=annotator_key, way=sources.attribution,
+        min_annotators=min_annotators if predictions is None else 1, session_key=session_key,
+    )  # fmt: skip
+    model = ""
+    if predictions is not None:
+        model = predictions.annotator
+        found = with_model(found, read[-1], model)
+    return (found, {}) if pseudonyms is None else with_pseudonyms(found, pseudonyms, model)
 
 
 def _with_annotators(files: Sequence[AnnotationFile], names: Sequence[str]) -> list[AnnotationFile]:

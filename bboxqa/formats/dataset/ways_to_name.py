@@ -1,10 +1,13 @@
 """Explaining how files of each format can name annotators, if too few were found."""
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from bboxqa.core.errors import NothingToCompareError
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import ANNOTATOR_KEYS
+from bboxqa.formats.annotations.shapes_apart import apart_advice, apart_note
 from bboxqa.formats.registry import FORMATS, format_of
 
 _BEGIN = "Agreement needs at least two annotators. They are found in one of these ways:"
@@ -60,3 +63,18 @@ def ways_to_name(files: Sequence[AnnotationFile]) -> str:
         return f"Agreement needs at least two annotators. Give {ways[0]}"
     numbered = "\n".join(f"  {number}. {way}" for number, way in enumerate(ways, start=1))
     return f"{_BEGIN}\n{numbered}"
+
+
+def nothing_to_compare(files: Sequence[AnnotationFile]) -> NothingToCompareError:
+    """Return the error for files without annotations to compare."""
+    n_apart = sum((Counter(file.n_apart) for file in files), Counter[str]())
+    if not n_apart:
+        return NothingToCompareError([f"{listed_files(files)}: no annotations; nothing to measure"])
+    problem = f"{listed_files(files)}: no annotations that have a box; nothing to measure"
+    return NothingToCompareError([problem], f"{apart_note(n_apart)}\n{apart_advice(n_apart)}")
+
+
+def listed_files(files: Sequence[AnnotationFile]) -> str:
+    """Return the names of files for a message, at most three of them."""
+    named = ", ".join(file.source.name for file in files[:3])
+    return named if len(files) <= 3 else f"{named} and {len(files) - 3} more"

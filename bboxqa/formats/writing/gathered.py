@@ -22,7 +22,7 @@ from bboxqa.formats.annotations.records import (
 )
 from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.dataset.attribution import UNNAMED, Attribution
-from bboxqa.formats.dataset.join import image_label
+from bboxqa.formats.dataset.joined import image_label
 from bboxqa.formats.dataset.remarks import file_notes
 from bboxqa.formats.document.content import BYTE_ORDER_MARK
 from bboxqa.formats.document.origin import Where

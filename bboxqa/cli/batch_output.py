@@ -1,0 +1,136 @@
+"""What `bboxqa batch` prints: projects found, their progress, and the result."""
+
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from bboxqa.batch.projects.discovery import Discovered
+    from bboxqa.batch.run import BatchResult, Step
+
+_SHOWN = 20
+
+
+def show_plan(found: "Discovered") -> None:
+    """Print the projects that would be run."""
+    from bboxqa.core.text import count, one_line
+
+    for project in found.projects:
+        files = ", ".join(str(file.relative_to(project.folder)) for file in project.files)
+        settings = ", own settings" if project.settings else ""
+        images = ", images" if project.images else ""
+        click.echo(f"{one_line(project.name)}: {one_line(files)}{images}{settings}")
+    click.echo(f"{count(len(found.projects), 'project')}")
+    show_some(found.left_alone, "not annotations: ", err=True)
+    show_some(found.unreadable, "unreadable: ", err=True)
+
+
+def warn_of_settings(root: str, config: str | None, found: "Discovered") -> None:
+    """Warn of settings files that do not belong to any project."""
+    from bboxqa.batch.projects.discovery import SETTINGS_FILE
+
+    settings = Path(root) / SETTINGS_FILE
+    of_projects = {project.settings for project in found.projects}
+    if config is None and settings.is_file() and settings not in of_projects:
+        click.echo(
+            f"Warning: {settings} is not in the folder of a project, and is not used; "
+            f"for all projects: --config {settings}",
+            err=True,
+        )
+
+
+def show_some(items: "Iterable[object]", before: str, *, err: bool = False) -> None:
+    """Print the first lines, and the number of the others."""
+    from bboxqa.core.text import one_line
+
+    lines = [one_line(str(item)) for item in items]
+    for line in lines[:_SHOWN]:
+        click.echo(f"{before}{line}", err=err)
+    if len(lines) > _SHOWN:
+        click.echo(f"{before}… and {len(lines) - _SHOWN:,} more", err=err)
+
+
+@contextmanager
+def reporting(log_format: str, *, quiet: bool) -> "Iterator[Callable[[Step], None] | None]":
+    """Yield a function to call after each project: a bar on a terminal, otherwise lines."""
+    from bboxqa.cli.console import tracking
+
+    if quiet:
+        yield None
+        return
+    with tracking(counted=True) if log_format == "text" else nullcontext() as progress:
+
+        def report(step: "Step") -> None:
+            if progress is None:
+                if log_format == "text" and step.reused and step.row.passed:
+                    return
+                click.echo(_line_of(step, log_format), err=True)
+            else:
+                progress("projects", step.done, step.total)
+
+        yield report
+
+
+def _line_of(step: "Step", log_format: str) -> str:
+    """Return the outcome of a project as a line of text or json."""
+    from bboxqa.core.text import clean, count, one_line
+
+    row = step.row
+    if log_format == "json":
+        import dataclasses
+
+        import msgspec
+
+        value = dataclasses.asdict(row) | {
+            "project": clean(row.project),
+            "message": clean(row.message),
+            "reused": step.reused,
+            "done": step.done,
+            "total": step.total,
+        }
+        return msgspec.json.encode(value).decode()
+    figures = (("alpha", row.alpha), ("F1", row.f1))
+    agreement = "".join(f", {name} {value:z.4f}" for name, value in figures if value is not None)
+    errors = "" if row.n_errors is None else f", {count(row.n_errors, 'error')}"
+    again = " (unchanged)" if step.reused else ""
+    note = f": {one_line(row.message)}" if row.message else ""
+    name = one_line(row.project)
+    return f"{step.done}/{step.total} {name}{again}: {row.status}{agreement}{errors}{note}"
+
+
+def show_result(result: "BatchResult", out: Path, *, quiet: bool) -> None:
+    """Print how many projects were measured, and what each missed."""
+    from bboxqa.core.text import count
+
+    rows = result.rows
+    said = result.worse or result.found.unreadable or result.found.left_alone
+    if result.n_reused == len(rows) and result.passed and not said:
+        page = out / "index.html"
+        click.echo(f"{count(len(rows), 'project')}, unchanged since the last run: {page}")
+        return
+    click.echo(
+        f"{count(len(rows), 'project')}, {result.n_reused:,} unchanged; "
+        + ", ".join(
+            f"{sum(row.status == status for row in rows):,} {status}"
+            for status in ("measured", "not measured", "failed")
+        )
+    )
+    if quiet:
+        return
+    if result.n_left:
+        click.echo(f"  stopped: {count(result.n_left, 'project')} not run")
+    bad = [row for row in rows if not row.passed]
+    reasons = {row.message for row in bad}
+    unreadable = (text for text in map(str, result.found.unreadable) if text not in reasons)
+    show_some(unreadable, "  unreadable: ")
+    show_some((f"{row.project}: {row.message}" for row in bad), "  ")
+    show_some((f"{part.project}: {part.what}" for part in result.worse), "  worse: ")
+    if result.found.left_alone:
+        n_files = count(len(result.found.left_alone), "json file")
+        click.echo(f"  not annotations: {n_files} ignored, listed in {out / 'index.html'}:")
+        show_some(result.found.left_alone, "    ")
+    click.echo(f"Written: {out / 'index.html'}")
