@@ -72,12 +72,15 @@ class FoundBox:
         Size of the image in pixels; None where it is unknown.
     bbox : tuple of float
         x, y, width and height in pixels, as they are in the file: they may be wrong.
+    rings : tuple of tuple of float
+        x, y, x, y, … in pixels of each ring of its outline, for findings about outlines.
     """
 
     image: str
     width: float | None
     height: float | None
     bbox: tuple[float, float, float, float]
+    rings: tuple[tuple[float, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """Pages in a real browser: they open offline, work, are accessible, and show what the data say."""
 
 import json
+import re
 import shutil
 from io import BytesIO
 from pathlib import Path
@@ -9,6 +10,8 @@ import pytest
 from PIL import Image
 from support.cli import run
 from support.datasets import annotation, document, write
+
+import bboxqa
 
 ROOT = Path(__file__).parents[2]
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -120,6 +123,18 @@ def split(folder):
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return folder / "split"
+
+
+@pytest.fixture(scope="module")
+def crowd_of_ten(folder):
+    """The page of ten annotators, of whom four draw boxes too far to the right."""
+    export = folder / "ten.json"
+    errors = {"*": {"jitter": 1}} | {f"p{n:02}": {"offset": [5, 0]} for n in range(2, 10, 2)}
+    data = bboxqa.simulate(images=20, annotators=10, objects=8, errors=errors, seed=3)
+    export.write_text(json.dumps(data.document()))
+    done = run("agree", export, "--bootstrap", "300", "--report", folder / "ten.html")
+    assert done.returncode == 0, done.stderr
+    return folder / "ten.html"
 
 
 @pytest.fixture(scope="module")
@@ -514,11 +529,41 @@ def test_figures_and_charts_can_be_read_on_a_phone(browser, agreement):
         "(all) => all.map((text) => parseFloat(getComputedStyle(text).fontSize)"
         " * Math.hypot(text.getScreenCTM().a, text.getScreenCTM().b))"
     )
-    assert min(sizes) > 6.5
+    assert min(sizes) > 7
     ends = page.locator("[data-name=Figures] td").evaluate_all(
         "(all) => all.map((cell) => cell.getBoundingClientRect().right)"
     )
     assert max(ends) <= 390
+    context.close()
+
+
+def test_cells_of_ten_annotators_can_be_read_on_a_phone(browser, crowd_of_ten):
+    context = browser.new_context(viewport={"width": 390, "height": 800}, offline=True)
+    page = context.new_page()
+    page.goto(crowd_of_ten.as_uri())
+    cells = page.locator("#annotators figure text").filter(has_text=re.compile(r"^\d\.\d\d$"))
+    sizes = cells.evaluate_all(
+        "(all) => all.map((text) => parseFloat(getComputedStyle(text).fontSize)"
+        " * Math.hypot(text.getScreenCTM().a, text.getScreenCTM().b))"
+    )
+    assert len(sizes) == 90
+    assert min(sizes) > 9
+    frame = page.locator("#annotators .wide").first
+    assert frame.evaluate("(each) => each.scrollWidth <= each.clientWidth")
+    context.close()
+
+
+def test_a_link_of_the_story_opens_its_table(browser, crowd_of_ten):
+    """More annotators move their boxes than the story names."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, offline=True)
+    page = context.new_page()
+    page.goto(crowd_of_ten.as_uri())
+    link = page.locator(".story a").first
+    assert "1 more stands out" in link.locator("..").inner_text()
+    table = page.locator(link.get_attribute("href"))
+    assert not table.is_visible()
+    link.click()
+    assert table.is_visible()
     context.close()
 
 

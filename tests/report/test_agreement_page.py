@@ -19,6 +19,7 @@ import bboxqa
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.saved_results import read_saved
 from bboxqa.geometry.similarities.registry import SIMILARITIES
+from bboxqa.pipelines.diagnosis.sentences.sentence import most_named
 from bboxqa.pipelines.result_pages import write_saved
 from bboxqa.pipelines.threshold_results import measure_name
 from bboxqa.report.agreement_summary import summary
@@ -172,6 +173,28 @@ def test_story_warnings_and_reasons_are_those_of_the_documents(found, page):
         assert image["file_name"] in shown
         for each in image["objects"]:
             assert each["reason"] in shown
+
+
+def test_the_story_names_tables_of_the_page_and_no_files(found):
+    """A reader of the page has neither the csv files nor the tables of --diagnose."""
+    changed = deepcopy(found)
+    *_, (_, named) = most_named(range(5), "offsets")
+    *_, (_, used) = most_named(range(4), "category_use")
+    changed["diagnosis"]["story"] = [
+        f"p1 draws larger{named}",
+        f"p2 uses cow{used}",
+        "5 groups of annotators (see agreement_groups.csv) agree among themselves",
+        "1 more finding: the tables of --diagnose have it",
+        "<b>.csv and notes.csv are names",
+    ]
+    page = agreement_page(changed)
+    story = page.split('<ul class="story">')[1].split("</ul>")[0]
+    links = re.findall('2 more stand out: <a href="#([^"]*)">Offsets of edges</a></li>', story)
+    links += re.findall('1 more stands out: <a href="#([^"]*)">Use of categories</a></li>', story)
+    assert [page.count(f'id="{link}"') for link in links] == [1, 1]
+    assert '(see <a href="#table-groups">Groups</a>) agree' in story
+    assert "<li>1 more finding: the tables below have it</li>" in story
+    assert "<li>&lt;b&gt;.csv and notes.csv are names</li>" in story
 
 
 def test_every_annotation_is_drawn_where_it_is(found, page):

@@ -195,6 +195,26 @@ def test_pairs_are_cells_in_the_order_given_and_hatched_where_nothing_is_shared(
     assert ax.get_window_extent().width > 0.5 * ax.figure.bbox.width
 
 
+@pytest.mark.parametrize(("n", "n_units", "least"), [(3, 9, 10), (10, 498, 9), (10, 12345, 7)])
+def test_the_letters_in_cells_fill_them_and_no_more(n, n_units, least):
+    names = [f"p{each:02}" for each in range(n)]
+    ax = pair_matrix(names, [pair(a, b, 0.94, n_units) for a in names for b in names if a < b])
+    ax.figure.draw_without_rendering()
+    found = [text for text in ax.texts if text.get_text() == f"0.94\n{n_units:,}"]
+    assert len(found) == n * (n - 1)
+    assert min(text.get_fontsize() for text in found) >= least
+    side = ax.get_window_extent().width / n
+    assert max(text.get_window_extent().width for text in found) < side
+    # The numbers in the cells replace a scale of colours.
+    assert len(ax.figure.axes) == 1
+
+
+def test_the_colours_of_cells_without_numbers_have_a_scale():
+    names = [f"w{each:02}" for each in range(17)]
+    ax = pair_matrix(names, [pair(name, "w00", 0.5) for name in names[1:]])
+    assert len(ax.figure.axes) == 2
+
+
 def test_pairs_can_show_alpha():
     ax = pair_matrix(["a", "b"], [pair("a", "b", 0.5, alpha=-0.125)], "alpha")
     assert set(cells(ax).values()) == {-0.125}

@@ -190,3 +190,34 @@ def test_findings_have_the_boxes_of_the_annotations_they_name():
     assert boxes[1] == (FoundBox("1.jpg", 100.0, 100.0, (10.0, 10.0, 0.0, 5.0)),)
     assert boxes[2] == (FoundBox("", None, None, (1.0, 2.0, 3.0, 0.0)),)
     assert boxes.get(3, ()) == ()
+
+
+def test_findings_about_outlines_have_the_outline_beside_the_box():
+    ring = [10, 10, 30, 10, 30, 40]
+    records = [
+        annotation(1, bbox=(50, 60, 20, 30), segmentation=[ring]),
+        annotation(2, bbox=(50, 60, 0, 30), segmentation=[ring]),
+    ]
+    found = bboxqa.validate(document(records), select=["P007", "B001"])
+    rings = {
+        (each.code, each.ids["annotation"]): each.boxes[0].rings
+        for each in found.findings if each.ids
+    }  # fmt: skip
+    assert rings[("P007", 1)] == ((10.0, 10.0, 30.0, 10.0, 30.0, 40.0),)
+    assert rings[("B001", 2)] == ()
+    page = findings_page(found)
+    assert 'class="stroke-series-1 thin" d="M10 10L30 10L30 40z"' in page
+    assert page.count("outlines with thin ones") == 1
+
+
+def test_outlines_outside_of_the_image_are_in_view():
+    box = FoundBox("a.jpg", 40.0, 30.0, (10.0, 5.0, 8.0, 6.0), ((-5.0, 0.0, 50.0, 0.0, 9.0, 35.0),))
+    page = findings_page(report(replace(finding(), boxes=(box,))))
+    assert 'viewBox="-5 0 55 35"' in page
+
+
+def test_code_in_the_explanation_of_a_rule_is_marked_as_such():
+    records = [annotation(1, bbox=(10, 10, 20, 30), area=5)]
+    page = findings_page(bboxqa.validate(document(records), select=["B011"]))
+    assert "<code>area</code>" in page
+    assert "`area`" not in page

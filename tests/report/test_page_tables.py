@@ -18,7 +18,7 @@ OF_DIAGNOSIS = {
     "Suggested thresholds": "suggested_threshold",
     "Annotators": "annotators", "Boxes per object": "boxes_per_object",
     "Confused pairs": "confusions", "Time": "work", "Sessions": "work_sessions",
-    "Hours of sessions": "work_hours",
+    "Hours of sessions": "work_hours", "Offsets of edges": "offsets",
 }  # fmt: skip
 OF_SUMMARY = {"Pairs": "pairs", "Categories": "categories"}
 OF_REFERENCE = "Annotators against the reference"

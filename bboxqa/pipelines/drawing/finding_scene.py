@@ -15,8 +15,7 @@ from bboxqa.rules.base.rule import Hits
 from bboxqa.rules.causes import Found, without_consequences
 from bboxqa.rules.facts.authorship import authorship
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.ring_shapes import ring_rows
-from bboxqa.rules.found_boxes import annotation_row
+from bboxqa.rules.found_boxes import annotation_row, written_rings
 from bboxqa.rules.runner import apply
 
 # Code to severity and title of a rule.
@@ -130,12 +129,7 @@ def _drawable(document: Document, row: int) -> tuple[FloatArray | None, list[Flo
     The box is None where neither has numbers that can be drawn.
     """
     box: FloatArray = document.annotations.bbox[row]
-    written = document.annotations.rings
-    rings = [
-        written.xy[written.offsets[ring] : written.offsets[ring + 1]]
-        for ring in ring_rows(document, row).tolist()
-    ]
-    rings = [ring for ring in rings if len(ring) > 1 and np.isfinite(ring).all()]
+    rings = written_rings(document, row)
     if np.isfinite(box).all():
         return box, rings
     bounds = document.outline_bounds[row]

@@ -28,6 +28,10 @@ _OTHER = "(other)"
 _MOST_ANNOTATORS, _MOST_CATEGORIES = 40, 20
 # With more cells in a row, cells are too small for text.
 _MOST_WRITTEN = 16
+# Sizes of letters in cells in points, and the width of a letter as a share of its size.
+_SMALLEST, _LARGEST, _LETTER = 7.0, 10.0, 0.62
+# The share of the width of a cell that its text may fill.
+_MOST_FILLED = 0.9
 # Characters of a name beside a row and below a column.
 _LONGEST_BESIDE, _LONGEST_BELOW = 36, 20
 _NAMES = {"alpha": "Alpha", "f1": "F1"}
@@ -70,14 +74,17 @@ def pair_matrix(
         [short_name(name, longest) for name in names]
         for longest in (_LONGEST_BESIDE, _LONGEST_BELOW)
     )
-    ax = _labelled_axes(axes, beside, below, len(f"{n_units.max():,}"))
+    is_written = len(names) <= _MOST_WRITTEN
+    longest = max(len("0.00"), len(f"{n_units.max():,}"))
+    ax, letter = _labelled_axes(axes, beside, below, longest)
     shared = n_units > 0
     _hatch(ax, ~shared & ~np.eye(len(names), dtype=np.bool_))
     if not np.isnan(values).all():
         cells = _draw_cells(ax, values, _levels(values))
-        _add_scale(ax, cells)
-    if len(names) <= _MOST_WRITTEN:
-        _write(ax, shared, values, lambda row, column: (
+        if not is_written:
+            _add_scale(ax, cells)
+    if is_written:
+        _write(ax, shared, values, letter, lambda row, column: (
             ("–" if np.isnan(values[row, column]) else number(values[row, column]))
             + f"\n{n_units[row, column]:,}"
         ))  # fmt: skip
@@ -85,7 +92,7 @@ def pair_matrix(
     set_title(
         ax, title, shown and f"{shown}, with most units",
         "" if (shared | np.eye(len(names), dtype=np.bool_)).all() else "hatched: no units",
-        "below the value: units of the pair" if len(names) <= _MOST_WRITTEN else "",
+        "below the value: units of the pair" if is_written else "",
     )  # fmt: skip
     return ax
 
@@ -133,11 +140,9 @@ def confusion_matrix(
         f"{set_apart(_shown(name))} ({int(each):,})"
         for name, each in zip([*names, NO_BOX], sums, strict=True)
     ]
-    ax = _labelled_axes(axes, labels, [_shown(name, _LONGEST_BELOW) for name in columns])
-    cells = _draw_cells(ax, percent, np.linspace(0, 100, 11))
-    _add_scale(ax, cells)
-    if len(columns) <= 1.5 * _MOST_WRITTEN:
-        _write(ax, n > 0, percent, lambda row, column: _percent(percent[row, column]))
+    ax, letter = _labelled_axes(axes, labels, [_shown(each, _LONGEST_BELOW) for each in columns])
+    _draw_cells(ax, percent, np.linspace(0, 100, 11))
+    _write(ax, n > 0, percent, letter, lambda row, column: _percent(percent[row, column]))
     shown = part_of(len(names), total, "categories")
     set_title(
         ax, title, shown and f"{shown}, confused most", f"row: drawn by {who} (pairs)",
@@ -186,17 +191,24 @@ def _percent(value: float) -> str:
 
 def _labelled_axes(
     axes: AxesMaker, rows: Sequence[str], columns: Sequence[str], n_characters: int = 3
-) -> "Axes":
-    """Return axes with labels and square cells, wide enough for so many characters if few."""
+) -> tuple["Axes", float]:
+    """Return axes with labels and square cells, and the size of letters in cells.
+
+    If the cells are few, they are wide enough for so many characters.
+    """
     most = max(len(rows), len(columns))
-    side = min(max(2.4 / most, 0.36, 0.065 * n_characters), 0.9)
+    side = min(max(2.8 / most, 0.36, 0.065 * n_characters), 0.8)
     if most > _MOST_WRITTEN:
         side = 0.3 if most < 25 else 0.19
-    ax = axes(1.2 + 0.065 * max(map(len, rows)) + side * len(columns), 2 + side * len(rows))
+    scale = 0.6 if most > _MOST_WRITTEN else 0.0
+    width = 0.4 + scale + 0.065 * max(map(len, rows)) + side * len(columns)
+    ax = axes(width, 1.2 + 0.05 * max(map(len, columns)) + side * len(rows))
+    letter = 72 * side * _MOST_FILLED / (_LETTER * n_characters)
     ax.set_aspect("equal")
     ax.set_xlim(-0.5, len(columns) - 0.5)
     ax.set_ylim(len(rows) - 0.5, -0.5)
-    size, is_large = 8 if most <= 25 else 7, most <= _MOST_WRITTEN
+    is_large = most <= _MOST_WRITTEN
+    size = 9 if is_large else 8 if most <= 25 else 7
     ax.set_yticks(range(len(rows)), rows, fontsize=size)
     ax.set_xticks(
         range(len(columns)), columns, fontsize=size, rotation=45 if is_large else 90,
@@ -204,7 +216,7 @@ def _labelled_axes(
     )  # fmt: skip
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    return ax
+    return ax, min(max(letter, _SMALLEST), _LARGEST)
 
 
 def _squares(marked: BoolArray) -> Any:
@@ -265,7 +277,11 @@ def _add_scale(ax: "Axes", cells: "PolyCollection") -> None:
 
 
 def _write(
-    ax: "Axes", marked: BoolArray, values: FloatArray, text: Callable[[int, int], str]
+    ax: "Axes",
+    marked: BoolArray,
+    values: FloatArray,
+    size: float,
+    text: Callable[[int, int], str],
 ) -> None:
     """Write a text into each marked cell that stands out from the colour of the cell."""
     from matplotlib.collections import PolyCollection
@@ -277,6 +293,6 @@ def _write(
             red, green, blue, _ = cells.to_rgba(values[row, column])
             color = _ON_LIGHT if 0.3 * red + 0.59 * green + 0.11 * blue > 0.5 else _ON_DARK
         ax.text(
-            column, row, text(row, column), color=color, fontsize=7, ha="center", va="center",
+            column, row, text(row, column), color=color, fontsize=size, ha="center", va="center",
             linespacing=1.1, in_layout=False,
         )  # fmt: skip

@@ -24,6 +24,7 @@ from bboxqa.report.pages.pictures import (
 from bboxqa.report.pages.reproduce import command, inputs_table, settings_table
 from bboxqa.report.pages.sections.registry import sections
 from bboxqa.report.pages.sections.section import Section, column_names, table_rows
+from bboxqa.report.pages.story import story_tables, told
 from bboxqa.report.pages.verdict import verdict
 
 # With fewer cards, a page needs no search.
@@ -124,6 +125,8 @@ def _page(
         few_cards=_FEW_CARDS,
         left_out=_left_out(diagnosis),
         groups=group_sentences(diagnosis),
+        story=[] if diagnosis is None else [told(sentence) for sentence in diagnosis["story"]],
+        named_tables=[] if diagnosis is None else story_tables(diagnosis),
         images=images,
         address_of=image_address if linked else None,
         command=command(

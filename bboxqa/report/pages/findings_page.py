@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
-from math import inf
 from typing import Any
 
 from bboxqa.core.text import one_line
@@ -20,6 +19,7 @@ from bboxqa.report.findings.phrases import (
 from bboxqa.report.pages.html_document import render
 from bboxqa.report.pages.pictures import TOP, Pixels
 from bboxqa.report.pages.reproduce import inputs_table, settings_table
+from bboxqa.report.pages.shape_paths import outline_path
 
 # Boxes are drawn up to this far outside their image, as a share of its side.
 _BEYOND = 4.0
@@ -43,6 +43,8 @@ class FoundPicture:
     note: str
     """Why there are no pixels, or what is wrong with them; may be empty."""
     paths: Sequence[str]
+    outlines: Sequence[str]
+    """The outline of each box; empty where the finding is not about it."""
     number: int
     """Number of the image on the page, from 1."""
     is_repeated: bool
@@ -175,6 +177,7 @@ def _group(
         "more": group.total - len(group.listed),
         "hidden": hidden_by(report, group.rule.code),
         "pictures": pictures,
+        "has_outlines": any(any(picture.outlines) for picture in pictures),
     }
 
 
@@ -227,13 +230,9 @@ def _picture(
     if pixels is not None:
         # A wrong size in the file must not distort the image.
         width, height = float(pixels.width), float(pixels.height)
-    right = max(max(x, x + w) for x, _, w, _ in (box.bbox for box in boxes))
-    bottom = max(max(y, y + h) for _, y, _, h in (box.bbox for box in boxes))
+    left, top, right, bottom = _bounds(boxes)
     width, height = width or max(right, 1.0), height or max(bottom, 1.0)
-    left, top = inf, inf
     far = _BEYOND * max(width, height)
-    for x, y, w, h in (box.bbox for box in boxes):
-        left, top = min(left, x, x + w), min(top, y, y + h)
     left, top = max(min(left, 0.0), -far), max(min(top, 0.0), -far)
     right, bottom = min(max(right, width), far), min(max(bottom, height), far)
     return FoundPicture(
@@ -244,9 +243,21 @@ def _picture(
         pixels=pixels,
         note="" if found is None else found.note,
         paths=[_path(box.bbox, max(right - left, bottom - top)) for box in boxes],
+        outlines=[outline_path({"rings": box.rings}) if box.rings else "" for box in boxes],
         number=number,
         is_repeated=False,
     )
+
+
+def _bounds(boxes: Sequence[FoundBox]) -> tuple[float, float, float, float]:
+    """Return left, top, right and bottom of boxes and their outlines."""
+    corners = [box.bbox for box in boxes]
+    rings = [ring for box in boxes for ring in box.rings]
+    across = [end for x, _, w, _ in corners for end in (x, x + w)]
+    down = [end for _, y, _, h in corners for end in (y, y + h)]
+    across += chain.from_iterable(ring[::2] for ring in rings)
+    down += chain.from_iterable(ring[1::2] for ring in rings)
+    return min(across), min(down), max(across), max(down)
 
 
 def _path(bbox: Sequence[float], side: float) -> str:

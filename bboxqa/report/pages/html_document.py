@@ -26,6 +26,7 @@ _RIGHT = "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefe\U00010800-\U00010fff\U0001e80
 _OPTION = re.compile(r"(?<!\S)--[a-z][a-z-]*")
 # The sign of a negative number; names and dates have hyphens inside.
 _HYPHEN = re.compile(r"(?<![^\s(\[])-(?=\d)")
+_CODE = re.compile("`([^`]+)`")
 _FROM_THE_RIGHT = re.compile(rf"({_RIGHT}(?:[ '_-]*{_RIGHT})*)")
 
 
@@ -73,12 +74,14 @@ def _environment() -> "Environment":
         counted=count,
         short=short_name,
         prose=prose,
+        marked_up=marked_up,
         breakable=breakable,
         number=number,
         percent=percent,
         interval=interval,
         signed=signed,
         as_cell=as_cell,
+        anchor=table_anchor,
         number_columns=number_columns,
     )
     return environment
@@ -114,6 +117,24 @@ def prose(text: str) -> "Markup":
     return Markup().join(pieces)
 
 
+def marked_up(text: str) -> "Markup":
+    """Return the explanation of a rule, with what is between backticks as code.
+
+    Not for texts with names, in which backticks are backticks.
+
+    Examples
+    --------
+    >>> print(marked_up("the key `area` < 0"))
+    the key <code>area</code> &lt; 0
+    """
+    from markupsafe import Markup
+
+    # Every second piece is code.
+    pieces = [prose(piece) for piece in _CODE.split(text)]
+    pieces[1::2] = [Markup("<code>{}</code>").format(piece) for piece in pieces[1::2]]
+    return Markup().join(pieces)
+
+
 def breakable(path: str) -> "Markup":
     """Return a path that breaks into lines at its slashes and colons.
 
@@ -126,6 +147,17 @@ def breakable(path: str) -> "Markup":
 
     text = str(escape(one_line(path)))
     return Markup(re.sub("([/\\\\:])", r"\1<wbr>", text))  # noqa: S704 - escaped above
+
+
+def table_anchor(title: str) -> str:
+    """Return the id of a table with a title.
+
+    Examples
+    --------
+    >>> table_anchor("Boxes per object")
+    'table-boxes-per-object'
+    """
+    return "table-" + "-".join(re.findall("[a-z0-9]+", title.lower()))
 
 
 @cache
