@@ -9,6 +9,7 @@ from shutil import get_terminal_size
 
 import click
 
+from bboxqa.core.text import from_the_left
 from bboxqa.core.types import Progress
 
 # Lines that are printed together, as printing single lines takes longer than making them.
@@ -80,6 +81,8 @@ def show(
     if quiet:
         options["quiet"] = True
     lines = iter(view(views, output_format)(result, **options))
+    if in_terminal:
+        lines = map(from_the_left, lines)
     while some := list(islice(lines, _AT_ONCE)):
         click.echo("\n".join(some))
     for path in written:

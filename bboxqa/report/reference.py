@@ -39,13 +39,7 @@ def reference_lines(
             for _, row in shown
         ),
     ]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    if width is None or sum(widths) + 2 * len(widths) < width:
-        yield from _lines(rows, width)
-    else:
-        yield from _lines([row[:4] for row in rows], width)
-        yield from ("", " Of what matches the reference")
-        yield from _lines([[row[0], *row[4:]] for row in rows], width)
+    yield from _in_parts(rows, width, 4, " Of what matches the reference")
     if len(people) > len(shown):
         more = count(len(people) - len(shown), "more annotator")
         yield f" … and {more} (reference.csv, with --out DIR)"
@@ -75,7 +69,7 @@ def _offset_lines(table: Table, places: list[int], width: int | None) -> Iterato
         [one_line(row[0]["annotator"]), *(_cell(edge, "offset_px", 1) for edge in row)]
         for row in rows
     ]
-    yield from _lines([head, *cells], width)
+    yield from _in_parts([head, *cells], width, 3)
 
 
 def _rotation_lines(table: Table, places: list[int], width: int | None) -> Iterator[str]:
@@ -89,7 +83,7 @@ def _rotation_lines(table: Table, places: list[int], width: int | None) -> Itera
     ]
     yield ""
     yield "Boxes against those of the reference, in px to the right or down, and degrees clockwise"
-    yield from _lines([head, *cells], width)
+    yield from _in_parts([head, *cells], width, 4)
 
 
 def _by_annotator(table: Table) -> list[list[dict[str, Any]]]:
@@ -98,6 +92,19 @@ def _by_annotator(table: Table) -> list[list[dict[str, Any]]]:
     for row in table.records():
         found.setdefault(row["annotator"], []).append(row)
     return [*found.values()]
+
+
+def _in_parts(
+    rows: list[list[str]], width: int | None, place: int, title: str = ""
+) -> Iterator[str]:
+    """Yield a table, or, if it is too wide, the columns before a place and then the others."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    if width is None or sum(widths) + 2 * len(widths) < width:
+        yield from _lines(rows, width)
+    else:
+        yield from _lines([row[:place] for row in rows], width)
+        yield from ("", title) if title else ("",)
+        yield from _lines([[row[0], *row[place:]] for row in rows], width)
 
 
 def _lines(rows: list[list[str]], width: int | None) -> Iterator[str]:

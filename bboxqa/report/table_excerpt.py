@@ -129,6 +129,8 @@ def _cell(value: object) -> str:
         return "–"
     if isinstance(value, bool):
         return "yes" if value else ""
+    if isinstance(value, int):
+        return f"{value:,}"
     if isinstance(value, float):
         return decimal(value)
     text = one_line(str(value))

@@ -268,6 +268,12 @@ def test_intervals_are_those_of_draws_of_images():
     for n, row in zip((3, 2), of, strict=True):
         assert re.fullmatch(rf" ann({cell}){{{n}}}", row)
     assert narrow[place + 1].split() == ["annotator", "class", "IoU"]
+    titles = [
+        line.split()
+        for line in reference_lines(part, 60, offsets=True)
+        if line.startswith(" annotator")
+    ]
+    assert titles[-2:] == [["annotator", "left", "top"], ["annotator", "right", "bottom"]]
 
 
 def test_one_annotator_is_compared_with_a_reference_alone(tmp_path):

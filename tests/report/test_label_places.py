@@ -50,6 +50,18 @@ class TestPlaceLabels:
         place, _ = place_labels([(20, 20, 60, 60), (22, 5, 24, 16)], [(10, 8), (4, 4)], BOUNDS)
         assert not overlap(place, (22, 5, 24, 16))
 
+    def test_no_label_hides_a_small_box_while_there_is_room_elsewhere(self):
+        """Above the box is another one, which a label would hide, and outlines cross elsewhere."""
+        boxes = [(50, 50, 54, 54), (50, 44, 53, 47), (56, 30, 300, 90), (0, 57, 300, 99)]
+        sizes = [(20, 10), (1, 1), (1, 1), (1, 1)]
+        place, *_ = place_labels(boxes, sizes, BOUNDS)
+        assert not any(overlap(place, box) for box in boxes[:2])
+
+    def test_labels_of_equal_small_boxes_hide_neither(self):
+        boxes = [(100, 100, 104, 104)] * 4
+        places = place_labels(boxes, [(30, 10)] * 4, BOUNDS)
+        assert not any(overlap(place, boxes[0]) for place in places)
+
     def test_boxes_and_sizes_must_be_as_many(self):
         with pytest.raises(ValueError, match="1 boxes but 2 label sizes"):
             place_labels([(0, 0, 1, 1)], [(1, 1), (1, 1)], BOUNDS)

@@ -10,6 +10,8 @@ from bboxqa.core.text import clean, count, nearest
 from bboxqa.model.file_places import id_as_name
 
 _EXAMPLES = 3
+# Most characters of an example.
+_LONGEST = 60
 
 
 def name_of_record(record: object) -> str:
@@ -79,6 +81,13 @@ def _id_of(record: object) -> str:
     return "" if value is None else str(value)
 
 
+def _in_part(name: str) -> str:
+    """Return a name in quotes, without its middle if it is long."""
+    shown = repr(name)
+    half = _LONGEST // 2
+    return shown if len(shown) <= _LONGEST else f"{shown[:half]}…{shown[-half:]}"
+
+
 def _described(wanted: str, names: Sequence[str]) -> str:
     """Return the number of images, with a suggestion or examples."""
     number = count(len(names), "image")
@@ -88,5 +97,5 @@ def _described(wanted: str, names: Sequence[str]) -> str:
         return f"{number}; did you mean {same[0]!r}?"
     if hint := nearest(wanted, names):
         return number + hint
-    examples = ", ".join(repr(name) for name in names[:_EXAMPLES])
+    examples = ", ".join(_in_part(name) for name in names[:_EXAMPLES])
     return f"{number}, such as {examples}" if examples else number

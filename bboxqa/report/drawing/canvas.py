@@ -32,6 +32,8 @@ _CASING = 1.4
 # In font sizes: the height of a label, its margins, its distance from others, its distance from
 # its box, and the height of capitals.
 _HEIGHT, _MARGIN, _GAP, _REACH, _CAPITAL = 1.4, 0.35, 0.12, 2.0, 0.73
+# In font sizes: the longer side of outlines that a label could hide.
+_TINY = 3.0
 # Screens move letters to whole pixels, which makes texts wider.
 _HINTED = 1.04
 _SURROUNDING, _RIM = 0.5, 0.004
@@ -212,7 +214,7 @@ def _draw_labels(ax: "Axes", outlines: Sequence[Outline], scale: Scale, part: Re
     """Write the labels where there is room, and return the number of labels without room."""
     labelled = [outline for outline in outlines if outline.label]
     origin = np.array([part[0], part[1]] * 2)
-    corners = (_anchors(labelled) - origin) * scale.pixel
+    corners = (_anchors(labelled, _TINY * scale.letter / scale.pixel) - origin) * scale.pixel
     letter = scale.letter
     width, height = ((np.array(part[2:]) - origin[:2]) * scale.pixel).tolist()
     for most in _LENGTHS:
@@ -235,11 +237,14 @@ def _draw_labels(ax: "Axes", outlines: Sequence[Outline], scale: Scale, part: Re
     return sum(place is None for place in places)
 
 
-def _anchors(outlines: Sequence[Outline]) -> FloatArray:
-    """Return (N, 4) the anchors of labels: boxes, and the highest point of other outlines."""
+def _anchors(outlines: Sequence[Outline], tiny: float) -> FloatArray:
+    """Return (N, 4) the anchors of labels: boxes, and the highest point of other outlines.
+
+    Outlines with no side longer than `tiny` are like boxes, so that labels do not hide them.
+    """
     anchors = _corners(outlines)
     for row, outline in zip(anchors, outlines, strict=True):
-        if outline.rings:
+        if outline.rings and (row[2:] - row[:2]).max() > tiny:
             xy = np.concatenate(outline.rings)
             row[:] = np.tile(xy[xy[:, 1].argmin()], 2)
     return anchors

@@ -5,11 +5,13 @@ from math import inf
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 
 Rectangle = tuple[float, float, float, float]
 """Left, top, right and bottom."""
 
+# A label hides a box if it covers more than this share of it.
+_HIDDEN = 0.5
 # The number of edges of other labels, per direction, that are tried if there is no room at a box.
 _MOST_STARTS = 32
 
@@ -24,9 +26,9 @@ def place_labels(
     """Return a place for the label of each box, near the box and clear of all other labels.
 
     The corners of the box are tried first, outside and inside, then the middles of its edges, then
-    places at other labels and at the border of `bounds`. The free place that crosses the fewest
-    outlines of other boxes is chosen, in a tie the one tried first. Small boxes come before large
-    ones, which have more alternatives.
+    places at other labels and at the border of `bounds`. Of the free places, those that hide the
+    fewest boxes, of these the one that crosses the fewest outlines of other boxes is chosen, in a
+    tie the one tried first. Small boxes come before large ones, which have more alternatives.
 
     Parameters
     ----------
@@ -82,13 +84,13 @@ def _choose(
     free = _free(_beside(box, size), bounds, taken)
     if len(free):
         others = np.delete(boxes, index, 0)
-        crosses = _overlap(free, others) & ~_within(free, others)
-        best: FloatArray = free[crosses.sum(1).argmin()]
+        crosses = (_overlap(free, others) & ~_within(free, others)).sum(1)
+        best: FloatArray = free[np.lexsort((crosses, _n_hidden(free, boxes)))[0]]
         return best
     free = _free(_anywhere(box, size, bounds, taken), bounds, taken)
     distance = np.maximum(np.maximum(box[:2] - free[:, 2:], free[:, :2] - box[2:]), 0).sum(1)
     free, distance = free[distance <= reach], distance[distance <= reach]
-    return free[distance.argmin()] if len(free) else None
+    return free[np.lexsort((distance, _n_hidden(free, boxes)))[0]] if len(free) else None
 
 
 def _beside(box: FloatArray, size: FloatArray) -> FloatArray:
@@ -126,6 +128,16 @@ def _free(places: FloatArray, bounds: FloatArray, taken: FloatArray) -> FloatArr
     """Return the places inside the bounds that overlap no taken place."""
     places = places[_within(places, bounds[None])[:, 0]]
     return places[~_overlap(places, taken).any(1)]
+
+
+def _n_hidden(places: FloatArray, boxes: FloatArray) -> IndexArray:
+    """Return (K,) how many boxes each place hides; boxes without area cannot be hidden."""
+    low = np.maximum(places[:, None, :2], boxes[None, :, :2])
+    high = np.minimum(places[:, None, 2:], boxes[None, :, 2:])
+    covered = np.maximum(high - low, 0).prod(2)
+    area = (boxes[:, 2:] - boxes[:, :2]).prod(1)
+    n_hidden: IndexArray = ((area > 0) & (covered > _HIDDEN * area)).sum(1)
+    return n_hidden
 
 
 def _overlap(places: FloatArray, others: FloatArray) -> BoolArray:

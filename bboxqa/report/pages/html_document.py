@@ -9,7 +9,7 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from bboxqa.core.text import count, one_line
+from bboxqa.core.text import FROM_THE_RIGHT, count, one_line
 from bboxqa.core.version import __version__
 from bboxqa.report.charts.labels import short_name
 
@@ -21,13 +21,10 @@ if TYPE_CHECKING:
 ASSETS = ("page.css", "page.js")
 """The style and the script of all pages."""
 
-# Words of Hebrew, Arabic and other scripts that are written from the right.
-_RIGHT = "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefe\U00010800-\U00010fff\U0001e800-\U0001efff]"
 _OPTION = re.compile(r"(?<!\S)--[a-z][a-z-]*")
 # The sign of a negative number; names and dates have hyphens inside.
 _HYPHEN = re.compile(r"(?<![^\s(\[])-(?=\d)")
 _CODE = re.compile("`([^`]+)`")
-_FROM_THE_RIGHT = re.compile(rf"({_RIGHT}(?:[ '_-]*{_RIGHT})*)")
 
 
 def render(template: str, *, linked: bool = False, **values: Any) -> str:
@@ -111,7 +108,7 @@ def prose(text: str) -> "Markup":
     # Every second piece is such a run.
     pieces = [
         Markup(_OPTION.sub(r'<span class="whole">\g<0></span>', str(escape(piece))))  # noqa: S704
-        for piece in _FROM_THE_RIGHT.split(_HYPHEN.sub("\N{MINUS SIGN}", one_line(text)))
+        for piece in FROM_THE_RIGHT.split(_HYPHEN.sub("\N{MINUS SIGN}", one_line(text)))
     ]
     pieces[1::2] = [Markup("<bdi>{}</bdi>").format(piece) for piece in pieces[1::2]]
     return Markup().join(pieces)
@@ -130,9 +127,11 @@ def marked_up(text: str) -> "Markup":
     from markupsafe import Markup
 
     # Every second piece is code.
-    pieces = [prose(piece) for piece in _CODE.split(text)]
-    pieces[1::2] = [Markup("<code>{}</code>").format(piece) for piece in pieces[1::2]]
-    return Markup().join(pieces)
+    pieces = _CODE.split(text)
+    code = Markup("<code>{}</code>")
+    return Markup().join(
+        code.format(piece) if place % 2 else prose(piece) for place, piece in enumerate(pieces)
+    )
 
 
 def breakable(path: str) -> "Markup":
