@@ -124,15 +124,8 @@ def confusions(matched: MatchedUnits) -> Table:
     rows = np.argsort(-n, kind="stable")[:_MOST]
     if matched.bootstrap and len(rows):
         tables = _tables(found, place[rows], counts, pairs, rows)
-        values = np.concatenate([share[rows], gain[rows]])
-        evaluate = partial(_drawn, pairs.first[rows], pairs.second[rows])
-        of_category = tables[-1]
-        with_either = n_nonzero(of_category[pairs.first[rows]] + of_category[pairs.second[rows]])
-        drawn = drawn_intervals(
-            values, tables, evaluate, matched.bootstrap, matched.seed,
-            n_images=np.tile(with_either, 2),
-        )  # fmt: skip
-        bounds[:, rows] = drawn.reshape(2, -1, 2)
+        first, second = pairs.first[rows], pairs.second[rows]
+        bounds[:, rows] = _bounds(matched, tables, first, second, share[rows], gain[rows])
     # By gain, undefined ones last; equal gains by frequency.
     order = np.lexsort([pairs.second, pairs.first, -n, -gain])
     names = matched.data.category_names
@@ -150,6 +143,24 @@ def confusions(matched: MatchedUnits) -> Table:
             "gain_high": bounds[1, :, 1],
         }
     ).take(order)
+
+
+def _bounds(
+    matched: MatchedUnits,
+    tables: tuple[Any, ...],
+    first: IndexArray,
+    second: IndexArray,
+    share: FloatArray,
+    gain: FloatArray,
+) -> FloatArray:
+    """Return the 95 % intervals of share and gain of R pairs, (2, R, 2)."""
+    of_category = tables[-1]
+    with_either = n_nonzero(of_category[first] + of_category[second])
+    drawn = drawn_intervals(
+        np.concatenate([share, gain]), tables, partial(_drawn, first, second),
+        matched.bootstrap, matched.seed, n_images=np.tile(with_either, 2),
+    )  # fmt: skip
+    return drawn.reshape(2, -1, 2)
 
 
 def _object_counts(matched: MatchedUnits) -> UnitCounts:

@@ -1,12 +1,9 @@
 """Converting the rows of a table to COCO records."""
 
 import csv
-from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from math import nan
 from pathlib import Path
 
 import numpy as np
@@ -15,17 +12,15 @@ from bboxqa.core.arrays import IndexArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.annotations.records import whole_number
+from bboxqa.formats.box_tables.box_kinds import BoxKind, box_kind_of
 from bboxqa.formats.box_tables.box_values import (
     Cells,
-    are_shares,
     as_corner_and_size,
     boxes_in,
-    form_of,
     numbers_of_box,
-    side_of,
 )
 from bboxqa.formats.box_tables.parquet_rows import class_names
-from bboxqa.formats.box_tables.plain_tables import PlainRows, TablePart, parts_of
+from bboxqa.formats.box_tables.plain_tables import PlainRows, parts_of
 from bboxqa.formats.box_tables.row_columns import OF_GROUPS, boxes_of, in_pixels, is_named
 from bboxqa.formats.box_tables.table_columns import FORM_WORDS, NAMES, Columns, columns_of
 from bboxqa.formats.box_tables.table_rows import names_in, without_rows
@@ -44,17 +39,6 @@ _SIDES = ("width", "height")
 _TRUE = {"1", "true"}
 SAY = f"Say what the columns hold: --columns image=NAME,bbox=NAME,… ({', '.join(NAMES)})"
 """The advice if no columns of boxes are found."""
-_FORM = "Say which it is: --box-format xywh, xyxy or cxcywh"
-
-
-@dataclass(frozen=True, slots=True)
-class BoxKind:
-    """The layout and the unit of the boxes of a table."""
-
-    form: str
-    is_share: bool
-    has_empty: bool
-    """Whether some rows have no box, as their annotators were asked and drew nothing."""
 
 
 def translate_table(path: Path, member: Member, add: Add, wanted: Wanted) -> Translated:
@@ -67,55 +51,12 @@ def translate_table(path: Path, member: Member, add: Add, wanted: Wanted) -> Tra
         raise DatasetError([f"{member.shown}: has {columns.problem}"], SAY)
     add_boxes = wanted.add_boxes
     parts = parts_of(member, columns, plain=add_boxes is not None, in_full=wanted.in_full)
-    records = _TableRecords(path, member, columns, _boxes(member, columns, parts()), add)
+    records = _TableRecords(path, member, columns, box_kind_of(member, columns, parts()), add)
     for part in parts():
         if part.plain is None or add_boxes is None or not records.add_plain(part.plain, add_boxes):
             for at, row in part.rows():
                 records.add_row(at, row)
     return records.done()
-
-
-def _boxes(member: Member, columns: Columns, parts: Iterable[TablePart]) -> BoxKind:
-    """Detect the kind of boxes from all numbers of a table."""
-    found, sizes = array("d"), array("d")
-    n_empty = 0
-    form = choices().box_format or columns.form
-    for cells, box in _readable(_without_plain(parts, columns, found), columns.form):
-        n_empty += box is None
-        if box is not None:
-            found.extend(box)
-            # Image sizes are needed only if nothing else shows the layout.
-            if not form:
-                sizes.extend(side_of(cells.get(f"image_{side}")) or nan for side in _SIDES)
-    boxes, known = np.array(found).reshape(-1, 4), np.array(sizes).reshape(-1, 2)
-    is_share = are_shares(boxes)
-    if not form and len(boxes):
-        form = form_of(boxes, np.ones_like(known) if is_share else known)
-        if not form:
-            name = one_line(columns.of.get("bbox") or columns.of["objects"])
-            both = f"{name!r} may hold left, top, width and height, or two corners"
-            raise DatasetError([f"{member.shown}: {both}: all numbers fit both"], _FORM)
-    return BoxKind(form or "xywh", is_share, n_empty > 0)
-
-
-def _readable(rows: Iterable[Cells], form: str) -> Iterator[tuple[Cells, list[float] | None]]:
-    """Yield the cells and the numbers of boxes; others become defects when they are translated."""
-    for cells in rows:
-        with suppress(ValueProblemError):
-            yield cells, numbers_of_box(cells, form)
-
-
-def _without_plain(
-    parts: Iterable[TablePart], columns: Columns, numbers: "array[float]"
-) -> Iterator[Cells]:
-    """Yield the cells of each box; the numbers of plain rows are added to `numbers` instead."""
-    for part in parts:
-        if part.plain is not None:
-            numbers.frombytes(part.plain.boxes.tobytes())
-            continue
-        for _, row in part.rows():
-            if "" not in row:
-                yield from boxes_in(row, columns)
 
 
 class _TableRecords:

@@ -129,14 +129,16 @@ def _page(
         named_tables=[] if diagnosis is None else story_tables(diagnosis),
         images=images,
         address_of=image_address if linked else None,
-        command=command(
-            manifest,
-            msgspec.json.decode(msgspec.json.encode(AgreeSettings())),
-            part["reference"]["name"] if "reference" in part else None,
-        ),
+        command=_command(manifest, part),
         settings=settings_table(manifest),
         inputs=inputs_table(manifest["inputs"]),
     )
+
+
+def _command(manifest: Mapping[str, Any], part: Mapping[str, Any]) -> str:
+    """Return the command that makes the result again."""
+    defaults = msgspec.json.decode(msgspec.json.encode(AgreeSettings()))
+    return command(manifest, defaults, part["reference"]["name"] if "reference" in part else None)
 
 
 def measure_of(similarity: str) -> str:
