@@ -5,6 +5,8 @@ import pytest
 from support.datasets import annotation, document, image, two_annotators, write
 
 from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.formats.annotations.columns import ColumnsBuilder
+from bboxqa.formats.annotations.read_options import ReadOptions
 from bboxqa.formats.dataset.reader import _names_of, read_dataset
 from bboxqa.formats.inputs import list_files
 
@@ -20,6 +22,20 @@ def asked(data):
     names = np.array(data.annotator_names)
     rows = zip(data.image_names, data.assigned, strict=True)
     return {image: names[row].tolist() for image, row in rows}
+
+
+def test_a_key_that_only_some_windows_of_a_file_have():
+    options = ReadOptions(keys=("annotator", "rater"))
+    builder, whole = ColumnsBuilder("a.json", options), ColumnsBuilder("a.json", options)
+    for names in ([None, None], ["ann", ""], [None], ["bob"], [None]):
+        builder.add([builder.type(1, 1, 1, (0, 0, 1, 1), annotator=name) for name in names])
+    whole.add([whole.type(1, 1, 1, (0, 0, 1, 1))])
+    whole.absorb(builder.done(), ())
+    found = whole.done().authors
+    assert found["annotator"].code.tolist() == [-1, -1, -1, 0, -1, -1, 1, -1]
+    assert found["annotator"].names == ("ann", "bob")
+    assert found["rater"].code.tolist() == [-1] * 8
+    assert found["rater"].names == ()
 
 
 def keyed(key, *values, nested=False):

@@ -35,6 +35,8 @@ class AuthorsBuilder:
         self._rest = key.split(".")[1:]
         self._get = attrgetter(record_field(key))
         self._codes = SpooledColumn(np.int32, limit=limit)
+        # Annotations without the key, before the first one that has it or after the last one.
+        self._n_absent = 0
         self._known: dict[object, int] = {None: -1, "": -1}
         self._numbers: dict[str, int] = {}
 
@@ -42,7 +44,7 @@ class AuthorsBuilder:
         """Append the values of records."""
         values: list[object] = list(map(self._get, records))
         if values.count(None) == len(values):
-            self._codes.add(np.full(len(values), -1, np.int32))
+            self._n_absent += len(values)
             return
         for part in self._rest:
             values = [_inside(value, part) for value in values]
@@ -54,13 +56,25 @@ class AuthorsBuilder:
         for value in distinct.difference(self._known):
             number = self._numbers.setdefault(annotator_name(value), len(self._numbers))
             self._known[value] = number
+        if not self._numbers:
+            self._n_absent += len(values)
+            return
         codes = map(self._known.__getitem__, values)
-        self._codes.add(np.fromiter(codes, np.int32, len(values)))
+        self._add_codes(np.fromiter(codes, np.int32, len(values)))
 
     def absorb(self, authors: Authors) -> None:
         """Append the names that another builder has collected."""
+        if not authors.names:
+            self._n_absent += len(authors.code)
+            return
         numbers = [self._numbers.setdefault(name, len(self._numbers)) for name in authors.names]
-        self._codes.add(np.array([*numbers, -1], np.int32)[authors.code])
+        self._add_codes(np.array([*numbers, -1], np.int32)[authors.code])
+
+    def _add_codes(self, codes: IntArray) -> None:
+        if self._n_absent:
+            self._codes.add(np.full(self._n_absent, -1, np.int32))
+            self._n_absent = 0
+        self._codes.add(codes)
 
     def problems(self) -> Iterator[str]:
         """Yield a problem for each two names that would become equal."""
@@ -68,6 +82,10 @@ class AuthorsBuilder:
 
     def done(self) -> Authors:
         """Return the collected column."""
+        if not self._numbers:
+            # Most keys are absent everywhere, so their column takes no memory.
+            return Authors(np.broadcast_to(np.int32(-1), self._n_absent), ())
+        self._add_codes(np.zeros(0, np.int32))
         return Authors(self._codes.done(), tuple(self._numbers))
 
 

@@ -45,12 +45,12 @@ def plain_labels(texts: Sequence[bytes]) -> PlainLabels | None:
     >>> found.n_labels.tolist(), found.first.tolist(), found.names
     ([1, 0], [2, 1], ['plane'])
     """
+    if not all(map(bytes.isascii, texts)):
+        return None
     plain = [text.replace(b"\r\n", b"\n") for text in texts]
     ends = [_end_of_headers(text) for text in plain]
     bodies = [text[end:].rstrip() for text, end in zip(plain, ends, strict=True)]
     whole = b"\n".join(filter(None, bodies))
-    if not whole.isascii():
-        return None
     n_labels = np.array([body.count(b"\n") + 1 if body else 0 for body in bodies], np.int64)
     heads = [text.count(b"\n", 0, end) + 1 for text, end in zip(plain, ends, strict=True)]
     n_words = whole.partition(b"\n")[0].count(b" ") + 1

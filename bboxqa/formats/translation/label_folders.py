@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path, PurePosixPath
@@ -108,20 +109,22 @@ class LabelFolders:
     def _label_names(self, folder: Path) -> Iterator[tuple[Path, list[str]]]:
         """Yield the folders of a data set, and the names of their label files."""
         left = _LOOKED_AT
-        for path, inside, files in os.walk(folder):
-            here = Path(path)
-            inside[:] = sorted(each for each in inside if each[0] != ".")
-            if "labels" in inside:
-                inside[:] = ["labels"]
-            deeper = [here / each for each in inside if not _INSIDE.fullmatch(each)]
-            if len(here.relative_to(folder).parts) >= _DEPTH:
-                inside[:] = []
-            elif _OF_LABELS.fullmatch(here.name) and self._are_annotators(deeper):
-                inside[:] = [each for each in inside if _INSIDE.fullmatch(each)]
-            yield here, [each for each in files[:left] if self.is_name(each)]
+        waiting = [folder]
+        while waiting:
+            here = waiting.pop()
+            inside, files = _folders_and_files(here, left)
+            yield here, [each for each in files if self.is_name(each)]
             left -= len(files)
             if left <= 0:
                 return
+            if "labels" in inside:
+                inside = ["labels"]
+            deeper = [here / each for each in inside if not _INSIDE.fullmatch(each)]
+            if len(here.relative_to(folder).parts) >= _DEPTH:
+                inside = []
+            elif _OF_LABELS.fullmatch(here.name) and self._are_annotators(deeper):
+                inside = [each for each in inside if _INSIDE.fullmatch(each)]
+            waiting += [here / each for each in reversed(inside) if not (here / each).is_symlink()]
 
     def _has_labels(self, folder: Path, names: list[str], *, strict: bool) -> bool:
         """Return whether most of a sample of non-empty files hold labels.
@@ -135,6 +138,21 @@ class LabelFolders:
             n_labels = sum(self.is_label(head, strict) for head in filled)
             return 2 * n_labels > len(filled) if strict else n_labels > 0
         return self.may_be_empty and bool(names) and _has_images_only(folder)
+
+
+def _folders_and_files(folder: Path, most: int) -> tuple[list[str], list[str]]:
+    """Return names in a folder up to the first `most` files: of folders, sorted, and of files."""
+    folders: list[str] = []
+    files: list[str] = []
+    with suppress(OSError), os.scandir(folder) as found:
+        for each in found:
+            if not each.is_dir():
+                files.append(each.name)
+                if len(files) == most:
+                    break
+            elif each.name[0] != ".":
+                folders.append(each.name)
+    return sorted(folders), files
 
 
 def share_images(folders: Sequence[Path]) -> bool:

@@ -29,6 +29,7 @@ MAX_RATIO = 200
 _SMALL = 16 << 20
 _FIRST = 1 << 16
 _CHUNK = 1 << 20
+_READ_ONLY = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 # The magic number of a tar archive ends here.
 _TAR_HEAD = 262
 _ZIP_END = struct.Struct("<4s4H2LH")
@@ -140,7 +141,7 @@ def members_of(path: Path) -> list[Member]:
 
 def _small_file(path: str) -> bytes | None:
     """Return the content of a small file, twice as fast as `open`; None for other files."""
-    number = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0))
+    number = os.open(path, _READ_ONLY)
     try:
         data = os.read(number, _FIRST)
         return data if len(data) < _FIRST and not (data and os.read(number, 1)) else None

@@ -47,7 +47,8 @@ class MeasuredFiles(SourceFiles):
         data = member.read()
         place = self._place[member.name]
         if place >= self._n_done:
-            self._pass_over(place)
+            if place > self._n_done:
+                self._pass_over(place)
             self._take(member, len(data), (data,))
             self._n_done = place + 1
         return as_utf8(data)

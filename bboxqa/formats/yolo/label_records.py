@@ -103,14 +103,15 @@ class _LabelRecords:
         found = plain_labels([data for _, _, data in files]) if is_wanted else None
         if found is None or add_boxes is None:
             return False
-        numbers, first = np.unique(found.number, return_index=True)
+        numbers = np.flatnonzero(np.bincount(found.number))
         if self._files.names is not None and not {*numbers.tolist()} <= {*names}:
             return False
         lines = lines_of(files, found.n_boxes, np.ones(len(files), np.int64))
+        if not {*numbers.tolist()} <= {*self._ids}:
+            for row in np.sort(np.unique(found.number, return_index=True)[1]).tolist():
+                self._category(int(found.number[row]), lines.where(row))
         ids = np.zeros(numbers.max(initial=0) + 1, np.int64)
-        for row in np.sort(first).tolist():
-            number = int(found.number[row])
-            ids[number] = self._category(number, lines.where(row))
+        ids[numbers] = [self._ids[number] for number in numbers.tolist()]
         images = np.array([image["id"] for _, image, _ in files], np.int64)
         sizes = np.array([(image["width"], image["height"]) for _, image, _ in files], np.float64)
         bbox = found.shares.copy()

@@ -41,17 +41,17 @@ def plain_labels(texts: Sequence[bytes]) -> PlainLabels | None:
     whole = b"\n".join(filter(None, stripped))
     n_boxes = np.array([text.count(b"\n") + 1 if text else 0 for text in stripped], np.int64)
     rows = _rows(whole) if whole else np.zeros((_COLUMNS, 0))
-    if rows is None or not np.isfinite(rows).all():
+    # Neither is true of NaN; columns of categories cannot hold larger numbers.
+    if rows is None or not _are_within(rows[0], 0, _MOST_CLASSES - 1):
         return None
-    first, shares = rows[0], np.ascontiguousarray(rows[1:].T)
-    is_inside = (shares >= -MOST_BEYOND) & (shares <= 1 + MOST_BEYOND)
-    # Columns of categories cannot hold larger numbers.
-    if not is_inside.all() or not ((first >= 0) & (first < _MOST_CLASSES)).all():
+    number = rows[0].astype(np.int64)
+    if not _are_within(rows[1:], -MOST_BEYOND, 1 + MOST_BEYOND) or (number != rows[0]).any():
         return None
-    number = first.astype(np.int64)
-    if (number != first).any():
-        return None
-    return PlainLabels(n_boxes, number, shares)
+    return PlainLabels(n_boxes, number, np.ascontiguousarray(rows[1:].T))
+
+
+def _are_within(values: FloatArray, low: float, high: float) -> bool:
+    return bool(values.min(initial=low) >= low and values.max(initial=high) <= high)
 
 
 def _rows(whole: bytes) -> FloatArray | None:

@@ -49,6 +49,13 @@ def test_real_files_are_read():
     assert split.category_names == ("label_0", "label_1")
 
 
+def test_a_header_that_is_no_text_is_told_among_other_files(tmp_path):
+    others = {f"labelTxt/{number}.txt": HEADER + PLANE for number in range(20)}
+    folder = write(tmp_path, **others)
+    (folder / "labelTxt/20.txt").write_bytes(b"imagesource:\xff\n" + PLANE.encode())
+    assert [file for file, *_ in found(folder, "T001")] == [str(folder / "labelTxt/20.txt")]
+
+
 def test_header_lines_are_skipped_and_corners_kept(tmp_path):
     done, records = of_lines(tmp_path, HEADER + "20 10 30 20 20 30 10 20 small-vehicle 1\r\n")
     assert done.categories[0]["name"] == "small-vehicle"

@@ -17,7 +17,7 @@ from bboxqa.model.outlines import SegmentationKind, Segmentations
 def columns_of(boxes: Boxes, first: int, options: ReadOptions) -> Columns:
     """Return the columns of boxes, with ids counted from `first`."""
     n = len(boxes)
-    nobody = Authors(np.full(n, -1, np.int32), ())
+    nobody = Authors(np.broadcast_to(np.int32(-1), n), ())
     authors = dict.fromkeys(options.keys, nobody)
     if boxes.annotators:
         named = Authors(boxes.annotator.astype(np.int32), tuple(boxes.annotators))

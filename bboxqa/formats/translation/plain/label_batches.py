@@ -11,8 +11,8 @@ from bboxqa.formats.translation.translated import Lines, Record
 LabelFile = tuple[Member, Record, bytes]
 """A file, the record of its image, and its content."""
 
-_TOGETHER = 1 << 20
-"""Number of bytes per batch."""
+_TOGETHER = 1 << 18
+"""Number of bytes per batch: few enough that its arrays stay in the processor's cache."""
 _PARTS, _FEW = 16, 8
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray
-from bboxqa.formats.translation.plain.short_numbers import WORD, Codes, short_numbers
+from bboxqa.formats.translation.plain.short_numbers import WORD, Codes, alike_numbers, short_numbers
 
 _NEWLINE, _BLANK, _POINT, _ZERO = np.frombuffer(b"\n .0", np.uint8)
 _EXACT = 15
@@ -35,6 +35,11 @@ class PlainWords:
         """Return the numbers of a column. Raises ValueError if a word is not a number."""
         begin = self.begin[column]
         lengths = self.end[column] - begin
+        length = int(lengths[0]) if len(lengths) else 0
+        if 0 < length <= WORD and (lengths == length).all():
+            alike = alike_numbers(self._words()[begin], length)
+            if alike is not None:
+                return alike
         values, is_plain = short_numbers(self._words()[begin], np.clip(lengths, 1, WORD))
         others = np.flatnonzero(~is_plain | (lengths < 1) | (lengths > WORD))
         if len(others):
@@ -103,22 +108,25 @@ def plain_words(text: bytes, n_columns: int, separator: bytes = b" ") -> PlainWo
     >>> plain_words(b"1 cat\n2", 2) is None
     True
     """
-    codes = np.frombuffer(text, np.uint8)
-    is_newline = codes == _NEWLINE
-    is_separator = codes == ord(separator)
-    n_newlines, n_known = np.count_nonzero(is_newline), np.count_nonzero(codes < _BLANK)
-    if separator < b" ":
-        n_known -= np.count_nonzero(is_separator)
-    if not len(codes) or n_known != n_newlines:
+    if not text:
         return None
-    ends = np.append(np.flatnonzero(is_newline | is_separator), len(codes))
-    n_lines, rest = divmod(len(ends), n_columns)
-    last = ends[n_columns - 1 : -1 : n_columns]
-    if rest or not is_newline[last].all() or n_newlines != n_lines - 1:
+    # The end of the text is the end of the last line.
+    padded = text + b"\n" + bytes(WORD - 1)
+    codes = np.frombuffer(padded, np.uint8, len(text) + 1)
+    is_end = codes <= _BLANK if separator == b" " else codes < _BLANK
+    if separator > b" ":
+        is_end |= codes == ord(separator)
+    ends = np.flatnonzero(is_end)
+    if len(ends) % n_columns:
         return None
-    begins = np.concatenate([[0], ends[:-1] + 1])
-    columns = (each.reshape(-1, n_columns).T for each in (begins, ends))
-    return PlainWords(text + bytes(WORD), *map(np.ascontiguousarray, columns))
+    columns = np.ascontiguousarray(ends.reshape(-1, n_columns).T)
+    signs = codes[columns]
+    if (signs[:-1] != ord(separator)).any() or (signs[-1] != _NEWLINE).any():
+        return None
+    begins = np.empty_like(columns)
+    begins[1:] = columns[:-1] + 1
+    begins[0, 0], begins[0, 1:] = 0, columns[-1, :-1] + 1
+    return PlainWords(padded, begins, columns)
 
 
 def _numbers(signs: ByteArray) -> FloatArray:

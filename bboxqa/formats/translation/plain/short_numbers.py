@@ -51,10 +51,46 @@ def short_numbers(codes: Codes, lengths: IndexArray) -> tuple[FloatArray, BoolAr
     digits = joined ^ (_ZEROS >> unused << unused)
     is_plain = ((digits + _ABOVE_NINE) | digits) & _HIGH_BITS == 0
     is_plain &= (point & before == 0) & (n_digits > 0)
-    digits = digits * np.uint64(10) + (digits >> _BYTE)
-    upper, lower = (digits & _FOUR) * _UPPER, (digits >> np.uint64(16) & _FOUR) * _LOWER
-    whole = (upper + lower) >> np.uint64(32)
     decimals = (point * _PLACES) >> _LAST & np.uint64(WORD - 1)
     # Integers below 2 ** 53 are exact, and a quotient of two is correctly rounded, as in `float`.
-    values: FloatArray = whole.astype(np.float64) / _POWERS[decimals.astype(np.intp)]
+    values: FloatArray = _whole(digits) / _POWERS[decimals.astype(np.intp)]
     return values, is_plain
+
+
+def alike_numbers(codes: Codes, length: int) -> FloatArray | None:
+    r"""Return texts of one length as numbers, in half the time of `short_numbers`.
+
+    None if not all are digits with a point in the same position, or without a point.
+
+    Examples
+    --------
+    >>> alike_numbers(np.frombuffer(b"0.5,0.25", "<u8"), 3).tolist()
+    [0.5]
+    >>> alike_numbers(np.frombuffer(b"0.5     5.0     50.     ", "<u8"), 3) is None
+    True
+    """
+    place = codes[:1].tobytes()[:length].find(b".")
+    text = codes << (_BYTE * np.uint64(WORD - length))
+    if place < 0:
+        joined, n_digits, decimals = text, length, 0
+    else:
+        first = 8 * (WORD - length + place)
+        if (text >> np.uint64(first) & np.uint64(0xFF) != ord(".")).any():
+            return None
+        before = np.uint64((1 << first) - 1)
+        joined = (text & ~(before << _BYTE | np.uint64(0xFF))) | ((text & before) << _BYTE)
+        n_digits, decimals = length - 1, length - 1 - place
+    unused = np.uint64(8 * (WORD - n_digits))
+    digits = joined ^ (_ZEROS >> unused << unused)
+    if n_digits == 0 or (((digits + _ABOVE_NINE) | digits) & _HIGH_BITS).any():
+        return None
+    values: FloatArray = _whole(digits) / _POWERS[decimals]
+    return values
+
+
+def _whole(digits: Codes) -> FloatArray:
+    """Return words of eight digits, one in each byte, as whole numbers."""
+    digits = digits * np.uint64(10) + (digits >> _BYTE)
+    upper, lower = (digits & _FOUR) * _UPPER, (digits >> np.uint64(16) & _FOUR) * _LOWER
+    whole: FloatArray = ((upper + lower) >> np.uint64(32)).astype(np.float64)
+    return whole
