@@ -57,6 +57,6 @@ def convert(*, paths: tuple[Path, ...], named: tuple[str, ...], to: str, **optio
     for note in found.notes:
         click.echo(f"note: {note}", err=True)
     for loss in found.losses:
-        click.echo(f"left out: {loss}", err=True)
+        click.echo(f"{loss.how}: {loss}", err=True)
     click.echo(f"Written: {found.path}: {found.in_words()}")
     return 0

@@ -218,3 +218,32 @@ def _unescaped(match: re.Match[str]) -> str:
 def _escaped(match: re.Match[str]) -> str:
     number = ord(match[0])
     return f"\\x{number:02x}" if number < 256 else f"\\u{number:04x}"
+
+
+# Beginnings that spreadsheets take for a formula, also full-width ones; numbers are excepted.
+_FORMULA = re.compile(
+    r"(?!-?\Z|[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?\Z)[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]",
+    re.IGNORECASE,
+)
+
+
+def guarded(text: str) -> str:
+    """Return a text with an apostrophe before it if a spreadsheet would run it as a formula.
+
+    Examples
+    --------
+    >>> guarded("=1+1"), guarded("-5"), guarded("'=1+1"), guarded("it's")
+    ("'=1+1", '-5', "''=1+1", "it's")
+    """
+    return f"'{text}" if _FORMULA.match(text.lstrip("'")) else text
+
+
+def unguarded(text: str) -> str:
+    """Return the text that `guarded` was given.
+
+    Examples
+    --------
+    >>> unguarded("'=1+1"), unguarded("''=1+1"), unguarded("'twas"), unguarded("=1")
+    ('=1+1', "'=1+1", "'twas", '=1')
+    """
+    return text[1:] if text[:1] == "'" and _FORMULA.match(text.lstrip("'")) else text

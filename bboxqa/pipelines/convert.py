@@ -14,7 +14,7 @@ from bboxqa.formats.inputs import as_paths
 from bboxqa.formats.read_files import files_read
 from bboxqa.formats.writing.content import Content, without_points
 from bboxqa.formats.writing.gathered import Gathering
-from bboxqa.formats.writing.losses import Loss
+from bboxqa.formats.writing.losses import Loss, repeat_losses
 from bboxqa.formats.writing.registry import writer
 from bboxqa.formats.writing.writer import Options, Writer, Written
 from bboxqa.model.settings import AgreeSettings, Asked, Attribution, JoinBy
@@ -37,7 +37,7 @@ class Conversion:
     losses : tuple of Loss
         What was left out because the format cannot hold it.
     notes : tuple of str
-        What was left out when the files were read.
+        What was left out when the files were read, and what only the pictures hold.
     """
 
     path: Path
@@ -143,13 +143,26 @@ def convert(
     content, notes = gather(source, settings, progress, key)
     if not to_format.has_keypoints:
         content = without_points(content)
-    losses = tuple(to_format.losses(content, options))
+    losses = (*repeat_losses(content), *to_format.losses(content, options))
     if losses and not lossy:
         raise DatasetError([str(each) for each in losses], _ADVICE)
     n_files = _write(path, to_format, to_format.files(content, options))
+    notes = (*notes, *_size_notes(content, to_format))
     held = content.held(to_format.lines)
     sizes = n_files, len(content.images), len(content.annotations) + len(held)
     return Conversion(path, *sizes, tuple(content.annotators), losses, notes)
+
+
+def _size_notes(content: Content, to_format: Writer) -> Iterator[str]:
+    """Yield a note on sizes of images, which the pictures hold as well."""
+    n_known = sum(bool(each.get("width")) for each in content.images)
+    if n_known and not to_format.has_sizes:
+        what = count(n_known, "size of an image", "sizes of images")
+        is_ = "is" if n_known == 1 else "are"
+        yield (
+            f"{what} {is_} not in the labels of {to_format.title}: put the pictures beside them in "
+            "the folder images, or read them with --image-size FILE, such as the input"
+        )
 
 
 _ADVICE = "Nothing was written. To write the rest: --lossy"

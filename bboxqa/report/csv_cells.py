@@ -3,14 +3,9 @@
 import re
 from collections.abc import Iterable
 
-from bboxqa.core.text import one_line
+from bboxqa.core.text import guarded, one_line
 
 _TO_QUOTE = re.compile('[,"\r\n]')
-# Beginnings that spreadsheets take for a formula, also full-width ones; numbers are excepted.
-_FORMULA = re.compile(
-    r"(?!-?\Z|[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?\Z)[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]",
-    re.IGNORECASE,
-)
 
 
 def csv_cell(text: str, *, raw: bool = False) -> str:
@@ -23,8 +18,8 @@ def csv_cell(text: str, *, raw: bool = False) -> str:
     >>> csv_cell("=1+1"), csv_cell("=1+1", raw=True), csv_cell("-5"), csv_cell("a,b")
     ("'=1+1", '=1+1', '-5', '"a,b"')
     """
-    if not raw and _FORMULA.match(text):
-        text = f"'{text}"
+    if not raw:
+        text = guarded(text)
     return '"{}"'.format(text.replace('"', '""')) if _TO_QUOTE.search(text) else text
 
 

@@ -45,7 +45,9 @@ def there_and_back(source, folder, *formats):
     sizes = json.loads(source.read_bytes())["images"]
     for number, to in enumerate((*formats, "coco")):
         out = folder / f"step{number}{ENDINGS.get(to, '')}"
-        bboxqa.convert(source, out, to=to)
+        found = bboxqa.convert(source, out, to=to, lossy=to == "dota")
+        # The pictures, which are put beside the labels, have the endings.
+        assert {loss.what for loss in found.losses} <= {"endings of image names"}
         if to.startswith("yolo") or to == "dota":
             add_pictures(sizes, out)
         source = out

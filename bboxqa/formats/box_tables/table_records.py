@@ -10,7 +10,7 @@ import numpy as np
 
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.text import count, one_line
+from bboxqa.core.text import count, one_line, unguarded
 from bboxqa.formats.annotations.records import whole_number
 from bboxqa.formats.box_tables.box_kinds import BoxKind, box_kind_of
 from bboxqa.formats.box_tables.box_values import (
@@ -19,7 +19,7 @@ from bboxqa.formats.box_tables.box_values import (
     boxes_in,
     numbers_of_box,
 )
-from bboxqa.formats.box_tables.parquet_rows import class_names
+from bboxqa.formats.box_tables.parquet_rows import PARQUET, class_names
 from bboxqa.formats.box_tables.plain_tables import PlainRows, parts_of
 from bboxqa.formats.box_tables.row_columns import OF_GROUPS, boxes_of, in_pixels, is_named
 from bboxqa.formats.box_tables.table_columns import FORM_WORDS, NAMES, Columns, columns_of
@@ -73,7 +73,11 @@ class _TableRecords:
         for key in ("category", "objects"):
             numbered = enumerate(class_names(member, columns.of.get(key, "")))
             self._names |= {str(number): name for number, name in numbered}
-        self._word = "row" if member.head().startswith(b"PAR1") else "line"
+        head = member.head()
+        has_cells = not head.startswith(PARQUET) and not head.lstrip().startswith(b"{")
+        # As bboxqa writes cells that spreadsheets would run as formulas.
+        self._said: Callable[[str], str] = unguarded if has_cells else str
+        self._word = "row" if head.startswith(PARQUET) else "line"
         self._tally: Counter[str] = Counter()
         self._sides: dict[str, tuple[object, object]] = {}
 
@@ -106,8 +110,8 @@ class _TableRecords:
         images, people = [], []
         for row, cells in zip(begins.tolist(), groups, strict=True):
             where = Where(self._member.name, rows.line + row)
-            image = self._image(cells["image"].strip(), cells, where)
-            annotator = cells.get("annotator", "").strip()
+            image = self._image(self._said(cells["image"].strip()), cells, where)
+            annotator = self._said(cells.get("annotator", "").strip())
             if annotator and annotator not in image["annotators"]:
                 image["annotators"].append(annotator)
             images.append(image)
@@ -127,7 +131,8 @@ class _TableRecords:
     ) -> IndexArray:
         """Return the category id of each row, (N,), from the code of its label."""
         begins = np.unique(category, return_index=True)[1].tolist()
-        names = [self._names.get(each, each) or _UNLABELLED for each in map(str.strip, labels)]
+        said = [self._said(each.strip()) for each in labels]
+        names = [self._names.get(each, each) or _UNLABELLED for each in said]
         named = zip(names, begins, strict=True)
         ids = np.array([self._into.category(name, lines.where(row)) for name, row in named])
         found: IndexArray = ids[category]
@@ -136,7 +141,7 @@ class _TableRecords:
     def _add(self, cells: Cells, numbers: list[float] | None, label: str, where: Where) -> None:
         given = cells.get("image")
         name = plain_text(mapping(given).get("path")) if isinstance(given, dict) else given
-        name = plain_text(name)
+        name = self._said(plain_text(name))
         if not name:
             self._into.defect("T001", f"{label}: does not name its image", where)
             return
@@ -158,7 +163,7 @@ class _TableRecords:
             record |= turned_box(bbox, degrees)
         if annotator:
             record["annotator"] = annotator
-        category = plain_text(cells.get("category"))
+        category = self._said(plain_text(cells.get("category")))
         number = self._into.category(self._names.get(category, category) or _UNLABELLED, where)
         row = self._into.annotation({**record, "category_id": number}, where)
         if not category and "category" in self._columns.of:
@@ -180,7 +185,7 @@ class _TableRecords:
     def _annotator(
         self, cells: Cells, numbers: list[float] | None, label: str, where: Where
     ) -> str:
-        named = plain_text(cells.get("annotator"))
+        named = self._said(plain_text(cells.get("annotator")))
         if named or ("annotator" not in self._columns.of and "annotator" not in cells):
             return named
         if numbers is None:
@@ -191,14 +196,14 @@ class _TableRecords:
         return _UNNAMED
 
     def _shared(self, cells: Cells, label: str) -> Record:
-        own = plain_text(cells.get("id")) or (label if self._word == "row" else "")
+        own = self._said(plain_text(cells.get("id"))) or (label if self._word == "row" else "")
         shared: Record = {"own_id": own} if own else {}
         if "iscrowd" in cells and str(cells["iscrowd"]).strip().lower() in _TRUE:
             shared["iscrowd"] = 1
         if "created_at" in cells and (made := plain_text(cells["created_at"])):
             shared["created_at"] = made
         if "track" in cells and (track := plain_text(cells["track"])):
-            shared["track_id"] = track
+            shared["track_id"] = self._said(track)
         if "score" in cells:
             with suppress(TypeError, ValueError):
                 shared["score"] = float(cells["score"])

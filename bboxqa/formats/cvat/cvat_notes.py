@@ -3,16 +3,14 @@
 from collections.abc import Iterator, Mapping
 
 from bboxqa.core.text import count
+from bboxqa.formats.translation.translated import SESSIONS
 
 # The counted facts, with the noun and the text of their notes.
 _WORDS = (
     (
         "again",
         "image",
-        (
-            "annotated again by the same person, left out; --session-key session measures how far "
-            "they agree with themselves"
-        ),
+        f"annotated again by the same person, left out; {SESSIONS}",
     ),
     ("empty", "mask", "left out: no pixels"),
     (

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.translation.given_sizes import given_words
+from bboxqa.formats.translation.translated import SESSIONS
 
 GROUND_TRUTH = "ground truth"
 """The name of the annotator of annotations that are marked as ground truth."""
@@ -17,10 +18,7 @@ _WORDS = (
     (
         "again",
         "annotation",
-        (
-            "left out: by someone who had annotated the task before; --session-key session "
-            "measures how far they agree with themselves"
-        ),
+        f"left out: by someone who had annotated the task before; {SESSIONS}",
     ),
     (
         "unnamed",

@@ -24,6 +24,9 @@ from bboxqa.formats.translation.source_files import SourceFiles
 
 Record = dict[str, Any]
 
+SESSIONS = "--session-key session measures how far they agree with themselves"
+"""The end of notes on images that someone annotated again."""
+
 
 class BrokenTextError(DatasetError):
     """A file that is cut off, or does not have the text format that it seems to have."""

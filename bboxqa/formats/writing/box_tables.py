@@ -9,6 +9,7 @@ import numpy as np
 
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import ConfigError
+from bboxqa.core.text import guarded
 from bboxqa.formats.box_tables.box_values import are_shares
 from bboxqa.formats.writing.content import Content, Record, image_name
 from bboxqa.formats.writing.losses import Loss, common_losses, label_losses, losses_of
@@ -38,7 +39,7 @@ def _losses(content: Content, _options: Options) -> Iterator[Loss]:
     yield from label_losses(content, _TITLE)
     if are_shares(np.array([each["bbox"] for each in content.annotations], np.float64)):
         why = f"{_TITLE} with only small numbers is read as relative to the image"
-        yield from losses_of(content.annotations, "boxes of less than a pixel", why)
+        yield from losses_of(content.annotations, "boxes of less than a pixel", why, "ambiguous")
     yield from common_losses(content, _TITLE, annotations=held, crowds=True, unasked=True)
 
 
@@ -95,9 +96,13 @@ def _turned(annotation: Record) -> FloatArray | None:
 def _csv(content: Content, _options: Options) -> Iterator[Written]:
     names, rows = _table(content)
     text = io.StringIO(newline="")
-    write = csv.writer(text, lineterminator="\n")
-    write.writerow(names)
-    write.writerows(rows)
+    plain = csv.writer(text, lineterminator="\n")
+    # Readers take a carriage return for the end of a row, unless its cell has quotes.
+    quoted = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    for row in ([*names], *rows):
+        cells = [guarded(cell) if isinstance(cell, str) else cell for cell in row]
+        has_return = any(isinstance(cell, str) and "\r" in cell for cell in cells)
+        (quoted if has_return else plain).writerow(cells)
     yield Written((), text.getvalue().encode("utf-8", "surrogatepass"))
 
 

@@ -31,6 +31,10 @@ class Content:
     """Annotations without a box: each has its `shape`. One with `points`, which are x and y in
     turn, also has `id`, `image_id`, `label`, and `annotator` if one is named.
     """
+    repeats: Sequence[str] = ()
+    """The place of each annotation of an image by someone who had annotated it before, which is
+    left out.
+    """
     asked: Sequence[Sequence[str]] = ()
     """For each image, the annotators who were asked, even if its record does not list them; empty
     if no annotators are named.

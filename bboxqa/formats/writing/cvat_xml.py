@@ -54,7 +54,7 @@ def _losses(content: Content, _options: Options) -> Iterator[Loss]:
     lost = [name for name in names if plain_xml(name) != name or name.strip() != name]
     if lost:
         why = "XML has no control characters, and CVAT no blanks around names"
-        yield Loss(len(lost), "names", why, repr(one_line(lost[0])))
+        yield Loss(len(lost), "names", why, repr(one_line(lost[0])), "changed")
 
 
 def _is_flat(attributes: object) -> bool:

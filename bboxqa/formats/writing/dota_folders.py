@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from bboxqa.core.text import one_line
 from bboxqa.formats.writing.content import Content, Record, image_name
 from bboxqa.formats.writing.losses import (
     Loss,
@@ -11,7 +12,7 @@ from bboxqa.formats.writing.losses import (
     losses_of,
 )
 from bboxqa.formats.writing.outlines import bbox_corners, corner_losses, corners_of
-from bboxqa.formats.writing.safe_names import people_paths, safe_paths
+from bboxqa.formats.writing.safe_names import people_paths, safe_paths, without_ending
 from bboxqa.formats.writing.writer import Options, Writer, Written
 
 _TITLE = "DOTA"
@@ -29,7 +30,12 @@ def _losses(content: Content, _options: Options) -> Iterator[Loss]:
     lost += [each for each in content.category_names.values() if each.replace(" ", "").isdecimal()]
     if lost:
         why = f"{_TITLE} writes them between blanks, after numbers"
-        yield Loss(len(lost), "names of categories", why, repr(lost[0]))
+        yield Loss(len(lost), "names of categories", why, repr(lost[0]), "changed")
+    names = [image_name(each) for each in content.images]
+    lost = [name for name in names if without_ending(name) != name]
+    if lost:
+        why = f"{_TITLE} names files after images, without what kind of file they are"
+        yield Loss(len(lost), "endings of image names", why, repr(one_line(lost[0])), "changed")
 
 
 def _is_mark(attributes: object) -> bool:
@@ -62,5 +68,5 @@ def _line(content: Content, annotation: Record) -> str:
     return f"{values} {content.category_names[annotation['category_id']]} {mark}\n"
 
 
-DOTA = Writer(_TITLE, "folder", (".txt",), _losses, _files)
+DOTA = Writer(_TITLE, "folder", (".txt",), _losses, _files, has_sizes=False)
 """Four corners in pixels."""

@@ -1,11 +1,9 @@
 """Gathering the content to write from files of any format."""
 
-import json
 from collections.abc import Mapping, Sequence
 from itertools import count as counting
 from pathlib import Path
 
-import msgspec
 import numpy as np
 
 from bboxqa.core.memory import gc_paused
@@ -20,23 +18,17 @@ from bboxqa.formats.annotations.records import (
     id_number,
     whole_number,
 )
-from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.dataset.attribution import UNNAMED, Attribution
 from bboxqa.formats.dataset.joined import image_label
 from bboxqa.formats.dataset.remarks import file_notes
-from bboxqa.formats.document.content import BYTE_ORDER_MARK
-from bboxqa.formats.document.origin import Where
-from bboxqa.formats.document.rotation_columns import WRITTEN_ANGLE
-from bboxqa.formats.registry import format_of
 from bboxqa.formats.translation.given_sizes import given_size
-from bboxqa.formats.translation.translated import Translate, Wanted
+from bboxqa.formats.translation.translated import SESSIONS
 from bboxqa.formats.writing.content import Content, Record, image_name
 from bboxqa.formats.writing.key_points import completed, more_joints, points_of
 from bboxqa.formats.writing.lines import with_points
+from bboxqa.formats.writing.source_records import records_of
 from bboxqa.formats.writing.turned_records import turned_keys, turned_rows
 from bboxqa.model.annotations import Dataset
-
-_OF_TOOLS = ("session", WRITTEN_ANGLE)
 
 
 class Gathering:
@@ -65,8 +57,9 @@ class Gathering:
             for asked in attribution.asked
         ]
         self._is_named = attribution.names != (UNNAMED,)
-        # Annotations without a box are reported as losses.
-        self.notes = [*file_notes(files, with_apart=False)]
+        # Annotations without a box, and of an image again, are reported as losses.
+        notes = file_notes(files, with_apart=False)
+        self.notes = [note for note in notes if SESSIONS not in note]
         return ()
 
     @gc_paused()
@@ -78,7 +71,7 @@ class Gathering:
         joined = _Joined(data, is_named=self._is_named)
         sources = zip(self._paths, self._files, self._authors, self._of_files, strict=True)
         for path, file, authors, author in sources:
-            records = _records_of(path)
+            records = records_of(path)
             if pseudonyms:
                 records = _without_people(records, pseudonyms)
             joined.add(file, records, authors, author)
@@ -97,41 +90,6 @@ def _without_people(records: Record, pseudonyms: Mapping[str, str]) -> Record:
     return found
 
 
-def _records_of(path: Path) -> Record:
-    """Return the COCO lists of a source, translated if needed."""
-    found = format_of(path)
-    if found.translate is not None:
-        return _translated(found.translate, path)
-    if found is COCO or found.document is None:
-        content = path.read_bytes()
-    else:
-        content = bytes(found.document(path).text[:])
-    content = content.removeprefix(BYTE_ORDER_MARK)
-    try:
-        records: Record = msgspec.json.decode(content)
-    except msgspec.DecodeError:
-        # Python's decoder accepts NaN, which can only be in values that are not used.
-        records = json.loads(content)
-    return records
-
-
-def _translated(translate: Translate, path: Path) -> Record:
-    boxed: list[Record] = []
-    apart: list[Record] = []
-
-    def add(records: Sequence[Record], _places: Sequence[Where]) -> None:
-        for record in records:
-            (boxed if "bbox" in record else apart).append(record)
-            for key in _OF_TOOLS:
-                record.pop(key, None)
-
-    found = translate(path, add, Wanted(keypoints=True))
-    for number, record in enumerate(boxed, start=1):
-        record.setdefault("id", number)
-    lists = {"images": found.images, "categories": found.categories, "annotations": boxed}
-    return {**lists, "apart": apart}
-
-
 class _Joined:
     """The records of all files added so far."""
 
@@ -143,6 +101,7 @@ class _Joined:
         self._categories: dict[str, Record] = {}
         self._annotations: list[tuple[Record, str, str]] = []
         self._apart: list[tuple[Record, str]] = []
+        self._repeats: list[str] = []
         self._tops: list[Record] = []
         self._has_text_ids = False
 
@@ -178,6 +137,7 @@ class _Joined:
         people = self._data.annotator_names if self._is_named else ()
         for each in with_points(records, file, of_all, people):
             self._apart.append((each, label_of[each["image_id"]] if "points" in each else ""))
+        self._repeats += records.get("repeats", ())
         self._tops.append({key: each for key, each in records.items() if key not in _KNOWN})
 
     def _add_images(self, file: AnnotationFile, records: Sequence[Record]) -> dict[int, str]:
@@ -235,7 +195,7 @@ class _Joined:
             own = {"image_id": image_ids[label], "id": next(numbers)} if label else {}
             apart.append({**record, **own})
         top = self._tops[0] if len(self._tops) == 1 else {}
-        return Content(images, categories, annotations, apart, asked, top)
+        return Content(images, categories, annotations, apart, self._repeats, asked, top)
 
     def _with_asked(self) -> tuple[list[Record], list[list[str]]]:
         """Return the images, and the annotators asked about each image."""
@@ -256,7 +216,7 @@ class _Joined:
         return list(self._images.values()), asked
 
 
-_KNOWN = (*LISTS, "apart")
+_KNOWN = (*LISTS, "apart", "repeats")
 
 
 def _annotation(record: Record, own: int, bbox: list[float], author: str) -> Record:

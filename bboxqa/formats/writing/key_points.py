@@ -103,7 +103,7 @@ def hidden_points(content: Content, title: str) -> Iterator[Loss]:
     if lost:
         example = f"in annotation {shown_id(lost[0])}"
         why = f"{title} has no visibility: written as visible"
-        yield Loss(n, "joints that are hidden", why, example)
+        yield Loss(n, "joints that are hidden", why, example, "changed")
 
 
 def _all(annotation: Record) -> list[Joint]:

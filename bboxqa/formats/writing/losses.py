@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from bboxqa.core.text import one_line
 from bboxqa.formats.writing.content import Content, Record, image_name, shown_id
@@ -16,6 +17,9 @@ _OF_CATEGORIES = {"id", "name"}
 _DERIVED = {"num_keypoints", "shape", "segmentation", "iscrowd"}
 
 
+How = Literal["left out", "changed", "ambiguous"]
+
+
 @dataclass(frozen=True, slots=True)
 class Loss:
     """One kind of data that a format cannot hold."""
@@ -25,6 +29,9 @@ class Loss:
     """The noun in the plural, such as "polygons"."""
     why: str
     example: str = ""
+    how: How = "left out"
+    """What happens to the data: they are not written, or are read back differently, for sure or
+    perhaps."""
 
     def __str__(self) -> str:
         noun = self.what if self.n != 1 else singular(self.what)
@@ -49,10 +56,18 @@ def singular(what: str) -> str:
     return " ".join([first, *(words.get(word, word) for word in rest.split())])
 
 
-def losses_of(lost: Sequence[Record], what: str, why: str) -> Iterator[Loss]:
+def losses_of(lost: Sequence[Record], what: str, why: str, how: How = "left out") -> Iterator[Loss]:
     """Yield the loss of annotations, if there are any."""
     if lost:
-        yield Loss(len(lost), what, why, f"annotation {one_line(shown_id(lost[0]))}")
+        yield Loss(len(lost), what, why, f"annotation {one_line(shown_id(lost[0]))}", how)
+
+
+def repeat_losses(content: Content) -> Iterator[Loss]:
+    """Yield the loss of images that a person annotated again, of which no format holds both."""
+    if content.repeats:
+        what = "annotations of an image that a person repeated"
+        why = "only the first by each person is written"
+        yield Loss(len(content.repeats), what, why, one_line(content.repeats[0]))
 
 
 def common_losses(
@@ -102,7 +117,8 @@ def common_losses(
     unnamed = [image_name(each) for each in content.images if not each.get("file_name")]
     if unnamed:
         example = f"image {one_line(unnamed[0])}"
-        yield Loss(len(unnamed), "images without a name", f"{title} has their id as name", example)
+        why_id = f"{title} has their id as name"
+        yield Loss(len(unnamed), "images without a name", why_id, example, "changed")
     known = {*_OF_ANNOTATIONS, *_DERIVED, *annotations}
     yield from _keys(content.annotations, known, "annotations", why, shown_id)
     yield from _keys(held, known | _OF_LINES, "lines", why, shown_id)
@@ -122,13 +138,14 @@ def folder_losses(content: Content, title: str) -> Iterator[Loss]:
     files = safe_paths(names)
     lost = [name for name in names if "/".join(files[name]) != without_ending(name)]
     if lost:
-        why = f"{title} names files after images, and these names cannot be paths"
-        yield Loss(len(lost), "names of images", why, repr(one_line(lost[0])))
+        written = "/".join(files[lost[0]])
+        why = f"{title} names files after images, and these cannot be paths; here {written!r}"
+        yield Loss(len(lost), "names of images", why, repr(one_line(lost[0])), "changed")
     paths = people_paths(content.annotators)
     lost = [name for name in content.annotators if paths[name] != (name,)]
     if lost:
         why = f"{title} names folders after annotators, and these names cannot be folders"
-        yield Loss(len(lost), "names of annotators", why, repr(one_line(lost[0])))
+        yield Loss(len(lost), "names of annotators", why, repr(one_line(lost[0])), "changed")
 
 
 def label_losses(
@@ -143,7 +160,7 @@ def label_losses(
     if lost:
         why = f"{title} has no blanks around labels"
         why += "" if plain is None else ", and no control characters"
-        yield Loss(len(lost), "names of categories", why, repr(one_line(lost[0])))
+        yield Loss(len(lost), "names of categories", why, repr(one_line(lost[0])), "changed")
 
 
 def _keys(

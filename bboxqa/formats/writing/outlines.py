@@ -239,7 +239,7 @@ def rounded_losses(content: Content, title: str, *, any_rectangle: bool = False)
         f"{title} holds sides and angle, and their corners are not exact rectangles: "
         f"corners move by up to {farthest:.2g} px"
     )
-    yield from losses_of(moved, "rotated boxes", why)
+    yield from losses_of(moved, "rotated boxes", why, "changed")
 
 
 def _moved(annotation: Record) -> float:

@@ -74,14 +74,14 @@ def _name_losses(content: Content, options: Options) -> Iterator[Loss]:
     lost = [name for name in names if read[_address(name)] != name]
     if lost:
         why = f"{_TITLE} names images by the path of a URL"
-        yield Loss(len(lost), "names of images", why, one_line(lost[0]))
+        yield Loss(len(lost), "names of images", why, one_line(lost[0]), "changed")
     lost = [str(each["id"]) for each in content.images if not 0 < each["id"] < 1 << 53]
     if lost:
-        yield Loss(len(lost), "ids of images", f"{_TITLE} numbers tasks from 1", lost[0])
+        yield Loss(len(lost), "ids of images", f"{_TITLE} numbers tasks from 1", lost[0], "changed")
     lost = [name for name in content.annotators if _read_person(name, options) != name]
     if lost:
         why = f"{_TITLE} would show another name"
-        yield Loss(len(lost), "names of annotators", why, one_line(lost[0]))
+        yield Loss(len(lost), "names of annotators", why, one_line(lost[0]), "changed")
     yield from label_losses(content, _TITLE)
 
 

@@ -40,7 +40,8 @@ def _losses(content: Content, _options: Options) -> Iterator[Loss]:
     yield from losses_of(other, "other attributes", why)
     unclear = [drawn for drawn in _by_annotator(content).values() if _base(drawn) is None]
     why = f"{_TITLE} does not say whether the first pixel is 0 or 1: read with --voc-base 0"
-    yield from losses_of([each for drawn in unclear for each in drawn], "unclear boxes", why)
+    boxes = [each for drawn in unclear for each in drawn]
+    yield from losses_of(boxes, "unclear boxes", why, "ambiguous")
 
 
 def _is_marks(attributes: object) -> bool:

@@ -47,6 +47,8 @@ class Writer:
         Whether a file can only be read back if its name ends in one of `suffixes`.
     has_keypoints : bool
         Whether annotations with key points but no box are written.
+    has_sizes : bool
+        Whether the sizes of images are written; otherwise readers take them from the pictures.
     lines : collection of str
         The shapes without a box that are written if their points are known.
     """
@@ -58,4 +60,5 @@ class Writer:
     files: Callable[[Content, Options], Iterator[Written]]
     is_known_by_suffix: bool = False
     has_keypoints: bool = False
+    has_sizes: bool = True
     lines: Collection[str] = ()

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -158,13 +159,13 @@ def _four_corners(annotation: Record) -> FloatArray:
     return bbox_corners(annotation) if found is None else found
 
 
-YOLO = Writer("YOLO detect", "folder", (".txt", ".yaml"), _boxes_losses, _boxes)
+_write = partial(Writer, layout="folder", suffixes=(".txt", ".yaml"), has_sizes=False)
+
+YOLO = _write("YOLO detect", losses=_boxes_losses, files=_boxes)
 """Boxes."""
-YOLO_SEGMENT = Writer("YOLO segment", "folder", (".txt", ".yaml"), _outline_losses, _outlines)
+YOLO_SEGMENT = _write("YOLO segment", losses=_outline_losses, files=_outlines)
 """Outlines; a box is an outline of four points."""
-YOLO_OBB = Writer("YOLO OBB", "folder", (".txt", ".yaml"), _corner_losses, _corners)
+YOLO_OBB = _write("YOLO OBB", losses=_corner_losses, files=_corners)
 """Four corners."""
-YOLO_POSE = Writer(
-    "YOLO pose", "folder", (".txt", ".yaml"), _pose_losses, _poses, has_keypoints=True
-)
+YOLO_POSE = _write("YOLO pose", losses=_pose_losses, files=_poses, has_keypoints=True)
 """Boxes with key points."""

@@ -92,7 +92,7 @@ def test_roi_of_rolabelimg_is_in_radians_about_the_middle(tmp_path):
 def test_dota_and_yolo_have_four_corners(tmp_path):
     record = _rotated(np.array([100, 100, 40, 20, 90.0]))
     record["attributes"]["difficult"] = 1
-    dota = (_one(tmp_path, record, "dota") / "ann/labelTxt/a.txt").read_text()
+    dota = (_one(tmp_path, record, "dota", lossy=True) / "ann/labelTxt/a.txt").read_text()
     assert dota == "110 80 110 120 90 120 90 80 cat 1\n"
     yolo = _one(tmp_path, _rotated(np.array([100, 100, 40, 20, 90.0])), "yolo-obb", force=True)
     assert (yolo / "ann/labels/a.txt").read_text() == "0 0.55 0.4 0.55 0.6 0.45 0.6 0.45 0.4\n"

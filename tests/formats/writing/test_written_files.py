@@ -323,3 +323,86 @@ def test_images_without_a_size_have_the_one_that_is_given(tmp_path):
         bboxqa.convert(path, tmp_path / "a.json", to="label-studio")
     task, *_ = json.loads((tmp_path / "a.json").read_text())
     assert (task["data"]["width"], task["data"]["height"]) == (200, 100)
+
+
+NAMES = ["=1+1.jpg", "@a.jpg", "'=b.jpg", "-c.jpg", "'d.jpg", "-5"]
+
+
+@pytest.mark.parametrize("to", ["csv", "parquet"])
+def test_names_that_spreadsheets_would_run_are_read_back(to, tmp_path):
+    people, labels = ["+ann", "=HYPERLINK(1)"], ["-cat", "@dog"]
+    images = [(name, 90, 90, people) for name in NAMES]
+    drawn = [(at, who, at % 2, BOX) for at in range(len(NAMES)) for who in people]
+    content = document(images, drawn, labels)
+    source, out = written(tmp_path / "s.json", content), tmp_path / f"out.{to}"
+    bboxqa.convert(source, out, to=to)
+    if to == "csv":
+        rows = [*csv.reader(io.StringIO(out.read_text()))][1:]
+        assert [*dict.fromkeys(row[0] for row in rows)] == [
+            "'=1+1.jpg", "'@a.jpg", "''=b.jpg", "'-c.jpg", "'d.jpg", "-5",
+        ]  # fmt: skip
+        assert {row[4] for row in rows} == {"'+ann", "'=HYPERLINK(1)"}
+    bboxqa.convert(out, tmp_path / "back.json", to="coco")
+    back = json.loads((tmp_path / "back.json").read_bytes())
+    assert [each["file_name"] for each in back["images"]] == NAMES
+    assert [each["name"] for each in back["categories"]] == labels
+    assert {each["annotator"] for each in back["annotations"]} == {*people}
+    # Columns and rows are read by different code.
+    data = bboxqa.read_coco(out)
+    assert (set(data.image_names), data.category_names) == ({*NAMES}, (*labels,))
+    assert data.annotator_names == (*people,)
+
+
+def test_a_cell_with_a_carriage_return_is_quoted(tmp_path):
+    source = _source(tmp_path, [(0, "ann", 0, {"bbox": BOX, "note": "a\rb"})])
+    bboxqa.convert(source, tmp_path / "out.csv", to="csv")
+    rows = [*csv.DictReader(io.StringIO((tmp_path / "out.csv").read_bytes().decode(), newline=""))]
+    assert [row["note"] for row in rows if row["id"]] == ["a\rb"]
+
+
+def _repeated(tmp_path):
+    """Write two tasks of Label Studio, one of which ann annotated twice."""
+    value = {"x": 1, "y": 1, "width": 9, "height": 9, "rotation": 0, "rectanglelabels": ["cat"]}
+    region = {"id": "r", "type": "rectanglelabels", "value": value}
+    region |= {"original_width": 90, "original_height": 90, "from_name": "l", "to_name": "i"}
+    work = {"completed_by": {"email": "ann"}, "result": [region]}
+    tasks = [
+        {"id": number, "data": {"image": f"{number}.jpg"}, "annotations": [work] * number}
+        for number in (1, 2)
+    ]
+    return written(tmp_path / "tasks.json", tasks)
+
+
+REPEATS = "annotations of an image that a person repeated"
+
+
+def test_an_image_annotated_again_is_a_loss(tmp_path):
+    source, out = _repeated(tmp_path), tmp_path / "out.json"
+    with pytest.raises(DatasetError, match=r"that a person repeated \(tasks.json#/1/"):
+        bboxqa.convert(source, out, to="coco")
+    assert not out.exists()
+    found = bboxqa.convert(source, out, to="coco", lossy=True)
+    assert (found.n_annotations, [loss.what for loss in found.losses]) == (2, [REPEATS])
+    assert found.notes == ()
+
+
+def test_dota_loses_endings_and_leaves_sizes_to_the_pictures(tmp_path):
+    source = _source(tmp_path, images=IMAGES[:1])
+    with pytest.raises(DatasetError, match=r"1 ending of image names \('a.jpg'\): DOTA"):
+        bboxqa.convert(source, tmp_path / "out", to="dota")
+    for to in ("dota", "yolo"):
+        found = bboxqa.convert(source, tmp_path / to, to=to, lossy=True)
+        (note,) = found.notes
+        assert note.startswith("1 size of an image is not in the labels of ")
+
+
+def test_what_is_written_differently_is_not_called_left_out(tmp_path):
+    images = [("a:b.jpg", 200, 100, ["ann"])]
+    drawn = [(0, "ann", 0, {"bbox": BOX, "track_id": 7})]
+    source = _source(tmp_path, drawn, images)
+    out = run("convert", source, tmp_path / "out", "--to", "yolo", "--lossy")
+    assert "left out: 1 annotation with 'track_id' (annotation 100)" in out.stderr
+    assert (
+        "changed: 1 name of images ('a:b.jpg'): YOLO detect names files after images, and these "
+        "cannot be paths; here 'a%3Ab'"
+    ) in out.stderr

@@ -1,0 +1,65 @@
+"""Reading the records of a source with all keys, translated to COCO lists."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from bboxqa.formats.coco.strict import COCO
+from bboxqa.formats.document.content import BYTE_ORDER_MARK
+from bboxqa.formats.document.origin import Where
+from bboxqa.formats.document.rotation_columns import WRITTEN_ANGLE
+from bboxqa.formats.registry import format_of
+from bboxqa.formats.translation.boxes.own_ids import shown_file
+from bboxqa.formats.translation.translated import Translate, Wanted
+from bboxqa.formats.writing.content import Record
+from bboxqa.model.file_places import place_in_words
+
+# The code of the defect that someone annotated an image again.
+_AGAIN = "T007"
+_OF_TOOLS = ("session", WRITTEN_ANGLE)
+
+
+def records_of(path: Path) -> Record:
+    """Return the COCO lists of a source, translated if needed.
+
+    Translations also have `apart`, the annotations without a box, and `repeats`, the places of
+    annotations that are left out, by someone who had annotated the image before.
+    """
+    found = format_of(path)
+    if found.translate is not None:
+        return _translated(found.translate, path)
+    if found is COCO or found.document is None:
+        content = path.read_bytes()
+    else:
+        content = bytes(found.document(path).text[:])
+    content = content.removeprefix(BYTE_ORDER_MARK)
+    try:
+        records: Record = msgspec.json.decode(content)
+    except msgspec.DecodeError:
+        # Python's decoder accepts NaN, which can only be in values that are not used.
+        records = json.loads(content)
+    return records
+
+
+def _translated(translate: Translate, path: Path) -> Record:
+    boxed: list[Record] = []
+    apart: list[Record] = []
+
+    def add(records: Sequence[Record], _places: Sequence[Where]) -> None:
+        for record in records:
+            (boxed if "bbox" in record else apart).append(record)
+            for key in _OF_TOOLS:
+                record.pop(key, None)
+
+    found = translate(path, add, Wanted(keypoints=True))
+    for number, record in enumerate(boxed, start=1):
+        record.setdefault("id", number)
+    lists = {"images": found.images, "categories": found.categories, "annotations": boxed}
+    repeats = [
+        place_in_words(shown_file(path, each.where.member), each.where.at)
+        for each in found.defects
+        if each.code == _AGAIN
+    ]
+    return {**lists, "apart": apart, "repeats": repeats}
