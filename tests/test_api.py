@@ -126,7 +126,7 @@ def test_a_document_that_cannot_be_read_says_what_is_wrong_with_it():
     assert problem.startswith("document:1:")
     assert "S006 error" in problem
     assert caught.value.advice == "For all findings: bboxqa.validate(document)"
-    with pytest.raises(DatasetError, match="cannot be written as json"):
+    with pytest.raises(DatasetError, match="cannot be written as JSON"):
         bboxqa.read_coco({"annotations": [object()]})
 
 

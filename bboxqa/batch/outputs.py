@@ -32,9 +32,9 @@ _MOST_LEFT_OUT = 20
 _LINKS = (
     (REPORT, "page of agreement"),
     (FINDINGS, "page of findings"),
-    ("summary.json", "figures (json)"),
+    ("summary.json", "figures (JSON)"),
     ("images.csv", "images (csv)"),
-    ("findings.jsonl", "findings (json)"),
+    ("findings.jsonl", "findings (JSON)"),
     ("manifest.json", "settings and digests"),
     ("log.txt", "log"),
 )
@@ -120,7 +120,7 @@ def _page(
         worse=worse,
         left_out={
             "Cannot be read": [str(each) for each in found.unreadable],
-            "Ignored: not annotations that are read, or no valid json": found.left_alone,
+            "Ignored: not annotations that are read, or no valid JSON": found.left_alone,
         },
         most_left_out=_MOST_LEFT_OUT,
         titles=titles,

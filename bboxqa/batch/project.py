@@ -48,11 +48,11 @@ from bboxqa.report.agreement_summary import summary
 from bboxqa.report.result_files import documents_of, write_folder
 
 LONG = 1 << 22
-"""Smallest size in bytes of json for which a second process that validates saves time."""
+"""Smallest size in bytes of JSON for which a second process that validates saves time."""
 
 # The folder of a result until it is complete.
 _MEASURED = ".measured"
-# An annotation has at least 50 bytes of json, and may need 200 bytes of memory in each process.
+# An annotation has at least 50 bytes of JSON, and may need 200 bytes of memory in each process.
 _OF_JSON = 8
 
 
@@ -171,7 +171,7 @@ def _run(
 
 
 def worth_two_processes(size: int, memory: int | None) -> bool:
-    """Return whether two processes save time for so many bytes of json and fit into `memory`."""
+    """Return whether two processes save time for so many bytes of JSON and fit into `memory`."""
     return size >= LONG and (memory is None or _OF_JSON * size <= memory)
 
 

@@ -18,7 +18,7 @@ _LISTED = 1000
 
 @dataclass(frozen=True, slots=True)
 class ValidationOutcome:
-    """Listed findings as json lines, the numbers of all, and whether any reaches `fail_on`.
+    """Listed findings as JSON lines, the numbers of all, and whether any reaches `fail_on`.
 
     `page` is their page; empty unless requested.
     """

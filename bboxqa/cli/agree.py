@@ -130,7 +130,7 @@ def agree(
       bboxqa agree export.json                       one file with several annotators
       bboxqa agree ann.json bob.json --out results/  one file per annotator
 
-    FILE is COCO json, or what another tool wrote (docs/formats.md): one file with several
+    FILE is COCO JSON, or what another tool wrote (docs/formats.md): one file with several
     annotators, one file per annotator, or a folder of such files. The output says how annotators
     were identified.
 
@@ -197,7 +197,7 @@ def _show_changes(changed: "SinceRun | None") -> None:
 
 
 def _more_json(diagnosis: "Diagnosis | None", changed: "SinceRun | None") -> dict[str, Any]:
-    """Return what json shows in addition to the summary."""
+    """Return what JSON shows in addition to the summary."""
     more: dict[str, Any] = {} if diagnosis is None else {"diagnosis": diagnosis}
     if changed is not None:
         from bboxqa.report.comparison_summary import since_summary

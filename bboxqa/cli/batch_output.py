@@ -76,7 +76,7 @@ def reporting(log_format: str, *, quiet: bool) -> "Iterator[Callable[[Step], Non
 
 
 def _line_of(step: "Step", log_format: str) -> str:
-    """Return the outcome of a project as a line of text or json."""
+    """Return the outcome of a project as a line of text or JSON."""
     from bboxqa.core.text import clean, count, one_line
 
     row = step.row
@@ -130,7 +130,7 @@ def show_result(result: "BatchResult", out: Path, *, quiet: bool) -> None:
     show_some((f"{row.project}: {row.message}" for row in bad), "  ")
     show_some((f"{part.project}: {part.what}" for part in result.worse), "  worse: ")
     if result.found.left_alone:
-        n_files = count(len(result.found.left_alone), "json file")
+        n_files = count(len(result.found.left_alone), "JSON file")
         click.echo(f"  not annotations: {n_files} ignored, listed in {out / 'index.html'}:")
         show_some(result.found.left_alone, "    ")
     click.echo(f"Written: {out / 'index.html'}")

@@ -49,7 +49,7 @@ def compare(
       bboxqa compare before.json after.json
       bboxqa compare round1/ round2/ --out changes/
 
-    BEFORE and AFTER are COCO json, or folders with one file per annotator. Two annotations are
+    BEFORE and AFTER are COCO JSON, or folders with one file per annotator. Two annotations are
     the same if they have the same annotator, image and id, and overlap; where ids have changed,
     annotations are matched by similarity. With several annotators, agreement before and after is
     compared in the images that both versions have.

@@ -110,7 +110,7 @@ def stats(
       bboxqa stats labels.csv --annotators         who answers like whom
       bboxqa stats units.csv --association category annotator
 
-    TABLE is CSV, TSV, json lines or Parquet. Cells that are empty, NA, NaN, null or - are missing
+    TABLE is CSV, TSV, JSON lines or Parquet. Cells that are empty, NA, NaN, null or - are missing
     ratings.
 
     \b

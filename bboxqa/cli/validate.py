@@ -129,7 +129,7 @@ def validate(
 ) -> int:
     """Find what is wrong with COCO files.
 
-    PATH is a COCO json file, what another tool wrote (docs/formats.md), or a folder of them.
+    PATH is a COCO JSON file, what another tool wrote (docs/formats.md), or a folder of them.
     `bboxqa explain CODE` explains a rule.
 
     \b

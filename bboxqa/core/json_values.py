@@ -120,9 +120,9 @@ def document_bytes(document: Mapping[str, Any]) -> bytes:
     def plain(value: Any) -> Any:
         if hasattr(value, "tolist"):
             return value.tolist()
-        raise TypeError(f"a value is of type {type(value).__name__}; expected what json can hold")
+        raise TypeError(f"a value is of type {type(value).__name__}; expected what JSON can hold")
 
     try:
         return json.dumps(dict(document), default=plain).encode()
     except (TypeError, ValueError) as error:
-        raise DatasetError([f"document: cannot be written as json: {error}"]) from None
+        raise DatasetError([f"document: cannot be written as JSON: {error}"]) from None

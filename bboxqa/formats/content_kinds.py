@@ -28,7 +28,7 @@ _ELEMENTS = (
     (re.compile(rb"<annotation\b.*<(?:filename|object|size)\b", re.DOTALL), "VOC"),
     (re.compile(rb"<(?:!doctype html|html)\b", re.IGNORECASE), "HTML"),
 )
-JSON_KINDS = tuple(
+_JSON_KINDS = tuple(
     (re.compile(pattern, re.DOTALL), name)
     for pattern, name in (
         (
@@ -67,10 +67,10 @@ JSON_KINDS = tuple(
 """Kinds of JSON of other programs, by keys that COCO files do not have at the top level."""
 
 WHAT = {
-    "archive": ("a compressed archive", "Unpack it, and name the json file inside."),
+    "archive": ("a compressed archive", "Unpack it, and name the JSON file inside."),
     "office": (
         "an office document",
-        "Name the json file with the annotations; `bboxqa stats` measures tables saved as CSV.",
+        "Name the JSON file with the annotations; `bboxqa stats` measures tables saved as CSV.",
     ),
     "table": (
         "a table",
@@ -80,15 +80,15 @@ WHAT = {
         "a Parquet table",
         "Say what its columns hold: --columns image=NAME,x=NAME,…; `bboxqa stats` measures labels.",
     ),
-    "SQLite": ("an SQLite database", "Export COCO json from the tool that wrote it."),
-    "PDF": ("a PDF", "Name the json file that holds the annotations."),
+    "SQLite": ("an SQLite database", "Export COCO JSON from the tool that wrote it."),
+    "PDF": ("a PDF", "Name the JSON file that holds the annotations."),
     "pointer": ("a Git LFS pointer", "Fetch its content first: git lfs pull"),
     "zeros": ("zero bytes only, so its content is lost", "Download or export the file again."),
     "binary": (
         "not text",
-        "Open it in the tool that wrote it, and export COCO json from there.",
+        "Open it in the tool that wrote it, and export COCO JSON from there.",
     ),
-    "image": ("an image", "Name the json file that holds its annotations."),
+    "image": ("an image", "Name the JSON file that holds its annotations."),
     "CVAT": ("XML of CVAT", "`bboxqa agree` measures its boxes."),
     "VOC": ("XML of Pascal VOC", "`bboxqa agree` measures its boxes: name its folder."),
     "ELAN": ("ELAN's own file", "In ELAN: File, Export As, Tab-delimited Text; give that file."),
@@ -98,29 +98,29 @@ WHAT = {
     ),
     "XML": (
         "XML of neither CVAT nor Pascal VOC",
-        "Export COCO json from the tool that wrote it.",
+        "Export COCO JSON from the tool that wrote it.",
     ),
-    "Label Studio": ("Label Studio's own json", "`bboxqa agree` measures its boxes."),
-    "LabelMe": ("json of LabelMe", "`bboxqa agree` measures its boxes: name its folder."),
-    "VIA": ("json of VIA", "`bboxqa agree` measures its boxes."),
+    "Label Studio": ("Label Studio's own JSON", "`bboxqa agree` measures its boxes."),
+    "LabelMe": ("JSON of LabelMe", "`bboxqa agree` measures its boxes: name its folder."),
+    "VIA": ("JSON of VIA", "`bboxqa agree` measures its boxes."),
     "YOLOv6": (
         "YOLOv6's cache of labels",
         "Name the folder of the labels that it was made from, with data.yaml or classes.txt.",
     ),
     "VOC as json": (
-        "XML of Pascal VOC turned into json",
+        "XML of Pascal VOC turned into JSON",
         "Name the folder of the XML files that it was made from.",
     ),
-    "CreateML": ("json of CreateML", "Export COCO json from the tool that wrote it."),
+    "CreateML": ("JSON of CreateML", "Export COCO JSON from the tool that wrote it."),
     "Supervisely": (
-        "Supervisely's own json",
+        "Supervisely's own JSON",
         "`bboxqa agree` measures its boxes.",
     ),
-    "Datumaro": ("Datumaro's own json", "`bboxqa agree` measures its boxes."),
-    "Darwin": ("json of V7 Darwin", "`bboxqa agree` measures its boxes."),
+    "Datumaro": ("Datumaro's own JSON", "`bboxqa agree` measures its boxes."),
+    "Darwin": ("JSON of V7 Darwin", "`bboxqa agree` measures its boxes."),
     "GeoJSON": (
         "GeoJSON",
-        "Its coordinates are geographic: export COCO json, in pixels, from the tool that wrote it.",
+        "Its coordinates are geographic: export COCO JSON, in pixels, from the tool that wrote it.",
     ),
     "YOLO": (
         "labels of YOLO",
@@ -132,7 +132,7 @@ WHAT = {
 
 
 def content_words(head: bytes) -> str:
-    """Return the description and advice for the beginning of a file; "" if it may be JSON.
+    """Return the description of a file by its beginning; "" if it may be JSON.
 
     Examples
     --------
@@ -143,16 +143,15 @@ def content_words(head: bytes) -> str:
     return WHAT[kind][0] if kind else ""
 
 
-def json_kind_words(head: bytes) -> str:
-    """Return the description and advice for JSON of another program; "" if it is not recognised.
+def json_kind_of(head: bytes) -> str | None:
+    """Return the key in `WHAT` for JSON of another program; None if it is not recognised.
 
     Examples
     --------
-    >>> json_kind_words(b'{"version": "5.2", "shapes": []}')
-    'json of LabelMe'
+    >>> json_kind_of(b'{"version": "5.2", "shapes": []}')
+    'LabelMe'
     """
-    kind = next((name for pattern, name in JSON_KINDS if pattern.match(head[:HEAD])), None)
-    return WHAT[kind][0] if kind else ""
+    return next((name for pattern, name in _JSON_KINDS if pattern.match(head)), None)
 
 
 def kind_of(head: bytes) -> str | None:

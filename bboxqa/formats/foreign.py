@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.content_kinds import HEAD, JSON_KINDS, TEXT, WHAT, kind_of
+from bboxqa.formats.content_kinds import HEAD, TEXT, WHAT, json_kind_of, kind_of
 from bboxqa.formats.dota.dota_heads import is_dota_head
 
 _ADDRESS = re.compile(r"(https?|ftp):/+(.+)", re.IGNORECASE)
@@ -37,7 +37,7 @@ def refuse_foreign(path: Path, *, table: bool = False) -> None:
     if kind is None or (table and kind in _READ_AS_TABLES):
         return
     what, advice = WHAT[kind]
-    expected = "a table" if table else "COCO json"
+    expected = "a table" if table else "COCO JSON"
     raise DatasetError(
         [f"{path}: is {what}; expected {expected}"],
         _TABLE if table and kind not in _OWN_ADVICE else advice,
@@ -51,7 +51,7 @@ def foreign_kind(path: Path) -> str | None:
     """
     head = _head(path)
     if path.suffix.lower() == ".json":
-        return next((name for pattern, name in JSON_KINDS if pattern.match(head)), None)
+        return json_kind_of(head)
     kind = kind_of(head)
     if kind is None and path.suffix.lower() in _TABLES and not TEXT.match(head):
         return "table"

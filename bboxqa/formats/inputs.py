@@ -77,7 +77,7 @@ def list_files(
         else:
             result += sources_below(path) or _files_below(path, pattern, only_checked=only_checked)
             result += sources_deeper(path) if only_checked else []
-    # Several files of COCO json in an archive are read as those of a folder.
+    # Several files of COCO JSON in an archive are read as those of a folder.
     return [part for path in result for part in _parts_of(path)]
 
 
@@ -118,7 +118,7 @@ def without_settings(files: list[Path], given: Sequence[AnyPath]) -> tuple[list[
     ]
     if not others or len(others) == len(files):
         return files, []
-    some = count(len(others), "json file")
+    some = count(len(others), "JSON file")
     note = f"{some} left out: no annotations (such as {one_line(str(others[0]))})"
     left_out = {*others}
     return [file for file in files if file not in left_out], [note]

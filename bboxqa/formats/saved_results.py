@@ -103,7 +103,7 @@ def _document(path: Path, content: bytes) -> dict[str, Any]:
     try:
         found = msgspec.json.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise DatasetError([f"{path}: is not json: {error}"], hint) from None
+        raise DatasetError([f"{path}: is not JSON: {error}"], hint) from None
     key = _KEYS[path.stem]
     if not isinstance(found, dict) or key not in found:
         raise DatasetError([f"{path}: has no key {key!r}"], hint)

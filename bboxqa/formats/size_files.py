@@ -24,7 +24,7 @@ _SIDES = {
 }
 _EXPECTED = (
     "Give a table with the columns image, width and height, or annotations that have them, such as "
-    "COCO json."
+    "COCO JSON."
 )
 
 
@@ -102,7 +102,7 @@ def _images_of_coco(path: Path) -> list[Any]:
     try:
         return msgspec.json.decode(text.removeprefix(BYTE_ORDER_MARK), type=_Coco).images
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        problem = f"{path}: is not json with a list of images: {error}"
+        problem = f"{path}: is not JSON with a list of images: {error}"
         raise DatasetError([problem], _EXPECTED) from None
 
 

@@ -94,7 +94,7 @@ def read_coco(
     score : float
         Results with a lower score are left out.
     pseudonyms : path, optional
-        The key: a json file with a pseudonym for each annotator, which replaces the name. Missing
+        The key: a JSON file with a pseudonym for each annotator, which replaces the name. Missing
         pseudonyms are added to the file, which is created if necessary. Keep it apart from results.
     digest : bool
         Whether to compute the digest of a single file; with several files it is always computed.

@@ -62,7 +62,7 @@ def write_result(
     target: PageTarget,
     progress: Progress | None = None,
 ) -> tuple[str, ...]:
-    """Write the page of the json documents of a result, and return notes on its images.
+    """Write the page of the JSON documents of a result, and return notes on its images.
 
     See `agreement_page` for the documents. `progress` is called as progress("images", done, total)
     after each image.

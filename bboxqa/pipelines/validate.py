@@ -265,7 +265,7 @@ def fix_file(
     """
     if format_of(file) is not COCO:
         raise DatasetError(
-            [f"{file}: fixes are written to files of COCO json only"],
+            [f"{file}: fixes are written to files of COCO JSON only"],
             "Correct it in the tool that wrote it, and export it again.",
         )
     again = partial(_document, images, _read_truth(ground_truth), None, ())

@@ -1,1 +1,1 @@
-"""Views of a result: text, json, tables. A view only shows what the result holds."""
+"""Views of a result: text, JSON, tables. A view only shows what the result holds."""

@@ -1,4 +1,4 @@
-"""Agreement of annotators with a reference, as lines of text and as a json record."""
+"""Agreement of annotators with a reference, as lines of text and as a JSON record."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""Agreement of annotators with themselves, as lines of text and as json records."""
+"""Agreement of annotators with themselves, as lines of text and as JSON records."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -56,7 +56,7 @@ def check_folder(folder: Path, *, force: bool) -> None:
 def documents_of(
     result: MeasuredAgreement, summary: dict[str, Any], diagnosis: Diagnosis | None
 ) -> dict[str, dict[str, Any]]:
-    """Return the contents of the json files of a result of `agree`, by their names."""
+    """Return the contents of the JSON files of a result of `agree`, by their names."""
     documents = {"summary": summary, "manifest": manifest(result.settings, result.sources)}
     if diagnosis is not None:
         documents["diagnosis"] = diagnosis_summary(diagnosis)
@@ -103,7 +103,7 @@ def write_tables(
     raw_csv: bool = False,
     kept: Iterable[Path] = (),
 ) -> list[Path]:
-    """Write a json file per document and a csv file per table, and return their paths.
+    """Write a JSON file per document and a csv file per table, and return their paths.
 
     The parts of a table are concatenated, with their threshold if they have one. The document
     "manifest" gets the size and the digest of every other file as its "outputs".

@@ -221,7 +221,7 @@ def test_the_page_says_how_many_were_measured_and_what_was_ignored(tmp_path):
     text = (tmp_path / "index.html").read_text("utf-8")
     assert "<h1>2 projects: 1 measured, 1 not measured</h1>" in text
     assert 'class="verdict open"' in text
-    assert "<h2>Ignored: not annotations that are read, or no valid json</h2>" in text
+    assert "<h2>Ignored: not annotations that are read, or no valid JSON</h2>" in text
     assert "<li>19.json</li>" in text
     assert "<li>20.json</li>" not in text
     assert "… and 2 more, in" in text

@@ -150,7 +150,7 @@ def test_what_is_not_coco_is_told(run, root):
     write(root / "other.json", "{}")
     code, out, _err = run("root")
     assert code == 0
-    assert "  not annotations: 1 json file ignored, listed in bboxqa-batch/index.html:" in out
+    assert "  not annotations: 1 JSON file ignored, listed in bboxqa-batch/index.html:" in out
     assert "    other.json" in out
 
 

@@ -48,7 +48,7 @@ def test_no_such_file(tmp_path, monkeypatch):
 
 def test_a_folder_in_place_of_a_file(tmp_path):
     error = refused({"ann": tmp_path, "bob": tmp_path / "bob.json"})
-    assert f"{tmp_path}: is a folder; expected a COCO json file" in error.problems
+    assert f"{tmp_path}: is a folder; expected a COCO JSON file" in error.problems
 
 
 def test_a_path_below_a_file(tmp_path):
@@ -64,7 +64,7 @@ def test_an_empty_file(tmp_path):
 
 @pytest.mark.parametrize(("text", "size"), [(" ", 1), ("\n\n", 2), ("\ufeff", 3)])
 def test_nothing_but_white_space(text, size, tmp_path):
-    assert problems(tmp_path, text) == [f"not json at byte {size}: the file ends here"]
+    assert problems(tmp_path, text) == [f"not JSON at byte {size}: the file ends here"]
 
 
 @pytest.mark.parametrize("outlines", [True, False])
@@ -72,7 +72,7 @@ def test_truncated_at_every_place(outlines, tmp_path):
     text = json.dumps(document(pair(segmentation=[SQUARE]), [image(1, "ü.jpg")]))
     for stop in range(1, len(text)):
         (problem,) = problems(tmp_path, text[:stop], outlines=outlines)
-        assert problem.startswith("not json at byte ")
+        assert problem.startswith("not JSON at byte ")
 
 
 def test_the_offset_of_an_error(tmp_path):
@@ -81,19 +81,19 @@ def test_the_offset_of_an_error(tmp_path):
     broken = text[:place] + "@" + text[place:]
     offset = len(broken[:place].encode())
     (problem,) = problems(tmp_path, broken)
-    assert problem.startswith(f"not json at byte {offset}: ")
+    assert problem.startswith(f"not JSON at byte {offset}: ")
 
 
 def test_what_follows_the_document(tmp_path):
     text = json.dumps(two_annotators())
-    assert problems(tmp_path, text + " {}") == [f"not json at byte {len(text) + 1}: extra data"]
+    assert problems(tmp_path, text + " {}") == [f"not JSON at byte {len(text) + 1}: extra data"]
 
 
 @pytest.mark.parametrize("end", [",}", ',"a":"\t"}'])
 def test_json_that_only_a_lenient_reader_takes(end, tmp_path):
     text = json.dumps(two_annotators())
     (problem,) = problems(tmp_path, text[:-1] + end)
-    assert problem.startswith("not json at byte ")
+    assert problem.startswith("not JSON at byte ")
 
 
 def test_not_utf_8(tmp_path):

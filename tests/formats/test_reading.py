@@ -578,7 +578,7 @@ def test_json_of_a_folder_without_annotations_is_named_and_left_out(tmp_path):
     data = read_dataset(tmp_path)
     assert data.annotator_names == ("a", "b")
     (note,) = [each for each in data.notes if "left out" in each]
-    assert note.startswith("2 json files left out: no annotations (such as ")
+    assert note.startswith("2 JSON files left out: no annotations (such as ")
     # Which one holds the annotations of a person is not to be guessed.
     for content in ("{}", "", '[{"image_id": 1, "bbox": [1, 1, 5, 5]}]', '{"images": {}}'):
         (tmp_path / "list.json").write_text(content)

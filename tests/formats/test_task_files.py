@@ -61,7 +61,7 @@ def test_other_tasks_are_left_out(tmp_path, pack, kind):
     data = bboxqa.read_coco(pack(folder))
     assert len(data.annotations) == 6
     (note,) = (each for each in data.notes if "left out" in each)
-    assert note.startswith("1 json file left out: other tasks than objects (such as ")
+    assert note.startswith("1 JSON file left out: other tasks than objects (such as ")
     assert note.endswith(f"{kind}_val2017.json)")
 
 
@@ -133,11 +133,11 @@ def test_one_file_of_an_archive_can_be_named(tmp_path):
     path = packed(folder)
     assert format_of(path / "annotations/ann.json").name == "coco-archive"
     assert len(bboxqa.read_coco(path / "annotations/ann.json").annotations) == 6
-    with pytest.raises(DatasetError, match="no such file of COCO json in the archive; it has ann"):
+    with pytest.raises(DatasetError, match="no such file of COCO JSON in the archive; it has ann"):
         bboxqa.read_coco(path / "annotations/eve.json")
     outcome = cli.run("validate", str(path), "--fix")
     assert outcome.returncode == 2
-    assert "fixes are written to files of COCO json only" in outcome.output
+    assert "fixes are written to files of COCO JSON only" in outcome.output
 
 
 def test_several_files_are_converted(tmp_path):

@@ -234,7 +234,7 @@ def test_a_file_that_is_not_there(tmp_path):
 
 
 def test_a_folder_is_no_file(tmp_path):
-    with pytest.raises(DatasetError, match="is a folder; expected a COCO json file"):
+    with pytest.raises(DatasetError, match="is a folder; expected a COCO JSON file"):
         read_path(tmp_path)
 
 

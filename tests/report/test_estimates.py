@@ -1,4 +1,4 @@
-"""Coefficients as json, CSV and text."""
+"""Coefficients as JSON, CSV and text."""
 
 import csv
 import io

@@ -25,7 +25,7 @@ def known(text):
     return sorted(identities(report_of(text).findings))
 
 
-# What is not json cannot be shuffled; repeated keys are lost on the way.
+# What is not JSON cannot be shuffled; repeated keys are lost on the way.
 @pytest.mark.parametrize("code", sorted(set(MUTATIONS) - {"F001", "F002", "F003", "F005", "F006"}))
 def test_reordered_records_are_the_same_findings(code):
     text = mutant(code, 3).decode()

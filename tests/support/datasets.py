@@ -151,7 +151,7 @@ def two_annotators(**more):
 
 
 def write(path, content):
-    """Write a document as json, or text as it is; return the path."""
+    """Write a document as JSON, or text as it is; return the path."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if isinstance(content, bytes):
         path.write_bytes(content)

@@ -9,7 +9,7 @@ from bboxqa.formats.translation.translated import Wanted
 
 
 def write(folder, **files):
-    """Write texts, bytes or values as json below a folder, by their names; return the folder."""
+    """Write texts, bytes or values as JSON below a folder, by their names; return the folder."""
     for name, content in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

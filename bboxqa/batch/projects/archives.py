@@ -13,7 +13,7 @@ def looked_at(
 ) -> Iterator[tuple[Path, bool | str]]:
     """Yield sources, and whether each can be read or why it cannot; archives are last.
 
-    Files that are neither json nor of a known format are left out. So are archives with sources in
+    Files that are neither JSON nor of a known format are left out. So are archives with sources in
     their folder or below, as these were often unpacked from them.
     """
     ends = suffixes()

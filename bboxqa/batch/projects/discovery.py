@@ -62,7 +62,7 @@ class Unreadable(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Discovered:
-    """Projects below a root, json files that are not COCO, and unreadable files; all sorted."""
+    """Projects below a root, JSON files that are not COCO, and unreadable files; all sorted."""
 
     projects: tuple[Project, ...]
     left_alone: tuple[str, ...]
@@ -213,7 +213,7 @@ def _sources(
 
 
 def _is_read(file: Path) -> bool | str:
-    """Return whether a file is COCO json or in another format that is read, or why it cannot be."""
+    """Return whether a file is COCO JSON or in another format that is read, or why it cannot be."""
     if not file.name.lower().endswith(".json"):
         return format_of(file) is not COCO
     try:

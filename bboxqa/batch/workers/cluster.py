@@ -38,7 +38,7 @@ _GONE = "the scheduler has closed; what was done is kept: run it again"
 _SECONDS_TO_ANSWER = 5
 # Clusters that grow on demand may take minutes to start the first worker.
 _SECONDS_TO_JOIN = 600
-# A project with more bytes of json stays in the memory of its worker while other workers validate
+# A project with more bytes of JSON stays in the memory of its worker while other workers validate
 # it and match its parts; hence a worker measures one such project at a time.
 _LARGE = 1 << 26
 

@@ -13,7 +13,7 @@ _MANY = 1000
 def n_two_core(sizes: Sequence[int], jobs: int, least: int) -> int:
     """Return the number of largest projects that get two cores to minimise the total time.
 
-    `sizes` are bytes of json, the largest first; times are assumed to be proportional. `jobs` is
+    `sizes` are bytes of JSON, the largest first; times are assumed to be proportional. `jobs` is
     the number of cores, `least` the smallest size that benefits from a second core.
 
     Examples

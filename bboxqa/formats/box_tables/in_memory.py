@@ -44,7 +44,7 @@ def table_bytes(rows: list[dict[str, Any]]) -> bytes:
     try:
         return b"\n".join(lines) + b"\n"
     except (UnicodeEncodeError, RecursionError) as error:
-        raise DatasetError([f"the table holds a value that json cannot hold: {error}"]) from None
+        raise DatasetError([f"the table holds a value that JSON cannot hold: {error}"]) from None
 
 
 def _plain(value: Any) -> Any:

@@ -16,7 +16,7 @@ from bboxqa.formats.translation.translated import BrokenTextError
 
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".pq")
 _LOOKED_AT = 1000
-_LINES = "Write one json object on each line."
+_LINES = "Write one JSON object on each line."
 _QUOTES = (
     "A quote that is not closed is the usual cause; one within a quoted cell is written twice."
 )
@@ -146,7 +146,7 @@ def _of_lines(member: Member, text: str) -> Iterator[Row]:
         try:
             row = decode(line)
         except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
-            problem = f"{member.shown}: line {number}: is not a json object: {error}"
+            problem = f"{member.shown}: line {number}: is not a JSON object: {error}"
             raise BrokenTextError([problem], _LINES) from None
         row.pop("", None)
         yield number, row

@@ -69,7 +69,7 @@ def _member(path: Path) -> "Member":
     found = next((each for each in members if name in ("", each.name)), None)
     if found is None:
         names = ", ".join(one_line(each.name) for each in members[:3]) or "none"
-        problem = f"{path}: no such file of COCO json in the archive; it has {names}"
+        problem = f"{path}: no such file of COCO JSON in the archive; it has {names}"
         raise DatasetError([problem], "Name one of these, or the archive for all of them.")
     return found
 

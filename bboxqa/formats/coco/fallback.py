@@ -79,9 +79,9 @@ def _is_of_points(record: dict[str, Any], kind: type[Annotation]) -> bool:
 def _check(document: RawDocument, path: Path) -> None:
     """Refuse a document that cannot be read completely."""
     name = document.name
-    problems = [f"{name}: not json at byte {offset:,}: {why}" for offset, why in document.broken]
+    problems = [f"{name}: not JSON at byte {offset:,}: {why}" for offset, why in document.broken]
     if document.trailing is not None:
-        problems.append(f"{name}: not json at byte {document.trailing:,}: extra data")
+        problems.append(f"{name}: not JSON at byte {document.trailing:,}: extra data")
     if document.not_utf8 is not None:
         problems.append(f"{name}: byte {document.not_utf8:,} is not UTF-8")
     elif document.encoding and document.text[:3] != BYTE_ORDER_MARK:

@@ -113,7 +113,7 @@ def _number(key: str, name: str, records: Sequence[Image | Category]) -> Iterato
 
 def _size(path: Path) -> int:
     """Return the size of a file in bytes; raises DatasetError if it cannot be read."""
-    with named_errors(path, "a COCO json file"):
+    with named_errors(path, "a COCO JSON file"):
         if path.exists() and not path.is_file():
             raise DatasetError(
                 [f"{path}: is a pipe or a device; expected a file"], "Write it to a file first."

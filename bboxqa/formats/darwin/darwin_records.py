@@ -146,7 +146,7 @@ class _DarwinRecords:
                 image["annotators"] = sorted(self._people)
         words = (
             (self._tally["other"], "file", "of videos or documents left out"),
-            (n_left, "json file", "left out that are not of Darwin"),
+            (n_left, "JSON file", "left out that are not of Darwin"),
             (self._tally["unnamed"], "annotation", f"without annotators, here by {_UNNAMED!r}"),
             (self._tally["several"], "annotation", "by several people, here by the first"),
             (self._tally["holes"], "polygon", "with holes: the outer outlines are compared"),

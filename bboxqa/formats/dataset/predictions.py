@@ -69,7 +69,7 @@ def read_predictions(
     different things.
     """
     path = predictions.path
-    with named_errors(path, "a json file of results"):
+    with named_errors(path, "a JSON file of results"):
         content = path.read_bytes()
     turned = has_angles(content)
     kind: type[_Result] = _OutlinedResult if options.outlines or options.rotated else _Result

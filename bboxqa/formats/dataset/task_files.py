@@ -31,7 +31,7 @@ def without_other_tasks(files: Sequence[Path]) -> tuple[list[Path], list[str]]:
     ]
     if not others:
         return [*files], []
-    some = count(len(others), "json file")
+    some = count(len(others), "JSON file")
     note = f"{some} left out: other tasks than objects (such as {one_line(str(others[0]))})"
     return [file for file in files if file not in others], [note]
 

@@ -43,7 +43,7 @@ def read_path(
     exist or cannot be opened. Raises OutputError if there is no room for temporary files, or if the
     annotations need more memory.
     """
-    with named_errors(path, "a COCO json file"):
+    with named_errors(path, "a COCO JSON file"):
         # Pipes and empty files cannot be memory-mapped.
         if not path.is_file() or path.stat().st_size == 0:
             return read_bytes(read_whole(path), str(path))

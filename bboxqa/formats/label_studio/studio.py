@@ -50,7 +50,7 @@ def translate(path: Path, add: "Add", wanted: "Wanted") -> "Translated":
 
     member = _member(path)
     if member is None:
-        raise DatasetError([f"{path}: has no json of Label Studio inside"])
+        raise DatasetError([f"{path}: has no JSON of Label Studio inside"])
     return translate_tasks(path, member, add, wanted)
 
 

@@ -65,7 +65,7 @@ def translate_tasks(path: Path, member: Member, add: Add, wanted: Wanted) -> Tra
                 wanted.progress(number, number + 1)
     except msgspec.DecodeError as error:
         raise BrokenTextError(
-            [f"{member.shown}: is json of Label Studio that cannot be read: {error}"],
+            [f"{member.shown}: is JSON of Label Studio that cannot be read: {error}"],
             "Export it again; the file may be cut off.",
             files=[path],
         ) from None

@@ -73,7 +73,7 @@ def translate_labelme(path: Path, add: Add, wanted: Wanted) -> Translated:
     named = [each for each in members if each.name.lower().endswith(".json") or not each.name]
     files = [each for each in named if begins(is_labelme_head, each.head())]
     if not files:
-        raise DatasetError([f"{path}: has no json of LabelMe"])
+        raise DatasetError([f"{path}: has no JSON of LabelMe"])
     # A full disk or a crash leaves empty files; reading them reports each one.
     files += [each for each in named if not each.head().strip()]
     records = _LabelmeRecords(path, members, add, wanted)
@@ -103,7 +103,7 @@ class _LabelmeRecords:
             content = _decode(text)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             reason = json_problem(text, error)
-            problem = f"{member.shown}: is json of LabelMe that cannot be read: {reason}"
+            problem = f"{member.shown}: is JSON of LabelMe that cannot be read: {reason}"
             if not member.name:
                 raise BrokenTextError([problem], _AGAIN, files=[Path(member.shown)]) from None
             problem = f"{member.name}: cannot be read: {reason}"
@@ -209,7 +209,7 @@ class _LabelmeRecords:
 
     def done(self, others: list[Member]) -> Translated:
         """Return the translation; `others` are files that are left out."""
-        notes = [*add_others(self._into, others, "json of LabelMe")]
+        notes = [*add_others(self._into, others, "JSON of LabelMe")]
         notes += self._images.add_unlabelled()
         self._tally["unsized"] = self._images.n_unsized
         return self._into.done([*_notes_of(self._tally), *notes])
@@ -253,4 +253,4 @@ def _notes_of(tally: Counter[str]) -> Iterator[str]:
     if number := tally["unsized"]:
         yield f"{count(number, 'image')} without a size"
     if number := tally["unnamed"]:
-        yield f"{count(number, 'image')} without imagePath: named as the json file"
+        yield f"{count(number, 'image')} without imagePath: named as the JSON file"

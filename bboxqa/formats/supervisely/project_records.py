@@ -63,7 +63,7 @@ def _people(files: Sequence[Member]) -> set[str]:
     found = {text for member in files for text in _PERSON.findall(member.text())}
     people = set()
     for text in found:
-        # Reading the objects refuses the file whose json this is.
+        # Reading the objects refuses the file whose JSON this is.
         with suppress(msgspec.DecodeError):
             people.add(msgspec.json.decode(text, type=str).strip())
     return people - {""}
@@ -120,7 +120,7 @@ class _ProjectRecords:
             if isinstance(figure, dict):
                 self._add_object(figure, image, pixels, label, at)
             else:
-                self.into.defect("T001", f"{label}: expected an object of json", at)
+                self.into.defect("T001", f"{label}: expected an object of JSON", at)
 
     def _name(self, name: str, content: dict[str, Any]) -> str:
         """Return the name of an image with its datasets, which are nested folders."""

@@ -49,7 +49,7 @@ class JsonLines:
             try:
                 records = [decode(line) for line in chunk]
             except (msgspec.DecodeError, RecursionError):
-                raise DatasetError(self._broken(), "Write one json object on each line.") from None
+                raise DatasetError(self._broken(), "Write one JSON object on each line.") from None
             yield records
 
     def _broken(self) -> list[str]:
@@ -61,7 +61,7 @@ class JsonLines:
             except (msgspec.DecodeError, RecursionError) as error:
                 found = line.strip() if len(line) <= 40 else f"{line.strip()[:37]}..."
                 problems.append(
-                    f"{self.name}: line {number}: is {found!r}; expected a json object ({error})"
+                    f"{self.name}: line {number}: is {found!r}; expected a JSON object ({error})"
                 )
         return problems
 

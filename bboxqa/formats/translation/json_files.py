@@ -55,7 +55,7 @@ def json_problem(text: bytes, error: Exception) -> str:
     Examples
     --------
     >>> json_problem(b'[1,\n NaN]', ValueError("invalid character (byte 5)"))
-    'line 2: NaN, which json does not have'
+    'line 2: NaN, which JSON does not have'
     """
     place = _BYTE.search(str(error))
     begin = max(0, int(place[1]) - 1) if place is not None else len(text)
@@ -63,7 +63,7 @@ def json_problem(text: bytes, error: Exception) -> str:
     if found is None:
         return str(error)
     line = text.count(b"\n", 0, begin) + 1
-    return f"line {line}: {found[0].decode()}, which json does not have"
+    return f"line {line}: {found[0].decode()}, which JSON does not have"
 
 
 def first_files(folder: Path, pattern: str) -> Iterator[Path]:

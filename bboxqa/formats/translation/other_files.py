@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from bboxqa.core.text import count, one_line
-from bboxqa.formats.content_kinds import content_words, json_kind_words
+from bboxqa.formats.content_kinds import HEAD, WHAT, json_kind_of, kind_of
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.json_files import begins
@@ -16,7 +16,7 @@ _NOTHING = re.compile(rb"\s*(?:\[\s*\]|\{\s*\})\s*\Z")
 def add_others(into: Collector, members: Sequence[Member], expected: str) -> Iterator[str]:
     """Report each file that is left out as a defect; yield a note on all of them.
 
-    `expected` names the format of the source, such as "json of LabelMe".
+    `expected` names the format of the source, such as "JSON of LabelMe".
     """
     if not members:
         return
@@ -35,12 +35,17 @@ def json_or_xml_of_tools(members: Sequence[Member], folders: set[str]) -> list[M
         for each in members
         if each.name.lower().endswith((".xml", ".json"))
         and each.name.rpartition("/")[0] in folders
-        and _words(each.head()) in ("XML of Pascal VOC", "json of LabelMe")
+        and _kind(each.head()[:HEAD]) in ("VOC", "LabelMe")
     ]
+
+
+def _kind(head: bytes) -> str | None:
+    return kind_of(head) or json_kind_of(head)
 
 
 def _words(head: bytes) -> str:
     """Return the kind of a file by its beginning; "" if unknown."""
     if begins(lambda text: _NOTHING.match(text) is not None, head):
-        return "json without content"
-    return content_words(head) or json_kind_words(head)
+        return "JSON without content"
+    kind = _kind(head[:HEAD])
+    return WHAT[kind][0] if kind else ""

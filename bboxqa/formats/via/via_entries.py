@@ -54,7 +54,7 @@ def _decoded(member: Member, text: bytes) -> dict[str, Any]:
     try:
         return mapping(msgspec.json.decode(text))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        problem = f"{member.shown}: is json of VIA that cannot be read: {error}"
+        problem = f"{member.shown}: is JSON of VIA that cannot be read: {error}"
         raise BrokenTextError([problem], _AGAIN) from None
 
 
@@ -123,5 +123,5 @@ def refuse_empty(member: Member) -> None:
     """Raise DatasetError for a file without images."""
     raise DatasetError(
         [f"{member.shown}: is a file of VIA without images"],
-        "In VIA: Annotation, Export Annotations (as json); give that file.",
+        "In VIA: Annotation, Export Annotations (as JSON); give that file.",
     )

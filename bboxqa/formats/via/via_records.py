@@ -44,7 +44,7 @@ class _ViaRecords:
 
     def __init__(self, member: Member, labels: Labels, add: Add) -> None:
         is_table = member.head()[:64].lstrip(b"\xef\xbb\xbf \r\n\t")[:1] != b"{"
-        self._into = Collector("VIA csv" if is_table else "VIA json", add)
+        self._into = Collector("VIA csv" if is_table else "VIA JSON", add)
         self._member = member.name
         self._labels = labels
         self._tally: Counter[str] = Counter()

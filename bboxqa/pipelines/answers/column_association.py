@@ -19,7 +19,7 @@ def column_association(path: str | Path, first: str, second: str) -> ColumnAssoc
     Parameters
     ----------
     path : str or Path
-        CSV, TSV, json lines or Parquet. Rows in which one of the cells is missing are left out.
+        CSV, TSV, JSON lines or Parquet. Rows in which one of the cells is missing are left out.
     first, second : str
         Names of columns.
 

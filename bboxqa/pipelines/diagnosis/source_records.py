@@ -48,7 +48,7 @@ def source_records(
 ) -> tuple[list[SourceRecord], list[Record]] | None:
     """Return the records of some annotations, and the categories of all files.
 
-    None if the files no longer have all of them, or are not plain COCO json. Annotations are found
+    None if the files no longer have all of them, or are not plain COCO JSON. Annotations are found
     by id and box, and by annotator if several records have the same id and box.
     """
     try:
@@ -93,7 +93,7 @@ def _content(source: Source) -> bytes | None:
         found = format_of(path)
         if found is COCO or found.document is None:
             return path.read_bytes()
-        # Files of other formats keep their translation to COCO json.
+        # Files of other formats keep their translation to COCO JSON.
         return bytes(found.document(path).text[:])
     except OSError:
         return None

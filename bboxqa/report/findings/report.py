@@ -46,7 +46,7 @@ class Report(FoundReport):
     def to_pandas(self) -> "pd.DataFrame":
         """Return a row for each finding as a pandas data frame; needs pandas.
 
-        The columns are the keys of a finding in json, with those of `ids` in place of `ids`.
+        The columns are the keys of a finding in JSON, with those of `ids` in place of `ids`.
         """
         import pandas as pd
 

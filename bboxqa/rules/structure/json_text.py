@@ -189,7 +189,7 @@ RULES = (
         title="text follows the document",
         severity=Severity.ERROR,
         scope="data set",
-        breaks="Python's json stops with 'Extra data', and so does every loader built on it.",
+        breaks="Python's decoder stops with 'Extra data', and so does every loader built on it.",
         explanation="""The file continues after the end of the document. This happens when a shorter
             file is written over a longer one, or when a tool appends a second document. The unsafe
             fix removes that text; first check that it is not needed.""",
@@ -203,7 +203,7 @@ RULES = (
         title="encoding is not plain UTF-8",
         severity=Severity.WARNING,
         scope="data set",
-        breaks="""Python's json refuses text with a byte order mark, and other encodings raise a
+        breaks="""Python's decoder refuses text with a byte order mark, and other encodings raise a
             UnicodeDecodeError; pycocotools stops at both.""",
         explanation="""JSON is UTF-8 without a byte order mark. Editors and shells on Windows add
             the mark or write UTF-16. The fix writes the same text as UTF-8. A file in another 8-bit

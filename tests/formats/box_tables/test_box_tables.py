@@ -237,7 +237,7 @@ def test_parquet_of_labels_or_cut_off_is_no_table_of_boxes(tmp_path):
         ("image,x,y,width,height\n", "has no rows"),
         ("image,x,y,width,height\na,1,2,3\n", "line 2 has 4 cells, and the first line 5"),
         ("image,bbox\na,[1,2,3,4]\n", "line 2 has 5 cells, and the first line 2"),
-        ('{"image": "a", "bbox": [1, 2, 3, 4]}\n{"image"', "line 2: is not a json object"),
+        ('{"image": "a", "bbox": [1, 2, 3, 4]}\n{"image"', "line 2: is not a JSON object"),
     ],
 )
 def test_tables_that_cannot_be_read_are_refused(tmp_path, text, words):

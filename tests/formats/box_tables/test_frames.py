@@ -60,7 +60,7 @@ def test_dates_of_a_frame_are_times():
     ("rows", "words"),
     [
         ([{"image": "a.jpg", "x": 1}], "the table has no columns of boxes"),
-        ([{"image": "\udc00", "bbox": [1, 2, 3, 4]}], "the table holds a value that json cannot"),
+        ([{"image": "\udc00", "bbox": [1, 2, 3, 4]}], "the table holds a value that JSON cannot"),
         ([{"image": "a.jpg", "bbox": [1, 2, 3]}], "line 1: bbox is [1, 2, 3]; expected four"),
     ],
 )

@@ -248,7 +248,7 @@ def test_a_file_of_another_format_is_told(tmp_path):
         ("T012", "c.json"),
     ]
     assert (
-        "2 files left out: not json of LabelMe (such as b.json, json without content)"
+        "2 files left out: not JSON of LabelMe (such as b.json, JSON without content)"
         in found.notes
     )
 
@@ -257,4 +257,4 @@ def test_values_that_json_does_not_have_are_named(tmp_path):
     text = document(shape([[float("nan"), 1], [2, 3]]))
     found, _ = translated(written(tmp_path, a=text, b=document(BOX, imagePath="b.jpg")))
     (defect,) = found.defects
-    assert defect.message == "a.json: cannot be read: line 1: NaN, which json does not have"
+    assert defect.message == "a.json: cannot be read: line 1: NaN, which JSON does not have"

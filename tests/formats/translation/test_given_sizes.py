@@ -99,7 +99,7 @@ def test_a_name_that_fits_images_of_two_sizes_has_none(tmp_path):
         ("a.csv", "image,width,height\na,1,2\na,1,3\n", "image a: is 1 × 3, but 1 × 2 earlier in"),
         ("a.csv", "image,x,y,width,height\na,1,2,3,4\n", "has no column of width and height"),
         ("a.csv", "image,width,height\na,,\n", "has no image sizes"),
-        ("a.json", '{"annotations": []}', "is not json with a list of images"),
+        ("a.json", '{"annotations": []}', "is not JSON with a list of images"),
     ],
 )
 def test_a_file_without_sizes_is_refused(tmp_path, name, content, found):

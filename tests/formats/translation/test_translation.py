@@ -127,7 +127,7 @@ def test_fixes_are_refused(tmp_path):
     from bboxqa.pipelines.validate import fix_file
 
     folder = labels(tmp_path / "ann", a="cat 1 1 9 9\n")
-    with pytest.raises(DatasetError, match="fixes are written to files of COCO json only"):
+    with pytest.raises(DatasetError, match="fixes are written to files of COCO JSON only"):
         fix_file(folder, ValidateSettings(), unsafe=False)
 
 

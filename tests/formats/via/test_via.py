@@ -185,7 +185,7 @@ def test_files_that_cannot_be_read_are_refused(tmp_path):
     write(tmp_path, **{"cut.csv": HEADER + 'a.jpg,9,"{}', "cut.json": json.dumps(images(BOX))[:-9]})
     with pytest.raises(DatasetError, match=r"line 2: cannot be split into cells"):
         alone(tmp_path / "cut.csv")
-    with pytest.raises(DatasetError, match="is json of VIA that cannot be read"):
+    with pytest.raises(DatasetError, match="is JSON of VIA that cannot be read"):
         alone(tmp_path / "cut.json")
     write(tmp_path, **{"none.csv": HEADER})
     with pytest.raises(DatasetError, match="is a file of VIA without images"):

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Documents = Mapping[str, Mapping[str, Any]]
-"""The json files of a result by name: "summary", "manifest", and those of a diagnosis, if any."""
+"""The JSON files of a result by name: "summary", "manifest", and those of a diagnosis, if any."""
 
 
 @dataclass(frozen=True, slots=True)
