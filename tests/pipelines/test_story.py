@@ -812,3 +812,25 @@ def test_outlines_are_called_so():
     reasons = [each for each in found.review["reason"] if "elsewhere" in each]
     assert reasons
     assert all(each.endswith(": the outlines overlap too little to match") for each in reasons)
+
+
+def test_most_misplaced_boxes_are_those_of_one_annotator_by_number_too():
+    """p04 draws a few boxes, nearly all of them elsewhere; p03 draws more of them elsewhere."""
+    rng = np.random.default_rng(4)
+    rows = []
+    for number in range(60):
+        image = number // 3
+        for annotator in range(4):
+            moved = (annotator == 2 and rng.random() < 0.3) or (annotator == 3 and number < 18)
+            left = 100.0 * (number % 3) + 22 * moved + rng.normal()
+            if annotator < 3 or number < 18:
+                rows.append((image, annotator, number % 2, (left, 10.0, 40.0, 40.0)))
+    data = dataset(rows, size=(400, 300))
+    assigned = data.assigned.copy()
+    assigned[6:, 3] = False
+    story = bboxqa.agree(with_assigned(data, assigned), bootstrap=200).story()
+    line = sentence(story, "have boxes in different places")
+    assert "above all" not in line
+    alone = [row for row in rows if row[1] < 3]
+    story = bboxqa.agree(dataset(alone, size=(400, 300)), bootstrap=200).story()
+    assert sentence(story, "have boxes in different places", "above all those of annotator 0002")

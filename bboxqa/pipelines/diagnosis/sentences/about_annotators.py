@@ -25,6 +25,7 @@ from bboxqa.pipelines.diagnosis.sentences.sentence import (
     above_others,
     between_others,
     bounds,
+    differ,
     is_first,
     joined,
     judged,
@@ -35,8 +36,6 @@ from bboxqa.pipelines.diagnosis.sentences.sentence import (
 )
 from bboxqa.pipelines.diagnosis.sentences.told_once import explained, misses_only
 
-# Standard errors that two counts must differ by.
-_SIGN_TEST = 1.96
 # Groups and members that a sentence names; more are counted.
 _MOST_GROUPS, _MOST_MEMBERS = 2, 4
 # Sentences on repeated, split and merged objects, each with its rate.
@@ -110,7 +109,7 @@ def rate_sentences(
         places = places[(found.value[places] >= LEAST_SHARE) & (table["n"][places] > 0)]
         if what != "misnames":
             places = places[have_judges[places]]
-        for place, more in most_named(places.tolist(), "annotators"):
+        for place, more in most_named(places.tolist(), "annotators", found.value * share):
             name, percent = names[place], found.percent(place)
             others = others_in_words(found, place)
             own = matrix.take(np.flatnonzero(matrix["annotator"] == name))
@@ -200,7 +199,7 @@ def shape_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
         found = bounds(table, rate)
         places = above_others(found, annotators["n_images"])
         places = places[found.value[places] >= LEAST_SHARE]
-        for place, more in most_named(places.tolist(), "boxes_per_object"):
+        for place, more in most_named(places.tolist(), "boxes_per_object", found.value * share):
             text = words.format(table["annotator"][place], found.percent(place))
             text += others_in_words(found, place) + more
             kind = Kind.TWICE if rate == "twice_rate" else Kind.SPLIT
@@ -301,7 +300,6 @@ def _most_often(own: Table, n_others: int) -> str:
     # An object that several others saw counts once.
     order = rows[np.argsort(-own["n"][rows], kind="stable")]
     first, second = (np.append(own["n"][order], 0)[:2] / n_others).tolist()
-    is_significant = first - second > _SIGN_TEST * np.sqrt(first + second)
-    how = "most often" if is_significant else "for example"
+    how = "most often" if differ(first, second) else "for example"
     best = order[0]
     return f", {how} {own['category'][best]} where they say {own['others'][best]}"

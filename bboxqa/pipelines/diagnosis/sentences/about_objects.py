@@ -23,6 +23,7 @@ from bboxqa.pipelines.diagnosis.sentences.sentence import (
     above_others,
     bounds,
     confuser,
+    differ,
     is_first,
     joined,
     share_bounds,
@@ -182,15 +183,21 @@ def _confuser(matrix: Table, first: str, second: str) -> str:
 
 
 def _misplacer(tables: Mapping[str, Table]) -> str:
-    """Return who misplaces boxes significantly more often than the others; "" if nobody."""
+    """Return whose boxes most of the misplaced ones are, by number and by share; "" if nobody's.
+
+    A sign test compares the number with the next one's.
+    """
     annotators, table = tables["annotators"], tables["decomposition_by_annotator"]
     table = table.take(np.flatnonzero(table["kind"] == KINDS[Kind.BADLY_PLACED]))
     apart = dict(zip(table["annotator"].tolist(), table["n_objects"].tolist(), strict=True))
     drew = np.flatnonzero(annotators["n"])
     names, n = annotators["annotator"][drew], annotators["n"][drew].astype(np.float64)
-    share = np.minimum(np.array([apart.get(name, 0) for name in names.tolist()]) / n, 1.0)
-    places = above_others(share_bounds(share, n), annotators["n_images"][drew])
-    return str(names[places[0]]) if len(places) else ""
+    n_apart = np.array([apart.get(name, 0) for name in names.tolist()], np.float64)
+    share = np.minimum(n_apart / n, 1.0)
+    places = above_others(share_bounds(share, n), annotators["n_images"][drew]).tolist()
+    most = places and max(places, key=n_apart.__getitem__)
+    next_one = np.delete(n_apart, most).max(initial=0)
+    return str(names[most]) if places and differ(n_apart[most], next_one) else ""
 
 
 def category_sentences(
@@ -217,8 +224,10 @@ def category_sentences(
     apart = category_differences(matched, np.searchsorted(drawn, codes))
     for place in above_others(found.of_complement(), n_images, apart, n_kinds=1)[:1].tolist():
         value, error = found.value[place], found.of_complement()
-        least = "least" if is_first(error, place) else "less than most"
         others = np.delete(np.arange(len(table)), place)
+        least = "least" if is_first(error, place) else "less than most"
+        if len(others) == 1:
+            least = f"less often than {table['category'][others[0]]}"
         figure = f"{100 * float(np.nanmedian(found.value[others])):.1f} %"
         of_others = f"the median of the other categories is {figure}"
         if len(others) <= _MOST_NAMED:

@@ -72,7 +72,7 @@ def offset_sentences(
     file = "reference_offsets" if is_reference else "offsets"
     largest = np.abs(found.percent).max(1) / 100
     places.sort(key=lambda place: -largest[place])
-    for place, more in most_named(places, file):
+    for place, more in most_named(places, file, largest * share):
         than = names[1 - place] if two else others
         words = joined([_moved(found, place, axis) for axis in moved[place]])
         text = f"{names[place]} draws boxes {words} than {than}{more}"
@@ -220,7 +220,8 @@ def precision_sentences(
     places = above_others(found.of_complement(), table["n_images"], difference)
     is_large = difference.value >= _LEAST_DIFFERENCE
     large = is_large & (explained.lost < difference.value / 2)
-    for place, more in most_named(places[large[places]].tolist(), "annotators"):
+    weight = difference.value * share
+    for place, more in most_named(places[large[places]].tolist(), "annotators", weight):
         text = (
             f"{names[place]} places {explained.places} less precisely: their mean {explained.what} "
             f"of the others is {found.value[place]:.2f} [{found.low[place]:.2f}, "
@@ -228,5 +229,4 @@ def precision_sentences(
         )
         text += between_others(pairs, names[place], "mean_iou", "{:.2f}".format)
         text += f"; {explained.nothing} in one direction by as much{more}"
-        weight = difference.value[place] * share[place]
-        yield Sentence(weight, text, who="" if more else names[place])
+        yield Sentence(weight[place], text, who="" if more else names[place])

@@ -93,7 +93,7 @@ def error_sentences(found: ReferenceAgreement) -> Iterator[Sentence]:
         if len(table) > 2:
             named = above_others(figures, table["n_images"])
             named = named[figures.value[named] >= LEAST_SHARE]
-        for place, more in most_named(named.tolist(), "reference"):
+        for place, more in most_named(named.tolist(), "reference", figures.value * share):
             text = words.format(
                 name=table["annotator"][place],
                 percent=figures.percent(place),

@@ -13,6 +13,8 @@ from bboxqa.model.table import Table
 
 _NORMAL = NormalDist()
 _LEVEL = 0.95
+# Standard errors that two counts must differ by.
+_SIGN_TEST = 1.96
 
 
 KINDS_OF_ERRORS = 8
@@ -185,16 +187,26 @@ def judged(table: Table, found: Bounds) -> Bounds:
     return Bounds(found.value, *(np.where(few, np.nan, each) for each in (found.low, found.high)))
 
 
-def most_named(places: Sequence[int], table: str) -> Iterator[tuple[int, str]]:
+def most_named(
+    places: Sequence[int], table: str, weight: FloatArray | None = None
+) -> Iterator[tuple[int, str]]:
     """Yield the first few annotators, the last with the number of further ones and their table.
+
+    With the weights of their sentences, they are in the order of these, so that the number stands
+    at the end.
 
     Examples
     --------
     >>> list(most_named([4, 2, 7, 1, 3], "offsets"))
     [(4, ''), (2, ''), (7, '; 2 more stand out: offsets.csv')]
+    >>> list(most_named([0, 1], "offsets", np.array([0.1, 0.2])))
+    [(1, ''), (0, '')]
     """
     more = len(places) - MOST_NAMED
-    for rank, place in enumerate(places[:MOST_NAMED]):
+    shown = [*places[:MOST_NAMED]]
+    if weight is not None:
+        shown.sort(key=lambda place: -weight[place])
+    for rank, place in enumerate(shown):
         is_last = more > 0 and rank == MOST_NAMED - 1
         stand = "stands" if more == 1 else "stand"
         yield place, f"; {more} more {stand} out: {table}.csv" if is_last else ""
@@ -281,21 +293,35 @@ def share_bounds(share: FloatArray, n: FloatArray, n_shares: int = 1) -> Bounds:
     return Bounds(share, middle - half, middle + half)
 
 
-def confuser(cells: Table, differ: BoolArray, n_others: int = 1) -> str:
+def differ(one: float, other: float) -> bool:
+    """Return whether a count is significantly larger than another one, by a sign test.
+
+    Examples
+    --------
+    >>> differ(13, 4), differ(13, 8)
+    (True, False)
+    """
+    return bool(one - other > _SIGN_TEST * np.sqrt(one + other))
+
+
+def confuser(cells: Table, are_unequal: BoolArray, n_others: int = 1) -> str:
     """Return who of three or more confuses two categories significantly more; "" if nobody.
+
+    It is the one with most confusions, and a significantly higher share than the others.
 
     Parameters
     ----------
     cells : Table
         A row per annotator and pair of categories: the annotator's, that of the `n_others` others,
         and how often they occur together.
-    differ : (C,) bool
+    are_unequal : (C,) bool
         Rows with two different categories.
     """
     names, place = np.unique(cells["annotator"].astype(str), return_inverse=True)
     if len(names) < 3:
         return ""
     n = np.bincount(place, cells["n"]) / n_others
-    rate = np.bincount(place, cells["n"] * differ) / n_others / n
-    found = above_others(share_bounds(rate, n), n)
-    return str(names[found[0]]) if len(found) else ""
+    n_confused = np.bincount(place, cells["n"] * are_unequal) / n_others
+    found = above_others(share_bounds(n_confused / n, n), n)
+    most = int(n_confused.argmax())
+    return str(names[most]) if most in found else ""
