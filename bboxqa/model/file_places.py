@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import overload
+from typing import cast, overload
 
 import numpy as np
 
@@ -101,8 +101,7 @@ def joined_ids(parts: "Sequence[ShownIds]") -> "TextArray | FilePlaces":
     """
     places = [part for part in parts if isinstance(part, FilePlaces)]
     if not parts or len(places) < len(parts) or len({part.at.dtype.kind for part in places}) > 1:
-        texts = [np.array([*map(str, part.tolist())], np.str_) for part in parts]
-        return np.concatenate(texts or [np.zeros(0, np.str_)])
+        return np.concatenate([np.zeros(0, np.str_), *map(_as_texts, parts)])
     firsts = np.cumsum([0, *(len(part.files) for part in places[:-1])])
     return FilePlaces(
         tuple(file for part in places for file in part.files),
@@ -111,3 +110,9 @@ def joined_ids(parts: "Sequence[ShownIds]") -> "TextArray | FilePlaces":
         ),
         np.concatenate([part.at for part in places]),
     )
+
+
+def _as_texts(ids: ShownIds) -> TextArray:
+    if isinstance(ids, np.ndarray) and ids.dtype.kind == "U":
+        return cast("TextArray", ids)
+    return np.array([*map(str, ids.tolist())], np.str_)

@@ -34,18 +34,22 @@ class BoxKind:
 
     form: str
     is_share: bool
-    has_empty: bool
-    """Whether some rows have no box, as their annotators were asked and drew nothing."""
 
 
 def box_kind_of(member: Member, columns: Columns, parts: Iterable[TablePart]) -> BoxKind:
-    """Detect the kind of boxes from all numbers of a table."""
+    """Detect the kind of boxes from the numbers of a table."""
     found, sizes = array("d"), array("d")
-    n_empty = 0
     form = choices().box_format or columns.form
-    for cells, box in _readable(_without_plain(parts, columns, found), columns.form):
-        n_empty += box is None
-        if box is not None:
+    for part in parts:
+        if part.plain is not None:
+            # One number shows that boxes of a known layout are in pixels.
+            if (np.abs(part.plain.boxes) > 1).any():
+                return BoxKind(form, is_share=False)
+            found.frombytes(part.plain.boxes.tobytes())
+            continue
+        for cells, box in _boxes(part, columns):
+            if form and (max(box) > 1 or min(box) < -1):
+                return BoxKind(form, is_share=False)
             found.extend(box)
             # Image sizes are needed only if nothing else shows the layout.
             if not form:
@@ -58,24 +62,13 @@ def box_kind_of(member: Member, columns: Columns, parts: Iterable[TablePart]) ->
             name = one_line(columns.of.get("bbox") or columns.of["objects"])
             both = f"{name!r} may hold left, top, width and height, or two corners"
             raise DatasetError([f"{member.shown}: {both}: all numbers fit both"], _FORM)
-    return BoxKind(form or "xywh", is_share, n_empty > 0)
+    return BoxKind(form or "xywh", is_share)
 
 
-def _readable(rows: Iterable[Cells], form: str) -> Iterator[tuple[Cells, list[float] | None]]:
+def _boxes(part: TablePart, columns: Columns) -> Iterator[tuple[Cells, list[float]]]:
     """Yield the cells and the numbers of boxes; others become defects when they are translated."""
-    for cells in rows:
+    rows = (row for _, row in part.rows() if "" not in row)
+    for cells in (each for row in rows for each in boxes_in(row, columns)):
         with suppress(ValueProblemError):
-            yield cells, numbers_of_box(cells, form)
-
-
-def _without_plain(
-    parts: Iterable[TablePart], columns: Columns, numbers: "array[float]"
-) -> Iterator[Cells]:
-    """Yield the cells of each box; the numbers of plain rows are added to `numbers` instead."""
-    for part in parts:
-        if part.plain is not None:
-            numbers.frombytes(part.plain.boxes.tobytes())
-            continue
-        for _, row in part.rows():
-            if "" not in row:
-                yield from boxes_in(row, columns)
+            if (box := numbers_of_box(cells, columns.form)) is not None:
+                yield cells, box

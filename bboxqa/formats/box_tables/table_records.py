@@ -79,6 +79,8 @@ class _TableRecords:
         self._said: Callable[[str], str] = unguarded if has_cells else str
         self._word = "row" if head.startswith(PARQUET) else "line"
         self._tally: Counter[str] = Counter()
+        # Whether some rows have no box, as their annotators were asked and drew nothing.
+        self._has_empty = False
         self._sides: dict[str, tuple[object, object]] = {}
 
     def add_row(self, at: int, row: dict[str, object]) -> None:
@@ -94,6 +96,7 @@ class _TableRecords:
             except ValueProblemError as error:
                 self._into.refuse(label, error, where)
                 continue
+            self._has_empty |= numbers is None
             self._add(cells, numbers, label, where)
 
     def add_plain(self, rows: PlainRows, add: Callable[[Boxes], None]) -> bool:
@@ -222,7 +225,7 @@ class _TableRecords:
         has_people = "annotator" in self._columns.of or any(e["annotators"] for e in found.images)
         for image in found.images:
             # Only tables with rows without a box list annotators who drew nothing.
-            if not has_people or not self._boxes.has_empty:
+            if not has_people or not self._has_empty:
                 del image["annotators"]
         return found
 
