@@ -274,14 +274,11 @@ RULES = (
         breaks="""COCOeval sorts objects by `area` into small, medium and large: with wrong areas
             AP_S, AP_M and AP_L describe other objects, and an area of 0 counts as small.""",
         explanation="""The area is 0 or negative, or it differs by more than `area_tolerance` from
-            the area of the outline, or of the box if there is no outline. Differences between a
-            polygon and its pixels, and holes, are allowed. If an outline extends beyond its image,
-            only the part inside counts, as in pycocotools. Some exporters write width times height
-            although there are polygons; that is one finding. If areas differ by a constant factor,
-            either they or the coordinates are scaled, as after images were resized: look at an
-            image. In this case nothing is fixed. Otherwise the fix recomputes the area, unless the
-            boxes or the size of the image are in doubt (B003 to B007, B012, B013), or the area fits
-            the box read as two corners.""",
+            the area of the outline inside its image, or of the box if there is no outline. Holes,
+            and differences between a polygon and its pixels, are allowed. The fix recomputes the
+            area. It does not if all areas differ by one factor, since then either areas or
+            coordinates are scaled: look at an image. Nor does it if the boxes or the size of the
+            image are in doubt (B003 to B007, B012, B013).""",
         bad={"annotations": [
             {"segmentation": [[10, 10, 30, 10, 10, 40]], "area": 600},
         ]},

@@ -25,11 +25,15 @@ _STARTS = {
     b"\xff\xd8\xff": "JPEG", b"\x89PNG\r\n\x1a\n": "PNG", b"GIF87a": "GIF", b"GIF89a": "GIF",
     b"II*\0": "TIFF", b"MM\0*": "TIFF", b"BM": "BMP",
 }  # fmt: skip
+# The side in pixels of the last corner, which is decoded to find out whether a TIFF is whole.
 _WINDOW = 16
+# The tags of width and height in TIFF.
 _WIDTH, _HEIGHT = 256, 257
+# The perceptual hash compares neighbours in an image that is reduced to this size.
 _LOOK = (9, 8)
 # Grey levels out of 256; images with less contrast all look alike.
 _MIN_CONTRAST = 8
+# With fewer bits that are set, or not set, the hash is that of a plain or shaded surface.
 _MIN_BITS = 5
 _NOT_DECODED = "not decoded, it may be a decompression bomb"
 

@@ -23,17 +23,19 @@ from bboxqa.rules.facts.layouts.layout_parts import ENOUGH_IMAGES
 _MANY = 0.2
 # Number of boxes that have to support a layout in part of the images.
 _OF_PART = 2 * ENOUGH
-# In part of the images with enlarged boxes, the least share of boxes that is wrong as they are, and
-# the least share that is right when read in the layout, as people draw a few boxes beyond their
-# image.
-_MANY_OF_PART, _ALL_BUT_FEW = 0.4, 0.99
-# The least share of the side by which half of the boxes in another layout extend beyond images.
+# In part of the images, boxes are enlarged if more than this share extends beyond its image,
+_MANY_OF_PART = 0.4
+# and at least this share lies inside when it is reduced: people draw a few boxes beyond an image.
+_ALL_BUT_FEW = 0.99
+# Boxes of another layout extend beyond their image by this share of its side, in the median.
 _FAR = 0.2
-# Numbers of boxes beyond each of two edges that prove a layout even if they are few, and the least
-# share of them.
+# So many boxes beyond the right edge, and beyond the lower one, prove that boxes start at their
+# centre, though they are few: at least this share of all boxes.
 _AT_EACH_EDGE, _FEW_OF_ALL = 2 * ENOUGH, 0.005
+# With fewer of them, at least so many beyond each edge and beyond both, it is likely.
 _AT_LEAST, _AT_BOTH = ENOUGH, 4 * ENOUGH
-# A layout that shrinks boxes brings any box inside, so boxes must also fill the images.
+# Any box lies inside if it is reduced enough. So reduced boxes must reach this share of the width
+# and the height of an image.
 _FILLED = 0.95
 
 _WRONG_SIZES = "the sizes of the images are wrong"

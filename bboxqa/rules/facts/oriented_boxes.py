@@ -12,8 +12,11 @@ from bboxqa.rules.facts.document import Document
 
 _CORNER_FORMATS = ("DOTA labels", "YOLO labels")
 """Formats that write four corners and no angle."""
+# Outlines are rotated boxes if this share of the outlined annotations has one ring of four points,
 _MOST = 0.9
+# this share of the rings are rectangles,
 _HALF = 0.5
+# and this share of the rectangles is turned.
 _FEW_TURNED = 0.1
 PIXEL = 1.0
 """Corners of a rectangle that are rounded to whole pixels are off by about this much."""

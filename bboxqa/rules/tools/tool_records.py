@@ -53,16 +53,12 @@ RULES = (
         title="size of the image is unknown",
         severity=Severity.ERROR,
         breaks="Coordinates relative to the image cannot be converted to pixels.",
-        explanation="""Label Studio writes coordinates in percent, and the size of the image as
-            original_width and original_height of each region. Other programs omit these, for
-            example in imported predictions. Open and submit the task in the tool, which adds the
-            size, or add it to the regions. YOLO writes coordinates relative to the image, whose
-            size is read from the image file: put the folder of images next to the labels. Tables
-            with relative coordinates need the size as well, or columns image_width and
-            image_height. In all these formats, `--image-size 1920x1080` gives the size if all
-            images of unknown size have the same, and `--image-size FILE` gives the size of each
-            image, from a table with the columns image, width and height, or from annotations that
-            have sizes.""",
+        explanation="""Coordinates are relative to the image, and its size is missing. Label Studio
+            adds it (original_width and original_height) when the task is opened and submitted; for
+            YOLO, put the folder of images next to the labels; a table may have the columns
+            image_width and image_height. Or give one size for all images, `--image-size 1920x1080`,
+            or the size of each, `--image-size FILE`: a table with the columns image, width and
+            height, or annotations that have sizes.""",
         bad=_task(_region(size="")),
         good=_task(_region()),
         check=found_defects("T002"),

@@ -14,19 +14,23 @@ from bboxqa.rules.facts.layouts.layout_evidence import ENOUGH, Evidence
 _SIZE_FIRST = Layout(Numbers.SIDES, (2, 3, 0, 1))
 _CENTRE = Layout(Numbers.CENTRE)
 
-# The least numbers of boxes, images and pairs of boxes to compare correlations and overlaps.
+# Correlations and overlaps are compared from so many boxes, images and pairs of boxes on,
 _BOXES, _IMAGES, _PAIRS = 30, ENOUGH, 2 * ENOUGH
+# and of at most so many boxes.
 _SAMPLE = 20_000
 # Each box is compared with this many subsequent boxes of its image.
 _NEXT = 3
-# The least share of pairs that overlap if all boxes seem to start in one corner, and by how much
-# the share falls if boxes are read otherwise.
-_MOST_OVERLAP, _FEWER = 0.5, 0.3
+# Sizes that are read as positions make boxes overlap: at least this share of the pairs,
+_MOST_OVERLAP = 0.5
+# and less by this share if they are read as sizes.
+_FEWER = 0.3
 # If at least this share of the images between the first and the last is affected, all are.
 _MOST_BETWEEN = 0.5
-# The least rank correlation of positions that are in fact sizes, and how far it has to exceed the
-# correlation of sizes, absolutely and in standard errors.
-_OF_SIZES, _ABOVE, _ERRORS = 0.3, 0.3, 3.0
+# Width and height of objects are correlated, positions are not. The first two numbers may be sizes
+# if their rank correlation is at least this,
+_OF_SIZES = 0.3
+# and exceeds that of the last two by this much, and by so many standard errors.
+_ABOVE, _ERRORS = 0.3, 3.0
 # The least number of boxes that extend beyond their images, and the largest probability that all
 # others fit by chance.
 _BEYOND, _CHANCE = 2 * ENOUGH, 0.01

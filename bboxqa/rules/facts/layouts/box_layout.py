@@ -33,14 +33,18 @@ from bboxqa.rules.facts.layouts.layout_parts import (
 
 # The least share of boxes that must support a layout.
 _NEARLY_ALL = 0.95
-# Images with shorter sides, in pixels, may have boxes with such small numbers.
+# By unit, the least side of an image in pixels: numbers up to 1, 100 or 1000 may be pixels of
+# smaller images.
 _LARGER_THAN = {1.0: 4.0, 100.0: 250.0, 1000.0: 1250.0}
+# How far numbers may leave the range from 0 to the unit, as a share of it.
 _SLACK = 0.01
 # Numbers up to 100 or 1000 may be pixels, unless they fill this share of the range in many images.
 _FILLED = 0.9
 # Read as pixels, such boxes lie in this upper left part of larger images.
 _ABOVE_LEFT = 0.42
+# So many boxes show whether the range is filled.
 _MANY_BOXES = 30
+# The standard deviation of positions in percent or thousandths, as a share of the unit, at least.
 _SPREAD = 0.1
 # If at least this share of boxes is in the upper left quarter, they may be halved.
 _QUARTER = 0.98

@@ -15,12 +15,14 @@ from bboxqa.rules.facts.layouts.box_readings import Layout, Numbers
 from bboxqa.rules.facts.layouts.layout_evidence import ENOUGH, FEW, Evidence
 
 _CENTRE = Layout(Numbers.CENTRE)
-# The largest distance in pixels between an edge and a box that ends there, and the shortest side of
-# boxes that are compared.
-_AT_EDGE, _SHORTEST = 1.0, 8.0
-# The least number of boxes that extend beyond their image by half of their side, and the largest
-# probability that as many boxes end at edges by chance.
-_BEYOND, _CHANCE = 3, 1e-4
+# A box ends at an edge if it is at most so many pixels away.
+_AT_EDGE = 1.0
+# Boxes with a shorter side, in pixels, end there by chance.
+_SHORTEST = 8.0
+# So many boxes have to extend beyond their image by half of their side,
+_BEYOND = 3
+# and with this probability, at most, as many boxes would end at edges by chance.
+_CHANCE = 1e-4
 # Boxes with equal position and size, in cells of this many pixels, may show the same object.
 _CELL = 8.0
 

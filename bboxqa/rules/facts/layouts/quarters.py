@@ -9,14 +9,24 @@ from bboxqa.core.text import count
 from bboxqa.rules.facts.boxes import boxes_of, sized_boxes
 from bboxqa.rules.facts.document import Document
 
-# The least numbers of images and boxes to judge all boxes, and the least share in the quarter.
-_ENOUGH, _NEARLY_ALL = ((30, 100), (10, 200)), 0.98
-# To judge part of the images, the least number of boxes per image, the least number of images, and
-# by what factor more of them are in this quarter than in the right one.
-_OF_IMAGE, _OF_PART, _MORE = 3, 5, 5
-# Tolerances for doubled boxes, which must reach the edges and resemble the others in spread,
-# position and size.
-_REACH, _APART, _ELSEWHERE, _SMALLER = 0.47, 1.4, 0.12, 0.75
+# All boxes are judged if there are so many images and boxes; either pair is enough.
+_ENOUGH = ((30, 100), (10, 200))
+# The least share of boxes in the quarter.
+_NEARLY_ALL = 0.98
+# Part of the images is judged by images with at least so many boxes, all of them in the quarter.
+_OF_IMAGE = 3
+# There must be so many of these images, and so many times as many as with all boxes in the upper
+# right quarter, which is chance.
+_OF_PART, _MORE = 5, 5
+# Halved boxes reach this far to the right and down, as a share of the side of the image.
+_REACH = 0.47
+# Doubled, they must be spread like the boxes of other images, up to this factor,
+_APART = 1.4
+# and lie about the same place, up to this share of the side of an image.
+_ELSEWHERE = 0.12
+# As they are, their sides must be at most this share of those of other images.
+_SMALLER = 0.75
+# Rounding, as a share of the side of an image.
 _SLACK = 0.005
 
 
