@@ -107,15 +107,15 @@ def pair_table(
     """Return alpha of each pair of annotators who share an image.
 
     Of more than `MOST_PAIRS` pairs, the table has those that drew the most objects in common.
-    `of_all` is the interval of F1 of all annotators; a single pair has the same.
+    `of_all` is the interval of F1 of all annotators. If only two share images, theirs is the same.
     """
     names = data.annotator_names
     first, second, alpha, n_units = alpha_per_pair(counts)
     alpha, status = _with_meaning(alpha, pairs_with_meaning(counts) | (missing == "ignore"))
     rows = np.searchsorted(objects.pair, counts.unit_pair)
     of_f1 = pair_f1_intervals(data.annotations, units, data.assigned, objects.pair)
-    if len(rows) == 1:
-        of_f1[rows] = of_all
+    if len(objects.pair) == 1:
+        of_f1[:] = of_all
     common = objects.pairs.matched[rows]
     shown = np.sort(np.argsort(-common, kind="stable")[:MOST_PAIRS])
     return Table(

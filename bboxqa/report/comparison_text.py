@@ -62,7 +62,10 @@ def _compared(result: ComparisonResult) -> Iterator[str]:
         f"similarity {settings.similarity} of {min(settings.iou_threshold):g} or more, "
         f"{settings.matcher} matching"
     )
-    if not np.isin(result.images["status"], ("both", "renamed")).any():
+    if not all(
+        np.isin(table["status"], ("both", "renamed")).any()
+        for table in (result.images, result.annotators)
+    ):
         return
     if result.by_id:
         yield f"annotations matched by id, others by {similar}"

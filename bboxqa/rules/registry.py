@@ -50,12 +50,13 @@ from bboxqa.rules.structure import (
     dates,
     image_fields,
     json_text,
+    large_numbers,
     top_level,
 )
 from bboxqa.rules.tools import cvat_jobs, label_files, label_lists, tool_records, voc_files
 
 _MODULES = (
-    json_text, top_level, annotation_fields, image_fields, dates, captions,
+    json_text, top_level, annotation_fields, large_numbers, image_fields, dates, captions,
     id_types, identifiers, references, licences, listed_categories, tracks, videos,
     image_files, image_names, image_sizes, image_splits, image_bytes, related_images,
     extents, image_edges, layouts, areas, copies,

@@ -87,6 +87,22 @@ def test_a_low_f1_has_an_interval_of_shares():
         assert 0 < low < 1 / 6.5 < high < 1
 
 
+def test_one_pair_in_the_table_of_several_has_its_own_interval():
+    """p0 and p1 drew objects that nobody else drew; they match with nobody."""
+    rows = [(image, 0, 0, (10, 10, 20, 20)) for image in range(12)]
+    rows += [(image, 1, 0, (10, 10, 20, 20)) for image in range(9)]
+    rows += [(image, 2, 0, (60, 60, 20, 20)) for image in range(12)]
+    part = bboxqa.agree(dataset(rows, n_annotators=3), bootstrap=100, missing="ignore").thresholds[
+        0
+    ]
+    (row,) = part.pairs.records()
+    assert (row["annotator_1"], row["annotator_2"]) == ("annotator 0000", "annotator 0001")
+    # In 9 of 12 images both drew one object that matches; in 3, the first drew one alone.
+    of_pair = expected(np.repeat([1.0, 0.0], [9, 3]), np.repeat([1.0, 0.5], [9, 3]))
+    assert (row["f1_low"], row["f1_high"]) == pytest.approx(of_pair)
+    assert row["f1_low"] < row["f1"] < row["f1_high"]
+
+
 def test_the_only_pair_and_category_have_the_interval_of_existence():
     data = random_data(3, n_annotators=2, n_images=30)
     one = replace(data.annotations, category=np.zeros(len(data.annotations), np.int32))

@@ -109,6 +109,48 @@ def test_no_table_beside_units_is_measured(folder):
             assert "of bboxqa agree; expected ratings" in str(found.value)
 
 
+@pytest.fixture(scope="module")
+def diagnosed(tmp_path_factory):
+    """Write all tables of diagnoses: of boxes with times and a reference, and of rotated boxes."""
+    top = tmp_path_factory.mktemp("diagnosed")
+    data = write(top / "data.json", timed(0))
+    gold = write(top / "gold.json", timed(0, only="r0"))
+    after = write(top / "after.json", timed(2))
+    plain = ("--bootstrap", 40, "--diagnose")
+    options = (*plain, "--time-key", "at", "--reference", gold)
+    assert run("agree", data, *options, "--out", top / "boxes").returncode == 0
+    turned = (*plain, "--similarity", "obb", "--out", top / "turned")
+    assert run("agree", data, *turned).returncode == 0
+    assert run("compare", data, after, "--bootstrap", 40, "--out", top / "changes").returncode == 0
+    return top
+
+
+def timed(shift, only=None):
+    """Return annotations with a time and an angle; the boxes of r1 are moved by `shift`."""
+    records = [
+        {
+            "id": n, "image_id": i, "category_id": c, "annotator": f"r{a}",
+            "bbox": [b[0] + shift * (a == 1), *b[1:]], "attributes": {"rotation": 10 + n % 7},
+            "at": f"2024-05-0{1 + i % 3}T10:{n % 60:02}:00",
+        }
+        for n, (i, a, c, b) in enumerate(rows())
+        if only in (None, f"r{a}")
+    ]  # fmt: skip
+    categories = [{"id": k, "name": f"c{k}", "supercategory": "all"} for k in range(3)]
+    return document(records, [image(i) for i in range(20)], categories)
+
+
+def test_no_table_of_a_diagnosis_or_a_comparison_is_measured(diagnosed):
+    """Speed by annotator looked like ratings, and gave an alpha."""
+    paths = [path for path in diagnosed.rglob("*.csv") if path.name != "units.csv"]
+    assert {"work.csv", "reference.csv", "sensitivity.csv", "quarter_turns.csv", "changes.csv"} <= {
+        path.name for path in paths
+    }
+    for path in paths:
+        with pytest.raises(DatasetError, match=r" of bboxqa( \w+)?; expected ratings"):
+            read_ratings(path)
+
+
 def test_coefficients_are_no_ratings(folder, tmp_path):
     table = tmp_path / "coefficients.csv"
     run("stats", folder / "units.csv", "--format", "csv", "--output", table)

@@ -286,8 +286,8 @@ def test_crowd_flags_that_changed(tmp_path):
 
 def test_versions_without_a_common_image_are_doubted(tmp_path):
     doubt = "no image has the same name in both, with any --join: are these versions of one "
-    before, same = (document([box(1)], [image(1, file_name=name)]) for name in ("a.jpg", "x/a.jpg"))
-    other = document([box(1)], [image(1, file_name="b.jpg")])
+    before, other = (document([box(1)], [image(1, file_name=name)]) for name in ("a.jpg", "b.jpg"))
+    same = document([box(1, 60)], [image(1, file_name="x/a.jpg")])
     assert compared(tmp_path, before, other).notes[0] == f"{doubt}data set?"
     assert "--join name would join 1 more image" in compared(tmp_path, before, same).notes[0]
     assert not any("--join" in note for note in compared(tmp_path, before, before).notes)
@@ -319,6 +319,14 @@ def test_one_version_without_two_annotators_is_named(tmp_path):
     assert result.before.agreement is None
     assert "before, no image has two annotators, so agreement is not compared" in result.notes
     assert result.after.agreement.n_images == 1
+
+
+def test_ids_are_not_said_to_change_where_no_annotator_is_the_same(tmp_path):
+    before, after = ([box(1, by=who), box(2, 60, by=who)] for who in (["ann", "bob"]))
+    both = [*before, box(3, by="cid")]
+    lines = "\n".join(text_lines(compared(tmp_path, both, [*after, box(4, by="dan")])))
+    assert "0 in both; 2 removed: ann, cid; 2 added: bob, dan" in lines
+    assert "ids changed" not in lines
 
 
 def test_a_version_without_annotations(tmp_path):
@@ -444,11 +452,16 @@ def test_notes_on_the_agreement_of_a_version_name_it(tmp_path):
 
 def test_names_that_another_join_would_compare_are_noted(tmp_path):
     before = document([box(1)], [image(1, "a.jpg"), image(2, "b.jpg")])
-    after = document([box(1)], [image(1, "val/a.jpg"), image(2, "val/b.jpg")])
+    after = document([box(1, 60)], [image(1, "val/a.jpg"), image(2, "val/b.jpg", width=50)])
     assert (
         "images are compared by file name: --join name would join 2 more images, such as "
         "'a.jpg' = 'val/a.jpg', 'b.jpg' = 'val/b.jpg'"
     ) in compared(tmp_path, before, after).notes
+    # Images that are the same by their boxes, or their sizes, are compared without an option.
+    after = document([box(1)], [image(1, "val/a.jpg"), image(2, "val/b.jpg")])
+    renamed = compared(tmp_path, before, after)
+    assert renamed.images["status"].tolist() == ["renamed", "renamed"]
+    assert not any("--join" in note for note in renamed.notes)
     # One of two names is the same: the other image was renamed, and not all of them.
     after = document([box(1)], [image(1, "a.jpg"), image(2, "val/b.jpg")])
     assert not any("--join" in note for note in compared(tmp_path, before, after).notes)

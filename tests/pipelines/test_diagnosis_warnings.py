@@ -76,8 +76,10 @@ def test_groups_without_shared_images():
     line = warned(with_assigned(dataset(rows, n_annotators=4), asked))["groups"]
     # Of 4 objects of the second group, 2 have different categories: D_o is 1/2. Annotator 3 has
     # 2 + 2, annotator 2 as well: of the 16 values of each category of 32, D_e = 2·16·16/(32·31).
-    assert "annotator 0000 and 1 more: 1.00" in line
-    assert f"annotator 0002 and 1 more: {1 - 0.5 / (2 * 16 * 16 / (32 * 31)):.2f}" in line
+    assert "('annotator 0000' and 'annotator 0001': 1.00; " in line
+    assert (
+        f"'annotator 0002' and 'annotator 0003': {1 - 0.5 / (2 * 16 * 16 / (32 * 31)):.2f}" in line
+    )
 
 
 def test_f1_leads_the_warnings_where_alpha_has_no_meaning():
@@ -93,8 +95,8 @@ def test_f1_leads_the_warnings_where_alpha_has_no_meaning():
     data = with_assigned(dataset(rows, n_annotators=4), asked)
     found = warned(data)
     # The second group: 3 of 4 and 3 objects match, F1 is 2 · 3 / 7.
-    words = "and F1 pools them (annotator 0000 and 1 more: 1.00, annotator 0002 and 1 more: 0.86)"
-    assert words in found["groups"]
+    groups = "'annotator 0000' and 'annotator 0001': 1.00; 'annotator 0002' and 'annotator 0003'"
+    assert f"and F1 pools them ({groups}: 0.86)" in found["groups"]
     at = [bboxqa.agree(data, iou_threshold=t, bootstrap=0).existence.f1 for t in (0.4, 0.5, 0.6)]
     values = " / ".join(f"{value:.2f}" for value in at)
     assert f"F1 depends on the threshold: {values} at IoU" in found["threshold"]

@@ -124,7 +124,7 @@ def test_what_stops_reading_is_said_as_findings(code, tmp_path):
 def test_the_command_that_mends_is_named_where_a_safe_fix_exists(tmp_path):
     path = write(tmp_path / "my export.json", json.dumps(two_annotators()).encode("utf-16"))
     error = refused(path)
-    assert ": F003 warning encoding is UTF-16; " in error.problems[0]
+    assert ": F003 encoding is UTF-16; " in error.problems[0]
     assert error.advice.endswith(f"bboxqa validate '{path}' --fix")
 
 

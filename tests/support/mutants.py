@@ -349,6 +349,14 @@ MUTATIONS = {
         year="2026", date_captured="2026-02-30"
     ),
     "S012": lambda d, rng: d[pick(rng, "images", "annotations", "categories")].append({}),
+    "S015": lambda d, rng: one(d, rng).update(
+        pick(
+            rng,
+            {"bbox": [5, -1e12, 9, 9]},
+            {"segmentation": [[5, 5, 9, 5, 3e9, 9]]},
+            {"attributes": {"rotation": 10**400}},
+        )
+    ),
     "I001": lambda d, rng: d["annotations"][0].update(id=int(rng.integers(2, 40))),
     "I002": i002,
     "I003": update(one, {"id": 0}),

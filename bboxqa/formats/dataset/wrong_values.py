@@ -13,8 +13,8 @@ from bboxqa.formats.annotations.records import Image
 from bboxqa.model.file_places import FilePlaces, ShownIds
 from bboxqa.model.outlines import Segmentations
 
-# In pixels. Beyond this, areas are not exact to a pixel; no image is that large.
-_MAX_COORDINATE = 1e9
+MAX_COORDINATE = 1e9
+"""In pixels. Beyond this, areas are not exact to a pixel; no image is that large."""
 _CHUNK = 1 << 20
 _EXAMPLES = 3
 
@@ -32,10 +32,10 @@ def bad_sizes(images: Sequence[Image]) -> Iterator[str]:
     """Yield a problem for each impossible image side."""
     for image in images:
         for key, side in (("width", image.width), ("height", image.height)):
-            if side is not None and not 0 <= side <= _MAX_COORDINATE:
+            if side is not None and not 0 <= side <= MAX_COORDINATE:
                 yield (
                     f"image {image.id}: {key} is {side:g}; "
-                    f"expected 0 or more, and at most {_MAX_COORDINATE:g} px"
+                    f"expected 0 or more, and at most {MAX_COORDINATE:g} px"
                 )
 
 
@@ -50,17 +50,17 @@ def names_alike(files: Sequence[AnnotationFile]) -> Iterator[str]:
 def bad_boxes(ids: ShownIds, bbox: FloatArray) -> Iterator[str]:
     """Yield problems for boxes with negative sides, NaN, or coordinates too large to be exact."""
     # Negated, since comparisons with NaN are false.
-    wrong: BoolArray = ~((bbox[:, 2:] >= 0) & (bbox[:, 2:] <= _MAX_COORDINATE))
-    far = ~(np.abs(bbox[:, :2]) <= _MAX_COORDINATE).all(1)
+    wrong: BoolArray = ~((bbox[:, 2:] >= 0) & (bbox[:, 2:] <= MAX_COORDINATE))
+    far = ~(np.abs(bbox[:, :2]) <= MAX_COORDINATE).all(1)
     for row, side in np.argwhere(wrong).tolist():
         yield (
             f"annotation {ids[row]}: bbox {('width', 'height')[side]} is "
-            f"{bbox[row, 2 + side]:g}; expected 0 or more, and at most {_MAX_COORDINATE:g} px"
+            f"{bbox[row, 2 + side]:g}; expected 0 or more, and at most {MAX_COORDINATE:g} px"
         )
     for row in np.flatnonzero(far).tolist():
         yield (
             f"annotation {ids[row]}: bbox begins at {bbox[row, 0]:g}, {bbox[row, 1]:g}; "
-            f"expected at most {_MAX_COORDINATE:g} px from 0"
+            f"expected at most {MAX_COORDINATE:g} px from 0"
         )
 
 
@@ -71,7 +71,7 @@ def bad_outlines(ids: ShownIds, segmentation: Segmentations) -> Iterator[str]:
     owner = np.searchsorted(segmentation.part_stop, ring, side="right")
     nowhere = set(owner[np.isnan(segmentation.xy[far]).any(1)].tolist())
     for row in np.unique(owner).tolist():
-        point = "that is NaN" if row in nowhere else f"more than {_MAX_COORDINATE:g} px from 0"
+        point = "that is NaN" if row in nowhere else f"more than {MAX_COORDINATE:g} px from 0"
         yield f"annotation {ids[row]}: a polygon has a point {point}"
 
 
@@ -79,7 +79,7 @@ def _far(xy: FloatArray) -> Iterator[IndexArray]:
     """Yield the rows of points with too large coordinates, in chunks to save memory."""
     for start in range(0, len(xy), _CHUNK):
         part = xy[start : start + _CHUNK]
-        yield start + np.flatnonzero(~(np.abs(part) <= _MAX_COORDINATE).all(1))
+        yield start + np.flatnonzero(~(np.abs(part) <= MAX_COORDINATE).all(1))
         release_pages(part)
 
 

@@ -67,7 +67,7 @@ def _said(attributes: object, key: str) -> Any:
 def _angle(attributes: object, written: object) -> float | None:
     angle = _said(attributes, "rotation") if written is MISSING else written
     said = degrees(angle)
-    return said if 0 < abs(said) < np.inf else None
+    return None if np.isnan(said) or said == 0 else said
 
 
 def _numbers(value: object) -> list[float]:

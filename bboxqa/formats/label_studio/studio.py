@@ -18,7 +18,8 @@ _HEAD = re.compile(
     rb'(?=.*"(?:from_name|completed_by|result|data)"\s*:)'
     rb'|(?=.*"result"\s*:\s*\[)(?=.*"(?:from_name|original_width)"\s*:)'
     rb'|(?=.*"(?:rectangle|polygon|ellipse|brush|keypoint)labels"\s*:\s*\[)'
-    rb'(?=.*"(?:original_width|annotation_id|lead_time)"\s*:))',
+    rb'(?=.*"(?:original_width|annotation_id|lead_time)"\s*:)'
+    rb'|(?=.*"annotation_id"\s*:)(?=.*"lead_time"\s*:))',
     re.DOTALL,
 )
 

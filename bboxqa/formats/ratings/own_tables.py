@@ -41,13 +41,24 @@ _RESULTS = {
     ("kind", "n_objects", "share", "alpha_gain"): "a table of disagreement of bboxqa agree",
     ("image", "kind", "reason", "annotations", "boxes"): "review.csv of bboxqa agree",
     ("image", "n_objects", "reason", "annotators"): "review_images.csv of bboxqa agree",
+    ("step", "categories", "gain"): "category_merges.csv of bboxqa agree",
+    ("category", "alpha_without", "vitality"): "category_vitality.csv of bboxqa agree",
+    ("annotator_1", "annotator_2", "n_pairs"): "pair_similarity.csv of bboxqa agree",
+    ("annotator", "category", "reference", "n"): "reference_confusion_matrix.csv of bboxqa agree",
     ("change", "id_before", "id_after"): "a table of changes, changes.csv of bboxqa compare",
+    ("status", "n_before", "n_after"): "a table of changes of bboxqa compare",
+    ("category_before", "category_after", "n_annotations"): "renames.csv of bboxqa compare",
+    ("alpha_before", "alpha_after"): "a table of alpha before and after, of bboxqa compare",
 }
+# No table of ratings has a figure with the ends of its interval.
+_FIGURES = "a table of figures with intervals, of a result of bboxqa"
 
 
 def refuse_results(table: TableFile) -> None:
     """Refuse a table of results of `bboxqa`, which does not contain ratings."""
     found = [what for columns, what in _RESULTS.items() if set(columns) <= set(table.header)]
+    if any({f"{name}_low", f"{name}_high"} <= set(table.header) for name in table.header):
+        found.append(_FIGURES)
     first, *others = table.header
     if first == "annotator" and others and all(name.startswith("with ") for name in others):
         found = ["agreement_matrix.csv of bboxqa agree"]

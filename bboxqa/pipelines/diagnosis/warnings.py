@@ -107,12 +107,12 @@ def _separate_groups(part: ThresholdResult, matched: MatchedUnits) -> Iterator[s
     parts = []
     for group in groups[:_GROUPS_NAMED]:
         value = of(matched, group)
-        who = names[group[0]] if len(group) == 1 else f"{names[group[0]]} and {len(group) - 1} more"
+        who = _listed([repr(names[each]) for each in group.tolist()])
         parts.append(f"{who}: {value:z.2f}" if not isnan(value) else f"{who}: undefined")
-    more = ", …" if len(groups) > _GROUPS_NAMED else ""
+    more = "; …" if len(groups) > _GROUPS_NAMED else ""
     yield (
         f"{len(groups)} groups of annotators share no image, and {what} pools them "
-        f"({', '.join(parts)}{more}): nothing compares one group with another"
+        f"({'; '.join(parts)}{more}): nothing compares one group with another"
     )
 
 

@@ -8,6 +8,7 @@ from bboxqa.formats.document.annotation_columns import Kind
 from bboxqa.formats.document.origin import STOPPING as TOOL_STOPPING
 
 if TYPE_CHECKING:
+    from bboxqa.model.findings import Finding
     from bboxqa.rules.base.rule import Fix
     from bboxqa.rules.facts.document import Document
 
@@ -16,6 +17,7 @@ _DESCRIBED = 100
 STOPPING = (
     "F001", "F002", "F003", "F004", "F006",
     "S001", "S002", "S003", "S005", "S006", "S007", "S008", "S009", "S010", "S012",
+    "S015",
     "I001", "I002", "I004", "B001", "P002", "P003", "R002", "R006", "C001", "C008", "A002",
     *TOOL_STOPPING,
 )  # fmt: skip
@@ -41,9 +43,8 @@ def causes(document: "Document", codes: tuple[str, ...], *, errors_only: bool = 
 
     A file may be refused for a warning, such as its encoding.
     """
-    from bboxqa.model.findings import Finding, Severity
+    from bboxqa.model.findings import Severity
     from bboxqa.model.settings import ValidateSettings
-    from bboxqa.report.findings.concise import concise_line
     from bboxqa.rules.runner import validate_documents
 
     if _are_ids_read(document):
@@ -60,12 +61,23 @@ def causes(document: "Document", codes: tuple[str, ...], *, errors_only: bool = 
     of_code: dict[str, list[Finding]] = {}
     for each in found:
         of_code.setdefault(each.code, []).append(each)
-    lines = [concise_line(each) for some in of_code.values() for each in some[:_LISTED_OF_A_RULE]]
+    lines = [_line(each) for some in of_code.values() for each in some[:_LISTED_OF_A_RULE]]
     n_found = sum(report.counts[code] for code in of_code)
     fixes = {each.fix for each in (*errors, *warnings)}
     fix: Fix | None = None if None in fixes else "unsafe" if "unsafe" in fixes else "safe"
     is_complete = all(report.counts[code] <= _DESCRIBED for code in of_code)
     return Causes(lines, n_found, fix, is_complete)
+
+
+def _line(finding: "Finding") -> str:
+    """Return a finding in one line; what stops a run is not called a warning."""
+    from bboxqa.model.findings import Severity
+    from bboxqa.report.findings.concise import concise_line
+    from bboxqa.report.findings.phrases import content, place
+
+    if finding.severity is Severity.ERROR:
+        return concise_line(finding)
+    return f"{place(finding)}: {finding.code} {content(finding)}"
 
 
 def _are_ids_read(document: "Document") -> bool:

@@ -88,9 +88,12 @@ def of_predictions(
         return DatasetError(error.problems, f"Expected a list of COCO results, {_A_RESULT}")
     if kind is not RESULTS:
         held = kind.name or ("annotations" if len(document.annotations) else "no results")
+        advice = f"Annotations of a model are one more file: --annotator NAME={path}"
+        if not kind.is_measured:
+            advice = f"What can be checked of it: bboxqa validate {shlex.quote(str(path))}"
         return OtherKindError(
             [f"{path}: holds {held}; expected a list of COCO results, {_A_RESULT}"],
-            f"Annotations of a model are one more file: --annotator NAME={path}",
+            advice,
             files=[path],
         )
     found = causes(document, (*STOPPING, "E001"))

@@ -20,9 +20,10 @@ def name_notes(images: Aligned, annotators: Aligned) -> Iterator[str]:
     """Yield the names that only one version has."""
     names = set(images.before_names), set(images.after_names)
     if 2 * len(names[0] & names[1]) < min(map(len, names)):
-        advice = join_advice(names)
-        if advice:
-            yield f"images are compared by file name: {advice}"
+        if join_advice(names):
+            # Renamed images are compared already.
+            if advice := join_advice(_without_renamed(images)):
+                yield f"images are compared by file name: {advice}"
         elif not names[0] & names[1] and all(names):
             yield (
                 "no image has the same name in both, with any --join: are these versions of one "
@@ -34,6 +35,15 @@ def name_notes(images: Aligned, annotators: Aligned) -> Iterator[str]:
             shown = ", ".join(map(one_line, found[:_NAMED]))
             more = f" and {len(found) - _NAMED:,} more" if len(found) > _NAMED else ""
             yield f"{count(len(found), 'annotator')} {where} only: {shown}{more}"
+
+
+def _without_renamed(images: Aligned) -> tuple[set[str], set[str]]:
+    """Return the names of the images of each version that were not renamed."""
+    places = np.flatnonzero(images.status == STATUS.index("renamed"))
+    return (
+        set(images.before_names) - {images.before_names[at] for at in images.before[places]},
+        set(images.after_names) - {images.after_names[at] for at in images.after[places]},
+    )
 
 
 def empty_image_notes(before: Dataset, after: Dataset, images: Aligned) -> Iterator[str]:

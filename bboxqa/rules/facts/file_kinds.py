@@ -53,7 +53,7 @@ _OTHER_KINDS = ("E", "G", "T")
 """Families of rules about annotations other than objects."""
 _OF_OBJECTS = {"bbox", "segmentation", "keypoints", "area", "iscrowd"}
 _IMAGES = ("F", "S", "I002", "I004", "I005", "I006", "I008", "M")
-_OBJECTS_ONLY = ("S005", "S006", "S010", "S011", "S012")
+_OBJECTS_ONLY = ("S005", "S006", "S010", "S011", "S012", "S015")
 _RESULTS = ("F", "S002", "S003", "S009", "I004", "I005")
 
 OBJECTS = FileKind("", ("",), _OTHER_KINDS, is_measured=True)
@@ -81,7 +81,7 @@ VIDEOS = FileKind(
 )  # fmt: skip
 RESULTS = FileKind(
     "COCO results",
-    (*_RESULTS, "S006", "S010", "B001", "B002", "B005", "B006", "B007", "P", "R", "E"),
+    (*_RESULTS, "S006", "S010", "S015", "B001", "B002", "B005", "B006", "B007", "P", "R", "E"),
     ("F006", "R003", "R004", "R005"),
     required=("image_id", "category_id", "bbox"), lists=(), is_of_truth=True,
 )  # fmt: skip

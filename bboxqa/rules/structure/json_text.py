@@ -14,6 +14,7 @@ from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import ids_of
 from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
 from bboxqa.rules.facts.document import Document, n_records
+from bboxqa.rules.structure.large_numbers import OF_LARGE_NUMBERS
 
 _AROUND = 40
 _ENDS = "the file ends here"
@@ -229,7 +230,7 @@ RULES = (
         ),
         good={"annotations": [{"bbox": [0.0, 1e-300, 20, 30]}]},
         check=_not_finite,
-        consequences=("S006", "B011"),
+        consequences=("S006", "S015", *OF_LARGE_NUMBERS),
     ),
     Rule(
         code="F005",

@@ -205,6 +205,14 @@ def test_tasks_without_images_are_refused(tmp_path):
         validate(written(tmp_path / "a.json", texts))
 
 
+def test_texts_of_json_min_are_refused_by_name(tmp_path):
+    label = {"text": "a dog", "id": 1, "sentiment": "good", "annotator": 1, "annotation_id": 4}
+    path = written(tmp_path / "a.json", label | {"created_at": "2022-01-01", "lead_time": 3.1})
+    for command in (validate, read_coco):
+        with pytest.raises(DatasetError, match="has 1 task of Label Studio, none with an image"):
+            command(path)
+
+
 def test_pages_of_a_list_are_images(tmp_path):
     pages = {"pages": ["1.png", "2.png"]}
     works = [work(who, box(who, 1, 9, 9, item_index=1)) for who in (1, 2)]

@@ -35,7 +35,7 @@ def mended(content, *select, unsafe=False):
 
 def test_there_are_all_rules():
     codes = [code for code in RULES if code.startswith("S")]
-    assert codes == [f"S{n:03}" for n in range(1, 15)]
+    assert codes == [f"S{n:03}" for n in range(1, 16)]
 
 
 @pytest.mark.parametrize("name", ["images", "annotations", "categories"])
@@ -100,6 +100,39 @@ def test_an_empty_record_is_one_finding_and_is_removed(name):
     assert (found.code, found.pointer) == ("S012", f"/{name}/1")
     fixed = fix(document_of(exact(broken)), ValidateSettings(select=("S012",)), unsafe=False)
     assert json.loads(bytes(fixed.text)) == sound
+
+
+@pytest.mark.parametrize(
+    ("values", "pointer", "what"),
+    [
+        ({"bbox": [5, -1e300, 9, 9]}, "bbox", "a number of bbox is -1e+300"),
+        ({"bbox": [5, 5, 9, 2e9]}, "bbox", "a number of bbox is 2,000,000,000"),
+        (
+            {"segmentation": [[5, 5, 9, 5, 9, 9], [5, 5, 9, 5, 9, 1e300]]},
+            "segmentation",
+            "a number of segmentation is 1e+300",
+        ),
+        ({"attributes": {"rotation": 1e300}}, "attributes", "attributes.rotation is 1e+300"),
+        (
+            {"attributes": {"rotation": -(10**400)}},
+            "attributes",
+            "attributes.rotation is more than a float can hold",
+        ),
+    ],
+)
+def test_a_number_too_large_for_a_place_or_an_angle_is_one_finding(values, pointer, what):
+    sound = json.loads(whole_file({"annotations": [{} for _ in range(8)]}))
+    sound["annotations"][3] |= values
+    found = findings(json.dumps(sound), select=("B", "O", "P", "S015"))
+    assert [(each.code, each.pointer) for each in found] == [("S015", f"/annotations/3/{pointer}")]
+    assert found[0].message.startswith(f"{what}; expected ")
+
+
+def test_an_infinite_angle_is_one_finding():
+    sound = json.loads(whole_file({}))
+    sound["annotations"][0]["attributes"] = {"rotation": 1}
+    text = json.dumps(sound).replace('"rotation": 1', '"rotation": 1e400')
+    assert codes(text, select=("F", "O", "S015")) == {"F004"}
 
 
 def test_a_record_with_other_keys_only_is_found_and_kept():
