@@ -657,7 +657,7 @@ def test_what_matches_is_units_and_what_disagrees_is_objects():
     assert (part["n_units"], n_objects) == (32, 24)
     shown = texts(agreement_page(found))
     assert "32 units; 16 of them drawn by everyone" in shown
-    assert "A unit is annotations that match each other." in shown
+    assert "A unit is a set of annotations that match each other." in shown
     assert "32 objects" not in shown
 
 
