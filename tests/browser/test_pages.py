@@ -683,3 +683,49 @@ def test_a_page_on_narrow_paper_is_not_that_of_a_phone(browser, agreement):
     context.close()
     assert clipping == 0
     assert set(rows) == {"table-row"}
+
+
+def test_paper_has_no_page_without_pictures_below_a_title(browser, tmp_path):
+    """A list longer than a sheet begins beside its picture, and nothing has to be opened."""
+    images = [{"id": 1, "file_name": "1.png", "width": 600, "height": 600}]
+    records = [
+        {
+            "id": 2 * n + a, "image_id": 1, "category_id": 1, "annotator": f"p{a}",
+            "bbox": [60 * (n % 10) + 25 * a, 60 * (n // 10), 20, 20],
+        }
+        for n in range(80) for a in range(2)
+    ]  # fmt: skip
+    categories = [{"id": 1, "name": "cow"}]
+    data = {"images": images, "categories": categories, "annotations": records}
+    path = write(tmp_path / "long.json", data)
+    done = run("agree", path, "--report", tmp_path / "long.html", "--bootstrap", "0")
+    assert done.returncode == 0, done.stderr
+    context = browser.new_context(viewport={"width": 680, "height": 900}, offline=True)
+    page = context.new_page()
+    page.goto((tmp_path / "long.html").as_uri())
+    page.emulate_media(media="print")
+    figure, reasons = (
+        page.locator(f"#images {each}").bounding_box() for each in (".picture", ".reasons")
+    )
+    assert reasons["height"] > 1000
+    assert reasons["x"] > figure["x"] + figure["width"]
+    assert abs(reasons["y"] - figure["y"]) < 50
+    # Grids are not broken between sheets.
+    styles = page.locator(".beside").evaluate_all(
+        "(all) => all.map((e) => getComputedStyle(e).display)"
+    )
+    assert set(styles) == {"flow-root"}
+    assert page.locator("details.data:visible").count() == 0
+    context.close()
+
+
+def test_the_table_of_a_batch_is_copied_without_its_links(browser, batch):
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, offline=True)
+    page = context.new_page()
+    page.goto(batch.as_uri())
+    with page.expect_download() as download:
+        page.locator("button", has_text="Save as csv").first.click()
+    first, *rows = download.value.path().read_text("utf-8").splitlines()
+    context.close()
+    assert first.startswith("Project,Status,Alpha")
+    assert sorted(row.partition(",")[0] for row in rows) == ["one", "two"]

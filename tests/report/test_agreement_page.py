@@ -25,7 +25,7 @@ from bboxqa.pipelines.threshold_results import measure_name
 from bboxqa.report.agreement_summary import summary
 from bboxqa.report.agreement_text import text_lines
 from bboxqa.report.pages import page_charts
-from bboxqa.report.pages.agreement_page import agreement_page, measure_of
+from bboxqa.report.pages.agreement_page import agreement_page, agreement_pages, measure_of
 from bboxqa.report.pages.cards import annotator_cards
 from bboxqa.report.pages.html_document import interval, number, percent, prose
 from bboxqa.report.pages.page_file import PageTarget
@@ -865,3 +865,36 @@ def test_a_page_says_how_objects_were_matched(page, found):
     other = deepcopy(found)
     other["summary"]["matcher"] = "recursive"
     assert "matched by recursive;" in agreement_page(other)
+
+
+def test_an_image_that_all_left_empty_says_so():
+    record = {
+        "id": 1,
+        "file_name": "empty.png",
+        "width": 90,
+        "height": 90,
+        "annotators": ["a", "b"],
+    }
+    data = {
+        "images": [record | {"id": 2, "file_name": "full.png"}, record],
+        "categories": [{"id": 1, "name": "cow"}],
+        "annotations": [
+            {"id": n, "image_id": 2, "category_id": 1, "bbox": [9 * n, 9, 20, 20], "annotator": who}
+            for n, who in enumerate("ab")
+        ],
+    }
+    found = documents(bboxqa.read_coco(data))
+    pages = dict(agreement_pages(found, top=9))
+    shown = " ".join(map(texts, pages.values()))
+    assert "nobody drew anything · alpha" in shown
+    assert "0 of 0" not in shown
+
+
+def test_bold_offsets_are_explained_where_there_are_some(found, page):
+    systematic = found["diagnosis"]["tables"]["offsets"]["columns"].index("systematic")
+    assert any(row[systematic] for row in found["diagnosis"]["tables"]["offsets"]["rows"])
+    assert "Bold offsets of edges are systematic" in page
+    changed = deepcopy(found)
+    for row in changed["diagnosis"]["tables"]["offsets"]["rows"]:
+        row[systematic] = False
+    assert "Bold offsets" not in agreement_page(changed)

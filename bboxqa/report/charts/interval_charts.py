@@ -132,7 +132,8 @@ def _draw_row(ax: "Axes", place: int, row: _Row) -> None:
     low, high = row.interval or (None, None)
     if low is not None and high is not None:
         ax.hlines(place, low, high, color=row.color, linewidth=3, alpha=0.45)
-    ax.plot([row.value], [place], "o", color=row.color, clip_on=False)
+    # Narrow intervals show on both sides of a small dot.
+    ax.plot([row.value], [place], "o", color=row.color, markersize=4.5, clip_on=False)
     _write_value(ax, place, with_interval(row.value, low, high))
 
 

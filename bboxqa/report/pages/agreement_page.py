@@ -123,6 +123,7 @@ def _page(
         costs=_costs(images.pictures),
         cards=annotator_cards(diagnosis, images.legend),
         few_cards=_FEW_CARDS,
+        judges_offsets=_judges_offsets(diagnosis),
         left_out=_left_out(diagnosis),
         groups=group_sentences(diagnosis),
         story=[] if diagnosis is None else [told(sentence) for sentence in diagnosis["story"]],
@@ -175,6 +176,17 @@ def _names(diagnosis: Mapping[str, Any] | None) -> list[str]:
 def _left_out(diagnosis: Mapping[str, Any] | None) -> str:
     """Return a note on boxes that the figures of annotators leave out, if any."""
     return "" if diagnosis is None else note_left_out(table_rows(diagnosis["tables"]["annotators"]))
+
+
+def _judges_offsets(diagnosis: Mapping[str, Any] | None) -> bool:
+    """Return whether some offsets on cards are systematic, and drawn in bold."""
+    tables = {} if diagnosis is None else diagnosis["tables"]
+    return any(
+        row["systematic"]
+        for name in ("offsets", "rotated_offsets")
+        if name in tables
+        for row in table_rows(tables[name])
+    )
 
 
 def _confused(diagnosis: Mapping[str, Any] | None) -> dict[str, Any]:
