@@ -174,11 +174,11 @@ def test_sensitivity_without_any_agreement_says_so():
 
 
 def hatched(ax):
-    """Return the row and column of hatched cells, each of which has three lines."""
+    """Return the row and column of hatched cells, each of which has five lines."""
     middles = ax.patches[0].get_path().vertices.reshape(-1, 2, 2).mean(1)
-    # The middle one of the three goes through the centre of its cell.
+    # The middle one of the five goes through the centre of its cell.
     centres = {(int(y), int(x)) for x, y in middles if x == int(x) and y == int(y)}
-    assert len(middles) == 3 * len(centres)
+    assert len(middles) == 5 * len(centres)
     return centres
 
 

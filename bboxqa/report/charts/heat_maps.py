@@ -35,10 +35,9 @@ _MOST_FILLED = 0.9
 # Characters of a name beside a row and below a column.
 _LONGEST_BESIDE, _LONGEST_BELOW = 36, 20
 _NAMES = {"alpha": "Alpha", "f1": "F1"}
-# The ends of the lines that hatch a cell, from its centre.
-_STROKES = np.array(
-    [[(-0.5, 0.0), (0.0, -0.5)], [(-0.5, 0.5), (0.5, -0.5)], [(0.0, 0.5), (0.5, 0.0)]]
-)
+# The ends of the five lines that hatch a cell, from its centre; those of neighbours continue them.
+_LOW, _HIGH = np.clip(np.arange(-2, 3)[:, None] / 3 + [-0.5, 0.5], -0.5, 0.5).T
+_STROKES = np.stack([np.column_stack([_LOW, _HIGH]), np.column_stack([_HIGH, _LOW])], axis=1)
 # Text colours in cells, whose colours are the same on a light and a dark page.
 _ON_LIGHT, _ON_DARK = "#101418", "#fdfdfd"
 
