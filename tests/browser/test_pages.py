@@ -201,6 +201,7 @@ def test_a_page_opens_offline_without_a_complaint_and_fits(name, opened, request
         page.set_viewport_size({"width": width, "height": 900})
         assert page.evaluate("innerWidth") == width
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.locator("main > :first-child").bounding_box()["y"] >= 16
 
 
 @pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed in .venv")
