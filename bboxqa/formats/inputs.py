@@ -21,7 +21,9 @@ from bboxqa.formats.translation.members import members_of
 
 RESULT_FILES = frozenset({"manifest.json", "summary.json"})
 """The JSON files that `agree --out` and `compare --out` always write next to their tables."""
-WRITTEN_FILES = RESULT_FILES | {"diagnosis.json", "review.json", "worst_images.json"}
+WRITTEN_FILES = RESULT_FILES | {
+    "diagnosis.json", "diagnosis.schema.json", "review.json", "worst_images.json",
+}  # fmt: skip
 """All JSON files that these commands may write."""
 _SHOWN = 3
 

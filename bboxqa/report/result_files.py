@@ -22,7 +22,7 @@ from bboxqa.model.results import MeasuredAgreement
 from bboxqa.model.settings import AgreeSettings, ValidateSettings
 from bboxqa.model.table import Categorical, Table
 from bboxqa.report.csv_cells import csv_cell
-from bboxqa.report.diagnosis_summary import diagnosis_summary
+from bboxqa.report.diagnosis_summary import diagnosis_schema, diagnosis_summary
 from bboxqa.report.json_text import json_text
 
 MANIFEST = "manifest"
@@ -88,6 +88,7 @@ def write_folder(
             for name, column in _OF_REFERENCE.items()
         }
     if diagnosis is not None:
+        documents = {**documents, "diagnosis.schema": diagnosis_schema()}
         found = {**diagnosis.tables, "review": diagnosis.review}
         # Tables of all thresholds are kept.
         for name, table in found.items():

@@ -130,9 +130,10 @@ def test_out_writes_all_files_with_the_same_figures(export, tmp_path):
     }
     tables |= set(diagnostics.names(with_times=False, with_keypoints=False, with_tracks=False))
     documents = {"summary.json", "manifest.json", "diagnosis.json", "review.json"}
-    documents.add("worst_images.json")
+    documents |= {"worst_images.json", "diagnosis.schema.json"}
     assert names == {*documents, *(f"{name}.csv" for name in tables)}
     diagnosis = json.loads((out / "diagnosis.json").read_text())
+    assert json.loads((out / "diagnosis.schema.json").read_text()) == diagnosis_schema()
     jsonschema.validate(diagnosis, diagnosis_schema())
     jsonschema.Draft202012Validator.check_schema(diagnosis_schema())
     assert [row["name"] for row in diagnosis["annotators"]] == ["a", "b"]
