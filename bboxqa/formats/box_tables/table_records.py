@@ -37,6 +37,7 @@ _UNLABELLED = "(no label)"
 _UNNAMED = "(not named)"
 _SIDES = ("width", "height")
 _TRUE = {"1", "true"}
+_ONE_CATEGORY = "no column of categories: all boxes are of one; --columns category=NAME names it"
 SAY = f"Say what the columns hold: --columns image=NAME,bbox=NAME,… ({', '.join(NAMES)})"
 """The advice if no columns of boxes are found."""
 
@@ -219,6 +220,8 @@ class _TableRecords:
             problem = f"{some} in shares of images whose size is not known: --image-size gives it"
             also = ", or columns do: --columns image_width=NAME,image_height=NAME"
             self._into.defect("T002", problem + also, Where(self._member.name, 1))
+        if "category" not in self._columns.of and "objects" not in self._columns.of:
+            self._into.defect("T004", _ONE_CATEGORY, Where(self._member.name, 1))
         column = self._columns.of.get("annotator")
         named_by = "" if column is None else f"the column {one_line(column)!r}"
         found = self._into.done(self._notes(), named_by)
@@ -237,9 +240,7 @@ class _TableRecords:
             some = count(unnamed, "box").replace("boxs", "boxes")
             notes.append(f"{some} without an annotator, here by {_UNNAMED!r}")
         if "category" not in self._columns.of and "objects" not in self._columns.of:
-            notes.append(
-                "no column of categories: all boxes are of one; --columns category=NAME names it"
-            )
+            notes.append(_ONE_CATEGORY)
         return notes
 
 

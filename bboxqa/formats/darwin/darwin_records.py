@@ -84,7 +84,8 @@ class _DarwinRecords:
             where = Where(member.name, f"/annotations/{place}")
             slot = plain_text(next(iter(items(annotation.get("slot_names"))), ""))
             image = images.get(slot) or (images[next(iter(images))] if not slot else None)
-            # The other slots hold videos and the like.
+            # The other slots hold videos and the like, or are not listed.
+            self._tally["elsewhere"] += image is None
             if image is not None:
                 label = f"{one_line(plain_text(item.get('name')))}, annotation {place + 1}"
                 self._add(annotation, image, layers, label, where)
@@ -146,6 +147,7 @@ class _DarwinRecords:
                 image["annotators"] = sorted(self._people)
         words = (
             (self._tally["other"], "file", "of videos or documents left out"),
+            (self._tally["elsewhere"], "annotation", "left out: not in an image of the item"),
             (n_left, "JSON file", "left out that are not of Darwin"),
             (self._tally["unnamed"], "annotation", f"without annotators, here by {_UNNAMED!r}"),
             (self._tally["several"], "annotation", "by several people, here by the first"),

@@ -63,10 +63,13 @@ def split_advice(files: Sequence[Path]) -> str:
     --------
     >>> split_advice([Path("instances_train2017.json"), Path("val.json")])[:59]
     'They are named as parts of one data set (train, val). To me'
+    >>> split_advice([Path("train/coco.json"), Path("valid/coco.json")])[:61]
+    'They are named as parts of one data set (train, valid). To me'
     >>> split_advice([Path("train.json"), Path("ann.json")])
     ''
     """
-    found = [_SPLIT.fullmatch(file.stem.lower()) for file in files]
+    names = ((file.stem.lower(), file.parent.name.lower()) for file in files)
+    found = [_SPLIT.fullmatch(stem) or _SPLIT.fullmatch(folder) for stem, folder in names]
     splits = dict.fromkeys(each[1] for each in found if each)
     if len(splits) < len(files):
         return ""

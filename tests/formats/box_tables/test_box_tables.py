@@ -283,3 +283,11 @@ def test_a_real_file_of_open_images():
     assert drawn(data) == [("b", "(not named)", "Generic label #0", 1.6, 0.6, 6.4, 0.4)]
     with pytest.raises(DatasetError, match="size is not known: --image-size gives it"):
         alone(path)
+
+
+def test_validate_says_that_a_table_has_no_categories(tmp_path):
+    path = tmp_path / "boxes.csv"
+    path.write_text("image,annotator,x,y,width,height\na.jpg,ann,1,2,10,10\nb.jpg,bob,1,2,9,9\n")
+    (finding,) = [each for each in bboxqa.validate(path).findings if each.code == "T004"]
+    assert finding.message.startswith("no column of categories: all boxes are of one")
+    assert finding.location.line == 1

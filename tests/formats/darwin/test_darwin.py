@@ -155,6 +155,13 @@ def test_what_cannot_be_read_stops_a_measurement(tmp_path, given, words):
     assert problem.endswith(f"T001 error a.jpg, annotation 2: {words}")
 
 
+def test_annotations_of_slots_that_are_no_image_are_counted(tmp_path):
+    lost = shape("ann@x.org", slot="gone", **box(0, 0, 1, 1))
+    data = read_coco(write(tmp_path, **{"a.json": item(ANN, BOB, lost)}))
+    assert len(data.annotations) == 2
+    assert data.notes == ("1 annotation left out: not in an image of the item",)
+
+
 def test_items_with_several_slots_have_several_images(tmp_path):
     given = item(ANN, shape("ann@x.org", slot="left", **box(0, 0, 1, 1)), slots=("0", "left"))
     data = alone(write(tmp_path, **{"a.json": given}))
