@@ -48,4 +48,6 @@ def test_none_suggests_itself_where_another_choice_of_images_moves_it_far():
     assert threshold_choice(*curves, (0.4, 0.7)).reason == ""
     found = threshold_choice(*curves, (0.3, 0.8))
     assert np.isnan(found.threshold)
-    assert found.reason.startswith("which of the thresholds from 0.3 to 0.8 is best depends on")
+    assert found.reason.startswith(
+        "the choice of images decides which of the thresholds 0.3 to 0.8 is best"
+    )

@@ -834,3 +834,9 @@ def test_most_misplaced_boxes_are_those_of_one_annotator_by_number_too():
     alone = [row for row in rows if row[1] < 3]
     story = bboxqa.agree(dataset(alone, size=(400, 300)), bootstrap=200).story()
     assert sentence(story, "have boxes in different places", "above all those of annotator 0002")
+
+
+def test_of_two_who_agree_on_all_nobody_is_said_to_miss_anything():
+    story = told({"p*": "jitter=1%"}, annotators=2, images=20)
+    assert sentence(story, "all annotators drew the same")
+    assert not any("what one misses" in line for line in story.story)

@@ -94,10 +94,8 @@ def threshold_choice(
     elif high - low > _WIDE:
         reason = f"all thresholds from {low:g} to {high:g} separate objects from chance as well"
     elif interval[1] - interval[0] > _WIDE:
-        reason = (
-            f"which of the thresholds from {interval[0]:g} to {interval[1]:g} is best depends on "
-            "the choice of images"
-        )
+        first, last = (f"{round(each, 2):g}" for each in interval)
+        reason = f"the choice of images decides which of the thresholds {first} to {last} is best"
     elif near[0] == 0:
         reason = f"F1 is most above F1 by chance at the lowest threshold, {low:g}"
     best = nan if reason else float(thresholds[np.argmax(distance)])

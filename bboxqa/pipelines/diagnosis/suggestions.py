@@ -137,7 +137,7 @@ def _has_shapes(data: Dataset, needs: Needs) -> bool:
         return of.rotated_box is not None and _are_rotated(of.rotated_box, of)
     if needs == "keypoints":
         return of.keypoints is not None and bool(of.keypoints.visibility.any())
-    kinds = () if of.segmentation is None else np.unique(of.segmentation.kind).tolist()
+    kinds = () if of.segmentation is None or _are_boxes(of) else np.unique(of.segmentation.kind)
     if needs == "polygons":
         return SegmentationKind.POLYGON in kinds and SegmentationKind.RLE not in kinds
     return any(kind != SegmentationKind.NONE for kind in kinds)
@@ -145,8 +145,17 @@ def _has_shapes(data: Dataset, needs: Needs) -> bool:
 
 def _are_rotated(boxes: FloatArray, of: Annotations) -> bool:
     """Return whether boxes are rotated, and are not just polygons some of which have four sides."""
-    if are_upright(boxes, of.bbox):
-        return False
+    return not are_upright(boxes, of.bbox) and _are_only_boxes(boxes, of)
+
+
+def _are_boxes(of: Annotations) -> bool:
+    """Return whether all outlines are upright boxes, which tell no more than the boxes do."""
+    boxes = of.rotated_box
+    return boxes is not None and are_upright(boxes, of.bbox) and _are_only_boxes(boxes, of)
+
+
+def _are_only_boxes(boxes: FloatArray, of: Annotations) -> bool:
+    """Return whether there are no other outlines than rotated boxes."""
     return of.segmentation is None or not other_shapes(of.segmentation, boxes)["other_outlines"]
 
 

@@ -265,7 +265,8 @@ def limit_sentences(
         )
     elif n_images < LEAST_IMAGES:
         yield f"with {count(n_images, 'image')} nobody is named: it takes {LEAST_IMAGES}"
-    if int((annotators["n_images"] > 0).sum()) == 2 and part.reference is None:
+    all_drawn = part.n_complete_units == len(matched.units)
+    if int((annotators["n_images"] > 0).sum()) == 2 and part.reference is None and not all_drawn:
         left = "" if len(annotators) == 2 else " who can be compared"
         yield (
             f"with two annotators{left} it is unknown who is right: what one misses is what "
