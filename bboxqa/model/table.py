@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from bboxqa.core.arrays import IntArray
 from bboxqa.core.text import count, one_line
+from bboxqa.model.file_places import FilePlaces
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,11 +26,12 @@ class Categorical:
     Attributes
     ----------
     code : (N,) int32
-    names : tuple of str
+    names : sequence of str
+        Places of annotations are put into words only when a row is decoded.
     """
 
     code: IntArray
-    names: tuple[str, ...]
+    names: tuple[str, ...] | FilePlaces
 
     def __len__(self) -> int:
         return len(self.code)

@@ -9,6 +9,7 @@ from bboxqa.agreement.objects.f1_intervals import category_f1_intervals, pair_f1
 from bboxqa.agreement.objects.meaning import pairs_with_meaning, values_without_meaning
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.model.annotations import Dataset
+from bboxqa.model.file_places import FilePlaces
 from bboxqa.model.reliability import Cell, Coincidences, ReliabilityData
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Categorical, Column, Table
@@ -156,13 +157,12 @@ def _with_meaning(alpha: FloatArray, has_meaning: BoolArray) -> tuple[FloatArray
 
 
 def id_column(data: Dataset, rows: IndexArray) -> Column:
-    """Return the ids of annotations as in the files; masked where a row is -1."""
+    """Return the ids of annotations as their tool shows them; masked where a row is -1."""
     annotations, found = data.annotations, rows >= 0
-    if data.has_text_ids and annotations.own_id is not None:
-        names, code = np.unique(annotations.shown_ids(rows[found]), return_inverse=True)
-        codes = np.full(len(rows), -1, np.int32)
-        codes[found] = code
-        return Categorical(codes, tuple(names.tolist()))
+    own = annotations.own_id
+    if own is not None:
+        names = own if isinstance(own, FilePlaces) else tuple(own.tolist())
+        return Categorical(rows.astype(np.int32), names)
     number = np.full(len(rows), -1, np.int64)
     number[found] = annotations.id[rows[found]]
     return np.ma.MaskedArray(number, ~found)

@@ -1,5 +1,6 @@
 """What has changed since a result was saved."""
 
+import csv
 import json
 import shutil
 
@@ -72,3 +73,20 @@ def test_json_has_what_changed(saved):
     assert alpha["name"] == "alpha, pooled, IoU 0.5"
     assert alpha["difference"] == pytest.approx(alpha["now"] - alpha["before"])
     assert found["comparison"]["changes"]
+
+
+def test_units_name_annotations_as_the_review_does(tmp_path):
+    boxes = '<box label="cat" xtl="1" ytl="1" xbr="{}" ybr="20"></box>\n'
+    for who, right in (("ann", 20), ("bob", 60)):
+        (tmp_path / f"{who}.xml").write_text(
+            "<annotations><version>1.1</version>\n"
+            f'<image id="0" name="a.jpg" width="90" height="90">\n{boxes.format(right)}</image>'
+            "</annotations>"
+        )
+    out = tmp_path / "out"
+    run("agree", tmp_path / "ann.xml", tmp_path / "bob.xml", "--diagnose", "--out", out)
+    with (out / "units.csv").open(newline="") as file:
+        rows = [*csv.DictReader(file)]
+    assert {row["annotation"] for row in rows} == {"ann.xml:3", "bob.xml:3", ""}
+    (image,) = json.loads((out / "worst_images.json").read_bytes())["images"]
+    assert {each["annotation"] for each in image["shapes"]} == {"ann.xml:3", "bob.xml:3"}

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from bboxqa.core.errors import DatasetError
@@ -53,6 +53,7 @@ class _DatumaroRecords:
         self._tally: Counter[str] = Counter()
         self._wanted = wanted
         self._points: dict[int, list[str]] = {}
+        self._subset_of: dict[int, str] = {}
 
     def add_subset(self, member: str, content: dict[str, Any]) -> None:
         """Add the items of a file."""
@@ -68,9 +69,11 @@ class _DatumaroRecords:
         for place, given in enumerate(items(content.get("items"))):
             item, where = mapping(given), Where(member, f"/items/{place}")
             own = plain_text(item.get("id")) or f"item {place + 1}"
-            image = self.into.image((member, place), where)
+            image = self.into.image((member, own), where)
+            self._tally["again"] += "file_name" in image
+            self._subset_of[image["id"]] = PurePosixPath(member).stem
             # Datumaro records neither who drew a shape nor who was asked.
-            del image["annotators"]
+            image.pop("annotators", None)
             picture = {**mapping(item.get("media")), **mapping(item.get("image"))}
             image["file_name"] = _name(own, plain_text(picture.get("path")))
             sides = items(picture.get("size"))
@@ -131,7 +134,15 @@ class _DatumaroRecords:
 
     def done(self) -> Translated:
         """Return the translation, with all images, categories and notes."""
-        return self.into.done([])
+        again = self._tally["again"]
+        merged = f"{count(again, 'item')} with the id of another in its subset, which are merged"
+        found = self.into.done([merged] if again else [])
+        times = Counter(image["file_name"] for image in found.images)
+        for image in found.images:
+            # Several images of one name would be taken for the work of several people.
+            if times[image["file_name"]] > 1:
+                image["file_name"] = f"{self._subset_of[image['id']]}/{image['file_name']}"
+        return found
 
 
 def _name(own: str, path: str) -> str:

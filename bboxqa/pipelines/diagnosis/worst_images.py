@@ -108,7 +108,7 @@ def _shape(
 ) -> dict[str, Any]:
     of = matched.data.annotations
     return {
-        "annotation": of.shown_ids([row])[0] if matched.data.has_text_ids else int(of.id[row]),
+        "annotation": int(of.id[row]) if of.own_id is None else of.shown_ids([row])[0],
         "annotator": matched.data.annotator_names[of.annotator[row]],
         "category": matched.data.category_names[of.category[row]],
         "object": int(number[found.of[row]]),

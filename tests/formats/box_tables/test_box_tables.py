@@ -290,4 +290,4 @@ def test_validate_says_that_a_table_has_no_categories(tmp_path):
     path.write_text("image,annotator,x,y,width,height\na.jpg,ann,1,2,10,10\nb.jpg,bob,1,2,9,9\n")
     (finding,) = [each for each in bboxqa.validate(path).findings if each.code == "T004"]
     assert finding.message.startswith("no column of categories: all boxes are of one")
-    assert finding.location.line == 1
+    assert finding.spot.line == 1

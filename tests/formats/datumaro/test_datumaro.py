@@ -155,3 +155,19 @@ def test_a_file_without_items_is_refused(tmp_path):
     write(tmp_path, **{"a.json": file()})
     with pytest.raises(DatasetError, match="has 1 file of Datumaro without items"):
         alone(tmp_path / "a.json")
+
+
+def test_items_of_one_id_are_one_image(tmp_path):
+    other = shape("bbox", bbox=[50, 20, 30, 40])
+    data = alone(write(tmp_path, **{"a.json": file(item(BOX), item(other))}) / "a.json")
+    assert data.image_names == ("a.jpg",)
+    assert len(data.annotations) == 2
+    assert "1 item with the id of another in its subset, which are merged" in data.notes
+
+
+def test_an_image_in_two_subsets_is_two_images(tmp_path):
+    files = {f"set/annotations/{each}.json": file(item(BOX)) for each in ("train", "val")}
+    data = alone(write(tmp_path, **files) / "set")
+    # As one name, they would count as the work of two people.
+    assert data.image_names == ("train/a.jpg", "val/a.jpg")
+    assert data.annotator_names == ("(not named)",)
