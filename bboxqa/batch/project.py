@@ -206,8 +206,12 @@ def _measured_into(
         if agree.attribution is None and _splits(project):
             reading = msgspec.structs.replace(agree, attribution="annotator-key")
         data = _read_objects(project.files, reading, settings.memory)
-        result = agree_with(data, agree, memory=settings.memory, count_all=count_all)
         reread = partial(_read_objects, project.files, memory=settings.memory)
+        # The files passed the checks before.
+        shapes = partial(reread, msgspec.structs.replace(reading, checks=False), shapes=True)
+        result = agree_with(
+            data, agree, memory=settings.memory, count_all=count_all, read_shapes=shapes
+        )
         result = with_map_notes(result, data, reread, reading, memory=settings.memory)
         values = summary(result)
         diagnosis, warnings = diagnosis_of(result, settings)
@@ -240,15 +244,21 @@ def _measured_into(
     }
 
 
-def _read_objects(files: Sequence[Path], settings: AgreeSettings, memory: int | None) -> Dataset:
-    """Return the data set of the files that hold objects; other files are skipped."""
+def _read_objects(
+    files: Sequence[Path], settings: AgreeSettings, memory: int | None, *, shapes: bool = False
+) -> Dataset:
+    """Return the data set of the files that hold objects, with all `shapes` on request.
+
+    Other files are skipped.
+    """
+    read = partial(read_for, settings=settings, memory=memory, outlines=shapes, keypoints=shapes)
     try:
-        return read_for(files, settings, memory=memory)
+        return read(files)
     except OtherKindError as error:
         objects = [file for file in files if file not in error.files]
         if not objects:
             raise
-        return read_for(objects, settings, memory=memory)
+        return read(objects)
 
 
 def _object_figures(threshold: dict[str, Any]) -> dict[str, Any]:

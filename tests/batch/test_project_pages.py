@@ -1,5 +1,6 @@
 """Pages of projects: they are linked, and made for what is new or changed only."""
 
+import csv
 import json
 import re
 import shutil
@@ -160,3 +161,14 @@ def test_report_of_a_batch_says_what_to_name(night):
     assert done.returncode == 2
     assert "is the folder of a run of `bboxqa batch`" in done.stderr
     assert "`bboxqa batch ROOT --pages`" in done.stderr
+
+
+def test_a_diagnosis_compares_shapes_that_the_result_does_not(tmp_path):
+    (tmp_path / "in/people").mkdir(parents=True)
+    made = bboxqa.simulate(images=6, annotators=2, keypoints=True).document()
+    (tmp_path / "in/people/people.json").write_text(json.dumps(made))
+    done = run("batch", tmp_path / "in", "--out", tmp_path / "out", "--pages")
+    assert done.returncode == 0
+    with (tmp_path / "out/projects/people/suggested_threshold.csv").open() as file:
+        found = [row["similarity"] for row in csv.DictReader(file)]
+    assert found == ["bbox", "giou", "centroid", "keypoints"]
