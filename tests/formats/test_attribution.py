@@ -585,3 +585,18 @@ def test_one_annotator_in_two_sessions_is_told_how_to_compare_them(tmp_path):
     with pytest.raises(DatasetError) as error:
         read_dataset(file, session_key="file")
     assert error.value.advice.endswith("--attribution files")
+
+
+def test_a_named_folder_is_the_file_in_it(tmp_path):
+    text = (
+        "<annotations><version>1.1</version><image id='0' name='a.jpg' width='90' height='90'>"
+        "<box label='cat' xtl='1' ytl='1' xbr='20' ybr='20'></box></image></annotations>"
+    )
+    for who in ("ann", "bob"):
+        (tmp_path / who).mkdir()
+        (tmp_path / who / "annotations.xml").write_text(text)
+    source = {"a": tmp_path / "ann", "b": tmp_path / "bob"}
+    assert read_dataset(source).annotator_names == ("a", "b")
+    (tmp_path / "bob/more.xml").write_text(text)
+    with pytest.raises(DatasetError, match="bob: holds 2 files of annotations, such as "):
+        read_dataset(source)

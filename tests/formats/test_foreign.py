@@ -36,6 +36,11 @@ FILES = [
     ),
     ("a.json", '{"type": "FeatureCollection"}', "is GeoJSON; expected COCO JSON"),
     (
+        "samples.json",
+        '{"samples": [{"filepath": "a.jpg", "gt": {"_cls": "Detections", "detections": []}}]}',
+        "is samples.json of FiftyOne; expected COCO JSON",
+    ),
+    (
         ".val.json",
         '{"information": {"/a.jpg": {"shape": [64, 48], "labels": [[2.0, 0.5, 0.5, 0.1, 0.1]]}}}',
         "is YOLOv6's cache of labels; expected COCO JSON",

@@ -11,11 +11,13 @@ from typing import NamedTuple
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.memory import check_limit, gc_paused, trim_memory
 from bboxqa.core.spool import check_memory
+from bboxqa.core.text import count, one_line
 from bboxqa.core.types import Files, Progress
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.read_options import ReadOptions
 from bboxqa.formats.annotations.records import ANNOTATOR_KEYS
 from bboxqa.formats.annotations.rotated_columns import with_rotated_boxes
+from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.dataset.attribution import Attribution, attribute
 from bboxqa.formats.dataset.category_names import unused_map_notes, with_category_map
 from bboxqa.formats.dataset.image_names import with_join_names
@@ -84,9 +86,8 @@ def _sources(
     if isinstance(source, Mapping):
         if attribution not in (None, "files"):
             raise ConfigError(f"named files are one annotator each, not {attribution!r}")
-        return _Sources(
-            [Path(path) for path in source.values()], list(source), "files", [], is_named=True
-        )
+        files = [_only_source(Path(path)) for path in source.values()]
+        return _Sources(files, list(source), "files", [], is_named=True)
     given = as_paths(source)
     files, notes = without_settings(list_files(given, pattern), given)
     files, others = without_other_tasks(files)
@@ -96,6 +97,21 @@ def _sources(
     if is_person and min_annotators == 1:
         attribution = attribution or "files"
     return _Sources(files, _names_of(files), attribution, [*notes, *passed_over(given)])
+
+
+def _only_source(path: Path) -> Path:
+    """Return the file in the folder of an annotator, unless the folder is a source itself.
+
+    Raises DatasetError if it has several.
+    """
+    if not path.is_dir() or format_of(path) is not COCO:
+        return path
+    found = list_files([path])
+    if len(found) > 1:
+        some = f"{count(len(found), 'file')} of annotations, such as {one_line(str(found[0]))}"
+        problem = f"{path}: holds {some}; expected one of the annotator"
+        raise DatasetError([problem], "Name the file: --annotator NAME=FILE")
+    return found[0]
 
 
 def _refuse_repeated(files: Sequence[Path]) -> None:
