@@ -840,3 +840,11 @@ def test_of_two_who_agree_on_all_nobody_is_said_to_miss_anything():
     story = told({"p*": "jitter=1%"}, annotators=2, images=20)
     assert sentence(story, "all annotators drew the same")
     assert not any("what one misses" in line for line in story.story)
+
+
+def test_two_who_confuse_the_same_categories_are_both_named():
+    """With the reference of a study, one had 20 and another 17 of 48: the first alone was named."""
+    errors = {"p*": "jitter=1"} | dict.fromkeys(("p05", "p06"), "confuse=cow/sheep:0.3")
+    story = told(errors, annotators=7, images=60)
+    line = sentence(story, "cow and sheep are confused", "above all by")
+    assert {*re.search(r"above all by (p\d\d) and (p\d\d)", line).groups()} == {"p05", "p06"}

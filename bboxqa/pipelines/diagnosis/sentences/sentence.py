@@ -305,9 +305,10 @@ def differ(one: float, other: float) -> bool:
 
 
 def confuser(cells: Table, are_unequal: BoolArray, n_others: int = 1) -> str:
-    """Return who of three or more confuses two categories significantly more; "" if nobody.
+    """Return who of three or more confuse two categories significantly more; "" if nobody.
 
-    It is the one with most confusions, and a significantly higher share than the others.
+    These are the one with most confusions and others with at least half as many, if their shares
+    are significantly above the others'.
 
     Parameters
     ----------
@@ -323,5 +324,7 @@ def confuser(cells: Table, are_unequal: BoolArray, n_others: int = 1) -> str:
     n = np.bincount(place, cells["n"]) / n_others
     n_confused = np.bincount(place, cells["n"] * are_unequal) / n_others
     found = above_others(share_bounds(n_confused / n, n), n)
-    most = int(n_confused.argmax())
-    return str(names[most]) if most in found else ""
+    if int(n_confused.argmax()) not in found:
+        return ""
+    many = found[n_confused[found] >= n_confused.max() / 2]
+    return joined(names[many[np.argsort(-n_confused[many], kind="stable")]].tolist())
