@@ -270,13 +270,10 @@ def _verdicts(result: MeasuredAgreement) -> Iterator[str]:
 def _alpha_verdict(part: ThresholdResult, lowest: float) -> str:
     if part.all_agree:
         return f"alpha is undefined, but all annotators agree, which passes {lowest:g}"
-    if part.alpha_has_no_meaning:
-        return (
-            f"alpha has no meaning here and cannot reach {lowest:g}; "
-            "to gate on existence, give --min-f1"
-        )
     if isnan(part.alpha):
-        return f"alpha is undefined and cannot reach {lowest:g}"
+        what = "has no meaning here" if part.alpha_has_no_meaning else "is undefined"
+        advice = "" if isnan(part.existence.f1) else "; to gate on existence, give --min-f1"
+        return f"alpha {what} and cannot reach {lowest:g}{advice}"
     verdict = "reaches" if part.reaches(lowest) else "below threshold:"
     return f"alpha {decimal(part.alpha)} {verdict} {lowest:g}"
 

@@ -226,7 +226,10 @@ def test_an_undefined_alpha_does_not_pass_a_gate(tmp_path):
     path = of_one_category(tmp_path / "missed.json", missed=True)
     done = run("agree", path, "--min-alpha", "0.1", "--missing", "ignore")
     assert done.returncode == 1
-    assert "alpha is undefined and cannot reach 0.1" in done.stdout
+    assert (
+        "alpha is undefined and cannot reach 0.1; to gate on existence, give --min-f1\n"
+        in done.stdout
+    )
 
 
 def test_an_alpha_without_meaning_does_not_pass_a_gate_and_f1_does(tmp_path):
