@@ -116,3 +116,22 @@ def test_another_file_is_no_key(source):
     with pytest.raises(ConfigError, match="is not a key of pseudonyms; expected an object"):
         bboxqa.read_coco(source, pseudonyms=source)
     assert "annotations" in json.loads(source.read_bytes())
+
+
+def test_places_in_files_named_after_people_have_no_name(tmp_path):
+    boxes = '<box label="cat" xtl="1" ytl="1" xbr="{}" ybr="20"></box>\n'
+    for who, right in (("anna", 20), ("bert", 60)):
+        (tmp_path / f"{who}.xml").write_text(
+            "<annotations><version>1.1</version>\n"
+            f'<image id="0" name="a.jpg" width="90" height="90">\n{boxes.format(right)}</image>'
+            "</annotations>"
+        )
+    files = [tmp_path / "anna.xml", tmp_path / "bert.xml"]
+    out, key = tmp_path / "out", tmp_path / "key.json"
+    outcome = run("agree", *files, "--diagnose", "--out", out, "--pseudonyms", key)
+    assert outcome.returncode == 0
+    for path in out.iterdir():
+        text = path.read_text(encoding="utf-8")
+        assert "anna" not in text, path
+        assert "bert" not in text, path
+    assert "person-01.xml:3" in (out / "units.csv").read_text()

@@ -1,13 +1,19 @@
 """Replacing the names of annotators in a data set by pseudonyms."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from bboxqa.core.pseudonyms import pseudonyms_of, without_names
 from bboxqa.formats.dataset.attribution import UNNAMED, Attribution
-from bboxqa.model.annotations import Dataset
+from bboxqa.model.annotations import Annotations, Dataset
+from bboxqa.model.file_places import FilePlaces
 
+# The file in a place such as a.xml:4 or a.json#/shapes/2.
+_PLACE = re.compile(r"\A[^#]+(?=#/|:\d+\Z)")
 _NOBODY = (UNNAMED, "ground truth")
 """Names of annotators that do not stand for people."""
 
@@ -44,14 +50,33 @@ def without_people(data: Dataset, given: Mapping[str, str]) -> Dataset:
         )
         for each in data.sources
     )
+    repeats = data.repeats
+    if repeats is not None:
+        sessions = repeats.sessions
+        sessions = replace(sessions, annotations=_unplaced(sessions.annotations, given))
+        repeats = replace(repeats, sessions=sessions)
     return replace(
         data,
+        annotations=_unplaced(data.annotations, given),
+        repeats=repeats,
         sources=sources,
         notes=tuple(without_names(data.notes, given)),
         headlines=tuple(without_names(data.headlines, given)),
         attribution=without_names(data.attribution, given),
         is_pseudonymous=True,
     )
+
+
+def _unplaced(annotations: Annotations, given: Mapping[str, str]) -> Annotations:
+    """Return annotations with pseudonyms in the places that they are found by."""
+    own = annotations.own_id
+    if own is None:
+        return annotations
+    if isinstance(own, FilePlaces):
+        files = tuple(_file_name(name, given) for name in own.files)
+        return replace(annotations, own_id=replace(own, files=files))
+    texts = [_PLACE.sub(lambda found: _file_name(found[0], given), each) for each in own.tolist()]
+    return replace(annotations, own_id=np.array(texts, np.str_))
 
 
 def _file_name(name: str, given: Mapping[str, str]) -> str:
