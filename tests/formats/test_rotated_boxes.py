@@ -328,7 +328,9 @@ def test_a_form_of_five_numbers_that_no_box_has_is_said(path):
 
 def test_an_angle_that_is_no_angle_is_refused(path):
     first, *others = five()
-    with pytest.raises(DatasetError, match=r"S015 .*annotation 1 .*: a number of bbox is 1e\+308"):
+    with pytest.raises(
+        DatasetError, match=r": S015 error annotation 0 .*: the angle of bbox is 1e\+308; expected"
+    ):
         read(path, [{"bbox": [*first["bbox"][:4], 1e308]}, *others])
 
 

@@ -23,6 +23,8 @@ OF_LARGE_NUMBERS = (
 """What follows from a number that is too large."""
 _OUTLINE = [[10, 10, 30, 10, 30, 40, 10, 40]]
 _ANGLE = f"degrees, less than {FARTHEST:,.0f}"
+_OF_BOX = f"degrees or radians, at most {FARTHEST:,.0f}"
+_ANGLES = {_ANGLE: "attributes.rotation", _OF_BOX: "the angle of bbox"}
 
 
 def _too_large(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -34,8 +36,8 @@ def _too_large(document: Document, _settings: ValidateSettings) -> Iterator[Hits
     angles = columns.rotations
     far = np.abs(angles.angle) >= FARTHEST
     yield from _hits(document, "attributes", angles.row[far], angles.angle[far], _ANGLE)
-    turned = (angles.n_numbers == 5) & (np.abs(angles.values[:, 4]) >= FARTHEST)
-    yield from _hits(document, "bbox", angles.row[turned], angles.values[turned, 4], _ANGLE)
+    turned = (angles.n_numbers == 5) & (np.abs(angles.values[:, 4]) > FARTHEST)
+    yield from _hits(document, "bbox", angles.row[turned], angles.values[turned, 4], _OF_BOX)
 
 
 def _largest(row: IndexArray, values: FloatArray) -> tuple[IndexArray, FloatArray]:
@@ -52,7 +54,7 @@ def _hits(
 
     def describe(row: int) -> Defect:
         value = "more than a float can hold" if np.isinf(of[row]) else figure(of[row])
-        what = "attributes.rotation" if key == "attributes" else f"a number of {key}"
+        what = _ANGLES.get(expected, f"a number of {key}")
         found: Any = None if np.isinf(of[row]) else of[row]
         return record_defect(
             document,
