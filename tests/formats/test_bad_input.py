@@ -48,7 +48,7 @@ def test_no_such_file(tmp_path, monkeypatch):
 
 def test_a_folder_in_place_of_a_file(tmp_path):
     error = refused({"ann": tmp_path, "bob": tmp_path / "bob.json"})
-    assert f"{tmp_path}: is a folder; expected a COCO JSON file" in error.problems
+    assert error.problems == (f"{tmp_path}: is an empty folder",)
 
 
 def test_a_path_below_a_file(tmp_path):

@@ -156,7 +156,7 @@ def test_masks_are_read_at_their_origin(tmp_path):
         (box("ann", [1, 2], [3, None]), "T001", "a coordinate is missing; expected a number"),
         (box("ann", [1, 2], [9, 9], kind=""), "T001", "has no geometryType, and its class"),
         (box("ann", kind="multipolygon"), "T001", "has no parts"),
-        ("cat", "T001", "expected an object of json"),
+        ("cat", "T001", "expected an object of JSON"),
     ],
 )
 def test_what_cannot_be_read_stops_a_measurement(tmp_path, given, code, words):
