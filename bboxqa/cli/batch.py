@@ -145,7 +145,9 @@ def batch(
         )
     if not result.found.projects:
         click.echo(
-            f"Error: {root}: no project below this folder has annotations that are read", err=True
+            f"Error: {root}: no project below this folder has annotations that are read\n"
+            "Expected a folder for each project, with what `bboxqa agree` reads (docs/formats.md).",
+            err=True,
         )
         show_some(result.found.unreadable, "unreadable: ", err=True)
         return 2

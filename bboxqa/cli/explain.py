@@ -1,5 +1,8 @@
 """`bboxqa explain`: the page of a rule."""
 
+import shlex
+from pathlib import Path
+
 import click
 
 from bboxqa.cli.options.shared_options import completed
@@ -18,9 +21,16 @@ def explain(codes: tuple[str, ...]) -> int:
     Print what a rule checks, what breaks because of it, and how to fix it. CODE may be the
     beginning of several codes, such as B; without CODE all rules are listed.
     """
+    from bboxqa.core.errors import DatasetError
     from bboxqa.rules.pages import list_lines, page_lines
     from bboxqa.rules.registry import select
 
+    for code in codes:
+        if Path(code).is_file():
+            raise DatasetError(
+                [f"{code}: is a file; expected the code of a rule, such as B005"],
+                f"To check the file: bboxqa validate {shlex.quote(code)}",
+            )
     pages = [page_lines(rule) for code in codes for rule in select([code], [])] or [list_lines()]
     for number, lines in enumerate(pages):
         if number:

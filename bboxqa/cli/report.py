@@ -44,9 +44,11 @@ def report(
     from bboxqa.cli.console import show_notes, tracking
     from bboxqa.core.file_names import folder_problem
     from bboxqa.core.pseudonyms import check_key
+    from bboxqa.formats.foreign import refuse_address
     from bboxqa.pipelines.result_pages import write_saved
     from bboxqa.report.pages.page_file import PageTarget
 
+    refuse_address(run)
     path = run / ("report" if split else "report.html") if out is None else out
     target = PageTarget(path, images, split, top)
     refuse_inputs([path], [*run.glob("*.json"), *run.glob("*.csv")], images)

@@ -67,6 +67,9 @@ _JSON_KINDS = tuple(
 )
 """Kinds of JSON of other programs, by keys that COCO files do not have at the top level."""
 
+IS_COCO = re.compile(rb'\s*\{.*"(?:images|annotations|categories)"\s*:\s*\[\s*[{\]]', re.DOTALL)
+"""The beginning of COCO JSON, for commands that read tables only."""
+
 WHAT = {
     "archive": ("a compressed archive", "Unpack it, and name the JSON file inside."),
     "office": (
@@ -130,6 +133,12 @@ WHAT = {
     "YOLO": (
         "labels of YOLO",
         "Name the folder that has them and data.yaml or classes.txt, one for each annotator.",
+    ),
+    "COCO": ("COCO json", "`bboxqa agree` measures its boxes."),
+    "notebook": ("a Jupyter notebook", "Name the json file that holds the annotations."),
+    "YAML": (
+        "YAML",
+        "Name the folder that has the annotations; labels of YOLO are read with its data.yaml.",
     ),
     "DOTA": ("labels of DOTA", "Name the folder that has them, one for each annotator."),
 }

@@ -5,17 +5,25 @@ from contextlib import suppress
 from pathlib import Path
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.content_kinds import HEAD, TEXT, WHAT, json_kind_of, kind_of
+from bboxqa.formats.content_kinds import HEAD, IS_COCO, TEXT, WHAT, json_kind_of, kind_of
 from bboxqa.formats.dota.dota_heads import is_dota_head
 
-_ADDRESS = re.compile(r"(https?|ftp):/+(.+)", re.IGNORECASE)
+# A single letter may be a drive of Windows.
+_ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+):/+(.+)", re.IGNORECASE)
+_BY_CURL = {"http", "https", "ftp"}
 _YOLO = re.compile(rb"\d+(?: (?:0?\.\d+(?:e-\d+)?|[01](?:\.0*)?)){4,} *\r?(?:\n|\Z)", re.IGNORECASE)
 
 _TABLES = {".csv", ".tsv"}
+# Kinds of text that have no other mark.
+_SUFFIXES = {".yaml": "YAML", ".yml": "YAML", ".ipynb": "notebook"}
 _TABLE = "Save the table as CSV in utf-8."
+NOT_A_FOLDER = "Name a table in it; `bboxqa agree` measures folders of annotated images."
+"""Advice for a folder where a table is expected."""
+
 # Kinds with the same advice where a table is expected.
 _OWN_ADVICE = {
-    "CVAT", "Darwin", "Datumaro", "ELAN", "Label Studio", "LabelMe", "Supervisely", "VIA", "VOC",
+    "COCO", "CVAT", "Darwin", "Datumaro", "ELAN", "Label Studio", "LabelMe", "Supervisely", "VIA",
+    "VOC",
 }  # fmt: skip
 # Kinds that the reader of tables accepts: an archive may be an office table, for instance.
 _READ_AS_TABLES = {"archive", "office", "table", "Parquet", "binary", "zeros", "YOLO", "DOTA"}
@@ -27,13 +35,10 @@ def refuse_foreign(path: Path, *, table: bool = False) -> None:
     With `table`, a table of ratings or segments is expected instead of COCO JSON. Raises
     DatasetError if the file has a known format that is not read.
     """
-    address = _ADDRESS.fullmatch(str(path))
-    if address is not None and not path.exists():
-        name = f"{address[1]}://{address[2]}"
-        raise DatasetError(
-            [f"{name}: is an address; expected a file"], f"Download it first: curl -LO {name}"
-        )
+    refuse_address(path)
     kind = foreign_kind(path)
+    if kind is None and table and IS_COCO.match(_head(path)):
+        kind = "COCO"
     if kind is None or (table and kind in _READ_AS_TABLES):
         return
     what, advice = WHAT[kind]
@@ -42,6 +47,16 @@ def refuse_foreign(path: Path, *, table: bool = False) -> None:
         [f"{path}: is {what}; expected {expected}"],
         _TABLE if table and kind not in _OWN_ADVICE else advice,
     )
+
+
+def refuse_address(path: Path) -> None:
+    """Refuse a URL, which as a path has lost a slash, with advice. Raises DatasetError."""
+    address = _ADDRESS.fullmatch(str(path))
+    if address is None or path.exists():
+        return
+    name = f"{address[1]}://{address[2]}"
+    how = f": curl -LO {name}" if address[1].lower() in _BY_CURL else "."
+    raise DatasetError([f"{name}: is an address; expected a file"], f"Download it first{how}")
 
 
 def foreign_kind(path: Path) -> str | None:
@@ -56,7 +71,7 @@ def foreign_kind(path: Path) -> str | None:
     if kind is None and path.suffix.lower() in _TABLES and not TEXT.match(head):
         return "table"
     if path.suffix.lower() != ".txt":
-        return kind
+        return kind or (_SUFFIXES.get(path.suffix.lower()) if head else None)
     return "YOLO" if _YOLO.match(head) else "DOTA" if is_dota_head(head) else kind
 
 

@@ -20,7 +20,7 @@ _SAVE = "Save the table as CSV in utf-8."
 
 
 @contextmanager
-def named_errors(path: Path, expected: str) -> Iterator[None]:
+def named_errors(path: Path, expected: str, advice: str = "") -> Iterator[None]:
     """Convert operating system errors to `DatasetError` with the name of the file.
 
     Parameters
@@ -28,10 +28,12 @@ def named_errors(path: Path, expected: str) -> Iterator[None]:
     path : Path
     expected : str
         The expected kind of file, for the message if the path is a folder.
+    advice : str
+        How to go on if the path is a folder.
     """
     try:
         if path.is_dir():
-            raise DatasetError([f"{path}: is a folder; expected {expected}"])
+            raise DatasetError([f"{path}: is a folder; expected {expected}"], advice)
         yield
     except FileNotFoundError:
         raise no_such_file([path]) from None

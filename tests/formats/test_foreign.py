@@ -1,5 +1,7 @@
 """Files of other programs, handed to any command."""
 
+import json
+
 import pytest
 from support.cli import run
 
@@ -50,6 +52,8 @@ FILES = [
         '{"annotation": {"filename": "a.jpg", "object": [{"bndbox": {"xmin": "1"}}]}}',
         "is XML of Pascal VOC turned into JSON; expected COCO JSON",
     ),
+    ("data.yaml", "names: [cat]\n", "is YAML; expected COCO json"),
+    ("a.ipynb", '{"cells": [], "nbformat": 4}', "is a Jupyter notebook; expected COCO json"),
 ]
 
 
@@ -78,6 +82,62 @@ def test_it_is_no_table_either(tmp_path, command, name):
     done = run(command, name, cwd=tmp_path)
     assert done.returncode == 2
     assert done.stderr.splitlines()[0].endswith("; expected a table")
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize("command", ["stats", "segments"])
+def test_coco_json_is_no_table(tmp_path, command, indent):
+    content = {"info": {}, "images": [{"id": 1}], "annotations": [], "categories": []}
+    written(tmp_path / "a.json", json.dumps(content, indent=indent))
+    done = run(command, "a.json", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == [
+        "Error: a.json: is COCO json; expected a table",
+        "`bboxqa agree` measures its boxes.",
+    ]
+
+
+def test_one_json_object_over_several_lines_is_one_problem(tmp_path):
+    written(tmp_path / "a.json", json.dumps({"a": [1, 2]}, indent=2))
+    done = run("stats", "a.json", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith(
+        "Error: a.json: is one json object over several lines; expected one object a line\n"
+    )
+
+
+def test_json_is_no_table_of_segments(tmp_path):
+    written(tmp_path / "a.json", '{"a": 1}')
+    done = run("segments", "a.json", cwd=tmp_path)
+    assert done.stderr.startswith("Error: a.json: is json; expected a table of segments\n")
+
+
+@pytest.mark.parametrize("command", ["stats", "segments"])
+def test_a_folder_is_no_table(tmp_path, command):
+    done = run(command, tmp_path)
+    assert done.returncode == 2
+    assert "is a folder; expected" in done.stderr
+    assert "Name a table in it" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["report", "agree"])
+def test_an_address_of_a_store_is_one(tmp_path, command):
+    done = run(command, "s3://bucket/a", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == [
+        "Error: s3://bucket/a: is an address; expected a file",
+        "Download it first.",
+    ]
+
+
+def test_a_file_is_no_rule(tmp_path):
+    written(tmp_path / "a b.json", "{}")
+    done = run("explain", "a b.json", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == [
+        "Error: a b.json: is a file; expected the code of a rule, such as B005",
+        "To check the file: bboxqa validate 'a b.json'",
+    ]
 
 
 @pytest.mark.parametrize("command", ["validate", "agree", "stats", "segments"])

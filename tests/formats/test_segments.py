@@ -400,7 +400,10 @@ def test_files_that_cannot_be_read(tmp_path, write):
         f"{tmp_path}: is a folder; expected a table of segments",
         f"{tmp_path / 'a.csv'}: line 2: is not utf-8: byte 22 is 0xff",
     )
-    assert error.advice == "Save the table as CSV in utf-8."
+    assert error.advice == (
+        "Name a table in it; `bboxqa agree` measures folders of annotated images. "
+        "Save the table as CSV in utf-8."
+    )
     assert refused().problems == ("no files are given",)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import clean, count
-from bboxqa.formats.foreign import refuse_foreign
+from bboxqa.formats.foreign import NOT_A_FOLDER, refuse_foreign
 from bboxqa.formats.opening import decoded, named_errors, read_whole
 from bboxqa.formats.recordings.elan_layout import elan_layout
 from bboxqa.formats.recordings.segment_layouts import (
@@ -49,7 +49,12 @@ def read_table(path: Path) -> Table:
     the file cannot be read, is empty, or has no columns of start, end and label.
     """
     name, data = str(path), _read(path)
-    rows = _rows(name, decoded(name, data))
+    text = decoded(name, data)
+    if text.lstrip()[:1] in ("[", "{"):
+        raise DatasetError(
+            [f"{name}: is json; expected a table of segments"], "Save the table as CSV in utf-8."
+        )
+    rows = _rows(name, text)
     if not rows:
         raise DatasetError([f"{name}: the file is empty"], "Export it again.")
     first = rows[0]
@@ -74,7 +79,7 @@ def read_table(path: Path) -> Table:
 
 def _read(path: Path) -> bytes:
     refuse_foreign(path, table=True)
-    with named_errors(path, "a table of segments"):
+    with named_errors(path, "a table of segments", NOT_A_FOLDER):
         return read_whole(path)
 
 

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.foreign import refuse_foreign
+from bboxqa.formats.foreign import NOT_A_FOLDER, refuse_foreign
 from bboxqa.formats.opening import decoded, named_errors, read_whole
 from bboxqa.formats.tables.delimited import Delimited
 from bboxqa.formats.tables.typed import JsonLines, Parquet
@@ -46,7 +46,7 @@ def open_table(path: str | Path) -> TableFile:
     path = Path(path)
     name = str(path)
     refuse_foreign(path, table=True)
-    with named_errors(path, "one table"):
+    with named_errors(path, "one table", NOT_A_FOLDER):
         data = read_whole(path)
     if data[:4] == _PARQUET:
         return Parquet(name, data)

@@ -3,6 +3,7 @@
 import io
 import itertools
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -29,6 +30,11 @@ class JsonLines:
             raise DatasetError(
                 [f"{name}: begins with a list; expected one object a line"],
                 f"Convert it: jq -c '.[]' {name} > table.jsonl",
+            )
+        if not _is_object(next(self._lines())[1]) and _is_object(text):
+            raise DatasetError(
+                [f"{name}: is one json object over several lines; expected one object a line"],
+                'Write a rating on each line, such as {"unit": 1, "ann": "cat", "bob": "dog"}.',
             )
         first = next(self._chunks())
         self.header = tuple(dict.fromkeys(key for record in first for key in record))
@@ -96,6 +102,13 @@ class JsonLines:
             return []
         lines = [number for number, _ in self._lines()]
         return [f"{self.name}: line {lines[row]}" for row in rows.tolist()]
+
+
+def _is_object(text: str) -> bool:
+    """Return whether a text is one JSON object."""
+    with suppress(msgspec.DecodeError, RecursionError):
+        return isinstance(msgspec.json.decode(text), dict)
+    return False
 
 
 def _kind(value: object) -> str:

@@ -182,13 +182,14 @@ RULES = (
         explanation="""COCO's boxes are x, y, width, height. These look like two corners, as in
             Pascal VOC and torchvision: read this way, they are the bounds of their outlines, or lie
             inside images that they would otherwise extend beyond. At least five boxes must support
-            this, or all boxes of a smaller file; in a single image, all boxes must, by their areas
-            or outlines. The unsafe fix converts all boxes to x, y, width, height. There is no fix
-            if the order y before x is equally likely, because no box would extend beyond its image,
-            as in square images. Without outlines and areas, boxes that lie inside their images in
-            both layouts prove nothing; width, height, x, y is likely if boxes only overlap in
-            COCO's layout and their sizes agree in this one. If there is another explanation, such
-            as wrong image sizes, the message says so and there is no fix. Look at an image.""",
+            this, or all boxes of a smaller file; in one or two images, all boxes must, by their
+            areas or outlines, or ten that extend beyond the image, and none may contradict it. The
+            unsafe fix converts all boxes to x, y, width, height. There is no fix if the order y
+            before x is equally likely, because no box would extend beyond its image, as in square
+            images. Without outlines and areas, boxes that lie inside their images in both layouts
+            prove nothing; width, height, x, y is likely if boxes only overlap in COCO's layout and
+            their sizes agree in this one. If there is another explanation, such as wrong image
+            sizes, the message says so and there is no fix. Look at an image.""",
         bad={"annotations": [
             _box(60, 50, 80, 60), _box(50, 60, 70, 70), _box(70, 30, 90, 40), _box(20, 60, 40, 70),
             _box(75, 65, 95, 75),

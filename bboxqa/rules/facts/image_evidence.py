@@ -38,9 +38,14 @@ _AT_LEAST, _AT_BOTH = ENOUGH, 4 * ENOUGH
 # and the height of an image.
 _FILLED = 0.95
 
+# Number of boxes of which the order of the numbers is examined, and the largest share of boxes that
+# may extend beyond their images as two corners if nearly all are in order.
+_SAMPLE, _FEW_OF_CORNERS = 2000, 0.15
+
 _WRONG_SIZES = "the sizes of the images are wrong"
 
 _CENTRE = Layout(Numbers.CENTRE)
+_CORNERS = Layout(Numbers.CORNERS)
 _TURNED = Layout(Numbers.SIDES, (0, 1, 3, 2))
 _WITHIN_IMAGES = (
     *(layout for layout in PIXEL_LAYOUTS[:5]),
@@ -132,8 +137,19 @@ def _is_possible(boxes: Boxes, layout: Layout, sized: BoolArray, wrong: BoolArra
     n_empty = int((~good & (row_min(bbox[:, 2:]) == 0)).sum())
     n_wrong, total = len(good) - n_empty, int(sized.sum()) - n_empty
     explains_all = n_wrong > _least(layout) * total and good.sum() >= NEARLY_ALL * n_wrong
+    # Boxes of corners also lie inside if halved.
+    if layout.scale != (1, 1) and _are_corners(boxes, sized):
+        return False
     is_open = layout == _CENTRE or layout.is_of_corners
     return bool(explains_all or (is_open and good.sum() >= _OF_PART))
+
+
+def _are_corners(boxes: Boxes, sized: BoolArray) -> bool:
+    """Return whether nearly all boxes are two corners in order, as few boxes with sides are."""
+    rows = np.flatnonzero(sized)
+    rows = rows[:: max(1, len(rows) // _SAMPLE)]
+    bbox = boxes.bbox[rows]
+    return bool((bbox[:, 2:] > bbox[:, :2]).all(axis=1).mean() >= _ALL_BUT_FEW)
 
 
 def _least(layout: Layout) -> float:
@@ -151,10 +167,13 @@ def _of_image(boxes: Boxes, layout: Layout, sized: BoolArray, wrong: BoolArray) 
     sized, wrong = sized & ~empty, wrong & ~empty
     speaks, against = wrong & good, sized & ~good
     total, n_wrong, n_speaks = int(sized.sum()), int(wrong.sum()), int(speaks.sum())
+    few, nearly_all = min((1 - NEARLY_ALL) * total, FEW * n_wrong), NEARLY_ALL
+    if layout == _CORNERS and _are_corners(boxes, sized):
+        few, nearly_all = _FEW_OF_CORNERS * total, 1 - _FEW_OF_CORNERS
     proof = (
         n_wrong > _least(layout) * total
-        and n_speaks >= NEARLY_ALL * n_wrong
-        and int(against.sum()) <= min((1 - NEARLY_ALL) * total, FEW * n_wrong)
+        and n_speaks >= nearly_all * n_wrong
+        and int(against.sum()) <= few
         and (layout != _TURNED or not against.any())
     )
     is_likely = False

@@ -113,6 +113,86 @@ def test_corners_in_a_single_image_are_found_only_in_five_boxes_that_all_fit(out
     assert "B005" not in report_of(json.dumps(content)).counts
 
 
+def cells(write, part, *, beyond=0, seed=2):
+    """Return 10 images of 20 boxes, which `write` changes in part of them; the areas follow.
+
+    So many boxes of an image extend beyond it.
+    """
+    rng = np.random.default_rng(seed)
+    annotations = []
+    for image in range(10):
+        sides = rng.uniform(20, 90, (20, 2))
+        corner = rng.uniform(0, 1, (20, 2)) * ((640, 480) - sides)
+        corner[:beyond] = ((640, 480) - sides / 2)[:beyond]
+        for box in np.hstack([corner, sides]).round(1).tolist():
+            numbers = write(*box, 640, 480) if image in range(10)[part] else box
+            annotations.append({"image_id": image + 1, "bbox": [round(n, 3) for n in numbers]})
+    for place, annotation in enumerate(annotations, start=1):
+        area = abs(annotation["bbox"][2] * annotation["bbox"][3])
+        annotation |= {"id": place, "category_id": 1, "iscrowd": 0, "area": area}
+    sizes = {"width": 640, "height": 480}
+    return json.dumps(
+        {
+            "info": {"description": "cells"},
+            "licenses": [],
+            "images": [{"id": n + 1, "file_name": f"{n}.jpg", **sizes} for n in range(10)],
+            "categories": [{"id": 1, "name": "cell"}],
+            "annotations": annotations,
+        }
+    )
+
+
+@pytest.mark.parametrize("n_images", [1, 2])
+@pytest.mark.parametrize("layout", CORNERS)
+def test_corners_in_few_crowded_images_are_told_by_these_images(layout, n_images):
+    found, others = the_layout(cells(WRITTEN[layout][1], slice(n_images)))
+    assert found.message.startswith(f"boxes in {n_images} of 10 images look like {layout}")
+    assert SYMPTOMS.isdisjoint(others)
+    assert found.count == 20 * n_images
+
+
+def test_corners_are_not_taken_for_enlarged_boxes_where_some_are_drawn_past_the_edge():
+    found, _ = the_layout(cells(WRITTEN["x1, y1, x2, y2"][1], slice(None), beyond=2))
+    assert found.code == "B005"
+    assert found.message.startswith("boxes look like x1, y1, x2, y2: ")
+
+
+@pytest.mark.parametrize("part", [slice(4), slice(0, 10, 3)])
+def test_corners_in_part_of_the_images_may_be_drawn_past_the_edge(part):
+    found, _ = the_layout(cells(WRITTEN["x1, y1, x2, y2"][1], part, beyond=1))
+    assert found.message.startswith("boxes in 4 of 10 images look like x1, y1, x2, y2: ")
+
+
+def test_a_box_in_the_corner_of_the_image_does_not_hide_that_all_others_are_corners():
+    content = json.loads(document(WRITTEN["x1, y1, x2, y2"][1], outlines=False, part=SIX)[0])
+    box = next(each for each in content["annotations"] if each["image_id"] == 3)
+    box |= {"bbox": [0, 0, 30, 20], "area": 600}
+    found, _ = the_layout(json.dumps(content))
+    assert found.message.startswith("boxes in 1 of 60 images look like x1, y1, x2, y2")
+    assert "read this way, 5 of 6 have the area that is written" in found.message
+
+
+@pytest.mark.parametrize(
+    ("layout", "outlines"),
+    [
+        ("parts of the image (0 to 1)", True),
+        ("percent of the image (0 to 100)", False),
+        ("thousandths of the image (0 to 1000)", False),
+        ("x, y, width, height, scaled by 0.5", True),
+        ("x, y, width, height, scaled by 2", True),
+        ("centre-x, centre-y, width, height", True),
+    ],
+)
+def test_other_layouts_in_a_single_image_are_found_by_outlines_and_areas(layout, outlines):
+    code, write = WRITTEN[layout]
+    content, truth = written(write, outlines=outlines, part=SIX)
+    found, others = the_layout(content)
+    assert found.code == code
+    assert found.message.startswith(f"boxes in 1 of 60 images look like {layout}: ")
+    assert SYMPTOMS.isdisjoint(others)
+    assert np.allclose(boxes_after(content), truth, atol=0.2)
+
+
 @pytest.mark.parametrize("layout", sorted(WRITTEN.keys() - NEED_OUTLINES - NEED_AREAS))
 def test_images_tell_layouts_where_areas_follow_the_boxes(layout):
     code, write = WRITTEN[layout]

@@ -194,6 +194,18 @@ def test_centres_in_few_images_are_told_by_boxes_that_end_at_edges(seed):
 
 
 @pytest.mark.parametrize("seed", range(5))
+def test_boxes_that_rounding_moved_past_the_edge_are_not_taken_for_centres(seed):
+    changed = range(2, 30, 3)
+    content = json.loads(cut_at_edges(centre, changed, seed))
+    for each in content["annotations"]:
+        if each["image_id"] not in changed:
+            each["bbox"][2] += 0.5
+    [found] = [each for each in of_boxes(json.dumps(content)) if each.code == "B006"]
+    n_images = int(re.match(r"boxes in (\d+) of 30 images look like centre", found.message)[1])
+    assert n_images <= len(changed)
+
+
+@pytest.mark.parametrize("seed", range(5))
 def test_boxes_that_are_drawn_past_their_images_end_at_no_edges(seed):
     def past(x, y, w, h, _width, _height):
         return x, y, w * 1.3, h * 1.3

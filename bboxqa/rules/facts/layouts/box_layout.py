@@ -229,7 +229,7 @@ def _unit_parts(
         groups = drawn & (grouping.number(sized & ~within) == 0)
         if grouping.names is None and unit > 1:
             groups = improbable_run(groups, drawn)
-        if grouping.names is None and groups.sum() < ENOUGH_IMAGES:
+        if grouping.names is None and unit > 1 and groups.sum() < ENOUGH_IMAGES:
             continue
         concerned = grouping.rows(groups)
         rows = np.flatnonzero(concerned & within)

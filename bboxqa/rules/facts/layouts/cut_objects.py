@@ -76,8 +76,12 @@ def lie_inside(boxes: Boxes) -> BoolArray:
 
 
 def slightly_beyond(boxes: Boxes) -> BoolArray:
-    """Return which boxes extend beyond the right or the lower edge, even slightly, (N,) bool."""
-    result: BoolArray = np.any(boxes.bbox[:, :2] + boxes.bbox[:, 2:] > boxes.size, axis=1)
+    """Return which boxes extend beyond the right or the lower edge, even slightly, (N,) bool.
+
+    Up to a pixel, it may come from rounding.
+    """
+    beyond = boxes.bbox[:, :2] + boxes.bbox[:, 2:] - boxes.size
+    result: BoolArray = np.any(beyond > _AT_EDGE, axis=1)
     return result
 
 

@@ -45,7 +45,7 @@ class Evidence:
     layout : Layout
     speaks, against, known : (N,) bool
         The boxes that are right only in this layout, the boxes that are wrong in it, and all boxes
-        that can be judged.
+        that can be judged. For outlines and areas, without those that are right in both layouts.
     sound : (N,) bool
         The boxes that are right as x, y, width, height but not in this layout.
     is_enough : bool
@@ -65,8 +65,6 @@ class Evidence:
         Whether boxes that may be right in both layouts are common.
     is_certain : bool
         Whether the evidence distinguishes x from y.
-    is_exact : bool
-        Whether boxes fit to the pixel, so that all boxes of a single image are proof.
     beside : str
         The reference for the boxes: "outlines", "areas" or "images".
     other_cause : str
@@ -88,7 +86,6 @@ class Evidence:
     may_be_of_authors: bool = False
     fills_gaps: bool = False
     is_certain: bool = True
-    is_exact: bool = False
     beside: str = "images"
     other_cause: str = ""
     images: BoolArray | None = None
@@ -170,8 +167,7 @@ def of_outlines(boxes: Boxes, apart: FloatArray) -> Iterator[Evidence]:
 
     proof = enough and n_speaks > MOST * n_known and sound.sum() <= FEW * n_speaks
     yield Evidence(
-        layout, speaks, sound, known, sound, proof, text,
-        is_exact=layout.is_of_corners, beside="outlines",
+        layout, speaks, sound, known & ~both, sound, proof, text, beside="outlines",
     )  # fmt: skip
 
 
@@ -263,9 +259,8 @@ def _of_area(
 
     proof = n_speaks > MOST * n_known and sound.sum() <= FEW * n_speaks
     return Evidence(
-        layout, speaks, sound, bare, sound, bool(proof), text,
-        is_certain=tells_x_from_y(layout, read[speaks], size[speaks]),
-        is_exact=layout.is_of_corners, beside="areas",
+        layout, speaks, sound, bare & ~(plain & fits), sound, bool(proof), text,
+        is_certain=tells_x_from_y(layout, read[speaks], size[speaks]), beside="areas",
     )  # fmt: skip
 
 

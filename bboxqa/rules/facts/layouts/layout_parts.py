@@ -9,7 +9,7 @@ from bboxqa.core.arrays import BoolArray, IndexArray, IntArray
 from bboxqa.core.json_values import shortened
 from bboxqa.core.text import count
 from bboxqa.rules.facts.boxes import Boxes
-from bboxqa.rules.facts.layouts.layout_evidence import ENOUGH, FEW, Evidence
+from bboxqa.rules.facts.layouts.layout_evidence import FEW, Evidence
 
 ENOUGH_IMAGES = 3
 """The least number of images that show a layout of part of them, unless boxes fit exactly."""
@@ -86,17 +86,19 @@ def parts_of(boxes: Boxes, evidence: Evidence) -> Iterator[tuple[Grouping, BoolA
 def _part(grouping: Grouping, evidence: Evidence) -> BoolArray | None:
     """Return the groups whose boxes support the layout, (n,) bool; None if there are few.
 
-    In such a group, most boxes support the layout, and for images, none contradicts it. One or two
-    images are enough if all their boxes fit exactly. If images are the evidence, images between
+    In such a group, most boxes support the layout, and for images, none contradicts it, or few do
+    where people draw boxes beyond the edge. One or two images are enough if all their boxes fit
+    exactly, or if many leave the image as they are. If images are the evidence, images between
     them in the file are included unless they contradict the layout.
     """
     speaks, against = grouping.number(evidence.speaks), grouping.number(evidence.against)
     known = grouping.number(evidence.known)
     if grouping.names is None:
-        groups: BoolArray = (speaks > 0) & (against == 0)
+        few = FEW if evidence.fills_gaps else 0
+        groups: BoolArray = (speaks > 0) & (against <= few * speaks)
         if groups.sum() < ENOUGH_IMAGES:
-            groups &= (speaks == known) & (speaks >= ENOUGH)
-            if not (evidence.is_exact and groups.any()):
+            groups &= _is_alone(evidence, speaks, against, known)
+            if not groups.any():
                 return None
     else:
         groups = (2 * speaks > known) & (against <= FEW * speaks)
@@ -113,6 +115,16 @@ def _part(grouping: Grouping, evidence: Evidence) -> BoolArray | None:
         if groups[between].mean() > 1 - _MANY and not against[between].any():
             groups[between] = True
     return groups
+
+
+def _is_alone(
+    evidence: Evidence, speaks: IndexArray, against: IndexArray, known: IndexArray
+) -> BoolArray:
+    """Return the images that show the layout without others, (n,) bool."""
+    enough: BoolArray = speaks >= evidence.least
+    if evidence.fills_gaps:
+        return enough & (against == 0) & (2 * speaks > known)
+    return enough & (speaks == known)
 
 
 def _authors(boxes: Boxes, evidence: Evidence) -> BoolArray | None:
