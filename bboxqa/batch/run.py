@@ -146,7 +146,10 @@ def _check_out(out: Path, root: str | Path) -> None:
     """Refuse a folder of projects as output: the next run would skip it."""
     used = (out / LOCK).exists()
     folders = [] if used or not out.is_dir() else [each.folder for each in discover(out).projects]
-    if out in folders or (not is_url(str(root)) and out.resolve() == Path(root).resolve()):
+    place = None if is_url(str(root)) else Path(root).resolve()
+    # The folders of results would replace projects in a folder of that name.
+    in_results = place is not None and place.is_relative_to(folder_of(out, ".").parent.resolve())
+    if out in folders or in_results or out.resolve() == place:
         raise OutputError(
             f"{out}: holds the projects, or one of them; name another folder with --out"
         )

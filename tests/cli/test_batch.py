@@ -310,6 +310,19 @@ def test_results_may_not_go_where_the_projects_are(run, root):
     assert sorted(path.name for path in root.iterdir()) == ["good", "worse"]
 
 
+def test_results_replace_no_project_in_a_folder_of_that_name(run, tmp_path):
+    """The folder of a project's results had its place, and the project was removed."""
+    source = tmp_path / "projects" / "p1" / "a.json"
+    source.parent.mkdir(parents=True)
+    write(source, two_annotators())
+    before = source.read_bytes()
+    for root in ("projects", "projects/p1"):
+        code, _, err = run(root, "--out", ".", "--force")
+        assert code == 2
+        assert "holds the projects, or one of them" in err[0]
+        assert source.read_bytes() == before
+
+
 def test_the_command_line_goes_over_the_settings_of_a_project(run, root):
     (root / "worse/bboxqa.toml").write_text("min_alpha = 0.1\n")
     assert run("root", "--min-alpha", "0.99")[0] == 1
