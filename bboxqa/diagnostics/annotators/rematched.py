@@ -99,6 +99,7 @@ def _without(
     kept = of.annotator[place] != who[number]
     new = np.cumsum(kept) - 1
     drawn, at = place[kept], number[kept]
+    # Ties are broken by all shapes.
     annotations = Annotations(
         id=of.id[drawn],
         image=at.astype(np.int32),
@@ -106,6 +107,9 @@ def _without(
         category=of.category[drawn],
         bbox=of.bbox[drawn],
         iscrowd=of.iscrowd[drawn],
+        segmentation=None if of.segmentation is None else of.segmentation.take(drawn),
+        keypoints=None if of.keypoints is None else of.keypoints.take(drawn),
+        rotated_box=None if of.rotated_box is None else of.rotated_box[drawn],
     )
     pair, number, _, _ = _rows_of(of.image[pairs.left], image)
     shift = (offsets[:-1] - start)[number]
