@@ -134,7 +134,7 @@ WHAT = {
         "labels of YOLO",
         "Name the folder that has them and data.yaml or classes.txt, one for each annotator.",
     ),
-    "COCO": ("COCO json", "`bboxqa agree` measures its boxes."),
+    "COCO": ("COCO JSON", "`bboxqa agree` measures its boxes."),
     "notebook": ("a Jupyter notebook", "Name the json file that holds the annotations."),
     "YAML": (
         "YAML",

@@ -52,8 +52,8 @@ FILES = [
         '{"annotation": {"filename": "a.jpg", "object": [{"bndbox": {"xmin": "1"}}]}}',
         "is XML of Pascal VOC turned into JSON; expected COCO JSON",
     ),
-    ("data.yaml", "names: [cat]\n", "is YAML; expected COCO json"),
-    ("a.ipynb", '{"cells": [], "nbformat": 4}', "is a Jupyter notebook; expected COCO json"),
+    ("data.yaml", "names: [cat]\n", "is YAML; expected COCO JSON"),
+    ("a.ipynb", '{"cells": [], "nbformat": 4}', "is a Jupyter notebook; expected COCO JSON"),
 ]
 
 
@@ -92,7 +92,7 @@ def test_coco_json_is_no_table(tmp_path, command, indent):
     done = run(command, "a.json", cwd=tmp_path)
     assert done.returncode == 2
     assert done.stderr.splitlines() == [
-        "Error: a.json: is COCO json; expected a table",
+        "Error: a.json: is COCO JSON; expected a table",
         "`bboxqa agree` measures its boxes.",
     ]
 
