@@ -13,6 +13,8 @@ import pytest
 from support import cli
 from support.datasets import annotation, document, image, two_annotators, write
 
+ADVICE = "Expected a folder for each project, with what `bboxqa agree` reads (docs/formats.md)."
+
 
 @pytest.fixture
 def run(tmp_path):
@@ -142,6 +144,7 @@ def test_of_a_root_with_nothing_else_an_empty_file_is_named(run, tmp_path):
     assert code == 2
     assert err == [
         "Error: alone: no project below this folder has annotations that are read",
+        ADVICE,
         "unreadable: new/x.json: is empty",
     ]
 
@@ -258,7 +261,10 @@ def test_no_project(run, tmp_path):
     write(tmp_path / "root/other.json", "{}")
     code, out, err = run("root")
     assert (code, out) == (2, [])
-    assert err == ["Error: root: no project below this folder has annotations that are read"]
+    assert err == [
+        "Error: root: no project below this folder has annotations that are read",
+        ADVICE,
+    ]
 
 
 def test_broken_history(run, root, tmp_path):
