@@ -121,10 +121,9 @@ def _is_alone(
     evidence: Evidence, speaks: IndexArray, against: IndexArray, known: IndexArray
 ) -> BoolArray:
     """Return the images that show the layout without others, (n,) bool."""
-    enough: BoolArray = speaks >= evidence.least
-    if evidence.fills_gaps:
-        return enough & (against == 0) & (2 * speaks > known)
-    return enough & (speaks == known)
+    is_clear = (against == 0) & (2 * speaks > known) if evidence.fills_gaps else speaks == known
+    result: BoolArray = (speaks >= evidence.least) & is_clear
+    return result
 
 
 def _authors(boxes: Boxes, evidence: Evidence) -> BoolArray | None:
