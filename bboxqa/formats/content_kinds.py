@@ -135,7 +135,7 @@ WHAT = {
         "Name the folder that has them and data.yaml or classes.txt, one for each annotator.",
     ),
     "COCO": ("COCO JSON", "`bboxqa agree` measures its boxes."),
-    "notebook": ("a Jupyter notebook", "Name the json file that holds the annotations."),
+    "notebook": ("a Jupyter notebook", "Name the JSON file that holds the annotations."),
     "YAML": (
         "YAML",
         "Name the folder that has the annotations; labels of YOLO are read with its data.yaml.",

@@ -33,7 +33,7 @@ class JsonLines:
             )
         if not _is_object(next(self._lines())[1]) and _is_object(text):
             raise DatasetError(
-                [f"{name}: is one json object over several lines; expected one object a line"],
+                [f"{name}: is one JSON object over several lines; expected one object a line"],
                 'Write a rating on each line, such as {"unit": 1, "ann": "cat", "bob": "dog"}.',
             )
         first = next(self._chunks())
