@@ -102,7 +102,7 @@ def test_one_json_object_over_several_lines_is_one_problem(tmp_path):
     done = run("stats", "a.json", cwd=tmp_path)
     assert done.returncode == 2
     assert done.stderr.startswith(
-        "Error: a.json: is one json object over several lines; expected one object a line\n"
+        "Error: a.json: is one JSON object over several lines; expected one object a line\n"
     )
 
 
