@@ -224,6 +224,8 @@ class AnnotationFile:
     """The coordinate of the first pixel, if the values of the file show it."""
     n_apart: Mapping[str, int] = field(default_factory=dict)
     """The number of annotations without a box by shape, such as "polyline"; not in `columns`."""
+    repeat_notes: tuple[str, ...] = ()
+    """Notes on images that someone annotated again; a conversion lists these as losses."""
 
     @property
     def shown_ids(self) -> ShownIds:

@@ -7,11 +7,6 @@ from bboxqa.formats.translation.translated import SESSIONS
 
 # The counted facts, with the noun and the text of their notes.
 _WORDS = (
-    (
-        "again",
-        "image",
-        f"annotated again by the same person, left out; {SESSIONS}",
-    ),
     ("empty", "mask", "left out: no pixels"),
     (
         "unknown frames",
@@ -42,6 +37,18 @@ def notes_of(tally: Mapping[str, int]) -> Iterator[str]:
             "images are named by their frame, such as frame_000007; the export "
             "'CVAT for images 1.1' has their names"
         )
+
+
+def repeat_notes(tally: Mapping[str, int]) -> Iterator[str]:
+    """Yield a note if the same person annotated images again.
+
+    Examples
+    --------
+    >>> [note[:48] for note in repeat_notes({"again": 2})]
+    ['2 images annotated again by the same person, lef']
+    """
+    if number := tally.get("again", 0):
+        yield f"{count(number, 'image')} annotated again by the same person, left out; {SESSIONS}"
 
 
 def named_by(tally: Mapping[str, int]) -> str:

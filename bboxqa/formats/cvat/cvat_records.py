@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.cvat.cvat_elements import elements_of
-from bboxqa.formats.cvat.cvat_notes import named_by, notes_of
+from bboxqa.formats.cvat.cvat_notes import named_by, notes_of, repeat_notes
 from bboxqa.formats.cvat.file_records import FileRecords, Gathered
 from bboxqa.formats.cvat.jobs import Head, head_of_file
 from bboxqa.formats.cvat.plain_runs import PlainRun, PlainRuns
@@ -43,7 +43,7 @@ def translate_members(members: Sequence[Member], add: Add, wanted: Wanted) -> Tr
         )
     _name_images(gathered.images)
     tally = gathered.tally
-    return gathered.into.done([*notes_of(tally)], named_by(tally))
+    return gathered.into.done([*notes_of(tally)], named_by(tally), [*repeat_notes(tally)])
 
 
 def _people_by_file(members: Sequence[Member]) -> dict[str, str]:

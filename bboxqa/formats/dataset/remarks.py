@@ -178,18 +178,16 @@ def _holds_another(assigned: BoolArray, place: int, total: IndexArray) -> bool:
     return bool((2 * common >= np.maximum(total, 1)).any())
 
 
-def file_notes(files: Sequence[AnnotationFile], *, with_apart: bool = True) -> Iterator[str]:
+def file_notes(files: Sequence[AnnotationFile], *, with_losses: bool = True) -> Iterator[str]:
     """Yield each note on files once, with the files that it applies to.
 
-    `with_apart` says whether the annotations that are kept apart have a note.
+    Without `with_losses`, there are no notes on what a conversion lists as losses: annotations that
+    are kept apart, and images that someone annotated again.
     """
-    notes_by_file = [
-        (*file.notes, apart_note(file.n_apart)) if with_apart and file.n_apart else file.notes
-        for file in files
-    ]
     names: dict[str, dict[str, None]] = {}
-    for file, notes in zip(files, notes_by_file, strict=True):
-        for note in notes:
+    for file in files:
+        losses = [*file.repeat_notes, *([apart_note(file.n_apart)] if file.n_apart else [])]
+        for note in (*file.notes, *(losses if with_losses else ())):
             names.setdefault(note, {})[file.source.name] = None
     for note, of_note in names.items():
         each = "each of " if len(of_note) > 1 else ""

@@ -16,11 +16,6 @@ _WORDS = (
     ("cancelled", "annotation", "left out: cancelled by the annotator"),
     ("draft", "draft", "left out: not submitted"),
     (
-        "again",
-        "annotation",
-        f"left out: by someone who had annotated the task before; {SESSIONS}",
-    ),
-    (
         "unnamed",
         "annotation",
         (
@@ -91,6 +86,19 @@ def notes_of(tally: Mapping[str, int], models: Counter[str]) -> Iterator[str]:
     for key, noun, words in _WORDS:
         if number := tally.get(key, 0):
             yield f"{count(number, noun)} {words}"
+
+
+def repeat_notes(tally: Mapping[str, int]) -> Iterator[str]:
+    """Yield a note if someone annotated tasks again.
+
+    Examples
+    --------
+    >>> [note[:48] for note in repeat_notes({"again": 1})]
+    ['1 annotation left out: by someone who had annota']
+    """
+    if number := tally.get("again", 0):
+        words = f"left out: by someone who had annotated the task before; {SESSIONS}"
+        yield f"{count(number, 'annotation')} {words}"
 
 
 def no_images(name: str, n_tasks: int, n_tracks: int) -> DatasetError:

@@ -29,6 +29,7 @@ from bboxqa.formats.label_studio.studio_notes import (
     apart_name,
     no_images,
     notes_of,
+    repeat_notes,
 )
 from bboxqa.formats.label_studio.task_images import NO_IMAGE, ImageKey, image_of, images_of
 from bboxqa.formats.label_studio.task_sizes import said_size, sizes_of
@@ -112,7 +113,7 @@ class _TaskRecords:
         if any(key.tag for key in sizes):
             keys = {*sizes}
         # A task with a single image gives it its number.
-        number = whole_number(task.label.removeprefix("task ")) if len(keys) == 1 else None
+        number = whole_number(task.name) if len(keys) == 1 else None
         records = {key: self._image(task, key, sizes.get(key), number) for key in sorted(keys)}
         for work in task.works:
             self._add_work(task, work, images, records)
@@ -300,4 +301,4 @@ class _TaskRecords:
             record["file_name"] = f"{label}/{key.tag}" if key.tag else named
         self._tally["tag"] = sum(bool(key.tag) for _, key, _ in self._addresses)
         notes = notes_of(self._tally, self._models)
-        return self._into.done([*notes], "completed_by")
+        return self._into.done([*notes], "completed_by", [*repeat_notes(self._tally)])

@@ -38,8 +38,8 @@ class Task:
     """A task: the data shown to annotators, and their annotations."""
 
     pointer: str
-    label: str
-    """The name of the task in messages, such as "task 187"."""
+    name: str
+    """Its id, or its place in the file from 1."""
     data: Value
     works: list[Work] = field(default_factory=list)
     n_drafts: int = 0
@@ -47,6 +47,11 @@ class Task:
     """Values of an unexpected type, as pointer and type."""
     n_bare: int = 0
     """The number of predictions that are numbers instead of objects."""
+
+    @property
+    def label(self) -> str:
+        """How messages call the task, such as "task 187"."""
+        return f"task {self.name}"
 
 
 def tasks_of(text: bytes) -> Iterator[Task]:
@@ -75,11 +80,11 @@ def _plain(item: PlainTask, pointer: str, number: int) -> Task:
         content = msgspec.structs.asdict(work)
         plain = content.pop("result")
         works.append(Work(content, f"{pointer}/annotations/{place}", [], plain=plain))
-    return Task(pointer, _label(item.id, number), item.data, works)
+    return Task(pointer, _name(item.id, number), item.data, works)
 
 
-def _label(own: object, number: int) -> str:
-    return f"task {plain_text(own) or number + 1}"
+def _name(own: object, number: int) -> str:
+    return plain_text(own) or str(number + 1)
 
 
 def task_of(item: Value, pointer: str, number: int) -> Task:
@@ -91,15 +96,15 @@ def task_of(item: Value, pointer: str, number: int) -> Task:
     >>> task.label, task.data, task.works[0].results[0][0]
     ('task 7', {'id': 7, 'image': 'a'}, '/4/label/0')
     """
-    label = _label(item.get("id"), number)
+    name = _name(item.get("id"), number)
     if any(isinstance(item.get(key), list) for key in _LISTS):
-        return _whole(item, pointer, label)
+        return _whole(item, pointer, name)
     if isinstance(item.get("result"), list):
         return _single(item, pointer, number)
-    return _minimal(item, pointer, label)
+    return _minimal(item, pointer, name)
 
 
-def _whole(item: Value, pointer: str, label: str) -> Task:
+def _whole(item: Value, pointer: str, name: str) -> Task:
     drafts = item.get("drafts")
     data = item.get("data")
     works: list[Work] = []
@@ -116,7 +121,7 @@ def _whole(item: Value, pointer: str, label: str) -> Task:
             else:
                 odd.append((here, _kind(work)))
     n_drafts = len(drafts) if isinstance(drafts, list) else 0
-    return Task(pointer, label, _object(data), works, n_drafts, odd, n_bare)
+    return Task(pointer, name, _object(data), works, n_drafts, odd, n_bare)
 
 
 def _single(item: Value, pointer: str, number: int) -> Task:
@@ -127,7 +132,7 @@ def _single(item: Value, pointer: str, number: int) -> Task:
     is_prediction = "completed_by" not in item and "model_version" in item
     odd: list[tuple[str, str]] = []
     work = _work(item, pointer, odd, is_prediction=is_prediction)
-    return Task(pointer, f"task {found}", _object(of_task.get("data")), [work], odd=odd)
+    return Task(pointer, found, _object(of_task.get("data")), [work], odd=odd)
 
 
 def _object(value: object) -> Value:
@@ -148,20 +153,20 @@ def _work(content: Value, pointer: str, odd: list[tuple[str, str]], *, is_predic
     return Work(content, pointer, kept, is_prediction)
 
 
-def _minimal(item: Value, pointer: str, label: str) -> Task:
+def _minimal(item: Value, pointer: str, name: str) -> Task:
     """Return the task of a JSON-MIN annotation, whose regions are under tag names."""
     data, results = {}, []
     for key, value in item.items():
         if isinstance(value, list) and value and all(isinstance(each, dict) for each in value):
             for place, region in enumerate(value):
-                kind = next((kind for name, kind in _TYPES if name in region), "")
-                labels = next((name for name in region if name == f"{kind}labels"), kind)
+                kind = next((kind for key_of, kind in _TYPES if key_of in region), "")
+                labels = next((each for each in region if each == f"{kind}labels"), kind)
                 more = {"type": labels, "value": region, "from_name": key}
                 results.append((f"{pointer}{pointer_to(key, place)}", {**region, **more}))
         else:
             data[key] = value
     content = {**item, "completed_by": item.get("annotator"), "id": item.get("annotation_id")}
-    return Task(pointer, label, data, [Work(content, pointer, results)])
+    return Task(pointer, name, data, [Work(content, pointer, results)])
 
 
 def _kind(value: object) -> str:

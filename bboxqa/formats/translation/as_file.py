@@ -63,6 +63,7 @@ def read_file(translate: Translate, path: Path, options: ReadOptions) -> Annotat
         own_ids=of.own_ids.done(),
         told_base=found.told_base,
         n_apart=of.boxed.n_apart,
+        repeat_notes=tuple(found.repeat_notes),
     )
 
 

@@ -171,10 +171,13 @@ class Collector:
         else:
             self.defect("T001", f"{label}: {error}", where)
 
-    def done(self, notes: Sequence[str], named_by: str = "") -> Translated:
+    def done(
+        self, notes: Sequence[str], named_by: str = "", repeat_notes: Sequence[str] = ()
+    ) -> Translated:
         """Pass the last annotations on, and return the translation.
 
         `named_by` says how the format names annotators, as the end of the phrase "annotators by …".
+        `repeat_notes` are about images that someone annotated again.
         """
         self._flush()
         return Translated(
@@ -186,6 +189,7 @@ class Collector:
             self._defects,
             notes,
             named_by,
+            repeat_notes,
         )
 
     def _flush(self) -> None:

@@ -133,6 +133,8 @@ class Translated:
     """Notes on what was left out, and how the rest was read."""
     named_by: str = ""
     """How the format names annotators, as the end of the phrase "annotators by …"."""
+    repeat_notes: Sequence[str] = ()
+    """Notes on images that someone annotated again; a conversion lists these as losses."""
     told_base: int | None = None
     """The coordinate of the first pixel, if the values of the source show it."""
 

@@ -22,7 +22,6 @@ from bboxqa.formats.dataset.attribution import UNNAMED, Attribution
 from bboxqa.formats.dataset.joined import image_label
 from bboxqa.formats.dataset.remarks import file_notes
 from bboxqa.formats.translation.given_sizes import given_size
-from bboxqa.formats.translation.translated import SESSIONS
 from bboxqa.formats.writing.content import Content, Record, image_name
 from bboxqa.formats.writing.key_points import completed, more_joints, points_of
 from bboxqa.formats.writing.lines import with_points
@@ -57,9 +56,7 @@ class Gathering:
             for asked in attribution.asked
         ]
         self._is_named = attribution.names != (UNNAMED,)
-        # Annotations without a box, and of an image again, are reported as losses.
-        notes = file_notes(files, with_apart=False)
-        self.notes = [note for note in notes if SESSIONS not in note]
+        self.notes = [*file_notes(files, with_losses=False)]
         return ()
 
     @gc_paused()
