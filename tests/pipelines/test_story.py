@@ -174,6 +174,13 @@ def test_who_places_boxes_apart_most_is_told_with_the_kind():
     assert "above all" not in sentence(alike, "boxes in different places")
 
 
+def test_copied_boxes_put_nobody_in_the_wrong():
+    """p01 and p02 agree as p02 copies; p03 places boxes as badly as they do."""
+    story = told({"p*": "jitter=14%", "p02": "copy=p01:0.5"}, images=120)
+    assert sentence(story, "p01 and p02 share boxes")
+    assert "above all" not in sentence(story, "boxes in different places")
+
+
 def test_offset_has_its_direction_and_size_its_sign():
     story = told({"p*": "jitter=1", "p02": "offset=0,-4", "p01": "scale=1.2"}, annotators=5)
     assert sentence(story, "p02 draws boxes", "further up")

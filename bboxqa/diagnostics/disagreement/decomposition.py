@@ -129,6 +129,20 @@ def decomposition_by_annotator(matched: MatchedUnits) -> Table:
     return parts.by_group("annotator", names, found.kind, found.object, found.annotator, total)
 
 
+def n_objects_of(matched: MatchedUnits, kind: Kind) -> IndexArray:
+    """Return the number of objects in which a kind of disagreement concerns each annotator, (A,).
+
+    It is the column n_objects of `decomposition_by_annotator`, with 0 for the other annotators.
+    """
+    found, counted = disagreements(matched), counted_objects(matched)
+    entries = np.flatnonzero(found.kind == kind)
+    n_objects = max(len(found.root), 1)
+    # An object may have several parts of one kind.
+    keys = np.unique(found.annotator[entries] * n_objects + counted.home[found.object[entries]])
+    n: IndexArray = np.bincount(keys // n_objects, minlength=len(matched.data.annotator_names))
+    return n
+
+
 def _share(n: IndexArray, total: IndexArray | int) -> FloatArray:
     with np.errstate(invalid="ignore"):
         share: FloatArray = n / np.asarray(total, np.float64)

@@ -141,8 +141,8 @@ def story_of(part: ThresholdResult, matched: MatchedUnits, tables: Mapping[str, 
     found.sort(key=lambda sentence: -sentence.weight)
     told = told_alone(found, tables) if part.reference is None else {}
     lead, kinds = kind_sentences(
+        matched,
         tables,
-        matched.compared,
         told,
         has_alpha=not isnan(part.alpha),
         named=named and judges,

@@ -6,7 +6,9 @@ from math import isnan
 import numpy as np
 
 from bboxqa.core.text import count
+from bboxqa.diagnostics.annotators.independent import independent
 from bboxqa.diagnostics.categories.supercategories import ALL
+from bboxqa.diagnostics.disagreement.decomposition import n_objects_of
 from bboxqa.diagnostics.disagreement.kinds import KINDS, Kind
 from bboxqa.diagnostics.disagreement.reasons import in_words
 from bboxqa.model.table import Table
@@ -48,8 +50,8 @@ _ELSEWHERE = {
 
 
 def kind_sentences(
+    matched: MatchedUnits,
     tables: Mapping[str, Table],
-    compared: str,
     told: Mapping[Kind, Sentence],
     *,
     has_alpha: bool,
@@ -82,12 +84,13 @@ def kind_sentences(
         kind = Kind(KINDS.index(table["kind"][place]))
         what_is = _KIND[kind]
         if kind == Kind.BADLY_PLACED:
+            compared = matched.compared
             what_is = _ELSEWHERE.get(compared, what_is.format(in_words(compared)))
         if isnan(share.low[place]):
             n = int(table["n_any"][place])
             which = f"{n:,} of {count(n_objects, 'object')}"
             what_is = _of_one(what_is) if n == 1 else what_is
-        who = _misplacer(tables) if named and kind == Kind.BADLY_PLACED else ""
+        who = _misplacer(matched, tables) if named and kind == Kind.BADLY_PLACED else ""
         own = told.get(kind)
         text = f"{which} {what_is}{f', above all those of {who}' if who else ''}: {settled}"
         if own is not None:
@@ -182,14 +185,15 @@ def _confuser(matrix: Table, first: str, second: str) -> str:
     return confuser(own, own["category"] != own["others"], n_others)
 
 
-def _misplacer(tables: Mapping[str, Table]) -> str:
+def _misplacer(matched: MatchedUnits, tables: Mapping[str, Table]) -> str:
     """Return whose boxes most of the misplaced ones are, by number and by share; "" if nobody's.
 
-    A sign test compares the number with the next one's.
+    A sign test compares the number with the next one's. Copies are left out, as the majority that
+    two equal boxes make would put those of everyone else in the wrong.
     """
-    annotators, table = tables["annotators"], tables["decomposition_by_annotator"]
-    table = table.take(np.flatnonzero(table["kind"] == KINDS[Kind.BADLY_PLACED]))
-    apart = dict(zip(table["annotator"].tolist(), table["n_objects"].tolist(), strict=True))
+    annotators, judged = tables["annotators"], independent(matched)
+    n_objects = n_objects_of(judged, Kind.BADLY_PLACED).tolist()
+    apart = dict(zip(judged.data.annotator_names, n_objects, strict=True))
     drew = np.flatnonzero(annotators["n"])
     names, n = annotators["annotator"][drew], annotators["n"][drew].astype(np.float64)
     n_apart = np.array([apart.get(name, 0) for name in names.tolist()], np.float64)
