@@ -13,7 +13,12 @@ from bboxqa.model.table import Categorical, Table
 from bboxqa.model.threshold_result import ReferenceAgreement
 from bboxqa.pipelines.diagnosis.sentences.about_objects import confusion_sentences
 from bboxqa.pipelines.diagnosis.sentences.about_reference import error_sentences
-from bboxqa.pipelines.diagnosis.sentences.sentence import Bounds, above_others, median_of_others
+from bboxqa.pipelines.diagnosis.sentences.sentence import (
+    Bounds,
+    Sentence,
+    above_others,
+    median_of_others,
+)
 from bboxqa.report.diagnosis_text import story_lines
 
 _TRIAL = {"p*": "jitter=1", "p03": "miss=0.1 offset=5,0 confuse=cow/sheep:0.2"}
@@ -672,16 +677,17 @@ def test_a_single_image_has_counts():
     assert sentence(story, "6 of 20 objects have different categories: settled as most")
 
 
-def test_the_pair_with_most_to_gain_is_told_first():
+def confused(gain: list[float], low: list[float], high: list[float]) -> list[Sentence]:
+    """Return the sentences on horse and pig, in 90 objects, and cow and sheep, in 20."""
     confusions = Table(
         {
             "first": Categorical(np.array([0, 1], np.int32), ("horse", "cow")),
             "second": Categorical(np.array([0, 1], np.int32), ("pig", "sheep")),
             "n": np.array([90, 20]),
             **{f"share{end}": np.array([0.1, 0.5]) for end in ("", "_low", "_high")},
-            "gain": np.array([0.01, 0.05]),
-            "gain_low": np.array([-0.01, 0.03]),
-            "gain_high": np.array([0.03, 0.07]),
+            "gain": np.array(gain),
+            "gain_low": np.array(low),
+            "gain_high": np.array(high),
         }
     )
     tables = {
@@ -689,11 +695,21 @@ def test_the_pair_with_most_to_gain_is_told_first():
         "confusion_matrix": confusions,
         "decomposition": Table({"n_objects": np.array([500])}),
     }
-    first, second = sorted(confusion_sentences(tables, named=False), key=lambda each: -each.weight)
+    return sorted(confusion_sentences(tables, named=False), key=lambda each: -each.weight)
+
+
+def test_the_pair_with_most_to_gain_is_told_first():
+    first, second = confused([0.01, 0.05], [-0.01, 0.03], [0.03, 0.07])
     assert first.text.startswith("cow and sheep are confused in 20 objects")
     assert first.text.endswith("; as one category, alpha would be 0.05 [0.03, 0.07] higher")
     assert second.text.startswith("horse and pig are confused in 90 objects")
     assert "alpha" not in second.text
+
+
+def test_a_gain_that_would_be_shown_as_nothing_is_not_told():
+    of_horses, of_cows = confused([0.004, 0.0051], [0.002, 0.003], [0.006, 0.007])[::-1]
+    assert "alpha" not in of_horses.text
+    assert of_cows.text.endswith("; as one category, alpha would be 0.01 [0.00, 0.01] higher")
 
 
 def test_medians_of_others_are_those_without_each():

@@ -31,8 +31,8 @@ from bboxqa.pipelines.diagnosis.sentences.sentence import (
     share_bounds,
 )
 
-# Smaller gains of a kind would be shown as 0.00.
-_LEAST_KIND_GAIN = 0.005
+# Smaller gains would be shown as 0.00.
+_LEAST_SHOWN_GAIN = 0.005
 # Gains of alpha whose interval lies above this are worth a suggestion.
 _LEAST_GAIN = 0.01
 _LEAST_DRAWN = 20
@@ -77,7 +77,7 @@ def kind_sentences(
     for rank, place in enumerate(order):
         value = gain.value[place]
         is_lead = rank < _MOST_NAMED and value > (gain.value[order[0]] / 2 if rank else 0)
-        if not value > _LEAST_KIND_GAIN or not (is_lead or not gain.low[place] <= 0):
+        if not value > _LEAST_SHOWN_GAIN or not (is_lead or not gain.low[place] <= 0):
             continue
         # A single image has no intervals: counts are given below.
         which = f"{share.percent(place)} of the objects"
@@ -144,7 +144,7 @@ def confusion_sentences(tables: Mapping[str, Table], *, named: bool) -> Iterator
         )
         who = _confuser(matrix, first, second) if named else ""
         text += f", above all by {who}" if who else ""
-        if gain.low[place] > 0:
+        if gain.low[place] > 0 and gain.value[place] >= _LEAST_SHOWN_GAIN:
             text += f"; as one category, alpha would be {_gain(gain, place)} higher"
         # Sentences are sorted by weight: the pair that costs less must not come first.
         weight = min(weight, n / n_objects)
