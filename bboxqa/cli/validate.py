@@ -4,6 +4,7 @@ import shlex
 import sys
 from os import environ
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -220,7 +221,10 @@ def _show(report: "FoundReport", options: dict[str, Any]) -> None:
         terminal = output is None and bool(sys.stdout and sys.stdout.isatty())
         colour = terminal and not environ.get("NO_COLOR")
         verbose = options["verbose"] or options["max_findings"] is not None
-        lines = text_lines(report, colour=colour, options=_typed(options), verbose=verbose)
+        width = get_terminal_size().columns if terminal else None
+        lines = text_lines(
+            report, colour=colour, options=_typed(options), verbose=verbose, width=width
+        )
         if options["quiet"]:
             lines = summary_lines(report)
     else:

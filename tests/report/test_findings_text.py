@@ -156,13 +156,14 @@ def test_infos_are_shown_where_there_is_nothing_worse():
     assert not [line for line in lines if line.startswith("Info")]
 
 
-def rows_of_a_screen(lines):
-    return sum(max(1, -(-len(line) // 120)) for line in lines)
+def rows_of_a_screen(lines, width):
+    return sum(max(1, -(-len(line) // width)) for line in lines)
 
 
+@pytest.mark.parametrize("width", [80, 120, 200])
 @pytest.mark.parametrize("n_rules", [1, 4, 12, 30, 90])
 @pytest.mark.parametrize("n_files", [1, 40])
-def test_any_report_fits_on_a_screen(n_rules, n_files):
+def test_any_report_fits_on_a_screen(n_rules, n_files, width):
     codes = [f"X{number:03}" for number in range(n_rules)]
     found = report(
         *(replace(finding(row=row, message="x" * 300), code=code)
@@ -170,8 +171,14 @@ def test_any_report_fits_on_a_screen(n_rules, n_files):
         files=[f"{number}.json" for number in range(n_files)],
     )  # fmt: skip
     rules = {code: replace(RULES["B001"], code=code) for code in codes}
-    lines = list(text_lines(replace(found, rules=rules)))
-    assert rows_of_a_screen(lines) <= 44
+    found = replace(found, rules=rules)
+    lines = list(text_lines(found, width=width))
+    assert rows_of_a_screen(lines, width) <= 41
+    painted = [
+        re.sub("\x1b\\[[0-9;]*m", "", each) for each in text_lines(found, colour=True, width=width)
+    ]
+    assert painted == lines
+    assert width != 120 or lines == list(text_lines(found))
     shown = [line[:4] for line in lines if re.match(r"X\d{3} error", line)]
     assert shown == codes[: len(shown)]
     rest = [line for line in lines if "more rule" in line]

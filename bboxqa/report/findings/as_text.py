@@ -1,5 +1,6 @@
 """Findings for a terminal, grouped by rule, the worst first."""
 
+import re
 import shlex
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
@@ -20,15 +21,16 @@ from bboxqa.report.findings.phrases import (
 _WIDTH = 80
 _EXCERPT = 100
 _EXAMPLES = 3
-# Limits unless verbose: rows of a terminal and their width, files, places of a rule, and codes of
-# further rules.
+# Limits unless verbose: rows of a terminal, files, places of a rule, and codes of further rules.
 _SCREEN = 40
-_COLUMNS = 120
 _FILES = 5
 _PLACES = 3
 _CODES = 10
+# The width that is assumed of what is not a terminal, and the least of a terminal.
+_COLUMNS, _NARROW = 120, 40
 _MARKS = {None: "", "safe": "[*] ", "unsafe": "[?] "}
 _BOLD, _DIM = "1", "2"
+_PAINT = re.compile("\x1b\\[[0-9;]*m")
 _COLOURS = {Severity.ERROR: "31", Severity.WARNING: "33", Severity.INFO: "36"}
 
 
@@ -43,14 +45,21 @@ class _Painter:
 
 
 def text_lines(
-    report: FoundReport, *, colour: bool = False, options: str = "", verbose: bool = False
+    report: FoundReport,
+    *,
+    colour: bool = False,
+    options: str = "",
+    verbose: bool = False,
+    width: int | None = None,
 ) -> Iterator[str]:
     """Yield the files, the findings of each rule with their consequences, and the next command.
 
     `options` are options of the user that the next command needs as well. With `verbose`, all
-    listed findings are written, not only as many as fit on a screen.
+    listed findings are written, not only as many as fit on a screen, which is `width` characters
+    wide.
     """
     paint, found = _Painter(colour=colour), groups(report)
+    columns = _COLUMNS if width is None else max(width, _NARROW)
     end = [*summary_lines(report, paint), *_fixable(report), *_next(found, options)]
     if verbose:
         yield from (_file(file, paint) for file in report.files)
@@ -64,7 +73,8 @@ def text_lines(
         if more := len(report.files) - len(head):
             head.append(f"… and {count(more, 'more file')}")
         yield from head
-        yield from _fitted(report, found, _SCREEN - len(head) - len(end) - 1, paint)
+        room = _SCREEN - _n_rows([*head, *end], columns) - 1
+        yield from _fitted(report, found, room, columns, paint)
     yield ""
     yield from end
 
@@ -85,14 +95,14 @@ def _habits(report: FoundReport, paint: _Painter) -> Iterator[str]:
 
 
 def _fitted(
-    report: FoundReport, found: Sequence[Group], room: int, paint: _Painter
+    report: FoundReport, found: Sequence[Group], room: int, columns: int, paint: _Painter
 ) -> Iterator[str]:
     """Yield as many findings of each rule as fit into `room` rows, most of the worst rule.
 
     A rule gets its consequences and some places, or one place, or its title only. Infos share a
     line, unless there is nothing else.
     """
-    plain, n_shown = _Painter(colour=False), 0
+    n_shown = 0
     shown = [group for group in found if group.severity is not Severity.INFO] or found
     infos = found[len(shown) :]
     room -= 2 if infos else 0
@@ -101,13 +111,14 @@ def _fitted(
         # Each of the other rules needs at least a line, after a blank line.
         free = room - n_left - (n_left > 0)
         for n_places in (_PLACES, 1):
-            n_rows = 1 + sum(map(_n_rows, _brief(report, group, n_places, plain)))
+            brief = [*_brief(report, group, n_places, paint)]
+            n_rows = 1 + _n_rows(brief, columns)
             if n_rows <= free:
                 break
         else:
             break
         yield ""
-        yield from _brief(report, group, n_places, paint)
+        yield from brief
         room, n_shown = room - n_rows, n_shown + 1
     yield from _titles(shown[n_shown:], room - 1, paint)
     if infos:
@@ -127,9 +138,10 @@ def _titles(found: Sequence[Group], room: int, paint: _Painter) -> Iterator[str]
         yield f"… and {count(len(rest), 'more rule')}: {_numbers(rest[:_CODES])}{cut}"
 
 
-def _n_rows(line: str) -> int:
-    """Return how many rows of a terminal a line takes."""
-    return max(1, -(-len(line) // _COLUMNS))
+def _n_rows(lines: Sequence[str], columns: int) -> int:
+    """Return how many rows of a terminal lines take."""
+    lengths = (len(_PAINT.sub("", line)) for line in lines)
+    return sum(max(1, -(-length // columns)) for length in lengths)
 
 
 def _brief(report: FoundReport, group: Group, n_places: int, paint: _Painter) -> Iterator[str]:
