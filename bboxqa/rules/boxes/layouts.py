@@ -4,13 +4,14 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray
+from bboxqa.core.arrays import BoolArray, IndexArray
 from bboxqa.core.json_values import pointer_to
 from bboxqa.geometry.kernels.boxes import corners
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import summary_defect
 from bboxqa.rules.base.rule import Hits, LazyEdits, Rule, described_hits
+from bboxqa.rules.facts.boxes import inside
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import rounded_number, rounded_values
 from bboxqa.rules.facts.layouts.box_layout import EXPECTED_LAYOUT, Diagnosis, diagnose
@@ -27,17 +28,25 @@ def _order(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
     images = document.once(swapped_images)
     if not _has_sizes_of_files(document, images):
         return
-    rows = np.flatnonzero(np.append(images, False)[document.image] & document.has_box)
+    rows, which = _inside_if_swapped(document, images)
     found = summary_defect(
         f"boxes in {images.sum():,} of {len(images):,} images look like y, x, height, width: they "
-        f"extend beyond images whose sizes match the image files, but all {len(rows):,} lie "
-        f"inside if read this way; expected {EXPECTED_LAYOUT}",
+        f"extend beyond images whose sizes match the image files, but {which} lie inside if read "
+        f"this way; expected {EXPECTED_LAYOUT}",
         "annotations",
         rows,
         "bbox",
         expected=EXPECTED_LAYOUT,
     )
     yield from described_hits([found])
+
+
+def _inside_if_swapped(document: Document, images: BoolArray) -> tuple[IndexArray, str]:
+    """Return the boxes of images, and how many of them lie inside after a swap, in words."""
+    rows = np.flatnonzero(np.append(images, False)[document.image] & document.has_box)
+    n_inside = inside(document.annotations.bbox[rows], document.size[rows][:, ::-1]).sum()
+    whole = f"their {len(rows):,} boxes"
+    return rows, f"all {whole}" if n_inside == len(rows) else f"{n_inside:,} of {whole}"
 
 
 def _has_sizes_of_files(document: Document, images: BoolArray) -> bool:
@@ -147,14 +156,14 @@ def _swapped(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     if len(rows) == 0 or _has_sizes_of_files(document, images):
         return
     padded = np.append(images, False)
-    n_boxes = int((document.has_box & padded[document.image]).sum())
+    _, which = _inside_if_swapped(document, images)
     # Boxes with swapped x and y look the same, but outlines would show it.
     of_image = padded[document.image]
     is_boxes = not np.isfinite(document.outline_bounds[of_image, 0]).any()
     found = summary_defect(
         f"width and height look swapped in {len(rows):,} of {len(images):,} images"
         f"{', or their boxes are y, x, height, width' if is_boxes else ''}: boxes extend "
-        f"beyond them, but all their {n_boxes:,} boxes lie inside after a swap",
+        f"beyond them, but {which} lie inside after a swap",
         "images",
         rows,
         expected="the size of the image as it is shown",
@@ -252,11 +261,12 @@ RULES = (
         breaks="""Tools that clip boxes to the image cut objects off, masks have the wrong shape,
             and normalised coordinates are wrong.""",
         explanation="""Boxes extend beyond their images, and all boxes of these images lie inside
-            after width and height are swapped. This comes from programs that ignore the EXIF
-            orientation of a photograph, or mistake rows for width. Without outlines, boxes written
-            as y, x, height, width look the same; if the image files (`--images`) have the given
-            sizes, rule B005 reports them. At least five boxes must support this. Compare with the
-            images (rule M004), then swap the two numbers.""",
+            after width and height are swapped, or nearly all boxes do whose centres are outside.
+            This comes from programs that ignore the EXIF orientation of a photograph, or mistake
+            rows for width. Without outlines, boxes written as y, x, height, width look the same; if
+            the image files (`--images`) have the given sizes, rule B005 reports them. At least five
+            boxes must support this, or ten centres. Compare with the images (rule M004), then swap
+            the two numbers.""",
         bad={"annotations": [
             _box(10, 82, 20, 10), _box(50, 85, 20, 10), _box(40, 88, 20, 10), _box(20, 60, 20, 10),
             _box(5, 86, 20, 10), _box(30, 84, 20, 10),

@@ -211,6 +211,19 @@ def test_swapped_sizes_are_one_finding_that_names_the_image():
     assert "B012" not in codes(boxes(*many[:4]))
 
 
+def test_swapped_sizes_are_found_where_boxes_are_drawn_beyond_edges():
+    """The image is 100 px wide and 80 px high; two boxes leave it after a swap as well."""
+    many = [[5 + 7 * n, 84, 10, 10] for n in range(10)]
+    drawn = [[-8, 20 * n, 20, 10] for n in (1, 2)]
+    (found,) = findings(boxes(*many, *drawn), code="B012")
+    assert "but 10 of their 12 boxes lie inside after a swap" in found.message
+    assert {"B002", "B003"}.isdisjoint(codes(boxes(*many, *drawn)))
+    assert "B012" not in codes(boxes(*many[:9], *drawn))
+    # As many centres are outside in both directions.
+    apart = [[104, 84, 10, 10]] * 3
+    assert "B012" not in codes(boxes(*many, *apart))
+
+
 def test_an_area_is_that_of_the_outline():
     (found,) = findings({"annotations": [{"segmentation": SQUARE, "area": 300}]}, code="B011")
     assert found.message == "area is 300; expected 600, the area of its outline"

@@ -1,12 +1,15 @@
 """Annotations whose numbers cannot be trusted, and images whose sides look swapped."""
 
+from collections.abc import Callable
+
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.core.blocks import rows_where
 from bboxqa.geometry.kernels.boxes import from_corners
 from bboxqa.rules.facts.boxes import has_size, inside, sized_boxes
 from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.image_bounds import row_max, row_min
 from bboxqa.rules.facts.layouts.box_layout import diagnose, in_other_layout
 from bboxqa.rules.facts.layouts.layout_evidence import ENOUGH
 from bboxqa.rules.facts.layouts.layout_parts import ENOUGH_IMAGES
@@ -18,22 +21,46 @@ _MANY = 0.2
 def swapped_images(document: Document) -> BoolArray:
     """Return the images whose width and height look swapped, (I,) bool.
 
-    All are False unless swapping brings the boxes inside in nearly all of these images.
+    Swapping must bring all boxes inside in nearly all images that boxes leave. As people draw boxes
+    beyond the edges of images, it is enough to bring inside nearly all boxes whose centres are
+    outside.
     """
-    n_images = len(document.images)
-    none = np.zeros(n_images, np.bool_)
+    image, n_images = document.image, len(document.images)
+    leave, still = _leaving(document, inside)
+    leaves, cured = np.zeros((2, n_images), np.bool_)
+    leaves[image[leave]] = cured[image[leave]] = True
+    cured[image[still]] = False
+    enough = cured[image[leave]].sum() >= ENOUGH
+    if not enough or cured.sum() < (1 - _MANY) * leaves.sum():
+        cured[:] = False
+    leave, still = _leaving(document, _is_centre_inside)
+    n_leave, n_still = (np.bincount(image[each], minlength=n_images) for each in (leave, still))
+    by_centre = n_leave > 2 * n_still
+    n_cured = (n_leave - n_still)[by_centre].sum()
+    is_proof = n_cured >= max(2 * ENOUGH, (1 - _MANY) * len(leave))
+    return cured | by_centre if is_proof else cured
+
+
+def _is_centre_inside(bbox: FloatArray, size: FloatArray) -> BoolArray:
+    centre = bbox[:, :2] + bbox[:, 2:] / 2
+    result: BoolArray = (row_min(centre) >= 0) & (row_max(centre - size) <= 0)
+    return result
+
+
+def _leaving(
+    document: Document, is_inside: Callable[[FloatArray, FloatArray], BoolArray]
+) -> tuple[IndexArray, IndexArray]:
+    """Return the annotations that are not inside their images, as they are and after a swap."""
     bbox, size = document.annotations.bbox, document.size
     sized = sized_boxes(document) & ~document.once(in_other_layout)
     with np.errstate(all="ignore"):
-        outside = sized & ~rows_where(len(bbox), lambda rows: inside(bbox[rows], size[rows]))
-        if outside.sum() < ENOUGH:
-            return none
-        still = sized & ~rows_where(len(bbox), lambda rows: inside(bbox[rows], size[rows][:, ::-1]))
-    image = document.image[outside]
-    leaves = np.bincount(image, minlength=n_images) > 0
-    cured = leaves & (np.bincount(document.image[still], minlength=n_images) == 0)
-    enough = cured[image].sum() >= ENOUGH
-    return cured if enough and cured.sum() >= (1 - _MANY) * leaves.sum() else none
+        leave = sized & ~rows_where(len(bbox), lambda rows: is_inside(bbox[rows], size[rows]))
+        if not leave.any():
+            return np.flatnonzero(leave), np.flatnonzero(leave)
+        still = sized & ~rows_where(
+            len(bbox), lambda rows: is_inside(bbox[rows], size[rows][:, ::-1])
+        )
+    return np.flatnonzero(leave), np.flatnonzero(still)
 
 
 def doubtful_boxes(document: Document) -> BoolArray:
