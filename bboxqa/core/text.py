@@ -12,7 +12,8 @@ _LONG = 40
 
 # Control characters, marks of the direction of text, and invisible characters.
 _CONTROL = re.compile(
-    "[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
+    "[\x00-\x09\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069"
+    "\ufeff\ufff9-\ufffb]"
 )
 # Words of Hebrew, Arabic and other scripts that are written from the right.
 _RIGHT = "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefe\U00010800-\U00010fff\U0001e800-\U0001efff]"

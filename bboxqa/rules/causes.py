@@ -51,10 +51,12 @@ def _follows(document: Document, cause: Found, other: Found) -> BoolArray:
     # A more severe finding is never hidden, since a run might then pass.
     if _rank(other) > _rank(cause) or not (about_file or is_same):
         return np.zeros(len(hits), np.bool_)
-    if about_file:
+    if about_file and by.concerned is None:
         return np.ones(len(hits), np.bool_)
+    if about_file and hits.name != "annotations":
+        return np.zeros(len(hits), np.bool_)
     concerned = np.zeros(n_records(document, hits.name), np.bool_)
-    concerned[by.rows] = True
+    concerned[by.rows if by.concerned is None else by.concerned] = True
     follows: BoolArray = concerned[hits.rows]
     return follows
 

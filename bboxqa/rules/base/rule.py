@@ -117,6 +117,8 @@ class Hits:
         Called with an index into `rows`; returns the edits, if they do not need a description.
     hides : bool
         Whether these hits hide the consequences of the rule.
+    concerned : (C,) int64, or None
+        The annotations whose consequences are hidden, if a hit without rows is about some of them.
     apart : bool
         Whether each record is reported separately, however many there are, as each has its own
         cause.
@@ -132,6 +134,7 @@ class Hits:
     few: int = MANY
     edits: Callable[[int], Iterable[Edit]] | None = None
     hides: bool = True
+    concerned: IndexArray | None = None
     apart: bool = False
 
     def edits_of(self, place: int) -> Iterable[Edit]:

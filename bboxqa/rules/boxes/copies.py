@@ -11,6 +11,7 @@ from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import summary_defect
 from bboxqa.rules.base.rule import Hits, Rule, described_hits
 from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.image_bounds import overshoot
 from bboxqa.rules.facts.layouts.box_layout import in_other_layout
 
 _ENOUGH_SIZES = 3
@@ -41,7 +42,7 @@ class _Copies:
     n_sizes: IndexArray
 
 
-def _copied(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _copied(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
     copies = document.once(_copies)
     if copies is None or len(copies.rows) == 0:
         return
@@ -60,9 +61,13 @@ def _copied(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
         expected="boxes drawn on each image",
     )
     # If hardly any box was drawn on its image, all other findings about boxes follow from that.
-    hides = len(rows) >= _NEARLY_ALL * document.has_box.sum()
-    for each in described_hits([found], Severity.ERROR if hides else None):
-        yield replace(each, hides=hides)
+    nearly_all = len(rows) >= _NEARLY_ALL * document.has_box.sum()
+    beyond = overshoot(bbox[rows], document.size[rows])
+    is_off = bool(np.any(beyond >= np.tile(bbox[rows, 2:], 2)))
+    is_beyond = bool(np.any(beyond > settings.overshoot_px))
+    for each in described_hits([found], Severity.ERROR if nearly_all or is_off else None):
+        concerned = None if nearly_all else rows
+        yield replace(each, hides=nearly_all or is_beyond, concerned=concerned)
 
 
 def copied_boxes(document: Document) -> BoolArray:
@@ -133,8 +138,8 @@ RULES = (
             annotation of one image was copied to the others, for example as a track that an
             annotation tool extends over all following images. Large files, where many boxes are
             equal on 2 or 3 sizes by chance, need more sizes. It is an error if nine tenths of the
-            boxes are such copies. Look at the images; ignore B014 if they are pages or screens with
-            a constant layout.""",
+            boxes are such copies, or one of them lies outside its image. Look at the images; ignore
+            B014 if they are pages or screens with a constant layout.""",
         bad={
             "images": _IMAGES,
             "annotations": [{"image_id": number} for number in (1, 2, 3)],
@@ -162,6 +167,7 @@ RULES = (
             "P006",
             "P007",
             "Q002",
+            "R001",
         ),
     ),
 )

@@ -43,9 +43,11 @@ def _repeated_name(document: Document, _settings: ValidateSettings) -> Iterator[
 
 # Letters of other alphabets, dashes and quotation marks, with the characters that they look like.
 _LOOK_ALIKES = str.maketrans(
-    "АВЕЅІЈКМНОРСТУХаеорсухѕіјһԁΑΒΕΖΗΙΚΜΝΟΡΤΥΧο‐‑‒–—−’‘",
-    "ABESIJKMHOPCTYXaeopcyxsijhdABEZHIKMNOPTYXo------''",
+    "АВЕЅІЈКМНОРСТУХԚԜҮѴӀаеорсухѕіјһԁӏԛԝүѵΑΒΕΖΗΙΚΜΝΟΡΤΥΧοօսɑɡ‐‑‒–—−’‘",
+    "ABESIJKMHOPCTYXQWYVIaeopcyxsijhdlqwyvABEZHIKMNOPTYXoouag------''",
 )
+# Decompositions of letters that differ in width or font only.
+_FORMS = ("<wide>", "<narrow>", "<font>")
 
 
 def _folded(name: str) -> str:
@@ -54,7 +56,13 @@ def _folded(name: str) -> str:
 
 def _appearance(name: str) -> str:
     """Return a name without zero-width characters, and with Latin letters for look-alikes."""
-    text = unicodedata.normalize("NFC", name).translate(_LOOK_ALIKES)
+    plain = (
+        unicodedata.normalize("NFKC", sign)
+        if unicodedata.decomposition(sign).startswith(_FORMS)
+        else sign
+        for sign in name
+    )
+    text = unicodedata.normalize("NFC", "".join(plain)).translate(_LOOK_ALIKES)
     return _folded("".join(sign for sign in text if unicodedata.category(sign) != "Cf"))
 
 
@@ -206,10 +214,10 @@ RULES = (
         breaks="""A model learns to distinguish two classes that are the same, and both get a poor
             AP, each with a part of the samples.""",
         explanation="""Two names differ only in case, blanks, Unicode form, zero-width characters,
-            or letters of other alphabets that look the same, often because annotators type or paste
-            names. The unsafe fix moves the annotations of the later category to the first and
-            removes it; all files of a data set need this. If categories share an id, or ids are not
-            whole numbers, fix that first.""",
+            or letters of other alphabets or widths that look the same, often because annotators
+            type or paste names. The unsafe fix moves the annotations of the later category to the
+            first and removes it; all files of a data set need this. If categories share an id, or
+            ids are not whole numbers, fix that first.""",
         bad={"categories": [{"name": "cat"}, {"name": "Cat "}]},
         good={
             "categories": [{"name": "cat"}, {"name": "cart"}],

@@ -1,6 +1,7 @@
 """K: positions and visibility of keypoints, and skeletons."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -140,7 +141,8 @@ def _swapped(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
         value = [number for x, y, seen in _points(document, row) for number in (y, x, seen)]
         return (Edit(pointer_to("annotations", row, "keypoints"), "replace", value),)
 
-    yield from summary_hits(
+    is_most = len(rows) > len(points.row) / 2
+    for each in summary_hits(
         f"keypoints of {len(rows):,} of {count(len(points.row), 'annotation')} lie outside of "
         "their boxes, and inside with x and y swapped; expected x, y, visibility",
         "annotations",
@@ -148,7 +150,8 @@ def _swapped(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
         "keypoints",
         expected="x, y, visibility",
         edits=row_edits(rows, edits),
-    )
+    ):
+        yield replace(each, concerned=None if is_most else rows)
 
 
 def _skeletons(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
@@ -252,6 +255,7 @@ RULES = (
         good=_pose(*([52, 12 + 9 * n, 2, 60, 20 + 9 * n, 2] for n in range(3))),
         check=_swapped,
         fix="unsafe",
+        consequences=("K004",),
     ),
     Rule(
         code="K006",

@@ -1,6 +1,7 @@
 """K: keypoints in another scale than the boxes."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -15,43 +16,51 @@ from bboxqa.rules.facts.document import Document
 from bboxqa.rules.outlines.keypoint_places import beyond_box, swapped_points
 
 _SCALES = (2, 1 / 2, 3, 1 / 3, 4, 1 / 4, 8, 1 / 8)
-_FEW, _MOST_OFF, _NEARLY_ALL = 3, 0.5, 0.8
+_FEW, _FEW_IN_PART, _MOST_OFF, _NEARLY_ALL = 3, 5, 0.5, 0.8
 # How far points of valid files lie outside their boxes, in longer sides.
 _NEAR = 0.1
 
 
 class _Scale(NamedTuple):
-    """The lists of keypoints that do not fit their boxes, and the scaling that makes most fit."""
+    """The lists of keypoints that do not fit their boxes, and the scaling that makes them fit."""
 
-    off: IndexArray
+    found: IndexArray
+    is_most: bool
     n_compared: int
     n_fit: int
     words: str
 
 
 def _scale(document: Document) -> _Scale | None:
-    """Return the scaling that makes nearly all keypoints fit, if most do not; None without one."""
+    """Return the scaling that makes nearly all keypoints fit; None without one.
+
+    If most fit as they are, it is that of the others.
+    """
     points = document.annotations.keypoints
     beyond = beyond_box(document, points.bounds)
     known = np.isfinite(beyond).all(axis=1)
     n_known, off = int(known.sum()), np.any(beyond > _NEAR, axis=1)
-    if off.sum() < max(_FEW, _MOST_OFF * n_known) or document.once(swapped_points).any():
+    is_most = bool(off.sum() >= _MOST_OFF * n_known)
+    if off.sum() < (_FEW if is_most else _FEW_IN_PART) or document.once(swapped_points).any():
         return None
+    compared = known if is_most else off
     size = np.tile(document.size[points.row], 2)
     factors: list[tuple[str, float | FloatArray]] = [
         (f"multiplied by {scale:g}", scale) if scale > 1 else (f"divided by {1 / scale:g}", scale)
         for scale in _SCALES
     ]
-    if (points.bounds[known] <= 1).all():
+    if (points.bounds[compared] <= 1).all(axis=1).sum() >= _NEARLY_ALL * compared.sum():
         factors = [("multiplied by the width and height of their images", size)]
     fits = [
-        int((beyond_box(document, points.bounds * factor) <= _NEAR).all(axis=1).sum())
+        (beyond_box(document, points.bounds * factor) <= _NEAR).all(axis=1) & compared
         for _, factor in factors
     ]
-    best = int(np.argmax(fits))
-    if fits[best] < _NEARLY_ALL * n_known:
+    best = int(np.argmax([each.sum() for each in fits]))
+    n_fit = int(fits[best].sum())
+    if n_fit < _NEARLY_ALL * compared.sum():
         return None
-    return _Scale(np.flatnonzero(off), n_known, fits[best], factors[best][0])
+    found = np.flatnonzero(off if is_most else fits[best])
+    return _Scale(found, is_most, n_known, n_fit, factors[best][0])
 
 
 def _in_other_scale(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -59,17 +68,19 @@ def _in_other_scale(document: Document, _settings: ValidateSettings) -> Iterator
     scale = _scale(document)
     if scale is None:
         return
+    rows = document.annotations.keypoints.row[scale.found]
     lists = count(scale.n_compared, "list")
+    inside = f"but {scale.n_fit:,} lie inside" if scale.is_most else "and inside"
     found = summary_defect(
-        f"{len(scale.off):,} of {lists} of keypoints lie outside of their boxes, but "
-        f"{scale.n_fit:,} lie inside if {scale.words}; expected pixels of the image, as the boxes "
-        "have",
+        f"{len(rows):,} of {lists} of keypoints lie outside of their boxes, {inside} if "
+        f"{scale.words}; expected pixels of the image, as the boxes have",
         "annotations",
-        document.annotations.keypoints.row[scale.off],
+        rows,
         "keypoints",
         expected="pixels of the image",
     )
-    yield from described_hits([found])
+    for each in described_hits([found]):
+        yield replace(each, concerned=None if scale.is_most else rows)
 
 
 def _example(scale: float) -> dict[str, object]:
@@ -94,8 +105,9 @@ RULES = (
         severity=Severity.ERROR,
         scope="data set",
         breaks="""The points are not at their objects: a model learns noise, and OKS is near 0.""",
-        explanation="""Most keypoints lie outside their boxes, and nearly all of them lie inside if
-            they are multiplied or divided by 2, 3, 4 or 8, or by the size of the image. Images were
+        explanation="""At least 5 lists of keypoints, or most, lie outside their boxes, and nearly
+            all of them lie inside if they are multiplied or divided by 2, 3, 4 or 8, or by the size
+            of the image. Images were
             resized with the boxes but without the keypoints, or the other way round. Scale
             whichever do not fit the images; the file alone does not show it.""",
         bad=_example(0.5),

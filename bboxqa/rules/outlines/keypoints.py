@@ -1,6 +1,7 @@
 """K: lists of keypoints, their counts, and copies of keypoints."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -101,7 +102,8 @@ def _copied(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
         expected="the keypoints of each object",
     )
     is_counted = columns.num_keypoints[rows] == points.n_visible[copied]
-    yield from described_hits([found], None if is_counted.all() else Severity.ERROR)
+    for each in described_hits([found], None if is_counted.all() else Severity.ERROR):
+        yield replace(each, concerned=rows)
 
 
 def _misshapen(document: Document, row: int, n_numbers: int, expected: int) -> Defect:
@@ -185,5 +187,6 @@ RULES = (
         bad=_objects([12, 12, 2, 20, 20, 2] for _ in range(5)),
         good=_objects([12, 12 + place, 2, 20, 20, 2] for place in range(5)),
         check=_copied,
+        consequences=("K004",),
     ),
 )

@@ -45,18 +45,19 @@ def _round_twice(document: Document, _settings: ValidateSettings) -> Iterator[Hi
     several = periods > 0
 
     def describe(place: int) -> Defect:
-        ring, n_points = int(invalid[several][place]), int(periods[several][place])
+        ring, period = int(invalid[several][place]), int(periods[several][place])
         row, number = int(rings.row[ring]), int(rings.place[ring])
         pointer = pointer_to("annotations", row, "segmentation", number)
         raw = document.record(row)["segmentation"][number]
-        turns = len(ring_xy(rings, ring)) // n_points
+        xy = ring_xy(rings, ring)
+        turns, n_points = len(xy) // period, len(np.unique(xy[:period], axis=0))
         return record_defect(
             document,
             ("annotations", row, "segmentation", number),
             f"polygon goes round its {n_points} points {turns} times; expected once",
             found=turns,
             expected="each point once",
-            edits=(Edit(pointer, "replace", raw[: 2 * n_points]),),
+            edits=(Edit(pointer, "replace", raw[: 2 * period]),),
         )
 
     def summary(_places: IndexArray, share: str) -> str:
@@ -69,12 +70,22 @@ def _round_twice(document: Document, _settings: ValidateSettings) -> Iterator[Hi
 def _period(xy: FloatArray) -> int:
     """Return the number of points after which a ring repeats itself; 0 if it does not.
 
-    A last point that closes the ring does not count.
+    The points that close each round are among them, but not one that closes only the last.
+
+    Examples
+    --------
+    >>> round_ = [[0.0, 0], [9, 0], [9, 9]]
+    >>> closed = [*round_, round_[0]]
+    >>> [_period(np.array(ring)) for ring in (2 * round_, 2 * closed, round_, closed)]
+    [3, 4, 0, 0]
     """
     again = np.flatnonzero((xy[1:] == xy[0]).all(axis=1)) + 1
     if len(again) == 0:
         return 0
-    period, n_points = int(again[0]), len(xy) - (again[-1] == len(xy) - 1)
+    if 2 * (int(again[0]) + 1) <= len(xy) and (xy[again[0] + 1] == xy[0]).all():
+        period, n_points = int(again[0]) + 1, len(xy)
+    else:
+        period, n_points = int(again[0]), len(xy) - (again[-1] == len(xy) - 1)
     repeated = n_points >= 2 * period >= 6 and n_points % period == 0
     return period if repeated and (xy[period:n_points] == xy[: n_points - period]).all() else 0
 

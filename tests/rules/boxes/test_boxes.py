@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.validation import codes, document_of, findings
 
-from bboxqa.model.findings import Edit
+from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.facts.visible_areas import clipped_area
 from bboxqa.rules.fixes import fix
@@ -398,6 +398,19 @@ def test_boxes_copied_to_images_of_other_sizes_are_one_finding():
         "[40.5, 50, 60, 70] on 4 images of 4 sizes; expected boxes drawn on each image"
     )
     assert found.examples[0] == "/annotations/4/bbox"
+
+
+def test_what_follows_from_copied_boxes_is_hidden_for_them_only():
+    wide, other = (270, 50, 30, 40), (290, 180, 40, 40)
+    content = scattered(*((image, wide) for image in range(1, 5)), (2, other), n_images=20)
+    content["images"][0]["width"] = 280
+    beyond, found = findings(content, select=("B",))
+    assert (beyond.code, beyond.pointer) == ("B003", "/annotations/24/bbox")
+    assert (found.code, found.severity) == ("B014", Severity.WARNING)
+    content["images"][0]["width"] = 270
+    found, beyond = findings(content, select=("B",))
+    assert beyond.pointer == "/annotations/24/bbox"
+    assert (found.code, found.severity) == ("B014", Severity.ERROR)
 
 
 def test_boxes_on_images_of_one_size_or_two_may_be_equal():

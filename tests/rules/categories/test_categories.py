@@ -272,7 +272,8 @@ def test_whatever_stands_there_nothing_crashes(categories, used):
     ("name", "other", "signs"),
     [
         ("cat", "cat\u200b", "U+200B"), ("cat", "\ufeffcat", "U+FEFF"),
-        ("cat", "c\u0430t", "U+0430"), ("T-shirt", "\u03a4\u2010shirt", "U+03A4, U+2010"),
+        ("cat", "c\u0430t", "U+0430"), ("cat", "\uff43at", "U+FF43"),
+        ("cat", "c\U0001d5bat", "U+1D5BA"), ("T-shirt", "\u03a4\u2010shirt", "U+03A4, U+2010"),
     ],
 )  # fmt: skip
 def test_names_that_look_the_same(name, other, signs):

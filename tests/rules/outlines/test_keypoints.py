@@ -229,6 +229,37 @@ def test_keypoints_of_another_scale_are_one_finding(scale, words):
     assert f"lie inside if {words}; " in found.message
 
 
+@pytest.mark.parametrize(
+    ("scales", "words"),
+    [
+        ((1 / 640, 1 / 480), "multiplied by the width and height of their images"),
+        ((0.25, 0.25), "multiplied by 4"),
+    ],
+)
+def test_keypoints_of_another_scale_in_some_objects(scales, words):
+    content = in_scale(*scales, n=40, n_right=32)
+    (found,) = findings(content, select=("K",))
+    assert (found.code, found.count) == ("K007", 8)
+    assert found.message == (
+        f"8 of 40 lists of keypoints lie outside of their boxes, and inside if {words}; expected "
+        "pixels of the image, as the boxes have"
+    )
+    content["annotations"][39]["keypoints"][0] = 900
+    scaled, beyond = findings(content, select=("K",))
+    assert (beyond.code, beyond.pointer) == ("K004", "/annotations/39/keypoints")
+    assert (scaled.code, scaled.count) == ("K007", 7)
+
+
+def test_what_follows_from_copied_keypoints_is_hidden_for_them_only():
+    content = in_scale(1, 1, n=20)
+    for annotation in content["annotations"][:6]:
+        annotation["keypoints"] = content["annotations"][0]["keypoints"]
+    content["annotations"][9]["keypoints"] = [700, 90, 2, 630, 80, 2]
+    beyond, copied = findings(content, select=("K",))
+    assert (beyond.code, beyond.pointer) == ("K004", "/annotations/9/keypoints")
+    assert (copied.code, copied.count) == ("K008", 6)
+
+
 def test_keypoints_as_fractions_of_their_images():
     (found,) = findings(in_scale(1 / 640, 1 / 480), code="K007")
     assert "12 lie inside if multiplied by the width and height of their images" in found.message

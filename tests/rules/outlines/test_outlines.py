@@ -275,6 +275,15 @@ def test_a_ring_that_goes_round_several_times(turns, closed):
     assert found.edits[0].value == SQUARE
 
 
+@pytest.mark.parametrize("turns", [2, 3])
+def test_a_closed_ring_that_goes_round_several_times(turns):
+    closed = [*SQUARE, *SQUARE[:2]]
+    (found,) = findings(outline([closed * turns]), select=("P", "B"))
+    assert found.code == "P009"
+    assert found.message == f"polygon goes round its 4 points {turns} times; expected once"
+    assert found.edits[0].value == closed
+
+
 @pytest.mark.parametrize(
     "ring",
     [

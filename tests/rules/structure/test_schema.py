@@ -441,8 +441,12 @@ def test_a_year_that_is_no_number(year, number):
 
 
 @pytest.mark.parametrize(
-    "value", ["2024-02-30", "2024-13-01", "today", "0000-00-00", ["2024-01-01"], "x"]
-)
+    "value",
+    [
+        "2024-02-30", "2024-13-01", "today", "0000-00-00", ["2024-01-01"], "x", "13/25/2024",
+        "30.02.2024", "2024-01-01 25:61:00", "2024-01-01T12:60",
+    ],
+)  # fmt: skip
 def test_dates_that_are_none(value):
     (found,) = findings({"info": {"year": 2026, "date_created": value}}, code="S013")
     assert found.pointer == "/info/date_created"
@@ -455,6 +459,7 @@ def test_dates_that_are_none(value):
     [
         "2013-11-14 17:02:52", "2021-08-28T12:48:28+00:00", "2019/12/19", "06/09/2022", "", None, 0,
         1662465626782, "Mon Jan 15 2024", "12.05.21", "2022-09-05T08:10:35.653Z", "2017",
+        "12/25/2024", "25.12.2024", "2016-12-31 23:59:60", "2024-01-01 24:00:00",
     ],
 )  # fmt: skip
 def test_forms_of_dates(value):
