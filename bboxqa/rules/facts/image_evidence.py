@@ -34,6 +34,11 @@ _FAR = 0.2
 _AT_EACH_EDGE, _FEW_OF_ALL = 2 * ENOUGH, 0.005
 # With fewer of them, at least so many beyond each edge and beyond both, it is likely.
 _AT_LEAST, _AT_BOTH = ENOUGH, 4 * ENOUGH
+# People draw boxes beyond edges: at most so many lie outside at their centre, as a share of those
+# that no longer do. Standard errors by which the numbers beyond opposite edges may differ.
+_FEW_AGAINST, _SIGN_TEST = 0.5, 3.0
+# Boxes leave an edge if they are further beyond it, in pixels.
+_SLACK = 1.0
 # Any box lies inside if it is reduced enough. So reduced boxes must reach this share of the width
 # and the height of an image.
 _FILLED = 0.95
@@ -182,6 +187,10 @@ def _of_image(boxes: Boxes, layout: Layout, sized: BoolArray, wrong: BoolArray) 
         is_likely = not proof and _leave_two_edges(
             bbox[wrong], size[wrong], total, _AT_LEAST, _AT_BOTH
         )
+    elif layout == _CENTRE and int(against.sum()) <= n_speaks * _FEW_AGAINST:
+        is_likely = _leave_two_edges(
+            bbox[wrong], size[wrong], total, at_both=_AT_BOTH
+        ) and _are_balanced(bbox[sized], layout.read(bbox[sized], size[sized]), size[sized])
     proof = proof and (
         not layout.is_scaled or _fill(layout.read(bbox[good], size[good]), size[good])
     )
@@ -217,6 +226,18 @@ def _leave_two_edges(
     """Return whether boxes extend beyond the right and the lower edge, and not by chance."""
     beyond = (bbox[:, :2] + bbox[:, 2:] > size).sum(axis=0)
     return bool(beyond.min() >= max(at_each, _FEW_OF_ALL * total) and beyond.sum() >= at_both)
+
+
+def _are_balanced(bbox: FloatArray, centred: FloatArray, size: FloatArray) -> bool:
+    """Return whether boxes leave opposite edges equally often only if they start at their centre.
+
+    People draw boxes beyond all edges of images.
+    """
+    if (bbox[:, :2] < -_SLACK).any():
+        return False
+    before = (centred[:, :2] < -_SLACK).sum(axis=0)
+    after = (centred[:, :2] + centred[:, 2:] > size + _SLACK).sum(axis=0)
+    return bool((np.abs(before - after) <= _SIGN_TEST * np.sqrt(before + after)).all())
 
 
 def _fill(bbox: FloatArray, size: FloatArray) -> bool:

@@ -471,3 +471,49 @@ def test_boxes_that_all_lie_in_the_upper_left_quarter_are_a_warning(factor, foun
     content["images"] = content["images"][:29]
     few = [each for each in content["annotations"] if each["image_id"] <= 29]
     assert "B013" not in report_of(json.dumps(content | {"annotations": few})).counts
+
+
+def drawn_beyond_edges(seed):
+    """Return boxes about random centres, of which the ends of some are beyond their images."""
+    rng = np.random.default_rng(seed)
+    size = np.array([300.0, 200.0])
+    sides = rng.uniform(15, 45, (1200, 2))
+    corner = rng.uniform(-0.22 * sides, size - 0.78 * sides)
+    return np.concatenate([corner, sides], axis=1).round(1)
+
+
+def file_of(bbox, size=(300, 200), per_image=30):
+    n_images = len(bbox) // per_image
+    images = [
+        {"id": number, "file_name": f"{number}.jpg", "width": size[0], "height": size[1]}
+        for number in range(1, n_images + 1)
+    ]
+    annotations = [
+        {"id": row + 1, "image_id": 1 + row // per_image, "category_id": 1, "bbox": box}
+        for row, box in enumerate(bbox.tolist())
+    ]
+    categories = [{"id": 1, "name": "cell"}]
+    return json.dumps({"images": images, "annotations": annotations, "categories": categories})
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_centres_are_likely_where_people_draw_boxes_beyond_all_edges(seed):
+    bbox = drawn_beyond_edges(seed)
+    centred = np.concatenate([bbox[:, :2] + bbox[:, 2:] / 2, bbox[:, 2:]], axis=1)
+    found, others = the_layout(file_of(centred))
+    assert found.code == "B006"
+    assert "height, unless the sizes of the images are wrong: as x" in found.message
+    assert found.fix is None
+    assert SYMPTOMS.isdisjoint(others)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_boxes_drawn_beyond_edges_are_not_centres(seed):
+    bbox = drawn_beyond_edges(seed)
+    # A tool may cut boxes off at 0 but not at the other edges, or sizes may be too small.
+    cut = np.maximum(bbox[:, :2], 0)
+    cut = np.concatenate([cut, bbox[:, :2] + bbox[:, 2:] - cut], axis=1)
+    inside = bbox[((bbox[:, :2] >= 0) & (bbox[:, :2] + bbox[:, 2:] <= [300, 200])).all(axis=1)]
+    inside = inside[: len(inside) // 30 * 30]
+    for content in (file_of(bbox), file_of(cut), file_of(inside, size=(280, 185))):
+        assert "B006" not in report_of(content).counts
