@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect, summary_hits
 from bboxqa.rules.base.rule import Defect, Hits, Rule, hits
+from bboxqa.rules.categories.alike_names import appearance, difference, without_unseen
 from bboxqa.rules.facts.document import Document
 
 # More contradicting categories than this are grouped into one finding.
@@ -20,13 +22,14 @@ def _contradictions(
     documents: Sequence[Document], _settings: ValidateSettings
 ) -> Iterator[tuple[Document, Hits]]:
     """C007: ids and names that an earlier file pairs differently."""
-    name_of: dict[int, tuple[str, str]] = {}
-    id_of: dict[str, tuple[int, str]] = {}
+    known = _Known({}, {}, {})
     for document in documents:
         # For files of annotation tools, the reader has assigned the category ids.
         if not document.complete("categories") or document.reading.origin is not None:
             continue
-        names, ids = document.categories.texts("name"), document.categories.id.tolist()
+        # C009 reports characters that are not seen.
+        names = [without_unseen(name) for name in document.categories.texts("name")]
+        ids = document.categories.id.tolist()
         n_names, n_ids = Counter(names), Counter(ids)
         # Names and ids that a file uses twice are ambiguous.
         unambiguous = [
@@ -37,31 +40,51 @@ def _contradictions(
         wrong = {
             row: text
             for row in unambiguous
-            if (text := _contradiction(ids[row], names[row], name_of, id_of))
+            if (text := _contradiction(ids[row], names[row], known))
         }
         # Files without a common name probably belong to different data sets.
-        is_related = not id_of.keys().isdisjoint(names)
+        is_related = not known.by_look.keys().isdisjoint(map(appearance, names))
         for found in _hits(document, wrong, is_related=is_related):
             yield document, found
         for row in unambiguous:
-            name_of.setdefault(ids[row], (names[row], document.name))
-            id_of.setdefault(names[row], (ids[row], document.name))
+            place = ids[row], names[row], document.name
+            known.by_id.setdefault(ids[row], place)
+            known.by_name.setdefault(names[row], place)
+            known.by_look.setdefault(appearance(names[row]), place)
 
 
-def _contradiction(
-    number: int,
-    name: str,
-    name_of: Mapping[int, tuple[str, str]],
-    id_of: Mapping[str, tuple[int, str]],
-) -> str:
+_Place = tuple[int, str, str]
+"""The id and the name of a category, and its file."""
+
+
+class _Known(NamedTuple):
+    """The categories of earlier files, by id, name and appearance."""
+
+    by_id: dict[int, _Place]
+    by_name: dict[str, _Place]
+    by_look: dict[str, _Place]
+
+
+def _contradiction(number: int, name: str, known: _Known) -> str:
     """Return how an earlier file contradicts a category; "" if it does not."""
-    other_id, file = id_of.get(name, (number, ""))
+    default = number, name, ""
+    other_id, _, file = known.by_name.get(name, default)
     if other_id != number:
         return f"category {shortened(name)} has id {number} here and id {other_id} in {file}"
-    other_name, file = name_of.get(number, (name, ""))
+    _, other_name, file = known.by_id.get(number, default)
     if other_name != name:
+        how = ""
+        if appearance(name) == appearance(other_name):
+            how = f", which differs only in {difference(name, other_name)}"
         return (
-            f"category id {number} is {shortened(name)} here and {shortened(other_name)} in {file}"
+            f"category id {number} is {shortened(name)} here and {shortened(other_name)} in "
+            f"{file}{how}"
+        )
+    other_id, other_name, file = known.by_look.get(appearance(name), default)
+    if other_id != number and name not in known.by_name:
+        return (
+            f"category {shortened(name)} has id {number} here; {shortened(other_name)}, which "
+            f"differs only in {difference(name, other_name)}, has id {other_id} in {file}"
         )
     return ""
 
@@ -104,9 +127,10 @@ RULES = (
             AP silently falls (HumanSignal/label-studio 9366).""",
         explanation="""In an earlier file the same id has another name, or the same name has another
             id. This happens if each file was exported or numbered separately. Give all files of a
-            data set the same list of categories. In the example, the earlier file has id 1 for cat.
-            More than ten contradictions are one finding. Files without a common name may belong to
-            different data sets, which is an info finding.""",
+            data set the same list of categories. Names that differ only in case, blanks or
+            look-alike characters are not the same. In the example, the earlier file has id 1 for
+            cat. More than ten contradictions are one finding. Files without a common name may
+            belong to different data sets, which is an info finding.""",
         bad={"categories": [{"id": 1, "name": "dog"}, {"id": 2, "name": "cat"}]},
         good={
             "categories": [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}],

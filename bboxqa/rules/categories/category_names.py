@@ -1,6 +1,5 @@
 """C: category names that are empty, repeated or nearly repeated."""
 
-import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -12,6 +11,12 @@ from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect
 from bboxqa.rules.base.rule import Defect, Hits, LazyEdits, Rule, hits
+from bboxqa.rules.categories.alike_names import (
+    appearance,
+    difference,
+    unseen_signs,
+    without_unseen,
+)
 from bboxqa.rules.categories.category_use import repeats, root_category
 from bboxqa.rules.facts.document import Document
 
@@ -41,46 +46,13 @@ def _repeated_name(document: Document, _settings: ValidateSettings) -> Iterator[
     yield from hits(repeated & with_root, describe, Severity.INFO, name="categories")
 
 
-# Letters of other alphabets, dashes and quotation marks, with the characters that they look like.
-_LOOK_ALIKES = str.maketrans(
-    "АВЕЅІЈКМНОРСТУХԚԜҮѴӀаеорсухѕіјһԁӏԛԝүѵΑΒΕΖΗΙΚΜΝΟΡΤΥΧοօսɑɡ‐‑‒–—−’‘",
-    "ABESIJKMHOPCTYXQWYVIaeopcyxsijhdlqwyvABEZHIKMNOPTYXoouag------''",
-)
-# Decompositions of letters that differ in width or font only.
-_FORMS = ("<wide>", "<narrow>", "<font>")
-
-
-def _folded(name: str) -> str:
-    return " ".join(unicodedata.normalize("NFC", name).split()).casefold()
-
-
-def _appearance(name: str) -> str:
-    """Return a name without zero-width characters, and with Latin letters for look-alikes."""
-    plain = (
-        unicodedata.normalize("NFKC", sign)
-        if unicodedata.decomposition(sign).startswith(_FORMS)
-        else sign
-        for sign in name
-    )
-    text = unicodedata.normalize("NFC", "".join(plain)).translate(_LOOK_ALIKES)
-    return _folded("".join(sign for sign in text if unicodedata.category(sign) != "Cf"))
-
-
-def _difference(name: str, other: str) -> str:
-    """Return a phrase on how two names that look the same differ."""
-    if _folded(name) == _folded(other):
-        return "case or blanks"
-    odd = sorted({sign for sign in name + other if not sign.isascii()} - (set(name) & set(other)))
-    return f"look-alike or invisible characters ({', '.join(f'U+{ord(s):04X}' for s in odd)})"
-
-
 def _nearly_repeated_name(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """C003: names that differ from another name only in ways that are hard to see."""
     names, root = document.categories.texts("name"), root_category(document)
     groups: dict[str, list[int]] = {}
     for row, name in enumerate(names):
         if name and row != root:
-            groups.setdefault(_appearance(name), []).append(row)
+            groups.setdefault(appearance(name), []).append(row)
     kept = np.full(len(names), -1, np.int64)
     for group in groups.values():
         # The first is kept rather than the most used, as all files of a data set must keep the
@@ -94,7 +66,7 @@ def _nearly_repeated_name(document: Document, _settings: ValidateSettings) -> It
             document,
             ("categories", row, "name"),
             f"category name {shortened(names[row])} differs only in "
-            f"{_difference(names[row], names[other])} from "
+            f"{difference(names[row], names[other])} from "
             f"{shortened(names[other])} of id {shortened(document.categories.get(other, 'id'))}; "
             "expected one category",
             found=names[row],
@@ -109,14 +81,14 @@ def _nearly_repeated_name(document: Document, _settings: ValidateSettings) -> It
 def _unseen_sign(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """C009: names with invisible characters, if no other name looks the same."""
     names = document.categories.texts("name")
-    looks = Counter(map(_appearance, names))
-    odd = [row for row, name in enumerate(names) if _unseen(name) and looks[_appearance(name)] == 1]
+    looks = Counter(map(appearance, names))
+    odd = [
+        row for row, name in enumerate(names) if unseen_signs(name) and looks[appearance(name)] == 1
+    ]
 
     def describe(row: int) -> Defect:
-        unseen = _unseen(names[row])
-        plain = "".join(
-            sign if sign not in unseen else " " if sign.isspace() else "" for sign in names[row]
-        ).strip()
+        unseen = unseen_signs(names[row])
+        plain = without_unseen(names[row])
         signs = ", ".join(f"U+{ord(sign):04X}" for sign in sorted(unseen))
         return record_defect(
             document,
@@ -129,21 +101,6 @@ def _unseen_sign(document: Document, _settings: ValidateSettings) -> Iterator[Hi
         )
 
     yield from hits(np.array(odd, np.int64), describe, name="categories")
-
-
-def _unseen(name: str) -> set[str]:
-    """Return the zero-width and control characters in a name, and blanks at its ends.
-
-    Joiners and direction marks are meaningful next to emoji and in non-Latin scripts.
-    """
-    is_plain = all(
-        sign.isascii() or unicodedata.name(sign, "").startswith("LATIN")
-        for sign in name
-        if unicodedata.category(sign)[0] in "LS"
-    )
-    odd = {sign for sign in name if unicodedata.category(sign) in ("Cf", "Cc")}
-    odd |= {" "} if name != name.strip(" ") else set()
-    return odd if is_plain else odd - set("\u200c\u200d\u200e\u200f")
 
 
 def _merge(document: Document, row: int, other: int) -> Sequence[Edit]:

@@ -135,7 +135,9 @@ def scan_images(
         format=tuple(each.format for each in seen),
         file=tuple(place.file for place in places),
         path=tuple(place.path for place in places),
-        suggestions=suggestions,
+        suggestions=tuple(
+            tuple(_from_first(order[0], roots, path) for path in near) for near in suggestions
+        ),
         unnamed=tuple(path for file, path in listed.items() if str(file) not in known),
     )
 
@@ -184,6 +186,13 @@ def _image_files(root: Path) -> list[str]:
     return found
 
 
+def _from_first(first: Path, roots: Sequence[Path], path: str) -> str:
+    """Return the path of a file relative to the first folder of the search, if it is below it."""
+    files = (root / path for root in roots)
+    below = [file for file in files if file.is_relative_to(first) and file.exists()]
+    return below[0].relative_to(first).as_posix() if below else path
+
+
 def _index(paths: Iterable[str]) -> dict[str, list[str]]:
     """Return paths by normalised path, and by normalised file name."""
     index: dict[str, list[str]] = {}
@@ -194,10 +203,12 @@ def _index(paths: Iterable[str]) -> dict[str, list[str]]:
 
 
 def _suggest(index: dict[str, list[str]], name: str) -> tuple[str, ...]:
+    """Return the files that a name may mean, as it is written or without escapes of a URL."""
+    return _meant(index, name) or _meant(index, unquote(name))
+
+
+def _meant(index: dict[str, list[str]], name: str) -> tuple[str, ...]:
     """Return the files that a name may mean: same path, else same file name, else normalised."""
-    # Names taken from a URL have escapes, such as %20 for a blank.
-    if normalised_name(unquote(name)) in index:
-        name = unquote(name)
     key = normalised_name(name)
     base = name.replace("\\", "/").rpartition("/")[2]
     alike = index.get("/" + PurePosixPath(key).name, [])

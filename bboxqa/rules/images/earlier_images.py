@@ -1,5 +1,6 @@
 """Images of a file that are, or are related to, images of an earlier file."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from bboxqa.core.json_values import shortened
@@ -24,3 +25,17 @@ class EarlierImage:
             for document, row in ((later, self.row), (earlier, self.earlier))
         )
         return f"image {name} {self.how} {other} in {earlier.name}"
+
+
+def same_files(earlier: Document, later: Document) -> Iterator[EarlierImage]:
+    """Yield the images that are the same file as an image of an earlier file, or have its bytes."""
+    if earlier.disk is None or later.disk is None:
+        return
+    digests = reversed(list(enumerate(earlier.disk.digest)))
+    by_digest = {digest: row for row, digest in digests if digest}
+    by_file = {file: row for row, file in reversed(list(enumerate(earlier.disk.file))) if file}
+    for row, (file, digest) in enumerate(zip(later.disk.file, later.disk.digest, strict=True)):
+        if file in by_file:
+            yield EarlierImage(row, by_file[file], "is the same file as")
+        elif digest in by_digest:
+            yield EarlierImage(row, by_digest[digest], "has the same bytes as")

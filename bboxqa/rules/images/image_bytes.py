@@ -14,6 +14,7 @@ from bboxqa.rules.base.rule import Defect, Hits, Rule, hits
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_folder import ImageFolder
 from bboxqa.rules.facts.image_places import ImageState
+from bboxqa.rules.images.image_origins import video_of_each
 from bboxqa.rules.images.image_splits import looking_alike
 
 # The largest difference between the logarithms of the aspect ratios of an image and its copy.
@@ -58,10 +59,11 @@ def _alike(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     if document.disk is None:
         return
     names = document.images.texts("file_name")
-    other = _like_earlier(document.disk)
+    other, video = _like_earlier(document.disk), video_of_each(document)
     rows = [
         row for row in np.flatnonzero(other >= 0).tolist()
         if not _same_original(names[row], names[other[row]])
+        and (row not in video or video[row] != video.get(int(other[row])))
     ]  # fmt: skip
 
     def describe(row: int) -> Defect:
@@ -158,9 +160,9 @@ RULES = (
             random split puts one into each part.""",
         explanation="""An image has different bytes than an earlier image of about the same aspect
             ratio, but small grey copies of both are alike (62 of 64 bits of a difference hash). It
-            may be the same picture, saved again or resized, or a similar picture, such as the next
-            frame of a video: look at both. Copies of one image that Roboflow augmented are left
-            out. In the example, both files hold one picture.""",
+            may be the same picture, saved again or resized, or a similar picture: look at both.
+            Copies of one image that Roboflow augmented, and frames of one video, are left out. In
+            the example, both files hold one picture.""",
         bad={"images": [{"file_name": "a.jpg"}, {"file_name": "saved again.jpg"}]},
         good={"images": [{"file_name": "a.jpg"}]},
         check=_alike,

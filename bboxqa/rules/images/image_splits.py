@@ -12,13 +12,15 @@ from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect, summary_hits
 from bboxqa.rules.base.rule import Defect, Hits, Rule
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.images.earlier_images import EarlierImage
+from bboxqa.rules.images.earlier_images import EarlierImage, same_files
+from bboxqa.rules.images.image_origins import relatives
 
 # Two images look the same if at most this many of 64 bits differ.
 _MAX_DISTANCE = 2
 _BANDS = ((0, 22), (22, 21), (43, 21))
 _MAX_PAIRS = 1 << 21
 _MANY = 10
+_LOOKS_LIKE = "looks like"
 # Files that share more of their images than this are not splits.
 _SAME_SET = 0.9
 
@@ -77,20 +79,16 @@ def _by_name(earlier: Document, later: Document) -> Iterator[EarlierImage]:
 def _by_content(earlier: Document, later: Document) -> Iterator[EarlierImage]:
     if earlier.disk is None or later.disk is None:
         return
-    digests = reversed(list(enumerate(earlier.disk.digest)))
-    by_digest = {digest: row for row, digest in digests if digest}
-    by_file = {file: row for row, file in reversed(list(enumerate(earlier.disk.file))) if file}
-    for row, (file, digest) in enumerate(zip(later.disk.file, later.disk.digest, strict=True)):
-        if file in by_file:
-            yield EarlierImage(row, by_file[file], "is the same file as")
-        elif digest in by_digest:
-            yield EarlierImage(row, by_digest[digest], "has the same bytes as")
+    yield from same_files(earlier, later)
     ours, theirs = np.flatnonzero(later.disk.has_look), np.flatnonzero(earlier.disk.has_look)
     alike = looking_alike(later.disk.look[ours], earlier.disk.look[theirs])
+    # M010 reports copies and frames of one video, which look alike for that reason.
+    related = {each.row for each in relatives(earlier, later)}
     for row, other in zip(
         ours[alike >= 0].tolist(), theirs[alike[alike >= 0]].tolist(), strict=True
     ):
-        yield EarlierImage(row, other, "looks like")
+        if row not in related:
+            yield EarlierImage(row, other, _LOOKS_LIKE)
 
 
 def looking_alike(
@@ -172,8 +170,10 @@ def _hits(earlier: Document, later: Document, twins: Sequence[EarlierImage]) -> 
         yield Hits(np.array(rows, np.int64), describe, name="images")
         return
     hint = "; check whether they are by several annotators, or copies" if same_set else ""
+    only_alike = all(twin.how == _LOOKS_LIKE for twin in twins)
+    how = "look like images of" if only_alike else "are also in"
     yield from summary_hits(
-        f"{len(twins):,} of {len(later.images):,} images are also in {earlier.name}, such as: "
+        f"{len(twins):,} of {len(later.images):,} images {how} {earlier.name}, such as: "
         f"{twins[0].in_words(earlier, later)}{hint}",
         "images",
         rows,

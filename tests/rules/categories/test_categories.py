@@ -320,3 +320,33 @@ def test_signs_that_are_not_seen(name, plain, signs):
 )
 def test_signs_that_belong_there_or_are_another_finding(names):
     assert "C009" not in codes({"categories": [{"name": name} for name in names]})
+
+
+def contradictions(first, second):
+    files = [
+        {"categories": [{"id": n, "name": name} for n, name in each]} for each in (first, second)
+    ]
+    return findings(*files, select=("C007", "C009"))
+
+
+@pytest.mark.parametrize(
+    ("name", "how"),
+    [("Cat", "case or blanks"), ("c\u0430t", "look-alike or invisible characters (U+0430)")],
+)
+def test_names_of_two_files_that_look_the_same(name, how):
+    (found,) = contradictions([(1, "cat")], [(1, name)])
+    assert (found.code, found.severity) == ("C007", Severity.ERROR)
+    assert found.message == (
+        f'category id 1 is "{name}" here and "cat" in export.json, which differs only in {how}; '
+        "expected one map for all files"
+    )
+    (found,) = contradictions([(1, "cat")], [(2, name)])
+    assert found.message == (
+        f'category "{name}" has id 2 here; "cat", which differs only in {how}, has id 1 in '
+        "export.json; expected one map for all files"
+    )
+
+
+def test_characters_that_are_not_seen_are_one_cause_in_several_files():
+    (found,) = contradictions([(1, "cat"), (2, "dog")], [(1, "cat\u200b"), (2, "dog")])
+    assert (found.code, found.file) == ("C009", "b.json")

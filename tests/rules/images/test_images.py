@@ -53,8 +53,8 @@ def mended(content, folder, *select):
     return read_bytes(fixed.text, "mended.json").images
 
 
-def together(*documents):
-    report = validate_documents(documents, ValidateSettings(select=("M008",)), 0)
+def together(*documents, select=("M008",)):
+    report = validate_documents(documents, ValidateSettings(select=select), 0)
     return report.findings
 
 
@@ -367,6 +367,38 @@ def test_content_decides_where_it_is_known(tmp_path):
     ]
 
 
+def test_images_that_are_related_are_not_said_to_look_alike(tmp_path):
+    (tmp_path / "train").mkdir()
+    (tmp_path / "valid").mkdir()
+    train = [f"train/{name}" for name in [*frames(*range(0, 24, 2)), exported("cat", 7), "a.png"]]
+    later = [f"valid/{name}" for name in [*frames(*range(1, 25, 2)), exported("cat", 8), "b.png"]]
+    for quality, names in ((90, train), (80, later)):
+        for name in names[:-1]:
+            picture().save(tmp_path / name, quality=quality)
+    picture(seed=2).save(tmp_path / "train/a.png")
+    picture(seed=2).point(lambda level: level // 16 * 16).save(tmp_path / "valid/b.png")
+    files = [
+        seen(many(names), tmp_path, name) for names, name in ((train, "a.json"), (later, "b.json"))
+    ]
+    related, alike = sorted(together(*files, select=("M008", "M010")), key=lambda one: -one.count)
+    assert (related.code, related.count) == ("M010", 13)
+    assert 'image "valid/b.png" looks like "train/a.png"' in alike.message
+    assert [found.code for found in together(files[0], select=("M013",))] == []
+
+
+def test_many_images_that_only_look_alike_are_not_said_to_be_the_same(tmp_path):
+    files = []
+    for quality, folder in ((90, "t"), (80, "v")):
+        (tmp_path / folder).mkdir()
+        names = [f"{folder}/{number}.jpg" for number in range(12)]
+        for seed, name in enumerate(names):
+            picture(seed=seed).save(tmp_path / name, quality=quality)
+        more = [f"{folder}/other {folder}{number}.jpg" for number in range(9)]
+        files.append(seen(many([*names, *more]), tmp_path, f"{folder}.json"))
+    (found,) = together(*files)
+    assert found.message.startswith("12 of 21 images look like images of t.json, such as: ")
+
+
 def test_records_of_one_file_are_not_said_to_have_equal_bytes(tmp_path):
     save(tmp_path / "a.png")
     train, test = images("a.png"), images("./a.png")
@@ -528,6 +560,19 @@ def test_a_file_is_suggested_for_a_name_with_escapes(tmp_path):
     (found,) = findings(content, disk=seen(content, tmp_path).disk, select=("M",), ignore=("M007",))
     assert found.code == "M001"
     assert found.message.endswith('; did you mean "my cat.jpg"?')
+
+
+def test_names_with_escapes_are_found_beside_their_file(tmp_path):
+    names = [f"cat {number}.png" for number in range(6)]
+    (tmp_path / "train").mkdir()
+    for seed, name in enumerate(names):
+        save(tmp_path / "train" / name, seed=seed)
+    path = tmp_path / "train" / "export.json"
+    path.write_text(whole_file(many(name.replace(" ", "%20") for name in names)))
+    (found,) = validate([path], images=tmp_path, select=["M"]).findings
+    assert (found.code, found.count) == ("M001", 6)
+    assert found.message.endswith('such as "cat%200.png"; "cat%200.png" may be "cat 0.png"')
+    assert found.edits[0].value == "cat 0.png"
 
 
 def related(*lists):
