@@ -50,7 +50,7 @@ def compare(
       bboxqa compare round1/ round2/ --out changes/
 
     BEFORE and AFTER are COCO JSON, or folders with one file per annotator. Two annotations are
-    the same if they have the same annotator, image and id, and overlap; where ids have changed,
+    the same if they have the same annotator, image and id, and overlap or are near; other
     annotations are matched by similarity. With several annotators, agreement before and after is
     compared in the images that both versions have.
 

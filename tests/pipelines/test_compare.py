@@ -102,6 +102,18 @@ def test_each_kind_of_change_by_id(tmp_path):
     assert result.moved_similarity == (pytest.approx(14 / 26), pytest.approx(2 / 38))
 
 
+def test_small_boxes_with_one_id_are_the_same_after_a_move_beyond_themselves(tmp_path):
+    many = [box(10 + n, 40 * n) for n in range(5, 45)]
+    before = [box(1, 0, size=4), box(2, 100, size=4), box(3, 150, size=4), *many]
+    # By 1.25 sides; by 10 sides; and one whose id another box at its place has.
+    after = [box(1, 5, size=4), box(2, 140, size=4), box(4, 150, size=4), box(3, 155, size=4)]
+    result = compared(tmp_path, before, [*after, *many])
+    assert result.by_id
+    assert counts(result) == {"unchanged": 41, "moved": 1, "removed": 1, "added": 2}
+    (moved,) = (row for row in result.changes.records() if row["change"] == "moved")
+    assert (moved["id_before"], moved["shift_px"], moved["similarity"]) == (1, 5, 0)
+
+
 def test_annotations_with_new_ids_are_matched_by_similarity(tmp_path):
     before = [box(1), box(2, 50), box(3, 100), box(4, 200)]
     # The ids have moved on by one, as if the first of all had been removed.

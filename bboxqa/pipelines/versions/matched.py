@@ -31,6 +31,9 @@ from bboxqa.pipelines.versions.similar import Pairs, similar_pairs
 
 # Ids are trusted if at least this share of the annotations with equal ids overlap.
 _STABLE = 0.9
+# Annotations with equal ids are also the same if they are left over and no edge moved by more than
+# this, in longest sides: small boxes do not overlap after a small move.
+_NEAR = 2.0
 # An odd multiplier for hashes.
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
@@ -71,7 +74,8 @@ def match_versions(
     Two annotations with the same id are the same if they have the same annotator and image, and
     overlap. Ids are used if this is true of nearly all annotations whose id both versions have in
     an image. Of the others, equal annotations are the same, and the rest is matched by similarity,
-    or by boxes if key points are compared and none are labelled.
+    or by boxes if key points are compared and none are labelled. Of what is left, annotations with
+    the same id that are near each other are the same, if ids are used.
 
     Parameters
     ----------
@@ -87,8 +91,9 @@ def match_versions(
     both = with_sigmas(both, settings, memory=memory)
     annotations = both.annotations
     edges = corners(annotations.bbox)
-    (left, right), by_id = _by_id(annotations, edges)
-    left, right = _with_similar(both, (left, right), settings, memory, progress)
+    pairs, near, by_id = _by_id(annotations, edges)
+    pairs = _with_similar(both, pairs, settings, memory, progress)
+    left, right = _joined(pairs, _unused(near, pairs, len(annotations)))
     shift = _moves(annotations, edges, left, right, settings.similarity)
     similarity = np.ones(len(left))
     are_boxes = not _has_shapes(settings.similarity)
@@ -127,13 +132,27 @@ def _moves(
     return moved
 
 
-def _by_id(annotations: Annotations, edges: FloatArray) -> tuple[Pairs, bool]:
-    """Return the pairs with equal ids that overlap, or none, and whether ids are trusted."""
+def _by_id(annotations: Annotations, edges: FloatArray) -> tuple[Pairs, Pairs, bool]:
+    """Return the pairs with equal ids that overlap, others that are near, and if ids are trusted.
+
+    There are no pairs if they are not.
+    """
     left, right = _same_id(annotations)
-    overlapping = (overlap(edges[left], edges[right]) > 0) | (edges[left] == edges[right]).all(1)
+    first, second = edges[left], edges[right]
+    overlapping = (overlap(first, second) > 0) | (first == second).all(1)
     by_id = bool(len(left) and overlapping.mean() >= _STABLE)
-    kept = np.flatnonzero(overlapping) if by_id else np.zeros(0, np.int64)
-    return (left[kept], right[kept]), by_id
+    longest = np.maximum(*(annotations.bbox[each, 2:].max(1) for each in (left, right)))
+    near = ~overlapping & (np.abs(first - second).max(1) <= _NEAR * longest)
+    some, more = (np.flatnonzero(kept & by_id) for kept in (overlapping, near))
+    return (left[some], right[some]), (left[more], right[more]), by_id
+
+
+def _unused(pairs: Pairs, used: Pairs, n: int) -> Pairs:
+    """Return the pairs of which neither annotation is in the pairs that are used."""
+    is_used = np.zeros(n, np.bool_)
+    is_used[np.concatenate(used)] = True
+    kept = ~(is_used[pairs[0]] | is_used[pairs[1]])
+    return pairs[0][kept], pairs[1][kept]
 
 
 def _with_similar(
