@@ -120,12 +120,14 @@ def _table_of(member: Member, columns: Columns) -> _Table | None:
         return None
     text = decoded(member.shown, member.read())
     first = text.partition("\n")[0]
-    is_other = first.lstrip()[:1] in ("", "{") or '"' in text
-    if is_other or text.count("\r") != text.count("\r\n"):
+    if first.lstrip()[:1] in ("", "{") or '"' in text:
         return None
+    if "\r" in text:
+        if text.count("\r") != text.count("\r\n"):
+            return None
+        text = text.replace("\r\n", "\n")
     delimiter = delimiter_of(first)
     header = header_in(first.removesuffix("\r"), delimiter)
     place = {name: number for number, name in enumerate(header)}
     of = {key: place[name] for key, name in columns.of.items() if name in place}
-    plain = text.replace("\r\n", "\n")
-    return _Table(member, plain, header, delimiter, of, FORMS[columns.form])
+    return _Table(member, text, header, delimiter, of, FORMS[columns.form])

@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray, IndexArray
+from bboxqa.core.arrays import FloatArray, IndexArray, TextArray
 from bboxqa.formats.box_tables.box_values import as_corners_and_sizes
 from bboxqa.formats.box_tables.plain_tables import PlainRows
+from bboxqa.formats.translation.boxes.own_ids import LONGEST
 from bboxqa.formats.translation.translated import Boxes, Lines, Record
 
 OF_GROUPS = ("image", "image_id", "image_width", "image_height", "annotator")
@@ -45,7 +46,6 @@ def boxes_of(
     `groups` are the images, the annotators, and the (N,) group of each row.
     """
     images, people, group = groups
-    said = rows.words.texts(rows.place["id"]) if "id" in rows.place else []
     annotators = [*dict.fromkeys(filter(None, people))]
     codes = {"": -1} | {name: code for code, name in enumerate(annotators)}
     return Boxes(
@@ -55,5 +55,15 @@ def boxes_of(
         lines,
         np.array([codes[name] for name in people])[group],
         annotators,
-        [own.strip() for own in said],
+        _own_ids_of(rows),
     )
+
+
+def _own_ids_of(rows: PlainRows) -> Sequence[str] | TextArray:
+    if "id" not in rows.place:
+        return []
+    # Most tables have short ids, which need no Python object each.
+    short = rows.words.short_texts(rows.place["id"], LONGEST)
+    if short is not None:
+        return np.strings.strip(short)
+    return [own.strip() for own in rows.words.texts(rows.place["id"])]

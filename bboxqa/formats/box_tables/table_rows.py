@@ -4,6 +4,7 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import Any
 
@@ -67,8 +68,23 @@ def names_in(member: Member) -> list[str]:
     if member.head().startswith(PARQUET):
         with parquet_file(member) as file:
             return list(file.schema_arrow.names) if file.metadata.num_rows else []
+    with suppress(DatasetError):
+        # The first rows may be broken by the cut, or not be in UTF-8.
+        text = decoded("", _beginning_of(member))
+        if text.lstrip()[:1] != "{" and (found := _names_of(_of_cells(member, text))):
+            return found
+    return _names_of(rows_of(member))
+
+
+def _beginning_of(member: Member) -> bytes:
+    """Return the first whole lines of a text."""
+    first = next(member.chunks(), b"")
+    return first[: first.rfind(b"\n") + 1]
+
+
+def _names_of(rows: Iterator[Row]) -> list[str]:
     # JSON lines may omit empty values, so several rows are read.
-    first = (row for _, row in islice(rows_of(member), _LOOKED_AT) if "" not in row)
+    first = (row for _, row in islice(rows, _LOOKED_AT) if "" not in row)
     return list(dict.fromkeys(name for row in first for name in row))
 
 

@@ -133,7 +133,7 @@ class _DotaRecords:
             np.concatenate([low, high - low], 1),
             lines,
             np.full(len(low), -1),
-            corners=found.corners if self._wanted.outlines else None,
+            corners=np.ascontiguousarray(found.corners) if self._wanted.outlines else None,
             n_rotated=int((degrees > 0).sum()),
             degrees=degrees,
             difficult=found.difficult,

@@ -45,9 +45,11 @@ def plain_labels(texts: Sequence[bytes]) -> PlainLabels | None:
     >>> found.n_labels.tolist(), found.first.tolist(), found.names
     ([1, 0], [2, 1], ['plane'])
     """
-    if not all(map(bytes.isascii, texts)):
+    together = b"".join(texts)
+    if not together.isascii():
         return None
-    plain = [text.replace(b"\r\n", b"\n") for text in texts]
+    has_returns = b"\r" in together
+    plain = [text.replace(b"\r\n", b"\n") for text in texts] if has_returns else texts
     ends = [_end_of_headers(text) for text in plain]
     bodies = [text[end:].rstrip() for text, end in zip(plain, ends, strict=True)]
     whole = b"\n".join(filter(None, bodies))
@@ -69,7 +71,7 @@ def _end_of_headers(text: bytes) -> int:
 def _labels(words: PlainWords) -> tuple[FloatArray, IndexArray, list[str], IndexArray] | None:
     """Return corners, categories, their names and difficult marks; None if not all are plain."""
     try:
-        values = np.stack([words.numbers(place) for place in range(_N_NUMBERS)], 1)
+        values = np.stack([words.numbers(place) for place in range(_N_NUMBERS)])
     except ValueError:
         return None
     category, names = words.numbered(_N_NUMBERS)
@@ -80,4 +82,8 @@ def _labels(words: PlainWords) -> tuple[FloatArray, IndexArray, list[str], Index
         if (end - begin != 1).any() or (difficult < 0).any() or (difficult > 9).any():
             return None
     is_sound = (np.abs(values) < LARGEST).all() and all(names)
-    return (values.reshape(-1, 4, 2), category, names, difficult) if is_sound else None
+    return (
+        (values.reshape(4, 2, -1).transpose(2, 0, 1), category, names, difficult)
+        if is_sound
+        else None
+    )

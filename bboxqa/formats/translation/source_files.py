@@ -9,6 +9,8 @@ from bboxqa.formats.translation.members import Member, as_utf8, members_of
 from bboxqa.formats.translation.picture_sizes import is_picture
 
 _CHUNK = 1 << 20
+_TOGETHER = 1 << 16
+"""Bytes of small files that are joined for one step of the digest."""
 
 
 class SourceFiles:
@@ -35,7 +37,7 @@ class MeasuredFiles(SourceFiles):
     def __init__(self, path: Path, *, digest: bool) -> None:
         super().__init__(path)
         self._size = 0
-        self._digest = hashlib.blake2b() if digest else None
+        self._digest = _Digest() if digest else None
         self._n_done = 0
         self._place = {each.name: place for place, each in enumerate(self.members)}
 
@@ -68,13 +70,39 @@ class MeasuredFiles(SourceFiles):
                     self._take(member, length, iter(partial(stream.read, _CHUNK), b""))
             elif self._digest is not None:
                 # Images are large and not annotations, so only their names count.
-                self._digest.update(f"{member.name}\0".encode("utf-8", "surrogateescape"))
+                self._digest.add((_encoded(f"{member.name}\0"),))
         self._n_done = stop
 
     def _take(self, member: Member, length: int, content: Iterable[bytes]) -> None:
         self._size += length
         if self._digest is not None:
-            head = f"{member.name}\0{length}\0"
-            self._digest.update(head.encode("utf-8", "surrogateescape"))
-            for part in content:
-                self._digest.update(part)
+            self._digest.add((_encoded(f"{member.name}\0{length}\0"),))
+            self._digest.add(content)
+
+
+class _Digest:
+    """A digest of many parts, most of which are small."""
+
+    def __init__(self) -> None:
+        self._of = hashlib.blake2b()
+        self._parts: list[bytes] = []
+        self._n_bytes = 0
+
+    def add(self, parts: Iterable[bytes]) -> None:
+        for part in parts:
+            self._parts.append(part)
+            self._n_bytes += len(part)
+            if self._n_bytes > _TOGETHER:
+                self._join()
+
+    def _join(self) -> None:
+        self._of.update(b"".join(self._parts))
+        self._parts, self._n_bytes = [], 0
+
+    def hexdigest(self) -> str:
+        self._join()
+        return self._of.hexdigest()
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from bboxqa.core.arrays import FloatArray, IndexArray
+from bboxqa.core.arrays import FloatArray, IndexArray, TextArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.types import Steps
 from bboxqa.formats.annotations.records import extent_of
@@ -64,8 +64,11 @@ class Boxes:
     annotator: IndexArray
     """(N,) int64. Index into `annotators`; -1 where nobody is named."""
     annotators: Sequence[str] = ()
-    own_ids: Sequence[str] = ()
-    """Empty where the tool shows none, as is each of an annotation without one."""
+    own_ids: Sequence[str] | TextArray = ()
+    """Empty where the tool shows none, as is each of an annotation without one.
+
+    An array has at most `bboxqa.formats.translation.boxes.own_ids.LONGEST` characters each.
+    """
     corners: FloatArray | None = None
     """(N, 4, 2) float64. Outlines of four points; None if they equal the boxes."""
     degrees: FloatArray | None = None

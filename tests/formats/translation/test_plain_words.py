@@ -1,5 +1,7 @@
 """Numbers that are read many at once: those that Python reads."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -48,6 +50,49 @@ def test_words_that_are_no_numbers(word):
     words = plain_words(f"1.5 {word}\n2 {word}".encode(), 2)
     with pytest.raises(ValueError, match=r"number|convert|float"):
         words.numbers(1)
+
+
+# Found by search: both have the same hash.
+_ALIKE = ("categoryaadeaaaa", "oc100790fKYzbTU4")
+
+
+@pytest.mark.parametrize(
+    "known",
+    [
+        ["a"],
+        ["a", "b", "ab", "ba"],
+        ["", "traffic light", "traffic lights", "traffic", "light"],
+        ["12345678", "123456789", "1234567812345678", "1234567812345679", "x" * 300],
+        ["Käfer", "Kafer", "甲虫", "Käfe"],
+        _ALIKE,
+    ],
+)
+def test_codes_of_words_in_order_of_first_use(known):
+    words = np.random.default_rng(1).choice(known, 200).tolist()
+    found = plain_words("\n".join(f"1,{word}" for word in words).encode(), 2, b",")
+    codes, distinct = found.numbered(1)
+    assert distinct == list(dict.fromkeys(words))
+    assert [distinct[code] for code in codes.tolist()] == words
+    changes = [True, *(word != before for before, word in pairwise(words))]
+    assert found.changes(1).tolist() == changes
+
+
+def test_words_with_one_hash():
+    words = plain_words("\n".join(_ALIKE).encode(), 1)
+    hashes = words._hashes(words.begin[0], words.end[0] - words.begin[0])
+    assert hashes[0] == hashes[1]
+
+
+@pytest.mark.parametrize("known", [["7", "81", ""], ["12345678", "a-longer-id-of-an-annotation"]])
+def test_short_texts_as_an_array(known):
+    words = np.random.default_rng(2).choice(known, 50).tolist()
+    found = plain_words("\n".join(f"1,{word}" for word in words).encode(), 2, b",")
+    assert found.short_texts(1, 40).tolist() == words
+
+
+@pytest.mark.parametrize("word", ["é", "x" * 41])
+def test_no_array_of_long_or_other_texts(word):
+    assert plain_words(f"a\n{word}".encode(), 1).short_texts(0, 40) is None
 
 
 def _number(word):

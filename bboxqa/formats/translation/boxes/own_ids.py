@@ -11,8 +11,8 @@ from bboxqa.formats.translation.boxes.boxed import OWN_ID
 from bboxqa.formats.translation.translated import Boxes, Record
 from bboxqa.model.file_places import FilePlaces, ShownIds, joined_ids, place_in_words
 
-# Ids are kept as columns, which are as wide as the longest.
-_LONGEST = 40
+LONGEST = 40
+"""Most characters of an id that are kept, since a column is as wide as its longest."""
 
 
 def shown_file(path: Path, member: str) -> str:
@@ -49,7 +49,7 @@ class OwnIds:
             return
         if any(record.get(OWN_ID) for record in records):
             texts = [
-                str(record.get(OWN_ID) or self._in_words(where))[:_LONGEST]
+                str(record.get(OWN_ID) or self._in_words(where))[:LONGEST]
                 for record, where in zip(records, places, strict=True)
             ]
             self._parts.append(np.array(texts, np.str_))
@@ -64,10 +64,13 @@ class OwnIds:
     def add_boxes(self, boxes: Boxes) -> None:
         """Add boxes, given as columns."""
         lines = boxes.lines
-        if boxes.own_ids:
+        own_ids = boxes.own_ids
+        if isinstance(own_ids, np.ndarray) and (own_ids != "").all():
+            self._parts.append(own_ids)
+        elif len(own_ids):
             texts = [
-                (own or self._in_words(lines.where(row)))[:_LONGEST]
-                for row, own in enumerate(boxes.own_ids)
+                (own or self._in_words(lines.where(row)))[:LONGEST]
+                for row, own in enumerate(own_ids)
             ]
             self._parts.append(np.array(texts, np.str_))
         elif len(boxes):

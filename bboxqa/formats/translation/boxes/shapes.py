@@ -65,15 +65,17 @@ def rotations_of(points: FloatArray) -> FloatArray:
     >>> rotations_of(np.array([turned, [[0, 0], [9, 0], [9, 9], [5, 5]]]))
     array([45., nan])
     """
-    x, y = np.moveaxis(np.roll(points, -1, 1) - points, 2, 0)
+    # Operations along the first axis take a third of the time of those along a short last one.
+    vertices = np.ascontiguousarray(points.transpose(2, 1, 0))
+    x, y = np.roll(vertices, -1, 1) - vertices
     lengths = np.hypot(x, y)
-    shortest = lengths.min(1)
+    shortest = lengths.min(0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        products = x * np.roll(x, -1, 1) + y * np.roll(y, -1, 1)
-        cosines = products / (lengths * np.roll(lengths, -1, 1))
+        products = x * np.roll(x, -1, 0) + y * np.roll(y, -1, 0)
+        cosines = products / (lengths * np.roll(lengths, -1, 0))
         # Rounding of coordinates changes the angles of short sides more.
-        is_square = (np.abs(cosines) <= _SQUARE + 2 / shortest[:, None]).all(1) & (shortest > 0)
-    degrees = np.degrees(np.arctan2(y[:, 0], x[:, 0])) % 90
+        is_square = (np.abs(cosines) <= _SQUARE + 2 / shortest).all(0) & (shortest > 0)
+    degrees = np.degrees(np.arctan2(y[0], x[0])) % 90
     thousandths = degrees * 1000
     found: FloatArray = np.rint(thousandths) / 1000
     # Near halves, round the number itself, as multiplying may have changed its last bit.

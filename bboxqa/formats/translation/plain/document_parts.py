@@ -167,7 +167,7 @@ def _plain_records(boxes: Boxes, first: int) -> list[_Record]:
         boxes.category_id.tolist(),
         boxes.bbox.tolist(),
         map(names.__getitem__, boxes.annotator.tolist()),
-        boxes.own_ids or [""] * n,
+        map(str, boxes.own_ids) if len(boxes.own_ids) else [""] * n,
         outlines,
         _attributes_of(boxes),
     )

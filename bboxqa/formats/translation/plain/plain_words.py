@@ -1,13 +1,16 @@
 """Splitting lines with the same number of words, and parsing them with array operations."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray
+from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray, TextArray
 from bboxqa.formats.translation.plain.short_numbers import WORD, Codes, alike_numbers, short_numbers
 
 _NEWLINE, _BLANK, _POINT, _ZERO = np.frombuffer(b"\n .0", np.uint8)
+_ASCII = 0x80
+_MIX, _HALF = np.uint64(0x9E3779B97F4A7C15), np.uint64(32)
 _EXACT = 15
 """Number of decimal digits that floats represent exactly."""
 
@@ -65,13 +68,43 @@ class PlainWords:
         text = self.text
         return b"\n".join([text[begin:end] for begin, end in places]).decode().split("\n")
 
+    def short_texts(self, column: int, most: int) -> TextArray | None:
+        """Return the words of a column as an array, (N,); None if any is longer, or not ASCII."""
+        begin, lengths = self.begin[column], self.end[column] - self.begin[column]
+        width = int(lengths.max(initial=1))
+        if width > most:
+            return None
+        words = np.zeros((len(self), -(-width // WORD)), "<u8")
+        for place, (rows, word) in enumerate(self._pieces(begin, lengths)):
+            words[rows, place] = word >> _beyond(lengths[rows] - place * WORD)
+        signs = words.view(np.uint8)[:, : max(width, 1)]
+        if signs.max(initial=0) >= _ASCII:
+            return None
+        found: TextArray = signs.astype("<u4").view(f"<U{signs.shape[1]}")[:, 0]
+        return found
+
     def numbered(self, column: int) -> tuple[IndexArray, list[str]]:
-        """Return (N,) codes of the words of a column, and the distinct words in order."""
-        firsts = np.flatnonzero(self.changes(column))
-        known: dict[str, int] = {}
-        words = self.rows(firsts).texts(column)
-        numbers = [known.setdefault(word, len(known)) for word in words]
-        return np.repeat(numbers, np.diff(firsts, append=len(self))), [*known]
+        """Return (N,) codes of the words of a column, and the distinct words in order.
+
+        Raises ValueError if a word is not UTF-8.
+        """
+        changed = np.flatnonzero(self.changes(column))
+        firsts = self.rows(changed)
+        begin, lengths = firsts.begin[column], firsts.end[column] - firsts.begin[column]
+        hashes = self._hashes(begin, lengths)
+        _, row, code = np.unique(hashes, return_index=True, return_inverse=True)
+        if (lengths != lengths[row[code]]).any() or len(
+            self._differing(begin, begin[row[code]], lengths)
+        ):
+            # Two words have the same hash.
+            known: dict[str, int] = {}
+            numbers = np.array([known.setdefault(e, len(known)) for e in firsts.texts(column)])
+            words = [*known]
+        else:
+            order = np.argsort(row)
+            numbers = np.argsort(order)[code]
+            words = firsts.rows(row[order]).texts(column)
+        return np.repeat(numbers, np.diff(changed, append=len(self))), words
 
     def rows(self, rows: IndexArray) -> "PlainWords":
         """Return some of the lines."""
@@ -79,22 +112,42 @@ class PlainWords:
 
     def changes(self, column: int) -> BoolArray:
         """Return which words differ from the word in the previous line, (N,) bool."""
-        begin, end = self.begin[column], self.end[column]
-        words = self._words()
+        begin, lengths = self.begin[column], self.end[column] - self.begin[column]
         changed = np.ones(len(begin), np.bool_)
-        changed[1:] = np.diff(end - begin) != 0
+        changed[1:] = np.diff(lengths) != 0
         same = np.flatnonzero(~changed)
-        length = end[same] - begin[same]
-        for offset in range(0, int(length.max(initial=0)), WORD):
-            rest = length - offset
-            same, rest = same[rest > 0], rest[rest > 0]
-            differing = words[begin[same] + offset] ^ words[begin[same - 1] + offset]
-            # Bytes after a word are not compared.
-            beyond = (8 * (WORD - np.minimum(rest, WORD))).astype(np.uint64)
-            is_other = differing << beyond != 0
-            changed[same[is_other]] = True
-            same, length = same[~is_other], rest[~is_other] + offset
+        differing = self._differing(begin[same], begin[same - 1], lengths[same])
+        changed[same[differing]] = True
         return changed
+
+    def _differing(self, begin: IndexArray, other: IndexArray, lengths: IndexArray) -> IndexArray:
+        """Return which words differ from other words of the same lengths, as indices."""
+        pairs = zip(self._pieces(begin, lengths), self._pieces(other, lengths), strict=True)
+        found = [rows[word != other_word] for (rows, word), (_, other_word) in pairs]
+        return np.concatenate([np.zeros(0, np.int64), *found])
+
+    def _hashes(self, begin: IndexArray, lengths: IndexArray) -> Codes:
+        """Return a hash of each word, (N,) uint64."""
+        hashes = lengths.astype(np.uint64)
+        for rows, word in self._pieces(begin, lengths):
+            mixed = (hashes[rows] ^ word) * _MIX
+            hashes[rows] = mixed ^ (mixed >> _HALF)
+        return hashes
+
+    def _pieces(self, begin: IndexArray, lengths: IndexArray) -> Iterator[tuple[IndexArray, Codes]]:
+        """Yield eight bytes of each word at a time, in the upper bytes where fewer are left.
+
+        With them, the indices of the words that are so long.
+        """
+        words, rows = self._words(), np.arange(len(begin))
+        for offset in range(0, int(lengths.max(initial=0)), WORD):
+            rows = rows[lengths[rows] > offset]
+            yield rows, words[begin[rows] + offset] << _beyond(lengths[rows] - offset)
+
+
+def _beyond(lengths: IndexArray) -> Codes:
+    """Return the number of bits in eight bytes behind so many bytes."""
+    return (8 * (WORD - np.minimum(lengths, WORD))).astype(np.uint64)
 
 
 def plain_words(text: bytes, n_columns: int, separator: bytes = b" ") -> PlainWords | None:
