@@ -43,7 +43,9 @@ _FEW = 50
 @threshold_options()
 @missing_option
 @reading_options
-@click.option("--bootstrap", type=int, metavar="NUMBER", help="Replicates; default 1000.")
+@click.option(
+    "--bootstrap", type=int, metavar="NUMBER", help="Replicates, 40 to 100,000; default 1000."
+)
 @seed_option
 @checks_option()
 @click.option(

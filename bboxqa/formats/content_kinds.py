@@ -9,7 +9,15 @@ _IMAGES = re.compile(
 )
 _ARCHIVES = (b"PK\x03\x04", b"\x1f\x8b", b"7z\xbc\xaf", b"Rar!", b"BZh", b"\xfd7zXZ")
 _OFFICE = re.compile(rb"PK\x03\x04.*(?:\[Content_Types\]\.xml|opendocument)", re.DOTALL)
+_NUMPY = re.compile(rb"\x93NUMPY|PK\x03\x04.{26}[^/]{1,200}?\.npy", re.DOTALL)
+_TORCH = re.compile(
+    rb"PK\x03\x04.{26}[^/]{1,200}/(?:data\.pkl|\.format_version|byteorder)", re.DOTALL
+)
+_BYTES = ((_IMAGES, "image"), (_NUMPY, "NumPy"), (_TORCH, "PyTorch"))
 _OTHERS = (
+    (b"\x89HDF\r\n", "HDF5"),
+    (b"MATLAB ", "MATLAB"),
+    *((b"\x80" + bytes([version]), "pickle") for version in range(2, 6)),
     (b"PAR1", "Parquet"),
     (b"SQLite format 3\0", "SQLite"),
     (b"%PDF-", "PDF"),
@@ -70,6 +78,7 @@ _JSON_KINDS = tuple(
 IS_COCO = re.compile(rb'\s*\{.*"(?:images|annotations|categories)"\s*:\s*\[\s*[{\]]', re.DOTALL)
 """The beginning of COCO JSON, for commands that read tables only."""
 
+_SAVE = "Save the annotations as JSON or CSV in the program that wrote it."
 WHAT = {
     "archive": ("a compressed archive", "Unpack it, and name the JSON file inside."),
     "office": (
@@ -84,6 +93,14 @@ WHAT = {
         "a Parquet table",
         "Say what its columns hold: --columns image=NAME,x=NAME,…; `bboxqa stats` measures labels.",
     ),
+    "NumPy": ("a file of NumPy arrays", _SAVE),
+    "PyTorch": ("a file of PyTorch", _SAVE),
+    "pickle": (
+        "pickled Python objects, which could run any code",
+        _SAVE,
+    ),
+    "HDF5": ("HDF5", _SAVE),
+    "MATLAB": ("a file of MATLAB", _SAVE),
     "SQLite": ("an SQLite database", "Export COCO JSON from the tool that wrote it."),
     "PDF": ("a PDF", "Name the JSON file that holds the annotations."),
     "pointer": ("a Git LFS pointer", "Fetch its content first: git lfs pull"),
@@ -170,8 +187,8 @@ def json_kind_of(head: bytes) -> str | None:
 
 def kind_of(head: bytes) -> str | None:
     """Return the key in `WHAT` for the beginning of a file; None if it may be JSON."""
-    if _IMAGES.match(head):
-        return "image"
+    if found := next((name for pattern, name in _BYTES if pattern.match(head)), None):
+        return found
     if head.startswith(_ARCHIVES):
         return "office" if _OFFICE.match(head) else "archive"
     if _XML.match(head):

@@ -27,6 +27,7 @@ from bboxqa.pipelines.versions.aligned import (
 from bboxqa.pipelines.versions.matched import MatchedVersions, match_versions
 from bboxqa.pipelines.versions.notes import (
     agreement_notes,
+    check_common_image,
     crowd_notes,
     empty_image_notes,
     name_notes,
@@ -110,13 +111,17 @@ def compare_files(
     """Read two versions and compare them, with checked settings.
 
     `before` and `after` are files or folders; the other parameters are those of `compare` and
-    `read_coco`.
+    `read_coco`. Raises DatasetError if nothing is compared, as no image is in both versions and not
+    both of them have agreement.
     """
     first, second = (
         read_for(path, settings, memory=memory, digest=digest, min_annotators=1, progress=progress)
         for path in (before, after)
     )
-    return compare_with(first, second, settings, memory=memory, progress=progress)
+    result = compare_with(first, second, settings, memory=memory, progress=progress)
+    if not result.thresholds:
+        check_common_image(first, second, result.images)
+    return result
 
 
 def compare_with(

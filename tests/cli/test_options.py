@@ -142,6 +142,7 @@ def test_a_link_in_a_circle_is_no_folder_that_can_be_read(tmp_path):
         ("--image-size", "is a pipe or a device; expected a file"),
         ("--pseudonyms", "is no regular file; expected a key of pseudonyms"),
         ("--config", "has more than 1 MB; expected a file of settings"),
+        ("--predictions", "is a pipe or a device of more than 256 MB"),
     ],
 )
 def test_files_without_an_end_are_not_read_whole(option, message, tmp_path):

@@ -1,12 +1,23 @@
 """Files of other programs, handed to any command."""
 
+import io
 import json
+import zipfile
 
 import pytest
 from support.cli import run
 
 from bboxqa.formats.content_kinds import content_words
 from bboxqa.formats.foreign import foreign_kind
+
+
+def packed(name, content):
+    """Return the bytes of a zip archive with one member."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr(name, content)
+    return stream.getvalue()
+
 
 CVAT = '<?xml version="1.0"?>\n<annotations><version>1.1</version><image/></annotations>'
 ELAN = '<?xml version="1.0"?>\n<ANNOTATION_DOCUMENT AUTHOR="">'
@@ -52,6 +63,12 @@ FILES = [
         '{"annotation": {"filename": "a.jpg", "object": [{"bndbox": {"xmin": "1"}}]}}',
         "is XML of Pascal VOC turned into JSON; expected COCO JSON",
     ),
+    ("a.npy", b"\x93NUMPY\1\0v\0{", "is a file of NumPy arrays; expected COCO JSON"),
+    ("a.npz", packed("boxes.npy", b"\x93NUMPY"), "is a file of NumPy arrays; expected COCO JSON"),
+    ("a.pt", packed("archive/data.pkl", b"\x80\2."), "is a file of PyTorch; expected COCO JSON"),
+    ("a.pkl", b"\x80\4\x95\0.", "is pickled Python objects, which could run any code; expected"),
+    ("a.h5", b"\x89HDF\r\n\x1a\n\0\0", "is HDF5; expected COCO JSON"),
+    ("a.mat", b"MATLAB 5.0 MAT-file\0\0", "is a file of MATLAB; expected COCO JSON"),
     ("data.yaml", "names: [cat]\n", "is YAML; expected COCO JSON"),
     ("a.ipynb", '{"cells": [], "nbformat": 4}', "is a Jupyter notebook; expected COCO JSON"),
 ]
@@ -104,6 +121,14 @@ def test_one_json_object_over_several_lines_is_one_problem(tmp_path):
     assert done.stderr.startswith(
         "Error: a.json: is one JSON object over several lines; expected one object a line\n"
     )
+
+
+def test_parquet_is_no_table_of_segments(tmp_path):
+    path = written(tmp_path / "a.parquet", b"PAR1\x15\0\n\0PAR1")
+    done = run("segments", path, path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "is a Parquet table; expected text, with a row for each segment" in done.stderr
+    assert "Save the table as CSV" in done.stderr
 
 
 def test_json_is_no_table_of_segments(tmp_path):

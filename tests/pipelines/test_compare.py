@@ -305,6 +305,25 @@ def test_versions_without_a_common_image_are_doubted(tmp_path):
     assert not any("--join" in note for note in compared(tmp_path, before, before).notes)
 
 
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("b.jpg", "Name two versions of one data set."),
+        ("x/a.jpg", "--join name would join 1 more image, such as 'a.jpg' = 'x/a.jpg'."),
+    ],
+)
+def test_files_of_which_nothing_is_compared_are_refused(name, advice, tmp_path):
+    before = write(tmp_path / "before.json", document([box(1)], [image(1, "a.jpg")]))
+    after = write(tmp_path / "after.json", document([box(1, 60)], [image(1, name)]))
+    with pytest.raises(DatasetError) as refused:
+        compare_files(before, after, AgreeSettings(bootstrap=0))
+    assert (
+        f"no image is in both versions: the first is 'a.jpg' before and '{name}' after; and not "
+        "both have images of two annotators"
+    ) in str(refused.value)
+    assert advice in str(refused.value)
+
+
 def test_images_without_annotations_are_counted(tmp_path):
     before = document([box(1)], [image(1), image(2)])
     after = document([box(1)], [image(1), image(3)])

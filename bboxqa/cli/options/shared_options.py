@@ -210,7 +210,9 @@ def raw_csv_option() -> Callable[[_Command], _Command]:
 
 def resampling_options(draws: str = "") -> Callable[[_Command], _Command]:
     """Return the options of confidence intervals; `draws` names what is resampled."""
-    replicates = f"Replicates for confidence intervals{draws}; default 1000, 0 for none."
+    replicates = (
+        f"Replicates for confidence intervals{draws}, 40 to 100,000; default 1000, 0 for none."
+    )
     seed = "Seed of the replicates; default 0."
     interval = "How confidence intervals are computed"
     number = click.IntRange(min=0)

@@ -16,7 +16,7 @@ from bboxqa.formats.annotations.columns import AnnotationFile, ColumnsBuilder
 from bboxqa.formats.annotations.read_options import ReadOptions
 from bboxqa.formats.annotations.records import Category, Id, Image, Rle, extent_of
 from bboxqa.formats.dataset.attribution import Attribution
-from bboxqa.formats.opening import named_errors
+from bboxqa.formats.opening import named_errors, read_whole
 from bboxqa.formats.translation.choices import choices
 from bboxqa.model.annotations import Source
 
@@ -70,7 +70,7 @@ def read_predictions(
     """
     path = predictions.path
     with named_errors(path, "a JSON file of results"):
-        content = path.read_bytes()
+        content = read_whole(path)
     turned = has_angles(content)
     kind: type[_Result] = _OutlinedResult if options.outlines or options.rotated else _Result
     if options.keypoints:

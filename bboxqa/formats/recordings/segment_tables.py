@@ -16,6 +16,7 @@ from bboxqa.formats.recordings.segment_layouts import (
     headed_layout,
     is_elan_header,
 )
+from bboxqa.formats.tables.table_files import PARQUET
 from bboxqa.model.annotations import Source
 
 
@@ -49,6 +50,11 @@ def read_table(path: Path) -> Table:
     the file cannot be read, is empty, or has no columns of start, end and label.
     """
     name, data = str(path), _read(path)
+    if data[:4] == PARQUET:
+        raise DatasetError(
+            [f"{name}: is a Parquet table; expected text, with a row for each segment"],
+            "Save the table as CSV in utf-8.",
+        )
     text = decoded(name, data)
     if text.lstrip()[:1] in ("[", "{"):
         raise DatasetError(

@@ -12,7 +12,7 @@ from bboxqa.formats.tables.delimited import Delimited
 from bboxqa.formats.tables.typed import JsonLines, Parquet
 from bboxqa.model.labels import LabelColumn
 
-_PARQUET = b"PAR1"
+PARQUET = b"PAR1"
 
 
 class TableFile(Protocol):
@@ -48,7 +48,7 @@ def open_table(path: str | Path) -> TableFile:
     refuse_foreign(path, table=True)
     with named_errors(path, "one table", NOT_A_FOLDER):
         data = read_whole(path)
-    if data[:4] == _PARQUET:
+    if data[:4] == PARQUET:
         return Parquet(name, data)
     if path.suffix.lower() in {".parquet", ".pq"}:
         raise DatasetError([f"{name}: is not Parquet, despite its name"], "Export it again.")

@@ -4,11 +4,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.dataset.image_names import join_advice
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.comparison import CROWD_FLAGS, AgreementChange, Version
 from bboxqa.model.settings import AgreeSettings
+from bboxqa.model.table import Table
 from bboxqa.pipelines.notes import few_images_note, shift_note
 from bboxqa.pipelines.versions.aligned import STATUS, Aligned, empty_images
 from bboxqa.pipelines.versions.tables import Changes
@@ -35,6 +37,27 @@ def name_notes(images: Aligned, annotators: Aligned) -> Iterator[str]:
             shown = ", ".join(map(one_line, found[:_NAMED]))
             more = f" and {len(found) - _NAMED:,} more" if len(found) > _NAMED else ""
             yield f"{count(len(found), 'annotator')} {where} only: {shown}{more}"
+
+
+def check_common_image(before: Dataset, after: Dataset, images: Table) -> None:
+    """Raise DatasetError if both versions have images, but none is in both.
+
+    `images` are those of a `ComparisonResult`.
+    """
+    names = before.image_names, after.image_names
+    if {"both", "renamed"} & set(images["status"].tolist()) or not all(names):
+        return
+    advice = join_advice([set(each) for each in names])
+    problem = (
+        f"no image is in both versions: the first is {one_line(names[0][0])!r} before and "
+        f"{one_line(names[1][0])!r} after; and not both have images of two annotators"
+    )
+    raise DatasetError(
+        [problem],
+        f"Images are compared by file name: {advice}."
+        if advice
+        else "Name two versions of one data set.",
+    )
 
 
 def _without_renamed(images: Aligned) -> tuple[set[str], set[str]]:

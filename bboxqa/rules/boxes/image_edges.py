@@ -7,7 +7,7 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.core.blocks import SparseRows, blocks
 from bboxqa.core.json_values import pointer_to
-from bboxqa.geometry.kernels.boxes import corners
+from bboxqa.geometry.kernels.boxes import corners, from_corners
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect, with_span
@@ -23,7 +23,7 @@ from bboxqa.rules.facts.image_bounds import (
     row_max,
     size_text,
 )
-from bboxqa.rules.facts.layouts.box_layout import in_other_layout
+from bboxqa.rules.facts.layouts.box_layout import in_other_layout, lie_elsewhere
 from bboxqa.rules.facts.layouts.doubtful_boxes import doubtful_boxes, swapped_images
 from bboxqa.rules.facts.layouts.likely_centres import likely_centres
 from bboxqa.rules.facts.oriented_boxes import rows_with_corners
@@ -56,6 +56,11 @@ def _beyond(document: Document) -> SparseRows:
     likely = document.once(likely_centres)
     if likely is not None:
         result = result.where(~np.isin(result.rows, likely.rows))
+    if document.once(lie_elsewhere):
+        # P007 reports these boxes, whose outlines lie inside of their images.
+        bounds = from_corners(document.outline_bounds[result.rows])
+        inside = np.all(overshoot(bounds, size[result.rows]) <= _ROUNDING, axis=1)
+        result = result.where(~inside)
     swapped = np.append(document.once(swapped_images), False)
     return result.where(~swapped[document.image[result.rows]])
 

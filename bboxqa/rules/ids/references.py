@@ -53,7 +53,7 @@ def _shifted(found: Link, rows: IndexArray, shift: int) -> Iterator[Hits]:
 
 def _without_target(document: Document, found: Link, rows: IndexArray) -> Iterator[Hits]:
     key = found.key
-    expected = f"the id of one of the {found.name}"
+    expected, none = f"the id of one of the {found.name}", not len(found.records)
     # If most references fail, records are missing rather than annotations wrong.
     is_most = len(rows) >= 2 and 2 * len(rows) > len(document.annotations)
 
@@ -62,13 +62,17 @@ def _without_target(document: Document, found: Link, rows: IndexArray) -> Iterat
         return record_defect(
             document,
             ("annotations", row, key),
-            f"{key} is {shortened(value)}, which none of the {found.name} has; expected {expected}",
+            f"{key} is {shortened(value)}, "
+            + (f"but {found.name} is empty" if none else f"which none of the {found.name} has")
+            + f"; expected {expected}",
             found=value,
             expected=expected,
             edits=() if is_most else (Edit(pointer_to("annotations", row), "remove"),),
         )
 
     summary = f"{key} of {{share}} matches none of the {found.name}; expected {expected}"
+    if none:
+        summary = f"{found.name} is empty, but {key} is set in {{share}}; expected the {found.name}"
     yield from hits(rows, describe, key=key, summary=summary, few=1)
 
 

@@ -293,3 +293,14 @@ def test_images_of_which_no_annotation_knows_are_not_said_to_have_none():
     assert codes(referring(7, 8, 9, images=(1,))) & {"I004", "I007"} == {"I004"}
     found = only({"images": [{}], "annotations": []}, "I007")
     assert found.message.startswith("no annotations on the one image; expected only on images")
+
+
+@pytest.mark.parametrize(("name", "key"), [("images", "image_id"), ("categories", "category_id")])
+def test_references_to_an_empty_list_are_of_one_cause(name, key):
+    content = {name: [], "annotations": [{"bbox": [5, 5 * n, 20, 30]} for n in range(1, 5)]}
+    (found,) = findings(content, code="I004")
+    assert found.message == (
+        f"{name} is empty, but {key} is set in 4 of 4 annotations; expected the {name}"
+    )
+    (found,) = findings({name: [], "annotations": [{}]}, code="I004")
+    assert found.message.startswith(f"{key} is 1, but {name} is empty; ")

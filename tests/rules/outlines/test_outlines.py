@@ -297,3 +297,12 @@ def test_a_closed_ring_that_goes_round_several_times(turns):
 )
 def test_a_ring_that_goes_round_once(ring):
     assert "P009" not in codes(outline([ring]))
+
+
+def test_boxes_beyond_their_image_follow_if_they_lie_elsewhere_than_their_outlines():
+    boxes = [[60 + n, 50, 20, 30] for n in range(8)] + [[95, 10, 20, 30], [99, 50, 20, 30]]
+    wrong = [{"segmentation": [SQUARE], "bbox": box, "area": 600} for box in boxes]
+    content = {"images": [{"width": 110, "height": 90}], "annotations": wrong}
+    assert codes(content, select=("B", "P")) == {"P007"}
+    wrong[8]["segmentation"] = [[95, 10, 115, 10, 115, 40, 95, 40]]
+    assert codes(content, select=("B",)) == {"B003"}
