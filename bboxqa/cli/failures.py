@@ -9,7 +9,7 @@ from signal import SIGINT, Signals
 import click
 
 from bboxqa.cli.options.source_options import FILE_OF_SIZES
-from bboxqa.core.errors import BboxqaError
+from bboxqa.core.errors import BboxqaError, ConfigError
 from bboxqa.core.interrupts import Interrupted
 from bboxqa.core.text import clean
 from bboxqa.core.types import AnyPath
@@ -101,6 +101,9 @@ def _written(written: Sequence[Path]) -> str:
 
 
 def _message(error: BaseException) -> str:
+    if isinstance(error, ConfigError) and error.setting:
+        option = f"--{error.setting.replace('_', '-')}"
+        return f"Error: {option}{clean(str(error).removeprefix(error.setting))}"
     if isinstance(error, BboxqaError):
         return f"Error: {clean(str(error))}"
     if isinstance(error, MemoryError):

@@ -155,12 +155,16 @@ def validate(
             notes = write_report(report, page, progress, settings, options["ground_truth"])
         show_notes(notes)
         click.echo(f"Written: {page.page}", err=True)
-    if options["write_baseline"]:
+    is_for_readers = options["output_format"] == "text" or options["write_baseline"]
+    if is_for_readers:
         _check_examined(report)
+    if options["write_baseline"]:
         _write_baseline(options["write_baseline"], report)
         return 0
     _show(report, options | {"config": config})
-    _check_examined(report)
+    if not is_for_readers:
+        # Programs that read the output expect it in any case.
+        _check_examined(report)
     return 1 if report.at_least(report.fail_on) and not exit_zero else 0
 
 
@@ -259,4 +263,7 @@ def _check_examined(report: "FoundReport") -> None:
         )
     records = sum(file.n_images + file.n_annotations + file.n_categories for file in report.files)
     if not records and not report.at_least(report.fail_on):
-        raise DatasetError(["nothing was examined: the files have no records"])
+        raise DatasetError(
+            [f"{file.name}: nothing was examined: no records" for file in report.files],
+            "Expected images, annotations or categories: was the export empty?",
+        )

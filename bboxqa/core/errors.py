@@ -11,7 +11,24 @@ class BboxqaError(Exception):
 
 
 class ConfigError(BboxqaError):
-    """A setting has an unknown name, a wrong type, or contradicts another one."""
+    """A setting has an unknown name, a wrong type, or contradicts another one.
+
+    Parameters
+    ----------
+    problem : str
+        What is wrong.
+    setting : str, optional
+        The keyword that is wrong, with which the message begins; commands name its option instead.
+
+    Examples
+    --------
+    >>> print(ConfigError("is -3; expected 1 or more", "images"))
+    images is -3; expected 1 or more
+    """
+
+    def __init__(self, problem: str, setting: str = "") -> None:
+        self.setting = setting
+        super().__init__(f"{setting} {problem}" if setting else problem)
 
 
 class OutputError(BboxqaError):

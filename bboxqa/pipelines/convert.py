@@ -213,7 +213,7 @@ def _check_output(path: Path, to_format: Writer, *, force: bool) -> None:
     if to_format.is_known_by_suffix and not path.name.lower().endswith(to_format.suffixes):
         end = to_format.suffixes[0]
         better = path.with_name(path.name + end)
-        raise OutputError(f"{path}: a table is read if its name ends in {end}; try: {better}")
+        raise OutputError(f"{path}: is a table, whose name ends in {end}; try: {better}")
     if path.is_symlink():
         raise OutputError(f"{path}: is a link, which would be replaced; name what it leads to")
     if not path.exists() or (path.is_dir() and not any(path.iterdir())):

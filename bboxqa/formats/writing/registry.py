@@ -42,5 +42,5 @@ def names() -> tuple[str, ...]:
 def writer(name: str) -> Writer:
     """Return the writer of this name; raises ConfigError if there is none."""
     if name not in WRITERS:
-        raise ConfigError(f"to {unknown_name(name, names())}")
+        raise ConfigError(unknown_name(name, names()), "to")
     return WRITERS[name]

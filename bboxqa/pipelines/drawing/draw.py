@@ -113,7 +113,7 @@ def draw_with(
 ) -> Drawing:
     """Draw an image with checked settings; see `draw`."""
     if by is not None and by not in get_args(By):
-        raise ConfigError(f"by {unknown_name(by, get_args(By))}")
+        raise ConfigError(unknown_name(by, get_args(By)), "by")
     if ax is not None and side_by_side:
         raise ConfigError("side_by_side draws a figure of its own; leave it or ax out")
     if by == "finding":

@@ -217,7 +217,7 @@ def simulate(
         scene = scene_of(data, rotated=rotated, keypoints=keypoints)
     names = _annotator_names(annotators)
     if per_image is not None and not 1 <= per_image <= len(names):
-        raise ConfigError(f"per_image is {per_image}; expected 1 to {len(names)}")
+        raise ConfigError(f"is {per_image}; expected 1 to {len(names)}", "per_image")
     tables = {} if profiles is None else read_toml(Path(profiles))
     by_name = errors_by_annotator((tables, errors), names, scene.category_names)
     _check_shapes(by_name, rotated=rotated, keypoints=keypoints)
@@ -229,13 +229,13 @@ def simulate(
 
 def _check(images: int, objects: float, overlap: float, seed: int) -> None:
     if images < 1:
-        raise ConfigError(f"images is {images}; expected 1 or more")
+        raise ConfigError(f"is {images}; expected 1 or more", "images")
     if not 0 <= objects <= _MOST:
-        raise ConfigError(f"objects is {objects:g}; expected 0 to {_MOST:,}")
+        raise ConfigError(f"is {objects:g}; expected 0 to {_MOST:,}", "objects")
     if not 0 <= overlap <= 1:
-        raise ConfigError(f"overlap is {overlap:g}; expected 0 to 1")
+        raise ConfigError(f"is {overlap:g}; expected 0 to 1", "overlap")
     if seed < 0:
-        raise ConfigError(f"seed is {seed}; expected 0 or more")
+        raise ConfigError(f"is {seed}; expected 0 or more", "seed")
 
 
 def _check_shapes(
@@ -278,13 +278,13 @@ def _annotator_names(annotators: int | str | Sequence[str]) -> tuple[str, ...]:
     listed = annotators.split(",") if isinstance(annotators, str) else annotators
     names = tuple(name.strip() for name in listed)
     if not all(names) or len(set(names)) < len(names):
-        raise ConfigError(f"annotators is {','.join(names)!r}; expected names that differ")
+        raise ConfigError(f"is {','.join(names)!r}; expected names that differ", "annotators")
     return names
 
 
 def _count(number: int, noun: str) -> int:
     if not 1 <= number <= _MOST:
-        raise ConfigError(f"{noun} is {number}; expected 1 to {_MOST:,}")
+        raise ConfigError(f"is {number}; expected 1 to {_MOST:,}", noun)
     return number
 
 

@@ -164,7 +164,8 @@ def _hidden(report: FoundReport, group: Group) -> Iterator[str]:
 
 def _numbers(found: Sequence[Group]) -> str:
     return ", ".join(
-        group.rule.code + (f" ({group.total:,})" if group.total > 1 else "") for group in found
+        group.rule.code + (f" ({group.n_records:,})" if group.n_records > 1 else "")
+        for group in found
     )
 
 
@@ -187,7 +188,9 @@ def _title(group: Group, paint: _Painter) -> str:
     rule = group.rule
     code = paint(rule.code, _BOLD, _COLOURS[group.severity])
     severity = paint(group.severity, _COLOURS[group.severity])
-    return f"{code} {severity}: {rule.title} ({group.total:,})"
+    n_records = group.n_records
+    number = f"{n_records:,}" if n_records == group.total else f"{n_records:,} records"
+    return f"{code} {severity}: {rule.title} ({number})"
 
 
 def _breaks(group: Group, paint: _Painter) -> Iterator[str]:

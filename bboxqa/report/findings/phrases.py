@@ -96,6 +96,11 @@ class Group:
         """The listed findings of the severity of the group."""
         return [finding for finding in self.listed if finding.severity is self.severity]
 
+    @property
+    def n_records(self) -> int:
+        """Number of records with a finding: one finding may be about all records of a file."""
+        return self.total + sum(finding.count - 1 for finding in self.listed)
+
 
 def groups(report: FoundReport) -> list[Group]:
     """Return the findings by rule, the worst first, then those that concern whole files."""
