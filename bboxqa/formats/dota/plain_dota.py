@@ -10,7 +10,10 @@ from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.formats.translation.plain.plain_words import PlainWords, plain_words
 from bboxqa.formats.translation.untrusted import LARGEST
 
-_HEADERS = re.compile(rb"(?: *(?:imagesource|gsd) *:[^\n]*(?:\n|\Z))*", re.IGNORECASE)
+# Signs that end a line in other places than a newline would shift the lines of labels.
+_HEADERS = re.compile(
+    rb"(?: *(?:imagesource|gsd) *:[^\n\r\v\f\x1c-\x1e]*(?:\n|\Z))*", re.IGNORECASE
+)
 _N_NUMBERS = 8
 
 

@@ -33,6 +33,22 @@ def is_label_name(name: str) -> bool:
     return last.endswith(".txt") and last not in _NO_LABELS and not _NO_LABEL.search(last)
 
 
+def is_labels_as_list(
+    name: str, head: Callable[[], bytes], is_label: Callable[[bytes], bool]
+) -> bool:
+    """Return whether a file named like a list of images holds labels: those of train.jpg.
+
+    Parameters
+    ----------
+    name : str
+    head : callable
+        Returns the beginning of the file.
+    is_label : callable
+        Returns whether a file with this beginning holds labels.
+    """
+    return LISTS.fullmatch(name.rpartition("/")[2]) is not None and is_label(head())
+
+
 @dataclass(frozen=True, slots=True)
 class LabelFolders:
     """Recognises the folders of a format."""
@@ -57,7 +73,8 @@ class LabelFolders:
             ]
         except OSError:
             return False
-        names = [each.name for each in inside if not each.is_dir() and self.is_name(each.name)]
+        files = [each.name for each in inside if not each.is_dir()]
+        names = [each for each in files if self._may_be_label(folder, each)]
         if self._has_labels(folder, names, strict=not is_marked):
             return True
         folders = [folder / each.name for each in inside if each.is_dir()]
@@ -85,11 +102,20 @@ class LabelFolders:
         except DatasetError:
             return False
         is_marked = is_mark is not None and any(is_mark(each.name) for each in members)
-        labels = [each for each in members if self.is_name(each.name)][:_SAMPLE_OF_ARCHIVE]
+        are_named = (each for each in members if self._is_named(each.name, each.head))
+        labels = list(islice(are_named, _SAMPLE_OF_ARCHIVE))
         heads = [head for each in labels if (head := each.head()).strip()]
         if not heads:
             return self.may_be_empty and is_marked and bool(labels)
         return 2 * sum(self.is_label(head, not is_marked) for head in heads) > len(heads)
+
+    def _may_be_label(self, folder: Path, name: str) -> bool:
+        return self._is_named(name, lambda: head_of(folder / name))
+
+    def _is_named(self, name: str, head: Callable[[], bytes]) -> bool:
+        if self.is_name(name):
+            return True
+        return is_labels_as_list(name, head, lambda data: self.is_label(data, True))
 
     def _are_annotators(self, folders: Sequence[Path]) -> bool:
         """Return whether several folders have labels of the same images."""
@@ -113,7 +139,7 @@ class LabelFolders:
         while waiting:
             here = waiting.pop()
             inside, files = _folders_and_files(here, left)
-            yield here, [each for each in files if self.is_name(each)]
+            yield here, [each for each in files if self._may_be_label(here, each)]
             left -= len(files)
             if left <= 0:
                 return

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from bboxqa.formats.translation.label_folders import LISTS, is_label_name
+from bboxqa.formats.translation.label_folders import LISTS, is_label_name, is_labels_as_list
 from bboxqa.formats.translation.label_images import (
     by_place,
     pictures_of,
@@ -14,7 +14,7 @@ from bboxqa.formats.translation.label_images import (
 from bboxqa.formats.translation.members import Member, files_in
 from bboxqa.formats.translation.other_files import json_or_xml_of_tools
 from bboxqa.formats.translation.picture_sizes import is_picture
-from bboxqa.formats.yolo.label_heads import is_names_file, is_names_head
+from bboxqa.formats.yolo.label_heads import is_label_head, is_names_file, is_names_head
 
 _ORDER = ("data.yaml", "data.yml", "dataset.yaml", "obj.names", "classes.txt")
 
@@ -44,7 +44,10 @@ def label_files_of(path: Path, members: list[Member]) -> LabelFiles:
     texts: list[Member] = []
     others: list[Member] = []
     for each in members:
-        (texts if is_label_name(each.name) else others).append(each)
+        is_label = is_label_name(each.name) or is_labels_as_list(
+            each.name, each.head, is_label_head
+        )
+        (texts if is_label else others).append(each)
     names = [member for member in others if is_names_file(member.name) and _has_names(member)]
     found.names_inside, found.n_names = bool(names), len(names)
     for folder in shared_folders(path):

@@ -56,6 +56,14 @@ def test_a_header_that_is_no_text_is_told_among_other_files(tmp_path):
     assert [file for file, *_ in found(folder, "T001")] == [str(folder / "labelTxt/20.txt")]
 
 
+@pytest.mark.parametrize("plain", [True, False])
+def test_lines_are_counted_alike_whatever_ends_a_header(tmp_path, plain):
+    # The last label has no area; a line that is no label has all lines read one by one.
+    text = "imagesource:x\rgsd:1\n" + PLANE + "9 9 9 9 9 9 9 9 plane 0\n"
+    folder = write(tmp_path, **{"labelTxt/a.txt": text if plain else text + "no label\n"})
+    assert [line for _, line, *_ in found(folder, "B001")] == [4]
+
+
 def test_header_lines_are_skipped_and_corners_kept(tmp_path):
     done, records = of_lines(tmp_path, HEADER + "20 10 30 20 20 30 10 20 small-vehicle 1\r\n")
     assert done.categories[0]["name"] == "small-vehicle"

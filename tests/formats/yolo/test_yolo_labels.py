@@ -218,6 +218,19 @@ def test_an_archive_is_read_in_place(tmp_path):
     assert len(records) == 1
 
 
+@pytest.mark.parametrize("other", [{}, {"labels__b_txt": BOX, "val_txt": "images/b.jpg\n"}])
+def test_labels_of_an_image_named_like_a_split(tmp_path, other):
+    files = {"data_yaml": "names: [cat]\n", "labels__train_txt": BOX, **other}
+    folder = made(tmp_path / "data", **files, images__train_ppm=PICTURE, images__b_ppm=PICTURE)
+    packed = Path(shutil.make_archive(str(tmp_path / "data"), "zip", folder))
+    for path in (folder, packed):
+        assert format_of(path).name == "yolo"
+        found, records = translated(path)
+        names = {image["id"]: image["file_name"] for image in found.images}
+        drawn = sorted(names[record["image_id"]] for record in records)
+        assert drawn == (["b.ppm", "train.ppm"] if other else ["train.ppm"])
+
+
 @pytest.mark.parametrize("name", ["../a.txt", "/a.txt", "C:\\a.txt"])
 def test_an_archive_with_names_that_lead_out_is_none(tmp_path, name):
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
