@@ -144,6 +144,12 @@ def _lowest(name: str) -> Callable[[Table], IndexArray]:
     return lambda table: np.argsort(table[name], kind="stable")
 
 
+def _lowest_vitality(table: Table) -> IndexArray:
+    # Without one of two annotators, nothing can be compared.
+    known = np.flatnonzero(~np.isnan(table["vitality"]))
+    return known[np.argsort(table["vitality"][known], kind="stable")]
+
+
 def _largest_gain(table: Table) -> IndexArray:
     gain = table["alpha_gain"]
     return np.argsort(-(table["f1_gain"] if np.isnan(gain).all() else gain), kind="stable")
@@ -177,7 +183,8 @@ def _most_confused(table: Table) -> IndexArray:
 
 
 def _small_matrix(table: Table) -> IndexArray:
-    return np.arange(len(table) if len(table) <= _MOST_COMPARED else 0)
+    # That of two annotators would only repeat their F1.
+    return np.arange(len(table) if 2 < len(table) <= _MOST_COMPARED else 0)
 
 
 def _several_groups(table: Table) -> IndexArray:
@@ -197,7 +204,7 @@ _ORDERS: dict[str, Callable[[Table], IndexArray]] = {
     "agreement_matrix": _small_matrix,
     "agreement_groups": _several_groups,
     "copies": lambda table: np.flatnonzero(table["n_identical"] > 0),
-    "category_vitality": _lowest("vitality"),
+    "category_vitality": _lowest_vitality,
     "joints": _largest_share("distance_percent"),
     "joint_annotators": _significantly_moved,
     "tracks": _lowest("idf1"),
