@@ -1,5 +1,6 @@
 """Exact areas of polygons, against shapely and against fine rasterising."""
 
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -226,6 +227,17 @@ def test_crossings_of_long_rings_are_estimated():
     edges = shapely.linestrings(np.stack([ring, np.roll(ring, -1, 0)], axis=1))
     pairs = shapely.STRtree(edges).query(edges[::50], predicate="crosses").shape[1] * 50 / 2
     assert n_crossings(ring) == pytest.approx(pairs, rel=0.1)
+
+
+def test_counting_crossings_stops_when_there_are_too_many():
+    # The ring has 250,000 crossings; counting them all took 0.3 s, and 40 MB.
+    ring = scribble(1447)
+    tracemalloc.start()
+    number = n_crossings(ring, 500)
+    assert tracemalloc.get_traced_memory()[1] < 8e6
+    tracemalloc.stop()
+    assert 500 < number < 20_000
+    assert n_crossings(ring[:40], 500) == n_crossings(ring[:40])
 
 
 @pytest.mark.parametrize("seed", range(10))

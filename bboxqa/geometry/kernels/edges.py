@@ -111,7 +111,7 @@ def _valid_rings(rings: _Rings, n: int) -> tuple[_Rings, BoolArray, BoolArray]:
         own, owner = slice(starts[place], stops[place]), rings.owner[starts[place]]
         given = _xy_of(rings, own)
         crossings = [
-            0 if is_valid else n_crossings(xy)
+            0 if is_valid else n_crossings(xy, _MOST_CROSSINGS)
             for xy, is_valid in zip(given, valid[own], strict=True)
         ]
         if sum(crossings) > _MOST_CROSSINGS:

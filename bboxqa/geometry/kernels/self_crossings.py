@@ -10,8 +10,8 @@ from bboxqa.core.arrays import FloatArray
 # Pairs of edges that are compared, and the fewest edges that are compared with all others.
 _COMPARED = 1 << 22
 _FEWEST = 128
-# Numbers per temporary array.
-_CHUNK = 1 << 20
+# Numbers per temporary array; few, so that counting stops early.
+_CHUNK = 1 << 16
 # GEOS compares this many pairs of edges in a twentieth of a second; real outlines have fewer.
 _MOST_PAIRS = 1 << 20
 _SAMPLE = 64
@@ -44,10 +44,11 @@ def is_intricate(rings: Sequence[FloatArray]) -> bool:
     return bool(n_pairs > _MOST_PAIRS)
 
 
-def n_crossings(xy: FloatArray) -> int:
+def n_crossings(xy: FloatArray, most: float = np.inf) -> int:
     """Return the number of pairs of edges of a ring that cross or touch, other than neighbours.
 
-    It is an estimate for rings of more than 2,048 vertices.
+    It is an estimate for rings of more than 2,048 vertices. Counting stops when there are more than
+    `most`; the number is then too low, but above `most`.
 
     Examples
     --------
@@ -56,19 +57,26 @@ def n_crossings(xy: FloatArray) -> int:
     """
     start = xy[(xy != np.roll(xy, 1, axis=0)).any(axis=1)]
     n, stop = len(start), np.roll(start, -1, axis=0)
-    low, high = np.minimum(start, stop), np.maximum(start, stop)
+    low, high = np.minimum(start, stop).T, np.maximum(start, stop).T
     n_compared = min(n, max(_COMPARED // max(n, 1), _FEWEST))
     compared = np.linspace(0, n, n_compared, endpoint=False).astype(np.int64)
-    found, step = 0, max(_CHUNK // max(n, 1), 1)
+    found, number, step = 0, 0, max(_CHUNK // max(n, 1), 1)
     for first in range(0, len(compared), step):
-        edge = compared[first : first + step, None]
-        a, b = start[edge], stop[edge]
-        meets = _side(a, b, start) * _side(a, b, stop) <= 0
-        meets &= _side(start, stop, a) * _side(start, stop, b) <= 0
-        meets &= ((low <= high[edge]) & (low[edge] <= high)).all(axis=2)
-        joined = (edge - np.arange(n) + 1) % n <= 2
-        found += int((meets & ~joined).sum())
-    return round(found * n / max(len(compared), 1) / 2)
+        edge = compared[first : first + step]
+        a, b = edge[:, None], np.arange(n)
+        near = (a - b + 1) % n > 2
+        for of_low, of_high in zip(low, high, strict=True):
+            near &= of_low <= of_high[a]
+            near &= of_low[a] <= of_high
+        row, b = np.divmod(np.flatnonzero(near), n)
+        a = edge[row]
+        meets = _side(start[a], stop[a], start[b]) * _side(start[a], stop[a], stop[b]) <= 0
+        meets &= _side(start[b], stop[b], start[a]) * _side(start[b], stop[b], stop[a]) <= 0
+        found += int(meets.sum())
+        number = round(found * n / len(compared) / 2)
+        if number > most:
+            break
+    return number
 
 
 def _side(a: FloatArray, b: FloatArray, point: FloatArray) -> FloatArray:

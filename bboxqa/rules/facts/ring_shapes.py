@@ -69,7 +69,7 @@ def ring_states(document: Document) -> ByteArray:
         xy = ring_xy(rings, ring)
         intricate[ring] = is_intricate([xy])
         if intricate[ring]:
-            crosses = n_crossings(xy) > 0
+            crosses = n_crossings(xy, 0) > 0
             state[ring] = RingState.INVALID if crosses else RingState.UNCHECKED
     rest = np.flatnonzero(~intricate)
     state[rest[invalid(rings, rest)]] = RingState.INVALID

@@ -79,7 +79,9 @@ def _ring_edits(document: Document, row: int) -> tuple[Edit, ...]:
     wrong = dict(zip(of_row.tolist(), (states == RingState.INVALID).tolist(), strict=True))
     value = document.record(row).get("segmentation")
     crossed = [ring_xy(rings, ring) for ring in wrong if wrong[ring]]
-    if not isinstance(value, list) or any(n_crossings(xy) > _MOST_CROSSINGS for xy in crossed):
+    if not isinstance(value, list):
+        return ()
+    if any(n_crossings(xy, _MOST_CROSSINGS) > _MOST_CROSSINGS for xy in crossed):
         return ()
     result: list[Any] = []
     for ring, raw in zip(of_row, value, strict=True):
