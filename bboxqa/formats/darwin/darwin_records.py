@@ -7,7 +7,7 @@ from typing import Any
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
-from bboxqa.formats.darwin.darwin import looks_right
+from bboxqa.formats.darwin.darwin_heads import looks_right
 from bboxqa.formats.darwin.darwin_shapes import Raster, shape_of
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.collector import SIDES, Collector

@@ -7,7 +7,7 @@ from typing import Any
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
-from bboxqa.formats.datumaro.datumaro import looks_right
+from bboxqa.formats.datumaro.datumaro_heads import looks_right
 from bboxqa.formats.datumaro.datumaro_shapes import shape_of
 from bboxqa.formats.datumaro.point_lists import limbs, point_names, wrong_joints
 from bboxqa.formats.document.origin import Where

@@ -13,7 +13,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.supervisely.figures import kind_of, shape_of
-from bboxqa.formats.supervisely.project import META, looks_right
+from bboxqa.formats.supervisely.project_heads import META, looks_right
 from bboxqa.formats.translation.collector import SIDES, Collector
 from bboxqa.formats.translation.json_files import begins, json_objects
 from bboxqa.formats.translation.members import Member, members_of

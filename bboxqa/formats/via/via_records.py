@@ -11,8 +11,8 @@ from bboxqa.formats.translation.json_files import begins
 from bboxqa.formats.translation.members import Member, members_of
 from bboxqa.formats.translation.translated import Add, Record, Translated, Wanted
 from bboxqa.formats.translation.untrusted import ValueProblemError
-from bboxqa.formats.via.via import looks_right
 from bboxqa.formats.via.via_entries import Entry, Region, entries_of, refuse_empty
+from bboxqa.formats.via.via_heads import looks_right
 from bboxqa.formats.via.via_labels import Labels, labels_of
 from bboxqa.formats.via.via_shapes import shape_of
 

@@ -1,0 +1,31 @@
+"""Recognising files of V7 Darwin JSON 2.0."""
+
+import re
+from pathlib import Path
+
+_HEAD = re.compile(
+    rb'\{(?!.*"images"\s*:)(?:.*"item"\s*:\s*\{.*"slots"\s*:\s*\['
+    rb'|\s*"annotations"\s*:\s*\[\s*\{.*"slot_names"\s*:\s*\[)',
+    re.DOTALL,
+)
+# The locations of files in releases and downloads.
+_PATTERNS = ("*.json", "annotations/*.json")
+
+
+def looks_right(head: bytes) -> bool:
+    """Return whether a text begins like a Darwin file."""
+    return _HEAD.match(head) is not None
+
+
+def recognises(path: Path) -> bool:
+    """Return whether a file is of this format."""
+    from bboxqa.formats.translation.json_files import recognises_text
+
+    return recognises_text(looks_right)(path)
+
+
+def is_folder(folder: Path) -> bool:
+    """Return whether a folder is of this format."""
+    from bboxqa.formats.translation.json_files import all_begin
+
+    return any(all_begin(looks_right, folder, pattern) for pattern in _PATTERNS)

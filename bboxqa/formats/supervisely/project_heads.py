@@ -1,0 +1,36 @@
+"""Recognising Supervisely projects."""
+
+import re
+from pathlib import Path
+
+from bboxqa.formats.translation.heads import head_of
+
+META = "meta.json"
+"""The file of a project that lists its classes."""
+_IMAGE = re.compile(
+    rb'\{(?!.*"images"\s*:)(?=.*"objects"\s*:\s*\[)'
+    rb'(?=.*"(?:classTitle|tags)"\s*:)(?=.*"(?:size|classTitle|figures|frames)"\s*:)',
+    re.DOTALL,
+)
+_META = re.compile(rb'\{.*"classes"\s*:\s*\[(?:\s*\]|\s*\{.*"(?:title|shape)"\s*:)', re.DOTALL)
+
+
+def looks_right(head: bytes) -> bool:
+    """Return whether a text begins like the annotations of an image."""
+    return _IMAGE.match(head) is not None
+
+
+def recognises(path: Path) -> bool:
+    """Return whether a file is of this format."""
+    from bboxqa.formats.translation.json_files import recognises_text
+
+    return recognises_text(looks_right)(path)
+
+
+def is_folder(folder: Path) -> bool:
+    """Return whether a folder is a project, a dataset, or the annotations of a dataset."""
+    from bboxqa.formats.translation.json_files import all_begin
+
+    if _META.match(head_of(folder / META).lstrip(b"\xef\xbb\xbf").lstrip()):
+        return True
+    return any(all_begin(looks_right, folder, pattern) for pattern in ("ann/*.json", "*.json"))
