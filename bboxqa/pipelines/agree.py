@@ -14,6 +14,7 @@ from bboxqa.geometry.similarities.registry import needs_outlines
 from bboxqa.matching import registry as matchers
 from bboxqa.matching.match import check_matcher
 from bboxqa.model.annotations import Dataset
+from bboxqa.model.diagnosis import ReadShapes
 from bboxqa.model.settings import AgreeSettings, EmptyImages, Missing
 from bboxqa.pipelines.all_asked import figures_if_all_asked, with_all_asked
 from bboxqa.pipelines.chance_existence import chance_existence, not_measured
@@ -23,7 +24,7 @@ from bboxqa.pipelines.counting import (
     compared_images,
     count_sequentially,
 )
-from bboxqa.pipelines.diagnosis.diagnoser import ImageDiagnoser, ReadShapes
+from bboxqa.pipelines.diagnosis.diagnoser import ImageDiagnoser
 from bboxqa.pipelines.joint_sigmas import with_points, with_sigmas
 from bboxqa.pipelines.notes import all_asked_notes, chance_notes, image_notes, pair_note
 from bboxqa.pipelines.refusals.checks import check_boxes

@@ -15,7 +15,7 @@ from bboxqa.formats.dataset.predictions import Predictions
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.agree import agree_with
 from bboxqa.pipelines.category_map import map_notes
-from bboxqa.pipelines.diagnosis.diagnoser import check_diagnosis
+from bboxqa.pipelines.diagnosis.memory_needs import check_diagnosis
 from bboxqa.pipelines.read import read_for
 from bboxqa.report.agreement_result import AgreementResult
 

@@ -10,14 +10,14 @@ from bboxqa.diagnostics import registry
 from bboxqa.diagnostics.disagreement.review import review_queue
 from bboxqa.geometry.similarities.registry import similarity
 from bboxqa.model.annotations import Dataset
-from bboxqa.model.diagnosis import REPEATS, Diagnosis, Story
+from bboxqa.model.diagnosis import REPEATS, Diagnosis, ReadShapes, Story
 from bboxqa.model.results import MeasuredAgreement
 from bboxqa.model.table import Table
 from bboxqa.model.units import MatchedUnits
 from bboxqa.pipelines.counting import ImagePart
 from bboxqa.pipelines.diagnosis.crowds import check_crowds
-from bboxqa.pipelines.diagnosis.diagnoser import ReadShapes, check_diagnosis
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
+from bboxqa.pipelines.diagnosis.memory_needs import check_diagnosis
 from bboxqa.pipelines.diagnosis.named import named_in_words
 from bboxqa.pipelines.diagnosis.review_document import review_document
 from bboxqa.pipelines.diagnosis.sensitivity import SENSITIVITY, sensitivity

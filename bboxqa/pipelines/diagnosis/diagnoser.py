@@ -1,23 +1,14 @@
 """What finds the diagnosis of a result, once it is asked for."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from math import ceil
-
-import numpy as np
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.spool import check_memory
 from bboxqa.core.types import Progress
 from bboxqa.geometry.candidates import possible_pairs
-from bboxqa.model.annotations import Dataset
-from bboxqa.model.diagnosis import Diagnosis, Story
+from bboxqa.model.diagnosis import Diagnosis, ReadShapes, Story
 from bboxqa.model.results import MeasuredAgreement
 from bboxqa.pipelines.counting import ImagePart
 from bboxqa.pipelines.diagnosis.crowds import check_crowds
-
-ReadShapes = Callable[[], Dataset]
-"""Reads the same files again, with outlines, rotated boxes and key points."""
 
 # With more annotations, the story takes longer than the figures and is made only on request.
 _QUICK = 100_000
@@ -25,22 +16,6 @@ _QUICK = 100_000
 _CROWDED = 1 << 20
 # The number of worst images that a diagnosis keeps.
 _MOST_IMAGES = 1000
-# Memory of all diagnostics in bytes, about: per annotation, per annotation if images are counted
-# separately, and per image for its draws.
-_BYTES = 2000
-_BYTES_BESIDE_IMAGES = 1500
-_OF_IMAGE = 9500
-
-
-def check_diagnosis(data: Dataset, memory: int | None) -> None:
-    """Raise OutputError if the diagnosis needs more memory than allowed."""
-    lonely = data.assigned.sum(1) < 2
-    compared = ~data.annotations.iscrowd & ~lonely[data.annotations.image]
-    n_compared = int(np.count_nonzero(compared))
-    n_images = int(np.count_nonzero(~lonely))
-    of_images = _BYTES_BESIDE_IMAGES + ceil(_OF_IMAGE * n_images / max(n_compared, 1))
-    of_each = max(_BYTES, of_images)
-    check_memory("diagnosis", n_compared, memory, of_each, "leave out the diagnosis")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,6 +14,7 @@ from bboxqa.geometry.similarities.needs import Needs
 from bboxqa.geometry.similarities.registry import SIMILARITIES
 from bboxqa.geometry.similarities.rotated_box import other_shapes
 from bboxqa.model.annotations import Annotations, Dataset
+from bboxqa.model.diagnosis import ReadShapes
 from bboxqa.model.outlines import SegmentationKind
 from bboxqa.model.selection import select_annotations
 from bboxqa.model.settings import AgreeSettings
@@ -21,7 +22,6 @@ from bboxqa.model.shapes.rotated_boxes import are_upright
 from bboxqa.model.table import Table, text_column
 from bboxqa.pipelines.chance_existence import chance_existence, matched_pairs
 from bboxqa.pipelines.counting import ImagePart, compared_images
-from bboxqa.pipelines.diagnosis.diagnoser import ReadShapes
 from bboxqa.pipelines.diagnosis.sensitivity import Sensitivity, sampled
 from bboxqa.pipelines.diagnosis.separation import THRESHOLDS, separation
 from bboxqa.pipelines.joint_sigmas import with_points, with_sigmas
