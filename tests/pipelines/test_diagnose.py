@@ -15,7 +15,7 @@ from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.agree import agree_with
 from bboxqa.pipelines.agree_files import agree_files
 from bboxqa.pipelines.counting import compared_images
-from bboxqa.pipelines.diagnosis import diagnoser
+from bboxqa.pipelines.diagnosis import memory_needs
 from bboxqa.pipelines.diagnosis.diagnoser import ImageDiagnoser
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
 
@@ -100,11 +100,11 @@ def test_images_of_few_annotations_need_more_memory():
     one = (np.arange(120_000) // 2).tolist()
     rows = [(image, place % 2, 0, (0, 0, 9, 9)) for place, image in enumerate(one)]
     with pytest.raises(OutputError, match=r"^diagnosis: 120,000 annotations need 0\.75 GB"):
-        diagnoser.check_diagnosis(dataset(rows), 6 * 10**8)
+        memory_needs.check_diagnosis(dataset(rows), 6 * 10**8)
 
 
 def test_a_file_whose_diagnosis_needs_more_memory_is_refused_before_it_is_measured(monkeypatch):
-    monkeypatch.setattr(diagnoser, "_BYTES", 10**9)
+    monkeypatch.setattr(memory_needs, "_BYTES", 10**9)
     stages = []
     with pytest.raises(OutputError, match=r"^diagnosis: 9 annotations need 9\.00 GB of memory"):
         agree_files(
