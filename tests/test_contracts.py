@@ -1,7 +1,9 @@
 """Contracts of imports name every folder that they are about."""
 
+import ast
 import tomllib
 from collections import Counter
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -52,3 +54,36 @@ def test_a_name_of_a_module_is_there_twice_at_most():
     modules = [path for path in (ROOT / "bboxqa").rglob("*.py") if path.stem != "__init__"]
     often = {name for name, n in Counter(path.stem for path in modules).items() if n > 2}
     assert often <= {"registry"}
+
+
+def imported(path, known):
+    """Return the modules of the package that a module imports, also inside functions."""
+    tree = ast.parse(path.read_text("utf-8"))
+    of_types = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        for inner in ast.walk(node)
+    }
+    found = set()
+    for node in ast.walk(tree):
+        if id(node) in of_types:
+            continue
+        if isinstance(node, ast.ImportFrom):
+            found |= {f"{node.module}.{each.name}" for each in node.names} | {node.module}
+        elif isinstance(node, ast.Import):
+            found |= {each.name for each in node.names}
+    return found & known
+
+
+def test_no_modules_import_each_other_not_even_in_functions():
+    paths = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts): path
+        for path in (ROOT / "bboxqa").rglob("*.py")
+        if path.stem != "__init__"
+    }
+    graph = {name: imported(path, paths.keys()) - {name} for name, path in paths.items()}
+    assert "bboxqa.pipelines.agree_files" in graph["bboxqa.cli.agree"]
+    # Raises CycleError, which names the modules of a circle.
+    order = list(TopologicalSorter(graph).static_order())
+    assert len(order) == len(paths)
