@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.content_kinds import HEAD, IS_COCO, TEXT, WHAT, json_kind_of, kind_of
+from bboxqa.formats.content_kinds import HEAD, IS_COCO, WHAT, json_kind_of, kind_of
 from bboxqa.formats.dota.dota_heads import is_dota_head
 
 # A single letter may be a drive of Windows.
@@ -14,6 +14,8 @@ _BY_CURL = {"http", "https", "ftp"}
 _YOLO = re.compile(rb"\d+(?: (?:0?\.\d+(?:e-\d+)?|[01](?:\.0*)?)){4,} *\r?(?:\n|\Z)", re.IGNORECASE)
 
 _TABLES = {".csv", ".tsv"}
+# The first character of JSON in each encoding, after a byte order mark.
+_JSON = re.compile(rb"(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?[\s\0]*[\[{]")
 # Kinds of text that have no other mark.
 _SUFFIXES = {".yaml": "YAML", ".yml": "YAML", ".ipynb": "notebook"}
 _TABLE = "Save the table as CSV in utf-8."
@@ -68,7 +70,7 @@ def foreign_kind(path: Path) -> str | None:
     if path.suffix.lower() == ".json":
         return json_kind_of(head)
     kind = kind_of(head)
-    if kind is None and path.suffix.lower() in _TABLES and not TEXT.match(head):
+    if kind is None and path.suffix.lower() in _TABLES and not _JSON.match(head):
         return "table"
     if path.suffix.lower() != ".txt":
         return kind or (_SUFFIXES.get(path.suffix.lower()) if head else None)

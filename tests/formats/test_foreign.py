@@ -38,6 +38,8 @@ FILES = [
     ),
     ("a.parquet", b"PAR1\x15\x04", "is a Parquet table; expected COCO JSON"),
     ("a.csv", "unit,annotator,value\n", "is a table; expected COCO JSON"),
+    ("a.csv", "\ufeffunit,annotator,value\n", "is a table; expected COCO JSON"),
+    ("a.csv", "\ufeffunit\n".encode("utf-16-le"), "is a table; expected COCO JSON"),
     ("a.db", b"SQLite format 3\0", "is an SQLite database; expected COCO JSON"),
     ("a.pdf", b"%PDF-1.7", "is a PDF; expected COCO JSON"),
     ("a.dat", bytes(range(256)) * 9, "is not text; expected COCO JSON"),

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from support.datasets import dataset, document, image, object_rows, write
 import bboxqa
 from bboxqa import stats
 from bboxqa.core.errors import DatasetError
+from bboxqa.formats.ratings.own_tables import refuse_results
 from bboxqa.formats.ratings.rating_files import read_ratings
 
 NOTE = "a missed object has the value (missing), and intervals draw images"
@@ -173,3 +175,19 @@ def test_units_as_a_frame():
         found = stats.measure(ratings, ["krippendorff_alpha"], bootstrap=0).coefficients
         assert found["krippendorff_alpha"].value == pytest.approx(result.alpha, abs=1e-12)
         assert ratings.data.n_groups == len(set(units["image"]))
+
+
+class Header(tuple):  # noqa: SLOT001
+    """A header that counts how often it is read."""
+
+    n_read = 0
+
+    def __iter__(self):
+        Header.n_read += 1
+        return super().__iter__()
+
+
+def test_the_time_for_many_columns_is_linear():
+    table = SimpleNamespace(name="a.csv", header=Header(f"c{n}" for n in range(500)))
+    refuse_results(table)
+    assert Header.n_read < 10

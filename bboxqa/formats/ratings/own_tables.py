@@ -56,8 +56,9 @@ _FIGURES = "a table of figures with intervals, of a result of bboxqa"
 
 def refuse_results(table: TableFile) -> None:
     """Refuse a table of results of `bboxqa`, which does not contain ratings."""
-    found = [what for columns, what in _RESULTS.items() if set(columns) <= set(table.header)]
-    if any({f"{name}_low", f"{name}_high"} <= set(table.header) for name in table.header):
+    names = set(table.header)
+    found = [what for columns, what in _RESULTS.items() if names.issuperset(columns)]
+    if any({f"{name}_low", f"{name}_high"} <= names for name in names):
         found.append(_FIGURES)
     first, *others = table.header
     if first == "annotator" and others and all(name.startswith("with ") for name in others):

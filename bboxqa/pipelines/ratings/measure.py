@@ -25,7 +25,7 @@ from bboxqa.agreement.uncertainty.resampling import (
 )
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import ConfigError
-from bboxqa.core.text import unknown_name
+from bboxqa.core.text import names_in_words, unknown_name
 from bboxqa.core.types import Progress
 from bboxqa.diagnostics.influence.leave_out import alpha_without_annotators, alpha_without_values
 from bboxqa.model.estimates import Estimate, TaskEstimates
@@ -43,6 +43,8 @@ _MOST_SHOWN = 2000
 # More numeric values are a continuous scale, on which leaving out single values has no effect.
 _MOST_NUMBERS = 100
 _KEYS_NAMED = 3
+# Longer values are shortened in messages.
+_LONG = 60
 # Limit of the sums that a jackknife adds up.
 _JACKKNIFE = 1 << 31
 
@@ -190,8 +192,9 @@ def check_level(
         asked = "distance function"
     if asked:
         text = next(name for name in ratings.value_names if number_of(name) is None)
+        in_words = repr(text) if len(text) < _LONG else names_in_words([text])[0]
         raise ConfigError(
-            f"{asked}: value {text!r} is not a number, so that its order is unknown; "
+            f"{asked}: value {in_words} is not a number, so that its order is unknown; "
             "write the values as numbers, such as 1 for low and 2 for high"
         )
 
