@@ -52,6 +52,17 @@ def test_an_image_is_named_by_file_or_id(file, image):
     assert bboxqa.draw(document(), image).name == "a.png"
 
 
+def test_an_image_is_named_as_tables_shorten_it(tmp_path):
+    names = [f"input_video_mp4-{number:04}_jpg.rf.{number % 2}{'0' * 30}.jpg" for number in (1, 2)]
+    images = [{"id": n, "file_name": name, "width": 9, "height": 9} for n, name in enumerate(names)]
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"images": images, "annotations": [], "categories": []}))
+    wanted = f"{names[1][:18]}…{names[1][-36:]}"
+    assert bboxqa.draw(path, wanted).image == names[1]
+    with pytest.raises(DatasetError, match="there is no image 'input…jpg' among 2 images"):
+        bboxqa.draw(path, "input…jpg")
+
+
 def test_a_name_comes_before_an_id():
     of = document()
     for record, name in zip(of["images"], ("7", "0"), strict=True):

@@ -33,7 +33,8 @@ def chosen_image(
 ) -> str:
     """Return the image name that matches a name or an id; names are tried first.
 
-    The suffix of a file name may be left out, or given where the data have none.
+    The suffix of a file name may be left out, or given where the data have none. The middle of a
+    long name may be "…", as in tables.
 
     Raises DatasetError if no image matches, or several images have the id.
 
@@ -50,6 +51,8 @@ def chosen_image(
     'a.png'
     >>> chosen_image("b/a", ["b/a.png"], lambda: [])
     'b/a.png'
+    >>> chosen_image("long…1.png", ["long_name_1.png", "long_name_2.png"], lambda: [])
+    'long_name_1.png'
     """
     if isinstance(wanted, str) and wanted in names:
         return wanted
@@ -64,6 +67,7 @@ def chosen_image(
             [f"several images have the id {wanted}: {several}"], "Name the image by its file."
         )
     same = [name for name in names if _is_with_ending(str(wanted), name)]
+    same = same or [name for name in names if _is_shortened(str(wanted), name)]
     if len(same) == 1:
         return same[0]
     raise DatasetError([f"there is no image {wanted!r} among {_described(str(wanted), names)}"])
@@ -74,6 +78,12 @@ def _is_with_ending(wanted: str, name: str) -> bool:
     longer, shorter = sorted((wanted, name), key=len, reverse=True)
     ending = longer.removeprefix(shorter)
     return ending != longer and ending.lower() in IMAGE_SUFFIXES
+
+
+def _is_shortened(wanted: str, name: str) -> bool:
+    """Return whether a text is a name without its middle."""
+    before, cut, after = wanted.partition("…")
+    return cut != "" and name.startswith(before) and name.removeprefix(before).endswith(after)
 
 
 def _id_of(record: object) -> str:
