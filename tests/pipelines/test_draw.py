@@ -58,7 +58,7 @@ def test_an_image_is_named_as_tables_shorten_it(tmp_path):
     path = tmp_path / "a.json"
     path.write_text(json.dumps({"images": images, "annotations": [], "categories": []}))
     wanted = f"{names[1][:18]}…{names[1][-36:]}"
-    assert bboxqa.draw(path, wanted).image == names[1]
+    assert bboxqa.draw(path, wanted).name == names[1]
     with pytest.raises(DatasetError, match="there is no image 'input…jpg' among 2 images"):
         bboxqa.draw(path, "input…jpg")
 
