@@ -202,6 +202,9 @@ class SinceRun:
         The number of annotations then and now.
     reason : str
         Why there is no comparison.
+    of_queue : (int, int) or None
+        If the present files are the review queue alone, with which they are compared: the number of
+        annotations that the queue and the result had. There are no `figures` then.
     """
 
     folder: str
@@ -210,3 +213,4 @@ class SinceRun:
     counts: Mapping[str, int] = field(default_factory=dict)
     n_annotations: tuple[int, int] = (0, 0)
     reason: str = ""
+    of_queue: tuple[int, int] | None = None

@@ -173,6 +173,11 @@ def compare_with(
     )
 
 
+def n_matched(before: Dataset, after: Dataset, settings: AgreeSettings) -> int:
+    """Return the number of annotations that both versions have, with checked settings."""
+    return len(_matched(before, after, settings, None, None)[0])
+
+
 def _headlines(before: Dataset, after: Dataset) -> tuple[str, ...]:
     """Return the headlines of both versions, each prefixed with its version."""
     return tuple(

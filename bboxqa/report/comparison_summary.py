@@ -132,6 +132,9 @@ def since_summary(since: SinceRun) -> dict[str, Any]:
         "annotations_by_id": dict(since.counts) or None,
         "n_annotations": None if compared else {"before": before, "now": after},
         "reason": since.reason,
+        "of_queue": None
+        if since.of_queue is None
+        else dict(zip(("n_annotations", "n_measured"), since.of_queue, strict=True)),
     }
 
 

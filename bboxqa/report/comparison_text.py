@@ -35,7 +35,7 @@ def text_lines(
     yield from warnings
     yield ""
     for noun in ("image", "category", "annotator"):
-        yield _things(getattr(result, _PLURALS[noun]), noun)
+        yield things_line(getattr(result, _PLURALS[noun]), noun)
     yield ""
     yield from change_lines(result)
     if result.thresholds:
@@ -83,7 +83,7 @@ def _version(version: Version) -> str:
     )
 
 
-def _things(table: Table, noun: str) -> str:
+def things_line(table: Table, noun: str) -> str:
     """Return the numbers of removed, added and renamed images, categories or annotators."""
     status = table["status"]
     parts = [f"{int((status == 'both').sum() + (status == 'renamed').sum()):,} in both"]

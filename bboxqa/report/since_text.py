@@ -5,7 +5,7 @@ from math import isnan, nan
 
 from bboxqa.core.text import count
 from bboxqa.model.comparison import SinceRun
-from bboxqa.report.comparison_text import agreement_lines, change_lines
+from bboxqa.report.comparison_text import agreement_lines, change_lines, things_line
 from bboxqa.report.numbers import decimal
 from bboxqa.report.text_table import table_lines
 
@@ -14,7 +14,15 @@ def since_lines(since: SinceRun) -> Iterator[str]:
     """Yield the changes of annotations, and the figures before and now."""
     yield ""
     yield f"Since {since.folder}"
+    if since.of_queue is not None:
+        n_queue, n_all = since.of_queue
+        yield (
+            f" The files have the review queue alone: they are compared with its "
+            f"{count(n_queue, 'annotation')}, not with all {n_all:,} that were measured."
+        )
     if since.comparison is not None:
+        if (since.comparison.annotators["status"] != "both").any():
+            yield things_line(since.comparison.annotators, "annotator")
         yield from change_lines(since.comparison)
         yield from agreement_lines(since.comparison)
         return

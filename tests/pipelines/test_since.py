@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import shutil
 
 import pytest
@@ -90,3 +91,100 @@ def test_units_name_annotations_as_the_review_does(tmp_path):
     assert {row["annotation"] for row in rows} == {"ann.xml:3", "bob.xml:3", ""}
     (image,) = json.loads((out / "worst_images.json").read_bytes())["images"]
     assert {each["annotation"] for each in image["shapes"]} == {"ann.xml:3", "bob.xml:3"}
+
+
+def changes(text):
+    """Return the numbers of changes that are not 0."""
+    cells = [re.split(r"\s{2,}", line.strip()) for line in text.splitlines()]
+    kinds = ("unchanged", "moved", "renamed", "moved and renamed", "removed", "added")
+    return {name: int(more[0]) for name, *more in cells if name in kinds and more[0] != "0"}
+
+
+@pytest.fixture(scope="module")
+def queue(tmp_path_factory):
+    """A folder with the result of two annotators, and its review queue for CVAT and Label Studio.
+
+    Both have drawn five cats and five dogs alike. Ann has two more cats: one is a dog to Bob.
+    """
+    folder = tmp_path_factory.mktemp("queue")
+    boxes = [[60 * (place % 5), 60 * (place // 5), 40, 40] for place in range(12)]
+    alike = [1, 2] * 5
+    drawn = {"ann": [*alike, 1, 1], "bob": [*alike, 2]}
+    who = [
+        (name, box, category)
+        for name, categories in drawn.items()
+        for box, category in zip(boxes, categories, strict=False)
+    ]
+    annotations = [
+        {"id": number, "image_id": 1, "category_id": category, "bbox": box, "area": 1600,
+         "iscrowd": 0, "annotator": name}
+        for number, (name, box, category) in enumerate(who, 1)
+    ]  # fmt: skip
+    image = {"id": 1, "file_name": "a.jpg", "width": 400, "height": 300}
+    categories = [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}]
+    whole = {"images": [image], "annotations": annotations, "categories": categories}
+    (folder / "export.json").write_text(json.dumps(whole))
+    assert run("agree", "export.json", "--out", "result", cwd=folder).returncode == 0
+    for name, to in (("cvat", "cvat"), ("tasks.json", "label-studio")):
+        done = run("convert", "result/review.json", name, "--to", to, "--lossy", cwd=folder)
+        assert done.returncode == 0
+    return folder
+
+
+@pytest.mark.parametrize("file", ["cvat", "tasks.json"])
+def test_a_queue_without_changes_has_none(queue, file):
+    _, text = since(queue, file)
+    assert "they are compared with its 3 annotations, not with all 23" in text
+    assert changes(text) == {"unchanged": 3}
+
+
+def test_a_reviewed_queue_of_cvat_is_compared_with_the_queue(queue, tmp_path):
+    shutil.copytree(queue, tmp_path, dirs_exist_ok=True)
+    file = tmp_path / "cvat/bob.xml"
+    text = file.read_text()
+    assert text.count('label="dog"') == 1
+    # As CVAT writes it: decimals, a source, the task of an image, and when it was dumped.
+    text = text.replace('label="dog"', 'label="cat"').replace('source="manual"', 'source="file"')
+    text = text.replace('xtl="0"', 'xtl="4.00"').replace("<image ", '<image task_id="7" ')
+    text = text.replace("</meta>", "<dumped>2026-11-02 11:00:00+00:00</dumped></meta>")
+    file.write_text(text)
+    assert changes(since(tmp_path, "cvat")[1]) == {"unchanged": 2, "moved and renamed": 1}
+
+
+def test_a_reviewed_queue_of_label_studio_is_compared_with_the_queue(queue, tmp_path):
+    shutil.copytree(queue, tmp_path, dirs_exist_ok=True)
+    [task] = json.loads((tmp_path / "tasks.json").read_text())
+    works = {each["completed_by"]["email"]: each for each in task["annotations"]}
+    assert [len(works[name]["result"]) for name in ("ann", "bob")] == [2, 1]
+    works["bob"]["result"][0]["value"]["rectanglelabels"] = ["cat"]
+    del works["ann"]["result"][1]
+    # As Label Studio writes it: new numbers of tasks and work, and other keys.
+    for number, work in enumerate(works.values(), 501):
+        work |= {"id": number, "task": 77, "updated_by": 3, "result_count": 1}
+        for region in work["result"]:
+            region["origin"] = "manual"
+    task |= {"id": 77, "inner_id": 1, "predictions": [], "drafts": [], "project": 9}
+    (tmp_path / "tasks.json").write_text(json.dumps([task]))
+    found = changes(since(tmp_path, "tasks.json")[1])
+    assert found == {"unchanged": 1, "renamed": 1, "removed": 1}
+    outcome = run(
+        "agree", "tasks.json", "--since", "result", "--format", "json", cwd=tmp_path
+    )  # fmt: skip
+    changed = json.loads(outcome.stdout)["since"]
+    assert changed["of_queue"] == {"n_annotations": 3, "n_measured": 23}
+    assert changed["figures"] == []
+
+
+def test_all_files_after_a_review_are_no_queue(queue):
+    _, text = since(queue, "export.json")
+    assert "queue" not in text
+    assert changes(text) == {"unchanged": 23}
+
+
+def test_other_annotators_are_named(queue, tmp_path):
+    shutil.copytree(queue, tmp_path, dirs_exist_ok=True)
+    whole = (tmp_path / "export.json").read_text().replace('"bob"', '"eve"')
+    (tmp_path / "new.json").write_text(whole)
+    _, text = since(tmp_path, "new.json")
+    assert "Annotators: 1 in both; 1 removed: bob; 1 added: eve" in text
+    assert "queue" not in text

@@ -18,7 +18,7 @@ from bboxqa.model.comparison import SinceRun
 from bboxqa.model.results import MeasuredAgreement
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.threshold_result import ThresholdResult
-from bboxqa.pipelines.compare import compare_with
+from bboxqa.pipelines.compare import compare_with, n_matched
 from bboxqa.pipelines.read import read_for
 from bboxqa.pipelines.threshold_results import measure_name
 
@@ -28,6 +28,7 @@ _COMPARED = (
     "all_touched", "sigmas",
 )  # fmt: skip
 _MOVED = "To see whether boxes moved, keep the former files beside the new ones."
+_QUEUE = "review.json"
 _Keys = dict[tuple[str, str, str], str]
 
 
@@ -50,7 +51,8 @@ def changed_since(
 ) -> SinceRun:
     """Return the changes since a result was saved in a folder.
 
-    If the measured files still exist, both versions are compared as by `compare`. Otherwise
+    If the measured files still exist, both versions are compared as by `compare`; if the present
+    files are the review queue alone, they are compared with the queue as it was. Otherwise
     annotations are identified by their ids, if the tool assigned them.
 
     Parameters
@@ -74,8 +76,12 @@ def changed_since(
     figures = _figures(saved["summary"]["thresholds"], result)
     before, reason = _former(saved["manifest"], settings, reading)
     if before is not None:
-        compared = compare_with(before, present, settings, memory=memory)
-        return SinceRun(str(folder), figures, comparison=compared)
+        queue = _reviewed_queue(folder, before, present, settings, reading)
+        compared = compare_with(queue or before, present, settings, memory=memory)
+        if queue is None:
+            return SinceRun(str(folder), figures, comparison=compared)
+        numbers = len(queue.annotations), len(before.annotations)
+        return SinceRun(str(folder), (), comparison=compared, of_queue=numbers)
     numbers = saved["summary"]["n_annotations"], len(present.annotations)
     if present.annotations.own_id is not None and not present.has_text_ids:
         reason += "; annotations have no ids of their own, only numbers by position"
@@ -139,6 +145,30 @@ def _former(
         if old.blake2b != new.blake2b:
             return None, f"{one_line(old.name)} has changed since it was measured"
     return data, ""
+
+
+def _reviewed_queue(
+    folder: Path,
+    before: Dataset,
+    present: Dataset,
+    settings: AgreeSettings,
+    reading: dict[str, Any],
+) -> Dataset | None:
+    """Return the review queue as it was, if the present files are the queue and nothing else.
+
+    They are if they have some of its annotations, and lack more than half of the others.
+    """
+    path = folder / _QUEUE
+    if before.is_pseudonymous or not path.is_file():
+        return None
+    try:
+        queue = read_for(path, settings, digest=False, **reading)
+    except BboxqaError:
+        return None
+    n_others = len(before.annotations) - len(queue.annotations)
+    n_of_queue = n_matched(queue, present, settings)
+    n_kept = n_matched(before, present, settings) - n_of_queue
+    return queue if n_of_queue and 2 * n_kept < n_others else None
 
 
 def _saved_units(folder: Path) -> _Keys:
