@@ -179,6 +179,12 @@ def test_an_empty_dictionary_is_neither_a_document_nor_files():
         bboxqa.read_coco({})
 
 
+@pytest.mark.parametrize("name", ["images", "categories"])
+def test_a_document_without_annotations_is_no_dictionary_of_files(name):
+    with pytest.raises(bboxqa.BboxqaError, match="document:1:1: S001 error"):
+        bboxqa.read_coco({name: []})
+
+
 @pytest.mark.parametrize("memory", ["2GB", 1.5, True])
 def test_memory_is_a_number_of_bytes(memory):
     file = example_file("fruits")

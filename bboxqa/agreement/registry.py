@@ -247,7 +247,7 @@ def default_coefficients(inputs: CoefficientInputs) -> tuple[str, ...]:
     return ("krippendorff_alpha", "cohen_kappa", "gwet_ac1", "percent_agreement")
 
 
-def named_coefficients(names: Sequence[str]) -> tuple[str, ...]:
+def named_coefficients(names: Sequence[str], what: str = "coefficient") -> tuple[str, ...]:
     """Return the names of coefficients in the order of the registry, ``"all"`` spelled out.
 
     Raises
@@ -263,5 +263,5 @@ def named_coefficients(names: Sequence[str]) -> tuple[str, ...]:
     known = (*COEFFICIENTS, "all")
     for name in names:
         if name not in known:
-            raise ConfigError(f"coefficient {unknown_name(name, known)}")
+            raise ConfigError(f"{what} {unknown_name(name, known)}")
     return tuple(name for name in COEFFICIENTS if name in names or "all" in names)

@@ -21,7 +21,7 @@ from bboxqa.cli.simulate import simulate
 from bboxqa.cli.stats import stats
 from bboxqa.cli.streams import robust
 from bboxqa.cli.validate import validate
-from bboxqa.core.interrupts import PLACED, raising_signals
+from bboxqa.core.interrupts import PLACED, blocked_signals, raising_signals
 from bboxqa.core.version import __version__
 
 
@@ -80,6 +80,6 @@ def main() -> None:
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - tracebacks are for debugging
         code = exit_code_of(error, PLACED)
     # All is written: an interrupt while Python ends would only change the exit code.
-    with suppress(ValueError):
+    with suppress(ValueError, KeyboardInterrupt), blocked_signals():
         signal(SIGINT, SIG_IGN)
     sys.exit(code)

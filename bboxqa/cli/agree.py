@@ -147,6 +147,8 @@ def agree(
     inputs = inputs_of(source, reference, predictions, config)
     refuse_inputs([report], inputs, images)
     check_targets(out, report, pseudonyms, force=force)
+    if top is not None and report is None and out is None:
+        raise click.UsageError("--top is for --report FILE or --out DIR, which are missing")
     page = page_target(report, images, top, split=split, force=force)
     wanted = diagnose or page is not None
     with tracking() as progress:

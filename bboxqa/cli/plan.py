@@ -86,6 +86,8 @@ def plan(
         raise click.UsageError("no file given; try: bboxqa plan export.json --target-width 0.05")
     refuse_inputs([output], [*paths, config])
     settings = agree_settings(config, options)
+    if options.get("bootstrap") == 0:
+        raise click.UsageError("--bootstrap is 0; expected 40 to 100,000: a plan needs an interval")
     with tracking() as progress:
         data = read_for(paths, settings, digest=False, progress=progress)
         planned = plan_images(data, target_width, settings, progress)

@@ -169,9 +169,11 @@ def _ratings(table: Path, options: dict[str, Any]) -> "dict[str | None, Ratings]
 
 
 def _measured(table: Path, options: dict[str, Any]) -> "list[TaskEstimates]":
+    from bboxqa.agreement.registry import named_coefficients
     from bboxqa.cli.console import tracking
     from bboxqa.stats import measure
 
+    named_coefficients(options["coefficients"], "--coefficient")
     settings = ("level", "weights", "bootstrap", "seed", "interval")
     with tracking() as progress:
         return [

@@ -1,15 +1,18 @@
 """Signals that end a command, and the files that it had written before."""
 
 import signal
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from threading import current_thread, main_thread
+from threading import Timer, current_thread, main_thread
 from types import FrameType
 
 PLACED: list[Path] = []
 """Files and folders that this process has put in place, in order; see `placing`."""
 
+# Seconds after which a signal is sent again.
+_SOON = 0.01
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 
 # The number of `placing` blocks that are running, and the signal that arrived meanwhile.
@@ -36,11 +39,34 @@ def raising_signals() -> Iterator[None]:
         if number is not None and signal.getsignal(number) != signal.SIG_IGN:
             with suppress(ValueError):
                 before[number] = signal.signal(number, _interrupt)
+    hook, sys.unraisablehook = sys.unraisablehook, _once_more(sys.unraisablehook)
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        sys.unraisablehook = hook
+        # Python would print a traceback for a signal that arrives while its handler changes.
+        with blocked_signals(*before):
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def _once_more(
+    hook: "Callable[[sys.UnraisableHookArgs], object]",
+) -> "Callable[[sys.UnraisableHookArgs], None]":
+    """Return a hook that sends a signal again if it arrived where Python ignores exceptions.
+
+    Destructors and callbacks of weak references are such places.
+    """
+
+    def again(ignored: "sys.UnraisableHookArgs") -> None:
+        if isinstance(ignored.exc_value, Interrupted):
+            timer = Timer(_SOON, signal.raise_signal, [ignored.exc_value.number])
+            timer.daemon = True
+            timer.start()
+        else:
+            hook(ignored)
+
+    return again
 
 
 @contextmanager
@@ -60,12 +86,15 @@ def placing(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def blocked_signals() -> Iterator[None]:
-    """Block SIGINT in processes started meanwhile: their parent is the one that ends them."""
+def blocked_signals(*numbers: int) -> Iterator[None]:
+    """Block signals, which wait meanwhile; SIGINT by default.
+
+    Processes started meanwhile do not receive them: their parent is the one that ends them.
+    """
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, numbers or {signal.SIGINT})
     try:
         yield
     finally:

@@ -11,6 +11,7 @@ from typing import Any, cast
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.json_values import document_bytes
 from bboxqa.core.types import AnyPath, Files, Progress, Rows, Samples
+from bboxqa.formats.annotations.records import LISTS
 from bboxqa.formats.dataset.predictions import Predictions
 from bboxqa.formats.dataset.reader import Check, read_dataset
 from bboxqa.formats.translation.choices import choices
@@ -154,7 +155,9 @@ def read_coco(
         if document is not None:
             options["annotator_key"] = None
             return _read_bytes(document_bytes(document), "dataset.json", memory, **options)
-    if isinstance(source, Mapping) and isinstance(source.get("annotations"), list | tuple):
+    if isinstance(source, Mapping) and any(
+        isinstance(source.get(name), list | tuple) for name in LISTS
+    ):
         return _read_bytes(document_bytes(source), "document.json", memory, **options)
     if not isinstance(source, str | PathLike | Mapping):
         from bboxqa.formats.box_tables.in_memory import rows_in, table_bytes

@@ -167,3 +167,19 @@ def test_a_locked_folder_is_named_with_the_reason(typed, tmp_path):
     (tmp_path / "locked").mkdir(0o000)
     done = run(*typed, cwd=tmp_path)
     assert done.stderr == "Error: locked: cannot be read: Permission denied\n"
+
+
+@pytest.mark.parametrize(
+    ("typed", "message"),
+    [
+        (["plan", "x.json", "--target-width", 0.1, "--bootstrap", 0], "--bootstrap is 0; expected"),
+        (["agree", "x.json", "--top", 5], "--top is for --report FILE or --out DIR, which are"),
+        (["stats", "x.csv", "--coefficient", "alpha"], "--coefficient is 'alpha'; expected one of"),
+    ],
+)
+def test_messages_name_the_option_that_was_typed(typed, message, tmp_path):
+    write(tmp_path / "x.json", two_annotators())
+    (tmp_path / "x.csv").write_text("unit,annotator,value\n1,a,x\n1,b,x\n")
+    done = run(*typed, cwd=tmp_path)
+    assert done.returncode == 2
+    assert f"Error: {message}" in done.stderr

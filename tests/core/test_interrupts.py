@@ -2,10 +2,17 @@
 
 import os
 import signal
+import time
 
 import pytest
 
-from bboxqa.core.interrupts import PLACED, Interrupted, placing, raising_signals
+from bboxqa.core.interrupts import (
+    PLACED,
+    Interrupted,
+    blocked_signals,
+    placing,
+    raising_signals,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -40,3 +47,37 @@ def test_handlers_are_as_before_afterwards():
     with raising_signals():
         assert signal.getsignal(signal.SIGTERM) != before
     assert signal.getsignal(signal.SIGTERM) == before
+
+
+class Dying:
+    """An object that receives a signal in its destructor, where exceptions are ignored."""
+
+    def __del__(self):
+        signal.raise_signal(signal.SIGTERM)
+
+
+def test_a_signal_where_exceptions_are_ignored_is_heard_later(capsys):
+    def work():
+        with raising_signals():
+            Dying()
+            time.sleep(10)
+
+    with pytest.raises(Interrupted) as caught:
+        work()
+    assert caught.value.number == signal.SIGTERM
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="the system has no masks")
+def test_blocked_signals_wait():
+    def work():
+        with raising_signals():
+            with blocked_signals(signal.SIGTERM):
+                os.kill(os.getpid(), signal.SIGTERM)
+                steps.append("held")
+            steps.append("not reached")
+
+    steps = []
+    with pytest.raises(Interrupted):
+        work()
+    assert steps == ["held"]
