@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray, IndexArray, sum_by
+from bboxqa.core.blocks import blocks
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.memory import release_pages, trim_memory
 from bboxqa.core.parallel import in_threads
@@ -149,14 +150,10 @@ def _compare(
         release_pages(part.annotations.segmentation.xy)
     lowest = options.iou_threshold - TOLERANCE
 
-    def reaching(left: IndexArray, right: IndexArray, iou: FloatArray) -> Found:
-        keep = np.flatnonzero(iou >= lowest)
-        return left[keep], right[keep], iou[keep]
-
     measure = comparison.limit or comparison.compare
     found, n_found = [], 0
     for pair in neighbours(part.annotations, comparison.bounds):
-        found.append(reaching(*pair, measure(*pair)))
+        found.append(_reaching(lowest, *pair, measure(*pair)))
         n_found += len(found[-1][0])
         if n_found > room.most():
             raise _crowded(part, found, options.iou_threshold, room)
@@ -165,11 +162,18 @@ def _compare(
         raise _crowded(part, found, options.iou_threshold, room)
     if comparison.limit is not None and found:
         left, right, _ = _joined(found)
-        found = [reaching(left, right, comparison.compare(left, right))]
+        iou = comparison.compare(left, right)
+        found = [_reaching(lowest, left[rows], right[rows], iou[rows]) for rows in blocks(len(iou))]
+        del left, right, iou
     for left, right, _ in found:
         np.add(left, start, out=left)
         np.add(right, start, out=right)
     return found, comparison.counts
+
+
+def _reaching(lowest: float, left: IndexArray, right: IndexArray, iou: FloatArray) -> Found:
+    keep = np.flatnonzero(iou >= lowest)
+    return left[keep], right[keep], iou[keep]
 
 
 def possible_pairs(annotations: Annotations, n_images: int) -> IndexArray:

@@ -217,7 +217,7 @@ def test_masks_alone_need_no_image_size(name):
 def test_a_canvas_that_is_too_large(name):
     huge = [0.0, 0, 4e4, 0, 4e4, 4e4, 0, 4e4]
     error = refused(two([huge], [huge], size=(0, 0)), name)
-    assert "span 40000 × 40000 px; at most 134,217,728 px are drawn" in error.problems[0]
+    assert "spans 40000 × 40000 px from 0, 0; at most 134,217,728 px are drawn" in error.problems[0]
 
 
 @pytest.mark.parametrize("name", ["pixel", "raster"])

@@ -43,6 +43,14 @@ def mask_bounds(rles: list[dict[str, Any]]) -> FloatArray:
     return bounds
 
 
+def mask_areas(rles: list[dict[str, Any]]) -> FloatArray:
+    """Return the number of pixels of N masks, (N,) float64."""
+    from pycocotools import mask
+
+    # One by one, as pycocotools fails with more than 255 of them.
+    return np.array([int(mask.area(rle)) for rle in rles], np.float64)
+
+
 def mask_iou(rles: list[dict[str, Any]], left: IndexArray, right: IndexArray) -> FloatArray:
     """Return the IoU of each pair of masks, in [0, 1]; 0 for empty masks.
 

@@ -15,14 +15,17 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray, IndexArray, rows, sum_by
-from bboxqa.geometry.kernels.boxes import overlap
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, rows, sum_by
+from bboxqa.core.blocks import blocks
+from bboxqa.geometry.kernels.boxes import bbox_iou, overlap
 from bboxqa.geometry.kernels.edges import BLOCK, Edges, PreparedPolygons
 
 # Pairs of blocks per chunk, so that temporary arrays fit into the cache of one core.
 _CHUNK = 1 << 12
 # Added to denominators, so that 0 / 0 becomes 0; far below any distance in pixels.
 _TINY = 1e-300
+# The share of its area that a sum over edges may be off.
+_ROUNDING = 1e-9
 
 
 def _parts(total: IndexArray, size: int) -> Iterator[tuple[int, int]]:
@@ -135,6 +138,22 @@ def polygon_iou_limit(
     shared = overlap(outlines.bounds[left], outlines.bounds[right])
     shared = np.minimum(shared, np.minimum(outlines.area[left], outlines.area[right]))
     return _iou(outlines, left, right, shared)
+
+
+def is_box(outlines: PreparedPolygons) -> BoolArray:
+    """Return which polygons fill their bounds, up to rounding, (N,) bool."""
+    width, height = (outlines.bounds[:, 2:] - outlines.bounds[:, :2]).T
+    full = width * height
+    filled: BoolArray = (outlines.area >= full * (1 - _ROUNDING)) & (full > 0)
+    return filled
+
+
+def box_iou(outlines: PreparedPolygons, left: IndexArray, right: IndexArray) -> FloatArray:
+    """Return the IoU of each pair of polygons that fill their bounds."""
+    result = np.zeros(len(left))
+    for part in blocks(len(left)):
+        result[part] = bbox_iou(outlines.bounds[left[part]], outlines.bounds[right[part]])
+    return result
 
 
 def _iou(

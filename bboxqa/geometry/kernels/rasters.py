@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
+from bboxqa.geometry.kernels.pixel_runs import pixel_runs, runs_of, shared_pixels
 
 Ring = FloatArray
 Draw = Callable[[list[Ring], int, int], BoolArray]
@@ -55,13 +56,31 @@ def burn(rings: list[Ring], width: int, height: int, *, all_touched: bool = Fals
     return np.asarray(burnt, np.bool_)
 
 
+def drawn_runs(
+    rings: list[Ring], size: tuple[int, int], draw: Draw
+) -> tuple[IndexArray, IndexArray]:
+    """Draw an annotation on its own extent, and return the runs of its pixels; see `runs_of`.
+
+    It is clipped to the image. `size` is its width and height, or (0, 0) if unknown.
+    """
+    vertices = np.concatenate(rings)
+    first = np.floor(vertices.min(0)) - 1
+    last = np.ceil(vertices.max(0)) + 2
+    if size != (0, 0):
+        first, last = np.maximum(first, 0), np.minimum(last, size)
+    width, height = np.maximum(last - first, 0).astype(int).tolist()
+    if width == 0 or height == 0:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    canvas = draw([ring - first for ring in rings], width, height)
+    return runs_of(canvas, *first.astype(int).tolist())
+
+
 def raster_areas(
     left: list[Ring], right: list[Ring], size: tuple[int, int], draw: Draw
 ) -> tuple[int, int]:
     """Return the numbers of pixels of the intersection and the union of two annotations.
 
-    Both are drawn on their common extent, clipped to the image. `size` is its width and height, or
-    (0, 0) if unknown.
+    Both are clipped to the image. `size` is its width and height, or (0, 0) if unknown.
 
     Examples
     --------
@@ -71,14 +90,6 @@ def raster_areas(
     >>> raster_areas([square], [kite], (0, 0), draw_inclusive)
     (13, 19)
     """
-    vertices = np.concatenate([*left, *right])
-    first = np.floor(vertices.min(0)) - 1
-    last = np.ceil(vertices.max(0)) + 2
-    if size != (0, 0):
-        first, last = np.maximum(first, 0), np.minimum(last, size)
-    width, height = np.maximum(last - first, 0).astype(int).tolist()
-    if width == 0 or height == 0:
-        return 0, 0
-    a = draw([ring - first for ring in left], width, height)
-    b = draw([ring - first for ring in right], width, height)
-    return int((a & b).sum()), int((a | b).sum())
+    runs = pixel_runs([drawn_runs(rings, size, draw) for rings in (left, right)])
+    shared = int(shared_pixels(runs, np.zeros(1, np.int64), np.ones(1, np.int64))[0])
+    return shared, int(runs.area.sum()) - shared

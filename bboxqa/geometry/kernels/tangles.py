@@ -15,6 +15,8 @@ _SIDE, _LEAST_SIDE = 512, 64
 _RINGS = 256
 # Numbers per temporary array.
 _CHUNK = 1 << 20
+# Bytes that are counted at once.
+_WORD = 8
 _BITS = np.array([byte.bit_count() for byte in range(256)], np.uint8)
 
 
@@ -64,23 +66,26 @@ def pixel_iou(
         canvas = np.zeros(grid.size[::-1], np.bool_)
         for ring in segmentations.rings(place):
             canvas |= even_odd_pixels(ring, grid.origin, grid.pixel, grid.size)
-        return np.packbits(canvas)
+        bits = np.packbits(canvas)
+        return np.pad(bits, (0, -len(bits) % _WORD))
 
     def of_image(left: IndexArray, right: IndexArray) -> FloatArray:
         grid = grid_of(int(image[left[0]]))
-        nodes, ends = np.unique(np.concatenate([left, right]), return_inverse=True)
+        slot = np.zeros(len(image), np.int64)
+        slot[left] = slot[right] = 1
+        nodes = np.flatnonzero(slot)
+        slot[nodes] = np.arange(len(nodes))
         rasters = np.stack([pixels(place, grid) for place in nodes.tolist()])
         in_pixels = _n_pixels(rasters) * grid.pixel**2
         area = np.where(outlines.tangled[nodes], in_pixels, outlines.area[nodes])
-        a, b = ends[: len(left)], ends[len(left) :]
-        shared, step = np.zeros(len(left)), max(_CHUNK // max(rasters.shape[1], 1), 1)
+        iou, step = np.zeros(len(left)), max(_CHUNK // max(rasters.shape[1], 1), 1)
         for first in range(0, len(left), step):
             part = slice(first, first + step)
-            shared[part] = _n_pixels(rasters[a[part]] & rasters[b[part]]) * grid.pixel**2
-        union = area[a] + area[b] - shared
-        iou = np.zeros(len(left))
-        np.divide(shared, union, out=iou, where=union > 0)
-        return np.minimum(iou, 1.0)
+            a, b = slot[left[part]], slot[right[part]]
+            shared = _n_pixels(rasters[a] & rasters[b]) * grid.pixel**2
+            union = area[a] + area[b] - shared
+            np.divide(shared, union, out=iou[part], where=union > 0)
+        return np.minimum(iou, 1.0, out=iou)
 
     def compare(left: IndexArray, right: IndexArray) -> FloatArray:
         starts = run_starts(image[left])
@@ -92,7 +97,11 @@ def pixel_iou(
 
 def _n_pixels(rasters: ByteArray) -> IndexArray:
     """Return the number of pixels of each packed raster."""
-    counts: IndexArray = _BITS[rasters].sum(axis=1, dtype=np.int64)
+    counts: IndexArray
+    if hasattr(np, "bitwise_count"):  # numpy 2
+        counts = np.bitwise_count(rasters.view(np.uint64)).sum(axis=1, dtype=np.int64)
+    else:
+        counts = _BITS[rasters].sum(axis=1, dtype=np.int64)
     return counts
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, sum_by
+from bboxqa.core.blocks import blocks
 from bboxqa.geometry.kernels import masks, polygons
 from bboxqa.geometry.kernels.edges import PreparedPolygons, polygon_outlines
 from bboxqa.geometry.kernels.tangles import pixel_iou
@@ -17,6 +18,11 @@ from bboxqa.geometry.similarities.base import (
     Options,
     Similarity,
     packed_outlines,
+)
+from bboxqa.geometry.similarities.distinct_outlines import (
+    MANY_PAIRS,
+    distinct_outlines,
+    of_distinct,
 )
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.outlines import SegmentationKind, Segmentations
@@ -39,7 +45,7 @@ def _polygon(dataset: Dataset, _: Options) -> Comparison:
         in_pixels = pixel_iou(segmentation, outlines, image, outlines.tangled)
         exact = _split(outlines.tangled, exact, in_pixels)
         limit = _split(outlines.tangled, limit, _one)
-    exact = _bounded(exact, segmentation, outlines, image, counts)
+    exact = _once(_bounded(exact, segmentation, outlines, image, counts), segmentation, image)
     if not is_mask.any():
         return Comparison(exact, outlines.bounds, limit, counts)
     drawn = np.flatnonzero(np.isin(image, image[is_mask]))
@@ -57,6 +63,17 @@ def _polygon(dataset: Dataset, _: Options) -> Comparison:
     )
 
 
+def _once(compare: Compare, segmentation: Segmentations, image: IntArray) -> Compare:
+    """Return a comparison that compares each two distinct outlines once if there are many pairs."""
+
+    def once(left: IndexArray, right: IndexArray) -> FloatArray:
+        if len(left) < MANY_PAIRS:
+            return compare(left, right)
+        return of_distinct(compare, *distinct_outlines(segmentation, image))(left, right)
+
+    return once
+
+
 def _bounded(
     exact: Compare,
     segmentation: Segmentations,
@@ -66,17 +83,26 @@ def _bounded(
 ) -> Compare:
     """Return a comparison that uses pixels in images where exact areas would take too long.
 
-    The polygons of these images are counted as "tangled".
+    The polygons of these images are counted as "tangled", but for rectangles, which are compared
+    exactly with each other.
     """
+    is_box = polygons.is_box(outlines)
+    of_boxes: Compare = partial(polygons.box_iou, outlines)
 
     def compare(left: IndexArray, right: IndexArray) -> FloatArray:
-        work = sum_by(image[left], polygons.edge_pairs(outlines, left, right), int(image[-1]) + 1)
+        work = np.zeros(int(image[-1]) + 1)
+        for part in blocks(len(left)):
+            pairs = polygons.edge_pairs(outlines, left[part], right[part])
+            work += sum_by(image[left[part]], pairs, len(work))
         drawn = (work > _MOST_EDGE_PAIRS)[image]
         if not drawn[left].any():
             return exact(left, right)
-        nodes = np.unique(np.concatenate([left, right]))
-        counts["tangled"] += int((drawn & ~outlines.tangled)[nodes].sum())
-        return _split(drawn, exact, pixel_iou(segmentation, outlines, image, drawn))(left, right)
+        met = np.zeros(len(image), np.bool_)
+        met[left] = met[right] = True
+        counts["tangled"] += int((met & drawn & ~outlines.tangled & ~is_box).sum())
+        in_pixels = pixel_iou(segmentation, outlines, image, drawn)
+        crowded = _split(~(drawn & is_box), of_boxes, in_pixels)
+        return _split(drawn, exact, crowded)(left, right)
 
     return compare
 
@@ -89,8 +115,13 @@ def _split(is_drawn: BoolArray, of_polygons: Compare, of_pixels: Compare) -> Com
     """Return a comparison that uses pixels for pairs with a drawn shape, and areas otherwise."""
 
     def compare(left: IndexArray, right: IndexArray) -> FloatArray:
-        result = np.zeros(len(left))
         drawn = is_drawn[left] | is_drawn[right]
+        # Millions of pairs are not copied where all are alike.
+        if not drawn.any():
+            return of_polygons(left, right)
+        if drawn.all():
+            return of_pixels(left, right)
+        result = np.zeros(len(left))
         result[~drawn] = of_polygons(left[~drawn], right[~drawn])
         result[drawn] = of_pixels(left[drawn], right[drawn])
         return result
