@@ -13,30 +13,12 @@ from typing import Any
 from bboxqa.core.text import clean
 from bboxqa.rules.base.example_files import records
 from bboxqa.rules.base.rule import ABSENT, Example, Files, Rule
-from bboxqa.rules.registry import RULES, known_rules
+from bboxqa.rules.registry import FAMILIES, RULES, known_rules
 
 _WIDTH = 80
 _EXAMPLE = 400
 # Of a longer list, only this many records at both ends are shown.
 _MANY, _SHOWN = 12, 4
-_FAMILIES = {
-    "F": "File and JSON",
-    "S": "Schema",
-    "I": "Ids and references",
-    "M": "Images on disk",
-    "B": "Boxes",
-    "P": "Polygons",
-    "R": "Masks",
-    "O": "Rotated boxes",
-    "K": "Keypoints",
-    "C": "Categories",
-    "A": "Annotators",
-    "D": "Duplicates",
-    "Q": "Statistics",
-    "G": "Panoptic segments",
-    "E": "Results of detectors",
-    "T": "Formats of annotation tools",
-}
 _SCOPES = {
     "record": "each record",
     "data set": "the whole file",
@@ -161,7 +143,7 @@ def list_lines() -> Iterator[str]:
 
 def _families(rules: Mapping[str, Rule]) -> Iterator[tuple[str, Iterable[Rule]]]:
     for letters, family in groupby(rules.values(), key=lambda rule: rule.code.rstrip("0123456789")):
-        yield f"{letters}: {_FAMILIES.get(letters, 'rules of other packages')}", family
+        yield f"{letters}: {FAMILIES.get(letters, 'rules of other packages')}", family
 
 
 def markdown() -> str:

@@ -69,7 +69,26 @@ _MODULES = (
     segments, png_files, scores, tool_records, cvat_jobs, label_files, label_lists,
     voc_files,
 )  # fmt: skip
-_LETTERS = "FSIMBPROKCADQGET"
+FAMILIES = {
+    "F": "File and JSON",
+    "S": "Schema",
+    "I": "Ids and references",
+    "M": "Images on disk",
+    "B": "Boxes",
+    "P": "Polygons",
+    "R": "Masks",
+    "O": "Rotated boxes",
+    "K": "Keypoints",
+    "C": "Categories",
+    "A": "Annotators",
+    "D": "Duplicates",
+    "Q": "Statistics",
+    "G": "Panoptic segments",
+    "E": "Results of detectors",
+    "T": "Formats of annotation tools",
+}
+"""The titles of families by letter, in the order in which rules are listed."""
+
 _GROUP = "bboxqa.rules"
 _CODE = re.compile(r"[A-Z]+[0-9]+")
 
@@ -77,10 +96,10 @@ RULES: Mapping[str, Rule] = {
     rule.code: rule
     for rule in sorted(
         (rule for module in _MODULES for rule in module.RULES),
-        key=lambda rule: (_LETTERS.index(rule.code[0]), rule.code),
+        key=lambda rule: ([*FAMILIES].index(rule.code[0]), rule.code),
     )
 }
-"""The rules of bboxqa by code, ordered by `_LETTERS`, then by number."""
+"""The rules of bboxqa by code, ordered by `FAMILIES`, then by number."""
 
 
 @cache
