@@ -64,7 +64,9 @@ def exit_code_of(error: BaseException, written: Sequence[Path]) -> int:
         # The traceback includes the original cause of an error for users.
         error.__suppress_context__ = False
         click.echo("".join(traceback.format_exception(error)), nl=False, err=True)
-    if isinstance(error, KeyboardInterrupt | click.Abort):
+    # While a class is created, Python makes a RuntimeError of what a signal raises.
+    is_interrupt = isinstance(error, KeyboardInterrupt | click.Abort)
+    if is_interrupt or isinstance(error.__cause__, Interrupted):
         number = signal_of(error)
         click.echo(f"{signal_words(number)}; {_written(written)}", err=True)
         return _INTERRUPTED + number

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ from support.forks import CLOSED, forked
 from support.mutants import clean, text
 
 from bboxqa.cli.failures import exit_code_of
+from bboxqa.core.interrupts import Interrupted
 from bboxqa.core.text import count
 
 SIMULATED = Path(__file__).parents[1] / "data/simulated.json"
@@ -136,6 +138,13 @@ def test_many_written_files_are_counted(capsys, tmp_path):
     line = capsys.readouterr().err.strip()
     assert line.startswith("Interrupted; written before that (12): ")
     assert line.endswith("9.json and 2 more")
+
+
+def test_a_signal_while_a_class_is_created_is_no_internal_error(capsys):
+    error = RuntimeError("Error calling __set_name__ on 'property'")
+    error.__cause__ = Interrupted(signal.SIGTERM)
+    assert exit_code_of(error, []) == 143
+    assert capsys.readouterr().err == "Ended by SIGTERM; nothing was written.\n"
 
 
 def test_an_unexpected_error_is_one_line_with_its_place(capsys):
