@@ -26,6 +26,7 @@ from bboxqa.formats.writing.safe_names import people_paths, plain_xml, safe_path
 from bboxqa.formats.writing.writer import Options, Writer, Written
 
 _TITLE = "Pascal VOC"
+_DECIMALS = 6
 _MARKS = ("truncated", "difficult", "occluded")
 
 
@@ -66,7 +67,8 @@ def _base(drawn: Sequence[Record]) -> int | None:
     """
     upright = [each for each in drawn if _turned(each) is None]
     for base in (1, 0):
-        corners = _corners(upright, base).ravel()
+        # Products of relative numbers are written as whole numbers where only rounding differs.
+        corners = _corners(upright, base).ravel().round(_DECIMALS)
         fractions, zeros, ones = corners % 1 != 0, corners == 0, corners == 1
         sums = (int(each.sum()) for each in (fractions, zeros, ones))
         if CornerTally(len(corners), *sums).base()[0] == base:

@@ -88,6 +88,17 @@ def test_annotators_who_use_other_categories_may_have_folders(tmp_path):
     assert by_annotator(back) == by_annotator(content)
 
 
+def test_whole_pixels_stay_where_only_rounding_makes_fractions(tmp_path):
+    # Shares times 200 and 90 pixels: 29.999999999999996 and the like, in more than a few places.
+    shares = [(0.15, 0.2, 0.3, 0.1), (0.55, 0.3, 0.1, 0.2), (0.7, 0.1, 0.15, 0.7)]
+    boxes = [[x * 200, y * 90, width * 200, height * 90] for x, y, width, height in shares]
+    assert sum(not each.is_integer() for box in boxes for each in box) >= 2
+    content = document([("a.jpg", 200, 90, ["ann"])], [(0, "ann", 0, box) for box in boxes])
+    back = there_and_back(written(tmp_path / "source.json", content), tmp_path, "voc")
+    found = [each["bbox"] for each in back["annotations"]]
+    np.testing.assert_allclose(found, np.round(boxes), atol=1e-9)
+
+
 @pytest.mark.skipif(not DATA.is_dir(), reason="shared data is absent")
 @pytest.mark.parametrize(
     "name",
