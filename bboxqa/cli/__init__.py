@@ -14,12 +14,12 @@ from bboxqa.cli.draw import draw
 from bboxqa.cli.example import example
 from bboxqa.cli.explain import explain
 from bboxqa.cli.failures import exit_code_of
+from bboxqa.cli.output.streams import robust
 from bboxqa.cli.plan import plan
 from bboxqa.cli.report import report
 from bboxqa.cli.segments import segments
 from bboxqa.cli.simulate import simulate
 from bboxqa.cli.stats import stats
-from bboxqa.cli.streams import robust
 from bboxqa.cli.validate import validate
 from bboxqa.core.interrupts import PLACED, blocked_signals, raising_signals
 from bboxqa.core.version import __version__

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.agree_targets import check_targets, inputs_of, page_target, write_targets
 from bboxqa.cli.failures import refuse_inputs
 from bboxqa.cli.options.agree_options import (
     comparing_options,
@@ -26,6 +25,7 @@ from bboxqa.cli.options.shared_options import (
     pseudonyms_option,
     quiet_option,
 )
+from bboxqa.cli.output.agree_targets import check_targets, inputs_of, page_target, write_targets
 from bboxqa.core.errors import BboxqaError
 from bboxqa.report.registry import AGREEMENT_VIEWS
 
@@ -137,7 +137,7 @@ def agree(
     \b
     Exit code 0: measured. 1: below --min-alpha or --min-f1. 2: could not run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
-    from bboxqa.cli.console import show, show_notes, tracking
+    from bboxqa.cli.output.console import show, show_notes, tracking
     from bboxqa.pipelines.agree_files import agree_files
 
     model = _predictions(predictions, score)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.batch_output import reporting, show_plan, show_result, show_some, warn_of_settings
 from bboxqa.cli.failures import signal_of, signal_words
 from bboxqa.cli.options.agree_options import map_option, min_alpha_option, min_f1_option
 from bboxqa.cli.options.shared_options import (
@@ -20,6 +19,13 @@ from bboxqa.cli.options.shared_options import (
     raw_csv_option,
 )
 from bboxqa.cli.options.source_options import source_options
+from bboxqa.cli.output.batch_output import (
+    reporting,
+    show_plan,
+    show_result,
+    show_some,
+    warn_of_settings,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -58,7 +58,7 @@ def compare(
     Exit code 0: compared. 1: AFTER is below --min-alpha or --min-f1. 2: could not run.
     130: interrupted.
     """  # noqa: D301 - click reads the sign
-    from bboxqa.cli.console import show, tracking
+    from bboxqa.cli.output.console import show, tracking
     from bboxqa.pipelines.compare import compare_files
 
     if quiet and output_format != "text":

@@ -44,7 +44,7 @@ def convert(*, paths: tuple[Path, ...], named: tuple[str, ...], to: str, **optio
     \b
     Exit code 0: written. 2: could not write or run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
-    from bboxqa.cli.console import tracking
+    from bboxqa.cli.output.console import tracking
     from bboxqa.pipelines.convert import convert as converted
 
     if not paths or (len(paths) == 1 and not named):

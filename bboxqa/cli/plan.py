@@ -78,7 +78,7 @@ def plan(
     \b
     Exit code 0: planned. 2: could not plan or run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
-    from bboxqa.cli.console import tracking
+    from bboxqa.cli.output.console import tracking
     from bboxqa.pipelines.plan import plan_images
     from bboxqa.pipelines.read import read_for
 

@@ -41,7 +41,7 @@ def report(
     The page is one file that opens offline: the verdict, where agreement is lost, the annotators,
     the categories, and the images that cost most agreement with the boxes of each annotator.
     """  # noqa: D301 - click reads the sign
-    from bboxqa.cli.console import show_notes, tracking
+    from bboxqa.cli.output.console import show_notes, tracking
     from bboxqa.core.file_names import folder_problem
     from bboxqa.core.pseudonyms import check_key
     from bboxqa.formats.foreign import refuse_address

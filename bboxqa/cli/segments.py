@@ -85,7 +85,7 @@ def segments(
     \b
     Exit code 0: measured. 2: could not run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
-    from bboxqa.cli.console import tracking
+    from bboxqa.cli.output.console import tracking
     from bboxqa.formats.recordings.segment_files import read_segments
     from bboxqa.pipelines.ratings.timeline import measure_segments
 

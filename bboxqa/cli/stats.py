@@ -170,7 +170,7 @@ def _ratings(table: Path, options: dict[str, Any]) -> "dict[str | None, Ratings]
 
 def _measured(table: Path, options: dict[str, Any]) -> "list[TaskEstimates]":
     from bboxqa.agreement.registry import named_coefficients
-    from bboxqa.cli.console import tracking
+    from bboxqa.cli.output.console import tracking
     from bboxqa.stats import measure
 
     named_coefficients(options["coefficients"], "--coefficient")

@@ -148,7 +148,7 @@ def validate(
     page = _page(options)
     report = _report(paths, settings, options)
     if page is not None:
-        from bboxqa.cli.console import show_notes, tracking
+        from bboxqa.cli.output.console import show_notes, tracking
         from bboxqa.pipelines.result_pages import write_report
 
         with tracking() as progress:
@@ -183,7 +183,7 @@ def _report(
     paths: tuple[Path, ...], settings: "ValidateSettings", options: dict[str, Any]
 ) -> "FoundReport":
     """Return the findings, without those of the baseline."""
-    from bboxqa.cli.console import tracking
+    from bboxqa.cli.output.console import tracking
     from bboxqa.pipelines.validate import validate_with
     from bboxqa.rules import baseline
 

@@ -13,7 +13,7 @@ from bboxqa.core.types import AnyPath, Files, Progress
 from bboxqa.formats.inputs import as_paths
 from bboxqa.formats.read_files import files_read
 from bboxqa.formats.writing.content import Content, without_points
-from bboxqa.formats.writing.gathered import Gathering
+from bboxqa.formats.writing.gathering.gathered import Gathering
 from bboxqa.formats.writing.losses import Loss, repeat_losses
 from bboxqa.formats.writing.registry import writer
 from bboxqa.formats.writing.writer import Options, Writer, Written

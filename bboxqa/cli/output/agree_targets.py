@@ -76,7 +76,7 @@ def write_targets(
         write_folder(result, documents, out, diagnosis=diagnosis, raw_csv=raw_csv, kept=kept)
         written.append(out)
     if page is not None:
-        from bboxqa.cli.console import tracking
+        from bboxqa.cli.output.console import tracking
         from bboxqa.pipelines.result_pages import write_result
 
         with tracking() as progress:

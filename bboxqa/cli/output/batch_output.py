@@ -57,7 +57,7 @@ def show_some(items: "Iterable[object]", before: str, *, err: bool = False) -> N
 @contextmanager
 def reporting(log_format: str, *, quiet: bool) -> "Iterator[Callable[[Step], None] | None]":
     """Yield a function to call after each project: a bar on a terminal, otherwise lines."""
-    from bboxqa.cli.console import tracking
+    from bboxqa.cli.output.console import tracking
 
     if quiet:
         yield None

@@ -23,10 +23,10 @@ from bboxqa.formats.dataset.joined import image_label
 from bboxqa.formats.dataset.remarks import file_notes
 from bboxqa.formats.translation.given_sizes import given_size
 from bboxqa.formats.writing.content import Content, Record, image_name
+from bboxqa.formats.writing.gathering.lines import with_points
+from bboxqa.formats.writing.gathering.source_records import records_of
+from bboxqa.formats.writing.gathering.turned_records import turned_keys, turned_rows
 from bboxqa.formats.writing.key_points import completed, more_joints, points_of
-from bboxqa.formats.writing.lines import with_points
-from bboxqa.formats.writing.source_records import records_of
-from bboxqa.formats.writing.turned_records import turned_keys, turned_rows
 from bboxqa.model.annotations import Dataset
 
 

@@ -1,0 +1,1 @@
+"""From the records of all files to the content that is written."""
