@@ -75,6 +75,7 @@ def changed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("recipes")
     shutil.copytree(ROOT / "bboxqa", folder / "bboxqa")
     shutil.copytree(ROOT / "configs", folder / "configs")
+    shutil.copy(ROOT / "pyproject.toml", folder)
     for name, text in blocks(TEXT, "python"):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text, "utf-8")

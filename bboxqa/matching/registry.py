@@ -20,8 +20,8 @@ def names() -> tuple[str, ...]:
 
     Examples
     --------
-    >>> names()
-    ('auto', 'hungarian', 'recursive', 'greedy', 'average', 'complete')
+    >>> names()[:2]
+    ('auto', 'hungarian')
     """
     return tuple(MATCHERS)
 

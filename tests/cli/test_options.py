@@ -13,6 +13,7 @@ from support.forks import forked
 
 from bboxqa.cli import cli
 from bboxqa.core.file_names import folder_problem
+from bboxqa.matching import registry as matchers
 from bboxqa.rules.registry import RULES
 
 
@@ -88,7 +89,7 @@ def test_the_threshold_has_a_name_for_what_is_not_iou(tmp_path):
     ("typed", "completed"),
     [
         ("agree --similarity p", ["polygon", "pixel"]),
-        ("agree --matcher ", ["auto", "hungarian", "recursive", "greedy", "average", "complete"]),
+        ("agree --matcher ", matchers.names()),
         ("agree --missing i", ["ignore"]),
         ("agree --empty-images s", ["skip"]),
         ("agree --attribution f", ["files"]),

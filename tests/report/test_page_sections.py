@@ -84,7 +84,7 @@ def page(full):
 
 def test_sections_are_there_where_the_documents_have_something(full, again, page):
     for found, names in ((full, FURTHER - {"repeats"}), (again, {"repeats"})):
-        assert {section.name for section in sections(found)} == names
+        assert {section.name for section in sections(found)} & FURTHER == names
     assert {*re.findall(r'<section id="(\w+)">', page)} & FURTHER == FURTHER - {"repeats"}
     assert {*re.findall(r'<a href="#(\w+)">', page)} & FURTHER == FURTHER - {"repeats"}
 
@@ -234,7 +234,9 @@ def test_one_annotator_with_a_reference(simulated, tmp_path):
     page = agreement_page(found)
     f1 = found["summary"]["thresholds"][0]["reference"]["annotators"][0]["f1"]["value"]
     assert f"<h1>F1 of p01 with the reference is {f1:.2f}</h1>" in page
-    assert {*re.findall(r'<section id="(\w+)">', page)} == {"figures", "reference", "reproduce"}
+    shown = {*re.findall(r'<section id="(\w+)">', page)}
+    assert shown >= {"figures", "reference", "reproduce"}
+    assert shown.isdisjoint({"annotators", "categories", "images"})
 
 
 def figure(value, low=None, high=None):

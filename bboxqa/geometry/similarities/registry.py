@@ -27,8 +27,8 @@ def names() -> tuple[str, ...]:
 
     Examples
     --------
-    >>> names()
-    ('bbox', 'giou', 'centroid', 'obb', 'polygon', 'mask', 'pixel', 'raster', 'keypoints')
+    >>> names()[:2]
+    ('bbox', 'giou')
     """
     return tuple(dict.fromkeys((*SIMILARITIES, *plugins(GROUP))))
 
