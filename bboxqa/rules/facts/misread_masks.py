@@ -4,11 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, IndexArray
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.geometry.kernels.boxes import corners
 from bboxqa.model.shapes.run_lengths import decode_counts, run_bounds
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.layouts.box_layout import in_other_layout
+
+# The least number, and share, of masks whose size shows that they go row by row.
+_FEW, _NEARLY_ALL = 5, 0.8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,33 +62,62 @@ def with_backslashes(counts: str) -> str:
     return counts.replace("/", "\\")
 
 
-def row_major_masks(document: Document, tolerance: float) -> IndexArray:
-    """Return the annotations whose masks fit their box if read row by row, not column by column.
+@dataclass(frozen=True, slots=True, eq=False)
+class RowMajorMasks:
+    """Masks that fit their boxes if read row by row, not column by column.
+
+    Attributes
+    ----------
+    row : (H,) int64
+        The annotations of the masks.
+    is_shifted : bool
+        Whether they have only the size of their boxes, which lie elsewhere.
+    """
+
+    row: IndexArray
+    is_shifted: bool
+
+
+def row_major_masks(document: Document, tolerance: float) -> RowMajorMasks:
+    """Return the masks that fit their box if read row by row.
+
+    If none does, nearly all that do not fit as they are may have the size of their box, such as in
+    images that were cropped later.
 
     Parameters
     ----------
     document : Document
     tolerance : float
         Largest distance of equal edges in pixels.
-
-    Returns
-    -------
-    (H,) int64
     """
     rles, bounds = document.annotations.rles, document.outline_bounds
-    box, found = corners(document.annotations.bbox), []
+    box, found, of_size = corners(document.annotations.bbox), [], []
     with np.errstate(invalid="ignore"):
         off = (np.abs(box - bounds) > tolerance).any(axis=1)
     off &= document.has_box & ~document.once(in_other_layout)
-    for mask in np.flatnonzero(off[rles.row]).tolist():
+    masks = np.flatnonzero(off[rles.row]).tolist()
+    for mask in masks:
         row, (height, width) = int(rles.row[mask]), rles.size[mask].tolist()
         # Most masks span the full width when read in the wrong order, so such a box proves nothing.
         if height != width and box[row, 0] <= tolerance and box[row, 2] >= width - tolerance:
             continue
         top, left, bottom, right = run_bounds(runs_of(document, row), width)
-        if (np.abs(box[row] - [left, top, right, bottom]) <= tolerance).all():
+        apart = box[row] - [left, top, right, bottom]
+        if (np.abs(apart) <= tolerance).all():
             found.append(row)
-    return np.array(found, np.int64)
+        elif (np.abs(apart[2:] - apart[:2]) <= tolerance).all() and not _as_large(
+            box[row], bounds[row], tolerance
+        ):
+            of_size.append(row)
+    are_most = len(of_size) >= max(_FEW, _NEARLY_ALL * len(masks))
+    is_shifted = not found and are_most
+    return RowMajorMasks(np.array(of_size if is_shifted else found, np.int64), is_shifted)
+
+
+def _as_large(box: FloatArray, bounds: FloatArray, tolerance: float) -> bool:
+    """Return whether the width and height of a box are those of an outline."""
+    apart = box - bounds
+    return bool((np.abs(apart[2:] - apart[:2]) <= tolerance).all())
 
 
 def runs_of(document: Document, row: int) -> IndexArray:

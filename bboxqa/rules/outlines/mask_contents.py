@@ -17,14 +17,18 @@ from bboxqa.rules.facts.misread_masks import row_major_masks, runs_of
 
 
 def _row_major(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
-    rows = document.once(row_major_masks, settings.bounds_px)
+    masks = document.once(row_major_masks, settings.bounds_px)
+    rows = masks.row
     if len(rows) == 0:
         return
     rles = document.annotations.rles
     height, width = rles.size[np.searchsorted(rles.row, rows)].T
+    fit, also = "fit their boxes", ""
+    if masks.is_shifted:
+        fit, also = "have the sizes of their boxes", "; their boxes lie elsewhere as well"
     yield from summary_hits(
-        f"{len(rows):,} of {count(len(rles.row), 'mask')} fit their boxes if their run lengths go "
-        "row by row, and do not as they are; expected run lengths column by column",
+        f"{len(rows):,} of {count(len(rles.row), 'mask')} {fit} if their run lengths go row by "
+        f"row, and do not as they are{also}; expected run lengths column by column",
         "annotations",
         rows,
         "segmentation",
@@ -80,9 +84,10 @@ RULES = (
             IoU silently use it.""",
         explanation="""Run lengths go down the columns of the image, one column after another. Here
             they fit the boxes only if they go along the rows, as when a numpy array is flattened in
-            C order instead of Fortran order. Masks whose box fits both are not checked. The fix
-            writes the runs column by column; in square images, where the box may be transposed
-            instead, nothing is changed.""",
+            C order instead of Fortran order. If none fits its box, the sizes of nearly all of at
+            least 5 masks show it, and their boxes were shifted as well. Masks whose box fits both
+            are not checked. The fix writes the runs column by column; in square images, where the
+            box may be transposed instead, nothing is changed.""",
         bad={"annotations": [{**_FIELDS, "segmentation": {"size": [80, 100], "counts": _ROWWISE}}]},
         good={
             "annotations": [{**_FIELDS, "segmentation": {"size": [80, 100], "counts": _COLUMNWISE}}]

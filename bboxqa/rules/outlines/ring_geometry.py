@@ -116,7 +116,7 @@ def _off_bounds(document: Document, settings: ValidateSettings) -> tuple[IndexAr
             compared = document.has_box[rows] & np.isfinite(apart) & ~other[rows]
             n_compared += int(compared.sum())
             parts.append(rows.start + np.flatnonzero(compared & (apart > settings.bounds_px)))
-    misread = document.once(row_major_masks, settings.bounds_px)
+    misread = document.once(row_major_masks, settings.bounds_px).row
     return np.setdiff1d(np.concatenate(parts), misread), n_compared
 
 

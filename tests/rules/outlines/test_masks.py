@@ -2,14 +2,16 @@
 
 import numpy as np
 import pytest
-from support.validation import codes, findings
+from support.validation import codes, document_of, findings
 
+from bboxqa.model.settings import ValidateSettings
 from bboxqa.model.shapes.run_lengths import (
     compress_counts,
     decode_counts,
     run_bounds,
     transposed_runs,
 )
+from bboxqa.rules.fixes import fix
 
 MASK = {"size": [80, 100], "counts": [810, 100, 7090]}
 RING = [[10, 10, 30, 10, 30, 40, 10, 40]]
@@ -194,6 +196,37 @@ def test_masks_along_the_rows_are_one_finding_and_a_fix_that_their_boxes_prove(c
     counts = found.edits[0].value
     runs = decode_counts(counts.encode()) if compressed else counts
     assert np.array_equal(np.repeat(np.arange(len(runs)) % 2, runs), pixels.T.ravel())
+
+
+def ellipses(n):
+    """Return annotations of ellipses of different sizes, written row by row, and shifted boxes."""
+    y, x = np.mgrid[:80, :100]
+    annotations = []
+    for place in range(n):
+        pixels = ((x - 40) ** 2 / (9 + place) ** 2 + (y - 30) ** 2 / (5 + place) ** 2 < 1).astype(
+            int
+        )
+        columns, rows = (np.flatnonzero(pixels.any(axis=axis)) for axis in (0, 1))
+        box = [columns[0] + 12, rows[0] + 9, len(columns), len(rows)]
+        segmentation = row_major(pixels)
+        annotations.append(
+            {"segmentation": segmentation, "bbox": [*map(int, box)], "area": int(pixels.sum())}
+        )
+    return annotations
+
+
+def test_masks_along_the_rows_are_found_by_size_if_all_boxes_are_shifted():
+    (found,) = findings({"annotations": ellipses(6)}, select=("B", "P", "R"))
+    assert (found.code, found.count) == ("R007", 6)
+    assert found.message == (
+        "6 of 6 masks have the sizes of their boxes if their run lengths go row by row, and do not "
+        "as they are; their boxes lie elsewhere as well; expected run lengths column by column"
+    )
+    content = {"annotations": ellipses(6)}
+    fixed = fix(document_of(content), ValidateSettings(select=("R007",)), unsafe=False)
+    (left,) = findings(bytes(fixed.text).decode(), select=("P", "R"))
+    assert (left.code, left.count) == ("P007", 6)
+    assert codes({"annotations": ellipses(4)}, select=("P", "R")) == {"P007"}
 
 
 def test_a_box_that_fits_in_neither_order_proves_nothing():
