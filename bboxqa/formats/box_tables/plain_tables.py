@@ -15,7 +15,7 @@ from bboxqa.formats.translation.members import Member
 from bboxqa.formats.translation.plain.plain_words import PlainWords, plain_words
 from bboxqa.formats.translation.untrusted import LARGEST
 
-_WINDOW = 1 << 20
+_WINDOW = 1 << 19
 _BLANK = ord(" ")
 # Python's csv module refuses longer cells.
 _LONGEST = 1 << 17

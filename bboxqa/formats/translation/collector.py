@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
+from functools import lru_cache
 
 from bboxqa.core.text import one_line
 from bboxqa.formats.document.origin import ToolDefect, Where
@@ -71,7 +72,8 @@ class Collector:
         """
         try:
             width, height = (
-                side_of(side, f"the {key}") for side, key in zip(sides, SIDES, strict=True)
+                (_side_in if isinstance(side, str) else side_of)(side, f"the {key}")
+                for side, key in zip(sides, SIDES, strict=True)
             )
         except ValueProblemError as error:
             self._wrong_size("T001", f"{_label(name)}: {error}", image, where)
@@ -196,6 +198,12 @@ class Collector:
         if self._records:
             self._add(self._records, self._wheres)
         self._records, self._wheres = [], []
+
+
+@lru_cache(1024)
+def _side_in(text: str, name: str) -> int | None:
+    """Return `side_of` of a text; the images of a table mostly have few sizes."""
+    return side_of(text, name)
 
 
 def _label(image: str) -> str:

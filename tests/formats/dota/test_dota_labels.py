@@ -64,6 +64,11 @@ def test_lines_are_counted_alike_whatever_ends_a_header(tmp_path, plain):
     assert [line for _, line, *_ in found(folder, "B001")] == [4]
 
 
+def test_labels_are_kept_where_all_lines_end_with_a_carriage_return(tmp_path):
+    folder = write(tmp_path, **{"labelTxt/a.txt": (HEADER + 2 * PLANE).replace("\n", "\r")})
+    assert len(alone(folder).annotations) == 2
+
+
 def test_header_lines_are_skipped_and_corners_kept(tmp_path):
     done, records = of_lines(tmp_path, HEADER + "20 10 30 20 20 30 10 20 small-vehicle 1\r\n")
     assert done.categories[0]["name"] == "small-vehicle"
