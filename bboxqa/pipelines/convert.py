@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from bboxqa.core.errors import ConfigError, DatasetError, OutputError
 from bboxqa.core.files import filled_folder, refuse_replacing, write_atomically
@@ -19,6 +20,7 @@ from bboxqa.formats.writing.registry import writer
 from bboxqa.formats.writing.writer import Options, Writer, Written
 from bboxqa.model.settings import AgreeSettings, Asked, Attribution, JoinBy
 from bboxqa.pipelines.read import read_for
+from bboxqa.pipelines.refusals.checks import doubts_of
 
 _UNFINISHED = ".unfinished"
 
@@ -37,7 +39,8 @@ class Conversion:
     losses : tuple of Loss
         What was left out because the format cannot hold it.
     notes : tuple of str
-        What was left out when the files were read, and what only the pictures hold.
+        Findings because of which `agree` refuses the files, what was left out when they were read,
+        and what only the pictures hold.
     """
 
     path: Path
@@ -176,6 +179,12 @@ def gather(
 ) -> tuple[Content, tuple[str, ...]]:
     """Return the content of files, and notes on what was left out when they were read."""
     gathering = Gathering()
+    doubts: list[str] = []
+
+    def check(*read: Any) -> tuple[str, ...]:
+        doubts.extend(doubts_of(*read))
+        return gathering.keep(*read)
+
     data = read_for(
         source,
         settings,
@@ -184,11 +193,11 @@ def gather(
         outlines=True,
         keypoints=True,
         progress=progress,
-        check=gathering.keep,
+        check=check,
         pseudonyms=pseudonyms,
     )
     given = {} if pseudonyms is None else pseudonyms_of(pseudonyms, ())
-    notes: list[str] = without_names([*gathering.notes, *data.map_notes], given)
+    notes: list[str] = without_names([*doubts, *gathering.notes, *data.map_notes], given)
     return gathering.content(data, given), tuple(notes)
 
 

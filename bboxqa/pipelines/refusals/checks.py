@@ -1,7 +1,7 @@
 """Checks before measuring: defects that would distort agreement are refused."""
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -96,6 +96,16 @@ def check_files(
         truth = paths[0] if attribution.has_model and paths[-1] in found else None
         raise DatasetError(lines, f"{_advice(found, truth)}\n{_ANYWAY}", total=n_found)
     return tuple(doubts)
+
+
+def doubts_of(
+    paths: Sequence[Path], files: Sequence[AnnotationFile], attribution: Attribution
+) -> Iterator[str]:
+    """Yield what `check_files` says or refuses, as notes on annotations that are converted."""
+    try:
+        yield from check_files(paths, files, attribution, boxes=True, memory=None)
+    except DatasetError as error:
+        yield from (f"{line}; written as they are" for line in error.problems)
 
 
 def _are_cured_by_swap(boxes: Boxes, group: IntArray, n: int) -> BoolArray:

@@ -406,3 +406,16 @@ def test_what_is_written_differently_is_not_called_left_out(tmp_path):
         "changed: 1 name of images ('a:b.jpg'): YOLO detect names files after images, and these "
         "cannot be paths; here 'a%3Ab'"
     ) in out.stderr
+
+
+def test_boxes_in_another_layout_are_noted(tmp_path):
+    rng = np.random.default_rng(4)
+    corner = rng.integers(100, 400, (40, 2))
+    boxes = np.hstack([corner, corner + rng.integers(20, 90, (40, 2))]).tolist()
+    images = [("a.jpg", 500, 500, ["ann"])]
+    path = _source(tmp_path, [(0, "ann", 0, box) for box in boxes], images)
+    found = bboxqa.convert(path, tmp_path / "out", to="voc", lossy=True)
+    assert "B005 error boxes look like x1, y1, x2, y2" in found.notes[0]
+    assert found.notes[0].endswith("; written as they are")
+    sound = _source(tmp_path, images=images)
+    assert bboxqa.convert(sound, tmp_path / "sound", to="voc", lossy=True).notes == ()
