@@ -15,7 +15,7 @@ PLACED: list[Path] = []
 _SOON = 0.01
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 
-# The number of `placing` blocks that are running, and the signal that arrived meanwhile.
+# The number of `_held_signals` blocks that are running, and the signal that arrived meanwhile.
 _n_held = 0
 _waiting: int | None = None
 
@@ -60,7 +60,7 @@ def _once_more(
 
     def again(ignored: "sys.UnraisableHookArgs") -> None:
         if isinstance(ignored.exc_value, Interrupted):
-            timer = Timer(_SOON, signal.raise_signal, [ignored.exc_value.number])
+            timer = Timer(_SOON, _send, [ignored.exc_value.number])
             timer.daemon = True
             timer.start()
         else:
@@ -69,15 +69,31 @@ def _once_more(
     return again
 
 
+def _send(number: int) -> None:
+    """Send a signal to the main thread, which may be waiting."""
+    main = main_thread().ident
+    if main is not None and hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(main, number)
+    else:
+        signal.raise_signal(number)
+
+
 @contextmanager
 def placing(path: Path) -> Iterator[None]:
     """Put a file or folder in place and note it in `PLACED`; signals wait until both are done."""
+    with _held_signals():
+        yield
+        PLACED.append(path)
+
+
+@contextmanager
+def _held_signals() -> Iterator[None]:
+    """Let signals wait until the end, and then raise `Interrupted`."""
     global _n_held, _waiting  # noqa: PLW0603 - signals are facts about the process
     is_main = current_thread() is main_thread()
     _n_held += is_main
     try:
         yield
-        PLACED.append(path)
     finally:
         _n_held -= is_main
         if is_main and not _n_held and _waiting is not None:
@@ -94,11 +110,14 @@ def blocked_signals(*numbers: int) -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, numbers or {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    # Another thread, such as one of a library, may receive a signal that the main one blocks; its
+    # handler runs in the main thread all the same.
+    with _held_signals():
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, numbers or {signal.SIGINT})
+        try:
+            yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _interrupt(number: int, _frame: FrameType | None) -> None:

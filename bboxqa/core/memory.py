@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 
 from bboxqa.core.errors import ConfigError
 
+# The number of a parameter of `mallopt`, and its value in bytes.
+_MMAP_THRESHOLD, _LARGE = -3, 4 << 20
+
 
 def check_limit(memory: object) -> None:
     """Refuse a memory limit that is not a number of bytes.
@@ -59,6 +62,18 @@ def _base(array: Any) -> Any:
     while isinstance(array, np.ndarray | memoryview):
         array = array.base if isinstance(array, np.ndarray) else array.obj
     return array
+
+
+def return_large_blocks() -> None:
+    """Let arrays of several megabytes return to the system once they are not used.
+
+    By default glibc keeps blocks of up to 32 MB for later ones, after it has freed some of that
+    size; whether later ones fit varies from run to run.
+    """
+    if sys.platform == "linux":
+        # Other C libraries have no `mallopt`.
+        with suppress(AttributeError):
+            ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, _LARGE)
 
 
 def trim_memory() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray, IndexArray, sum_by
 from bboxqa.core.blocks import blocks
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.memory import release_pages, trim_memory
+from bboxqa.core.memory import release_pages, return_large_blocks, trim_memory
 from bboxqa.core.parallel import in_threads
 from bboxqa.core.types import Steps
 from bboxqa.geometry.neighbours import neighbours
@@ -97,6 +97,8 @@ def candidate_pairs(
     chosen = registry.similarity(similarity)
     check_shapes(dataset, similarity, chosen.needs)
     options = Options(iou_threshold, all_touched)
+    if memory is not None:
+        return_large_blocks()
     room = _Room(_MEMORY if memory is None else memory, pair_bytes)
     counts: Counter[str] = Counter()
     found: list[Found] = []

@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from threading import Event, Thread
 
 import pytest
 
@@ -68,16 +69,25 @@ def test_a_signal_where_exceptions_are_ignored_is_heard_later(capsys):
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.parametrize("n_threads", [0, 3])
 @pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="the system has no masks")
-def test_blocked_signals_wait():
+def test_blocked_signals_wait(n_threads):
+    """Also those that another thread receives."""
+    done = Event()
+    threads = [Thread(target=done.wait) for _ in range(n_threads)]
+    for each in threads:
+        each.start()
+
     def work():
         with raising_signals():
             with blocked_signals(signal.SIGTERM):
                 os.kill(os.getpid(), signal.SIGTERM)
+                time.sleep(0.05)
                 steps.append("held")
             steps.append("not reached")
 
     steps = []
     with pytest.raises(Interrupted):
         work()
+    done.set()
     assert steps == ["held"]

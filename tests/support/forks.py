@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-__all__ = ["CLOSED", "Ended", "forked"]
+__all__ = ["CLOSED", "Ended", "alone", "forked"]
 
 CLOSED = "a pipe without a reader"
 """Stands for the file of a stream that nobody reads."""
@@ -92,6 +92,20 @@ def forked(*arguments, cwd=".", stdout=None, stderr=None, limits=None):
             for given, path in ((stdout, out), (stderr, err))
         ]
     return Ended(answer[0], *texts, *answer[1:])
+
+
+def alone(*arguments):
+    """Return how a process of the command line ended that has only the libraries that it loads."""
+    command = [sys.executable, "-m", "bboxqa", *map(str, arguments)]
+    with TemporaryDirectory() as folder:
+        out, err = Path(folder, "out"), Path(folder, "err")
+        with out.open("w") as stdout, err.open("w") as stderr:
+            child = subprocess.Popen(command, stdout=stdout, stderr=stderr)
+            _, status, used = os.wait4(child.pid, 0)
+            child.returncode = os.waitstatus_to_exitcode(status)
+        seconds = used.ru_utime + used.ru_stime
+        texts = out.read_text("utf-8"), err.read_text("utf-8")
+        return Ended(child.returncode, *texts, seconds, used.ru_maxrss * 1024)
 
 
 @cache
