@@ -64,6 +64,18 @@ sys.argv = ["bboxqa", *task["arguments"]]
 main()
 """
 
+# A process inherits the most memory of the one that starts it, and a test has long used much of it.
+_LAUNCHER = """
+import json, os, sys
+
+answer, *command = sys.argv[1:]
+child = os.spawnv(os.P_NOWAIT, command[0], command)
+_, status, used = os.wait4(child, 0)
+figures = os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime, used.ru_maxrss * 1024
+with open(answer, "w") as file:
+    json.dump(figures, file)
+"""
+
 
 @dataclass(frozen=True)
 class Ended:
@@ -98,14 +110,13 @@ def alone(*arguments):
     """Return how a process of the command line ended that has only the libraries that it loads."""
     command = [sys.executable, "-m", "bboxqa", *map(str, arguments)]
     with TemporaryDirectory() as folder:
-        out, err = Path(folder, "out"), Path(folder, "err")
+        out, err, answer = (Path(folder, name) for name in ("out", "err", "answer"))
+        launcher = [sys.executable, "-I", "-S", "-c", _LAUNCHER, str(answer)]
         with out.open("w") as stdout, err.open("w") as stderr:
-            child = subprocess.Popen(command, stdout=stdout, stderr=stderr)
-            _, status, used = os.wait4(child.pid, 0)
-            child.returncode = os.waitstatus_to_exitcode(status)
-        seconds = used.ru_utime + used.ru_stime
+            subprocess.run([*launcher, *command], stdout=stdout, stderr=stderr, check=True)
         texts = out.read_text("utf-8"), err.read_text("utf-8")
-        return Ended(child.returncode, *texts, seconds, used.ru_maxrss * 1024)
+        code, *used = json.loads(answer.read_text("utf-8"))
+    return Ended(code, *texts, *used)
 
 
 @cache
