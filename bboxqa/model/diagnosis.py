@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.table import Table
@@ -19,6 +19,16 @@ REPEATS = "repeats"
 """The name of the table of agreement of annotators with themselves, over sessions."""
 
 
+class Line(NamedTuple):
+    """A sentence of a story, with whom it is about."""
+
+    text: str
+    annotators: tuple[str, ...] = ()
+    """The annotators that it is about, not all that it names."""
+    see: str = ""
+    """The words that name the file or tables with more, such as "offsets.csv"; "" without."""
+
+
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class Story:
     """Sentences on who, what and where lowers agreement at one threshold.
@@ -27,15 +37,20 @@ class Story:
     ----------
     threshold_label : str
         The threshold with its quantity, such as "IoU 0.5".
-    story : tuple of str
-        At most ten sentences, the most useful first.
+    lines : tuple of Line
+        At most ten sentences, the most useful first, with the annotators that they are about.
     warnings : tuple of str
         Facts that may make the figures of agreement misleading, each with its figure.
     """
 
     threshold_label: str
-    story: tuple[str, ...]
+    lines: tuple[Line, ...]
     warnings: tuple[str, ...]
+
+    @property
+    def story(self) -> tuple[str, ...]:
+        """The text of the lines."""
+        return tuple(line.text for line in self.lines)
 
     def __repr__(self) -> str:
         lines = [f"<{type(self).__name__} at {self.threshold_label}"]

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from bboxqa.core.remembered import remembered
-from bboxqa.model.diagnosis import Diagnosis
+from bboxqa.model.diagnosis import Diagnosis, Line
 from bboxqa.model.table import Table
 from bboxqa.report.numbers import json_figure
 
@@ -36,6 +36,7 @@ def diagnosis_summary(diagnosis: Diagnosis) -> dict[str, Any]:
     return {
         "threshold": diagnosis.threshold_label,
         "story": list(diagnosis.story),
+        "subjects": [_subject(line) for line in diagnosis.lines],
         "warnings": list(diagnosis.warnings),
         "annotators": _annotators(tables),
         "confusions": [_confusion(row) for row in confused],
@@ -46,6 +47,10 @@ def diagnosis_summary(diagnosis: Diagnosis) -> dict[str, Any]:
             for name, table in tables.items()
         },
     }
+
+
+def _subject(line: Line) -> dict[str, Any]:
+    return {"annotators": list(line.annotators), "see": line.see}
 
 
 def _annotators(tables: Mapping[str, Table]) -> list[dict[str, Any]]:

@@ -59,6 +59,49 @@ def test_the_trial_names_person_offset_misses_and_categories(trial):
     assert 5 <= len(trial.story) <= 10
 
 
+def test_lines_have_whom_they_are_about(trial):
+    about = {text: people for text, people, _ in trial.lines}
+    of_p03 = [sentence(trial, words) for words in ("draws boxes", "p03 misses", "the others least")]
+    assert {about[text] for text in of_p03} == {("p03",)}
+    # It is about two categories, and names who confuses them.
+    assert about[sentence(trial, "above all by p03")] == ()
+
+
+@pytest.mark.parametrize(
+    ("errors", "words", "people"),
+    [
+        ({"p04": "extra=0.3"}, "most others did not draw", ("p04",)),
+        ({"p04": "miss=1"}, "drew nothing", ("p04",)),
+        ({"p04": "duplicate=0.2"}, "objects twice", ("p04",)),
+        ({"p04": "copy=p01:1"}, "share boxes", ("p01", "p04")),
+    ],
+)
+def test_lines_that_begin_otherwise_have_whom_they_are_about(errors, words, people):
+    story = told({"p*": "jitter=3% miss=0.1", **errors}, annotators=4)
+    (line,) = [each for each in story.lines if words in each.text]
+    assert (line.annotators, line.see) == (people, "")
+
+
+def test_lines_say_which_words_name_more():
+    errors = {"p*": "jitter=1"} | {f"p0{n}": f"miss=0.{n}" for n in range(2, 7)}
+    story = told(errors, annotators=13, images=30)
+    seen = [line for line in story.lines if line.see]
+    assert {line.see for line in seen} >= {"annotators.csv"}
+    assert all(line.see in line.text for line in seen)
+
+
+def test_lines_have_whole_names():
+    name = "annotator " * 9
+    made = bboxqa.simulate(errors={"p03": "miss=0.3"}, images=60).document()
+    for each in made["annotations"]:
+        each["annotator"] = each["annotator"].replace("p03", name)
+    for each in made["images"]:
+        each["annotators"] = [*each["annotators"][:2], name]
+    story = bboxqa.agree(bboxqa.read_coco(made), bootstrap=200).story()
+    assert (name,) in [line.annotators for line in story.lines]
+    assert not any(name in text for text in story.story)
+
+
 def test_each_kind_that_surely_costs_something_has_its_line():
     """Half of the boxes are missed, and few drawn twice: far less than half of the largest gain."""
     story = told({"p*": "jitter=1 miss=0.3", "p03": "miss=0.3 duplicate=0.15"}, images=60)
@@ -123,7 +166,8 @@ def test_who_never_draws_a_category_is_not_said_to_miss_it_again():
         if each["annotator"] != "p03" or each["category_id"] != sheep
     ]  # fmt: skip
     story = bboxqa.agree(bboxqa.read_coco(made), bootstrap=200).story()
-    line = sentence(story, "p03 never draws sheep", "? With all such objects settled", " higher")
+    asked = "perhaps it was not asked for; with all such objects settled"
+    line = sentence(story, "p03 never draws sheep", asked, " higher")
     assert [each for each in story.story if "p03" in each and "matches the others" not in each] == [
         line
     ]

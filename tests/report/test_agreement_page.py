@@ -19,7 +19,7 @@ import bboxqa
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.saved_results import read_saved
 from bboxqa.geometry.similarities.registry import SIMILARITIES
-from bboxqa.pipelines.diagnosis.sentences.sentence import most_named
+from bboxqa.pipelines.diagnosis.sentences.sentence import MORE, most_named
 from bboxqa.pipelines.result_pages import write_saved
 from bboxqa.pipelines.threshold_results import measure_name
 from bboxqa.report.agreement_summary import summary
@@ -178,23 +178,31 @@ def test_story_warnings_and_reasons_are_those_of_the_documents(found, page):
 def test_the_story_names_tables_of_the_page_and_no_files(found):
     """A reader of the page has neither the csv files nor the tables of --diagnose."""
     changed = deepcopy(found)
-    *_, (_, named) = most_named(range(5), "offsets")
-    *_, (_, used) = most_named(range(4), "category_use")
-    changed["diagnosis"]["story"] = [
-        f"p1 draws larger{named}",
-        f"p2 uses cow{used}",
-        "5 groups of annotators (see agreement_groups.csv) agree among themselves",
-        "1 more finding: the tables of --diagnose have it",
-        "<b>.csv and notes.csv are names",
+    *_, (_, moved, offsets) = most_named(range(5), "offsets")
+    *_, (_, used, use) = most_named(range(4), "category_use")
+    groups = "5 groups of annotators (see agreement_groups.csv) agree among themselves"
+    lines = [
+        (f"offsets.csv draws larger{moved}", offsets),
+        (f"p2 uses cow{used}", use),
+        (groups, "agreement_groups.csv"),
+        (f"1 more finding: {MORE} have it", MORE),
+        ("<b>.csv and offsets.csv are names", ""),
+        ("p3 agrees least; 2 more stand out: reference_offsets.csv", "reference_offsets.csv"),
     ]
+    changed["diagnosis"]["story"] = [text for text, _ in lines]
+    changed["diagnosis"]["subjects"] = [{"annotators": [], "see": see} for _, see in lines]
     page = agreement_page(changed)
     story = page.split('<ul class="story">')[1].split("</ul>")[0]
-    links = re.findall('2 more stand out: <a href="#([^"]*)">Offsets of edges</a></li>', story)
+    links = re.findall('offsets.csv draws larger; 2 more stand out: <a href="#([^"]*)">', story)
     links += re.findall('1 more stands out: <a href="#([^"]*)">Use of categories</a></li>', story)
     assert [page.count(f'id="{link}"') for link in links] == [1, 1]
     assert '(see <a href="#table-groups">Groups</a>) agree' in story
     assert "<li>1 more finding: the tables below have it</li>" in story
-    assert "<li>&lt;b&gt;.csv and notes.csv are names</li>" in story
+    assert "<li>&lt;b&gt;.csv and offsets.csv are names</li>" in story
+    assert "stand out: reference_offsets.csv</li>" in story
+    # Results that were saved by earlier versions have no subjects.
+    del changed["diagnosis"]["subjects"]
+    assert "2 more stand out: offsets.csv</li>" in agreement_page(changed)
 
 
 def test_every_annotation_is_drawn_where_it_is(found, page):
@@ -446,26 +454,27 @@ def test_the_next_step_is_about_what_would_gain_most():
 
 
 @pytest.mark.parametrize(
-    ("story", "people"),
+    ("subjects", "people"),
     [
         ([], ""),
-        (["cid misses 29.2 % of the objects", "ann 2 draws boxes to the right",
-          "cid matches the others least"], "cid and ann 2"),
-        (["ann and the others gave different categories to 9 % of the objects"], "ann"),
-        (["ann and cid share boxes", "a third of the objects", "annual leave"], ""),
-        ([f"{name} misses some" for name in ("cid", "dan", "ann", "eve", "bob", "flo")],
+        ([["cid"], ["ann 2"], ["cid"]], "cid and ann 2"),
+        # Sentences on two, and on objects, name nobody to begin with.
+        ([["ann"], ["bob", "cid"], []], "ann"),
+        ([[name] for name in ("cid", "dan", "ann", "eve", "bob", "a, b")],
          "cid, dan, ann, eve and 2 others"),
+        ([["a, b"]], "'a, b'"),
     ],
 )  # fmt: skip
-def test_the_next_step_begins_with_those_whom_the_story_is_about(story, people):
-    names = ("ann", "ann 2", "bob", "cid", "dan", "eve", "flo")
+def test_the_next_step_begins_with_those_whom_the_story_is_about(subjects, people):
+    names = ("ann", "ann 2", "bob", "cid", "dan", "eve", "a, b")
     found = {
         "decomposition": [
             {"kind": "missed by some", "n_any": 4, "alpha_gain": 0.02, "f1_gain": 0.01}
         ],
         "tables": {"copies": {"columns": [], "rows": []}},
         "annotators": [{"name": name} for name in names],
-        "story": story,
+        "story": ["a sentence"] * len(subjects),
+        "subjects": [{"annotators": each, "see": ""} for each in subjects],
     }
     step = verdict(part(), GATES, found).next_step
     first = f"Begin with what “Where agreement is lost” says about {people}. " if people else ""

@@ -10,7 +10,7 @@ from bboxqa.diagnostics import registry
 from bboxqa.diagnostics.disagreement.review import review_queue
 from bboxqa.geometry.similarities.registry import similarity
 from bboxqa.model.annotations import Dataset
-from bboxqa.model.diagnosis import REPEATS, Diagnosis, ReadShapes, Story
+from bboxqa.model.diagnosis import REPEATS, Diagnosis, Line, ReadShapes, Story
 from bboxqa.model.results import MeasuredAgreement
 from bboxqa.model.table import Table
 from bboxqa.model.units import MatchedUnits
@@ -87,7 +87,7 @@ def diagnosed(
     text = of_thresholds.text + in_words(suggested)
     repeats = result.thresholds[0].repeats
     return Diagnosis(
-        **{**parts, "story": (*parts["story"], text)},
+        **{**parts, "lines": (*parts["lines"], Line(text))},
         tables={
             **tables,
             SENSITIVITY: of_thresholds.table,
@@ -141,9 +141,13 @@ def _story_parts(
 ) -> dict[str, Any]:
     part, matched, named = named_in_words(result.thresholds[0], matched, tables)
     told = story_of(part, matched, named)
+    names = dict(zip(matched.data.annotator_names, images.data.annotator_names, strict=True))
     return {
         "threshold_label": part.threshold_label,
-        "story": told.sentences,
+        "lines": tuple(
+            line._replace(annotators=tuple(names[name] for name in line.annotators))
+            for line in told.lines
+        ),
         "warnings": (
             *result.headlines,
             *images.data.cautions,

@@ -14,6 +14,7 @@ from bboxqa.diagnostics.annotators.offsets import EDGES
 from bboxqa.diagnostics.annotators.rates import RATES
 from bboxqa.diagnostics.annotators.unused_categories import Unused, unused_categories
 from bboxqa.diagnostics.disagreement.kinds import Kind
+from bboxqa.model.diagnosis import Line
 from bboxqa.model.table import Table
 from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.model.units import MatchedUnits
@@ -58,6 +59,7 @@ from bboxqa.pipelines.diagnosis.sentences.about_tracks import track_sentences
 from bboxqa.pipelines.diagnosis.sentences.about_work import work_limits, work_sentences
 from bboxqa.pipelines.diagnosis.sentences.sentence import (
     LEAST_DRAWS,
+    MORE,
     Sentence,
     Worst,
     bounds,
@@ -101,7 +103,7 @@ _NO_PAIRS = "no image with annotations has two annotators: their agreement canno
 class Told(NamedTuple):
     """The sentences of a story, and who is said to draw objects twice with what that costs."""
 
-    sentences: tuple[str, ...]
+    lines: tuple[Line, ...]
     repeater: str = ""
 
 
@@ -114,9 +116,9 @@ def story_of(part: ThresholdResult, matched: MatchedUnits, tables: Mapping[str, 
     named = matched.bootstrap >= LEAST_DRAWS
     beside = [*reference_sentences(part)] if named else []
     if not len(matched.data.annotations):
-        return Told((*beside, _NOTHING if part.reference is None else _NO_PAIRS))
+        return Told((*beside, Line(_NOTHING if part.reference is None else _NO_PAIRS)))
     judges = _are_judged(matched)
-    last = [*limit_sentences(part, matched, tables)]
+    last = [*map(Line, limit_sentences(part, matched, tables))]
     unused = unused_categories(matched) if part.reference is None else []
     people = [*idle_sentences(matched, tables["annotators"]), *unused_sentences(matched, unused)]
     worst: list[Worst] = []
@@ -124,10 +126,10 @@ def story_of(part: ThresholdResult, matched: MatchedUnits, tables: Mapping[str, 
         worst, erring = _named(part, matched, tables, unused)
         people += erring
         if not (worst or people or beside) and _are_compared(matched, tables):
-            last.insert(0, _NOBODY)
+            last.insert(0, Line(_NOBODY))
     pairs_only = not judges and _n_drawing(matched) > 2 and _n_compared(tables) != 2
     if pairs_only and part.reference is None:
-        last.append(_ONE_AGAINST_ONE)
+        last.append(Line(_ONE_AGAINST_ONE))
     found = [
         *people,
         *_confused(part, tables, named=named, judged=judges),
@@ -149,18 +151,18 @@ def story_of(part: ThresholdResult, matched: MatchedUnits, tables: Mapping[str, 
         pairs_only=int(matched.data.assigned.sum(1).max(initial=0)) <= 2,
     )
     least, found = worst_once(worst, found, told.values())
-    first = [*agreement_sentence(part, matched), *lead.values(), *least, *beside]
+    first = [*map(Line, agreement_sentence(part, matched)), *lead.values(), *least, *beside]
     middle = middle_sentences(found, told, lead, kinds)
-    sentences = _fitted(first, middle, last, [*work_limits(tables)])
+    lines = _fitted(first, middle, last, [*map(Line, work_limits(tables))])
     twice, gains = told.get(Kind.TWICE), {**lead, **kinds}
-    if twice is None or gains.get(Kind.TWICE) not in sentences:
-        return Told(sentences)
-    return Told(sentences, twice.who)
+    if twice is None or gains.get(Kind.TWICE) not in lines:
+        return Told(lines)
+    return Told(lines, twice.who)
 
 
 def _fitted(
-    first: Sequence[str], middle: Sequence[str], last: Sequence[str], unchanged: Sequence[str]
-) -> tuple[str, ...]:
+    first: Sequence[Line], middle: Sequence[Line], last: Sequence[Line], unchanged: Sequence[Line]
+) -> tuple[Line, ...]:
     """Return at most nine sentences; those in the middle make room, and are then counted."""
     room = max(_MOST - len(first) - len(last), 0)
     if len(middle) > room:
@@ -270,5 +272,6 @@ def _confused(
         yield from reference_confusion_sentences(part.reference)
 
 
-def _more(n: int) -> str:
-    return f"{count(n, 'more finding')}: the tables of --diagnose have {'it' if n == 1 else 'them'}"
+def _more(n: int) -> Line:
+    text = f"{count(n, 'more finding')}: {MORE} have {'it' if n == 1 else 'them'}"
+    return Line(text, see=MORE)

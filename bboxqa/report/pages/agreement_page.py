@@ -24,7 +24,7 @@ from bboxqa.report.pages.pictures import (
 from bboxqa.report.pages.reproduce import command, inputs_table, settings_table
 from bboxqa.report.pages.sections.registry import sections
 from bboxqa.report.pages.sections.section import Section, column_names, table_rows
-from bboxqa.report.pages.story import story_tables, told
+from bboxqa.report.pages.story import shown_line, story_lines, story_tables
 from bboxqa.report.pages.verdict import verdict
 
 # With fewer cards, a page needs no search.
@@ -126,7 +126,7 @@ def _page(
         judges_offsets=_judges_offsets(diagnosis),
         left_out=_left_out(diagnosis),
         groups=group_sentences(diagnosis),
-        story=[] if diagnosis is None else [told(sentence) for sentence in diagnosis["story"]],
+        story=[] if diagnosis is None else [*map(shown_line, story_lines(diagnosis))],
         named_tables=[] if diagnosis is None else story_tables(diagnosis),
         images=images,
         address_of=image_address if linked else None,

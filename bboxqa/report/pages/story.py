@@ -1,9 +1,9 @@
 """The sentences of a diagnosis as a page shows them, and the tables that they name."""
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from bboxqa.model.diagnosis import Line
 from bboxqa.report.pages.html_document import prose, table_anchor
 from bboxqa.report.pages.sections.section import Data
 
@@ -26,14 +26,23 @@ _NAMED = {
     "joint_annotators": "Key points by annotator",
 }
 _TITLES = _ON_PAGES | _OFFSETS | _NAMED
-# How a sentence of the story names the csv file of a table.
-_FILE = re.compile(r"(; [0-9,]+ more stands? out: |\(see )([a-z_]+)\.csv(?=\)?$|\) )")
-_TABLES = re.compile(r"^([0-9,]+ more findings?): the tables of --diagnose have (it|them)$")
+_CSV = ".csv"
+
+
+def story_lines(diagnosis: Mapping[str, Any]) -> list[Line]:
+    """Return the lines of a diagnosis document; those of earlier versions have no subjects."""
+    nothing: dict[str, Any] = {"annotators": (), "see": ""}
+    subjects = diagnosis.get("subjects", [nothing] * len(diagnosis["story"]))
+    return [
+        Line(text, tuple(each["annotators"]), each["see"])
+        for text, each in zip(diagnosis["story"], subjects, strict=True)
+    ]
 
 
 def story_tables(diagnosis: Mapping[str, Any]) -> list[Data]:
     """Return the tables of offsets, and those that the story names and no chart has."""
-    tables, named = diagnosis["tables"], _named(diagnosis["story"])
+    tables = diagnosis["tables"]
+    named = {line.see.removesuffix(_CSV) for line in story_lines(diagnosis)}
     return [
         Data(title, tables[name]["columns"], tables[name]["rows"])
         for name, title in (_OFFSETS | _NAMED).items()
@@ -41,33 +50,26 @@ def story_tables(diagnosis: Mapping[str, Any]) -> list[Data]:
     ]
 
 
-def _named(story: Sequence[str]) -> set[str]:
-    return {found[2] for sentence in story for found in _FILE.finditer(sentence)}
-
-
-def told(sentence: str) -> "Markup":
-    """Return a sentence of the story, with links to the tables of the page that it names.
+def shown_line(line: Line) -> "Markup":
+    """Return a sentence of the story, with a link to the table of the page that has more.
 
     Examples
     --------
-    >>> print(told("p1 draws larger; 2 more stand out: offsets.csv"))
-    p1 draws larger; 2 more stand out: <a href="#table-offsets-of-edges">Offsets of edges</a>
-    >>> print(told("3 more findings: the tables of --diagnose have them"))
-    3 more findings: the tables below have them
+    >>> print(shown_line(Line("2 more stand out: offsets.csv", see="offsets.csv")))
+    2 more stand out: <a href="#table-offsets-of-edges">Offsets of edges</a>
     """
+    if not line.see:
+        return prose(line.text)
+    # Names of annotators, which may contain anything, stand before it.
+    before, see, after = line.text.rpartition(line.see)
+    return prose(before) + _on_page(see) + prose(after)
+
+
+def _on_page(see: str) -> "Markup":
+    """Return what a page calls the file or tables that a sentence names."""
     from markupsafe import Markup
 
-    # Every third piece is the name of a table, behind the words that introduce it.
-    pieces = _FILE.split(_TABLES.sub(r"\1: the tables below have \2", sentence))
-    shown: list[str] = [prose(piece) for piece in pieces]
-    shown[2::3] = [_link(name) for name in pieces[2::3]]
-    return Markup().join(shown)
-
-
-def _link(name: str) -> "Markup":
-    from markupsafe import Markup
-
-    if name not in _TITLES:
-        return Markup("{}.csv").format(name)
-    title = _TITLES[name]
-    return Markup('<a href="#{}">{}</a>').format(table_anchor(title), title)
+    title = _TITLES.get(see.removesuffix(_CSV))
+    if title is not None:
+        return Markup('<a href="#{}">{}</a>').format(table_anchor(title), title)
+    return prose(see if see.endswith(_CSV) else "the tables below")

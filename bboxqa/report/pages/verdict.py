@@ -7,6 +7,7 @@ from typing import Any
 from bboxqa.core.text import count, names_in_words
 from bboxqa.report.pages.html_document import number, percent
 from bboxqa.report.pages.sections.section import table_rows
+from bboxqa.report.pages.story import story_lines
 
 # Krippendorff (2018), Content Analysis, 4th edition, chapter 12: from 0.8 on data are reliable, and
 # between 0.667 and 0.8 they allow tentative conclusions only.
@@ -216,18 +217,13 @@ def _next_step(diagnosis: Mapping[str, Any] | None, similarity: str) -> str:
 
 
 def _about_people(diagnosis: Mapping[str, Any]) -> str:
-    """Return advice to begin with certain annotators; empty if no line is about one of them."""
-    names = names_in_words([row["name"] for row in diagnosis["annotators"]])
+    """Return advice to begin with certain annotators; empty if no line is about just one."""
+    names = [row["name"] for row in diagnosis["annotators"]]
     if len(names) < _FEWEST_PEOPLE:
         return ""
-    # If a name is the beginning of another, a line is about the longer one.
-    longest = sorted(names, key=len, reverse=True)
-    subjects = (
-        next((name for name in longest if line.startswith(f"{name} ")), "")
-        for line in diagnosis["story"]
-        if not any(line.startswith(f"{one} and {other} ") for one in names for other in names)
-    )
-    named = [*filter(None, dict.fromkeys(subjects))]
+    words = dict(zip(names, names_in_words(names), strict=True))
+    subjects = [line.annotators for line in story_lines(diagnosis)]
+    named = [*dict.fromkeys(words[people[0]] for people in subjects if len(people) == 1)]
     if not named:
         return ""
     shown, more = named[:_MOST_PEOPLE], named[_MOST_PEOPLE:]

@@ -67,8 +67,8 @@ def test_a_category_that_was_not_asked_for_is_told_with_its_cause():
     (line,) = [each for each in story if "never draws" in each]
     objects = "category 0001 (30 objects of others) and category 0002 (30)"
     assert line == (
-        f"annotator 0001 never draws {objects}: were they asked for? If both agreed on all such "
-        "objects, alpha would be 0.92 [0.92, 0.92] higher"
+        f"annotator 0001 never draws {objects}: perhaps they were not asked for; if both agreed "
+        "on all such objects, alpha would be 0.92 [0.92, 0.92] higher"
     )
     assert not any("is found least" in each for each in story)
 

@@ -77,13 +77,16 @@ def idle_sentences(matched: MatchedUnits, table: Table) -> Iterator[Sentence]:
     objects, first = np.unique(matched.objects, return_index=True)
     n_objects = np.bincount(of.image[first], minlength=len(asked))
     idle = np.flatnonzero((table["n"] == 0) & (n_objects @ asked > 0)).tolist()
-    for place, more in most_named(idle, "annotators"):
+    for place, more, see in most_named(idle, "annotators"):
+        name = table["annotator"][place]
         n_images, n_there = int(asked[:, place].sum()), int(n_objects @ asked[:, place])
         yield Sentence(
             n_there / len(objects),
-            f"{table['annotator'][place]} drew nothing in {count(n_images, 'image')} (the others "
+            f"{name} drew nothing in {count(n_images, 'image')} (the others "
             f"drew {count(n_there, 'object')} there){more}",
-            *explained(Kind.MISSED, table["annotator"][place], more),
+            *explained(Kind.MISSED, name, more),
+            annotators=(name,),
+            see=see,
         )
 
 
@@ -109,7 +112,7 @@ def rate_sentences(
         places = places[(found.value[places] >= LEAST_SHARE) & (table["n"][places] > 0)]
         if what != "misnames":
             places = places[have_judges[places]]
-        for place, more in most_named(places.tolist(), "annotators", found.value * share):
+        for place, more, see in most_named(places.tolist(), "annotators", found.value * share):
             name, percent = names[place], found.percent(place)
             others = others_in_words(found, place)
             own = matrix.take(np.flatnonzero(matrix["annotator"] == name))
@@ -126,8 +129,9 @@ def rate_sentences(
                 text += f"objects that both drew{_most_often(own, len(names) - 1)}"
                 others = between_others(pairs, name, "class_share", _percent_of_complement)
             kind = Kind.CLASS_CONFLICT if what == "misnames" else Kind.MISSED
-            weight = found.value[place] * share[place]
-            yield Sentence(weight, text + others + more, *explained(kind, name, more))
+            weight, own_kind = found.value[place] * share[place], explained(kind, name, more)
+            text += others + more
+            yield Sentence(weight, text, *own_kind, annotators=(name,), see=see)
 
 
 def _percent_of_complement(share: float) -> str:
@@ -151,7 +155,8 @@ def two_annotators(table: Table, *, has_copies: bool) -> Iterator[Sentence]:
         else f"{names[place]} drew all that {names[1 - place]} drew"
         for place in order
     ]
-    yield Sentence(float(found.value.mean()), ", and ".join(parts))
+    both = names[0], names[1]
+    yield Sentence(float(found.value.mean()), ", and ".join(parts), annotators=both)
 
 
 def unused_sentences(matched: MatchedUnits, unused: Sequence[Unused]) -> Iterator[Sentence]:
@@ -160,15 +165,17 @@ def unused_sentences(matched: MatchedUnits, unused: Sequence[Unused]) -> Iterato
     people: dict[int, list[Unused]] = {}
     for each in unused:
         people.setdefault(each.annotator, []).append(each)
-    for place, more in most_named([*people], "category_use"):
-        group = people[place]
+    for place, more, see in most_named([*people], "category_use"):
+        group, name = people[place], names[place]
         parts = [f"{categories[each.category]} ({each.n_objects:,})" for each in group]
         parts[0] = f"{parts[0][:-1]} objects of others)"
         yield Sentence(
             1.0,
-            f"{names[place]} never draws {joined(parts)}: "
-            f"{'was it' if len(group) == 1 else 'were they'} asked for?{more}",
-            *explained(Kind.MISSED, names[place], more),
+            f"{name} never draws {joined(parts)}: perhaps "
+            f"{'it was' if len(group) == 1 else 'they were'} not asked for{more}",
+            *explained(Kind.MISSED, name, more),
+            annotators=(name,),
+            see=see,
         )
 
 
@@ -199,12 +206,14 @@ def shape_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
         found = bounds(table, rate)
         places = above_others(found, annotators["n_images"])
         places = places[found.value[places] >= LEAST_SHARE]
-        for place, more in most_named(places.tolist(), "boxes_per_object", found.value * share):
-            text = words.format(table["annotator"][place], found.percent(place))
+        named = most_named(places.tolist(), "boxes_per_object", found.value * share)
+        for place, more, see in named:
+            name = table["annotator"][place]
+            text = words.format(name, found.percent(place))
             text += others_in_words(found, place) + more
             kind = Kind.TWICE if rate == "twice_rate" else Kind.SPLIT
-            own = explained(kind, table["annotator"][place], more)
-            yield Sentence(found.value[place] * share[place], text, *own)
+            weight, own = found.value[place] * share[place], explained(kind, name, more)
+            yield Sentence(weight, text, *own, annotators=(name,), see=see)
 
 
 def copy_sentences(matched: MatchedUnits, tables: Mapping[str, Table]) -> Iterator[Sentence]:
@@ -216,12 +225,14 @@ def copy_sentences(matched: MatchedUnits, tables: Mapping[str, Table]) -> Iterat
     if all_share_boxes(table, tables["annotators"]["annotator"].tolist()):
         return
     found = bounds(table, "identical_share")
-    for place, more in most_named(np.flatnonzero(table["copied"]).tolist(), "copies"):
+    for place, more, see in most_named(np.flatnonzero(table["copied"]).tolist(), "copies"):
         first, second = table["annotator_1"][place], table["annotator_2"][place]
         yield Sentence(
             1.0,
             f"{first} and {second} share boxes: {found.percent(place)} of those that both drew are "
             f"identical{_left_out(matched, second)}{more}",
+            annotators=(first, second),
+            see=see,
         )
 
 
@@ -256,14 +267,16 @@ def group_sentences(matched: MatchedUnits, tables: Mapping[str, Table]) -> Itera
     names = tables["annotators"]["annotator"]
     members = [names[group == each].tolist() for each in range(int(group.max()) + 1)]
     shown = " and ".join(f"group {n} ({_few(each)})" for n, each in enumerate(members, 1))
-    if len(members) > _MOST_GROUPS:
-        shown = f"{len(members)} groups of annotators (see agreement_groups.csv)"
+    see = "agreement_groups.csv" if len(members) > _MOST_GROUPS else ""
+    if see:
+        shown = f"{len(members)} groups of annotators (see {see})"
     figures = agreement_of_groups(matched)
     within, between = (f"{value:.2f} [{low:.2f}, {high:.2f}]" for value, low, high in figures)
     yield Sentence(
         float(figures[0, 0] - figures[1, 0]),
         f"{shown} agree among themselves, and less with each other: F1 of objects with their "
         f"category is {within} in the groups and {between} between them",
+        see=see,
     )
 
 

@@ -103,7 +103,7 @@ def _erring(
                 by_name.setdefault(place, []).append(int(rows[place]))
     largest = {place: max(found.value[rows]) for place, rows in by_name.items()}
     order = sorted(by_name, key=lambda place: -largest[place])
-    for place, more in most_named(order, "joint_annotators"):
+    for place, more, see in most_named(order, "joint_annotators"):
         worst = sorted(by_name[place], key=lambda row: -found.value[row])
         first = worst[0]
         same = np.arange(first % n_joints, len(people), n_joints)
@@ -113,7 +113,7 @@ def _erring(
         n_known = int((~np.isnan(found.value[:n_joints])).sum())
         listed = _listed([row % n_joints for row in worst], labels, n_known)
         text = words(names[first], found.percent(first), listed, other) + more
-        yield Sentence(float(found.value[first]), text)
+        yield Sentence(float(found.value[first]), text, annotators=(names[first],), see=see)
 
 
 def _moved(people: Table, labels: Sequence[str], n_people: int) -> Iterator[Sentence]:
@@ -132,7 +132,7 @@ def _moved(people: Table, labels: Sequence[str], n_people: int) -> Iterator[Sent
     }
     worst = {place: _worst(sizes, each) for place, each in by_name.items() if len(each)}
     order = sorted(worst, key=lambda place: -sizes[worst[place]])
-    for place, more in most_named(order, "joint_annotators"):
+    for place, more, see in most_named(order, "joint_annotators"):
         row = worst[place]
         others = names[(1 - place) * n_joints] if n_people == 2 else "the others"
         words = joined([*_directions(people, row)])
@@ -140,7 +140,8 @@ def _moved(people: Table, labels: Sequence[str], n_people: int) -> Iterator[Sent
         n_more = len(by_name[place]) - 1
         if n_more:
             text += f", and {n_more} more joint{'s' * (n_more > 1)} elsewhere"
-        yield Sentence(float(sizes[row]) / 100, text + more)
+        weight = float(sizes[row]) / 100
+        yield Sentence(weight, text + more, annotators=(names[row],), see=see)
 
 
 def _worst(sizes: FloatArray, rows: IndexArray) -> int:

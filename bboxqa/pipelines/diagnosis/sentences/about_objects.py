@@ -11,6 +11,7 @@ from bboxqa.diagnostics.categories.supercategories import ALL
 from bboxqa.diagnostics.disagreement.decomposition import n_objects_of
 from bboxqa.diagnostics.disagreement.kinds import KINDS, Kind
 from bboxqa.diagnostics.disagreement.reasons import in_words
+from bboxqa.model.diagnosis import Line
 from bboxqa.model.table import Table
 from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.model.units import MatchedUnits
@@ -57,7 +58,7 @@ def kind_sentences(
     has_alpha: bool,
     named: bool,
     pairs_only: bool,
-) -> tuple[dict[Kind, str], dict[Kind, str]]:
+) -> tuple[dict[Kind, Line], dict[Kind, Line]]:
     """Return sentences on the costliest kind of disagreement, and on the other kinds.
 
     The first part also has the second kind if it costs half as much. The second part has the other
@@ -72,8 +73,8 @@ def kind_sentences(
     order = np.argsort(-np.nan_to_num(gain.value), kind="stable").tolist()
     n_objects = int(table["n_objects"].sum())
     settled = "if both agreed on them" if pairs_only else "settled as most annotators drew them"
-    lead: dict[Kind, str] = {}
-    rest: dict[Kind, str] = {}
+    lead: dict[Kind, Line] = {}
+    rest: dict[Kind, Line] = {}
     for rank, place in enumerate(order):
         value = gain.value[place]
         is_lead = rank < _MOST_NAMED and value > (gain.value[order[0]] / 2 if rank else 0)
@@ -96,14 +97,14 @@ def kind_sentences(
         if own is not None:
             of_all = f"with all such objects {settled}"
             of_all = "if both agreed on all such objects" if pairs_only else of_all
-            is_question = own.text.endswith("?")
-            text = f"{own.text} {of_all.capitalize()}" if is_question else f"{own.text}; {of_all}"
+            text = f"{own.text}; {of_all}"
         text += f", {what} would be {_gain(gain, place)} higher"
         above = f", which overlaps with the gain{'s' * (rank > 1)} above" if rank else ""
         if own is not None and not is_lead:
             # Its place is that of the annotator's sentence.
             above = ", which overlaps with other gains"
-        (lead if is_lead else rest)[kind] = text + above
+        about = Line("") if own is None else own.line
+        (lead if is_lead else rest)[kind] = about._replace(text=text + above)
     return lead, rest
 
 

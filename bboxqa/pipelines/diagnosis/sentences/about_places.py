@@ -72,11 +72,13 @@ def offset_sentences(
     file = "reference_offsets" if is_reference else "offsets"
     largest = np.abs(found.percent).max(1) / 100
     places.sort(key=lambda place: -largest[place])
-    for place, more in most_named(places, file, largest * share):
+    for place, more, see in most_named(places, file, largest * share):
+        name = names[place]
         than = names[1 - place] if two else others
         words = joined([_moved(found, place, axis) for axis in moved[place]])
-        text = f"{names[place]} draws boxes {words} than {than}{more}"
-        yield Sentence(largest[place] * share[place], text, who="" if more else names[place])
+        text = f"{name} draws boxes {words} than {than}{more}"
+        weight, who = largest[place] * share[place], "" if more else name
+        yield Sentence(weight, text, who=who, annotators=(name,), see=see)
 
 
 def _displaced(
@@ -221,12 +223,14 @@ def precision_sentences(
     is_large = difference.value >= _LEAST_DIFFERENCE
     large = is_large & (explained.lost < difference.value / 2)
     weight = difference.value * share
-    for place, more in most_named(places[large[places]].tolist(), "annotators", weight):
+    for place, more, see in most_named(places[large[places]].tolist(), "annotators", weight):
+        name = names[place]
         text = (
-            f"{names[place]} places {explained.places} less precisely: their mean {explained.what} "
+            f"{name} places {explained.places} less precisely: their mean {explained.what} "
             f"of the others is {found.value[place]:.2f} [{found.low[place]:.2f}, "
             f"{found.high[place]:.2f}]"
         )
-        text += between_others(pairs, names[place], "mean_iou", "{:.2f}".format)
+        text += between_others(pairs, name, "mean_iou", "{:.2f}".format)
         text += f"; {explained.nothing} in one direction by as much{more}"
-        yield Sentence(weight[place], text, who="" if more else names[place])
+        who = "" if more else name
+        yield Sentence(weight[place], text, who=who, annotators=(name,), see=see)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from bboxqa.model.diagnosis import Line
 from bboxqa.model.threshold_result import ReferenceAgreement, ThresholdResult
 from bboxqa.pipelines.diagnosis.sentences.about_places import offset_sentences
 from bboxqa.pipelines.diagnosis.sentences.about_rotation import rotated_sentences
@@ -23,7 +24,7 @@ from bboxqa.pipelines.diagnosis.sentences.sentence import (
 _MOST_NAMED = 2
 
 
-def reference_sentences(part: ThresholdResult) -> Iterator[str]:
+def reference_sentences(part: ThresholdResult) -> Iterator[Line]:
     """Yield who agrees significantly less with the reference than the others do, if anybody.
 
     With two annotators, their intervals must not overlap.
@@ -40,12 +41,13 @@ def reference_sentences(part: ThresholdResult) -> Iterator[str]:
         name = table["annotator"][place]
         how = "least" if is_first(error, place) else "less than most do"
         precision, recall = bounds(table, "precision"), bounds(table, "recall")
-        yield (
+        yield Line(
             f"{name} agrees {how} with the reference {part.reference.name}: F1 "
             f"{f1.value[place]:.2f} [{f1.low[place]:.2f}, {f1.high[place]:.2f}]"
             f"{others_in_words(f1, place, '{:.2f}'.format)}; {recall.percent(place)} of its "
             f"objects are matched by {name}, and {precision.percent(place)} of what {name} drew "
-            "match one of them"
+            "match one of them",
+            (name,),
         )
 
 
@@ -86,22 +88,24 @@ def error_sentences(found: ReferenceAgreement) -> Iterator[Sentence]:
     """
     table = found.annotators
     share = table["n"] / max(int(table["n"].sum()), 1)
-    for name, words in _ERRORS:
+    for error, words in _ERRORS:
         of_class = bounds(table, "class_share").of_complement()
-        figures = judged(table, of_class if name == "confusion" else bounds(table, name))
+        figures = judged(table, of_class if error == "confusion" else bounds(table, error))
         named = np.flatnonzero(figures.low >= LEAST_SHARE)
         if len(table) > 2:
             named = above_others(figures, table["n_images"])
             named = named[figures.value[named] >= LEAST_SHARE]
-        for place, more in most_named(named.tolist(), "reference", figures.value * share):
+        for place, more, see in most_named(named.tolist(), "reference", figures.value * share):
+            name = table["annotator"][place]
             text = words.format(
-                name=table["annotator"][place],
+                name=name,
                 percent=figures.percent(place),
                 reference=found.name,
             )
             if len(table) > 1:
                 text += others_in_words(figures, place)
-            yield Sentence(figures.value[place] * share[place], text + more)
+            weight = figures.value[place] * share[place]
+            yield Sentence(weight, text + more, annotators=(name,), see=see)
     if "measure" in found.offsets.columns:
         yield from rotated_sentences(found.offsets, table, found.name)
     elif len(found.offsets):

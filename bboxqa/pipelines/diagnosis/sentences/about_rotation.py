@@ -59,10 +59,12 @@ def rotated_sentences(
     for words, measures in ((_turned, {_ANGLE}), (_moved, {*range(_ANGLE)})):
         places = [place for place in found if measures & {*found[place]}]
         places.sort(key=lambda place: -lost[place, sorted(measures)].max())
-        for place, more in most_named(places, file):
+        for place, more, see in most_named(places, file):
+            name = names[place]
             rows = [row for row in found[place] if row in measures]
-            text = words(offsets, names[place], place, rows, others)
-            yield Sentence(lost[place, rows].max() * share[place], text + more)
+            text = words(offsets, name, place, rows, others) + more
+            weight = lost[place, rows].max() * share[place]
+            yield Sentence(weight, text, annotators=(name,), see=see)
 
 
 def rotation_explains(tables: Mapping[str, Table]) -> Explained:
@@ -127,10 +129,11 @@ def exchange_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
     names = tables["annotators"]["annotator"]
     for name in TURNS:
         places, found = _exchanging(tables, name)
-        for place, more in most_named(places, "quarter_turns"):
-            who = f"{names[0]} or {names[1]}" if len(names) == 2 else names[place]
+        for place, more, see in most_named(places, "quarter_turns"):
+            people = (names[0], names[1]) if len(names) == 2 else (names[place],)
             weight = float(found.value[place]) if name == ACROSS else 0.0
-            yield Sentence(weight, _exchange_words(name, who, found.percent(place)) + more)
+            text = _exchange_words(name, " or ".join(people), found.percent(place)) + more
+            yield Sentence(weight, text, annotators=people, see=see)
 
 
 def _exchanging(tables: Mapping[str, Table], kind: str) -> tuple[list[int], Bounds]:

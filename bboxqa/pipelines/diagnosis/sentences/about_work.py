@@ -34,11 +34,13 @@ def work_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
             named = [place for sign in (-1, 1) for place in _changing(found, sign, n_images)]
         for place in named:
             others = float(np.nanmedian(np.delete(found.value, place)))
+            who = people["annotator"][place]
             text = (
-                f"F1 of {people['annotator'][place]} with the others {_change(found, place)} "
-                f"{unit}; that of the others {_moved(others)} (median)"
+                f"F1 of {who} with the others {_change(found, place)} {unit}; that of the others "
+                f"{_moved(others)} (median)"
             )
-            yield Sentence(abs(found.value[place]) * length[name][place] * share[place], text)
+            weight = abs(found.value[place]) * length[name][place] * share[place]
+            yield Sentence(weight, text, annotators=(who,))
         if not named and _is_significant(everyone, 0):
             text = f"F1 of all annotators together {_change(everyone, 0)} {unit}"
             text += "; it is uncertain whose work changes" * (len(people) > 1)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.diagnostics.disagreement.kinds import Kind
+from bboxqa.model.diagnosis import Line
 from bboxqa.model.table import Table
 
 _NORMAL = NormalDist()
@@ -31,6 +32,10 @@ MOST_NAMED = 3
 """The most annotators named for one kind of error; others are counted."""
 
 
+MORE = "the tables of --diagnose"
+"""Where the findings are that a story has no room for."""
+
+
 class Sentence(NamedTuple):
     """A sentence about annotators or categories; its weight is about the share of objects."""
 
@@ -39,9 +44,18 @@ class Sentence(NamedTuple):
     kind: Kind | None = None
     """The kind of disagreement that the sentence explains, if it does."""
     who: str = ""
-    """The one annotator that it is about, if there is just one."""
+    """The one annotator whose disagreement the sentence explains, if it is just one."""
     n_confused: int = 0
     """The objects of a confusion of two categories."""
+    annotators: tuple[str, ...] = ()
+    """The annotators that it is about; see `Line`."""
+    see: str = ""
+    """The words that say where more is; see `Line`."""
+
+    @property
+    def line(self) -> Line:
+        """The sentence as a line of a story."""
+        return Line(self.text, self.annotators, self.see)
 
 
 class Worst(NamedTuple):
@@ -189,8 +203,8 @@ def judged(table: Table, found: Bounds) -> Bounds:
 
 def most_named(
     places: Sequence[int], table: str, weight: FloatArray | None = None
-) -> Iterator[tuple[int, str]]:
-    """Yield the first few annotators, the last with the number of further ones and their table.
+) -> Iterator[tuple[int, str, str]]:
+    """Yield the first few annotators, the last with the number of further ones, and their table.
 
     With the weights of their sentences, they are in the order of these, so that the number stands
     at the end.
@@ -198,9 +212,9 @@ def most_named(
     Examples
     --------
     >>> list(most_named([4, 2, 7, 1, 3], "offsets"))
-    [(4, ''), (2, ''), (7, '; 2 more stand out: offsets.csv')]
+    [(4, '', ''), (2, '', ''), (7, '; 2 more stand out: offsets.csv', 'offsets.csv')]
     >>> list(most_named([0, 1], "offsets", np.array([0.1, 0.2])))
-    [(1, ''), (0, '')]
+    [(1, '', ''), (0, '', '')]
     """
     more = len(places) - MOST_NAMED
     shown = [*places[:MOST_NAMED]]
@@ -209,7 +223,8 @@ def most_named(
     for rank, place in enumerate(shown):
         is_last = more > 0 and rank == MOST_NAMED - 1
         stand = "stands" if more == 1 else "stand"
-        yield place, f"; {more} more {stand} out: {table}.csv" if is_last else ""
+        see = f"{table}.csv" if is_last else ""
+        yield place, f"; {more} more {stand} out: {see}" if is_last else "", see
 
 
 def between_others(pairs: Table, name: str, column: str, shown: Callable[[float], str]) -> str:

@@ -6,6 +6,7 @@ import numpy as np
 
 from bboxqa.diagnostics.annotators.category_use import NO_BOX
 from bboxqa.diagnostics.disagreement.kinds import KINDS, Kind
+from bboxqa.model.diagnosis import Line
 from bboxqa.model.table import Table
 from bboxqa.pipelines.diagnosis.sentences.sentence import Sentence, Worst
 
@@ -70,21 +71,21 @@ def told_alone(found: Sequence[Sentence], tables: Mapping[str, Table]) -> dict[K
 
 def worst_once(
     worst: Sequence[Worst], found: Sequence[Sentence], told: Collection[Sentence]
-) -> tuple[list[str], list[Sentence]]:
+) -> tuple[list[Line], list[Sentence]]:
     """Return who matches the others least, and the other sentences.
 
     If there is one sentence about this annotator, and it says why, it takes the place of the first:
     with what alpha would be without the annotator, or, if it is `told` with its gain, as it is.
     """
-    lines: list[str] = []
+    lines: list[Line] = []
     others = [*found]
     for each in worst:
         causes = [cause for cause in others if cause.who == each.who]
         # F1 does not depend on categories.
         if len(causes) != 1 or causes[0].kind == Kind.CLASS_CONFLICT:
-            lines.append(each.text + each.without)
+            lines.append(Line(each.text + each.without, (each.who,)))
         elif causes[0] not in told:
-            lines.append(causes[0].text + each.without)
+            lines.append(causes[0].line._replace(text=causes[0].text + each.without))
             others.remove(causes[0])
     return lines, others
 
@@ -92,15 +93,15 @@ def worst_once(
 def middle_sentences(
     found: Sequence[Sentence],
     told: Mapping[Kind, Sentence],
-    lead: Mapping[Kind, str],
-    kinds: Mapping[Kind, str],
-) -> list[str]:
+    lead: Mapping[Kind, Line],
+    kinds: Mapping[Kind, Line],
+) -> list[Line]:
     """Return the sentences on annotators and categories, then those on kinds.
 
     Sentences in `told` are left out if they stand in `lead`, and have their gain if it is known.
     """
     gains = {**lead, **kinds}
     with_gain = {each.text: gains[kind] for kind, each in told.items() if kind in gains}
-    texts = [with_gain.get(each.text, each.text) for each in found]
-    middle = [text for text in texts if text not in lead.values()]
+    lines = [with_gain.get(each.text, each.line) for each in found]
+    middle = [line for line in lines if line not in lead.values()]
     return [*middle, *(line for line in kinds.values() if line not in middle)]
