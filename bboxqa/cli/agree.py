@@ -220,7 +220,7 @@ def _settings_of(since: Path | None) -> dict[str, Any]:
     """Return the settings of a saved result, if there is one."""
     if since is None:
         return {}
-    from bboxqa.pipelines.versions.since import saved_settings
+    from bboxqa.pipelines.since import saved_settings
 
     return saved_settings(since)
 
@@ -233,7 +233,7 @@ def _changed(
     memory: int | None,
 ) -> "SinceRun":
     """Return the changes since a saved result."""
-    from bboxqa.pipelines.versions.since import changed_since
+    from bboxqa.pipelines.since import changed_since
 
     return changed_since(since, source, settings, result, memory=memory)
 

@@ -3,14 +3,10 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.table import Table
-
-if TYPE_CHECKING:
-    from bboxqa.model.results import MeasuredAgreement
-
 
 ReadShapes = Callable[[], Dataset]
 """Reads the same files again, with outlines, rotated boxes and key points."""
@@ -87,24 +83,3 @@ class Diagnosis(Story):
     review: Table
     review_document: Mapping[str, Any]
     worst_images: Mapping[str, Any]
-
-
-class Diagnoser(Protocol):
-    """Compares the annotations of a result again to find what lowers agreement."""
-
-    @property
-    def is_quick(self) -> bool:
-        """Whether the story takes little longer than the result; it is then shown by default."""
-
-    @property
-    def why_slow(self) -> str:
-        """Why the story takes longer; empty where it does not."""
-
-    def keeping(self, n_images: int) -> "Diagnoser":
-        """Return a diagnoser that keeps at least `n_images` of the worst images."""
-
-    def story(self, result: "MeasuredAgreement", /) -> Story:
-        """Return sentences on who, what and where lowers agreement."""
-
-    def diagnosis(self, result: "MeasuredAgreement", /) -> Diagnosis:
-        """Return the story with its tables, and what to review first."""

@@ -1,11 +1,12 @@
 """The result of measuring agreement, from which every table and file is made."""
 
 from dataclasses import dataclass
+from typing import Protocol
 
 from bboxqa.core.errors import BboxqaError
 from bboxqa.core.text import count
 from bboxqa.model.annotations import Source
-from bboxqa.model.diagnosis import Diagnoser, Diagnosis, Story
+from bboxqa.model.diagnosis import Diagnosis, Story
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Table
 from bboxqa.model.threshold_result import (
@@ -15,6 +16,27 @@ from bboxqa.model.threshold_result import (
     ReferenceAgreement,
     ThresholdResult,
 )
+
+
+class Diagnoser(Protocol):
+    """Compares the annotations of a result again to find what lowers agreement."""
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether the story takes little longer than the result; it is then shown by default."""
+
+    @property
+    def why_slow(self) -> str:
+        """Why the story takes longer; empty where it does not."""
+
+    def keeping(self, n_images: int) -> "Diagnoser":
+        """Return a diagnoser that keeps at least `n_images` of the worst images."""
+
+    def story(self, result: "MeasuredAgreement", /) -> Story:
+        """Return sentences on who, what and where lowers agreement."""
+
+    def diagnosis(self, result: "MeasuredAgreement", /) -> Diagnosis:
+        """Return the story with its tables, and what to review first."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

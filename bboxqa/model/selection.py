@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
 from itertools import accumulate, chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.core.spool import column_limit, concatenate, take_rows, vertex_limit
-from bboxqa.model.annotations import Annotations
+from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.outlines import Segmentations
 
 OF_ANNOTATIONS = ("kind", "part_start", "part_stop", "counts_start", "counts_stop", "size")
@@ -106,3 +106,27 @@ def join_outlines(
 def _before(counts: Iterable[int]) -> list[int]:
     """Return the sum of the counts that precede each count."""
     return list(accumulate(counts, initial=0))[:-1]
+
+
+class Joints(NamedTuple):
+    """The names of the key points of each category, and the pairs that lines join."""
+
+    names: tuple[tuple[str, ...], ...]
+    limbs: tuple[tuple[tuple[int, int], ...], ...]
+
+
+def joints_of(categories: Sequence[str], datasets: Sequence[Dataset]) -> Joints:
+    """Return the key points of each category, from the data set that has the most of them."""
+    names: dict[str, tuple[str, ...]] = {}
+    limbs: dict[str, tuple[tuple[int, int], ...]] = {}
+    for data in datasets:
+        parts = zip(data.category_names, data.joint_names, data.limbs, strict=False)
+        for category, joints, lines in parts:
+            if len(joints) > len(names.get(category, ())):
+                names[category], limbs[category] = joints, lines
+    if not any(data.joint_names for data in datasets):
+        return Joints((), ())
+    return Joints(
+        tuple(names.get(category, ()) for category in categories),
+        tuple(limbs.get(category, ()) for category in categories),
+    )

@@ -16,8 +16,8 @@ from bboxqa.model.findings import FoundReport
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.pipelines.drawing.thumbnails import fitted, inline, thumbnail
 from bboxqa.pipelines.pictures import other_size, pictures
+from bboxqa.report.findings.as_html import findings_page, pictured_images
 from bboxqa.report.pages.agreement_page import agreement_page, agreement_pages
-from bboxqa.report.pages.findings_page import findings_page, pictured_images
 from bboxqa.report.pages.image_pages import INDEX
 from bboxqa.report.pages.page_file import (
     PIXELS,

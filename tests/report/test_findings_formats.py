@@ -11,8 +11,8 @@ from support.reports import HOSTILE, finding, report
 from support.validation import report_of
 
 from bboxqa.core.errors import ConfigError
+from bboxqa.report.findings.as_html import findings_page
 from bboxqa.report.findings.statistics import statistics_lines
-from bboxqa.report.pages.findings_page import findings_page
 from bboxqa.report.registry import FINDING_VIEWS, view
 
 VIEWS = {

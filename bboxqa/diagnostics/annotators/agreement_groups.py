@@ -5,7 +5,7 @@ import numpy as np
 from bboxqa.agreement.uncertainty.ratios import ratio_intervals
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from bboxqa.core.remembered import remembered
-from bboxqa.diagnostics.annotators.pair_sums import PairSums, pair_sums, unit_members
+from bboxqa.diagnostics.pair_sums import PairSums, pair_sums, unit_members
 from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.model.units import MatchedUnits
 

@@ -5,9 +5,9 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray, IndexArray
 from bboxqa.diagnostics.annotators.image_ratios import Ratios, RatioSums
 from bboxqa.diagnostics.annotators.independent import independent
-from bboxqa.diagnostics.annotators.object_cells import ObjectCells, object_cells
 from bboxqa.diagnostics.disagreement.kinds import Kind, disagreements
 from bboxqa.diagnostics.disagreement.parts import parts
+from bboxqa.diagnostics.object_cells import ObjectCells, object_cells
 from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.model.units import MatchedUnits
 

@@ -7,7 +7,7 @@ from bboxqa.core.arrays import IndexArray, compact, sum_by
 from bboxqa.diagnostics.annotators.cell_values import CellValues, cell_values
 from bboxqa.diagnostics.annotators.image_ratios import RatioSums, holm
 from bboxqa.diagnostics.annotators.independent import independent
-from bboxqa.diagnostics.annotators.object_cells import object_reliability
+from bboxqa.diagnostics.object_cells import object_reliability
 from bboxqa.model.reliability import Cell
 from bboxqa.model.table import Categorical, Table
 from bboxqa.model.units import MatchedUnits

@@ -8,7 +8,7 @@ from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, frozen_arrays,
 from bboxqa.core.components import component_of_each
 from bboxqa.core.remembered import remembered
 from bboxqa.diagnostics.annotators.image_ratios import Ratios, RatioSums
-from bboxqa.diagnostics.annotators.object_cells import drawn_edges, pairs_of_units
+from bboxqa.diagnostics.object_cells import drawn_edges, pairs_of_units
 from bboxqa.model.shapes.keypoints import largest_moves
 from bboxqa.model.table import Categorical, Table
 from bboxqa.model.units import MatchedUnits

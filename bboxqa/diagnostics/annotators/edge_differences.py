@@ -15,8 +15,8 @@ from bboxqa.core.arrays import (
     pairs_within,
     run_starts,
 )
-from bboxqa.diagnostics.annotators.object_cells import edges_of, object_cells
 from bboxqa.diagnostics.disagreement.parts import parts
+from bboxqa.diagnostics.object_cells import edges_of, object_cells
 from bboxqa.model.units import MatchedUnits
 
 # Ordered pairs of annotators that are resampled at a time, to limit memory.

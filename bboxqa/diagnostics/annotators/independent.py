@@ -8,7 +8,7 @@ from bboxqa.agreement.counts.reliability_rows import from_units
 from bboxqa.core.arrays import BoolArray, IndexArray
 from bboxqa.core.remembered import remembered
 from bboxqa.diagnostics.annotators.copies import all_share_boxes, copies
-from bboxqa.diagnostics.annotators.object_cells import drawn_edges
+from bboxqa.diagnostics.object_cells import drawn_edges
 from bboxqa.model.units import CandidatePairs, MatchedUnits, UnitTable
 
 # An image is copied if at least this share of the matched boxes of two annotators are identical.

@@ -7,15 +7,15 @@ from bboxqa.core.remembered import remembered
 from bboxqa.diagnostics.annotators.image_f1 import asked_with_others, image_f1
 from bboxqa.diagnostics.annotators.image_ratios import RatioSums
 from bboxqa.diagnostics.annotators.independent import independent
-from bboxqa.diagnostics.annotators.object_cells import (
-    ObjectCells,
-    object_cells,
-    pairs_of_units,
-)
 from bboxqa.diagnostics.annotators.vitality import vitality
 from bboxqa.diagnostics.disagreement.kinds import Disagreements, Kind, disagreements
 from bboxqa.diagnostics.disagreement.parts import parts
 from bboxqa.diagnostics.meaning import alpha_has_meaning
+from bboxqa.diagnostics.object_cells import (
+    ObjectCells,
+    object_cells,
+    pairs_of_units,
+)
 from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.model.units import MatchedUnits
 

@@ -7,7 +7,7 @@ from bboxqa.agreement.counts.unit_counts import UnitCounts, unit_counts
 from bboxqa.agreement.objects.meaning import has_meaning, values_without_meaning
 from bboxqa.core.arrays import FloatArray, compact, sum_by
 from bboxqa.diagnostics.annotators.image_ratios import RatioSums
-from bboxqa.diagnostics.annotators.object_cells import object_cells, pairs_of_units
+from bboxqa.diagnostics.object_cells import object_cells, pairs_of_units
 from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.model.units import MatchedUnits
 

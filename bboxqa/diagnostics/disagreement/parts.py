@@ -15,7 +15,6 @@ from bboxqa.core.arrays import (
 )
 from bboxqa.core.overlaps import overlapping_boxes
 from bboxqa.core.remembered import remembered
-from bboxqa.diagnostics.annotators.object_cells import edges_of, object_cells
 from bboxqa.diagnostics.disagreement.nested_boxes import (
     OddBoxes,
     accepted_pairs,
@@ -23,6 +22,7 @@ from bboxqa.diagnostics.disagreement.nested_boxes import (
     nested_pairs,
     no_pairs,
 )
+from bboxqa.diagnostics.object_cells import edges_of, object_cells
 from bboxqa.model.units import MatchedUnits
 
 # Pairs of boxes that are compared at a time.

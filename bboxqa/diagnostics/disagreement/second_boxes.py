@@ -13,7 +13,6 @@ from bboxqa.core.arrays import (
     rows,
     sum_by,
 )
-from bboxqa.diagnostics.annotators.object_cells import edges_of
 from bboxqa.diagnostics.disagreement.drawn_objects import (
     DrawnObjects,
     drawn_objects,
@@ -21,6 +20,7 @@ from bboxqa.diagnostics.disagreement.drawn_objects import (
 )
 from bboxqa.diagnostics.disagreement.nested_boxes import OddBoxes, accepted_pairs, nested_pairs
 from bboxqa.diagnostics.disagreement.parts import parts
+from bboxqa.diagnostics.object_cells import edges_of
 from bboxqa.model.units import CandidatePairs, MatchedUnits
 
 # Largest distance of second boxes that show another object, relative to that from first boxes.

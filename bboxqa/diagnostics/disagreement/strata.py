@@ -11,12 +11,12 @@ from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals, n_nonz
 from bboxqa.agreement.uncertainty.ratios import ratio_intervals
 from bboxqa.agreement.uncertainty.sum_table import table_of
 from bboxqa.core.arrays import FloatArray, IndexArray, compact, sum_by
-from bboxqa.diagnostics.annotators.object_cells import pairs_of_units
-from bboxqa.diagnostics.annotators.pair_sums import unit_members
 from bboxqa.diagnostics.disagreement.counted_objects import counted_objects
 from bboxqa.diagnostics.disagreement.drawn_objects import DrawnObjects, drawn_objects
 from bboxqa.diagnostics.disagreement.gains import AgreementSums, drawn_sums
 from bboxqa.diagnostics.disagreement.kinds import Kind
+from bboxqa.diagnostics.object_cells import pairs_of_units
+from bboxqa.diagnostics.pair_sums import unit_members
 from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.model.units import MatchedUnits
 

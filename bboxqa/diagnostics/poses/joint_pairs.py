@@ -17,7 +17,7 @@ from bboxqa.core.arrays import (
     run_starts,
 )
 from bboxqa.core.remembered import remembered
-from bboxqa.diagnostics.annotators.object_cells import object_cells
+from bboxqa.diagnostics.object_cells import object_cells
 from bboxqa.model.shapes.coco_joints import sides_of
 from bboxqa.model.shapes.keypoints import Keypoints
 from bboxqa.model.units import MatchedUnits

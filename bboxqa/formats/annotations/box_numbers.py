@@ -3,30 +3,21 @@
 import mmap
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray, IndexArray
-from bboxqa.core.blocks import blocks
-from bboxqa.core.spool import SpooledColumn, column_limit
-from bboxqa.core.text import count
-from bboxqa.formats.annotations.joint_columns import odd_points_note
+from bboxqa.core.spool import SpooledColumn
 from bboxqa.formats.annotations.records import Annotation, OutlinedAnnotation
 from bboxqa.formats.annotations.rotated_columns import (
-    RotatedBuilder,
-    bounding_boxes,
     quadrilaterals,
-    rotated_notes,
 )
 from bboxqa.formats.annotations.rotations import FARTHEST
 from bboxqa.model.shapes.rotated_boxes import FiveNumbers, corners
-
-if TYPE_CHECKING:
-    from bboxqa.formats.annotations.columns import Columns
 
 FORMS: tuple[FiveNumbers, ...] = get_args(FiveNumbers)
 """The layouts of boxes of five numbers, in order of preference."""
@@ -151,114 +142,6 @@ def rotated_of(values: FloatArray, form: FiveNumbers) -> FloatArray:
     boxes[:, 4] = np.mod(angle if direction == "cw" else -angle, 360)
     boxes[boxes[:, 4] >= 360, 4] = 0
     return boxes
-
-
-def settled(
-    columns: "Columns", said: FiveNumbers | None, memory: int | None
-) -> tuple["Columns", tuple[str, ...]]:
-    """Return the columns with boxes of five numbers as rotated boxes, and notes on the layout.
-
-    `said` is the layout that the user chose; None to detect it.
-    """
-    numbers = columns.numbers
-    columns, notes = _with_meaning(columns, said, memory)
-    if numbers is not None and columns.rotated is None and columns.segmentation is None:
-        notes += tuple(_upright_notes(numbers))
-    plain = columns.rotated is None and columns.segmentation is None and columns.keypoints is None
-    if columns.n_turned and plain:
-        notes += (_unturned_note(columns.n_turned),)
-    if columns.n_odd_points:
-        notes += (odd_points_note(columns.n_odd_points),)
-    if columns.rotated is not None and columns.segmentation is None:
-        notes += tuple(rotated_notes(columns.rotated.form))
-    return columns, notes
-
-
-def _upright_notes(numbers: TurnedNumbers) -> Iterator[str]:
-    """Yield a note on the number of rotated boxes that are compared by their bounds."""
-    if some := _extent(numbers)[0] + numbers.n_corners:
-        are = (
-            "1 box of five or eight numbers is"
-            if some == 1
-            else (f"{some:,} boxes of five or eight numbers are")
-        )
-        yield (f"{are} compared by the upright bounds; --similarity obb compares rotated boxes")
-
-
-def _unturned_note(n: int) -> str:
-    """Return a note on the number of boxes whose rotation attribute is ignored."""
-    has, its = ("has", "its bbox is") if n == 1 else ("have", "their bbox is")
-    return (
-        f"{count(n, 'annotation')} {has} an attribute 'rotation': {its} compared without it; "
-        "--similarity obb compares rotated boxes"
-    )
-
-
-def _with_meaning(
-    columns: "Columns", said: FiveNumbers | None, memory: int | None
-) -> tuple["Columns", tuple[str, ...]]:
-    numbers = columns.numbers
-    unused = () if said is None else ("no box has five numbers: --rotated has no effect",)
-    if numbers is None:
-        return columns, unused
-    n_five, largest, n_turned = _extent(numbers)
-    if not n_five:
-        return replace(columns, numbers=None), unused
-    form, why = said, "as asked for"
-    if form is None:
-        form, why = _meaning(numbers, largest, n_turned)
-    some = f"{n_five:,} {'box' if n_five == 1 else 'boxes'}"
-    notes = [f"{some} of five numbers taken as {form}, {why}"]
-    if n_four := len(columns.bbox) - n_five - numbers.n_corners:
-        upright = "1 box" if n_four == 1 else f"{n_four:,} boxes"
-        notes.append(f"{upright} of four numbers beside them taken as x, y, width, height, upright")
-    limit = column_limit(memory)
-    bbox = SpooledColumn(np.float64, 4, limit)
-    rotated = None if columns.rotated is None else RotatedBuilder(limit)
-    for part in blocks(len(columns.bbox)):
-        plain = columns.bbox[part].copy()
-        rows = np.flatnonzero(np.isfinite(numbers.values[part, 4]))
-        boxes = rotated_of(numbers.values[part][rows], form)
-        plain[rows] = _bounds(boxes)
-        bbox.add(plain)
-        if rotated is not None and columns.rotated is not None:
-            rotated.add_columns(columns.rotated.put(part, rows, boxes))
-    found = None if rotated is None else rotated.done()
-    return replace(columns, bbox=bbox.done(), rotated=found, numbers=None), tuple(notes)
-
-
-def _bounds(boxes: FloatArray) -> FloatArray:
-    """Return bounds, with negative sides kept, so that the boxes are refused."""
-    result = bounding_boxes(boxes)
-    wrong = (boxes[:, 2:4] < 0).any(1)
-    result[wrong, 2:] = boxes[wrong, 2:4]
-    return result
-
-
-def _extent(numbers: TurnedNumbers) -> tuple[int, float, int]:
-    """Return the number of boxes with an angle, the largest angle, and how many are not 0."""
-    n_five, largest, n_turned = 0, 0.0, 0
-    for part in blocks(len(numbers.values)):
-        angle = numbers.values[part, 4]
-        angle = np.abs(angle[np.isfinite(angle)])
-        n_five += len(angle)
-        n_turned += int((angle > 0).sum())
-        largest = max(largest, float(angle.max(initial=0)))
-    return n_five, largest, n_turned
-
-
-def _meaning(numbers: TurnedNumbers, largest: float, n_turned: int) -> tuple[FiveNumbers, str]:
-    """Return the layout of five numbers, and the reason for it."""
-    best = max(numbers.fits.values(), default=0)
-    if 2 * best > numbers.n_outlines:
-        form = next(form for form in FORMS if numbers.fits[form] == best)
-        return form, f"as {best:,} of {count(numbers.n_outlines, 'outline')} beside them show"
-    other = "; if they are not: --rotated"
-    if not n_turned:
-        return "cxcywh-ccw-degrees", f"and all angles are 0{other}"
-    if largest <= 2 * np.pi:
-        return "cxcywh-cw-radians", f"as no angle is above {largest:.4g}, as mmrotate writes{other}"
-    return "cxcywh-ccw-degrees", f"as angles reach {largest:.4g}, as detectron2 writes{other}"
 
 
 def has_angles(text: bytes | mmap.mmap, start: int = 0) -> bool:

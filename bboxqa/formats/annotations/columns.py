@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from operator import attrgetter
 
@@ -28,7 +28,12 @@ from bboxqa.formats.annotations.records import (
     image_type,
     is_id,
 )
-from bboxqa.formats.annotations.rotated_columns import Corners, RotatedBuilder, RotatedColumns
+from bboxqa.formats.annotations.rotated_columns import (
+    Corners,
+    RotatedBuilder,
+    RotatedColumns,
+    rotated_columns,
+)
 from bboxqa.formats.annotations.rotations import count_turned, rotation_problems
 from bboxqa.formats.annotations.text_ids import TextIds
 from bboxqa.model.annotations import Source
@@ -233,3 +238,12 @@ class AnnotationFile:
         if self.own_ids is not None:
             return self.own_ids
         return self.columns.id if self.columns.text_ids is None else self.columns.text_ids
+
+
+def with_rotated_boxes(file: AnnotationFile) -> AnnotationFile:
+    """Return a file with its boxes as rotated boxes, if its format has none."""
+    columns = file.columns
+    if columns.rotated is not None:
+        return file
+    rotated = rotated_columns(columns.bbox, None)
+    return replace(file, columns=replace(columns, rotated=rotated))

@@ -1,10 +1,9 @@
 """Converting boxes, angles and corners of decoded records to rotated boxes, by windows."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import IntEnum
 from itertools import chain
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,9 +13,6 @@ from bboxqa.core.text import count
 from bboxqa.formats.annotations.records import Annotation, OutlinedAnnotation, Rle
 from bboxqa.formats.annotations.rotations import rotations
 from bboxqa.model.shapes.rotated_boxes import corners, from_corners, turned_to, upright
-
-if TYPE_CHECKING:
-    from bboxqa.formats.annotations.columns import AnnotationFile
 
 Corners = tuple[IndexArray, FloatArray]
 
@@ -140,15 +136,6 @@ def rotated_columns(bbox: FloatArray, points: FloatArray | None) -> RotatedColum
     if points is not None:
         _put_corners(box, form, np.arange(len(bbox)), points)
     return RotatedColumns(box, form)
-
-
-def with_rotated_boxes(file: "AnnotationFile") -> "AnnotationFile":
-    """Return a file with its boxes as rotated boxes, if its format has none."""
-    columns = file.columns
-    if columns.rotated is not None:
-        return file
-    rotated = rotated_columns(columns.bbox, None)
-    return replace(file, columns=replace(columns, rotated=rotated))
 
 
 def bounding_boxes(boxes: FloatArray) -> FloatArray:

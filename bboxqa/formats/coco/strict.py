@@ -12,9 +12,10 @@ import msgspec
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.types import Steps
-from bboxqa.formats.annotations.box_numbers import has_angles, settled
+from bboxqa.formats.annotations.box_numbers import has_angles
 from bboxqa.formats.annotations.columns import AnnotationFile, Columns, ColumnsBuilder
 from bboxqa.formats.annotations.first_outlines import outline_notes
+from bboxqa.formats.annotations.five_numbers import settled
 from bboxqa.formats.annotations.joint_columns import without_box_note
 from bboxqa.formats.annotations.read_options import ReadOptions
 from bboxqa.formats.annotations.records import (

@@ -11,8 +11,9 @@ import numpy as np
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
-from bboxqa.formats.annotations.box_numbers import has_angles, settled
+from bboxqa.formats.annotations.box_numbers import has_angles
 from bboxqa.formats.annotations.columns import AnnotationFile, ColumnsBuilder
+from bboxqa.formats.annotations.five_numbers import settled
 from bboxqa.formats.annotations.read_options import ReadOptions
 from bboxqa.formats.annotations.records import Category, Id, Image, Rle, extent_of
 from bboxqa.formats.dataset.attribution import Attribution

@@ -13,10 +13,9 @@ from bboxqa.core.memory import check_limit, gc_paused, trim_memory
 from bboxqa.core.spool import check_memory
 from bboxqa.core.text import count, one_line
 from bboxqa.core.types import Files, Progress
-from bboxqa.formats.annotations.columns import AnnotationFile
+from bboxqa.formats.annotations.columns import AnnotationFile, with_rotated_boxes
 from bboxqa.formats.annotations.read_options import ReadOptions
 from bboxqa.formats.annotations.records import ANNOTATOR_KEYS
-from bboxqa.formats.annotations.rotated_columns import with_rotated_boxes
 from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.dataset.attribution import Attribution, attribute
 from bboxqa.formats.dataset.category_names import unused_map_notes, with_category_map

@@ -5,7 +5,7 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.overlaps import overlapping_boxes
-from bboxqa.diagnostics.annotators.object_cells import edges_of
+from bboxqa.diagnostics.object_cells import edges_of
 from bboxqa.model.annotations import Dataset
 
 # Pairs that are diagnosed in a few seconds, and further ones for each annotation: in real data,

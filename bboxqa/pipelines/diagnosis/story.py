@@ -18,7 +18,6 @@ from bboxqa.model.diagnosis import Line
 from bboxqa.model.table import Table
 from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.model.units import MatchedUnits
-from bboxqa.pipelines.diagnosis.paired import differences
 from bboxqa.pipelines.diagnosis.sentences.about_annotators import (
     copy_sentences,
     group_sentences,
@@ -57,6 +56,7 @@ from bboxqa.pipelines.diagnosis.sentences.about_rotation import (
 )
 from bboxqa.pipelines.diagnosis.sentences.about_tracks import track_sentences
 from bboxqa.pipelines.diagnosis.sentences.about_work import work_limits, work_sentences
+from bboxqa.pipelines.diagnosis.sentences.paired import differences
 from bboxqa.pipelines.diagnosis.sentences.sentence import (
     LEAST_DRAWS,
     MORE,

@@ -15,8 +15,8 @@ from bboxqa.core.components import component_of_each
 from bboxqa.core.text import count
 from bboxqa.diagnostics.annotators.copies import copied_groups
 from bboxqa.diagnostics.annotators.independent import assigned_to
-from bboxqa.diagnostics.annotators.pair_sums import pair_sums
 from bboxqa.diagnostics.disagreement.kinds import KINDS, Kind
+from bboxqa.diagnostics.pair_sums import pair_sums
 from bboxqa.geometry.candidates import TOLERANCE
 from bboxqa.matching.match import match
 from bboxqa.model.settings import AgreeSettings

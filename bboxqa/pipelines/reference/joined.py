@@ -11,8 +11,7 @@ from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import count, nearest, one_line
 from bboxqa.formats.dataset.image_names import join_advice
 from bboxqa.model.annotations import Annotations, Dataset, Repeats, Source
-from bboxqa.model.selection import join_columns, join_outlines, select_annotations
-from bboxqa.model.shapes.joints_of import joints_of
+from bboxqa.model.selection import join_columns, join_outlines, joints_of, select_annotations
 from bboxqa.model.shapes.keypoints import join_keypoints
 from bboxqa.pipelines.reference.reference_notes import (
     asked_notes,

@@ -5,8 +5,7 @@ import numpy as np
 from bboxqa.core.arrays import IndexArray, IntArray, compact
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.outlines import Segmentations
-from bboxqa.model.selection import join_columns, join_outlines, select_annotations
-from bboxqa.model.shapes.joints_of import joints_of
+from bboxqa.model.selection import join_columns, join_outlines, joints_of, select_annotations
 from bboxqa.model.shapes.keypoints import Keypoints, join_keypoints
 from bboxqa.pipelines.versions.aligned import Aligned
 

@@ -1,11 +1,277 @@
-"""Findings as one self-contained html page."""
+"""The page of the findings of `validate`, with pictures of the boxes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, zip_longest
+from typing import Any
 
-from bboxqa.model.findings import FoundReport
-from bboxqa.report.pages.findings_page import findings_page
+from bboxqa.core.text import one_line
+from bboxqa.model.findings import FileReport, Finding, FoundBox, FoundReport
+from bboxqa.report.findings.phrases import (
+    Group,
+    groups,
+    hidden_by,
+    named_records,
+    place,
+    severity_counts,
+    subject,
+)
+from bboxqa.report.pages.html_document import render
+from bboxqa.report.pages.pictures import TOP, Pixels
+from bboxqa.report.pages.reproduce import inputs_table, settings_table
+from bboxqa.report.pages.shape_paths import outline_path
+
+# Boxes are drawn up to this far outside their image, as a share of its side.
+_BEYOND = 4.0
+# Boxes below this share of the picture are too small to see.
+_SMALL = 0.01
+_STYLES = ("stroke-series-1", "stroke-series-0 dash-1", "stroke-series-2 dash-2")
+# The most records of a summary that a cell of the table names.
+_MOST_NAMED = 100
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPicture:
+    """The boxes of a finding on their image."""
+
+    caption: str
+    view: str
+    """The part of the plane that is drawn, as the viewBox of an svg: the image and its boxes."""
+    width: float
+    height: float
+    pixels: Pixels | None
+    note: str
+    """Why there are no pixels, or what is wrong with them; may be empty."""
+    paths: Sequence[str]
+    outlines: Sequence[str]
+    """The outline of each box; empty where the finding is not about it."""
+    number: int
+    """Number of the image on the page, from 1."""
+    is_repeated: bool
+    """Whether an earlier picture has the pixels."""
+
+    def style(self, place: int) -> str:
+        """Return the classes of the line of a path: boxes that coincide differ."""
+        return _STYLES[place % len(_STYLES)]
 
 
 def html_lines(report: FoundReport) -> Iterator[str]:
-    """Yield a page with the files, the number of findings of each rule, and all listed findings."""
+    """Yield the page of a report, with its listed findings and without pixels."""
     yield from findings_page(report).splitlines()
+
+
+def findings_page(
+    report: FoundReport,
+    pixels: Mapping[str, Pixels] | None = None,
+    *,
+    top: int = TOP,
+    manifest: Mapping[str, Any] | None = None,
+    command: str = "",
+    linked: bool = False,
+    above: str = "",
+) -> str:
+    """Return the page of a report: its files and the findings of each rule.
+
+    Parameters
+    ----------
+    report : FoundReport
+    pixels : mapping of str to Pixels, optional
+        The pixels of images by file name; others are blank.
+    top : int
+        The most images with pictures; see `pictured_images`.
+    manifest : mapping of str to object, optional
+        Settings, versions and files, as in the file of this name of a result of `agree`.
+    command : str
+        The command that reproduces the report.
+    linked : bool
+        Whether style and script are files beside the page.
+    above : str
+        URL of a parent page to link to; empty for none.
+    """
+    found, pixels = groups(report), pixels or {}
+    names = _with_boxes(found)
+    number = {name: place for place, name in enumerate(names[:top], 1)}
+    return render(
+        "findings",
+        linked=linked,
+        above=above,
+        title="Findings of bboxqa validate",
+        report=report,
+        counts=severity_counts(report),
+        next_step=_next_step(found),
+        files=[_file(file) for file in report.files],
+        groups=_groups(report, found, number, pixels),
+        n_rules=len(report.rules),
+        manifest=manifest,
+        command=command,
+        settings=None if manifest is None else settings_table(manifest),
+        inputs=None if manifest is None else inputs_table(manifest["inputs"]),
+        n_pictured=len(number),
+        n_with_boxes=len(names),
+        n_reduced=sum(pixels[name].is_reduced for name in number if name in pixels),
+    )
+
+
+def _next_step(found: Sequence[Group]) -> str:
+    """Return advice on the rule that is listed first; empty without findings."""
+    if not found:
+        return ""
+    rule, fixes = found[0].rule, {finding.fix for finding in found[0].worst}
+    if "safe" in fixes:
+        how = "bboxqa validate … --fix mends it."
+    elif "unsafe" in fixes:
+        how = "bboxqa validate … --unsafe-fixes --diff shows how it could be mended."
+    else:
+        how = f"mend it where the file comes from; bboxqa explain {rule.code} says how."
+    return f"Begin with {rule.code} ({rule.title}): {how}"
+
+
+def pictured_images(report: FoundReport, top: int = TOP) -> dict[str, tuple[int, int]]:
+    """Return the file names of images that have pictures, with their size; 0 for unknown.
+
+    The next image with boxes of each rule is taken in turn, until there are `top`.
+    """
+    sizes = {
+        box.image: (int(box.width or 0), int(box.height or 0))
+        for finding in report.findings
+        for box in finding.boxes
+    }
+    return {name: sizes[name] for name in _with_boxes(groups(report))[:top] if name}
+
+
+def _with_boxes(found: Iterable[Group]) -> list[str]:
+    """Return the file names of images with boxes: the first of each rule, then the second ones."""
+    of_rule = [
+        dict.fromkeys(box.image for finding in group.listed for box in finding.boxes)
+        for group in found
+    ]
+    turns = chain.from_iterable(zip_longest(*of_rule))
+    return [*dict.fromkeys(name for name in turns if name is not None)]
+
+
+def _file(file: FileReport) -> list[object]:
+    name = f"{file.name}: {file.kind}" if file.kind else file.name
+    return [
+        name, file.exporter or "not known", file.n_images, file.n_annotations, file.n_categories
+    ]  # fmt: skip
+
+
+def _groups(
+    report: FoundReport,
+    found: Sequence[Group],
+    number: Mapping[str, int],
+    pixels: Mapping[str, Pixels],
+) -> list[dict[str, object]]:
+    """Return the template's values for each rule; `number` maps images with pictures to numbers."""
+    drawn: set[str] = set()
+    return [
+        _group(report, group, [*_pictures(group.listed, number, pixels, drawn)]) for group in found
+    ]
+
+
+def _group(
+    report: FoundReport, group: Group, pictures: Sequence[FoundPicture]
+) -> dict[str, object]:
+    return {
+        "rule": group.rule,
+        "severity": group.severity,
+        "total": group.total,
+        "fix": ", ".join(dict.fromkeys(finding.fix or "none" for finding in group.listed))
+        or "none",
+        "rows": [_row(finding) for finding in group.listed],
+        "more": group.total - len(group.listed),
+        "hidden": hidden_by(report, group.rule.code),
+        "pictures": pictures,
+        "has_outlines": any(any(picture.outlines) for picture in pictures),
+    }
+
+
+def _row(finding: Finding) -> dict[str, str]:
+    return {
+        "place": place(finding),
+        "subject": subject(finding.ids) or finding.pointer or "whole file",
+        "message": one_line(finding.message),
+        "examples": _examples(finding),
+        "fix": finding.fix or "none",
+    }
+
+
+def _examples(finding: Finding) -> str:
+    """Return the records of a summary, as many as a cell of a table can hold."""
+    named = named_records(finding) if finding.count > 1 else []
+    more = f" and {len(named) - _MOST_NAMED:,} more" if len(named) > _MOST_NAMED else ""
+    return ", ".join(named[:_MOST_NAMED] or finding.examples) + more
+
+
+def _pictures(
+    listed: Iterable[Finding],
+    number: Mapping[str, int],
+    pixels: Mapping[str, Pixels],
+    drawn: set[str],
+) -> Iterable[FoundPicture]:
+    """Yield a picture for each finding and numbered image that has boxes to show.
+
+    Images whose pixels were `drawn` before are included by reference.
+    """
+    for finding in listed:
+        of_image: dict[str, list[FoundBox]] = {}
+        for box in finding.boxes:
+            if box.image in number:
+                of_image.setdefault(box.image, []).append(box)
+        for name, boxes in of_image.items():
+            caption = ", ".join(filter(None, (subject(finding.ids), name)))
+            picture = _picture(caption or finding.pointer, boxes, pixels.get(name), number[name])
+            if picture.pixels is not None and name in drawn:
+                picture = replace(picture, is_repeated=True)
+            drawn.add(name)
+            yield picture
+
+
+def _picture(
+    caption: str, boxes: Sequence[FoundBox], found: Pixels | None, number: int
+) -> FoundPicture:
+    width, height = boxes[0].width, boxes[0].height
+    pixels = found if found is not None and found.address else None
+    if pixels is not None:
+        # A wrong size in the file must not distort the image.
+        width, height = float(pixels.width), float(pixels.height)
+    left, top, right, bottom = _bounds(boxes)
+    width, height = width or max(right, 1.0), height or max(bottom, 1.0)
+    far = _BEYOND * max(width, height)
+    left, top = max(min(left, 0.0), -far), max(min(top, 0.0), -far)
+    right, bottom = min(max(right, width), far), min(max(bottom, height), far)
+    return FoundPicture(
+        caption=caption,
+        view=f"{left:.7g} {top:.7g} {right - left:.7g} {bottom - top:.7g}",
+        width=width,
+        height=height,
+        pixels=pixels,
+        note="" if found is None else found.note,
+        paths=[_path(box.bbox, max(right - left, bottom - top)) for box in boxes],
+        outlines=[outline_path({"rings": box.rings}) if box.rings else "" for box in boxes],
+        number=number,
+        is_repeated=False,
+    )
+
+
+def _bounds(boxes: Sequence[FoundBox]) -> tuple[float, float, float, float]:
+    """Return left, top, right and bottom of boxes and their outlines."""
+    corners = [box.bbox for box in boxes]
+    rings = [ring for box in boxes for ring in box.rings]
+    across = [end for x, _, w, _ in corners for end in (x, x + w)]
+    down = [end for _, y, _, h in corners for end in (y, y + h)]
+    across += chain.from_iterable(ring[::2] for ring in rings)
+    down += chain.from_iterable(ring[1::2] for ring in rings)
+    return min(across), min(down), max(across), max(down)
+
+
+def _path(bbox: Sequence[float], side: float) -> str:
+    """Return a box as the data of a path, with a ring around one too small to be seen."""
+    x, y, w, h = bbox
+    outline = f"M{x:.7g} {y:.7g}h{w:.7g}v{h:.7g}H{x:.7g}z"
+    if max(abs(w), abs(h)) > _SMALL * side:
+        return outline
+    radius = 2 * _SMALL * side
+    half = f"a{radius:.7g} {radius:.7g} 0 0 1"
+    start = f"M{x + w / 2 - radius:.7g} {y + h / 2:.7g}"
+    return f"{outline}{start}{half} {2 * radius:.7g} 0{half} {-2 * radius:.7g} 0"

@@ -16,7 +16,7 @@ from bboxqa.diagnostics.disagreement.kinds import Kind
 from bboxqa.model.table import Table
 from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.model.units import MatchedUnits
-from bboxqa.pipelines.diagnosis.paired import f1_of_others
+from bboxqa.pipelines.diagnosis.sentences.paired import f1_of_others
 from bboxqa.pipelines.diagnosis.sentences.sentence import (
     LEAST_SHARE,
     Bounds,

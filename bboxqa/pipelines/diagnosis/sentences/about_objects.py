@@ -15,7 +15,7 @@ from bboxqa.model.diagnosis import Line
 from bboxqa.model.table import Table
 from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.model.units import MatchedUnits
-from bboxqa.pipelines.diagnosis.paired import category_differences
+from bboxqa.pipelines.diagnosis.sentences.paired import category_differences
 from bboxqa.pipelines.diagnosis.sentences.sentence import (
     LEAST_CONFUSED,
     LEAST_DRAWS,

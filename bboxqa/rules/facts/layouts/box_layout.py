@@ -11,10 +11,10 @@ from bboxqa.geometry.kernels.boxes import corners
 from bboxqa.rules.facts.boxes import Boxes, boxes_of, inside
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import row_min
-from bboxqa.rules.facts.image_evidence import of_images
 from bboxqa.rules.facts.layouts.box_habits import of_habits
 from bboxqa.rules.facts.layouts.box_readings import COCO, Layout, Numbers
 from bboxqa.rules.facts.layouts.cut_objects import of_cut_objects
+from bboxqa.rules.facts.layouts.image_evidence import of_images
 from bboxqa.rules.facts.layouts.layout_evidence import (
     ENOUGH,
     Evidence,

@@ -9,9 +9,9 @@ import numpy as np
 from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals, n_nonzero
 from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.diagnostics.annotators.independent import assigned_to, independent
-from bboxqa.diagnostics.annotators.pair_sums import pair_sums
 from bboxqa.diagnostics.annotators.rates import RATES, rate_sums
 from bboxqa.diagnostics.categories.difficulty import difficulty_sums
+from bboxqa.diagnostics.pair_sums import pair_sums
 from bboxqa.geometry.candidates import TOLERANCE
 from bboxqa.matching.match import match
 from bboxqa.model.units import MatchedUnits
