@@ -2,9 +2,11 @@
 
 import ast
 import tomllib
-from collections import Counter
-from graphlib import TopologicalSorter
+from collections import Counter, defaultdict
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[1]
 CONTRACTS = {
@@ -57,18 +59,9 @@ def test_a_name_of_a_module_is_there_twice_at_most():
 
 
 def imported(path, known):
-    """Return the modules of the package that a module imports, also inside functions."""
-    tree = ast.parse(path.read_text("utf-8"))
-    of_types = {
-        id(inner)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
-        for inner in ast.walk(node)
-    }
+    """Return the modules that a module imports, also inside functions and for types only."""
     found = set()
-    for node in ast.walk(tree):
-        if id(node) in of_types:
-            continue
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.ImportFrom):
             found |= {f"{node.module}.{each.name}" for each in node.names} | {node.module}
         elif isinstance(node, ast.Import):
@@ -76,14 +69,49 @@ def imported(path, known):
     return found & known
 
 
-def test_no_modules_import_each_other_not_even_in_functions():
+@pytest.fixture(scope="module")
+def graph():
+    """The modules of the package, and what each imports."""
     paths = {
         ".".join(path.relative_to(ROOT).with_suffix("").parts): path
         for path in (ROOT / "bboxqa").rglob("*.py")
         if path.stem != "__init__"
     }
-    graph = {name: imported(path, paths.keys()) - {name} for name, path in paths.items()}
+    return {name: imported(path, paths.keys()) - {name} for name, path in paths.items()}
+
+
+def order_of(graph):
+    """Return names, each after those that it imports; CycleError names those of a circle."""
+    return list(TopologicalSorter(graph).static_order())
+
+
+def folder_graphs(graph):
+    """Return for each folder the graph of its folders and modules."""
+    found = defaultdict(lambda: defaultdict(set))
+    for name, others in graph.items():
+        for other in others:
+            one, two = name.split("."), other.split(".")
+            n = next(n for n, (a, b) in enumerate(zip(one, two, strict=False)) if a != b)
+            found[".".join(one[:n])][one[n]].add(two[n])
+    return found
+
+
+def test_no_modules_import_each_other_not_even_in_functions_or_for_types(graph):
     assert "bboxqa.pipelines.agree_files" in graph["bboxqa.cli.agree"]
-    # Raises CycleError, which names the modules of a circle.
-    order = list(TopologicalSorter(graph).static_order())
-    assert len(order) == len(paths)
+    assert "bboxqa.report.pages.page_file" in graph["bboxqa.cli.validate"]
+    assert len(order_of(graph)) == len(graph)
+
+
+def test_no_folders_import_each_other(graph):
+    found = folder_graphs(graph)
+    assert "model" in found["bboxqa"]["formats"]
+    assert "shapes" in found["bboxqa.model"]["annotations"]
+    for folder in found.values():
+        order_of(folder)
+
+
+def test_a_circle_of_folders_is_found():
+    graph = {"p.a.one": {"p.b.two"}, "p.b.three": {"p.a.four"}, "p.b.two": set()}
+    assert len(order_of(graph)) == 4
+    with pytest.raises(CycleError, match=r"'a', 'b', 'a'|'b', 'a', 'b'"):
+        order_of(folder_graphs(graph)["p"])
