@@ -19,6 +19,8 @@ _Holder = TypeVar("_Holder")
 # A lookup table of at most this many cells per key is faster than sorting the keys.
 _SPARSE = 4
 
+MIX = np.uint64(0x9E3779B97F4A7C15)
+"""The factor by which values are mixed to hashes: 2^64 by the golden ratio (Knuth 1998, 6.4)."""
 MOST_VALUES = 5000
 """Most values that may be compared pairwise: a table of all their pairs takes 200 MB."""
 

@@ -1,6 +1,7 @@
 """Writing files so that a killed run leaves no half-written file."""
 
 import glob
+import hashlib
 import mmap
 import os
 import secrets
@@ -87,6 +88,12 @@ def identity_of(path: Path) -> Identity:
     status = path.stat()
     times = status.st_mtime_ns, status.st_ctime_ns
     return status.st_dev, status.st_ino, status.st_size, *times
+
+
+def digest_of(path: Path) -> str:
+    """Return the BLAKE2b digest of the content of a file, as hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "blake2b").hexdigest()
 
 
 def write_fixed(

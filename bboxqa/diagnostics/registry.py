@@ -33,6 +33,7 @@ from bboxqa.diagnostics.rotated.rotated_offsets import rotated_offsets
 from bboxqa.diagnostics.videos.track_agreement import tracks
 from bboxqa.diagnostics.videos.track_switches import track_switches
 from bboxqa.diagnostics.work.work import work, work_hours, work_sessions
+from bboxqa.model.diagnosis import OF_KEYPOINTS
 from bboxqa.model.table import Table
 from bboxqa.model.units import MatchedUnits
 
@@ -75,8 +76,6 @@ DIAGNOSTICS: dict[str, Diagnostic] = {
 OF_TIMES = ("work", "work_sessions", "work_hours")
 """The diagnostics of data whose times were read."""
 
-OF_KEYPOINTS = ("joints", "joint_annotators")
-"""The diagnostics of data whose key points are compared."""
 
 OF_ROTATED_BOXES = ("rotated_offsets", "quarter_turns")
 """The diagnostics of data whose rotated boxes are compared."""

@@ -7,6 +7,8 @@ HEAD = 1 << 16
 _IMAGES = re.compile(
     rb"\x89PNG\r\n|\xff\xd8\xff|GIF8[79]a|II\*\0|MM\0\*|RIFF....WEBP|BM.{4}\0\0\0\0", re.DOTALL
 )
+PARQUET = b"PAR1"
+"""The first bytes of Parquet files."""
 _ARCHIVES = (b"PK\x03\x04", b"\x1f\x8b", b"7z\xbc\xaf", b"Rar!", b"BZh", b"\xfd7zXZ")
 _OFFICE = re.compile(rb"PK\x03\x04.*(?:\[Content_Types\]\.xml|opendocument)", re.DOTALL)
 _NUMPY = re.compile(rb"\x93NUMPY|PK\x03\x04.{26}[^/]{1,200}?\.npy", re.DOTALL)
@@ -18,7 +20,7 @@ _OTHERS = (
     (b"\x89HDF\r\n", "HDF5"),
     (b"MATLAB ", "MATLAB"),
     *((b"\x80" + bytes([version]), "pickle") for version in range(2, 6)),
-    (b"PAR1", "Parquet"),
+    (PARQUET, "Parquet"),
     (b"SQLite format 3\0", "SQLite"),
     (b"%PDF-", "PDF"),
     (b"version https://git-lfs", "pointer"),

@@ -7,6 +7,7 @@ from pathlib import Path
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.content_kinds import HEAD, IS_COCO, WHAT, json_kind_of, kind_of
 from bboxqa.formats.dota.dota_heads import is_dota_head
+from bboxqa.formats.opening import SAVE_AS_CSV
 
 # A single letter may be a drive of Windows.
 _ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+):/+(.+)", re.IGNORECASE)
@@ -18,7 +19,6 @@ _TABLES = {".csv", ".tsv"}
 _JSON = re.compile(rb"(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?[\s\0]*[\[{]")
 # Kinds of text that have no other mark.
 _SUFFIXES = {".yaml": "YAML", ".yml": "YAML", ".ipynb": "notebook"}
-_TABLE = "Save the table as CSV in utf-8."
 NOT_A_FOLDER = "Name a table in it; `bboxqa agree` measures folders of annotated images."
 """Advice for a folder where a table is expected."""
 
@@ -47,7 +47,7 @@ def refuse_foreign(path: Path, *, table: bool = False) -> None:
     expected = "a table" if table else "COCO JSON"
     raise DatasetError(
         [f"{path}: is {what}; expected {expected}"],
-        _TABLE if table and kind not in _OWN_ADVICE else advice,
+        SAVE_AS_CSV if table and kind not in _OWN_ADVICE else advice,
     )
 
 

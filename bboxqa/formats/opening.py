@@ -16,7 +16,7 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _MOST_STREAMED = 256_000_000
-_SAVE = "Save the table as CSV in utf-8."
+SAVE_AS_CSV = "Save the table as CSV in utf-8."
 
 
 @contextmanager
@@ -81,18 +81,22 @@ def decoded(name: str, data: bytes) -> str:
         If the content is not text, with the first line that is not.
     """
     if data[:4] == b"PK\x03\x04":
-        raise DatasetError([f"{name}: is a zip archive, as xlsx and ods files are"], _SAVE)
+        raise DatasetError([f"{name}: is a zip archive, as xlsx and ods files are"], SAVE_AS_CSV)
     if data[:2] == b"\x1f\x8b":
         raise DatasetError([f"{name}: is compressed (gzip)"], "Unpack it first.")
     marks = (each for each in _MARKS if data.startswith(each[0]))
     mark, encoding = next(marks, (b"", "utf-8"))
     if encoding == "utf-8" and b"\0" in data:
         line = data.count(b"\n", 0, data.index(b"\0")) + 1
-        raise DatasetError([f"{name}: line {line}: contains a zero byte, so it is not text"], _SAVE)
+        raise DatasetError(
+            [f"{name}: line {line}: contains a zero byte, so it is not text"], SAVE_AS_CSV
+        )
     try:
         return data[len(mark) :].decode(encoding)
     except UnicodeDecodeError as error:
         place = error.start + len(mark)
         line = data.count(b"\n", 0, place) + 1
         found = f"byte {place} is {data[place]:#04x}"
-        raise DatasetError([f"{name}: line {line}: is not {encoding}: {found}"], _SAVE) from None
+        raise DatasetError(
+            [f"{name}: line {line}: is not {encoding}: {found}"], SAVE_AS_CSV
+        ) from None

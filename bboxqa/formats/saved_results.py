@@ -1,7 +1,7 @@
 """Reading results of `agree` from the folder to which they were saved."""
 
 from collections.abc import Iterator, Mapping
-from hashlib import blake2b, file_digest
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +9,7 @@ import msgspec
 
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.file_names import folder_problem
+from bboxqa.core.files import digest_of
 from bboxqa.core.pseudonyms import is_telling, pseudonyms_of, without_names
 from bboxqa.model.annotations import Source
 
@@ -80,8 +81,7 @@ def _check_outputs(
 
 def _digest(path: Path) -> str:
     try:
-        with path.open("rb") as file:
-            return file_digest(file, "blake2b").hexdigest()
+        return digest_of(path)
     except OSError as error:
         raise DatasetError([f"{path}: cannot be read: {error.strerror}"]) from None
 

@@ -22,6 +22,9 @@ from bboxqa.model.shapes.tracks import Tracks
 from bboxqa.model.table import Categorical, Table, html_bars, html_table
 from bboxqa.model.times import Times
 
+EDGES = ("left", "top", "right", "bottom")
+"""The edges of a box, in the order of tables."""
+
 
 @frozen_arrays
 class Annotations:

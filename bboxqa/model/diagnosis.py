@@ -13,6 +13,17 @@ ReadShapes = Callable[[], Dataset]
 
 REPEATS = "repeats"
 """The name of the table of agreement of annotators with themselves, over sessions."""
+OF_KEYPOINTS = ("joints", "joint_annotators")
+"""The names of the tables that only key points have."""
+
+EVERYONE = "(all)"
+"""The name of all annotators in tables."""
+NO_BOX = "(no box)"
+"""The category of an annotator who did not draw the object."""
+ALL_AGREE = "all agree"
+"""The kind of disagreement of an object about which there is none."""
+CHANGE_UNITS = {"drift": "from one session to the next", "fatigue": "with each hour of a session"}
+"""What the changes of an annotator over time are measured by."""
 
 
 class Line(NamedTuple):

@@ -15,6 +15,7 @@ from bboxqa.core.arrays import IndexArray, sum_by
 from bboxqa.core.text import names_in_words
 from bboxqa.core.types import Progress
 from bboxqa.model.annotations import Dataset, Repeats
+from bboxqa.model.diagnosis import EVERYONE
 from bboxqa.model.reliability import Coincidences
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Categorical, Column, Table
@@ -26,9 +27,6 @@ from bboxqa.pipelines.diagnosis.sentences.sentence import (
     judged,
     others_in_words,
 )
-
-EVERYONE = "(all)"
-"""The annotator of the row of all annotators together."""
 
 FIGURES = {
     "f1": "f1", "alpha": "pooled", "class_alpha": "class", "class_share": "class share",

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from bboxqa.core.errors import DatasetError
+from bboxqa.core.files import digest_of
 from bboxqa.core.text import count, quoted
 from bboxqa.core.types import Progress
 from bboxqa.formats.saved_results import pseudonymous_documents, read_saved
@@ -29,7 +30,7 @@ from bboxqa.report.pages.page_file import (
 )
 from bboxqa.report.pages.pictures import BLANK_CANVAS, Pixels, worst_first
 from bboxqa.report.pages.reproduce import validate_command
-from bboxqa.report.result_files import digest_of, manifest
+from bboxqa.report.result_files import manifest
 
 # Longer side of an image in a page, in pixels.
 _SIDE = 640

@@ -6,7 +6,7 @@ import numpy as np
 
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.text import one_line
-from bboxqa.model.diagnosis import REPEATS, Diagnosis, Story
+from bboxqa.model.diagnosis import OF_KEYPOINTS, REPEATS, Diagnosis, Story
 from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.report.charts.copied import note_left_out
 from bboxqa.report.table_excerpt import table_excerpt
@@ -56,7 +56,6 @@ _JUDGED = (
     "confusion_matrix",
 )
 
-_OF_JOINTS = ("joints", "joint_annotators")
 # Tables of all thresholds, including that of the result.
 _OF_ALL_THRESHOLDS = ("sensitivity", "suggested_threshold")
 # A matrix of more annotators is hard to read, and too wide.
@@ -124,7 +123,7 @@ def _columns(name: str, table: Table) -> Collection[str] | None:
     if columns is None:
         return None
     columns = tuple(each for each in columns if not _is_empty(table.columns.get(each)))
-    if name not in _OF_JOINTS or len(np.unique(table["category"])) < 2:
+    if name not in OF_KEYPOINTS or len(np.unique(table["category"])) < 2:
         return columns
     place = columns.index("joint")
     return (*columns[:place], "category", *columns[place:])

@@ -1,6 +1,5 @@
 """A result as a folder of complete files."""
 
-import hashlib
 import platform
 import sys
 import tempfile
@@ -14,7 +13,7 @@ from typing import Any
 import msgspec
 
 from bboxqa.core.errors import OutputError
-from bboxqa.core.files import filled_folder, refuse_replacing
+from bboxqa.core.files import digest_of, filled_folder, refuse_replacing
 from bboxqa.core.text import one_line
 from bboxqa.model.annotations import Source
 from bboxqa.model.diagnosis import Diagnosis
@@ -138,12 +137,6 @@ def _outputs(folder: Path) -> list[dict[str, Any]]:
         size = path.stat().st_size
         found.append({"name": path.name, "size": size, "blake2b": digest_of(path)})
     return found
-
-
-def digest_of(path: Path) -> str:
-    """Return the BLAKE2b digest of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "blake2b").hexdigest()
 
 
 def _csv(path: Path, parts: Sequence[tuple[float | None, Table]], raw: bool) -> None:

@@ -4,8 +4,8 @@ import numpy as np
 
 from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.diagnostics.annotators.image_ratios import Ratios, RatioSums, holm
-from bboxqa.diagnostics.annotators.offsets import EDGES
 from bboxqa.diagnostics.object_cells import edges_of
+from bboxqa.model.annotations import EDGES
 from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.model.units import ReferenceMatches
 

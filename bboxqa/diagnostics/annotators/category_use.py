@@ -8,11 +8,10 @@ from bboxqa.diagnostics.annotators.cell_values import CellValues, cell_values
 from bboxqa.diagnostics.annotators.image_ratios import RatioSums, holm
 from bboxqa.diagnostics.annotators.independent import independent
 from bboxqa.diagnostics.object_cells import object_reliability
+from bboxqa.model.diagnosis import NO_BOX
 from bboxqa.model.reliability import Cell
 from bboxqa.model.table import Categorical, Table
 from bboxqa.model.units import MatchedUnits
-
-NO_BOX = "(no box)"
 
 _ALARM = 0.05
 

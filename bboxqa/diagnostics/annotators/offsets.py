@@ -17,10 +17,9 @@ from bboxqa.diagnostics.annotators.edge_differences import (
 )
 from bboxqa.diagnostics.annotators.image_ratios import holm
 from bboxqa.diagnostics.annotators.independent import independent
+from bboxqa.model.annotations import EDGES
 from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.model.units import MatchedUnits
-
-EDGES = ("left", "top", "right", "bottom")
 
 ALARM = 0.05
 """An offset is systematic if the chance of a false alarm in the whole table is below this."""

@@ -13,13 +13,13 @@ from bboxqa.diagnostics.disagreement.drawn_objects import DrawnObjects, drawn_ob
 from bboxqa.diagnostics.disagreement.gain_intervals import gain_intervals
 from bboxqa.diagnostics.disagreement.gains import RepairSums, gains, repair_sums, whole_sums
 from bboxqa.diagnostics.disagreement.kinds import (
-    ALL_AGREE,
     KINDS,
     Disagreements,
     Kind,
     disagreements,
 )
 from bboxqa.diagnostics.meaning import alpha_has_meaning
+from bboxqa.model.diagnosis import ALL_AGREE
 from bboxqa.model.table import Categorical, Table
 from bboxqa.model.units import MatchedUnits
 

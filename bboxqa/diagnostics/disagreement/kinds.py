@@ -22,7 +22,6 @@ class Kind(IntEnum):
     TWICE = 4
 
 
-ALL_AGREE = "all agree"
 KINDS = (
     "missed by some",
     "class conflict",

@@ -10,11 +10,9 @@ from bboxqa.diagnostics.work.changes import changes
 from bboxqa.diagnostics.work.image_work import ImageWork, image_work
 from bboxqa.diagnostics.work.sessions import sessions_of
 from bboxqa.diagnostics.work.speed import are_at_once, speeds
+from bboxqa.model.diagnosis import EVERYONE
 from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.model.units import MatchedUnits
-
-EVERYONE = "(all)"
-"""The annotator of rows of all annotators together."""
 
 _NOTHING = Table({"annotator": Categorical(np.zeros(0, np.int32), ())})
 _HOUR = 3600

@@ -21,10 +21,10 @@ from bboxqa.formats.box_tables.box_values import (
 from bboxqa.formats.box_tables.plain_tables import TablePart
 from bboxqa.formats.box_tables.table_columns import Columns
 from bboxqa.formats.translation.choices import choices
+from bboxqa.formats.translation.collector import SIDES
 from bboxqa.formats.translation.members import Member
 from bboxqa.formats.translation.untrusted import ValueProblemError
 
-_SIDES = ("width", "height")
 _FORM = "Say which it is: --box-format xywh, xyxy or cxcywh"
 
 
@@ -53,7 +53,7 @@ def box_kind_of(member: Member, columns: Columns, parts: Iterable[TablePart]) ->
             found.extend(box)
             # Image sizes are needed only if nothing else shows the layout.
             if not form:
-                sizes.extend(side_of(cells.get(f"image_{side}")) or nan for side in _SIDES)
+                sizes.extend(side_of(cells.get(f"image_{side}")) or nan for side in SIDES)
     boxes, known = np.array(found).reshape(-1, 4), np.array(sizes).reshape(-1, 2)
     is_share = are_shares(boxes)
     if not form and len(boxes):

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bboxqa.core.errors import DatasetError
+from bboxqa.formats.content_kinds import PARQUET
 from bboxqa.formats.translation.heads import head_of, is_archive
 from bboxqa.formats.translation.translated_format import translated_format
 
@@ -24,7 +25,6 @@ def _recognises(path: Path) -> bool:
 
 def _is_table(path: Path, head: bytes) -> bool:
     """Return whether the columns hold boxes; True for any table if the user names its columns."""
-    from bboxqa.formats.box_tables.parquet_rows import PARQUET
     from bboxqa.formats.box_tables.table_columns import columns_of
     from bboxqa.formats.box_tables.table_rows import header_of
     from bboxqa.formats.translation.choices import choices

@@ -13,11 +13,11 @@ import numpy as np
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.translation.given_sizes import given_size
+from bboxqa.formats.translation.translated import UNLABELLED
 
 Record = dict[str, Any]
 
 _ANNOTATOR = "annotator"
-_UNLABELLED = "(no label)"
 _SIZES = "Compute them: dataset.compute_metadata()"
 _FORM = "Expected is {image: {annotator: Detections}}"
 
@@ -112,7 +112,7 @@ def _of_fiftyone(samples: Iterator[Any], annotator_key: str | None) -> Record:
                 document.ask(image, field)
             for each in found:
                 bbox = np.multiply(each.bounding_box, (size or (1, 1)) * 2).tolist()
-                label = str(each.label or _UNLABELLED)
+                label = str(each.label or UNLABELLED)
                 document.box(image, _named(each, attribute) or field, label, bbox)
     return document.whole()
 
@@ -170,4 +170,4 @@ def _labels_of(found: Any, number: int) -> list[str]:
         return [str(each) for each in names]
     if found.class_id is not None:
         return [f"class {each}" for each in found.class_id]
-    return [_UNLABELLED] * number
+    return [UNLABELLED] * number

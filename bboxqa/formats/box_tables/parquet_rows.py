@@ -8,10 +8,10 @@ import msgspec
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import clean
+from bboxqa.formats.content_kinds import PARQUET
 from bboxqa.formats.translation.members import Member
 from bboxqa.formats.translation.untrusted import items, mapping, plain_text
 
-PARQUET = b"PAR1"
 """The first bytes of a Parquet file."""
 _BATCH = 4096
 

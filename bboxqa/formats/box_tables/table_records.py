@@ -19,23 +19,30 @@ from bboxqa.formats.box_tables.box_values import (
     boxes_in,
     numbers_of_box,
 )
-from bboxqa.formats.box_tables.parquet_rows import PARQUET, class_names
+from bboxqa.formats.box_tables.parquet_rows import class_names
 from bboxqa.formats.box_tables.plain_tables import PlainRows, parts_of
 from bboxqa.formats.box_tables.row_columns import OF_GROUPS, boxes_of, in_pixels, is_named
 from bboxqa.formats.box_tables.table_columns import FORM_WORDS, NAMES, Columns, columns_of
 from bboxqa.formats.box_tables.table_rows import names_in, without_rows
+from bboxqa.formats.content_kinds import PARQUET
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.boxes.turned_boxes import angle_in, turned_box
 from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.given_sizes import given_size
 from bboxqa.formats.translation.members import Member
-from bboxqa.formats.translation.translated import Add, Boxes, Lines, Record, Translated, Wanted
+from bboxqa.formats.translation.translated import (
+    UNLABELLED,
+    UNNAMED,
+    Add,
+    Boxes,
+    Lines,
+    Record,
+    Translated,
+    Wanted,
+)
 from bboxqa.formats.translation.untrusted import ValueProblemError, mapping, plain_text
 
-_UNLABELLED = "(no label)"
-_UNNAMED = "(not named)"
-_SIDES = ("width", "height")
 _TRUE = {"1", "true"}
 _ONE_CATEGORY = "no column of categories: all boxes are of one; --columns category=NAME names it"
 SAY = f"Say what the columns hold: --columns image=NAME,bbox=NAME,… ({', '.join(NAMES)})"
@@ -136,7 +143,7 @@ class _TableRecords:
         """Return the category id of each row, (N,), from the code of its label."""
         begins = np.unique(category, return_index=True)[1].tolist()
         said = [self._said(each.strip()) for each in labels]
-        names = [self._names.get(each, each) or _UNLABELLED for each in said]
+        names = [self._names.get(each, each) or UNLABELLED for each in said]
         named = zip(names, begins, strict=True)
         ids = np.array([self._into.category(name, lines.where(row)) for name, row in named])
         found: IndexArray = ids[category]
@@ -168,7 +175,7 @@ class _TableRecords:
         if annotator:
             record["annotator"] = annotator
         category = self._said(plain_text(cells.get("category")))
-        number = self._into.category(self._names.get(category, category) or _UNLABELLED, where)
+        number = self._into.category(self._names.get(category, category) or UNLABELLED, where)
         row = self._into.annotation({**record, "category_id": number}, where)
         if not category and "category" in self._columns.of:
             self._into.defect("T004", f"{label}: has no category", where, row)
@@ -197,7 +204,7 @@ class _TableRecords:
             return ""
         self._tally["unnamed"] += 1
         self._into.defect("T005", f"{label}: does not name its annotator", where)
-        return _UNNAMED
+        return UNNAMED
 
     def _shared(self, cells: Cells, label: str) -> Record:
         own = self._said(plain_text(cells.get("id"))) or (label if self._word == "row" else "")
@@ -238,7 +245,7 @@ class _TableRecords:
         notes = [f"{said}; columns: {self._columns.described()}"]
         if unnamed := self._tally["unnamed"]:
             some = count(unnamed, "box").replace("boxs", "boxes")
-            notes.append(f"{some} without an annotator, here by {_UNNAMED!r}")
+            notes.append(f"{some} without an annotator, here by {UNNAMED!r}")
         if "category" not in self._columns.of and "objects" not in self._columns.of:
             notes.append(_ONE_CATEGORY)
         return notes

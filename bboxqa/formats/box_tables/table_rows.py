@@ -11,7 +11,8 @@ from typing import Any
 import msgspec
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.box_tables.parquet_rows import PARQUET, Row, parquet_file, parquet_rows
+from bboxqa.formats.box_tables.parquet_rows import Row, parquet_file, parquet_rows
+from bboxqa.formats.content_kinds import PARQUET
 from bboxqa.formats.opening import decoded
 from bboxqa.formats.translation.members import Member
 from bboxqa.formats.translation.translated import BrokenTextError

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bboxqa.core.errors import DatasetError
+from bboxqa.core.files import digest_of
 from bboxqa.core.text import one_line
 from bboxqa.core.types import Steps
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.read_options import ReadOptions
-from bboxqa.formats.coco.strict import begins_as_coco, file_digest, read_text
+from bboxqa.formats.coco.strict import begins_as_coco, read_text
 from bboxqa.formats.document.content import RawDocument
 from bboxqa.formats.format import Format
 from bboxqa.formats.translation.heads import head_of, is_archive
@@ -78,7 +79,7 @@ def _read(path: Path, options: ReadOptions) -> AnnotationFile:
     text = _member(path).read()
     records = read_text(text, path, options)
     if path.is_file():
-        content = file_digest(path) if options.digest else None
+        content = digest_of(path) if options.digest else None
         return records(Source(str(path), path.stat().st_size, content))
     content = hashlib.blake2b(text).hexdigest() if options.digest else None
     return records(Source(str(path), len(text), content))

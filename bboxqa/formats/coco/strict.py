@@ -1,6 +1,5 @@
 """Reading one COCO file: fast if it is valid, otherwise record by record."""
 
-import hashlib
 import mmap
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -11,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from bboxqa.core.errors import DatasetError
+from bboxqa.core.files import digest_of
 from bboxqa.core.types import Steps
 from bboxqa.formats.annotations.box_numbers import has_angles
 from bboxqa.formats.annotations.columns import AnnotationFile, Columns, ColumnsBuilder
@@ -58,7 +58,7 @@ def read_file(path: Path, options: ReadOptions) -> AnnotationFile:
         mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text,
     ):
         records = read_text(text, path, options)
-        return records(Source(str(path), size, file_digest(path) if options.digest else None))
+        return records(Source(str(path), size, digest_of(path) if options.digest else None))
 
 
 def read_text(text: Text, path: Path, options: ReadOptions) -> Callable[[Source], AnnotationFile]:
@@ -126,12 +126,6 @@ def _size(path: Path) -> int:
         problem = f"{path}: the file is empty"
         raise DatasetError([problem], "Export it again.", files=[path])
     return size
-
-
-def file_digest(path: Path) -> str:
-    """Return the BLAKE2b digest of the content of a file, as hexadecimal digits."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "blake2b").hexdigest()
 
 
 def _read_fast(

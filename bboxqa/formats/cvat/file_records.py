@@ -18,13 +18,9 @@ from bboxqa.formats.cvat.said_keys import said_more
 from bboxqa.formats.cvat.skeleton_tracks import SkeletonTrack
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.collector import SIDES, Collector
-from bboxqa.formats.translation.translated import Record, Wanted
+from bboxqa.formats.translation.translated import UNLABELLED, UNNAMED, Record, Wanted
 from bboxqa.formats.xml_elements import Element
 from bboxqa.model.file_places import id_as_name
-
-UNLABELLED = "(no label)"
-"""The category of shapes without a label."""
-_UNNAMED = "(not named)"
 
 
 @dataclass(slots=True)
@@ -112,7 +108,7 @@ class FileRecords:
     def annotator(self) -> str:
         """Return who annotated the image or track; empty if the file names nobody."""
         person = self._person or ("" if self._job is None else self._job.person)
-        return person or (_UNNAMED if self._names_people else "")
+        return person or (UNNAMED if self._names_people else "")
 
     def _image_record(self, subset: str, name: str, where: Where) -> Record:
         record = self.into.image((subset, name), where)

@@ -9,11 +9,11 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, IndexArray
 from bboxqa.formats.annotations.machine_marks import is_machine
-from bboxqa.formats.cvat.file_records import UNLABELLED, FileRecords
+from bboxqa.formats.cvat.file_records import FileRecords
 from bboxqa.formats.cvat.plain_lines import Coded
 from bboxqa.formats.cvat.plain_runs import SAID, PlainRun
 from bboxqa.formats.cvat.said_keys import said_more
-from bboxqa.formats.translation.translated import Boxes, Lines, Record
+from bboxqa.formats.translation.translated import UNLABELLED, Boxes, Lines, Record
 
 
 @dataclass(frozen=True, slots=True, eq=False)

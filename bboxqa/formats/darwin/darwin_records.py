@@ -13,7 +13,14 @@ from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.collector import SIDES, Collector
 from bboxqa.formats.translation.json_files import begins, json_objects
 from bboxqa.formats.translation.members import Member, members_of
-from bboxqa.formats.translation.translated import Add, Record, Translated, Wanted
+from bboxqa.formats.translation.translated import (
+    UNLABELLED,
+    UNNAMED,
+    Add,
+    Record,
+    Translated,
+    Wanted,
+)
 from bboxqa.formats.translation.untrusted import (
     MaskProblemError,
     ValueProblemError,
@@ -23,8 +30,6 @@ from bboxqa.formats.translation.untrusted import (
 )
 
 TITLE = "Darwin JSON"
-_UNLABELLED = "(no label)"
-_UNNAMED = "(not named)"
 _LAYER = "raster_layer"
 # Darwin omits annotators from releases made without them.
 _NAMED = re.compile(rb'"annotators"\s*:\s*\[\s*\{')
@@ -119,11 +124,11 @@ class _DarwinRecords:
             self.into.refuse(label, error, where)
             return
         record: Record = {**shape, "image_id": image["id"], "own_id": own_id or where.at}
-        name = plain_text(given.get("name")) or _UNLABELLED
+        name = plain_text(given.get("name")) or UNLABELLED
         people = [mapping(each) for each in items(given.get("annotators"))]
         person = _person(people)
         if self._is_named:
-            record["annotator"] = person or _UNNAMED
+            record["annotator"] = person or UNNAMED
         if "bbox" not in shape:
             self.into.annotation({**record, "label": name}, where)
             return
@@ -137,7 +142,7 @@ class _DarwinRecords:
                 self.into.defect("T005", problem, where)
         record["category_id"] = self.into.category(name, where)
         row = self.into.annotation(record, where)
-        if name == _UNLABELLED:
+        if name == UNLABELLED:
             self.into.defect("T004", f"{label}: has no name", where, row)
 
     def done(self, n_left: int) -> Translated:
@@ -149,7 +154,7 @@ class _DarwinRecords:
             (self._tally["other"], "file", "of videos or documents left out"),
             (self._tally["elsewhere"], "annotation", "left out: not in an image of the item"),
             (n_left, "JSON file", "left out that are not of Darwin"),
-            (self._tally["unnamed"], "annotation", f"without annotators, here by {_UNNAMED!r}"),
+            (self._tally["unnamed"], "annotation", f"without annotators, here by {UNNAMED!r}"),
             (self._tally["several"], "annotation", "by several people, here by the first"),
             (self._tally["holes"], "polygon", "with holes: the outer outlines are compared"),
         )

@@ -22,12 +22,10 @@ from bboxqa.formats.dataset.mixed_keys import check_keys
 from bboxqa.formats.dataset.ways_to_name import listed_files, nothing_to_compare, ways_to_name
 from bboxqa.formats.dataset.wrong_values import unnamed
 from bboxqa.formats.registry import is_of_one_image
+from bboxqa.formats.translation.translated import UNNAMED
 
 WAYS = ("annotator-key", "image-records", "files")
 """The ways of attribution, in the order in which they are tried."""
-
-UNNAMED = "(not named)"
-"""The name of the annotator of a file that names nobody, where one annotator is enough."""
 
 _FOLDERS = """\
 Put the files of each person in one folder, and name the folders:

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from bboxqa.core.pseudonyms import pseudonyms_of, without_names
-from bboxqa.formats.dataset.attribution import UNNAMED, Attribution
+from bboxqa.formats.dataset.attribution import Attribution
+from bboxqa.formats.translation.translated import UNNAMED
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.file_places import FilePlaces
 

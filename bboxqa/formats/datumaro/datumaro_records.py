@@ -15,7 +15,7 @@ from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.json_files import begins, json_objects
 from bboxqa.formats.translation.label_images import path_below, without_suffix
 from bboxqa.formats.translation.members import members_of
-from bboxqa.formats.translation.translated import Add, Record, Translated, Wanted
+from bboxqa.formats.translation.translated import UNLABELLED, Add, Record, Translated, Wanted
 from bboxqa.formats.translation.untrusted import (
     ValueProblemError,
     items,
@@ -24,7 +24,6 @@ from bboxqa.formats.translation.untrusted import (
 )
 
 TITLE = "Datumaro JSON"
-_UNLABELLED = "(no label)"
 
 
 def translate_datumaro(path: Path, add: Add, wanted: Wanted) -> Translated:
@@ -63,7 +62,7 @@ class _DatumaroRecords:
         pairs = limbs(content)
         for number, joints in self._points.items():
             if 0 <= number < len(names):
-                self.into.skeleton(names[number] or _UNLABELLED, joints, pairs.get(number, ()))
+                self.into.skeleton(names[number] or UNLABELLED, joints, pairs.get(number, ()))
         for pointer, problem in wrong_joints(content):
             self.into.defect("K006", problem, Where(member, pointer))
         for place, given in enumerate(items(content.get("items"))):
@@ -100,7 +99,7 @@ class _DatumaroRecords:
             return
         number = given.get("label_id")
         is_known = type(number) is int and 0 <= number < len(names)
-        name = (names[number] if is_known else "") or _UNLABELLED  # type: ignore[index]
+        name = (names[number] if is_known else "") or UNLABELLED  # type: ignore[index]
         said = {
             name: value
             for name, value in mapping(given.get("attributes")).items()

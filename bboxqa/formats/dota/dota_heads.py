@@ -2,15 +2,15 @@
 
 import re
 
+from bboxqa.formats.translation.heads import NUMBER
 from bboxqa.formats.translation.label_folders import LabelFolders, is_label_name
 
-_NUMBER = rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _HEADER = rb"\s*(?:imagesource|gsd)\s*:[^\n]*(?:\n|\Z)"
 # A category contains a character other than digits, since lines of numbers only may be YOLO labels.
 # A quoted character at the end of a line means ICDAR text, which has colours, centres and boxes
 # before it.
 _REST = rb"(?![-+.\deE \t]+(?:\r?\n|\Z))(?![^\n]*\"[ \t]*(?:\r?\n|\Z))[^\s:]"
-_LABEL = rb"\s*" + rb"[ \t]+".join([_NUMBER] * 8) + rb"[ \t]+" + _REST
+_LABEL = rb"\s*" + rb"[ \t]+".join([NUMBER] * 8) + rb"[ \t]+" + _REST
 _HEAD = re.compile(
     rb"(?:\xef\xbb\xbf)?(?:(?:" + _HEADER + rb")+(?:\s*\Z|" + _LABEL + rb")|" + _LABEL + rb")",
     re.IGNORECASE,

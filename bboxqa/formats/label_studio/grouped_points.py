@@ -3,10 +3,8 @@
 from collections.abc import Iterable, Sequence
 
 from bboxqa.formats.label_studio.regions import Region, shape_of
-from bboxqa.formats.translation.translated import Record
+from bboxqa.formats.translation.translated import UNLABELLED, Record
 from bboxqa.formats.translation.untrusted import plain_text
-
-_UNNAMED = "(no label)"
 
 
 def points_by_parent(regions: Iterable[Region]) -> dict[str, list[Region]]:
@@ -31,5 +29,5 @@ def joints_of(points: Sequence[Region], size: tuple[int, int]) -> Record:
     keypoints = [shape_of(each, size, outlines=False)["keypoints"] for each in points]
     return {
         "keypoints": [number for triple in keypoints for number in triple],
-        "joints": [each.labels[0] if each.labels else _UNNAMED for each in points],
+        "joints": [each.labels[0] if each.labels else UNLABELLED for each in points],
     }

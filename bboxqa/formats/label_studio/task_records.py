@@ -38,6 +38,8 @@ from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.given_sizes import given_size
 from bboxqa.formats.translation.members import Member
 from bboxqa.formats.translation.translated import (
+    UNLABELLED,
+    UNNAMED,
     Add,
     BrokenTextError,
     Record,
@@ -47,8 +49,6 @@ from bboxqa.formats.translation.translated import (
 from bboxqa.formats.translation.untrusted import ValueProblemError, plain_text, side_of
 
 TITLE = "Label Studio JSON"
-UNLABELLED = "(no label)"
-"""The category of regions without a label."""
 _PREDICTIONS = "predictions"
 _TIMES = ("created_at", "updated_at", "lead_time")
 
@@ -217,7 +217,7 @@ class _TaskRecords:
         self._into.defect("T005", problem, self._where(work.pointer))
         self._unnamed[task.label] += 1
         number = self._unnamed[task.label]
-        return f"(not named {number})" if number > 1 else "(not named)"
+        return f"(not named {number})" if number > 1 else UNNAMED
 
     def _add_region(
         self,

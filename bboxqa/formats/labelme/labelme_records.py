@@ -30,6 +30,7 @@ from bboxqa.formats.translation.members import Member, members_of
 from bboxqa.formats.translation.other_files import add_others
 from bboxqa.formats.translation.picture_sizes import size_of_picture
 from bboxqa.formats.translation.translated import (
+    UNLABELLED,
     Add,
     BrokenTextError,
     Record,
@@ -45,7 +46,6 @@ from bboxqa.formats.translation.untrusted import (
 )
 
 TITLE = "LabelMe JSON"
-UNLABELLED = "(no label)"
 _AGAIN = "Save it again in LabelMe; the file may be cut off."
 _PICTURE_HEAD = 1 << 20
 """Characters of an embedded image to decode; its size is in the first bytes."""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import clean, count
+from bboxqa.formats.content_kinds import PARQUET
 from bboxqa.formats.foreign import NOT_A_FOLDER, refuse_foreign
 from bboxqa.formats.opening import decoded, named_errors, read_whole
 from bboxqa.formats.recordings.elan_layout import elan_layout
@@ -16,7 +17,6 @@ from bboxqa.formats.recordings.segment_layouts import (
     headed_layout,
     is_elan_header,
 )
-from bboxqa.formats.tables.table_files import PARQUET
 from bboxqa.model.annotations import Source
 
 

@@ -18,7 +18,14 @@ from bboxqa.formats.translation.collector import SIDES, Collector
 from bboxqa.formats.translation.json_files import begins, json_objects
 from bboxqa.formats.translation.members import Member, members_of
 from bboxqa.formats.translation.short_names import short_names
-from bboxqa.formats.translation.translated import Add, Record, Translated, Wanted
+from bboxqa.formats.translation.translated import (
+    UNLABELLED,
+    UNNAMED,
+    Add,
+    Record,
+    Translated,
+    Wanted,
+)
 from bboxqa.formats.translation.untrusted import (
     ValueProblemError,
     items,
@@ -27,8 +34,6 @@ from bboxqa.formats.translation.untrusted import (
 )
 
 TITLE = "Supervisely JSON"
-_UNLABELLED = "(no label)"
-_UNNAMED = "(not named)"
 _PERSON = re.compile(rb'"labelerLogin"\s*:\s*("(?:[^"\\]|\\.)*")')
 _TIMES = (("createdAt", "created_at"), ("updatedAt", "updated_at"))
 _SHAPES_WANTED = "Export the images of a project in Supervisely's format: meta.json and ann/*.json."
@@ -153,9 +158,9 @@ class _ProjectRecords:
         record = {**shape, "image_id": image["id"], **self._shared(figure, image, label, where)}
         name = plain_text(figure.get("classTitle"))
         if "bbox" not in shape:
-            self.into.annotation({**record, "label": name or _UNLABELLED}, where)
+            self.into.annotation({**record, "label": name or UNLABELLED}, where)
             return
-        record["category_id"] = self.into.category(name or _UNLABELLED, where)
+        record["category_id"] = self.into.category(name or UNLABELLED, where)
         row = self.into.annotation(record, where)
         if not name:
             self.into.defect("T004", f"{label}: has no classTitle", where, row)
@@ -173,7 +178,7 @@ class _ProjectRecords:
         if not self._people:
             return shared
         if not person:
-            person = _UNNAMED
+            person = UNNAMED
             self._tally["unnamed"] += 1
             self.into.defect("T005", f"{label}: has no labelerLogin, as others have", where)
             if "annotators" in image and person not in image["annotators"]:
@@ -197,7 +202,7 @@ class _ProjectRecords:
     def _notes(self) -> list[str]:
         words = (
             ("other", "file", "of videos or point clouds left out"),
-            ("unnamed", "object", f"without labelerLogin, here by {_UNNAMED!r}"),
+            ("unnamed", "object", f"without labelerLogin, here by {UNNAMED!r}"),
             ("holes", "polygon", "with holes: the outer outlines are compared"),
         )
         return [

@@ -6,13 +6,12 @@ from typing import Protocol
 
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.errors import DatasetError
+from bboxqa.formats.content_kinds import PARQUET
 from bboxqa.formats.foreign import NOT_A_FOLDER, refuse_foreign
 from bboxqa.formats.opening import decoded, named_errors, read_whole
 from bboxqa.formats.tables.delimited import Delimited
 from bboxqa.formats.tables.typed import JsonLines, Parquet
 from bboxqa.model.labels import LabelColumn
-
-PARQUET = b"PAR1"
 
 
 class TableFile(Protocol):

@@ -1,12 +1,12 @@
 """Converting a translation to the columns from which agreement is measured."""
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
 from bboxqa.core.errors import DatasetError
+from bboxqa.core.files import digest_of
 from bboxqa.core.memory import gc_paused
 from bboxqa.formats.annotations.columns import AnnotationFile, ColumnsBuilder
 from bboxqa.formats.annotations.read_options import ReadOptions
@@ -109,6 +109,4 @@ def _size_and_digest(
     """Return the size of a source in bytes, and the digest of its names and contents."""
     if files is not None:
         return files.size_and_digest()
-    with path.open("rb") as file:
-        content = hashlib.file_digest(file, "blake2b").hexdigest() if digest else None
-    return path.stat().st_size, content
+    return path.stat().st_size, digest_of(path) if digest else None

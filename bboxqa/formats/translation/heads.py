@@ -8,6 +8,8 @@ HEAD = 1 << 16
 """Number of bytes from which formats recognise a file."""
 ZIP, GZIP = b"PK\x03\x04", b"\x1f\x8b"
 """The first bytes of archives."""
+NUMBER = rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+"""The pattern of a number in a text."""
 ARCHIVES = (".zip", ".tar", ".gz", ".tgz")
 """Suffixes of archives."""
 

@@ -19,7 +19,7 @@ from bboxqa.formats.translation.translated import BrokenTextError
 
 _BYTE = re.compile(r"\(byte (\d+)\)")
 _NO_NUMBER = re.compile(rb"-?(?:nan|inf(?:inity)?)\b", re.IGNORECASE)
-_AGAIN = "Export it again; the file may be cut off."
+AGAIN = "Export it again; the file may be cut off."
 # The number of files examined in an archive, and in a folder.
 _LOOKED_AT, _SAMPLE = 50, 5
 
@@ -89,7 +89,7 @@ def json_objects(
             reason = json_problem(text, error)
             if not member.name:
                 problem = f"{member.shown}: is {what} that cannot be read: {reason}"
-                raise BrokenTextError([problem], _AGAIN, files=[Path(member.shown)]) from None
+                raise BrokenTextError([problem], AGAIN, files=[Path(member.shown)]) from None
             problem = f"{member.name}: cannot be read: {reason}"
             into.defect("T001", problem, Where(member.name, ""))
             continue

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.json_values import pointer_parts
+from bboxqa.formats.content_kinds import PARQUET
 from bboxqa.formats.document.origin import OwnPlace, Where
 from bboxqa.formats.document.positions import spots
 from bboxqa.formats.translation.json_places import JsonPlaces
@@ -14,7 +15,6 @@ from bboxqa.model.findings import Spot
 
 _EXCERPT = 160
 # The beginning of Parquet files, which have neither lines nor text.
-_BINARY = b"PAR1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Places:
             text = _text_of(members.get(name))
             if text is None:
                 continue
-            if text.startswith(_BINARY):
+            if text.startswith(PARQUET):
                 found |= {row: OwnPlace(members[name].shown, "", Spot(1, 1, 0), "") for row in rows}
                 continue
             spans = _spans(text, [wheres[row].at for row in rows])  # type: ignore[union-attr]

@@ -24,6 +24,10 @@ from bboxqa.formats.translation.source_files import SourceFiles
 
 Record = dict[str, Any]
 
+UNLABELLED = "(no label)"
+"""The category of annotations without a label."""
+UNNAMED = "(not named)"
+"""The annotator of annotations that name nobody."""
 SESSIONS = "--session-key session measures how far they agree with themselves"
 """The end of notes on images that someone annotated again."""
 

@@ -11,12 +11,12 @@ import msgspec
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.json_values import pointer_to
 from bboxqa.formats.opening import decoded
+from bboxqa.formats.translation.json_files import AGAIN
 from bboxqa.formats.translation.members import Member
 from bboxqa.formats.translation.translated import BrokenTextError
 from bboxqa.formats.translation.untrusted import items, mapping, plain_text
 
 _COLUMNS = ("filename", "region_shape_attributes", "region_attributes")
-_AGAIN = "Export it again; the file may be cut off."
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def _decoded(member: Member, text: bytes) -> dict[str, Any]:
         return mapping(msgspec.json.decode(text))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         problem = f"{member.shown}: is JSON of VIA that cannot be read: {error}"
-        raise BrokenTextError([problem], _AGAIN) from None
+        raise BrokenTextError([problem], AGAIN) from None
 
 
 def _of_json(content: dict[str, Any]) -> Iterator[Entry]:
@@ -96,7 +96,7 @@ def _of_csv(member: Member, text: str) -> Iterator[Entry]:
                 _add_row(found, dict(zip(header, row, strict=False)), start)
     except csv.Error as error:
         problem = f"{member.shown}: line {reader.line_num}: cannot be split into cells: {error}"
-        raise BrokenTextError([problem], _AGAIN) from None
+        raise BrokenTextError([problem], AGAIN) from None
     yield from found.values()
 
 

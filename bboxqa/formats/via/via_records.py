@@ -9,14 +9,12 @@ from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.json_files import begins
 from bboxqa.formats.translation.members import Member, members_of
-from bboxqa.formats.translation.translated import Add, Record, Translated, Wanted
+from bboxqa.formats.translation.translated import UNLABELLED, Add, Record, Translated, Wanted
 from bboxqa.formats.translation.untrusted import ValueProblemError
 from bboxqa.formats.via.via_entries import Entry, Region, entries_of, refuse_empty
 from bboxqa.formats.via.via_heads import looks_right
 from bboxqa.formats.via.via_labels import Labels, labels_of
 from bboxqa.formats.via.via_shapes import shape_of
-
-_UNLABELLED = "(no label)"
 
 
 def translate_via(path: Path, add: Add, _wanted: Wanted) -> Translated:
@@ -73,10 +71,10 @@ class _ViaRecords:
     def _add_labels(self, label: str, region: Region, record: Record, where: Where) -> None:
         labels = self._labels.of(region.said)
         if "bbox" not in record:
-            self._into.annotation({**record, "label": next(iter(labels), _UNLABELLED)}, where)
+            self._into.annotation({**record, "label": next(iter(labels), UNLABELLED)}, where)
             return
         self._tally["several"] += len(labels) > 1
-        for name in labels or [_UNLABELLED]:
+        for name in labels or [UNLABELLED]:
             category = self._into.category(name, where)
             row = self._into.annotation({**record, "category_id": category}, where)
             if not labels and (self._labels.attribute or self._labels.by_name):

@@ -9,11 +9,11 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray
 from bboxqa.formats.translation.boxes import shapes
 from bboxqa.formats.translation.boxes.turned_boxes import turned_box
+from bboxqa.formats.translation.heads import NUMBER
 from bboxqa.formats.translation.translated import Record
 from bboxqa.formats.xml_elements import Element
 
-_NUMBER = rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
-_CORNER = re.compile(rb"<[xy]m(?:in|ax)>\s*(%b)\s*<" % _NUMBER)
+_CORNER = re.compile(rb"<[xy]m(?:in|ax)>\s*(%b)\s*<" % NUMBER)
 _FEW_FRACTIONS = 0.05
 """The least share of fractions that counts; fewer come from single files edited later."""
 _SIDES = ("xmin", "ymin", "xmax", "ymax")

@@ -20,7 +20,7 @@ from bboxqa.formats.translation.label_images import (
 from bboxqa.formats.translation.members import Member, members_of
 from bboxqa.formats.translation.other_files import add_others
 from bboxqa.formats.translation.picture_sizes import is_picture, size_of_picture
-from bboxqa.formats.translation.translated import Add, Record, Translated, Wanted
+from bboxqa.formats.translation.translated import UNLABELLED, Add, Record, Translated, Wanted
 from bboxqa.formats.voc.voc_boxes import (
     CornerError,
     CornerTally,
@@ -35,7 +35,6 @@ from bboxqa.formats.xml_elements import Element, XmlError, tree_of
 
 TITLE = "Pascal VOC XML"
 WEB_TITLE = "LabelMe web XML"
-UNLABELLED = "(no label)"
 _MARKS = ("difficult", "truncated", "occluded")
 _LISTS = "ImageSets/Main/"
 

@@ -17,7 +17,7 @@ from bboxqa.formats.writing.key_points import (
 )
 from bboxqa.formats.writing.losses import Loss, common_losses, losses_of
 from bboxqa.formats.writing.outlines import (
-    Kind,
+    ONE_OUTLINE,
     crop_of,
     kind_of,
     outline_losses,
@@ -31,7 +31,6 @@ from bboxqa.formats.writing.writer import Options, Writer, Written
 
 _TITLE = "CVAT"
 _LINES = ("polyline", "line", "cuboid")
-_HELD: tuple[Kind, ...] = ("rotated", "polygon", "mask")
 # Keys of review.json that reviewers see as attributes.
 _OF_REVIEW = ("reason", "gain")
 # CVAT's own attributes of shapes, with their defaults.
@@ -39,7 +38,7 @@ _OWN = {"occluded": "0", "z_order": "0", "group_id": ""}
 
 
 def _losses(content: Content, _options: Options) -> Iterator[Loss]:
-    yield from outline_losses(content, _TITLE, _HELD)
+    yield from outline_losses(content, _TITLE, ONE_OUTLINE)
     yield from rounded_losses(content, _TITLE)
     yield from boxes_beside_points(content, _TITLE)
     held = ("attributes", "source", "keypoints", *_OF_REVIEW)

@@ -11,7 +11,7 @@ from bboxqa.formats.writing.content import Content, Record, image_name
 from bboxqa.formats.writing.key_points import KEY_POINT, hidden_points, joints_of
 from bboxqa.formats.writing.losses import Loss, common_losses, folder_losses, label_losses
 from bboxqa.formats.writing.outlines import (
-    Kind,
+    ONE_OUTLINE,
     corners_of,
     crop_of,
     kind_of,
@@ -24,11 +24,10 @@ from bboxqa.formats.writing.writer import Options, Writer, Written
 _TITLE = "LabelMe"
 _LINES = {"polyline": "linestrip", "line": "line"}
 _VERSION = "5.4.1"
-_HELD: tuple[Kind, ...] = ("rotated", "polygon", "mask")
 
 
 def _losses(content: Content, _options: Options) -> Iterator[Loss]:
-    yield from outline_losses(content, _TITLE, _HELD)
+    yield from outline_losses(content, _TITLE, ONE_OUTLINE)
     yield from hidden_points(content, _TITLE)
     yield from common_losses(
         content,

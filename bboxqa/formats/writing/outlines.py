@@ -18,6 +18,8 @@ Kind = Literal["box", "rotated", "polygon", "polygons", "mask"]
 _ROUNDED = 0.011
 _SAME, _SAME_ANGLE = 1e-3, 1e-5
 _CORNERS = 4
+ONE_OUTLINE: tuple[Kind, ...] = ("rotated", "polygon", "mask")
+"""What formats hold that have one outline or mask for an annotation."""
 _WORDS: tuple[tuple[Kind, str, str], ...] = (
     ("rotated", "rotated boxes", "no angle"),
     ("polygon", "polygons", "no polygon"),

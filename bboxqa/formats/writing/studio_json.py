@@ -16,7 +16,7 @@ from bboxqa.formats.writing.content import Content, Record, image_name, shown_id
 from bboxqa.formats.writing.key_points import KEY_POINT, Joint, has_joints, hidden_points, joints_of
 from bboxqa.formats.writing.losses import Loss, common_losses, label_losses, losses_of
 from bboxqa.formats.writing.outlines import (
-    Kind,
+    ONE_OUTLINE,
     kind_of,
     outline_losses,
     pixels_of,
@@ -28,7 +28,6 @@ from bboxqa.formats.writing.writer import Options, Writer, Written
 from bboxqa.model.shapes.rotated_boxes import corners
 
 _TITLE = "Label Studio"
-_HELD: tuple[Kind, ...] = ("rotated", "polygon", "mask")
 _TIMES = ("created_at", "updated_at", "lead_time")
 _BEGUN = "prediction"
 _CONTROLS = {
@@ -47,7 +46,7 @@ _PLAIN = re.compile(r"[^\w/.~+,@()-]")
 
 def _losses(content: Content, options: Options) -> Iterator[Loss]:
     times = () if options.as_predictions else _TIMES
-    yield from outline_losses(content, _TITLE, _HELD)
+    yield from outline_losses(content, _TITLE, ONE_OUTLINE)
     yield from rounded_losses(content, _TITLE)
     yield from hidden_points(content, _TITLE)
     held = ("score", "source", "reason", "gain", "keypoints", *times)

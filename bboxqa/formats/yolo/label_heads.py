@@ -3,11 +3,10 @@
 import re
 from pathlib import Path
 
-from bboxqa.formats.translation.heads import head_of
+from bboxqa.formats.translation.heads import NUMBER, head_of
 from bboxqa.formats.translation.label_folders import LabelFolders, is_label_name
 
-_NUMBER = rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
-_LINE = re.compile(rb"\s*\d+(?:\.0*)?(?:[ \t]+" + _NUMBER + rb"){4,}[ \t]*\r?(?:\n|\Z)")
+_LINE = re.compile(rb"\s*\d+(?:\.0*)?(?:[ \t]+" + NUMBER + rb"){4,}[ \t]*\r?(?:\n|\Z)")
 _SHARES = re.compile(rb"\s*\d+(?:[ \t]+0?\.\d+(?:[eE]-?\d+)?|[ \t]+[01](?:\.0*)?){4}")
 _NAMES_KEY = re.compile(rb"^[\"']?names[\"']?\s*:", re.MULTILINE)
 

@@ -10,7 +10,7 @@ from bboxqa.diagnostics import registry
 from bboxqa.diagnostics.disagreement.review import review_queue
 from bboxqa.geometry.similarities.registry import similarity
 from bboxqa.model.annotations import Dataset
-from bboxqa.model.diagnosis import REPEATS, Diagnosis, Line, ReadShapes, Story
+from bboxqa.model.diagnosis import OF_KEYPOINTS, REPEATS, Diagnosis, Line, ReadShapes, Story
 from bboxqa.model.results import MeasuredAgreement
 from bboxqa.model.table import Table
 from bboxqa.model.units import MatchedUnits
@@ -36,7 +36,7 @@ _OF_STORY = {
     "work",
     *registry.OF_EDGES,
     *registry.OF_ROTATED_BOXES,
-    *registry.OF_KEYPOINTS,
+    *OF_KEYPOINTS,
     *registry.OF_TRACKS,
 }
 

@@ -5,10 +5,11 @@ from typing import Any
 import numpy as np
 
 from bboxqa.core.arrays import IndexArray
-from bboxqa.diagnostics.disagreement.kinds import ALL_AGREE, KINDS
+from bboxqa.diagnostics.disagreement.kinds import KINDS
 from bboxqa.diagnostics.disagreement.object_list import ObjectList, object_list
 from bboxqa.geometry.kernels.masks import outline_rings
 from bboxqa.model.annotations import Annotations, Dataset
+from bboxqa.model.diagnosis import ALL_AGREE
 from bboxqa.model.outlines import SegmentationKind
 from bboxqa.model.shapes.rotated_boxes import corners, width_marks
 from bboxqa.model.table import Table

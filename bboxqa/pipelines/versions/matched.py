@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from bboxqa.core.arrays import (
+    MIX,
     BoolArray,
     FloatArray,
     IndexArray,
@@ -35,7 +36,6 @@ _STABLE = 0.9
 # this, in longest sides: small boxes do not overlap after a small move.
 _NEAR = 2.0
 # An odd multiplier for hashes.
-_MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 @frozen_arrays
@@ -217,7 +217,7 @@ def _equal(annotations: Annotations, rows: IndexArray) -> Pairs:
     key = np.zeros(len(rows), np.uint64)
     for column in content:
         key ^= column[rows].astype(np.float64, copy=False).view(np.uint64)
-        key *= _MIX
+        key *= MIX
         key ^= key >> np.uint64(32)
     # Rows of one key stay in order: those before come first.
     order = np.argsort(key, kind="stable")

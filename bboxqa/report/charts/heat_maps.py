@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray
+from bboxqa.model.diagnosis import NO_BOX
 from bboxqa.report.charts.copied import reason_left_out
 from bboxqa.report.charts.figures import CHART_WIDTH, AxesMaker, new_axes, page_style
 from bboxqa.report.charts.labels import (
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.collections import PolyCollection
 
-NO_BOX = "(no box)"
 _OTHER = "(other)"
 _MOST_ANNOTATORS, _MOST_CATEGORIES = 40, 20
 # With more cells in a row, cells are too small for text.

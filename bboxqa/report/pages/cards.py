@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from bboxqa.core.text import count, names_in_words
+from bboxqa.model.diagnosis import NO_BOX
 from bboxqa.report.charts.copied import images_compared
-from bboxqa.report.charts.heat_maps import NO_BOX
 from bboxqa.report.pages.html_document import interval, number, percent
 from bboxqa.report.pages.page_charts import offset_charts
 from bboxqa.report.pages.pictures import Legend

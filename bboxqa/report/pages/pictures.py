@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
+from bboxqa.model.diagnosis import ALL_AGREE
 from bboxqa.report.charts.palette import N_TOLD_APART, series_style
 from bboxqa.report.pages.shape_paths import dots_path, outline_path
 
 TOP = 50
 """The number of images that a page shows by default."""
-ALL_AGREE = "all agree"
 BLANK_CANVAS = "drawn on a blank canvas"
 _SOLID = "dash-0"
 # As a share of the longer side of an image.

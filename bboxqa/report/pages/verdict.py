@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bboxqa.core.text import count, names_in_words
+from bboxqa.model.diagnosis import ALL_AGREE
 from bboxqa.report.pages.html_document import number, percent
 from bboxqa.report.pages.sections.section import table_rows
 from bboxqa.report.pages.story import story_lines
@@ -255,7 +256,7 @@ def _about_kinds(diagnosis: Mapping[str, Any], similarity: str) -> str:
         for row in rows
         if row["kind"] in _ADVICE
     }
-    if [row["kind"] for row in rows if row["n_any"]] == ["all agree"]:
+    if [row["kind"] for row in rows if row["n_any"]] == [ALL_AGREE]:
         return _NOTHING
     if not gains or max(gains.values()) <= 0:
         return ""

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, run_starts
+from bboxqa.core.arrays import MIX, BoolArray, FloatArray, IndexArray, run_starts
 from bboxqa.core.blocks import blocks, rows_where
 from bboxqa.geometry.kernels.boxes import bbox_iou, corners
 
@@ -21,7 +21,6 @@ _BATCH = 64
 # the pairs to compare; `geometry.candidates.TOLERANCE` decides which of them match.
 _SLACK = 1e-9
 # An odd multiplier (2**64 / golden ratio) that mixes all bits of the hash.
-_MIXER = np.uint64(0x9E3779B97F4A7C15)
 
 # Fewer repeats, or a smaller share, come from copying boxes by accident.
 _FEW_REPEATS, _FEW_OF_ALL = 5, 0.05
@@ -96,7 +95,7 @@ def _suspects(n_rows: int, columns: Columns) -> IndexArray:
             values = column(rows)
             # Adding 0 turns -0 into 0, which is equal but has different bits.
             values = values + 0.0 if values.dtype.kind == "f" else values.astype(np.int64)
-            part = (part ^ values.view(np.uint64)) * _MIXER
+            part = (part ^ values.view(np.uint64)) * MIX
             part ^= part >> np.uint64(32)
         key[rows] = part
     ordered = np.sort(key)

@@ -8,10 +8,6 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.model.settings import ValidateSettings
 
-EDGES = ("left", "top", "right", "bottom")
-"""The edges of an image, in the order of the columns of `overshoot`."""
-
-
 # Floats represent every integer up to this one exactly.
 _WHOLE = 2.0**53
 # Digits that are enough to distinguish any two float64 numbers.

@@ -10,13 +10,14 @@ from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import count
 from bboxqa.geometry.kernels.boxes import corners, from_corners
+from bboxqa.model.annotations import EDGES
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.found_defects import found_defects
 from bboxqa.rules.base.reporting import record_defect, row_edits, summary_hits
 from bboxqa.rules.base.rule import Defect, Hits, Rule, hits, part_hits
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.image_bounds import EDGES, figure, overshoot
+from bboxqa.rules.facts.image_bounds import figure, overshoot
 from bboxqa.rules.facts.layouts.box_layout import in_other_layout
 
 # In valid files, points are up to 0.6 longer sides outside their boxes.

@@ -8,13 +8,13 @@ from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.core.blocks import SparseRows, blocks
 from bboxqa.core.json_values import pointer_to
 from bboxqa.geometry.kernels.boxes import corners
+from bboxqa.model.annotations import EDGES
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect, span_of, with_span
 from bboxqa.rules.base.rule import Defect, Hits, Rule, hits
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import (
-    EDGES,
     becomes_degenerate,
     figure,
     overshoot,

@@ -15,8 +15,9 @@ from bboxqa.agreement.uncertainty.resampling import drawn_weights
 from bboxqa.diagnostics.annotators import edge_differences
 from bboxqa.diagnostics.annotators.edge_differences import confirmed
 from bboxqa.diagnostics.annotators.image_ratios import RatioSums, holm
-from bboxqa.diagnostics.annotators.offsets import EDGES, offsets, p_values
+from bboxqa.diagnostics.annotators.offsets import offsets, p_values
 from bboxqa.diagnostics.disagreement.parts import parts
+from bboxqa.model.annotations import EDGES
 
 
 def edges(box):

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray, TextArray
+from bboxqa.core.arrays import MIX, BoolArray, ByteArray, FloatArray, IndexArray, TextArray
 from bboxqa.formats.translation.plain.short_numbers import WORD, Codes, alike_numbers, short_numbers
 
 _NEWLINE, _BLANK, _POINT, _ZERO = np.frombuffer(b"\n .0", np.uint8)
 _ASCII = 0x80
-_MIX, _HALF = np.uint64(0x9E3779B97F4A7C15), np.uint64(32)
+_HALF = np.uint64(32)
 _EXACT = 15
 """Number of decimal digits that floats represent exactly."""
 
@@ -130,7 +130,7 @@ class PlainWords:
         """Return a hash of each word, (N,) uint64."""
         hashes = lengths.astype(np.uint64)
         for rows, word in self._pieces(begin, lengths):
-            mixed = (hashes[rows] ^ word) * _MIX
+            mixed = (hashes[rows] ^ word) * MIX
             hashes[rows] = mixed ^ (mixed >> _HALF)
         return hashes
 

@@ -18,10 +18,11 @@ from bboxqa.formats.annotations.records import (
     id_number,
     whole_number,
 )
-from bboxqa.formats.dataset.attribution import UNNAMED, Attribution
+from bboxqa.formats.dataset.attribution import Attribution
 from bboxqa.formats.dataset.joined import image_label
 from bboxqa.formats.dataset.remarks import file_notes
 from bboxqa.formats.translation.given_sizes import given_size
+from bboxqa.formats.translation.translated import UNNAMED
 from bboxqa.formats.writing.content import Content, Record, image_name
 from bboxqa.formats.writing.gathering.lines import with_points
 from bboxqa.formats.writing.gathering.source_records import records_of

@@ -7,12 +7,12 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray
 from bboxqa.core.text import count
 from bboxqa.diagnostics.annotators.agreement_groups import agreement_of_groups, confirmed_groups
-from bboxqa.diagnostics.annotators.category_use import NO_BOX
 from bboxqa.diagnostics.annotators.copies import all_share_boxes
 from bboxqa.diagnostics.annotators.image_f1 import asked_with_others
 from bboxqa.diagnostics.annotators.independent import independent
 from bboxqa.diagnostics.annotators.unused_categories import Unused
 from bboxqa.diagnostics.disagreement.kinds import Kind
+from bboxqa.model.diagnosis import NO_BOX
 from bboxqa.model.table import Table
 from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.model.units import MatchedUnits

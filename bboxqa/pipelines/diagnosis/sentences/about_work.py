@@ -7,10 +7,10 @@ import numpy as np
 
 from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.diagnostics.work.changes import OK
+from bboxqa.model.diagnosis import CHANGE_UNITS
 from bboxqa.model.table import Table
 from bboxqa.pipelines.diagnosis.sentences.sentence import Bounds, Sentence, above_others, bounds
 
-_UNITS = {"drift": "from one session to the next", "fatigue": "with each hour of a session"}
 # With two annotators, it is unknown whose agreement changes.
 _SEVERAL = 3
 
@@ -26,7 +26,7 @@ def work_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
     people = table.take(np.arange(1, len(table)))
     share = people["n"] / max(int(people["n"].sum()), 1)
     length = {"drift": people["n_sessions"] - 1.0, "fatigue": _hours_of_session(people)}
-    for name, unit in _UNITS.items():
+    for name, unit in CHANGE_UNITS.items():
         found, everyone = bounds(people, name), bounds(table.head(1), name)
         named = []
         if len(people) >= _SEVERAL:
@@ -55,7 +55,7 @@ def work_limits(tables: Mapping[str, Table]) -> Iterator[str]:
     everyone = table.head(1)
     insignificant: list[str] = []
     unknown: dict[str, list[str]] = {}
-    for name, unit in _UNITS.items():
+    for name, unit in CHANGE_UNITS.items():
         found, reason = bounds(everyone, name), everyone[f"{name}_status"][0]
         if reason != OK:
             unknown.setdefault(reason, []).append(unit)

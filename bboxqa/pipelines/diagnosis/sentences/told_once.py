@@ -4,9 +4,8 @@ from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
-from bboxqa.diagnostics.annotators.category_use import NO_BOX
 from bboxqa.diagnostics.disagreement.kinds import KINDS, Kind
-from bboxqa.model.diagnosis import Line
+from bboxqa.model.diagnosis import NO_BOX, Line
 from bboxqa.model.table import Table
 from bboxqa.pipelines.diagnosis.sentences.sentence import Sentence, Worst
 

@@ -4,10 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bboxqa.core.text import count, names_in_words
+from bboxqa.model.annotations import EDGES
 from bboxqa.report.charts.annotator_charts import annotator_intervals
 from bboxqa.report.pages.sections.section import Documents, Evidence, Section, data_of
-
-_EDGES = ("left", "top", "right", "bottom")
 
 
 def reference_section(documents: Documents) -> Section | None:
@@ -45,7 +44,7 @@ def _offsets(people: Sequence[Mapping[str, Any]]) -> Iterator[Evidence]:
         if row.get("rotated_offsets")
     ]
     edges = [
-        {"name": row["name"], **dict(zip(_EDGES, row["offset_px"], strict=True))}
+        {"name": row["name"], **dict(zip(EDGES, row["offset_px"], strict=True))}
         for row in people
         if row["offset_px"]
     ]

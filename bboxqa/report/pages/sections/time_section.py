@@ -4,11 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from bboxqa.core.text import count
+from bboxqa.model.diagnosis import CHANGE_UNITS
 from bboxqa.report.charts.annotator_charts import annotator_intervals
 from bboxqa.report.pages.html_document import interval, number, signed
 from bboxqa.report.pages.sections.section import Data, Documents, Evidence, Section
-
-_UNITS = {"drift": "from one session to the next", "fatigue": "with each hour of a session"}
 
 
 def time_section(documents: Documents) -> Section | None:
@@ -21,8 +20,8 @@ def time_section(documents: Documents) -> Section | None:
     if _are_known(people, ["per_minute"]):
         title = "Annotations a minute"
         speed = annotator_intervals(title, people, {"per_minute": title}, highest_first=True)
-    if _are_known(people, _UNITS):
-        figures = {name: f"{unit} ({name})" for name, unit in _UNITS.items()}
+    if _are_known(people, CHANGE_UNITS):
+        figures = {name: f"{unit} ({name})" for name, unit in CHANGE_UNITS.items()}
         changes = annotator_intervals("Change of F1 with the others", people, figures, at_zero=True)
     tables = {
         name: Data(title, table["columns"], table["rows"])
@@ -34,7 +33,7 @@ def time_section(documents: Documents) -> Section | None:
     return Section(
         "time",
         "Time",
-        [_speed(everyone), *(_change(everyone, people, name) for name in _UNITS)],
+        [_speed(everyone), *(_change(everyone, people, name) for name in CHANGE_UNITS)],
         [
             Evidence([tables["work"]], speed, "Within sessions, with the 95 % interval"),
             Evidence(
@@ -66,7 +65,7 @@ def _speed(everyone: Mapping[str, Any]) -> str:
 
 def _change(everyone: Mapping[str, Any], people: Sequence[Mapping[str, Any]], name: str) -> str:
     """Return the change of F1 of all annotators together, and whether it is significant."""
-    found, unit = everyone[name], _UNITS[name]
+    found, unit = everyone[name], CHANGE_UNITS[name]
     if found["value"] is None:
         reasons = " or ".join(dict.fromkeys(row[name]["status"] for row in people))
         return f"How F1 changes {unit} is unknown: each annotator has {reasons}."
