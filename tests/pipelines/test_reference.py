@@ -338,6 +338,26 @@ def test_the_story_names_who_agrees_least_if_an_interval_says_so():
     assert not any("reference" in line for line in result.story().story)
 
 
+def test_a_reference_may_have_any_name():
+    """Offsets from a reference are those of both annotators, also if it is called "the others"."""
+    errors = {"p01": "jitter=0.5 offset=4,0", "p02": "jitter=0.5 offset=-4,0"}
+    made = bboxqa.simulate(images=40, annotators=2, errors=errors)
+    team, truth = made.document(), made.truth()
+    stories = []
+    for name in ("eve", "the others"):
+        start = len(team["annotations"])
+        drawn = [
+            {**each, "id": start + n, "annotator": name}
+            for n, each in enumerate(truth["annotations"], 1)
+        ]
+        images = [{**image, "annotators": [*image["annotators"], name]} for image in team["images"]]
+        whole = {**team, "images": images, "annotations": [*team["annotations"], *drawn]}
+        found = bboxqa.agree(bboxqa.read_coco(whole), reference=name, bootstrap=200)
+        stories.append([line.replace(name, "EXPERT") for line in found.story().story])
+    assert sum("draws boxes" in line and "than EXPERT" in line for line in stories[0]) == 2
+    assert stories[1] == [line.replace("the others", "EXPERT") for line in stories[0]]
+
+
 def test_with_a_reference_it_can_be_told_which_of_two_is_right():
     options = {"images": 40, "annotators": 2}
     made = bboxqa.simulate(errors={"p*": "jitter=1", "p02": "miss=0.4"}, **options)

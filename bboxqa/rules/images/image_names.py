@@ -17,6 +17,7 @@ from bboxqa.rules.base.rule import Defect, Hits, Rule, hits
 from bboxqa.rules.facts.document import Document
 
 _FEW = 10
+_BACKSLASHES = "a path with backslashes"
 _EXPECTED = "a path below the folder of the images, with slashes"
 
 
@@ -26,7 +27,7 @@ def _oddity(name: str) -> str:
         return "a URL" if is_url else "an absolute path"
     if ".." in name.replace("\\", "/").split("/"):
         return 'a path with ".."'
-    return "a path with backslashes" if "\\" in name else ""
+    return _BACKSLASHES if "\\" in name else ""
 
 
 def _bound_to_one_place(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -39,7 +40,7 @@ def _bound_to_one_place(document: Document, _settings: ValidateSettings) -> Iter
     def edits(row: int) -> tuple[Edit, ...]:
         slashed = names[row].replace("\\", "/")
         # Two names must not become equal.
-        if "backslashes" not in odd[row] or meant[slashed] > 1:
+        if odd[row] != _BACKSLASHES or meant[slashed] > 1:
             return ()
         return (Edit(pointer_to("images", row, "file_name"), "replace", slashed),)
 

@@ -8,7 +8,7 @@ import numpy as np
 from bboxqa.core.json_values import pointer_parts, pointer_to, shortened
 from bboxqa.formats.annotations.records import LISTS
 from bboxqa.formats.content_kinds import content_words
-from bboxqa.formats.document.content import RawDocument
+from bboxqa.formats.document.content import BYTE_ORDER_MARK, RawDocument
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import ids_of
@@ -83,8 +83,8 @@ def _encoding(document: Document, _settings: ValidateSettings) -> Iterator[Hits]
     if not reading.encoding or (reading.broken and content_words(_head(reading))):
         return
     # UTF-16 and UTF-32 can be recognised, but 8-bit encodings cannot.
-    is_certain = reading.encoding.startswith("UTF-8") or (
-        not reading.encoding.startswith("not UTF-8") and reading.text.find(_REPLACEMENT) < 0
+    is_certain = reading.text[:3] == BYTE_ORDER_MARK or (
+        reading.not_utf8 is None and reading.text.find(_REPLACEMENT) < 0
     )
     found = Defect(
         f"encoding is {reading.encoding}; expected UTF-8 without a byte order mark",

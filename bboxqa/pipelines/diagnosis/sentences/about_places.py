@@ -56,20 +56,21 @@ class _Offsets(NamedTuple):
 
 
 def offset_sentences(
-    table: Table, annotators: Table, others: str = "the others"
+    table: Table, annotators: Table, reference: str | None = None
 ) -> Iterator[Sentence]:
     """Yield who displaces boxes, or draws them larger or smaller, significantly more than others.
 
-    `others` is the name of whom the offsets are measured from.
+    Offsets are measured from the others, or from the reference of this name.
     """
     names, share = annotators["annotator"], annotators["n"] / max(int(annotators["n"].sum()), 1)
     found = _offsets(table, len(names))
-    is_reference = others != "the others"
-    moved = _displaced(annotators, found, of_reference=is_reference)
-    two = len(names) == 2 and not is_reference
+    of_reference = reference is not None
+    moved = _displaced(annotators, found, of_reference=of_reference)
+    two = len(names) == 2 and not of_reference
     # The offset of one of two annotators is that of the other in the opposite direction.
     places = [0] if two and 0 in moved else list(moved)
-    file = "reference_offsets" if is_reference else "offsets"
+    others = "the others" if reference is None else reference
+    file = "reference_offsets" if of_reference else "offsets"
     largest = np.abs(found.percent).max(1) / 100
     places.sort(key=lambda place: -largest[place])
     for place, more, see in most_named(places, file, largest * share):

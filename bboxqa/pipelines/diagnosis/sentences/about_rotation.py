@@ -42,27 +42,28 @@ _LOST_ACROSS = 0.5
 
 
 def rotated_sentences(
-    offsets: Table, annotators: Table, others: str = "the others"
+    offsets: Table, annotators: Table, reference: str | None = None
 ) -> Iterator[Sentence]:
     """Yield who turns, moves or sizes rotated boxes significantly unlike the others.
 
-    `others` is the name of whom the offsets are measured from.
+    Offsets are measured from the others, or from the reference of this name.
     """
     names, share = annotators["annotator"], annotators["n"] / max(int(annotators["n"].sum()), 1)
     lost = _lost(offsets, len(names))
-    is_reference = others != "the others"
-    found = _displaced(annotators, offsets, of_reference=is_reference)
-    if len(names) == 2 and not is_reference:
+    of_reference = reference is not None
+    found = _displaced(annotators, offsets, of_reference=of_reference)
+    one = reference
+    if len(names) == 2 and not of_reference:
         # The offset of one of two annotators is that of the other in the opposite direction.
-        others = names[1]
-    file = "reference_offsets" if is_reference else "rotated_offsets"
+        one = names[1]
+    file = "reference_offsets" if of_reference else "rotated_offsets"
     for words, measures in ((_turned, {_ANGLE}), (_moved, {*range(_ANGLE)})):
         places = [place for place in found if measures & {*found[place]}]
         places.sort(key=lambda place: -lost[place, sorted(measures)].max())
         for place, more, see in most_named(places, file):
             name = names[place]
             rows = [row for row in found[place] if row in measures]
-            text = words(offsets, name, place, rows, others) + more
+            text = words(offsets, name, place, rows, one) + more
             weight = lost[place, rows].max() * share[place]
             yield Sentence(weight, text, annotators=(name,), see=see)
 
@@ -103,15 +104,14 @@ def _displaced(
     return found
 
 
-def _turned(offsets: Table, name: str, place: int, measures: Sequence[int], others: str) -> str:
+def _turned(offsets: Table, name: str, place: int, measures: Sequence[int], one: str | None) -> str:
     (words,) = (_words(offsets, place, measure, "°") for measure in measures)
-    from_others = "those of the others" if others == "the others" else f"those of {others}"
-    return f"{name} turns boxes {words} from {from_others}"
+    return f"{name} turns boxes {words} from those of {'the others' if one is None else one}"
 
 
-def _moved(offsets: Table, name: str, place: int, measures: Sequence[int], others: str) -> str:
+def _moved(offsets: Table, name: str, place: int, measures: Sequence[int], one: str | None) -> str:
     words = joined([_words(offsets, place, measure, " px") for measure in measures])
-    return f"{name} draws boxes {words} than {others}"
+    return f"{name} draws boxes {words} than {'the others' if one is None else one}"
 
 
 def _words(offsets: Table, place: int, measure: int, unit: str) -> str:

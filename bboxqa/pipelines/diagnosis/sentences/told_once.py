@@ -100,7 +100,7 @@ def middle_sentences(
     Sentences in `told` are left out if they stand in `lead`, and have their gain if it is known.
     """
     gains = {**lead, **kinds}
-    with_gain = {each.text: gains[kind] for kind, each in told.items() if kind in gains}
-    lines = [with_gain.get(each.text, each.line) for each in found]
+    with_gain = {each: gains[kind] for kind, each in told.items() if kind in gains}
+    lines = [with_gain.get(each, each.line) for each in found]
     middle = [line for line in lines if line not in lead.values()]
     return [*middle, *(line for line in kinds.values() if line not in middle)]
