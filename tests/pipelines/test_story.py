@@ -13,12 +13,8 @@ from bboxqa.model.table import Categorical, Table
 from bboxqa.model.threshold_result import ReferenceAgreement
 from bboxqa.pipelines.diagnosis.sentences.about_objects import confusion_sentences
 from bboxqa.pipelines.diagnosis.sentences.about_reference import error_sentences
-from bboxqa.pipelines.diagnosis.sentences.sentence import (
-    Bounds,
-    Sentence,
-    above_others,
-    median_of_others,
-)
+from bboxqa.pipelines.diagnosis.sentences.sentence import Sentence
+from bboxqa.pipelines.diagnosis.sentences.significance import Bounds, above_others, median_of_others
 from bboxqa.report.diagnosis_text import story_lines
 
 _TRIAL = {"p*": "jitter=1", "p03": "miss=0.1 offset=5,0 confuse=cow/sheep:0.2"}

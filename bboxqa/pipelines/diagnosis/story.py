@@ -19,8 +19,6 @@ from bboxqa.model.table import Table
 from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.model.units import MatchedUnits
 from bboxqa.pipelines.diagnosis.sentences.about_annotators import (
-    copy_sentences,
-    group_sentences,
     idle_sentences,
     rate_sentences,
     shape_sentences,
@@ -29,6 +27,7 @@ from bboxqa.pipelines.diagnosis.sentences.about_annotators import (
     unused_sentences,
     worst_annotator,
 )
+from bboxqa.pipelines.diagnosis.sentences.about_groups import copy_sentences, group_sentences
 from bboxqa.pipelines.diagnosis.sentences.about_joints import joint_sentences, joints_explain
 from bboxqa.pipelines.diagnosis.sentences.about_objects import (
     agreement_sentence,
@@ -57,14 +56,8 @@ from bboxqa.pipelines.diagnosis.sentences.about_rotation import (
 from bboxqa.pipelines.diagnosis.sentences.about_tracks import track_sentences
 from bboxqa.pipelines.diagnosis.sentences.about_work import work_limits, work_sentences
 from bboxqa.pipelines.diagnosis.sentences.paired import differences
-from bboxqa.pipelines.diagnosis.sentences.sentence import (
-    LEAST_DRAWS,
-    MORE,
-    Sentence,
-    Worst,
-    bounds,
-    judged,
-)
+from bboxqa.pipelines.diagnosis.sentences.sentence import LEAST_DRAWS, MORE, Sentence, Worst
+from bboxqa.pipelines.diagnosis.sentences.significance import bounds, judged
 from bboxqa.pipelines.diagnosis.sentences.told_once import (
     middle_sentences,
     once,

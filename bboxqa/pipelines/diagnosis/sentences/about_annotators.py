@@ -6,10 +6,7 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray
 from bboxqa.core.text import count
-from bboxqa.diagnostics.annotators.agreement_groups import agreement_of_groups, confirmed_groups
-from bboxqa.diagnostics.annotators.copies import all_share_boxes
 from bboxqa.diagnostics.annotators.image_f1 import asked_with_others
-from bboxqa.diagnostics.annotators.independent import independent
 from bboxqa.diagnostics.annotators.unused_categories import Unused
 from bboxqa.diagnostics.disagreement.kinds import Kind
 from bboxqa.model.diagnosis import NO_BOX
@@ -19,25 +16,25 @@ from bboxqa.model.units import MatchedUnits
 from bboxqa.pipelines.diagnosis.sentences.paired import f1_of_others
 from bboxqa.pipelines.diagnosis.sentences.sentence import (
     LEAST_SHARE,
-    Bounds,
     Sentence,
     Worst,
-    above_others,
     between_others,
-    bounds,
-    differ,
-    is_first,
     joined,
-    judged,
     most_named,
     of_others_in_words,
     others_in_words,
+)
+from bboxqa.pipelines.diagnosis.sentences.significance import (
+    Bounds,
+    above_others,
+    bounds,
+    differ,
+    is_first,
+    judged,
     share_bounds,
 )
 from bboxqa.pipelines.diagnosis.sentences.told_once import explained, misses_only
 
-# Groups and members that a sentence names; more are counted.
-_MOST_GROUPS, _MOST_MEMBERS = 2, 4
 # Sentences on repeated, split and merged objects, each with its rate.
 _RATES = {"misses": "miss_rate", "adds": "extra_rate", "misnames": "class_share"}
 
@@ -214,76 +211,6 @@ def shape_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
             kind = Kind.TWICE if rate == "twice_rate" else Kind.SPLIT
             weight, own = found.value[place] * share[place], explained(kind, name, more)
             yield Sentence(weight, text, *own, annotators=(name,), see=see)
-
-
-def copy_sentences(matched: MatchedUnits, tables: Mapping[str, Table]) -> Iterator[Sentence]:
-    """Yield pairs of annotators who share boxes, and what is left out for that reason.
-
-    If all annotators share boxes, a warning says so instead.
-    """
-    table = tables["copies"]
-    if all_share_boxes(table, tables["annotators"]["annotator"].tolist()):
-        return
-    found = bounds(table, "identical_share")
-    for place, more, see in most_named(np.flatnonzero(table["copied"]).tolist(), "copies"):
-        first, second = table["annotator_1"][place], table["annotator_2"][place]
-        yield Sentence(
-            1.0,
-            f"{first} and {second} share boxes: {found.percent(place)} of those that both drew are "
-            f"identical{_left_out(matched, second)}{more}",
-            annotators=(first, second),
-            see=see,
-        )
-
-
-def _left_out(matched: MatchedUnits, name: str) -> str:
-    """Return what the figures of annotators leave out because of shared boxes; "" for nothing."""
-    place = matched.data.annotator_names.index(name)
-    before, after = (asked_with_others(each) for each in (matched, independent(matched)))
-    lost = before[:, place] & ~after[:, place]
-    n_lost, n_asked = int(lost.sum()), int(before[:, place].sum())
-    if not n_lost:
-        return ""
-    images = f"{n_lost:,} of {count(n_asked, 'image')}"
-    if not after[lost].any():
-        return (
-            f"; {images} with half or more identical boxes are left out of the figures of "
-            "annotators, as too few others are left there to judge them"
-        )
-    what = f"boxes of {name} in {images}, with half or more identical boxes,"
-    if n_lost == n_asked:
-        what = f"all boxes of {name}"
-    return f"; {what} are left out of the figures of annotators, where they would count double"
-
-
-def group_sentences(matched: MatchedUnits, tables: Mapping[str, Table]) -> Iterator[Sentence]:
-    """Yield which annotators agree among themselves, and less with the others.
-
-    Copies are no group: they have a sentence of their own.
-    """
-    group = confirmed_groups(matched)
-    if not group.any() or tables["copies"]["copied"].any():
-        return
-    names = tables["annotators"]["annotator"]
-    members = [names[group == each].tolist() for each in range(int(group.max()) + 1)]
-    shown = " and ".join(f"group {n} ({_few(each)})" for n, each in enumerate(members, 1))
-    see = "agreement_groups.csv" if len(members) > _MOST_GROUPS else ""
-    if see:
-        shown = f"{len(members)} groups of annotators (see {see})"
-    figures = agreement_of_groups(matched)
-    within, between = (f"{value:.2f} [{low:.2f}, {high:.2f}]" for value, low, high in figures)
-    yield Sentence(
-        float(figures[0, 0] - figures[1, 0]),
-        f"{shown} agree among themselves, and less with each other: F1 of objects with their "
-        f"category is {within} in the groups and {between} between them",
-        see=see,
-    )
-
-
-def _few(names: Sequence[str]) -> str:
-    if len(names) <= _MOST_MEMBERS:
-        return joined(names)
-    return f"{', '.join(names[:_MOST_MEMBERS])} and {len(names) - _MOST_MEMBERS} more"
 
 
 def _above_all(own: Table) -> str:

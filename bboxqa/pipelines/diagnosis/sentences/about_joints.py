@@ -7,17 +7,14 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.model.table import Table
 from bboxqa.pipelines.diagnosis.sentences.about_places import Explained
-from bboxqa.pipelines.diagnosis.sentences.sentence import (
+from bboxqa.pipelines.diagnosis.sentences.sentence import LEAST_SHARE, Sentence, joined, most_named
+from bboxqa.pipelines.diagnosis.sentences.significance import (
     KINDS_OF_ERRORS,
     LEAST_IMAGES,
-    LEAST_SHARE,
     Bounds,
-    Sentence,
     above_others,
     bounds,
-    joined,
     median_of_others,
-    most_named,
 )
 
 _LEAST_OFFSET = 0.5

@@ -19,16 +19,18 @@ from bboxqa.pipelines.diagnosis.sentences.paired import category_differences
 from bboxqa.pipelines.diagnosis.sentences.sentence import (
     LEAST_CONFUSED,
     LEAST_DRAWS,
-    LEAST_IMAGES,
     LEAST_SHARE,
-    Bounds,
     Sentence,
+    confuser,
+    joined,
+)
+from bboxqa.pipelines.diagnosis.sentences.significance import (
+    LEAST_IMAGES,
+    Bounds,
     above_others,
     bounds,
-    confuser,
     differ,
     is_first,
-    joined,
     share_bounds,
 )
 

@@ -10,15 +10,12 @@ from bboxqa.diagnostics.disagreement.reasons import in_words
 from bboxqa.model.table import Table
 from bboxqa.pipelines.diagnosis.sentences.sentence import (
     LEAST_SHARE,
-    Bounds,
     Sentence,
-    above_others,
     between_others,
-    bounds,
     joined,
-    judged,
     most_named,
 )
+from bboxqa.pipelines.diagnosis.sentences.significance import Bounds, above_others, bounds, judged
 
 # Smaller offsets in px are not worth a sentence.
 _LEAST_OFFSET = 0.5

@@ -12,14 +12,11 @@ from bboxqa.pipelines.diagnosis.sentences.sentence import (
     LEAST_CONFUSED,
     LEAST_SHARE,
     Sentence,
-    above_others,
-    bounds,
     confuser,
-    is_first,
-    judged,
     most_named,
     others_in_words,
 )
+from bboxqa.pipelines.diagnosis.sentences.significance import above_others, bounds, is_first, judged
 
 _MOST_NAMED = 2
 

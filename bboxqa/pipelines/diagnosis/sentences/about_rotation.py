@@ -13,16 +13,8 @@ from bboxqa.pipelines.diagnosis.sentences.about_places import (
     significant_offsets,
     size_in_words,
 )
-from bboxqa.pipelines.diagnosis.sentences.sentence import (
-    LEAST_SHARE,
-    Bounds,
-    Sentence,
-    above_others,
-    bounds,
-    joined,
-    judged,
-    most_named,
-)
+from bboxqa.pipelines.diagnosis.sentences.sentence import LEAST_SHARE, Sentence, joined, most_named
+from bboxqa.pipelines.diagnosis.sentences.significance import Bounds, above_others, bounds, judged
 
 _ANGLE = MEASURES.index("angle")
 # Smaller offsets, in px and degrees, are not worth a sentence.

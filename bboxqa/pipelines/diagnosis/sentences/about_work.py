@@ -9,7 +9,8 @@ from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.diagnostics.work.changes import OK
 from bboxqa.model.diagnosis import CHANGE_UNITS
 from bboxqa.model.table import Table
-from bboxqa.pipelines.diagnosis.sentences.sentence import Bounds, Sentence, above_others, bounds
+from bboxqa.pipelines.diagnosis.sentences.sentence import Sentence
+from bboxqa.pipelines.diagnosis.sentences.significance import Bounds, above_others, bounds
 
 # With two annotators, it is unknown whose agreement changes.
 _SEVERAL = 3

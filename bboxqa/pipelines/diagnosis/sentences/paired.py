@@ -15,7 +15,7 @@ from bboxqa.diagnostics.pair_sums import pair_sums
 from bboxqa.geometry.candidates import TOLERANCE
 from bboxqa.matching.match import match
 from bboxqa.model.units import MatchedUnits
-from bboxqa.pipelines.diagnosis.sentences.sentence import Bounds, median_of_others
+from bboxqa.pipelines.diagnosis.sentences.significance import Bounds, median_of_others
 
 # Rates of which a lower value is worse.
 _AGREEMENT = ("f1", "class_share", "mean_similarity")
