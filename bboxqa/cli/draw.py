@@ -72,8 +72,9 @@ def draw(
       bboxqa draw export.json --image 17 --by unit --out street.pdf
       bboxqa draw export.json --image 17 --by finding
 
-    Labels name the category of an annotation, or what the colour does not say. FILE is the same as
-    for `bboxqa agree`, but may have one annotator, or name none.
+    Labels name the category; with --by category they name the annotator, with unit its number, and
+    with finding the rules. FILE is the same as for `bboxqa agree`, but may have one annotator, or
+    name none.
 
     \b
     Exit code 0: drawn. 2: could not draw or run. 130: interrupted.

@@ -68,9 +68,9 @@ def simulate(*, out: Path | None, force: bool, **options: Any) -> int:
 
     \b
       miss=0.1               not drawn
-      extra=0.1              a box that shows nothing, somewhere
-      confuse=0.1            another category, any
-      confuse=cow/sheep:0.2  each named as the other
+      extra=0.1              a box where there is no object
+      confuse=0.1            any other category
+      confuse=cow/sheep:0.2  each called the other
       split=0.1              drawn as two boxes
       merge=0.1              drawn as one with its neighbour
       duplicate=0.1          drawn twice
@@ -87,8 +87,8 @@ def simulate(*, out: Path | None, force: bool, **options: Any) -> int:
       omit=0.1               not labelled, per joint
       mirror=0.1             left and right exchanged, per object
     And:
-      fatigue=3              rates and jitter rise, threefold in the last image
-      copy=p01:0.3           so many images are copied from another annotator
+      fatigue=3              rates and jitter rise, up to three times as much in the last image
+      copy=p01:0.3           this share of the images is copied from another annotator
 
     \b
     Exit code 0: written. 2: could not write or run. 130: interrupted.

@@ -78,7 +78,7 @@ if TYPE_CHECKING:
 @choice_option(
     "--weights",
     ("identity", "linear", "quadratic"),
-    "Partial agreement of close values, for weighted coefficients; identity counts none",
+    "Partial agreement of close values, for weighted coefficients; none with identity",
     "identity",
 )
 @click.option(

@@ -138,13 +138,13 @@ _READING = (
         metavar="NAME",
         shell_complete=completed("bboxqa.model.settings:Attribution"),
         help="How annotators are found: annotator-key, image-records or files; default the first "
-        "that finds two.",
+        "that finds two annotators.",
     ),
     choice_option(
         "--join",
         ("path", "name", "stem"),
-        "Join images of several files by all of file_name (path, default), without folders (name), "
-        "or also without suffix and Roboflow's .rf.HASH (stem).",
+        "Join images of several files by the whole file_name (path, default), without folders "
+        "(name), or also without suffix and Roboflow's .rf.HASH (stem).",
     ),
     map_option(),
     choice_option(

@@ -129,7 +129,7 @@ def pseudonyms_option(command: _Command) -> _Command:
     """Add the option of the key of pseudonyms."""
     text = (
         "Call annotators by pseudonyms in all that is printed and written. They are kept in this "
-        "file, the key, which only you can read; it may not be in what is written."
+        "file, the key, which only you can read; it must not lie in a folder that is written."
     )
     return path_option("--pseudonyms", text)(command)
 
