@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from functools import partial
 from math import isnan, nan
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,6 +40,18 @@ _UNKNOWN = np.array([[nan, nan, 0.0]])
 _FULL_CHANCE = "annotations of different images match as well"
 
 
+class _Measured(NamedTuple):
+    """What is measured at one threshold, which is at `place` in the settings."""
+
+    part: ImagePart
+    settings: AgreeSettings
+    counted: AgreementCounts
+    place: int
+    sums: ThresholdSums
+    intervals: Intervals
+    chance_reason: str
+
+
 def threshold_results(
     part: ImagePart,
     settings: AgreeSettings,
@@ -48,11 +60,7 @@ def threshold_results(
     progress: Progress | None = None,
 ) -> tuple[ThresholdResult, ...]:
     """Return the result of each threshold."""
-    measured = _measured(part, settings, counted, chance, progress)
-    return tuple(
-        _result(part, settings, counted, index, *each, chance.reason)
-        for index, each in enumerate(measured)
-    )
+    return tuple(map(_result, _measured(part, settings, counted, chance, progress)))
 
 
 def threshold_figures(
@@ -62,10 +70,8 @@ def threshold_figures(
     chance: ChanceCounts,
     progress: Progress | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """Yield the figures of the result of each threshold by name, without its tables."""
-    measured = _measured(part, settings, counted, chance, progress)
-    for index, each in enumerate(measured):
-        yield _figures(part, settings, counted, index, *each, chance.reason)
+    """Return the figures of the result of each threshold by name, without its tables."""
+    return map(_figures, _measured(part, settings, counted, chance, progress))
 
 
 def _measured(
@@ -74,7 +80,7 @@ def _measured(
     counted: AgreementCounts,
     chance: ChanceCounts,
     progress: Progress | None,
-) -> list[tuple[ThresholdSums, Intervals]]:
+) -> list[_Measured]:
     """Return the sums of each threshold, and the intervals of their figures."""
     left_empty = np.zeros(len(part.data.image_names), np.bool_)
     left_empty[part.empty] = True
@@ -106,7 +112,10 @@ def _measured(
         intervals = threshold_intervals(
             sums, clusters, settings.bootstrap, settings.seed, on_progress
         )
-    return [*zip(sums, intervals, strict=True)]
+    return [
+        _Measured(part, settings, counted, place, *each, chance.reason)
+        for place, each in enumerate(zip(sums, intervals, strict=True))
+    ]
 
 
 _MEASURES = {"keypoints": "OKS"}
@@ -125,49 +134,33 @@ def _image_alpha(found: Coincidences, empty: IntArray, settings: AgreeSettings) 
     return alpha
 
 
-def _result(
-    part: ImagePart,
-    settings: AgreeSettings,
-    counted: AgreementCounts,
-    index: int,
-    sums: ThresholdSums,
-    intervals: Intervals,
-    chance_reason: str,
-) -> ThresholdResult:
+def _result(of: _Measured) -> ThresholdResult:
     """Return the result of one threshold."""
-    figures = _figures(part, settings, counted, index, sums, intervals, chance_reason)
-    has_meaning = not _reason_without_alpha(sums, settings)
+    figures = _figures(of)
     return ThresholdResult(
-        measure=measure_name(settings.similarity),
+        measure=measure_name(of.settings.similarity),
         **figures,
         all_asked_alpha=nan,
         all_asked_f1=nan,
-        **_tables(part, settings, counted, index, sums, intervals, has_meaning=has_meaning),
-        units=unit_table(part.data, counted.units[index], figures["reliability"]),
+        **_tables(of),
+        units=unit_table(of.part.data, of.counted.units[of.place], figures["reliability"]),
     )
 
 
-def _figures(
-    part: ImagePart,
-    settings: AgreeSettings,
-    counted: AgreementCounts,
-    index: int,
-    sums: ThresholdSums,
-    intervals: Intervals,
-    chance_reason: str,
-) -> dict[str, Any]:
+def _figures(of: _Measured) -> dict[str, Any]:
     """Return the figures of one threshold, and the values that annotators gave its units."""
-    units = counted.units[index]
+    part, settings, counted, place, sums, intervals, chance_reason = of
+    units = counted.units[place]
     reliability = reliability_of(part, units, settings)
     is_missing = reliability.state == Cell.MISSING
     missing = np.bincount(reliability.unit, is_missing, len(units))[: len(units)]
     complete = int((missing == 0).sum())
     reason = _reason_without_alpha(sums, settings)
-    greedy = pooled_alpha(counted.greedy[index]).value if counted.greedy else nan
+    greedy = pooled_alpha(counted.greedy[place]).value if counted.greedy else nan
     return {
-        "iou_threshold": settings.iou_threshold[index],
+        "iou_threshold": settings.iou_threshold[place],
         **_alphas(part, sums, intervals, reason, all_complete=0 < complete == len(units)),
-        **_objects(sums, counted.objects[index], intervals, chance_reason),
+        **_objects(sums, counted.objects[place], intervals, chance_reason),
         "n_units": len(units),
         "n_complete_units": complete,
         "greedy_alpha": nan if reason else greedy,
@@ -262,19 +255,12 @@ def _interval(intervals: Intervals, kind: str) -> Interval:
     return low, high
 
 
-def _tables(
-    part: ImagePart,
-    settings: AgreeSettings,
-    counted: AgreementCounts,
-    index: int,
-    sums: ThresholdSums,
-    intervals: Intervals,
-    *,
-    has_meaning: bool,
-) -> dict[str, Any]:
+def _tables(of: _Measured) -> dict[str, Any]:
     """Return the tables of images, categories and pairs of annotators."""
-    data, found, objects = part.data, sums.coincidences, counted.objects[index]
-    units = counted.units[index]
+    part, settings, counted, place, sums, intervals, _ = of
+    has_meaning = not _reason_without_alpha(sums, settings)
+    data, found, objects = part.data, sums.coincidences, counted.objects[place]
+    units = counted.units[place]
     costs = alpha_costs(found) if has_meaning else f1_costs(objects.images)
     unknown = np.full((found.n_values, 2), nan)
     of_categories = intervals.get("categories", unknown)[:, :2]
@@ -292,5 +278,5 @@ def _tables(
         "categories": category_table(
             data, units, found, of_categories, objects.categories, of_all, settings.missing
         ),
-        "pairs": pair_table(data, units, counted.pairs[index], objects, of_all, settings.missing),
+        "pairs": pair_table(data, units, counted.pairs[place], objects, of_all, settings.missing),
     }

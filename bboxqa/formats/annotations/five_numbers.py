@@ -44,12 +44,9 @@ def settled(
 def _upright_notes(numbers: TurnedNumbers) -> Iterator[str]:
     """Yield a note on the number of rotated boxes that are compared by their bounds."""
     if some := _extent(numbers)[0] + numbers.n_corners:
-        are = (
-            "1 box of five or eight numbers is"
-            if some == 1
-            else (f"{some:,} boxes of five or eight numbers are")
-        )
-        yield (f"{are} compared by the upright bounds; --similarity obb compares rotated boxes")
+        boxes = f"{count(some, 'box', 'boxes')} of five or eight numbers"
+        are = f"{'is' if some == 1 else 'are'} compared by the upright bounds"
+        yield f"{boxes} {are}; --similarity obb compares rotated boxes"
 
 
 def _unturned_note(n: int) -> str:
@@ -74,10 +71,10 @@ def _with_meaning(
     form, why = said, "as asked for"
     if form is None:
         form, why = _meaning(numbers, largest, n_turned)
-    some = f"{n_five:,} {'box' if n_five == 1 else 'boxes'}"
+    some = count(n_five, "box", "boxes")
     notes = [f"{some} of five numbers taken as {form}, {why}"]
     if n_four := len(columns.bbox) - n_five - numbers.n_corners:
-        upright = "1 box" if n_four == 1 else f"{n_four:,} boxes"
+        upright = count(n_four, "box", "boxes")
         notes.append(f"{upright} of four numbers beside them taken as x, y, width, height, upright")
     limit = column_limit(memory)
     bbox = SpooledColumn(np.float64, 4, limit)

@@ -223,7 +223,7 @@ class _TableRecords:
     def done(self) -> Translated:
         """Return the translation, with all images, categories and notes."""
         if sizeless := self._tally["sizeless"]:
-            some = "1 box" if sizeless == 1 else f"{sizeless:,} boxes"
+            some = count(sizeless, "box", "boxes")
             problem = f"{some} in shares of images whose size is not known: --image-size gives it"
             also = ", or columns do: --columns image_width=NAME,image_height=NAME"
             self._into.defect("T002", problem + also, Where(self._member.name, 1))
@@ -244,7 +244,7 @@ class _TableRecords:
         said = f"boxes are {FORM_WORDS[self._boxes.form]} in {unit}"
         notes = [f"{said}; columns: {self._columns.described()}"]
         if unnamed := self._tally["unnamed"]:
-            some = count(unnamed, "box").replace("boxs", "boxes")
+            some = count(unnamed, "box", "boxes")
             notes.append(f"{some} without an annotator, here by {UNNAMED!r}")
         if "category" not in self._columns.of and "objects" not in self._columns.of:
             notes.append(_ONE_CATEGORY)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from bboxqa.core.text import count
-from bboxqa.formats.translation.translated import SESSIONS
+from bboxqa.formats.translation.translated import SESSIONS, tally_notes
 
 # The counted facts, with the noun and the text of their notes.
 _WORDS = (
@@ -24,9 +24,7 @@ def notes_of(tally: Mapping[str, int]) -> Iterator[str]:
     >>> list(notes_of({"empty": 1, "owner": 1}))
     ['1 mask left out: no pixels']
     """
-    for key, noun, words in _WORDS:
-        if number := tally.get(key, 0):
-            yield f"{count(number, noun)} {words}"
+    yield from tally_notes(tally, _WORDS)
     if tally.get("unnamed videos") and not tally.get("unnamed frames"):
         yield (
             "the file does not name its video: frames are joined by number with those of other "

@@ -20,6 +20,7 @@ from bboxqa.formats.translation.translated import (
     Record,
     Translated,
     Wanted,
+    tally_notes,
 )
 from bboxqa.formats.translation.untrusted import (
     MaskProblemError,
@@ -33,6 +34,14 @@ TITLE = "Darwin JSON"
 _LAYER = "raster_layer"
 # Darwin omits annotators from releases made without them.
 _NAMED = re.compile(rb'"annotators"\s*:\s*\[\s*\{')
+_WORDS = (
+    ("other", "file", "of videos or documents left out"),
+    ("elsewhere", "annotation", "left out: not in an image of the item"),
+    ("left", "JSON file", "left out that are not of Darwin"),
+    ("unnamed", "annotation", f"without annotators, here by {UNNAMED!r}"),
+    ("several", "annotation", "by several people, here by the first"),
+    ("holes", "polygon", "with holes: the outer outlines are compared"),
+)
 
 
 def translate_darwin(path: Path, add: Add, wanted: Wanted) -> Translated:
@@ -150,16 +159,8 @@ class _DarwinRecords:
         for image in self._images:
             if len(self._people) == 1:
                 image["annotators"] = sorted(self._people)
-        words = (
-            (self._tally["other"], "file", "of videos or documents left out"),
-            (self._tally["elsewhere"], "annotation", "left out: not in an image of the item"),
-            (n_left, "JSON file", "left out that are not of Darwin"),
-            (self._tally["unnamed"], "annotation", f"without annotators, here by {UNNAMED!r}"),
-            (self._tally["several"], "annotation", "by several people, here by the first"),
-            (self._tally["holes"], "polygon", "with holes: the outer outlines are compared"),
-        )
-        notes = [f"{count(number, noun)} {rest}" for number, noun, rest in words if number]
-        return self.into.done(notes, "annotators of Darwin")
+        notes = tally_notes({**self._tally, "left": n_left}, _WORDS)
+        return self.into.done([*notes], "annotators of Darwin")
 
 
 def _person(people: list[dict[str, Any]]) -> str:

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -22,13 +22,24 @@ from bboxqa.formats.translation.label_images import add_unlabelled, by_place, pi
 from bboxqa.formats.translation.members import Member
 from bboxqa.formats.translation.picture_sizes import size_of_picture
 from bboxqa.formats.translation.plain.label_batches import LabelBatches, LabelFile, lines_of
-from bboxqa.formats.translation.translated import Add, Boxes, Record, Translated, Wanted
+from bboxqa.formats.translation.translated import (
+    Add,
+    Boxes,
+    Record,
+    Translated,
+    Wanted,
+    tally_notes,
+)
 from bboxqa.formats.translation.untrusted import LARGEST
 
 TITLE = "DOTA labels"
 _HEADER = re.compile(r"\s*(?:imagesource|gsd)\s*:", re.IGNORECASE)
 _OF_LABELS = re.compile(r"labeltxt.*|labels|annfiles", re.IGNORECASE)
 _SHOWN = 60
+_WORDS = (
+    ("nameless", "image", "without a picture: named as the label file, without suffix"),
+    ("difficult", "object", "marked difficult: compared like the others"),
+)
 
 
 class LineError(ValueError):
@@ -194,7 +205,7 @@ class _DotaRecords:
         known = sorted({*self._pictures} - self._places)
         unlabelled = {place: self._pictures[place] for place in known}
         notes = [*add_unlabelled(self._into, unlabelled, self._image)]
-        return self._into.done([*_notes_of(self._tally), *notes])
+        return self._into.done([*tally_notes(self._tally, _WORDS), *notes])
 
 
 def _said(degrees: float | None, difficult: int) -> Record:
@@ -203,11 +214,3 @@ def _said(degrees: float | None, difficult: int) -> Record:
     if difficult:
         attributes["difficult"] = difficult
     return {"attributes": attributes} if attributes else {}
-
-
-def _notes_of(tally: Counter[str]) -> Iterator[str]:
-    if number := tally["nameless"]:
-        some = count(number, "image")
-        yield f"{some} without a picture: named as the label file, without suffix"
-    if number := tally["difficult"]:
-        yield f"{count(number, 'object')} marked difficult: compared like the others"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.translation.given_sizes import given_words
-from bboxqa.formats.translation.translated import SESSIONS
+from bboxqa.formats.translation.translated import SESSIONS, tally_notes
 
 GROUND_TRUTH = "ground truth"
 """The name of the annotator of annotations that are marked as ground truth."""
@@ -83,9 +83,7 @@ def notes_of(tally: Mapping[str, int], models: Counter[str]) -> Iterator[str]:
         )
     if number := tally.get("given", 0):
         yield f"{count(number, 'image')} without original_width: {given_words()}"
-    for key, noun, words in _WORDS:
-        if number := tally.get(key, 0):
-            yield f"{count(number, noun)} {words}"
+    yield from tally_notes(tally, _WORDS)
 
 
 def repeat_notes(tally: Mapping[str, int]) -> Iterator[str]:

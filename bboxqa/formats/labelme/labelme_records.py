@@ -4,14 +4,13 @@ import base64
 import binascii
 import io
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import msgspec
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.text import count
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.labelme.labelme_heads import is_labelme_head
 from bboxqa.formats.labelme.labelme_shapes import shape_of
@@ -36,6 +35,7 @@ from bboxqa.formats.translation.translated import (
     Record,
     Translated,
     Wanted,
+    tally_notes,
 )
 from bboxqa.formats.translation.untrusted import (
     EmptyMaskProblemError,
@@ -49,6 +49,13 @@ TITLE = "LabelMe JSON"
 _AGAIN = "Save it again in LabelMe; the file may be cut off."
 _PICTURE_HEAD = 1 << 20
 """Characters of an embedded image to decode; its size is in the first bytes."""
+_WORDS = (
+    ("group", "shape", "in groups of several: each compared on its own"),
+    ("loose", "point", "in groups without one box: each is an object of its own"),
+    ("empty", "mask", "left out: no pixels"),
+    ("unsized", "image", "without a size"),
+    ("unnamed", "image", "without imagePath: named as the JSON file"),
+)
 
 
 class _File(msgspec.Struct, gc=False, rename="camel"):
@@ -212,7 +219,7 @@ class _LabelmeRecords:
         notes = [*add_others(self._into, others, "JSON of LabelMe")]
         notes += self._images.add_unlabelled()
         self._tally["unsized"] = self._images.n_unsized
-        return self._into.done([*_notes_of(self._tally), *notes])
+        return self._into.done([*tally_notes(self._tally, _WORDS), *notes])
 
 
 def _point_of(value: dict[str, Any]) -> list[float]:
@@ -241,16 +248,3 @@ def _embedded_size(data: msgspec.Raw) -> tuple[int, int] | None:
     except (binascii.Error, ValueError):
         return None
     return size_of_picture(Member("", "", len(head), lambda: io.BytesIO(head)))
-
-
-def _notes_of(tally: Counter[str]) -> Iterator[str]:
-    if number := tally["group"]:
-        yield f"{count(number, 'shape')} in groups of several: each compared on its own"
-    if number := tally["loose"]:
-        yield f"{count(number, 'point')} in groups without one box: each is an object of its own"
-    if number := tally["empty"]:
-        yield f"{count(number, 'mask')} left out: no pixels"
-    if number := tally["unsized"]:
-        yield f"{count(number, 'image')} without a size"
-    if number := tally["unnamed"]:
-        yield f"{count(number, 'image')} without imagePath: named as the JSON file"

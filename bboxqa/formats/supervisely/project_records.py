@@ -25,6 +25,7 @@ from bboxqa.formats.translation.translated import (
     Record,
     Translated,
     Wanted,
+    tally_notes,
 )
 from bboxqa.formats.translation.untrusted import (
     ValueProblemError,
@@ -37,6 +38,11 @@ TITLE = "Supervisely JSON"
 _PERSON = re.compile(rb'"labelerLogin"\s*:\s*("(?:[^"\\]|\\.)*")')
 _TIMES = (("createdAt", "created_at"), ("updatedAt", "updated_at"))
 _SHAPES_WANTED = "Export the images of a project in Supervisely's format: meta.json and ann/*.json."
+_WORDS = (
+    ("other", "file", "of videos or point clouds left out"),
+    ("unnamed", "object", f"without labelerLogin, here by {UNNAMED!r}"),
+    ("holes", "polygon", "with holes: the outer outlines are compared"),
+)
 
 
 def translate_project(path: Path, add: Add, wanted: Wanted) -> Translated:
@@ -197,19 +203,7 @@ class _ProjectRecords:
         names = short_names(name for _, name in self._images)
         for image, name in self._images:
             image["file_name"] = names[name]
-        return self.into.done([*self._notes()], "labelerLogin")
-
-    def _notes(self) -> list[str]:
-        words = (
-            ("other", "file", "of videos or point clouds left out"),
-            ("unnamed", "object", f"without labelerLogin, here by {UNNAMED!r}"),
-            ("holes", "polygon", "with holes: the outer outlines are compared"),
-        )
-        return [
-            f"{count(self._tally[key], noun)} {rest}"
-            for key, noun, rest in words
-            if self._tally[key]
-        ]
+        return self.into.done([*tally_notes(self._tally, _WORDS)], "labelerLogin")
 
 
 def image_label(member: Member, path: Path) -> str:

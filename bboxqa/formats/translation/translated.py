@@ -10,13 +10,14 @@ have a unique whole number; otherwise, annotations are numbered in order. The `a
 image were asked about it, even if they drew nothing.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 from bboxqa.core.arrays import FloatArray, IndexArray, TextArray
 from bboxqa.core.errors import DatasetError
+from bboxqa.core.text import count
 from bboxqa.core.types import Steps
 from bboxqa.formats.annotations.records import extent_of
 from bboxqa.formats.document.origin import ToolDefect, Where
@@ -30,6 +31,19 @@ UNNAMED = "(not named)"
 """The annotator of annotations that name nobody."""
 SESSIONS = "--session-key session measures how far they agree with themselves"
 """The end of notes on images that someone annotated again."""
+
+
+def tally_notes(tally: Mapping[str, int], words: Iterable[tuple[str, str, str]]) -> Iterator[str]:
+    """Yield a note for each count above 0, from rows of its key, its noun and what is said of it.
+
+    Examples
+    --------
+    >>> list(tally_notes({"draft": 2}, [("draft", "draft", "left out"), ("empty", "mask", "…")]))
+    ['2 drafts left out']
+    """
+    for key, noun, rest in words:
+        if number := tally.get(key):
+            yield f"{count(number, noun)} {rest}"
 
 
 class BrokenTextError(DatasetError):

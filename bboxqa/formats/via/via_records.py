@@ -9,12 +9,24 @@ from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.json_files import begins
 from bboxqa.formats.translation.members import Member, members_of
-from bboxqa.formats.translation.translated import UNLABELLED, Add, Record, Translated, Wanted
+from bboxqa.formats.translation.translated import (
+    UNLABELLED,
+    Add,
+    Record,
+    Translated,
+    Wanted,
+    tally_notes,
+)
 from bboxqa.formats.translation.untrusted import ValueProblemError
 from bboxqa.formats.via.via_entries import Entry, Region, entries_of, refuse_empty
 from bboxqa.formats.via.via_heads import looks_right
 from bboxqa.formats.via.via_labels import Labels, labels_of
 from bboxqa.formats.via.via_shapes import shape_of
+
+_WORDS = (
+    ("again", "image", "with several entries, which are merged"),
+    ("several", "region", "with several labels: one annotation for each label"),
+)
 
 
 def translate_via(path: Path, add: Add, _wanted: Wanted) -> Translated:
@@ -84,9 +96,4 @@ class _ViaRecords:
     def done(self) -> Translated:
         """Return the translation, with all images, categories and notes."""
         notes = [self._labels.note] if self._labels.note else []
-        if again := self._tally["again"]:
-            notes.append(f"{count(again, 'image')} with several entries, which are merged")
-        if several := self._tally["several"]:
-            some = count(several, "region")
-            notes.append(f"{some} with several labels: one annotation for each label")
-        return self._into.done(notes)
+        return self._into.done([*notes, *tally_notes(self._tally, _WORDS)])

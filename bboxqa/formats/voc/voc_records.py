@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.text import count
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.boxes.turned_boxes import turned_box
 from bboxqa.formats.translation.choices import choices
@@ -20,7 +19,14 @@ from bboxqa.formats.translation.label_images import (
 from bboxqa.formats.translation.members import Member, members_of
 from bboxqa.formats.translation.other_files import add_others
 from bboxqa.formats.translation.picture_sizes import is_picture, size_of_picture
-from bboxqa.formats.translation.translated import UNLABELLED, Add, Record, Translated, Wanted
+from bboxqa.formats.translation.translated import (
+    UNLABELLED,
+    Add,
+    Record,
+    Translated,
+    Wanted,
+    tally_notes,
+)
 from bboxqa.formats.voc.voc_boxes import (
     CornerError,
     CornerTally,
@@ -37,6 +43,14 @@ TITLE = "Pascal VOC XML"
 WEB_TITLE = "LabelMe web XML"
 _MARKS = ("difficult", "truncated", "occluded")
 _LISTS = "ImageSets/Main/"
+_WORDS = (
+    *((mark, "object", f"marked {mark}: compared like the others") for mark in _MARKS),
+    ("part", "part", "of objects left out"),
+    ("mask", "mask", "in image files: not read, and compared by the box"),
+    ("deleted", "object", "marked as deleted left out"),
+    ("unsized", "image", "without a size"),
+    ("unnamed", "image", "without filename: named as the XML file"),
+)
 
 
 def translate_voc(path: Path, add: Add, wanted: Wanted) -> Translated:
@@ -210,23 +224,7 @@ class _VocRecords:
         if self._tally["web"]:
             self._into.title = WEB_TITLE
         named_by = "username" if self._has_users else ""
-        return self._into.done([*notes, *_notes_of(self._tally)], named_by)
-
-
-def _notes_of(tally: Counter[str]) -> Iterator[str]:
-    for mark in _MARKS:
-        if number := tally[mark]:
-            yield f"{count(number, 'object')} marked {mark}: compared like the others"
-    if number := tally["part"]:
-        yield f"{count(number, 'part')} of objects left out"
-    if number := tally["mask"]:
-        yield f"{count(number, 'mask')} in image files: not read, and compared by the box"
-    if number := tally["deleted"]:
-        yield f"{count(number, 'object')} marked as deleted left out"
-    if number := tally["unsized"]:
-        yield f"{count(number, 'image')} without a size"
-    if number := tally["unnamed"]:
-        yield f"{count(number, 'image')} without filename: named as the XML file"
+        return self._into.done([*notes, *tally_notes(self._tally, _WORDS)], named_by)
 
 
 def _given(side: str) -> str:

@@ -4,7 +4,14 @@ from collections.abc import Iterator, Mapping
 
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.translation.given_sizes import given_words
+from bboxqa.formats.translation.translated import tally_notes
 from bboxqa.formats.yolo.label_files import LabelFiles
+
+_IMAGES = (("nameless", "image", "without a picture: named as the label file, without suffix"),)
+_LABELS = (
+    ("pose", "label", "with key points, which are not compared"),
+    ("score", "label", "with a further number, taken as the confidence of a model"),
+)
 
 
 def notes_of(tally: Mapping[str, int], files: LabelFiles) -> Iterator[str]:
@@ -16,28 +23,17 @@ def notes_of(tally: Mapping[str, int], files: LabelFiles) -> Iterator[str]:
         yield f"{several}: {one_line(files.names.name)} is used"
     if number := tally.get("given"):
         yield f"{count(number, 'image')} without a picture: {given_words()}"
-    if number := tally.get("nameless"):
-        some = count(number, "image")
-        yield f"{some} without a picture: named as the label file, without suffix"
+    yield from tally_notes(tally, _IMAGES)
     yield from _of_shapes(tally)
 
 
 def _of_shapes(tally: Mapping[str, int]) -> Iterator[str]:
     if number := tally.get("oriented"):
-        some = f"{count(number, 'outline')} of four points"
-        yield f"{some} {_is(number)} rectangular: taken as oriented {_boxes(number)}"
+        are = "is rectangular: taken as an oriented box"
+        if number > 1:
+            are = "are rectangular: taken as oriented boxes"
+        yield f"{count(number, 'outline')} of four points {are}"
     if tally.get("box") and tally.get("outline"):
-        yield f"{_boxes(tally['box'], tally['box'])} and {count(tally['outline'], 'polygon')} mixed"
-    if number := tally.get("pose"):
-        yield f"{count(number, 'label')} with key points, which are not compared"
-    if number := tally.get("score"):
-        yield f"{count(number, 'label')} with a further number, taken as the confidence of a model"
-
-
-def _is(number: int) -> str:
-    return "is" if number == 1 else "are"
-
-
-def _boxes(number: int, shown: int | None = None) -> str:
-    noun = "box" if number == 1 else "boxes"
-    return noun if shown is None else f"{shown:,} {noun}"
+        boxes = count(tally["box"], "box", "boxes")
+        yield f"{boxes} and {count(tally['outline'], 'polygon')} mixed"
+    yield from tally_notes(tally, _LABELS)

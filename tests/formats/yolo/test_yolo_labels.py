@@ -90,7 +90,7 @@ def test_outlines_have_points_and_rectangles_of_four_a_rotation(
     assert np.allclose(record["bbox"], box)
     assert len(record["segmentation"][0]) == 2 * n_points
     assert record.get("attributes", {}).get("rotation") == rotation
-    assert ("1 outline of four points is rectangular: taken as oriented box" in notes) == (
+    assert ("1 outline of four points is rectangular: taken as an oriented box" in notes) == (
         rotation is not None
     )
 

@@ -47,7 +47,7 @@ class Boxed:
     def notes(self, *, are_upright: bool) -> Iterator[str]:
         """Yield a note if rotated boxes are not compared as drawn."""
         if self._n_rotated and are_upright:
-            some = count(self._n_rotated, "rotated box").replace("boxs", "boxes")
+            some = count(self._n_rotated, "rotated box", "rotated boxes")
             is_ = "is" if self._n_rotated == 1 else "are"
             yield (
                 f"{some} {is_} compared by the upright bounds; --similarity obb compares rotated "
