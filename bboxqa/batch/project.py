@@ -3,7 +3,7 @@
 import json
 import shutil
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import asdict, replace
 from functools import partial
@@ -44,6 +44,7 @@ from bboxqa.model.settings import AgreeSettings, ValidateSettings
 from bboxqa.pipelines.agree import CountAll, agree_with
 from bboxqa.pipelines.agree_files import with_map_notes
 from bboxqa.pipelines.read import read_for
+from bboxqa.report.agreement_result import AgreementResult
 from bboxqa.report.agreement_summary import summary
 from bboxqa.report.result_files import documents_of, write_folder
 
@@ -223,6 +224,16 @@ def _measured_into(
         return error.with_traceback(None)
     except Exception as error:  # noqa: BLE001 - raised after findings are written
         return error
+    return _row_values(result, values, agree, warnings)
+
+
+def _row_values(
+    result: AgreementResult,
+    values: Mapping[str, Any],
+    agree: AgreeSettings,
+    warnings: Sequence[str],
+) -> dict[str, Any]:
+    """Return the values of a measured project in its row, from its result and the summary."""
     first = values["thresholds"][0]
     missed = missed_gates(result.thresholds[0], agree)
     status = first["status"]

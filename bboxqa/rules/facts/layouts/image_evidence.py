@@ -1,6 +1,7 @@
 """Evidence of images for the layout of boxes: the layout in which boxes lie inside."""
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -194,15 +195,7 @@ def _of_image(boxes: Boxes, layout: Layout, sized: BoolArray, wrong: BoolArray) 
     proof = proof and (
         not layout.is_scaled or _fill(layout.read(bbox[good], size[good]), size[good])
     )
-
-    def text(concerned: BoolArray) -> str:
-        n_cured = int((speaks & concerned).sum())
-        return (
-            f"as x, y, width, height, {int((wrong & concerned).sum()):,} of "
-            f"{int((sized & concerned).sum()):,} extend beyond their image or have no area; read "
-            f"this way, {n_cured:,} of these lie inside"
-        )
-
+    text = partial(_words, sized, wrong, speaks)
     none = np.zeros(len(bbox), np.bool_)
     may_be_part = layout.is_of_corners and _leave_far(bbox[speaks], size[speaks])
     return Evidence(
@@ -212,6 +205,14 @@ def _of_image(boxes: Boxes, layout: Layout, sized: BoolArray, wrong: BoolArray) 
         is_certain=tells_x_from_y(layout, layout.read(bbox[good], size[good]), size[good]),
         other_cause=_WRONG_SIZES if is_likely else "",
     )  # fmt: skip
+
+
+def _words(sized: BoolArray, wrong: BoolArray, speaks: BoolArray, concerned: BoolArray) -> str:
+    n_sized, n_wrong, n_cured = (int((each & concerned).sum()) for each in (sized, wrong, speaks))
+    return (
+        f"as x, y, width, height, {n_wrong:,} of {n_sized:,} extend beyond their image or have no "
+        f"area; read this way, {n_cured:,} of these lie inside"
+    )
 
 
 def _leave_far(bbox: FloatArray, size: FloatArray) -> bool:
