@@ -15,6 +15,7 @@ from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect, row_edits, span_of, summary_defect
 from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
 from bboxqa.rules.boxes.area_factors import AreaFactor, area_factor, share_factor
+from bboxqa.rules.boxes.bare_areas import areas_differ, off_box
 from bboxqa.rules.boxes.copies import copied_boxes
 from bboxqa.rules.boxes.ring_areas import fits_rings
 from bboxqa.rules.facts.document import Document
@@ -60,7 +61,7 @@ def _compared(document: Document, settings: ValidateSettings) -> tuple[_Areas, B
     given, n_rows = columns.area, len(columns.area)
     outlined = rows_where(n_rows, lambda rows: outline[rows] > 0)
     differs = outlined & rows_where(
-        n_rows, lambda rows: _differ(given[rows], outline[rows], settings)
+        n_rows, lambda rows: areas_differ(given[rows], outline[rows], settings)
     )
     visible, ring = visible_areas(document, np.flatnonzero(differs))
     areas = _Areas(given, columns.bbox[:, 2:], visible, ring, outlined, _boxed(document))
@@ -76,13 +77,17 @@ def _areas(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
         single[suspects[_explained(document, suspects, areas.outline, areas.ring)]] = False
         # Outlines entirely outside the image are reported by other rules.
         single &= ~(areas.outlined & (areas.outline == 0))
-        single |= _off_box(areas.given, areas.sides, areas.boxed, settings)
+        off, constant = off_box(areas.given, areas.sides, areas.boxed, settings)
+        single |= off
         single |= rows_where(len(single), lambda rows: areas.given[rows] <= 0) & ~of_box
         suspects = np.flatnonzero(single)
         of_outline, sides = document.outline_area[suspects], areas.sides[suspects]
         whole = np.where(areas.outlined[suspects], of_outline, sides.prod(1))
         factor = area_factor(document, suspects, whole, settings)
         doubtful = suspects[share_factor(document, suspects, whole)]
+    if (areas.boxed & ~off).sum() < _ENOUGH:
+        # No other annotation shows that areas are those of boxes.
+        doubtful = np.union1d(doubtful, np.flatnonzero(constant))
 
     if of_box.any():
         rows = np.flatnonzero(of_box)
@@ -100,6 +105,9 @@ def _areas(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
         return replace(found, edits=()) if row in doubtful else found
 
     def summary(rows: IndexArray, share: str) -> str:
+        if constant[rows].all():
+            given = areas.given[rows[0]]
+            return f"area is {given:.6g} in {share}, whatever their boxes; expected their areas"
         factors = [areas.given[row] / areas.expected(row) for row in rows.tolist()]
         return _in_words(np.array(factors), share)
 
@@ -148,14 +156,11 @@ def _n_comparable(document: Document, outlined: BoolArray, settings: ValidateSet
     sides = document.annotations.bbox[:, 2:]
     differ = rows_where(
         len(given),
-        lambda rows: ~np.isnan(given[rows]) & _differ(sides[rows].prod(1), outline[rows], settings),
+        lambda rows: (
+            ~np.isnan(given[rows]) & areas_differ(sides[rows].prod(1), outline[rows], settings)
+        ),
     )
     return int((outlined & document.has_box & differ).sum())
-
-
-def _differ(area: FloatArray, expected: FloatArray, settings: ValidateSettings) -> BoolArray:
-    differ: BoolArray = np.abs(area - expected) > settings.area_tolerance * expected + 1
-    return differ
 
 
 def _is_box(given: FloatArray, box: FloatArray) -> BoolArray:
@@ -169,25 +174,6 @@ def _boxed(document: Document) -> BoolArray:
     form = document.annotations.form
     bare: BoolArray = document.has_box & np.isin(form, (Form.ABSENT, Form.EMPTY))
     return bare & ~document.once(in_other_layout)
-
-
-def _off_box(
-    given: FloatArray, sides: FloatArray, boxed: BoolArray, settings: ValidateSettings
-) -> BoolArray:
-    """Return which annotations without outlines have an area that differs from the box.
-
-    If most areas are smaller, they are areas of outlines that the file omits.
-    """
-    n_rows = len(given)
-    off = boxed & rows_where(
-        n_rows, lambda rows: _differ(given[rows], sides[rows].prod(1), settings)
-    )
-    smaller = off & rows_where(
-        n_rows, lambda rows: (given[rows] < sides[rows].prod(1)) & (given[rows] > 0)
-    )
-    if smaller.sum() >= _ENOUGH and 2 * smaller.sum() > boxed.sum():
-        off &= ~smaller
-    return off
 
 
 def _explained(
