@@ -198,7 +198,7 @@ RULES = (
             images. Without outlines and areas, boxes that lie inside their images in both layouts
             prove nothing; width, height, x, y is likely if boxes only overlap in COCO's layout and
             their sizes agree in this one. If there is another explanation, such as wrong image
-            sizes, the message says so and there is no fix. Look at an image.""",
+            sizes or areas, the message says so and there is no fix. Look at an image.""",
         bad={"annotations": [
             _box(60, 50, 80, 60), _box(50, 60, 70, 70), _box(70, 30, 90, 40), _box(20, 60, 40, 70),
             _box(75, 65, 95, 75),

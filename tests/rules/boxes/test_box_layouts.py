@@ -193,6 +193,63 @@ def test_other_layouts_in_a_single_image_are_found_by_outlines_and_areas(layout,
     assert np.allclose(boxes_after(content), truth, atol=0.2)
 
 
+def with_areas(size, write, area, *, sides):
+    """Return 30 images of 8 boxes with these sides, as `write` writes them, and their areas."""
+    rng = np.random.default_rng(3)
+    images = [{"id": n, "file_name": f"{n}.jpg"} for n in range(1, 31)]
+    for image in images:
+        image |= {"width": size[0], "height": size[1]}
+    annotations = []
+    for place in range(240):
+        w, h = rng.uniform(*sides, 2).tolist()
+        x, y = (rng.uniform(0, 1, 2) * (size[0] - w, size[1] - h)).tolist()
+        one = {"id": place + 1, "image_id": place // 8 + 1, "category_id": 1, "iscrowd": 0}
+        annotations.append({**one, "bbox": write(x, y, w, h), "area": area(w, h)})
+    categories = [{"id": 1, "name": "a"}]
+    return json.dumps({"images": images, "annotations": annotations, "categories": categories})
+
+
+@pytest.mark.parametrize("size", [(1024, 768), (1000, 785)])
+def test_areas_of_ellipses_are_not_taken_for_thousandths(size):
+    """The area of an ellipse is 0.785 of its box, as many pixels as a box of 1024 x 768 has."""
+    pixels = with_areas(
+        size, lambda *box: list(box), lambda w, h: np.pi / 4 * w * h, sides=(10, 200)
+    )
+    assert LAYOUT_CODES.isdisjoint(report_of(pixels).counts)
+
+
+@pytest.mark.parametrize(("size", "n_fit"), [((1360, 765), 234), ((1024, 768), 240)])
+def test_whole_thousandths_of_small_objects_have_the_area_of_their_boxes(size, n_fit):
+    """Rounding changes the area of a box of 10 pixels by a tenth and more.
+
+    Some then have the area of the box as written, too.
+    """
+    content = with_areas(
+        size,
+        lambda x, y, w, h: [
+            round(1000 * each / side) for each, side in zip((x, y, w, h), size * 2, strict=True)
+        ],
+        lambda w, h: w * h,
+        sides=(8, 40),
+    )
+    found, others = the_layout(content)
+    assert found.message.startswith(
+        f"boxes look like thousandths of the image (0 to 1000): read this way, {n_fit} of 240 have "
+        "the area that is written"
+    )
+    assert SYMPTOMS.isdisjoint(others)
+
+
+@pytest.mark.parametrize("part", [*PARTS.values(), SIX])
+def test_areas_tell_sizes_before_positions_unless_they_are_wrong(part):
+    content, _ = written(WRITTEN["width, height, x, y"][1], outlines=False, part=part)
+    found, others = the_layout(content)
+    assert " look like width, height, x, y, unless their areas are wrong: read" in found.message
+    assert "have the area that is written, but not as x, y, width, height" in found.message
+    assert found.fix is None
+    assert SYMPTOMS.isdisjoint(others)
+
+
 @pytest.mark.parametrize("layout", sorted(WRITTEN.keys() - NEED_OUTLINES - NEED_AREAS))
 def test_images_tell_layouts_where_areas_follow_the_boxes(layout):
     code, write = WRITTEN[layout]

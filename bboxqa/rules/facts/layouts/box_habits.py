@@ -8,10 +8,9 @@ from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.core.blocks import rows_where
 from bboxqa.rules.facts.boxes import Boxes, inside, sized_boxes
 from bboxqa.rules.facts.image_bounds import row_max, row_min
-from bboxqa.rules.facts.layouts.box_readings import Layout, Numbers
+from bboxqa.rules.facts.layouts.box_readings import SIZE_FIRST, Layout, Numbers
 from bboxqa.rules.facts.layouts.layout_evidence import ENOUGH, Evidence
 
-_SIZE_FIRST = Layout(Numbers.SIDES, (2, 3, 0, 1))
 _CENTRE = Layout(Numbers.CENTRE)
 
 # Correlations and overlaps are compared from so many boxes, images and pairs of boxes on,
@@ -81,7 +80,7 @@ def _of_overlaps(boxes: Boxes, sized: BoolArray) -> Iterator[Evidence]:
 
     none = np.zeros(len(boxes), np.bool_)
     yield Evidence(
-        _SIZE_FIRST, sized, none, sized, none, is_all, text,
+        SIZE_FIRST, sized, none, sized, none, is_all, text,
         other_cause="their objects overlap in the upper left corner",
         images=None if is_all else images,
     )  # fmt: skip

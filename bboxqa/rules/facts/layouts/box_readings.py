@@ -106,6 +106,8 @@ class Layout:
 
 
 COCO = Layout(Numbers.SIDES)
+SIZE_FIRST = Layout(Numbers.SIDES, (2, 3, 0, 1))
+"""Width, height, x, y."""
 
 
 def _by_plausibility() -> tuple[Layout, ...]:
