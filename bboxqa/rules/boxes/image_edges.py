@@ -30,7 +30,7 @@ from bboxqa.rules.facts.oriented_boxes import rows_with_corners
 
 # In pixels. Less than this is rounding by the exporter.
 _ROUNDING = 1e-3
-# Boxes that their centres may explain: at least so many, and this share of them.
+# Boxes that another layout may explain: at least so many, and this share of them.
 _SEVERAL, _MOST = 3, 0.8
 _SIDES = ("left of", "above", "right of", "below")
 _EXPECTED = "a box inside the image"
@@ -111,29 +111,36 @@ def _near(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
     yield from _crossing(document, settings, beyond.where(near))
 
 
-def _fit_as_centres(document: Document, rows: IndexArray) -> BoolArray:
-    """Return which boxes lie inside if x, y are their centre; none unless most of them do."""
+def _explained(document: Document, rows: IndexArray) -> tuple[BoolArray, str]:
+    """Return which boxes lie inside in another layout, (K,) bool, and a phrase for the layout.
+
+    None do unless most of them do.
+    """
     bbox, size = document.annotations.bbox[rows], document.size[rows]
-    half = bbox[:, 2:] / 2
-    fit: BoolArray = np.all((bbox[:, :2] >= half) & (bbox[:, :2] + half <= size), axis=1)
-    if np.count_nonzero(fit) < max(_SEVERAL, _MOST * len(rows)):
-        return np.zeros(len(rows), np.bool_)
-    return fit
+    first, second = bbox[:, :2], bbox[:, 2:]
+    in_order = np.all((second > first) & (second <= size), axis=1)
+    centred = np.all((first >= second / 2) & (first + second / 2 <= size), axis=1)
+    # Most boxes just beyond an edge would also lie inside as centres, but few as two corners.
+    for fit, words in ((in_order, "it is two corners"), (centred, "x, y are its centre")):
+        if np.count_nonzero(fit) >= max(_SEVERAL, _MOST * len(rows)):
+            return fit, f", and lies inside if {words}"
+    return np.zeros(len(rows), np.bool_), ""
 
 
 def _crossing(document: Document, settings: ValidateSettings, beyond: SparseRows) -> Iterator[Hits]:
     is_far = np.any(beyond.values > settings.overshoot_px, axis=1)
-    of_centres = beyond.rows[is_far][_fit_as_centres(document, beyond.rows[is_far])]
+    fit, layout = _explained(document, beyond.rows[is_far])
+    explained = beyond.rows[is_far][fit]
 
     def describe(row: int) -> Defect:
         edge = int(np.nanargmax(beyond[row]))
-        as_centre = ", and lies inside if x, y are its centre" if row in of_centres else ""
+        otherwise = layout if row in explained else ""
         box = _clipped(document, settings, row)
         return record_defect(
             document,
             ("annotations", row, "bbox"),
             f"bbox extends {figure(beyond[row][edge])} px beyond the {EDGES[edge]} edge of its "
-            f"image{size_text(document.size[row])}{as_centre}; expected {_EXPECTED}",
+            f"image{size_text(document.size[row])}{otherwise}; expected {_EXPECTED}",
             found=document.annotations.bbox[row].tolist(),
             expected=_EXPECTED,
             edits=()
@@ -141,8 +148,9 @@ def _crossing(document: Document, settings: ValidateSettings, beyond: SparseRows
             else (Edit(pointer_to("annotations", row, "bbox"), "replace", box),),
         )
 
+    all_lie = layout if len(explained) == len(beyond.rows) else ""
     summary = with_span(
-        f"bbox extends {{span}} px beyond its image in {{share}}; expected {_EXPECTED}",
+        f"bbox extends {{span}} px beyond its image in {{share}}{all_lie}; expected {_EXPECTED}",
         lambda rows: np.nanmax(beyond[rows], axis=1),
     )
     yield from hits(beyond.rows, describe, summary=summary)
@@ -191,10 +199,12 @@ RULES = (
         breaks="""Albumentations stops with ValueError at such a box; other tools silently clip it,
             so that the same box has another IoU there.""",
         explanation="""The box extends beyond its image by more than `overshoot_px`. It was drawn
-            past the border, or the size of the image in the file is wrong. The unsafe fix clips the
-            box to the image if enough of it is left. There is no fix if a fifth of all boxes, or of
-            the boxes of some images, extend beyond their images, as all these numbers are then in
-            doubt. If the outline extends beyond the image as well, fix P006 first.""",
+            past the border, or the size of the image in the file is wrong. If most such boxes lie
+            inside when read as two corners, or with x, y as their centre, the message says so: too
+            few boxes prove another layout (B005, B006), so look at an image. The unsafe fix clips
+            the box to the image if enough of it is left. There is no fix if a fifth of all boxes,
+            or of the boxes of some images, extend beyond their images, as all these numbers are
+            then in doubt. If the outline extends beyond the image as well, fix P006 first.""",
         bad={"annotations": [{"bbox": [85, 10, 20, 30]}]},
         good={"annotations": [{"bbox": [80, 10, 20, 30]}]},
         check=_far,

@@ -1,4 +1,4 @@
-"""Boxes beyond edges that lie inside if their first two numbers are a centre."""
+"""Boxes beyond edges that lie inside if they are read in another layout."""
 
 import pytest
 from support.datasets import annotation, document, image
@@ -36,3 +36,18 @@ def test_two_boxes_say_nothing_about_centres():
     found = messages([*BEYOND[:2], *INSIDE])
     assert len(found) == 2
     assert not [each for each in found if "centre" in each]
+
+
+CORNERS = [[30, 20, 75, 60], [10, 30, 60, 70], [40, 10, 90, 50]]
+
+
+@pytest.mark.parametrize(
+    ("corners", "others", "n_lines"), [(CORNERS, INSIDE, 3), (CORNERS * 2, INSIDE[:8], 1)]
+)
+def test_corners_that_explain_boxes_beyond_an_edge_are_said(corners, others, n_lines):
+    """So few boxes prove no layout; from a fifth of the boxes on, one line is about all."""
+    found = messages([*corners, *others])
+    assert len(found) == n_lines
+    assert all(", and lies inside if it is two corners; expected" in each for each in found)
+    found = messages([*corners, *BEYOND, *others])
+    assert not [each for each in found if "corners" in each]
