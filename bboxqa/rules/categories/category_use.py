@@ -175,7 +175,7 @@ def _gaps(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
             f"category {_wanted(len(ids))}: {' and '.join(parts)}",
             pointer=pointer_to("categories"),
             expected="ids that count from 1 without gaps",
-            count=max(n_missing, 1),
+            count=int((positive > len(positive)).sum()) + (zero and not explained),
         )
         yield from described_hits([found])
 

@@ -176,17 +176,18 @@ def test_what_is_no_root_of_roboflow(content):
 
 
 @pytest.mark.parametrize(
-    ("ids", "message"),
+    ("ids", "count", "message"),
     [
-        ((0, 1), "category ids are not 1 to 2: there is an id 0"),
-        ((1, 4), "category ids are not 1 to 2: 2 below 4 are missing, such as 2"),
-        ((10, 11), "category ids are not 1 to 2: 9 below 11 are missing, such as 1"),
-        ((7, 6_283_630_679), "category ids are not 1 to 2: the highest is 6,283,630,679"),
+        ((0, 1), 1, "category ids are not 1 to 2: there is an id 0"),
+        ((1, 4), 1, "category ids are not 1 to 2: 2 below 4 are missing, such as 2"),
+        ((10, 11), 2, "category ids are not 1 to 2: 9 below 11 are missing, such as 1"),
+        ((7, 6_283_630_679), 2, "category ids are not 1 to 2: the highest is 6,283,630,679"),
     ],
 )
-def test_ids_that_do_not_count_from_1(ids, message):
+def test_ids_that_do_not_count_from_1(ids, count, message):
+    """Counted are the categories with such ids, and not the ids that are missing."""
     (found,) = findings(two(ids=ids), code="C006")
-    assert found.message == message
+    assert (found.message, found.count) == (message, count)
 
 
 @pytest.mark.parametrize("ids", [(2, 1), ("1", 2), (-1, 1), ("a", None)])
