@@ -48,3 +48,17 @@ def test_a_result_has_no_story_of_crowds_and_says_so(data, monkeypatch):
     assert re.match("image 'image 0000': too many of its 60 annotations", result.diagnoser.why_slow)
     with pytest.raises(DatasetError, match="image 'image 0000'"):
         result.diagnose()
+
+
+def test_the_story_of_many_boxes_apart_is_quick():
+    """1,500 boxes of one image have 1,124,250 pairs, none of which overlap."""
+    result = agree_with(dataset(boxes(0, 1500, 9)), AgreeSettings(bootstrap=0))
+    assert result.diagnoser.why_slow == ""
+    assert result.story().story
+
+
+def test_a_story_of_crowds_that_fit_in_memory_is_made_on_request(data, monkeypatch):
+    monkeypatch.setattr(crowds, "_PAIRS", -180 * crowds._OF_ANNOTATION)
+    result = agree_with(data, AgreeSettings(bootstrap=0), memory=10**9)
+    assert not result.diagnoser.is_quick
+    assert result.diagnose().story
