@@ -127,7 +127,7 @@ def confusion_sentences(tables: Mapping[str, Table], *, named: bool) -> Iterator
 
     Pairs whose merging significantly raises alpha come first, by gain, then the most frequent ones.
     """
-    table, matrix = tables["confusions"], tables["confusion_matrix"]
+    table = tables["confusions"]
     gain, share = bounds(table, "gain"), bounds(table, "share")
     frequent = np.flatnonzero((table["n"] >= LEAST_CONFUSED) & (share.value >= LEAST_SHARE))
     significant = np.where(gain.low > 0, gain.value, 0)
@@ -145,7 +145,7 @@ def confusion_sentences(tables: Mapping[str, Table], *, named: bool) -> Iterator
             f"{first} and {second} are confused in {n:,} objects, {percent} of the objects with "
             "either"
         )
-        who = _confuser(matrix, first, second) if named else ""
+        who = _confuser(tables, first, second) if named else ""
         text += f", above all by {who}" if who else ""
         if gain.low[place] > 0 and gain.value[place] >= _LEAST_SHOWN_GAIN:
             text += f"; as one category, alpha would be {_gain(gain, place)} higher"
@@ -177,15 +177,15 @@ def _gain(found: Bounds, place: int) -> str:
     return f"{text} [{found.low[place]:z.2f}, {found.high[place]:z.2f}]"
 
 
-def _confuser(matrix: Table, first: str, second: str) -> str:
+def _confuser(tables: Mapping[str, Table], first: str, second: str) -> str:
     """Return who confuses two categories significantly more often than the others; "" if nobody."""
-    both = (first, second)
+    matrix, both = tables["confusion_matrix"], (first, second)
     own = matrix.take(
         np.flatnonzero(np.isin(matrix["category"], both) & np.isin(matrix["others"], both))
     )
     # An object that several others saw counts once.
     n_others = len(np.unique(own["annotator"].astype(str))) - 1
-    return confuser(own, own["category"] != own["others"], n_others)
+    return confuser(own, own["category"] != own["others"], tables["annotators"], n_others)
 
 
 def _misplacer(matched: MatchedUnits, tables: Mapping[str, Table]) -> str:

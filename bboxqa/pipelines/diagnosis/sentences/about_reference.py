@@ -66,7 +66,7 @@ def reference_confusion_sentences(found: ReferenceAgreement) -> Iterator[Sentenc
         own = matrix.take(
             np.flatnonzero(np.isin(matrix["category"], both) & np.isin(matrix["reference"], both))
         )
-        who = confuser(own, own["category"] != own["reference"])
+        who = confuser(own, own["category"] != own["reference"], found.annotators)
         yield Sentence(n / n_matched, f"{text}, above all by {who}" if who else text)
 
 

@@ -9,7 +9,12 @@ from bboxqa.core.arrays import BoolArray, FloatArray
 from bboxqa.diagnostics.disagreement.kinds import Kind
 from bboxqa.model.diagnosis import Line
 from bboxqa.model.table import Table
-from bboxqa.pipelines.diagnosis.sentences.significance import Bounds, above_others, share_bounds
+from bboxqa.pipelines.diagnosis.sentences.significance import (
+    LEAST_IMAGES,
+    Bounds,
+    above_others,
+    share_bounds,
+)
 
 LEAST_CONFUSED = 5
 """Fewest confused objects of two categories that are worth a sentence."""
@@ -142,11 +147,11 @@ def joined(parts: Sequence[str]) -> str:
     return " and ".join([part for part in (", ".join(parts[:-1]), *parts[-1:]) if part])
 
 
-def confuser(cells: Table, are_unequal: BoolArray, n_others: int = 1) -> str:
+def confuser(cells: Table, are_unequal: BoolArray, annotators: Table, n_others: int = 1) -> str:
     """Return who of three or more confuse two categories significantly more; "" if nobody.
 
     These are the one with most confusions and others with at least half as many, if their shares
-    are significantly above the others'.
+    are significantly above the others', and if they have enough images to be named.
 
     Parameters
     ----------
@@ -155,6 +160,8 @@ def confuser(cells: Table, are_unequal: BoolArray, n_others: int = 1) -> str:
         and how often they occur together.
     are_unequal : (C,) bool
         Rows with two different categories.
+    annotators : Table
+        The number of images of each annotator.
     """
     names, place = np.unique(cells["annotator"].astype(str), return_inverse=True)
     if len(names) < 3:
@@ -162,6 +169,9 @@ def confuser(cells: Table, are_unequal: BoolArray, n_others: int = 1) -> str:
     n = np.bincount(place, cells["n"]) / n_others
     n_confused = np.bincount(place, cells["n"] * are_unequal) / n_others
     found = above_others(share_bounds(n_confused / n, n), n)
+    in_images = dict(zip(annotators["annotator"], annotators["n_images"], strict=True))
+    has_enough = np.array([in_images[name] >= LEAST_IMAGES for name in names.tolist()])
+    found = found[has_enough[found]]
     if int(n_confused.argmax()) not in found:
         return ""
     many = found[n_confused[found] >= n_confused.max() / 2]

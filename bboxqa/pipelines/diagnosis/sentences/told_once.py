@@ -43,13 +43,11 @@ def alone(tables: Mapping[str, Table]) -> dict[Kind, str]:
 
 def once(found: Sequence[Sentence], tables: Mapping[str, Table]) -> list[Sentence]:
     """Return sentences without those that say what a confusion of the same annotator says."""
-    table = tables["decomposition"]
-    n = int(table["n_any"][table["kind"] == KINDS[Kind.CLASS_CONFLICT]].sum())
     people = alone(tables)
     confused = {
         each.who
         for each in found
-        if each.n_confused >= MOSTLY * n and people.get(Kind.CLASS_CONFLICT) == each.who
+        if _are_most_conflicts(each, tables) and people.get(Kind.CLASS_CONFLICT) == each.who
     }
     return [
         each
@@ -58,12 +56,22 @@ def once(found: Sequence[Sentence], tables: Mapping[str, Table]) -> list[Sentenc
     ]
 
 
+def _are_most_conflicts(confusion: Sentence, tables: Mapping[str, Table]) -> bool:
+    """Return whether nearly all objects with several categories have the two that are confused."""
+    table = tables["decomposition"]
+    n = int(table["n_any"][table["kind"] == KINDS[Kind.CLASS_CONFLICT]].sum())
+    return confusion.n_confused >= MOSTLY * n
+
+
 def told_alone(found: Sequence[Sentence], tables: Mapping[str, Table]) -> dict[Kind, Sentence]:
-    """Return the sentence on each kind that one annotator has alone, where there is just one."""
+    """Return the sentence on each kind that one annotator has alone, where there is just one.
+
+    The gain of all class conflicts is not that of a confusion of two categories among others.
+    """
     told = {}
     for kind, who in alone(tables).items():
         own = [each for each in found if (each.kind, each.who) == (kind, who)]
-        if len(own) == 1:
+        if len(own) == 1 and (not own[0].n_confused or _are_most_conflicts(own[0], tables)):
             told[kind] = own[0]
     return told
 
