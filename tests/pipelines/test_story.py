@@ -352,7 +352,9 @@ def test_boxes_that_never_match_are_said():
 
 def test_empty_images_only_have_nothing_to_tell():
     data = with_assigned(dataset([], n_images=6, n_annotators=3), np.ones((6, 3), bool))
-    assert bboxqa.agree(data, bootstrap=100).story().story == ("nobody drew anything",)
+    assert bboxqa.agree(data, bootstrap=100).story().story == (
+        "there are no annotations to compare",
+    )
 
 
 def test_the_order_of_records_and_the_ids_do_not_matter(trial):
@@ -744,6 +746,40 @@ def test_the_pair_with_most_to_gain_is_told_first():
     assert first.text.endswith("; as one category, alpha would be 0.05 [0.03, 0.07] higher")
     assert second.text.startswith("horse and pig are confused in 90 objects")
     assert "alpha" not in second.text
+
+
+def test_with_few_images_nobody_is_named_for_confusions():
+    """The gain of all conflicts is not told as that of a few of them, and p03 has no name."""
+    errors = {"p*": "jitter=1", "p03": "confuse=0.2 confuse=cow/sheep:0.4"}
+    categories = ("cow", "sheep", "horse", "dog", "cat", "goat")
+    options = {"objects": 60, "overlap": 0.3, "categories": categories, "seed": 3}
+    story = told(errors, images=4, **options)
+    confused = sentence(story, "cow and sheep are confused")
+    assert "p03" not in confused
+    assert "settled" not in confused
+    assert sentence(story, "of the objects have different categories: settled as most")
+    assert "with 4 images nobody is named: it takes 5" in story.story
+    assert "above all by p03" in sentence(told(errors, images=5, **options), "cow and sheep are")
+
+
+def test_with_few_images_nobody_is_named_for_confusions_with_a_reference():
+    found = bboxqa.simulate(
+        images=4,
+        objects=60,
+        overlap=0.3,
+        categories=("cow", "sheep", "horse"),
+        errors={"p*": "jitter=1", "p03": "confuse=cow/sheep:0.4"},
+    )
+    truth = bboxqa.read_coco(found.truth(), min_annotators=1)
+    data = bboxqa.read_coco(found.document())
+    story = bboxqa.agree(data, bootstrap=200, reference=truth).story()
+    assert "p03" not in sentence(story, "cow and sheep are confused")
+
+
+def test_one_object_on_which_all_agree_is_told_in_the_singular():
+    data = dataset([(0, annotator, 0, (0, 0, 9, 9)) for annotator in range(2)])
+    (first, *_) = bboxqa.agree(data, bootstrap=0).story().story
+    assert first == "all annotators drew the same object with the same category"
 
 
 def test_a_gain_that_would_be_shown_as_nothing_is_not_told():

@@ -89,7 +89,7 @@ _ONE_AGAINST_ONE = (
     "no image has three annotators: where two differ, it is unknown who is right, and nobody "
     "is named; --reference FILE compares each with a reference"
 )
-_NOTHING = "nobody drew anything"
+_NOTHING = "there are no annotations to compare"
 _NO_PAIRS = "no image with annotations has two annotators: their agreement cannot be measured"
 
 

@@ -288,4 +288,5 @@ def agreement_sentence(part: ThresholdResult, matched: MatchedUnits) -> Iterator
     """Yield that all agree, if they do."""
     n = len(matched.units)
     if n and part.n_complete_units == n and part.class_agreement.share == 1:
-        yield f"all annotators drew the same {count(n, 'object')}, with the same categories"
+        same = "same object" if n == 1 else f"same {n:,} objects, each"
+        yield f"all annotators drew the {same} with the same category"
