@@ -75,6 +75,13 @@ class Keypoints:
             result[some] = np.column_stack([low, np.maximum.reduceat(xy, first, axis=0) - low])
         return result
 
+    def are_extents(self, bbox: FloatArray) -> BoolArray:
+        """Return which of (N, 4) boxes are no more than the extent of the key points, (N,).
+
+        Key points drawn without a box got their extent as the box.
+        """
+        return _are_same(bbox, self.extent())
+
     def scales(self, bbox: FloatArray) -> tuple[FloatArray, Counter[str]]:
         """Return the squared scale of each annotation, (N,), and the counts of its sources.
 
@@ -84,9 +91,7 @@ class Keypoints:
         of_box, extent = bbox[:, 2] * bbox[:, 3], self.extent()
         of_points = np.nan_to_num(extent[:, 2] * extent[:, 3])
         has_area = self.area > 0
-        # Key points drawn without a box got their extent as the box.
-        is_extent = (np.abs(bbox - extent) <= _SAME).all(1)
-        has_box = ~has_area & (of_box > 0) & ~is_extent
+        has_box = ~has_area & (of_box > 0) & ~_are_same(bbox, extent)
         _, n_labelled = self.labelled()
         has_points = n_labelled > 0
         counts = Counter(
@@ -142,3 +147,9 @@ def join_keypoints(
         stop=stop,
         area=area,
     )
+
+
+def _are_same(bbox: FloatArray, other: FloatArray) -> BoolArray:
+    """Return which boxes are the same, (N,)."""
+    same: BoolArray = np.all(np.abs(bbox - other) <= _SAME, axis=1)
+    return same

@@ -165,11 +165,14 @@ def _advice(found: Mapping[Path, Causes], truth: Path | None) -> str:
 
 
 def _columns(file: AnnotationFile, author: IntArray, names: tuple[str, ...]) -> Boxes:
-    """Return the boxes of a file as they were read."""
+    """Return the boxes of a file as they were read; NaN where only key points were drawn."""
     ids = ids_of(file.images)
+    bbox, points = file.columns.bbox, file.columns.keypoints
+    if points is not None:
+        bbox = np.where(points.are_extents(bbox)[:, None], np.nan, bbox)
     sizes = np.array([(i.width or 0, i.height or 0) for i in file.images], np.float64)
     image = find(ids, file.columns.image_id)
-    return Boxes(file.columns.bbox, _of_image(sizes, image), image, len(ids), author, names)
+    return Boxes(bbox, _of_image(sizes, image), image, len(ids), author, names)
 
 
 def _of_image(sizes: FloatArray, image: IndexArray | IntArray) -> FloatArray:

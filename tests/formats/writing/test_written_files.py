@@ -419,3 +419,14 @@ def test_boxes_in_another_layout_are_noted(tmp_path):
     assert found.notes[0].endswith("; written as they are")
     sound = _source(tmp_path, images=images)
     assert bboxqa.convert(sound, tmp_path / "sound", to="voc", lossy=True).notes == ()
+
+
+def test_key_points_without_a_box_are_no_boxes_in_another_layout(tmp_path):
+    shapes = "".join(
+        f'<points label="eye" points="{100 + 7 * k},{90 + 5 * k}"/>' for k in range(40)
+    )
+    image = f'<image id="0" name="a.jpg" width="500" height="500">{shapes}</image>'
+    path = tmp_path / "a.xml"
+    path.write_text(f"<annotations><version>1.1</version>{image}</annotations>", "utf-8")
+    found = bboxqa.convert(path, tmp_path / "out.json", to="coco")
+    assert (found.n_annotations, found.notes) == (40, ())
