@@ -9,6 +9,8 @@ from bboxqa.core.arrays import BoolArray, FloatArray
 from bboxqa.model.shapes.run_lengths import compress_counts
 
 _SIDES = 72
+_SAME_ANGLE = 1e-9
+"""Radians by which two points of an outline differ at least."""
 """The number of points of the polygon that replaces an ellipse; its area is 0.13 % smaller."""
 _SQUARE = 0.02
 """The largest absolute cosine of a corner that counts as a right angle."""
@@ -94,14 +96,28 @@ def corners(x: float, y: float, width: float, height: float) -> FloatArray:
 def ellipse(
     centre: tuple[float, float], radii: tuple[float, float], degrees: float = 0
 ) -> FloatArray:
-    """Return (72, 2) points of an ellipse rotated clockwise about its centre.
+    """Return (K, 2) points of an ellipse rotated clockwise about its centre.
+
+    These are 72 points, and the outermost ones of a rotated ellipse, so that bounds are exact.
 
     Examples
     --------
     >>> bounds(ellipse((10, 10), (4, 2)))
     [6.0, 8.0, 8.0, 4.0]
+    >>> np.round(bounds(ellipse((10, 10), (4, 3), 45)), 6).tolist()
+    [6.464466, 6.464466, 7.071068, 7.071068]
     """
-    angle = 2 * np.pi * np.arange(_SIDES) / _SIDES
+    turn = np.deg2rad(degrees)
+    along, across = radii
+    outermost = np.array(
+        [
+            np.arctan2(-across * np.sin(turn), along * np.cos(turn)),
+            np.arctan2(across * np.cos(turn), along * np.sin(turn)),
+        ]
+    )
+    regular = 2 * np.pi * np.arange(_SIDES) / _SIDES
+    angle = np.sort(np.concatenate([regular, outermost, outermost + np.pi]) % (2 * np.pi))
+    angle = angle[np.diff(angle, prepend=-1) > _SAME_ANGLE]
     points = np.stack([np.cos(angle), np.sin(angle)], 1) * radii + centre
     return rotated(points, centre, degrees)
 
