@@ -1,5 +1,6 @@
 """The annotations of objects to review, as a COCO document."""
 
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -85,7 +86,11 @@ def _image(data: Dataset, place: int, record: Record, id_: object) -> Record:
     # Where each annotator has a record of the image, one stands for all.
     known = {key: value for key, value in record.items() if key != "annotator"}
     result = {"file_name": data.image_names[place], **size, **known, "id": id_}
-    if not any(result.get(key) for key in ASKED_KEYS):
-        asked = np.flatnonzero(data.assigned[place]).tolist()
-        result["annotators"] = [data.annotator_names[each] for each in asked]
+    asked = [data.annotator_names[each] for each in np.flatnonzero(data.assigned[place]).tolist()]
+    named = [result[key] for key in ASKED_KEYS if isinstance(result.get(key), list)]
+    # A file may name its owner, where each file is taken as one annotator.
+    if {*map(annotator_name, chain(*named))} != {*asked}:
+        for key in ASKED_KEYS:
+            result.pop(key, None)
+        result["annotators"] = asked
     return result
