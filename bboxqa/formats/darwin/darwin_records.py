@@ -45,7 +45,7 @@ _WORDS = (
 
 
 def translate_darwin(path: Path, add: Add, wanted: Wanted) -> Translated:
-    """Translate Darwin files; raises DatasetError if none is about an image."""
+    """Translate Darwin files; raises DatasetError if none is about an image, nor has defects."""
     named = [each for each in members_of(path) if each.name.endswith(".json") or not each.name]
     files = [each for each in named if not each.name or begins(looks_right, each.head())]
     is_named = any(_NAMED.search(each.text()) for each in files)
@@ -55,7 +55,7 @@ def translate_darwin(path: Path, add: Add, wanted: Wanted) -> Translated:
         if wanted.progress is not None and number % 100 == 0:
             wanted.progress(number, len(files))
     found = records.done(len(named) - len(files))
-    if not found.images:
+    if not found.images and not found.defects:
         raise DatasetError(
             [f"{path}: has {count(len(files), 'file')} of V7 Darwin, none of an image"],
             "Shapes in images are compared, not those in videos. Export images as Darwin JSON 2.0.",

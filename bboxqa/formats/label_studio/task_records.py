@@ -64,7 +64,7 @@ def translate_tasks(path: Path, member: Member, add: Add, wanted: Wanted) -> Tra
             records.add_task(task)
             if wanted.progress is not None and number % 100 == 0:
                 wanted.progress(number, number + 1)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BrokenTextError(
             [f"{member.shown}: is JSON of Label Studio that cannot be read: {error}"],
             "Export it again; the file may be cut off.",

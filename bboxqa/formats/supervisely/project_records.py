@@ -75,7 +75,7 @@ def _people(files: Sequence[Member]) -> set[str]:
     people = set()
     for text in found:
         # Reading the objects refuses the file whose JSON this is.
-        with suppress(msgspec.DecodeError):
+        with suppress(msgspec.DecodeError, UnicodeDecodeError):
             people.add(msgspec.json.decode(text, type=str).strip())
     return people - {""}
 
@@ -192,18 +192,19 @@ class _ProjectRecords:
         return {**shared, "annotator": person}
 
     def done(self) -> Translated:
-        """Return the translation; raises DatasetError if there are no images."""
-        if not self._images:
+        """Return the translation; raises DatasetError if there are no images, nor defects."""
+        names = short_names(name for _, name in self._images)
+        for image, name in self._images:
+            image["file_name"] = names[name]
+        found = self.into.done([*tally_notes(self._tally, _WORDS)], "labelerLogin")
+        if not found.images and not found.defects:
             other = self._tally["other"]
             held = f"{count(other, 'file')} of videos or point clouds" if other else "no images"
             raise DatasetError(
                 [f"{self._path}: is a project of Supervisely with {held}; expected images"],
                 _SHAPES_WANTED,
             )
-        names = short_names(name for _, name in self._images)
-        for image, name in self._images:
-            image["file_name"] = names[name]
-        return self.into.done([*tally_notes(self._tally, _WORDS)], "labelerLogin")
+        return found
 
 
 def image_label(member: Member, path: Path) -> str:

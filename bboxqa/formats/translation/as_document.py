@@ -21,7 +21,7 @@ def read_document(
 ) -> RawDocument:
     """Return the records of a source as a COCO document with the origin of each record.
 
-    A broken JSON file is read as far as possible, as with COCO.
+    Of a broken JSON file, the syntax errors are returned.
     """
     parts = DocumentParts(memory)
     try:
@@ -36,7 +36,7 @@ def read_document(
     except BrokenTextError:
         if path.suffix.lower() != ".json":
             raise
-        return read_path(path, memory=memory)
+        return _syntax_of(read_path(path, memory=memory))
     lists = msgspec.json.encode({"images": found.images, "categories": found.categories})
     reading = read_bytes(lists, str(path), memory=memory)
     with gc_paused():
@@ -55,3 +55,20 @@ def read_document(
 
     reading.origin = Origin(found.title, found.defects, Places(path, of_lists).find, place_of)
     return reading
+
+
+def _syntax_of(read: RawDocument) -> RawDocument:
+    """Return the syntax errors of a file, without its content, which is not that of COCO."""
+    # Bytes that are not UTF-8 stop the readers of tools, though not that of COCO.
+    broken = read.broken or [(read.not_utf8 or 0, "a text that is not UTF-8")]
+    return RawDocument(
+        read.name,
+        read.text,
+        read.size,
+        top={},
+        encoding=read.encoding if read.broken else "",
+        not_utf8=read.not_utf8,
+        broken=broken,
+        stopped=True,
+        memory=read.memory,
+    )

@@ -344,3 +344,15 @@ def test_plain_boxes_are_the_same_with_and_without_other_keys(tmp_path):
     assert asked(fast) == asked(whole)
     rows = [*range(len(fast.annotations))]
     assert fast.annotations.shown_ids(rows) == whole.annotations.shown_ids(rows)
+
+
+def test_a_file_that_is_not_json_has_one_finding(tmp_path):
+    path = written(tmp_path / "a.json", task(1, work(1, BOX)), task(2, work(2, BOX)))
+    whole = path.read_bytes()
+    for broken in (whole[:-30], whole.replace(b'"cat"', b'"c\xfft"', 1)):
+        assert broken != whole
+        path.write_bytes(broken)
+        assert [finding.code for finding in validate(path).findings] == ["F001"]
+        with pytest.raises(DatasetError, match="F001 error") as raised:
+            read_coco(path)
+        assert len(raised.value.problems) == 1

@@ -285,3 +285,11 @@ def test_a_project_in_a_tar_as_it_is_downloaded_is_read_in_place(tmp_path):
     (tmp_path / "cut.tar").write_bytes(content[:1500])
     (tmp_path / "bad.tar").write_bytes(content.replace(b"project/meta", b"/project/met"))
     assert {format_of(tmp_path / f"{name}.tar").name for name in ("cut", "bad")} == {"coco"}
+
+
+def test_a_project_whose_only_file_is_broken_says_so(tmp_path):
+    text = json.dumps(image(box("ann", (1, 2), (5, 9))))
+    folder = write(tmp_path, **{"meta.json": META, "ds/ann/a.jpg.json": text[: len(text) // 2]})
+    assert [finding.code for finding in validate(folder).findings] == ["T001"]
+    with pytest.raises(DatasetError, match=r"T001 error ds/ann/a\.jpg\.json: cannot be read: "):
+        read_coco(folder, min_annotators=1)
