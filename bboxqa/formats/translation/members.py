@@ -9,6 +9,7 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
@@ -173,17 +174,21 @@ def _most(packed: int) -> int:
 
 
 def _of_folder(path: Path) -> list[Member]:
+    """Return the files below a folder, without pipes and devices, which may have no end."""
     found = []
-    for folder, inside, files in os.walk(path):
-        inside[:] = sorted(name for name in inside if not name.startswith("."))
-        below = Path(folder).relative_to(path).as_posix()
-        start = "" if below == "." else f"{below}/"
-        for name in files:
-            if not name.startswith("."):
-                file = f"{folder}{os.sep}{name}"
-                found.append(
-                    Member(start + name, file, MAX_SIZE, partial(opened_file, file), is_file=True)
-                )
+    waiting = [(str(path), "")]
+    while waiting:
+        folder, start = waiting.pop()
+        # As with `os.walk`, folders that cannot be read are passed over.
+        with suppress(OSError), os.scandir(folder) as entries:
+            for each in entries:
+                if each.name[0] == ".":
+                    continue
+                if each.is_dir(follow_symlinks=False):
+                    waiting.append((each.path, f"{start}{each.name}/"))
+                elif each.is_file():
+                    opened = partial(opened_file, each.path)
+                    found.append(Member(start + each.name, each.path, MAX_SIZE, opened, True))
         if len(found) > MAX_MEMBERS:
             raise DatasetError([f"{path}: has more than {count(MAX_MEMBERS, 'file')}"])
     return sorted(found, key=attrgetter("name"))

@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import os
 import struct
 import zipfile
 
@@ -39,6 +40,16 @@ def test_files_of_folders_and_archives_have_the_same_names(tmp_path):
             ("labels/a", b"labels/a"),
         ]
         assert found[1].shown == f"{source}/labels/a"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+def test_pipes_and_links_to_folders_are_no_files_of_a_folder(tmp_path):
+    (tmp_path / "b").write_text("b")
+    (tmp_path / "c").symlink_to("b")
+    (tmp_path / "d").symlink_to(tmp_path)
+    (tmp_path / "e").symlink_to("e")
+    os.mkfifo(tmp_path / "a")
+    assert [each.name for each in members_of(tmp_path)] == ["b", "c"]
 
 
 @pytest.mark.parametrize("name", ["../a", "/a", "a/../../b", "..\\a", "C:/a", "c:\\a"])
