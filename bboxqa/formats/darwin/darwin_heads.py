@@ -28,4 +28,14 @@ def is_folder(folder: Path) -> bool:
     """Return whether a folder is of this format."""
     from bboxqa.formats.translation.json_files import all_begin
 
-    return any(all_begin(looks_right, folder, pattern) for pattern in _PATTERNS)
+    folders = (folder, *_only_release(folder))
+    return any(all_begin(looks_right, each, pattern) for each in folders for pattern in _PATTERNS)
+
+
+def _only_release(folder: Path) -> list[Path]:
+    """Return the release of a downloaded data set; none if there are several.
+
+    The release "latest" may be a link to another one.
+    """
+    found = [each for each in folder.glob("releases/*") if each.is_dir() and not each.is_symlink()]
+    return found if len(found) == 1 else []

@@ -1,6 +1,7 @@
 """Darwin JSON of V7: who drew, shapes, holes, masks in layers, slots."""
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,25 @@ def test_folders_of_people_without_names_are_joined(tmp_path):
     assert asked(data) == {"a.jpg": ["ann", "bob"], "b.jpg": ["ann", "bob"]}
 
 
+def test_a_folder_whose_only_file_is_broken_says_so(tmp_path):
+    text = json.dumps(item(ANN))
+    folder = write(tmp_path / "ann", **{"a.json": text[: len(text) - 9]})
+    with pytest.raises(DatasetError, match=r"T001 error a\.json: cannot be read: "):
+        alone(folder)
+
+
+def test_a_downloaded_data_set_is_one_source(tmp_path):
+    files = {"a.json": item(shape(**box(1, 2, 3, 4))), "b.json": item(name="b.jpg")}
+    write(tmp_path / "birds/releases/first/annotations", **files)
+    (tmp_path / "birds/releases/latest").symlink_to("first")
+    data = alone(tmp_path / "birds")
+    assert drawn(data) == [("a.jpg", "(not named)", "cat", 1, 2, 3, 4)]
+    assert asked(data).keys() == {"a.jpg", "b.jpg"}
+    # A second release has the same images again.
+    write(tmp_path / "birds/releases/second/annotations", **files)
+    assert format_of(tmp_path / "birds").name != "darwin"
+
+
 def test_images_of_different_folders_are_not_joined(tmp_path):
     for who in ("ann", "bob"):
         write(tmp_path / who, **{"a.json": item(shape(**box(1, 2, 3, 4)), path=f"/{who}")})
@@ -102,6 +122,16 @@ def test_ellipses_are_turned_in_radians(tmp_path):
     ellipse = {"center": {"x": 5, "y": 4}, "radius": {"x": 3, "y": 1}, "angle": 1.5707963267948966}
     data = alone(write(tmp_path, **{"a.json": item(shape(ellipse=ellipse))}))
     assert data.annotations.bbox.round(6).tolist() == [[4, 1, 2, 6]]
+
+
+def test_ellipses_between_two_directions_have_exact_bounds(tmp_path):
+    turn, (along, across) = 0.7, (3, 1)
+    ellipse = {"center": {"x": 5, "y": 4}, "radius": {"x": along, "y": across}, "angle": turn}
+    data = alone(write(tmp_path, **{"a.json": item(shape(ellipse=ellipse))}))
+    right = math.hypot(along * math.cos(turn), across * math.sin(turn))
+    down = math.hypot(along * math.sin(turn), across * math.cos(turn))
+    expected = [5 - right, 4 - down, 2 * right, 2 * down]
+    assert data.annotations.bbox[0].tolist() == pytest.approx(expected, abs=1e-9)
 
 
 def layer(rle, **numbers):
