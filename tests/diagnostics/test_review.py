@@ -69,6 +69,19 @@ def test_gains_are_those_of_data_that_are_settled():
     ]
 
 
+def test_an_object_with_several_kinds_is_settled_as_a_whole():
+    """Annotator 2 draws it twice and names it otherwise; annotator 3 draws nothing."""
+    rows = [(0, who, n % 2, _BOX[n]) for n in range(5) for who in range(4) if (n, who) != (2, 3)]
+    rows[rows.index((0, 2, 0, _BOX[2]))] = (0, 2, 1, _BOX[2])
+    rows.append((0, 2, 1, (201.0, 0.0, 30.0, 30.0)))
+    (row,) = review_queue(matched(dataset(rows))).objects.records()
+    after = [(0, who, n % 2, _BOX[n]) for n in range(5) for who in range(4)]
+    before = bboxqa.agree(dataset(rows, n_annotators=4), bootstrap=0).alpha
+    gain = bboxqa.agree(dataset(after, n_annotators=4), bootstrap=0).alpha - before
+    assert row["alpha_gain"] == pytest.approx(gain, abs=1e-12)
+    assert len(row["reason"].split("; ")) == 3
+
+
 def test_rows_name_people_boxes_and_annotations():
     rows = example()
     records = {row["reason"]: row for row in review_queue(matched(dataset(rows))).objects.records()}

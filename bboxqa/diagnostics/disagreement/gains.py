@@ -8,9 +8,9 @@ from bboxqa.agreement.alpha.nominal import nominal_alpha
 from bboxqa.agreement.counts.object_counts import ratio
 from bboxqa.core.arrays import FloatArray, IndexArray, frozen_arrays, sum_by
 from bboxqa.core.remembered import remembered
-from bboxqa.diagnostics.disagreement.drawn_objects import drawn_objects
+from bboxqa.diagnostics.disagreement.drawn_objects import DrawnObjects, drawn_objects
 from bboxqa.diagnostics.disagreement.kinds import Kind, disagreements
-from bboxqa.diagnostics.disagreement.repairs import Cells, drawn_cells, repair
+from bboxqa.diagnostics.disagreement.repairs import Cells, Repair, drawn_cells, repair, settled
 from bboxqa.model.reliability import Cell
 from bboxqa.model.units import MatchedUnits
 
@@ -123,15 +123,22 @@ class RepairSums:
 def repair_sums(matched: MatchedUnits) -> dict[Kind, RepairSums]:
     """Return the sums of the repair of each kind of disagreement."""
     objects, found = drawn_objects(matched), disagreements(matched)
-    sums = {}
-    for kind in Kind:
-        change = repair(matched, objects, found, kind)
-        before, after = (
-            agreement_sums(matched, cells, objects.n_asked)
-            for cells in (change.before, change.after)
-        )
-        sums[kind] = RepairSums(before, after, change.root)
-    return sums
+    return {
+        kind: _sums_of(matched, objects, repair(matched, objects, found, kind)) for kind in Kind
+    }
+
+
+def settled_sums(matched: MatchedUnits) -> RepairSums:
+    """Return the sums of settling objects with all their kinds of disagreement at once."""
+    objects = drawn_objects(matched)
+    return _sums_of(matched, objects, settled(matched, objects, disagreements(matched)))
+
+
+def _sums_of(matched: MatchedUnits, objects: DrawnObjects, change: Repair) -> RepairSums:
+    before, after = (
+        agreement_sums(matched, cells, objects.n_asked) for cells in (change.before, change.after)
+    )
+    return RepairSums(before, after, change.root)
 
 
 def gains(

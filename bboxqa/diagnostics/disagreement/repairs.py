@@ -95,6 +95,31 @@ def repair(
     return Repair(before, after, root)
 
 
+def settled(matched: MatchedUnits, objects: DrawnObjects, found: Disagreements) -> Repair:
+    """Return the cells before and after objects are settled as most annotators drew them.
+
+    All kinds of disagreement are repaired at once: all annotators asked draw the object once, in
+    one unit, with the category of the majority, if at least half drew it, and otherwise nobody
+    does. Objects that have parts, or share a unit with a second box of another object, are left
+    out.
+    """
+    of, n = objects.of, len(objects)
+    root = joined_objects(found, Kind.TWICE)
+    left_out = found.has[:, Kind.SPLIT] | (found.tied != np.arange(n)) | (found.n_merged > 0)
+    left_out[of[found.stray == Kind.SPLIT]] = True
+    changes = np.zeros(n, np.bool_)
+    changes[root[found.has.any(1)]] = True
+    changes[root[left_out]] = False
+    index = np.flatnonzero(changes[root[of]])
+    drawn = drawn_cells(matched, objects).take(index)
+    before = Cells(root[of[index]], drawn.unit, drawn.value)
+    n_annotators = max(len(matched.data.annotator_names), 1)
+    authors = np.unique(before.place * n_annotators + matched.data.annotations.annotator[index])
+    n_drawn = np.bincount(authors // n_annotators, minlength=n)
+    n_after = np.where(changes & (2 * n_drawn >= objects.n_asked), objects.n_asked, 0)
+    return Repair(before, _filled(before.take(index[:0]), objects, n_after), root)
+
+
 def _filled(cells: Cells, objects: DrawnObjects, n_more: IndexArray) -> Cells:
     """Return cells and `n_more` further ones for each object, in its unit, of its category."""
     more = np.repeat(np.arange(len(objects)), n_more)

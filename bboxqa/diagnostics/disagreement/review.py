@@ -6,7 +6,13 @@ import numpy as np
 
 from bboxqa.core.arrays import FloatArray, IndexArray, run_starts
 from bboxqa.diagnostics.disagreement.drawn_objects import DrawnObjects, drawn_objects
-from bboxqa.diagnostics.disagreement.gains import gains, repair_sums, whole_sums
+from bboxqa.diagnostics.disagreement.gains import (
+    RepairSums,
+    gains,
+    repair_sums,
+    settled_sums,
+    whole_sums,
+)
 from bboxqa.diagnostics.disagreement.kinds import KINDS, Disagreements, Kind, disagreements
 from bboxqa.diagnostics.disagreement.reasons import Described, described_objects
 from bboxqa.diagnostics.meaning import alpha_has_meaning
@@ -48,9 +54,10 @@ class ReviewQueue:
 def review_queue(matched: MatchedUnits, most: int = _MOST) -> ReviewQueue:
     """Return the objects whose repair would raise agreement most, and their images.
 
-    A review is expected to settle an object as most annotators drew it. The gain is that of
-    repairing, in this object alone, the kind of disagreement that gains most (see `repair`): the
-    rise of pooled alpha, or of F1 where alpha has no meaning or no object would raise it.
+    A review is expected to settle an object as most annotators drew it (see `settled`). The gain is
+    the rise of pooled alpha if this object alone were settled, or of F1 where alpha has no meaning
+    or no object would raise it. Of objects with parts, it is that of repairing the kind of
+    disagreement that gains most (see `repair`).
 
     Columns of objects: image; gain; kind, whose repair gains most; reason, which describes all
     kinds of the object in words; annotators, whom they concern; categories, annotations (ids) and
@@ -153,7 +160,7 @@ class _Gains:
     place: IndexArray
     kind: IndexArray
     gain: FloatArray
-    """(P,). The objects, the kind of disagreement whose repair gains most, and the gain."""
+    """(P,). The objects, the kind of disagreement whose repair gains most, and the gain of all."""
     column: str
     """The name of the gain."""
     root: dict[Kind, IndexArray]
@@ -162,24 +169,31 @@ class _Gains:
 
 def _gains(matched: MatchedUnits, objects: DrawnObjects, found: Disagreements) -> _Gains:
     """Return the objects with a gain."""
-    from scipy.sparse import csr_array
-
     of_alpha = alpha_has_meaning(matched)
-    whole = whole_sums(matched)
-    both, root = np.zeros((2, len(Kind), len(objects))), {}
+    both, root = np.full((2, len(Kind), len(objects)), -np.inf), {}
     for kind, change in repair_sums(matched).items():
         root[kind] = change.root
         own = np.unique(change.root[found.has[:, kind]])
-        chosen = csr_array(
-            (np.ones(len(own)), (np.arange(len(own)), own)), shape=(len(own), len(objects))
-        )
-        alpha, f1 = gains(whole, change.before, change.after, chosen)
-        both[:, kind, own] = np.nan_to_num(alpha), np.nan_to_num(f1)
-    if not (both[0] > 0).any():
+        both[:, kind, own] = _of_each(matched, change, own)
+    kinds = both.argmax(1)
+    whole = both.max(1)
+    change = settled_sums(matched)
+    own = np.flatnonzero(change.before.possible)
+    # Repetitions are settled with the object that they repeat.
+    whole[:, np.isin(change.root, own)] = 0
+    whole[:, own] = _of_each(matched, change, own)
+    if not (whole[0] > 0).any():
         of_alpha = False
-    gain = both[0 if of_alpha else 1]
-    best = gain.argmax(0)
-    gain = gain[best, np.arange(len(objects))]
+    best, gain = (each[0 if of_alpha else 1] for each in (kinds, whole))
     place = np.flatnonzero(gain > 0)
     column = "alpha_gain" if of_alpha else "f1_gain"
     return _Gains(place, best[place], gain[place], column, root)
+
+
+def _of_each(matched: MatchedUnits, change: RepairSums, own: IndexArray) -> FloatArray:
+    """Return the gains of alpha and F1 if each object of `own` alone changes, (2, K)."""
+    from scipy.sparse import csr_array
+
+    shape = len(own), len(change.root)
+    chosen = csr_array((np.ones(len(own)), (np.arange(len(own)), own)), shape=shape)
+    return np.nan_to_num(gains(whole_sums(matched), change.before, change.after, chosen))
