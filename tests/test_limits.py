@@ -291,6 +291,43 @@ def test_an_image_of_many_annotators_is_written_within_its_memory(tmp_path):
     check(tmp_path, content, "agree", "--diagnose", "--no-checks", *out, expected=(0,))
 
 
+def annotators_of_one_image(n):
+    """Return a box of each annotator, in places so near that many boxes match in chains."""
+    return scattered_in(600, 440, n, lambda i: f"p{i}")
+
+
+def annotators_of_images(n=9000, n_images=100):
+    """Return crowded images of which each annotator has three."""
+    values = Random(1)
+    content = scattered_in(20, 0, of_size(n), lambda i: f"p{i // 3}")
+    content["images"] = [
+        {"id": k + 1, "file_name": f"{k}.jpg", "width": 640, "height": 480} for k in range(n_images)
+    ]
+    for each in content["annotations"]:
+        each["image_id"] = values.randint(1, n_images)
+    return content
+
+
+def scattered_in(width, height, n, name):
+    values = Random(1)
+    places = [(values.randint(0, width), values.randint(0, height)) for _ in range(n)]
+    return document([annotation(name(i), [*place, 30, 30]) for i, place in enumerate(places)])
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (lambda: annotators_of_one_image(2500), 0),
+        (lambda: annotators_of_one_image(9000), 2),
+        (annotators_of_images, 0),
+    ],
+    ids=["2,500 annotators", "9,000 annotators", "annotators of many images"],
+)
+def test_pairs_of_very_many_annotators_are_bounded(content, expected, tmp_path):
+    # Tables of all pairs, and of all objects and annotators, took 6.8 GB, and minutes.
+    check(tmp_path, content(), "agree", "--no-checks", expected=(expected,))
+
+
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_random_files_are_read_quickly(seed, tmp_path):
     content = random_document(seed)

@@ -285,7 +285,7 @@ def _agree(
             *notes,
             *repeat_notes(thresholds[0]),
             *chance_notes(chance.n_alone, n_images, chance.reason),
-            *pair_note(max(len(each.unit_pair) for each in counted.pairs)),
+            *pair_note(part.paired),
         ),
         headlines=data.headlines,
         diagnoser=ImageDiagnoser(part, memory, progress, read_shapes=read_shapes),

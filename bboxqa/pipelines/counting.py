@@ -16,8 +16,9 @@ from bboxqa.agreement.counts.coincidences import (
 )
 from bboxqa.agreement.counts.object_counts import ObjectCounts, count_objects, join_objects
 from bboxqa.agreement.counts.pair_counts import PairCounts, count_pairs, join_pairs
+from bboxqa.agreement.counts.paired_annotators import paired_annotators
 from bboxqa.agreement.counts.reliability_rows import from_units
-from bboxqa.core.arrays import IntArray, frozen_arrays
+from bboxqa.core.arrays import BoolArray, IntArray, frozen_arrays
 from bboxqa.core.blocks import blocks
 from bboxqa.core.errors import BboxqaError
 from bboxqa.core.memory import release_pages
@@ -30,6 +31,7 @@ from bboxqa.model.reliability import Coincidences, ReliabilityData
 from bboxqa.model.selection import select_annotations
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.units import CandidatePairs, UnitTable, join_units
+from bboxqa.pipelines.annotator_limits import check_annotators
 
 # Memory in bytes per annotation with its outline, while it is compared and matched.
 _BYTES = 2000
@@ -48,6 +50,8 @@ class ImagePart:
     """The whole data set, or some of its images."""
     empty: IntArray
     """(K,) int32. Images that two annotators or more were asked about and all left empty."""
+    paired: BoolArray | None = None
+    """(A,) bool. The annotators whose pairs are counted, if not all."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,7 +83,8 @@ def compared_images(data: Dataset) -> ImagePart:
     kept = np.flatnonzero(~data.annotations.iscrowd & ~lonely[data.annotations.image])
     if len(kept) < len(data.annotations):
         data = replace(data, annotations=select_annotations(data.annotations, kept))
-    return ImagePart(replace(data, repeats=None), empty)
+    paired = paired_annotators(data.annotations.annotator, data.assigned)
+    return ImagePart(replace(data, repeats=None), empty, paired)
 
 
 def split_images(whole: ImagePart, n_parts: int) -> Iterator[ImagePart]:
@@ -128,7 +133,7 @@ def split_images(whole: ImagePart, n_parts: int) -> Iterator[ImagePart]:
         if joints is not None:
             release_pages(joints.xy)
         empty = whole.empty[(whole.empty >= low) & (whole.empty < high)]
-        yield ImagePart(images, empty - np.int32(low))
+        yield ImagePart(images, empty - np.int32(low), whole.paired)
 
 
 def reliability_of(part: ImagePart, units: UnitTable, settings: AgreeSettings) -> ReliabilityData:
@@ -152,7 +157,7 @@ def count_part(
 
     With `greedy`, they are matched by the greedy matcher as well. Without `of_pairs`, what each
     pair of annotators agreed on, which takes time for many annotators, is not counted. A crowded
-    image whose pairs do not fit in `memory` is refused.
+    image whose pairs, or whose objects and annotators, do not fit in `memory` is refused.
     """
     data = part.data
     matchers = {settings.matcher, "greedy"} if greedy else {settings.matcher}
@@ -169,7 +174,9 @@ def count_part(
     for threshold in settings.iou_threshold:
         reaches = pairs.similarity >= threshold - TOLERANCE
         admissible = pairs if reaches.all() else pairs.take(np.flatnonzero(reaches))
-        found = _counted(part, admissible, settings, threshold, greedy=greedy, of_pairs=of_pairs)
+        found = _counted(
+            part, admissible, settings, threshold, greedy=greedy, of_pairs=of_pairs, memory=memory
+        )
         each.append(found)
         if progress is not None:
             progress("matching", len(each), len(settings.iou_threshold))
@@ -205,10 +212,12 @@ def _counted(
     *,
     greedy: bool,
     of_pairs: bool,
+    memory: int | None,
 ) -> _Counted:
     """Match the annotations at one threshold, and count agreement."""
     data, missing = part.data, settings.missing
-    units, reliability = _matched(part, admissible, settings, settings.matcher, threshold)
+    matched_by = partial(_matched, part, admissible, settings, threshold, memory)
+    units, reliability = matched_by(settings.matcher)
     with_missing, classes = coincidences_both_ways(reliability)
     inside = np.empty(len(admissible), np.bool_)
     for block in blocks(len(inside)):
@@ -218,13 +227,13 @@ def _counted(
     every = unit_pairs(data, units, matched, similar, all_touched=settings.all_touched)
     by_greedy = None
     if greedy:
-        _, other = _matched(part, admissible, settings, "greedy", threshold)
+        _, other = matched_by("greedy")
         by_greedy = coincidences(other, missing)
     return _Counted(
         units=units,
         coincidences=with_missing if missing == "category" else classes,
         greedy=by_greedy,
-        pairs=count_pairs(reliability, len(data.annotator_names), missing) if of_pairs else None,
+        pairs=_pairs_of(reliability, part, missing) if of_pairs else None,
         objects=count_objects(
             data.annotations,
             every,
@@ -232,17 +241,31 @@ def _counted(
             len(data.category_names),
             threshold - TOLERANCE,
             of_pairs=of_pairs,
+            paired=part.paired,
         ),
         classes=classes,
     )
 
 
+def _pairs_of(data: ReliabilityData, part: ImagePart, missing: str) -> PairCounts:
+    """Return the counts of each pair of annotators, or of those of the paired annotators."""
+    if part.paired is not None:
+        data = data.take(np.flatnonzero(part.paired[data.annotator]))
+    return count_pairs(data, part.data.assigned.shape[1], missing)
+
+
 def _matched(
-    part: ImagePart, pairs: CandidatePairs, settings: AgreeSettings, matcher: str, threshold: float
+    part: ImagePart,
+    pairs: CandidatePairs,
+    settings: AgreeSettings,
+    threshold: float,
+    memory: int | None,
+    matcher: str,
 ) -> tuple[UnitTable, ReliabilityData]:
     """Return the units of one matcher and threshold, and the values that annotators gave them."""
     lenient = settings.category_lenient
     units = match(part.data.annotations, pairs, matcher, threshold, category_lenient=lenient)
+    check_annotators(part.data, units, memory)
     return units, reliability_of(part, units, settings)
 
 

@@ -4,6 +4,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from math import isnan
 
+import numpy as np
+
+from bboxqa.core.arrays import BoolArray
 from bboxqa.core.text import count
 from bboxqa.formats.annotations.rotated_columns import outline_notes
 from bboxqa.geometry.similarities.registry import needs_rotated_boxes
@@ -12,7 +15,6 @@ from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.shapes.rotated_boxes import are_upright
 from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.pipelines.all_asked import partly_annotated
-from bboxqa.pipelines.result_tables import MOST_PAIRS
 
 FEW_CLUSTERS = 10
 """With fewer clusters, even expanded intervals are somewhat too narrow."""
@@ -59,12 +61,12 @@ def few_images_note(n_images: int) -> Iterator[str]:
         )
 
 
-def pair_note(n_pairs: int) -> Iterator[str]:
-    """Yield a note if there are more pairs of annotators than their table has."""
-    if n_pairs > MOST_PAIRS:
+def pair_note(paired: BoolArray | None) -> Iterator[str]:
+    """Yield a note if pairs of some annotators only are counted, (A,) bool."""
+    if paired is not None:
         yield (
-            f"the table of pairs of annotators has the {MOST_PAIRS:,} of {n_pairs:,} pairs that "
-            "drew the most objects in common"
+            f"pairs of annotators are counted among the {np.count_nonzero(paired):,} of "
+            f"{len(paired):,} who drew the most annotations"
         )
 
 

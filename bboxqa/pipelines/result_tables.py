@@ -93,10 +93,6 @@ def category_table(
     )
 
 
-MOST_PAIRS = 100_000
-"""How many pairs of annotators a table has: all pairs of 447."""
-
-
 def pair_table(
     data: Dataset,
     units: UnitTable,
@@ -105,9 +101,8 @@ def pair_table(
     of_all: Interval,
     missing: str,
 ) -> Table:
-    """Return alpha of each pair of annotators who share an image.
+    """Return alpha of each counted pair of annotators who share an image.
 
-    Of more than `MOST_PAIRS` pairs, the table has those that drew the most objects in common.
     `of_all` is the interval of F1 of all annotators. If only two share images, theirs is the same.
     """
     names = data.annotator_names
@@ -117,16 +112,14 @@ def pair_table(
     of_f1 = pair_f1_intervals(data.annotations, units, data.assigned, objects.pair)
     if len(objects.pair) == 1:
         of_f1[:] = of_all
-    common = objects.pairs.matched[rows]
-    shown = np.sort(np.argsort(-common, kind="stable")[:MOST_PAIRS])
     return Table(
         {
-            "annotator_1": Categorical(first[shown], names),
-            "annotator_2": Categorical(second[shown], names),
-            "alpha": alpha[shown],
-            "status": status.take(shown),
-            "n_units": n_units[shown],
-            **_of_objects(objects.pairs, rows[shown], of_f1),
+            "annotator_1": Categorical(first, names),
+            "annotator_2": Categorical(second, names),
+            "alpha": alpha,
+            "status": status,
+            "n_units": n_units,
+            **_of_objects(objects.pairs, rows, of_f1),
         }
     )
 

@@ -1,45 +1,144 @@
-"""Data of so many annotators that not all of their pairs are listed."""
+"""Data of so many annotators that not all of their pairs are counted."""
 
 import json
 from itertools import combinations
 
+import numpy as np
 import pytest
 from support.datasets import annotation, document, image
 
 import bboxqa
-from bboxqa.pipelines import notes, result_tables
+from bboxqa.agreement.counts import paired_annotators as paired
+from bboxqa.core.errors import DatasetError
+from bboxqa.diagnostics.annotators import offsets
+from bboxqa.pipelines import annotator_limits
+from bboxqa.pipelines.diagnosis import crowds
+from bboxqa.pipelines.diagnosis.sentences import about_objects
 
 NAMES = [f"p{number}" for number in range(6)]
 
 
 @pytest.fixture
 def few_pairs(monkeypatch):
-    for module in (notes, result_tables):
-        monkeypatch.setattr(module, "MOST_PAIRS", 4)
+    monkeypatch.setattr(paired, "MOST_PAIRED", 3)
 
 
-def measured(path, n_annotators=6):
-    """Return agreement of annotators of whom the last three drew the same object."""
+def read(path, boxes, n_images=1):
+    images = [image(place + 1, width=640, height=480) for place in range(n_images)]
+    categories = [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}]
+    path.write_text(json.dumps(document(boxes, images, categories)))
+    return bboxqa.read_coco(path)
+
+
+def drawn(n_annotators=6):
+    """Return a box of each annotator, of which the last three agree, and two more of the last."""
     names = NAMES[-n_annotators:]
     left = [90 * place if place < n_annotators - 3 else 600 for place in range(n_annotators)]
-    boxes = [
+    places = [*zip(left, names, strict=True), (0, NAMES[5]), (300, NAMES[4])]
+    return [
         annotation(place + 1, bbox=(x, 10, 20, 20), annotator=name)
-        for place, (x, name) in enumerate(zip(left, names, strict=True))
+        for place, (x, name) in enumerate(places)
     ]
-    path.write_text(json.dumps(document(boxes, [image(1, width=640, height=480)])))
-    return bboxqa.agree(bboxqa.read_coco(path), bootstrap=0)
 
 
-def test_the_pairs_with_most_objects_in_common_are_listed(few_pairs, tmp_path):
-    found = measured(tmp_path / "x.json")
+def test_pairs_are_counted_among_those_who_drew_most(few_pairs, tmp_path):
+    found = bboxqa.agree(read(tmp_path / "x.json", drawn()), bootstrap=0)
     listed = [(row["annotator_1"], row["annotator_2"]) for row in found.pairs.records()]
-    assert listed == [("p0", "p1"), *combinations(NAMES[3:], 2)]
-    assert found.pairs["f1"].tolist() == [0, 1, 1, 1]
-    note = "the table of pairs of annotators has the 4 of 15 pairs that drew the most objects in"
-    assert [each for each in found.notes if each.startswith(note)]
+    # The first of those who drew one box each comes with the two who drew two.
+    assert listed == list(combinations(("p0", "p4", "p5"), 2))
+    note = "pairs of annotators are counted among the 3 of 6 who drew the most annotations"
+    assert note in found.notes
 
 
-def test_without_too_many_pairs_nothing_is_left_out(few_pairs, tmp_path):
-    found = measured(tmp_path / "x.json", n_annotators=3)
+def test_counted_pairs_have_the_figures_of_all(tmp_path, monkeypatch):
+    values = np.random.default_rng(3)
+    boxes = [
+        annotation(
+            k + 1,
+            image_id=place // 4 + 1,
+            category_id=int(values.integers(1, 3)),
+            bbox=(place % 4 * 60, 10, 50, 50 + int(values.integers(0, 20))),
+            annotator=name,
+        )
+        for k, (place, name) in enumerate(
+            (place, name) for place in range(48) for name in NAMES if values.random() < 0.8
+        )
+    ]
+    data = read(tmp_path / "x.json", boxes, n_images=12)
+    whole = {
+        (row["annotator_1"], row["annotator_2"]): row for row in bboxqa.agree(data).pairs.records()
+    }
+    monkeypatch.setattr(paired, "MOST_PAIRED", 3)
+    some = bboxqa.agree(data).pairs.records()
+    assert len(some) == 3
+    for row in some:
+        assert row == pytest.approx(whole[row["annotator_1"], row["annotator_2"]], nan_ok=True)
+
+
+def test_pairs_that_share_no_image_are_not_too_many(few_pairs, tmp_path):
+    boxes = [
+        annotation(k + 1, image_id=k // 2 + 1, bbox=(10, 10, 20, 20), annotator=name)
+        for k, name in enumerate(NAMES)
+    ]
+    found = bboxqa.agree(read(tmp_path / "x.json", boxes, n_images=3), bootstrap=0)
     assert len(found.pairs) == 3
-    assert not [note for note in found.notes if "table of pairs" in note]
+    assert not [note for note in found.notes if "pairs of annotators" in note]
+
+
+def test_too_many_objects_for_the_annotators_are_refused(tmp_path, monkeypatch):
+    data = read(tmp_path / "x.json", drawn())
+    monkeypatch.setattr(annotator_limits, "_MEMORY", 30 * annotator_limits._BYTES)
+    bboxqa.agree(data, bootstrap=0)
+    monkeypatch.setattr(annotator_limits, "_MEMORY", 29 * annotator_limits._BYTES)
+    with pytest.raises(DatasetError) as refused:
+        bboxqa.agree(data, bootstrap=0)
+    assert refused.value.problems == (
+        "image '1.jpg': 6 annotators give 30 answers on 5 objects; expected 29 at most",
+    )
+    assert "give --memory 1GB" in str(refused.value)
+    bboxqa.agree(data, bootstrap=0, memory=10**9)
+
+
+def test_too_many_annotations_of_an_object_are_refused(tmp_path, monkeypatch):
+    boxes = [annotation(k + 1, bbox=(10, 10, 20, 20), annotator=f"p{k}") for k in range(9)]
+    data = read(tmp_path / "x.json", boxes)
+    monkeypatch.setattr(annotator_limits, "_MEMORY", 35 * annotator_limits._BYTES)
+    with pytest.raises(DatasetError, match="9 annotators give 36 pairs of annotations of 1 object"):
+        bboxqa.agree(data, bootstrap=0)
+
+
+def chain(n_images, n_annotators=4):
+    """Return boxes of which each matches those beside it only, so that units are not clear."""
+    return [
+        annotation(1 + k, image_id=k // n_annotators + 1, bbox=(x, 10, 90, 90), annotator=f"p{who}")
+        for k in range(n_images * n_annotators)
+        for who, x in [(k % n_annotators, 25 * (k % n_annotators))]
+    ]
+
+
+def test_matching_without_each_of_many_annotators_is_refused(tmp_path, monkeypatch):
+    data = read(tmp_path / "x.json", chain(2), n_images=2)
+    bboxqa.agree(data, bootstrap=0).diagnose()
+    monkeypatch.setattr(crowds, "_ROWS", 1)
+    monkeypatch.setattr(crowds, "_ROWS_OF_ANNOTATION", 0)
+    with pytest.raises(DatasetError, match="4 annotators: a diagnosis matches it without each"):
+        bboxqa.agree(data, bootstrap=0).diagnose()
+
+
+def test_offsets_of_many_pairs_have_no_intervals_and_the_story_says_so(tmp_path, monkeypatch):
+    boxes = [each for each in chain(12) if each["annotator"] != "p3"]
+    data = read(tmp_path / "x.json", boxes, n_images=12)
+    before = bboxqa.agree(data, bootstrap=1000).diagnose()
+    monkeypatch.setattr(offsets, "MOST_DRAWN", 5)
+    monkeypatch.setattr(about_objects, "MOST_DRAWN", 5)
+    after = bboxqa.agree(data, bootstrap=1000).diagnose()
+    assert (
+        after.tables["offsets"]["offset_px"].tolist()
+        == before.tables["offsets"]["offset_px"].tolist()
+    )
+    assert np.isnan(after.tables["offsets"]["offset_px_low"]).all()
+    text = "3 pairs of annotators share objects: where each places edges has no interval"
+    assert [text in "\n".join(line.text for line in each.lines) for each in (before, after)] == [
+        False,
+        True,
+    ]

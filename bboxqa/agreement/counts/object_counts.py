@@ -83,7 +83,8 @@ class ObjectCounts:
     categories: ObjectSums
     """By category; a pair counts for the categories of both annotations."""
     pair: IndexArray
-    """Annotators who share an image, as ``first * n_annotators + second``, sorted, (P,)."""
+    """Annotators who share an image, as ``first * n_annotators + second``, sorted, (P,): all, or
+    those that `paired_annotators` names."""
     pairs: ObjectSums
     """By these pairs of annotators."""
     similarities: FloatArray
@@ -105,6 +106,7 @@ def count_objects(
     least: float,
     *,
     of_pairs: bool = True,
+    paired: BoolArray | None = None,
 ) -> ObjectCounts:
     """Count the matched pairs of annotations, and the possible ones.
 
@@ -125,6 +127,8 @@ def count_objects(
         The lowest similarity of two annotations that match without a third one.
     of_pairs : bool
         Whether to count by pairs of annotators as well.
+    paired : (A,) bool, optional
+        The annotators whose pairs are counted, if not all.
 
     References
     ----------
@@ -168,9 +172,13 @@ def count_objects(
     of_right = sums(category[right], np.zeros(n_categories))
     pair, by_pairs = np.zeros(0, np.int64), ObjectSums(*np.zeros((6, 0)))
     if of_pairs:
-        pair, drawn = _drawn_by_pairs(annotations, assigned)
-        first = annotations.annotator[left].astype(np.int64) * n_annotators
-        by_pairs = sums(np.searchsorted(pair, first + annotations.annotator[right]), drawn / 2)
+        listed = np.ones(n_annotators, np.bool_) if paired is None else paired
+        pair, drawn = _drawn_by_pairs(annotations, assigned & listed)
+        one, other = (annotations.annotator[side].astype(np.int64) for side in (left, right))
+        row = np.searchsorted(pair, one * n_annotators + other)
+        # What others matched is added up last, and dropped.
+        row[~(listed[one] & listed[other])] = len(pair)
+        by_pairs = ObjectSums(*sums(row, np.append(drawn / 2, 0)).stacked()[:, :-1])
     return ObjectCounts(
         images=sums(image[left], sum_by(image, others / 2, n_images)),
         categories=ObjectSums(*(of_left.stacked() + of_right.stacked())),
@@ -184,9 +192,7 @@ def _drawn_by_pairs(annotations: Annotations, assigned: BoolArray) -> tuple[Inde
     """Return the pairs of annotators who share an image, and their possible pairs, (P,) each."""
     n_annotators = assigned.shape[1]
     image, annotator = np.nonzero(assigned)
-    cell = annotations.image.astype(np.int64) * n_annotators + annotations.annotator
-    places = np.searchsorted(image * n_annotators + annotator, cell)
-    n_drawn = np.bincount(places, minlength=len(image)).astype(np.float64)
+    n_drawn = drawn_in_cells(annotations, assigned).astype(np.float64)
     tallies = []
     for start, stop in image_chunks(image):
         left, right = pairs_within(image[start:stop])
@@ -195,6 +201,17 @@ def _drawn_by_pairs(annotations: Annotations, assigned: BoolArray) -> tuple[Inde
         drawn = n_drawn[start:stop]
         tallies.append((keys, sum_by(place, drawn[left] + drawn[right], len(keys))))
     return _joined_sums(tallies)
+
+
+def drawn_in_cells(annotations: Annotations, assigned: BoolArray) -> IndexArray:
+    """Return how many annotations there are of each image and annotator in `assigned`, (C,) int64.
+
+    They are in the order of ``np.nonzero(assigned)``; annotations of others are left out.
+    """
+    cells = np.flatnonzero(assigned)
+    cell = annotations.image.astype(np.int64) * assigned.shape[1] + annotations.annotator
+    inside = cell[assigned[annotations.image, annotations.annotator]]
+    return np.bincount(np.searchsorted(cells, inside), minlength=len(cells))
 
 
 def image_chunks(image: IndexArray) -> Iterator[tuple[int, int]]:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bboxqa.agreement.counts.object_counts import image_chunks, ratio
+from bboxqa.agreement.counts.object_counts import drawn_in_cells, image_chunks, ratio
 from bboxqa.agreement.uncertainty.linear import FEWEST, NO_ERROR
 from bboxqa.agreement.uncertainty.resampling import LEVEL
 from bboxqa.core.arrays import (
@@ -82,24 +82,25 @@ def pair_f1_intervals(
 ) -> FloatArray:
     """Return the 95 % interval of the F1 of each pair of annotators, (P, 2).
 
-    `pairs` are ``first * n_annotators + second``, sorted: those who share an image.
+    `pairs` are ``first * n_annotators + second``, sorted: those who share an image, all or those
+    of some annotators.
     """
     if len(assigned) < FEWEST:
         # In chunks: thousands of annotators of one image are millions of pairs.
         return np.full((len(pairs), 2), np.nan)
     n_annotators = assigned.shape[1]
+    paired = np.zeros(n_annotators, np.bool_)
+    paired[np.concatenate(np.divmod(pairs, n_annotators))] = True
     order = radix_order(units.unit, len(units))
+    order = order[paired[annotations.annotator[order]]]
     left, right = (order[side] for side in pairs_within(units.unit[order]))
     ends = np.sort(annotations.annotator[np.stack([left, right])].astype(np.int64), axis=0)
     of_image = annotations.image[left].astype(np.int64)
     by_image = np.argsort(of_image, kind="stable")
     of_image = of_image[by_image]
     matched = np.searchsorted(pairs, ends[0] * n_annotators + ends[1])[by_image]
-    image, annotator = np.nonzero(assigned)
-    cell = annotations.image.astype(np.int64) * n_annotators + annotations.annotator
-    n_drawn = np.bincount(
-        np.searchsorted(image * n_annotators + annotator, cell), minlength=len(image)
-    )
+    image, annotator = np.nonzero(assigned & paired)
+    n_drawn = drawn_in_cells(annotations, assigned & paired)
     squares = _ImageSquares(np.zeros((6, len(pairs))))
     for start, stop in image_chunks(image):
         one, other = (start + side for side in pairs_within(image[start:stop]))

@@ -1,6 +1,7 @@
 """Offsets of the edges of each annotator's boxes from those of the others."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -24,6 +25,10 @@ from bboxqa.model.units import MatchedUnits
 ALARM = 0.05
 """An offset is systematic if the chance of a false alarm in the whole table is below this."""
 
+MOST_DRAWN = 20_000
+"""With more pairs of annotators who share objects, counted both ways, offsets have no intervals:
+each pair takes as long as a small data set."""
+
 
 def offsets(matched: MatchedUnits) -> Table:
     """Return the offsets of the edges of each annotator's boxes from those of most others.
@@ -41,6 +46,7 @@ def offsets(matched: MatchedUnits) -> Table:
     others' boxes (height for top and bottom), with its interval; p_value of a t-test against 0 with
     the standard error that the interval implies, NaN without interval; and systematic, whether it
     is significant after Holm's correction for all rows.
+    Beyond `MOST_DRAWN` there are no intervals.
     """
     matched = independent(matched)
     found = edge_differences(matched)
@@ -57,6 +63,14 @@ def offsets(matched: MatchedUnits) -> Table:
             "systematic": holm(p_value) < ALARM,
         }
     )
+
+
+def n_sharing(tables: Mapping[str, Table]) -> int:
+    """Return how many pairs of annotators share objects, counted both ways; 0 without offsets."""
+    table = tables.get("offsets")
+    if table is None:
+        return 0
+    return int(table["n_others"][:: len(EDGES)].sum())
 
 
 def row_columns(
@@ -98,6 +112,8 @@ def offset_figures(found: BoxDifferences, matched: MatchedUnits) -> tuple[FloatA
     )
     in_images = np.bincount(own_images // max(n_images, 1), minlength=n_annotators)
     figures = np.full((2, 3, n_annotators, len(found.size_of)), np.nan)
+    if len(found.annotator) > MOST_DRAWN:
+        matched = replace(matched, bootstrap=0)
     for group in pair_groups(found, n_images):
         amounts = (
             np.asarray(table.sum(1), np.float64).reshape(-1, 1)

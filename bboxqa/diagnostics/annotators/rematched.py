@@ -62,11 +62,7 @@ def rematched(matched: MatchedUnits) -> Rematched:
     without one of its annotators is still one unit.
     """
     of, assigned = matched.data.annotations, matched.data.assigned
-    n_annotators = len(matched.data.annotator_names)
-    pairs = matched.near.take(matched.near.similarity >= matched.threshold - TOLERANCE)
-    open_rows = _in_open_groups(matched, pairs) & (assigned.sum(1) > 2)[of.image]
-    keys = np.unique(of.image[open_rows].astype(np.int64) * n_annotators + of.annotator[open_rows])
-    image, who = np.divmod(keys, max(n_annotators, 1))
+    pairs, image, who = _changed_images(matched)
     annotations, kept_pairs = _without(of, pairs, image, who)
     units = match(
         annotations,
@@ -79,6 +75,29 @@ def rematched(matched: MatchedUnits) -> Rematched:
     asked[np.arange(len(image)), who] = False
     n_categories = len(matched.data.category_names)
     return Rematched(image, who, from_units(annotations, units, asked, n_categories))
+
+
+def rows_to_rematch(matched: MatchedUnits) -> IndexArray:
+    """Return how many rows it takes to match each image again without each annotator, (I,) int64.
+
+    Rows are annotations, pairs of them, and values that the others gave.
+    """
+    pairs, image, _ = _changed_images(matched)
+    of, n_images = matched.data.annotations, len(matched.data.image_names)
+    each = np.bincount(of.image, minlength=n_images)
+    each += np.bincount(of.image[pairs.left], minlength=n_images)
+    each += np.bincount(matched.units.image, minlength=n_images) * matched.data.assigned.sum(1)
+    return each * np.bincount(image, minlength=n_images)
+
+
+def _changed_images(matched: MatchedUnits) -> tuple[CandidatePairs, IndexArray, IndexArray]:
+    """Return pairs that match, and images whose units may change without which annotator."""
+    of, assigned = matched.data.annotations, matched.data.assigned
+    n_annotators = len(matched.data.annotator_names)
+    pairs = matched.near.take(matched.near.similarity >= matched.threshold - TOLERANCE)
+    open_rows = _in_open_groups(matched, pairs) & (assigned.sum(1) > 2)[of.image]
+    keys = np.unique(of.image[open_rows].astype(np.int64) * n_annotators + of.annotator[open_rows])
+    return pairs, *np.divmod(keys, max(n_annotators, 1))
 
 
 def _in_open_groups(matched: MatchedUnits, pairs: CandidatePairs) -> BoolArray:

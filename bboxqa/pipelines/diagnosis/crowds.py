@@ -1,12 +1,14 @@
-"""Images in which so many annotations overlap that a diagnosis would take minutes."""
+"""Images of so many annotations, or annotators, that a diagnosis would take minutes."""
 
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.overlaps import overlapping_boxes
+from bboxqa.diagnostics.annotators.rematched import rows_to_rematch
 from bboxqa.diagnostics.object_cells import edges_of
 from bboxqa.model.annotations import Dataset
+from bboxqa.model.units import MatchedUnits
 
 # Pairs that are diagnosed in a few seconds, and further ones for each annotation: in real data,
 # few annotations overlap as many others.
@@ -14,6 +16,11 @@ _PAIRS = 1 << 18
 _OF_ANNOTATION = 25
 # Memory of a pair in bytes, at most.
 _BYTES = 400
+# Rows of images that are matched again in a few seconds, further ones for each annotation, and the
+# memory of a row in bytes.
+_ROWS = 1 << 24
+_ROWS_OF_ANNOTATION = 200
+_BYTES_OF_ROW = 30
 
 
 def check_crowds(data: Dataset, memory: int | None) -> None:
@@ -38,6 +45,30 @@ def check_crowds(data: Dataset, memory: int | None) -> None:
         n_pairs += np.bincount(of[one[one < other]], minlength=len(n_pairs))
         if n_pairs.sum() > most:
             raise _refused(data, int(n_pairs.argmax()), int(possible.sum()), most)
+
+
+def check_rematching(matched: MatchedUnits, memory: int | None) -> None:
+    """Raise DatasetError if matching images without each of their annotators takes too long.
+
+    As many rows as fit in `memory` are allowed if it is given.
+    """
+    n_rows = rows_to_rematch(matched)
+    of_annotations = _ROWS_OF_ANNOTATION * len(matched.data.annotations)
+    most = max(_ROWS, of_annotations, (memory or 0) // _BYTES_OF_ROW)
+    total = int(n_rows.sum())
+    if total <= most:
+        return
+    worst = int(n_rows.argmax())
+    problem = (
+        f"image {matched.data.image_names[worst]!r}: "
+        f"{int(matched.data.assigned[worst].sum()):,} annotators: a diagnosis matches it without "
+        f"each of them, which takes minutes ({total:,} rows in all images; expected {most:,})"
+    )
+    raise DatasetError(
+        [problem],
+        "Look whether annotator keys name persons, and not annotations.\n"
+        f"To diagnose it all the same, give --memory {total * _BYTES_OF_ROW // 10**9 + 1}GB.",
+    )
 
 
 def _edges(data: Dataset) -> FloatArray:

@@ -7,6 +7,7 @@ import numpy as np
 
 from bboxqa.core.text import count
 from bboxqa.diagnostics.annotators.independent import independent
+from bboxqa.diagnostics.annotators.offsets import MOST_DRAWN, n_sharing
 from bboxqa.diagnostics.categories.supercategories import ALL
 from bboxqa.diagnostics.disagreement.decomposition import n_objects_of
 from bboxqa.diagnostics.disagreement.kinds import KINDS, Kind
@@ -272,6 +273,11 @@ def limit_sentences(
         )
     elif n_images < LEAST_IMAGES:
         yield f"with {count(n_images, 'image')} nobody is named: it takes {LEAST_IMAGES}"
+    elif (n_pairs := n_sharing(tables)) > MOST_DRAWN:
+        yield (
+            f"{n_pairs // 2:,} pairs of annotators share objects: where each places edges has no "
+            "interval, and nobody is named for it"
+        )
     all_drawn = part.n_complete_units == len(matched.units)
     if int((annotators["n_images"] > 0).sum()) == 2 and part.reference is None and not all_drawn:
         left = "" if len(annotators) == 2 else " who can be compared"
