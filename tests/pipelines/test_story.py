@@ -254,6 +254,29 @@ def test_a_category_that_is_missed_more_often_is_told():
     assert sentence(story, "p03 misses", "above all cow")
 
 
+def test_a_label_that_most_others_never_gave_is_no_category_that_is_missed():
+    """A division by zero was printed as a warning: p02 and p03 disagree on all that p01 missed."""
+    here, there = [10, 50, 40, 50], [370, 50, 40, 40]
+    drawn = [
+        ("p01", 1, here),
+        ("p02", 2, here),
+        ("p03", 1, here),
+        ("p02", 1, there),
+        ("p03", 1, there),
+    ]
+    records = [
+        annotation(5 * number + place, image_id=number, bbox=box, category_id=label, annotator=name)
+        for number in range(1, 13)
+        for place, (name, label, box) in enumerate(drawn)
+    ]
+    size = {"width": 640, "height": 480}
+    images = [{"id": number, "file_name": f"{number}.jpg", **size} for number in range(1, 13)]
+    categories = [{"id": 1, "name": "cow"}, {"id": 2, "name": "sheep"}]
+    content = document(records, images, categories)
+    result = bboxqa.agree(bboxqa.read_coco(content), bootstrap=200, checks=False)
+    assert sentence(result.story(), "p01 misses")
+
+
 def test_extras_are_named():
     story = told({"p*": "jitter=1", "p04": "extra=0.3"}, annotators=4)
     assert number_before(sentence(story, "what p04 drew"), " %") == pytest.approx(23, abs=7)

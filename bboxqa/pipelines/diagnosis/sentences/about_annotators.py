@@ -215,7 +215,8 @@ def shape_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
 
 def _above_all(own: Table) -> str:
     """Return the category that an annotator misses significantly more often than all objects."""
-    drawn = own["others"] != NO_BOX
+    # Labels that at most half of the others gave to any object have none to miss.
+    drawn = (own["others"] != NO_BOX) & (own["n_most"] > 0)
     labels, place = np.unique(own["others"][drawn].astype(str), return_inverse=True)
     if len(labels) < 2:
         return ""
