@@ -65,6 +65,27 @@ def test_boxes_in_part_of_the_images_stop(tmp_path):
     assert "boxes in 12 of 60 images look like x1, y1, x2, y2: " in outcome.stderr
 
 
+def test_boxes_copied_to_all_images_stop(tmp_path):
+    """A track that a tool extends over images of other sizes: all agree on what nobody drew."""
+    boxes = [(10.5, 10, 20, 30), (40.5, 30, 30, 30)]
+    images = [image(number, width=100 + number, height=90) for number in range(1, 6)]
+    records = [
+        annotation(2 * number + place, image_id=number, bbox=box)
+        for number in range(1, 6)
+        for place, box in enumerate(boxes)
+    ]
+    path = write(tmp_path / "a.json", twice(json.dumps(coco(records, images))))
+    outcome = run("agree", path)
+    assert outcome.returncode == 2
+    assert "B014 error 20 boxes have the same four numbers as others on images" in outcome.stderr
+    assert run("agree", path, "--no-checks").returncode == 0
+    assert run("agree", path, "--similarity", "centroid").returncode == 2
+    for number, record in enumerate(records):
+        record["bbox"] = [number, *record["bbox"][1:]]
+    path = write(tmp_path / "b.json", twice(json.dumps(coco(records, images))))
+    assert run("agree", path).returncode == 0
+
+
 def test_plan_stops_as_agree_does(tmp_path):
     path = write(tmp_path / "a.json", twice(document(XYXY)[0]))
     outcome = run("plan", path, "--target-width", "0.1")

@@ -24,13 +24,15 @@ from bboxqa.model.outlines import SegmentationKind
 from bboxqa.pipelines.refusals.causes import Causes, causes
 from bboxqa.rules.facts.box_overlaps import BoxColumn, are_many, first_equal
 from bboxqa.rules.facts.boxes import Boxes, boxes_of, inside, sized_boxes
+from bboxqa.rules.facts.copies import copies_of
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.layouts.box_layout import Diagnosis, diagnose, layout_of, lie_elsewhere
 from bboxqa.rules.facts.layouts.layout_evidence import ENOUGH
 
 LAYOUTS = ("B005", "B006", "B007", "B013", "P007")
 DOUBLED = ("D001",)
-# Sample size for the search for repeated annotations.
+COPIED = ("B014",)
+# Sample size for the search for repeated annotations and boxes.
 _SAMPLE = 100_000
 # Sample size for the comparison of outlines with boxes.
 _OUTLINES = 2_000
@@ -55,7 +57,7 @@ def check_files(
     boxes: bool,
     memory: int | None,
 ) -> tuple[str, ...]:
-    """Refuse files with boxes in another layout than COCO's, or with many duplicate records.
+    """Refuse files with boxes in another layout than COCO's, copied boxes, or many duplicates.
 
     The columns that were read and a sample of the records show which files are suspect. These are
     read again and checked by the rules. Raises DatasetError with the findings of all files.
@@ -82,6 +84,7 @@ def check_files(
             codes = (
                 *(LAYOUTS if suspect else ()),
                 *(DOUBLED if _are_doubled(columns, file) else ()),
+                *(COPIED if boxes and not suspect and _are_copied(columns) else ()),
             )
             if codes:
                 found[path] = _decided(path, columns, codes, memory)
@@ -136,7 +139,7 @@ def _decided(path: Path, columns: Boxes, codes: tuple[str, ...], memory: int | N
 
     document = Document(read_path(path, memory=memory))
     found = causes(document, codes, errors_only=True)
-    if found.lines or codes == DOUBLED:
+    if found.lines or not set(LAYOUTS) & set(codes):
         return found
     # The rules know the common annotator keys only.
     boxes = boxes_of(document)
@@ -217,6 +220,13 @@ def _are_doubled(columns: Boxes, file: AnnotationFile) -> bool:
     )  # fmt: skip
     first = first_equal(len(rows), [_values(column[rows]) for column in every])
     return are_many(int((first != np.arange(len(rows))).sum()), len(rows))
+
+
+def _are_copied(columns: Boxes) -> bool:
+    """Return whether boxes in a sample of the images are equal on images of several sizes."""
+    step = max(1, len(columns) // _SAMPLE)
+    copies = copies_of(columns, columns.image % step == 0)
+    return copies is not None and len(copies.rows) > 0
 
 
 def _values(column: NDArray[Any]) -> BoxColumn:
