@@ -15,7 +15,7 @@ from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect, row_edits, span_of, summary_defect
 from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
 from bboxqa.rules.boxes.area_factors import AreaFactor, area_factor, share_factor
-from bboxqa.rules.boxes.bare_areas import areas_differ, off_box
+from bboxqa.rules.boxes.bare_areas import areas_differ, bare_areas
 from bboxqa.rules.boxes.copies import copied_boxes
 from bboxqa.rules.boxes.ring_areas import fits_rings
 from bboxqa.rules.facts.document import Document
@@ -77,17 +77,20 @@ def _areas(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
         single[suspects[_explained(document, suspects, areas.outline, areas.ring)]] = False
         # Outlines entirely outside the image are reported by other rules.
         single &= ~(areas.outlined & (areas.outline == 0))
-        off, constant = off_box(areas.given, areas.sides, areas.boxed, settings)
-        single |= off
+        bare = bare_areas(areas.given, areas.sides, areas.boxed, settings)
+        single |= bare.off
         single |= rows_where(len(single), lambda rows: areas.given[rows] <= 0) & ~of_box
         suspects = np.flatnonzero(single)
         of_outline, sides = document.outline_area[suspects], areas.sides[suspects]
         whole = np.where(areas.outlined[suspects], of_outline, sides.prod(1))
         factor = area_factor(document, suspects, whole, settings)
         doubtful = suspects[share_factor(document, suspects, whole)]
-    if (areas.boxed & ~off).sum() < _ENOUGH:
+    too_large = bare.off & (areas.given > 0) & bare.are_of_outlines
+    if bare.are_of_outlines:
+        doubtful = np.union1d(doubtful, np.flatnonzero(too_large))
+    elif (areas.boxed & ~bare.off).sum() < _ENOUGH:
         # No other annotation shows that areas are those of boxes.
-        doubtful = np.union1d(doubtful, np.flatnonzero(constant))
+        doubtful = np.union1d(doubtful, np.flatnonzero(bare.constant))
 
     if of_box.any():
         rows = np.flatnonzero(of_box)
@@ -101,11 +104,12 @@ def _areas(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
 
     def describe(row: int) -> Defect:
         of_outline = bool(areas.outlined[row])
-        found = _found(document, row, areas.expected(row), of_outline=of_outline)
+        at_most = bool(too_large[row])
+        found = _found(document, row, areas.expected(row), of_outline=of_outline, at_most=at_most)
         return replace(found, edits=()) if row in doubtful else found
 
     def summary(rows: IndexArray, share: str) -> str:
-        if constant[rows].all():
+        if bare.constant[rows].all():
             given = areas.given[rows[0]]
             return f"area is {given:.6g} in {share}, whatever their boxes; expected their areas"
         factors = [areas.given[row] / areas.expected(row) for row in rows.tolist()]
@@ -201,11 +205,14 @@ def _explained(
     return explained | (crossed & (given > 0))
 
 
-def _found(document: Document, row: int, expected: float, *, of_outline: bool) -> Defect:
+def _found(
+    document: Document, row: int, expected: float, *, of_outline: bool, at_most: bool
+) -> Defect:
     area = document.annotations.area[row]
     is_known = expected > 0 and np.isfinite(expected)
     where = "its outline" if of_outline else "its box"
-    should = f"{expected:.6g}, the area of {where}" if is_known else "more than 0"
+    most = "at most " if at_most else ""
+    should = f"{most}{expected:.6g}, the area of {where}" if is_known else "more than 0"
     return record_defect(
         document,
         ("annotations", row, "area"),
@@ -264,7 +271,9 @@ RULES = (
             and differences between a polygon and its pixels, are allowed. The fix recomputes the
             area. It does not if all areas differ by one factor, since then either areas or
             coordinates are scaled: look at an image. Nor does it if the boxes or the size of the
-            image are in doubt (B003 to B007, B012, B013).""",
+            image are in doubt (B003 to B007, B012, B013). Without outlines, areas that are mostly
+            smaller than boxes are those of omitted outlines; a larger one then has no fix, as its
+            box may be too small.""",
         bad={"annotations": [
             {"segmentation": [[10, 10, 30, 10, 10, 40]], "area": 600},
         ]},

@@ -1,5 +1,7 @@
 """Areas of annotations without outlines, compared with their boxes."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray
@@ -12,20 +14,36 @@ _ENOUGH = 5
 _SAME = 10
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class BareAreas:
+    """The areas of annotations without outlines that differ from their boxes.
+
+    Attributes
+    ----------
+    off : (N,) bool
+        The areas that are wrong.
+    constant : (N,) bool
+        Those of them that are one area, though their boxes have different sizes.
+    are_of_outlines : bool
+        Whether most areas are smaller than the boxes: areas of outlines that the file omits. Then
+        those in `off` are larger than their boxes, which may be wrong as well.
+    """
+
+    off: BoolArray
+    constant: BoolArray
+    are_of_outlines: bool
+
+
 def areas_differ(area: FloatArray, expected: FloatArray, settings: ValidateSettings) -> BoolArray:
     """Return which areas differ from the expected ones by more than the tolerance."""
     differ: BoolArray = np.abs(area - expected) > settings.area_tolerance * expected + 1
     return differ
 
 
-def off_box(
+def bare_areas(
     given: FloatArray, sides: FloatArray, boxed: BoolArray, settings: ValidateSettings
-) -> tuple[BoolArray, BoolArray]:
-    """Return which annotations without outlines have an area that differs from the box.
-
-    Also return which of them have one area although their boxes have different sizes. If most areas
-    are smaller, others are areas of outlines that the file omits.
-    """
+) -> BareAreas:
+    """Return which annotations without outlines have an area that differs from the box."""
     n_rows = len(given)
     off = boxed & rows_where(
         n_rows, lambda rows: areas_differ(given[rows], sides[rows].prod(1), settings)
@@ -33,10 +51,11 @@ def off_box(
     smaller = off & rows_where(
         n_rows, lambda rows: (given[rows] < sides[rows].prod(1)) & (given[rows] > 0)
     )
-    if smaller.sum() >= _ENOUGH and 2 * smaller.sum() > boxed.sum():
-        constant = _is_constant(given, sides, smaller, settings)
-        return off & ~smaller | constant, constant
-    return off, np.zeros(n_rows, np.bool_)
+    if smaller.sum() < _ENOUGH or 2 * smaller.sum() <= boxed.sum():
+        return BareAreas(off, np.zeros(n_rows, np.bool_), are_of_outlines=False)
+    constant = _is_constant(given, sides, smaller, settings)
+    are_of_outlines = not constant.any()
+    return BareAreas(off & ~smaller | constant, constant, are_of_outlines)
 
 
 def _is_constant(

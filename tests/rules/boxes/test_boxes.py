@@ -256,6 +256,21 @@ def test_areas_of_outlines_that_were_left_out_are_no_alarm():
     assert found.count == 5
 
 
+def test_areas_of_omitted_outlines_show_boxes_that_are_too_small():
+    """The area may be right and the box wrong, such as one that was halved: there is no fix."""
+    content = boxes(*[[5, 5, 20 + n, 30] for n in range(8)])
+    for record in content["annotations"]:
+        record["area"] = 0.6 * record["bbox"][2] * record["bbox"][3]
+    content["annotations"][3]["bbox"] = [2.5, 2.5, 11.5, 15]
+    (found,) = findings(content, code="B011")
+    assert found.message == "area is 414; expected at most 172.5, the area of its box"
+    assert not found.edits
+    content["annotations"][3]["area"] = 0
+    (found,) = findings(content, code="B011")
+    assert found.message == "area is 0; expected 172.5, the area of its box"
+    assert [edit.value for edit in found.edits] == [172.5]
+
+
 def test_one_area_for_boxes_of_different_sizes_is_no_area():
     """A tool wrote 2500 for 62 of 100 boxes of a public file, and no finding named it."""
     sizes = [(10 + n, 20) for n in range(12)]
