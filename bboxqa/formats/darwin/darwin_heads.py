@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+from bboxqa.formats.translation.json_files import all_begin, recognises_text
+
 _HEAD = re.compile(
     rb'\{(?!.*"images"\s*:)(?:.*"item"\s*:\s*\{.*"slots"\s*:\s*\['
     rb'|\s*"annotations"\s*:\s*\[\s*\{.*"slot_names"\s*:\s*\[)',
@@ -17,17 +19,12 @@ def looks_right(head: bytes) -> bool:
     return _HEAD.match(head) is not None
 
 
-def recognises(path: Path) -> bool:
-    """Return whether a file is of this format."""
-    from bboxqa.formats.translation.json_files import recognises_text
-
-    return recognises_text(looks_right)(path)
+recognises = recognises_text(looks_right)
+"""Return whether a file is of this format."""
 
 
 def is_folder(folder: Path) -> bool:
     """Return whether a folder is of this format."""
-    from bboxqa.formats.translation.json_files import all_begin
-
     folders = (folder, *_only_release(folder))
     return any(all_begin(looks_right, each, pattern) for each in folders for pattern in _PATTERNS)
 

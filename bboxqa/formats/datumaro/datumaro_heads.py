@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+from bboxqa.formats.translation.json_files import all_begin, recognises_text
+
 _HEAD = re.compile(
     rb'\{(?!.*"images"\s*:)(?=.*"categories"\s*:\s*\{\s*(?:"|\}))'
     rb'(?:.*"items"\s*:\s*\[|.*"dm_format_version"\s*:'
@@ -18,17 +20,12 @@ def looks_right(head: bytes) -> bool:
     return _HEAD.match(head) is not None
 
 
-def recognises(path: Path) -> bool:
-    """Return whether a file is of this format."""
-    from bboxqa.formats.translation.json_files import recognises_text
-
-    return recognises_text(looks_right)(path)
+recognises = recognises_text(looks_right)
+"""Return whether a file is of this format."""
 
 
 def is_folder(folder: Path) -> bool:
     """Return whether a folder is one data set; files with other names belong to annotators."""
-    from bboxqa.formats.translation.json_files import all_begin
-
     if all_begin(looks_right, folder, "annotations/*.json"):
         return True
     names = {file.stem.lower() for file in folder.glob("*.json")}

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 from bboxqa.formats.translation.heads import head_of
+from bboxqa.formats.translation.json_files import all_begin, recognises_text
 
 META = "meta.json"
 """The file of a project that lists its classes."""
@@ -20,17 +21,12 @@ def looks_right(head: bytes) -> bool:
     return _IMAGE.match(head) is not None
 
 
-def recognises(path: Path) -> bool:
-    """Return whether a file is of this format."""
-    from bboxqa.formats.translation.json_files import recognises_text
-
-    return recognises_text(looks_right)(path)
+recognises = recognises_text(looks_right)
+"""Return whether a file is of this format."""
 
 
 def is_folder(folder: Path) -> bool:
     """Return whether a folder is a project, a dataset, or the annotations of a dataset."""
-    from bboxqa.formats.translation.json_files import all_begin
-
     if _META.match(head_of(folder / META).lstrip(b"\xef\xbb\xbf").lstrip()):
         return True
     return any(all_begin(looks_right, folder, pattern) for pattern in ("ann/*.json", "*.json"))

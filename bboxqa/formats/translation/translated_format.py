@@ -2,6 +2,7 @@
 
 from functools import partial
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
 from bboxqa.core.types import Steps
@@ -11,21 +12,24 @@ from bboxqa.formats.document.content import RawDocument
 from bboxqa.formats.format import Format, Recognises
 
 if TYPE_CHECKING:
-    from bboxqa.formats.translation.translated import Translate
+    from bboxqa.formats.translation.translated import Add, Translate, Translated, Wanted
 
 
 def translated_format(
     name: str,
     suffixes: tuple[str, ...],
     recognises: Recognises,
-    translate: "Translate",
+    translate: "Translate | str",
     *,
     recognises_folder: Recognises | None = None,
 ) -> Format:
     """Return a format whose files are translated into COCO records.
 
-    The parameters are the same as in `bboxqa.formats.format.Format`, plus `translate`.
+    The parameters are the same as in `bboxqa.formats.format.Format`, plus `translate`: a function,
+    or as "module:name" one that is imported when a file is read.
     """
+    if isinstance(translate, str):
+        translate = partial(_translated, translate)
     return Format(
         name,
         suffixes,
@@ -35,6 +39,11 @@ def translated_format(
         recognises_folder=recognises_folder,
         translate=translate,
     )
+
+
+def _translated(place: str, path: Path, add: "Add", wanted: "Wanted") -> "Translated":
+    translate: Translate = resolve_name(place)
+    return translate(path, add, wanted)
 
 
 def _read(translate: "Translate", path: Path, options: ReadOptions) -> AnnotationFile:

@@ -1,7 +1,8 @@
 """Recognising files of the VGG Image Annotator."""
 
 import re
-from pathlib import Path
+
+from bboxqa.formats.translation.json_files import recognises_text
 
 _JSON = re.compile(
     rb'\{(?!\s*"images"\s*:)(?:.*"_via_(?:settings|img_metadata)"\s*:'
@@ -20,8 +21,5 @@ def looks_right(head: bytes) -> bool:
     return (_JSON if head[:1] == b"{" else _CSV).match(head) is not None
 
 
-def recognises(path: Path) -> bool:
-    """Return whether a file is of this format."""
-    from bboxqa.formats.translation.json_files import recognises_text
-
-    return recognises_text(looks_right, (".json", ".csv"))(path)
+recognises = recognises_text(looks_right, (".json", ".csv"))
+"""Return whether a file is of this format."""

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -20,20 +20,19 @@ class LineError(ValueError):
     """A line that is not a label; its text follows "line 7: "."""
 
 
+LabelKind = Literal["box", "outline", "quadrangle", "pose"]
+"""The kinds of labels, which the number of values distinguishes."""
+
+
 @dataclass(slots=True)
 class Label:
     """The label in a line, in coordinates relative to the image."""
 
     number: int
     """The number of the class."""
-    kind: str
-    """A key of `LABEL_KINDS`."""
+    kind: LabelKind
     values: list[float]
     score: float | None = None
-
-
-LABEL_KINDS = ("box", "outline", "quadrangle", "pose")
-"""The kinds of labels, which the number of values distinguishes."""
 
 
 def label_of(line: str, keypoints: tuple[int, int] | None) -> Label:
@@ -68,7 +67,7 @@ def label_of(line: str, keypoints: tuple[int, int] | None) -> Label:
     return Label(int(number), kind, values[: len(values) - (score is not None)], score)
 
 
-def _kind(values: list[float], keypoints: tuple[int, int] | None) -> tuple[str, float | None]:
+def _kind(values: list[float], keypoints: tuple[int, int] | None) -> tuple[LabelKind, float | None]:
     """Return the kind of the numbers after a class, and the confidence if there is one."""
     n = len(values)
     if keypoints is not None:

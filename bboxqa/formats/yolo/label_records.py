@@ -191,7 +191,7 @@ class _LabelRecords:
         if label.score is not None:
             record["score"] = label.score
             self._tally["score"] += 1
-        kind = label.kind
+        kind: str = label.kind
         if kind == "quadrangle":
             kind = "oriented" if "attributes" in record else "outline"
         # Key points are only noted if they are not compared.

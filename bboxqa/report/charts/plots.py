@@ -49,14 +49,6 @@ class Plots:
     def intervals(self, ax: "Axes | None" = None) -> "Axes":
         """Draw alpha, existence, class and place with their 95 % intervals, and the gates.
 
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-
         Examples
         --------
         >>> import bboxqa
@@ -79,14 +71,6 @@ class Plots:
         """Draw alpha of each category with its 95 % interval, the lowest first.
 
         At most 30 categories are drawn. Where none has an alpha, F1 is drawn.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-
-        Returns
-        -------
-        matplotlib.axes.Axes
         """
         rows = self._threshold["categories"]
         return _with_fonts(
@@ -95,16 +79,7 @@ class Plots:
         )
 
     def sensitivity(self, ax: "Axes | None" = None) -> "Axes":
-        """Draw alpha, F1 and class alpha by threshold, with 95 % bands and the chosen threshold.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-        """
+        """Draw alpha, F1 and class alpha by threshold, with 95 % bands and the chosen threshold."""
         return sensitivity(
             self._rows("sensitivity"), self._threshold["iou_threshold"], axes=_maker(ax)
         )
@@ -121,10 +96,6 @@ class Plots:
         ----------
         ax : matplotlib.axes.Axes, optional
         figure : {"f1", "alpha"}
-
-        Returns
-        -------
-        matplotlib.axes.Axes
 
         Raises
         ------
@@ -150,10 +121,6 @@ class Plots:
         annotator : str, optional
             By default all annotators together.
         ax : matplotlib.axes.Axes, optional
-
-        Returns
-        -------
-        matplotlib.axes.Axes
 
         Raises
         ------
@@ -183,10 +150,6 @@ class Plots:
         annotator : str
         ax : matplotlib.axes.Axes, optional
 
-        Returns
-        -------
-        matplotlib.axes.Axes
-
         Raises
         ------
         ConfigError
@@ -215,30 +178,13 @@ did you mean 'Ann3'?
         return _with_fonts([annotator], lambda: draw(rows, copies=copies, axes=_maker(ax)))
 
     def decomposition(self, ax: "Axes | None" = None) -> "Axes":
-        """Draw the share of objects of each kind of disagreement, with its 95 % interval.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-        """
+        """Draw the share of objects of each kind of disagreement, with its 95 % interval."""
         return bar_charts.decomposition(self._rows("decomposition"), axes=_maker(ax))
 
     def image_costs(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the rise of alpha, or of F1 if there is no alpha, without each image.
 
         The 30 images that cost most are drawn.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-
-        Returns
-        -------
-        matplotlib.axes.Axes
         """
         worst = self._result.diagnose().worst_images
         figure = "F1" if self._threshold["alpha"] is None else "alpha"

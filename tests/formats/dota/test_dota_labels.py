@@ -9,9 +9,9 @@ from support.tool_files import alone, asked, drawn, found, write
 import bboxqa
 from bboxqa import agree, read_coco
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.dota.dota import translate
 from bboxqa.formats.dota.dota_heads import is_dota_head
 from bboxqa.formats.dota.dota_records import LineError, label_of
+from bboxqa.formats.dota.dota_records import translate_dota as translate
 from bboxqa.formats.registry import format_of, sources_below
 from bboxqa.formats.translation.translated import Wanted
 

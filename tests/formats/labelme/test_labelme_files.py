@@ -14,7 +14,7 @@ from support.tool_files import translation_of
 
 from bboxqa import agree, read_coco, validate
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.labelme.labelme import translate
+from bboxqa.formats.labelme.labelme_records import translate_labelme as translate
 from bboxqa.formats.registry import format_of, sources_below
 from bboxqa.model.shapes.run_lengths import decode_counts
 

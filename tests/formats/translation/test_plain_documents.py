@@ -16,9 +16,9 @@ from bboxqa.formats.annotations.read_options import ReadOptions
 from bboxqa.formats.box_tables import plain_tables
 from bboxqa.formats.box_tables.box_table import translate as of_table
 from bboxqa.formats.cvat.cvat import translate as of_cvat
-from bboxqa.formats.dota.dota import translate as of_dota
+from bboxqa.formats.dota.dota_records import translate_dota as of_dota
 from bboxqa.formats.translation.as_file import read_file
-from bboxqa.formats.yolo.yolo import translate as of_yolo
+from bboxqa.formats.yolo.label_records import translate_labels as of_yolo
 
 
 def cvat_box(rng, **more):

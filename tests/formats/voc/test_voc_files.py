@@ -12,7 +12,7 @@ from support.tool_files import translation_of
 from bboxqa import agree, convert, read_coco, reading, validate
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.registry import format_of, sources_below
-from bboxqa.formats.voc.voc import translate
+from bboxqa.formats.voc.voc_records import translate_voc as translate
 
 SHARED = Path(__file__).parents[4] / "shared/data/formats"
 needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of VOC here")

@@ -16,7 +16,7 @@ from bboxqa import agree, read_coco, validate
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.formats.registry import format_of, sources_below
 from bboxqa.formats.yolo.label_heads import is_yolo_folder
-from bboxqa.formats.yolo.yolo import translate
+from bboxqa.formats.yolo.label_records import translate_labels as translate
 
 SHARED = Path(__file__).parents[4] / "shared/data/formats"
 needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of YOLO here")
