@@ -11,7 +11,7 @@ import click
 from bboxqa.cli.options.source_options import FILE_OF_SIZES
 from bboxqa.core.errors import BboxqaError, ConfigError
 from bboxqa.core.interrupts import Interrupted
-from bboxqa.core.text import clean
+from bboxqa.core.text import clean, first_few
 from bboxqa.core.types import AnyPath
 
 _FAILED, _INTERRUPTED = 2, 128
@@ -97,9 +97,8 @@ def signal_words(number: int) -> str:
 def _written(written: Sequence[Path]) -> str:
     if not written:
         return "nothing was written."
-    names = ", ".join(clean(str(path)) for path in written[:_MOST_NAMES])
-    more = f" and {len(written) - _MOST_NAMES} more" if len(written) > _MOST_NAMES else ""
-    return f"written before that ({len(written)}): {names}{more}"
+    names = first_few(written, _MOST_NAMES, lambda path: clean(str(path)))
+    return f"written before that ({len(written)}): {names}"
 
 
 def _message(error: BaseException) -> str:

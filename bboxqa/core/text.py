@@ -3,9 +3,11 @@
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
 
 # Punctuation that makes a name look like several names, or like the end of a sentence.
+_Item = TypeVar("_Item")
 _BREAKS = re.compile('[,;:"]')
 # Most characters of a name in a sentence.
 _LONG = 40
@@ -117,6 +119,29 @@ def _in_words(name: str) -> str:
     if len(name) > _LONG:
         return f"'{one_line(name[: _LONG // 2])}…{one_line(name[-_LONG // 2 :])}'"
     return shown if shown == name and name.strip() and not _BREAKS.search(name) else f"'{shown}'"
+
+
+def joined(parts: Sequence[str]) -> str:
+    """Return parts of a sentence with commas and an "and".
+
+    Examples
+    --------
+    >>> joined(["a", "b", "c"]), joined(["a"])
+    ('a, b and c', 'a')
+    """
+    return " and ".join([part for part in (", ".join(parts[:-1]), *parts[-1:]) if part])
+
+
+def first_few(items: Sequence[_Item], most: int, shown: Callable[[_Item], str] = str) -> str:
+    """Return the first items with commas, as `shown`, and the number of the others.
+
+    Examples
+    --------
+    >>> first_few(["ann", "bob"], 3, repr), first_few(["ann", "bob", "cid"], 1)
+    ("'ann', 'bob'", 'ann and 2 more')
+    """
+    more = f" and {len(items) - most:,} more" if len(items) > most else ""
+    return ", ".join(map(shown, items[:most])) + more
 
 
 def in_natural_order(names: Iterable[str]) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import IMAGE_SUFFIXES, folder_problem
-from bboxqa.core.text import clean, count, one_line
+from bboxqa.core.text import clean, count, first_few, one_line
 from bboxqa.core.types import AnyPath
 from bboxqa.formats.coco.archive import COCO_ARCHIVE, parts_of
 from bboxqa.formats.coco.coco_ends import has_nothing_of_coco
@@ -130,10 +130,9 @@ def _refuse_archive(path: Path) -> None:
     """Refuse an archive that cannot be read, or that contains archives."""
     held = [each for each in members_of(path) if is_archive(each.head())]
     if held:
-        names = ", ".join(one_line(each.name) for each in held[:_SHOWN])
-        more = f" and {len(held) - _SHOWN:,} more" if len(held) > _SHOWN else ""
+        names = first_few(held, _SHOWN, lambda each: one_line(each.name))
         raise DatasetError(
-            [f"{path}: holds archives, which are not read inside of another one: {names}{more}"],
+            [f"{path}: holds archives, which are not read inside of another one: {names}"],
             "Unpack it into a folder of its own, and name the folder.",
         )
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from bboxqa.core.arrays import FloatArray, IndexArray, rows
 from bboxqa.core.errors import ConfigError, DatasetError
-from bboxqa.core.text import count
+from bboxqa.core.text import count, first_few
 from bboxqa.geometry.candidates import candidate_pairs
 from bboxqa.geometry.similarities.registry import needs_keypoints
 from bboxqa.geometry.similarities.sigmas import given_sigmas
@@ -105,8 +105,7 @@ def _estimated(data: Dataset, of: Dataset, memory: int | None) -> Dataset:
         found.append(sigmas if before == joints else (usual,) * len(joints))
         if joints:
             shown = [f"{joint} {sigma:.3f}" for joint, sigma in zip(joints, found[-1], strict=True)]
-            more = f" and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
-            notes.append(f"sigmas of {category} estimated: {', '.join(shown[:_SHOWN])}{more}")
+            notes.append(f"sigmas of {category} estimated: {first_few(shown, _SHOWN)}")
     return replace(data, joint_sigmas=tuple(found), notes=(*data.notes, *notes))
 
 

@@ -6,7 +6,7 @@ from math import isnan
 import numpy as np
 
 from bboxqa.core.arrays import IndexArray
-from bboxqa.core.text import count, one_line
+from bboxqa.core.text import count, first_few, one_line
 from bboxqa.model.comparison import Change, ComparisonResult, Version
 from bboxqa.model.table import Categorical, Table
 from bboxqa.report.numbers import decimal, interval_text
@@ -74,10 +74,8 @@ def _compared(result: ComparisonResult) -> Iterator[str]:
 
 
 def _version(version: Version) -> str:
-    sources = ", ".join(one_line(source.name) for source in version.sources[:_NAMED])
-    more = len(version.sources) - _NAMED
     return (
-        f"{sources}{f' and {more:,} more' if more > 0 else ''}: "
+        f"{first_few(version.sources, _NAMED, lambda source: one_line(source.name))}: "
         f"{count(version.n_images, 'image')}, {count(version.n_annotators, 'annotator')}, "
         f"{count(version.n_annotations, 'annotation')}"
     )

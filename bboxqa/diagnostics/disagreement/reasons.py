@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bboxqa.core.arrays import IndexArray, run_starts
-from bboxqa.core.text import names_in_words
+from bboxqa.core.text import joined, names_in_words
 from bboxqa.diagnostics.disagreement.drawn_objects import DrawnObjects
 from bboxqa.diagnostics.disagreement.kinds import Disagreements, Kind
 from bboxqa.model.units import MatchedUnits
@@ -172,7 +172,7 @@ def joined_names(names: list[str]) -> str:
     """
     if len(names) > _NAMED:
         return f"{', '.join(names[: _NAMED - 1])} and {len(names) - _NAMED + 1} others"
-    return " and ".join([part for part in (", ".join(names[:-1]), *names[-1:]) if part])
+    return joined(names)
 
 
 def _listed(names: list[str], values: Iterable[str]) -> str:

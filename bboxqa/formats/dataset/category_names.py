@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from bboxqa.core.errors import ConfigError
-from bboxqa.core.text import as_written, clean, count, folded, nearest, one_line
+from bboxqa.core.text import as_written, clean, count, first_few, folded, joined, nearest, one_line
 from bboxqa.formats.annotations.columns import AnnotationFile
 
 _SHOWN = 3
@@ -176,8 +176,7 @@ def _and(names: Sequence[str]) -> str:
     """Return names in a sentence: the first of many, and the number of the others."""
     if len(names) > _SHOWN:
         names = [*names[: _SHOWN - 1], f"{len(names) - _SHOWN + 1:,} more"]
-    *others, last = names
-    return f"{', '.join(others)} and {last}" if others else last
+    return joined(names)
 
 
 def variant_remark(users: Mapping[str, AbstractSet[int]]) -> str:
@@ -202,11 +201,10 @@ them: --map Cat=cat
     ]
     if not variants:
         return ""
-    shown = ", ".join(" and ".join(map(repr, group)) for group in variants[:_SHOWN])
-    more = f" and {len(variants) - _SHOWN:,} more" if len(variants) > _SHOWN else ""
+    shown = first_few(variants, _SHOWN, lambda group: " and ".join(map(repr, group)))
     options = map_options({name: group[0] for group in variants for name in group[1:]})
     return (
-        f"categories {shown}{more} differ only by case or blanks, and count as different; "
+        f"categories {shown} differ only by case or blanks, and count as different; "
         f"to join them: {options}"
     )
 

@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, IndexArray, compact
-from bboxqa.core.text import as_written, count, folded, one_line
+from bboxqa.core.text import as_written, count, folded, joined, one_line
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.shapes_apart import apart_note
 from bboxqa.formats.dataset.attribution import Attribution
@@ -209,8 +209,7 @@ def _named(names: list[str]) -> str:
     """Return a list of names for a sentence: the first names, and the number of the others."""
     if len(names) > _NAMED:
         names = [*names[: _NAMED - 1], f"{len(names) - _NAMED + 1:,} more files"]
-    *others, last = names
-    return f"{', '.join(others)} and {last}" if others else last
+    return joined(names)
 
 
 def notes_of(

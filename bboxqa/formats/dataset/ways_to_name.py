@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bboxqa.core.errors import NothingToCompareError
+from bboxqa.core.text import first_few
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import ANNOTATOR_KEYS
 from bboxqa.formats.annotations.shapes_apart import apart_advice, apart_note
@@ -76,5 +77,4 @@ def nothing_to_compare(files: Sequence[AnnotationFile]) -> NothingToCompareError
 
 def listed_files(files: Sequence[AnnotationFile]) -> str:
     """Return the names of files for a message, at most three of them."""
-    named = ", ".join(file.source.name for file in files[:3])
-    return named if len(files) <= 3 else f"{named} and {len(files) - 3} more"
+    return first_few(files, 3, lambda file: file.source.name)

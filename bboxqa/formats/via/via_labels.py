@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bboxqa.core.text import one_line
+from bboxqa.core.text import first_few, one_line
 from bboxqa.formats.annotations.records import ANNOTATOR_KEYS
 from bboxqa.formats.translation.untrusted import plain_text
 
@@ -56,10 +56,9 @@ def labels_of(said: Sequence[dict[str, Any]]) -> Labels:
     others = [name for name in used if name != chosen]
     if not others:
         return Labels(chosen)
-    listed = ", ".join(repr(one_line(name)) for name in others[:3])
-    more = f" and {len(others) - 3} more" if len(others) > 3 else ""
+    listed = first_few(others, 3, lambda name: repr(one_line(name)))
     return Labels(
-        chosen, note=f"categories are the values of {one_line(chosen)!r}, not of {listed}{more}"
+        chosen, note=f"categories are the values of {one_line(chosen)!r}, not of {listed}"
     )
 
 

@@ -12,7 +12,7 @@ from bboxqa.agreement.counts.unit_counts import unit_counts
 from bboxqa.agreement.objects.meaning import has_meaning
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.components import component_of_each
-from bboxqa.core.text import count
+from bboxqa.core.text import count, joined
 from bboxqa.diagnostics.annotators.copies import copied_groups
 from bboxqa.diagnostics.annotators.independent import assigned_to
 from bboxqa.diagnostics.disagreement.kinds import KINDS, Kind
@@ -203,7 +203,7 @@ def _listed(names: list[str]) -> str:
     """Return a few names, or the first one and the number of others."""
     if len(names) > _GROUPS_NAMED:
         return f"{names[0]} and {len(names) - 1} more"
-    return f"{', '.join(names[:-1])} and {names[-1]}"
+    return joined(names)
 
 
 def _without(matched: MatchedUnits, left_out: IndexArray, what: str) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 
 from bboxqa.core.arrays import IndexArray, IntArray
 from bboxqa.core.errors import ConfigError, DatasetError
-from bboxqa.core.text import count, nearest, one_line
+from bboxqa.core.text import count, first_few, nearest, one_line
 from bboxqa.formats.dataset.image_names import join_advice
 from bboxqa.model.annotations import Annotations, Dataset, Repeats, Source
 from bboxqa.model.selection import join_columns, join_outlines, joints_of, select_annotations
@@ -71,9 +71,7 @@ def compared(data: Dataset, reference: str | Dataset, memory: int | None) -> Com
 
 def unknown_reference(data: Dataset, name: str) -> ConfigError:
     """Return the error about a reference that is no annotator."""
-    names = [repr(one_line(each)) for each in data.annotator_names[:_NAMED]]
-    more = len(data.annotator_names) - len(names)
-    who = ", ".join(names) + (f" and {more:,} more" if more else "")
+    who = first_few(data.annotator_names, _NAMED, lambda each: repr(one_line(each)))
     return ConfigError(
         f"the reference is {name!r}, which is neither an annotator nor a file; expected one of "
         f"the annotators ({who}), or a COCO file{_meant(data, name)}"

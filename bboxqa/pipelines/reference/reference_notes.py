@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from bboxqa.core.text import count, one_line
+from bboxqa.core.text import count, first_few, one_line
 from bboxqa.formats.dataset.category_names import variant_remark
 from bboxqa.model.annotations import Dataset
 
@@ -50,8 +50,7 @@ def category_notes(team: Dataset, reference: Dataset, name: str) -> Iterator[str
     names = _used_categories(reference)
     lacking = [one_line(each) for each in names if each not in team.category_names]
     if lacking:
-        more = f" and {len(lacking) - _NAMED:,} more" if len(lacking) > _NAMED else ""
         yield (
-            f"{name} uses categories that no annotator has: {', '.join(lacking[:_NAMED])}{more}. "
+            f"{name} uses categories that no annotator has: {first_few(lacking, _NAMED)}. "
             "Their objects can be found but not named alike; --map OLD=NEW renames a category"
         )

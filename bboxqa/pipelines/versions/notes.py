@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.text import count, one_line
+from bboxqa.core.text import count, first_few, one_line
 from bboxqa.formats.dataset.image_names import join_advice
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.comparison import CROWD_FLAGS, AgreementChange, Version
@@ -34,9 +34,8 @@ def name_notes(images: Aligned, annotators: Aligned) -> Iterator[str]:
     for status, where in (("removed", "before"), ("added", "after")):
         found = [name for name, each in _named(annotators) if each == status]
         if found:
-            shown = ", ".join(map(one_line, found[:_NAMED]))
-            more = f" and {len(found) - _NAMED:,} more" if len(found) > _NAMED else ""
-            yield f"{count(len(found), 'annotator')} {where} only: {shown}{more}"
+            shown = first_few(found, _NAMED, one_line)
+            yield f"{count(len(found), 'annotator')} {where} only: {shown}"
 
 
 def check_common_image(before: Dataset, after: Dataset, images: Table) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
 from typing import Any
 
-from bboxqa.core.text import one_line
+from bboxqa.core.text import first_few, one_line
 from bboxqa.model.findings import FileReport, Finding, FoundBox, FoundReport
 from bboxqa.report.findings.phrases import (
     Group,
@@ -199,8 +199,7 @@ def _row(finding: Finding) -> dict[str, str]:
 def _examples(finding: Finding) -> str:
     """Return the records of a summary, as many as a cell of a table can hold."""
     named = named_records(finding) if finding.count > 1 else []
-    more = f" and {len(named) - _MOST_NAMED:,} more" if len(named) > _MOST_NAMED else ""
-    return ", ".join(named[:_MOST_NAMED] or finding.examples) + more
+    return first_few(named or finding.examples, _MOST_NAMED)
 
 
 def _pictures(

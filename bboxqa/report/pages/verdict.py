@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bboxqa.core.text import count, names_in_words
+from bboxqa.core.text import count, joined, names_in_words
 from bboxqa.model.diagnosis import ALL_AGREE
 from bboxqa.report.pages.html_document import number, percent
 from bboxqa.report.pages.sections.section import table_rows
@@ -229,8 +229,7 @@ def _about_people(diagnosis: Mapping[str, Any]) -> str:
         return ""
     shown, more = named[:_MOST_PEOPLE], named[_MOST_PEOPLE:]
     parts = [*shown, count(len(more), "other")] if more else shown
-    people = " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
-    return f"Begin with what “Where agreement is lost” says about {people}."
+    return f"Begin with what “Where agreement is lost” says about {joined(parts)}."
 
 
 def _about_copies(diagnosis: Mapping[str, Any]) -> str:

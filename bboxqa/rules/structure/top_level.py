@@ -1,13 +1,13 @@
 """S: keys and types at the top level, and the keys that every record needs."""
 
 from collections.abc import Iterator
-from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, IndexArray
 from bboxqa.core.json_values import pointer_to, shortened
+from bboxqa.core.text import first_few
 from bboxqa.formats.annotations.records import ID_KEYS, LISTS
 from bboxqa.formats.document.annotation_columns import Form, Kind
 from bboxqa.model.findings import Edit, Severity
@@ -60,9 +60,7 @@ def _keys_there(top: dict[str, Any]) -> str:
     """Return the first keys of a document without COCO's lists, for the end of a message."""
     if not top:
         return ""
-    shown = ", ".join(shortened(key) for key in islice(top, _SHOWN))
-    more = f" and {len(top) - _SHOWN:,} more" if len(top) > _SHOWN else ""
-    return f"; found {shown}{more}"
+    return f"; found {first_few([*top], _SHOWN, shortened)}"
 
 
 def _wrong_container(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:

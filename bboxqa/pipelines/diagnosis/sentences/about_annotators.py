@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray
-from bboxqa.core.text import count
+from bboxqa.core.text import count, joined
 from bboxqa.diagnostics.annotators.image_f1 import asked_with_others
 from bboxqa.diagnostics.annotators.unused_categories import Unused
 from bboxqa.diagnostics.disagreement.kinds import Kind
@@ -19,7 +19,6 @@ from bboxqa.pipelines.diagnosis.sentences.sentence import (
     Sentence,
     Worst,
     between_others,
-    joined,
     most_named,
     of_others_in_words,
     others_in_words,

@@ -4,18 +4,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from bboxqa.core.text import count
+from bboxqa.core.text import count, first_few, joined
 from bboxqa.diagnostics.annotators.agreement_groups import agreement_of_groups, confirmed_groups
 from bboxqa.diagnostics.annotators.copies import all_share_boxes
 from bboxqa.diagnostics.annotators.image_f1 import asked_with_others
 from bboxqa.diagnostics.annotators.independent import independent
 from bboxqa.model.table import Table
 from bboxqa.model.units import MatchedUnits
-from bboxqa.pipelines.diagnosis.sentences.sentence import (
-    Sentence,
-    joined,
-    most_named,
-)
+from bboxqa.pipelines.diagnosis.sentences.sentence import Sentence, most_named
 from bboxqa.pipelines.diagnosis.sentences.significance import (
     bounds,
 )
@@ -89,6 +85,4 @@ def group_sentences(matched: MatchedUnits, tables: Mapping[str, Table]) -> Itera
 
 
 def _few(names: Sequence[str]) -> str:
-    if len(names) <= _MOST_MEMBERS:
-        return joined(names)
-    return f"{', '.join(names[:_MOST_MEMBERS])} and {len(names) - _MOST_MEMBERS} more"
+    return joined(names) if len(names) <= _MOST_MEMBERS else first_few(names, _MOST_MEMBERS)

@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray, IndexArray
+from bboxqa.core.text import joined
 from bboxqa.model.table import Table
 from bboxqa.pipelines.diagnosis.sentences.about_places import Explained
-from bboxqa.pipelines.diagnosis.sentences.sentence import LEAST_SHARE, Sentence, joined, most_named
+from bboxqa.pipelines.diagnosis.sentences.sentence import LEAST_SHARE, Sentence, most_named
 from bboxqa.pipelines.diagnosis.sentences.significance import (
     KINDS_OF_ERRORS,
     LEAST_IMAGES,

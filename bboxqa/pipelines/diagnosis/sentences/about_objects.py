@@ -5,7 +5,7 @@ from math import isnan
 
 import numpy as np
 
-from bboxqa.core.text import count
+from bboxqa.core.text import count, joined
 from bboxqa.diagnostics.annotators.independent import independent
 from bboxqa.diagnostics.annotators.offsets import MOST_DRAWN, n_sharing
 from bboxqa.diagnostics.categories.supercategories import ALL
@@ -23,7 +23,6 @@ from bboxqa.pipelines.diagnosis.sentences.sentence import (
     LEAST_SHARE,
     Sentence,
     confuser,
-    joined,
 )
 from bboxqa.pipelines.diagnosis.sentences.significance import (
     LEAST_IMAGES,

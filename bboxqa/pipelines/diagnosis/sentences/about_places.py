@@ -6,13 +6,13 @@ from typing import NamedTuple
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray
+from bboxqa.core.text import joined
 from bboxqa.diagnostics.disagreement.reasons import in_words
 from bboxqa.model.table import Table
 from bboxqa.pipelines.diagnosis.sentences.sentence import (
     LEAST_SHARE,
     Sentence,
     between_others,
-    joined,
     most_named,
 )
 from bboxqa.pipelines.diagnosis.sentences.significance import Bounds, above_others, bounds, judged

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray
+from bboxqa.core.text import joined
 from bboxqa.diagnostics.rotated.quarter_turns import ACROSS, RENAMED, TURNS
 from bboxqa.diagnostics.rotated.rotated_offsets import MEASURES
 from bboxqa.model.table import Table
@@ -13,7 +14,7 @@ from bboxqa.pipelines.diagnosis.sentences.about_places import (
     significant_offsets,
     size_in_words,
 )
-from bboxqa.pipelines.diagnosis.sentences.sentence import LEAST_SHARE, Sentence, joined, most_named
+from bboxqa.pipelines.diagnosis.sentences.sentence import LEAST_SHARE, Sentence, most_named
 from bboxqa.pipelines.diagnosis.sentences.significance import Bounds, above_others, bounds, judged
 
 _ANGLE = MEASURES.index("angle")

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray
+from bboxqa.core.text import joined
 from bboxqa.diagnostics.disagreement.kinds import Kind
 from bboxqa.model.diagnosis import Line
 from bboxqa.model.table import Table
@@ -134,17 +135,6 @@ def others_in_words(found: Bounds, place: int, shown: Callable[[float], str] = _
         return f"; the other one: {figure}"
     alike = len({shown(each) for each in others[~np.isnan(others)].tolist()}) == 1
     return f"; {'all ' if alike else ''}the others: {figure}{'' if alike else ' (median)'}"
-
-
-def joined(parts: Sequence[str]) -> str:
-    """Return parts of a sentence with commas and an "and".
-
-    Examples
-    --------
-    >>> joined(["a", "b", "c"])
-    'a, b and c'
-    """
-    return " and ".join([part for part in (", ".join(parts[:-1]), *parts[-1:]) if part])
 
 
 def confuser(cells: Table, are_unequal: BoolArray, annotators: Table, n_others: int = 1) -> str:
