@@ -29,8 +29,8 @@ from bboxqa.pipelines.joint_sigmas import with_points, with_sigmas
 from bboxqa.pipelines.notes import all_asked_notes, chance_notes, image_notes, pair_note
 from bboxqa.pipelines.refusals.checks import check_boxes
 from bboxqa.pipelines.repeats import repeat_notes, with_repeats
+from bboxqa.pipelines.results.threshold_results import threshold_results
 from bboxqa.pipelines.settings import agree_settings_from
-from bboxqa.pipelines.threshold_results import threshold_results
 from bboxqa.report.agreement_result import AgreementResult
 
 CountAll = Callable[..., AgreementCounts]

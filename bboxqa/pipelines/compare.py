@@ -17,7 +17,7 @@ from bboxqa.pipelines.agree import (
     settings_of_keywords,
 )
 from bboxqa.pipelines.read import read_for
-from bboxqa.pipelines.threshold_results import measure_name
+from bboxqa.pipelines.results.threshold_results import measure_name
 from bboxqa.pipelines.versions.agreement import agreement_changes
 from bboxqa.pipelines.versions.aligned import (
     align_annotators,

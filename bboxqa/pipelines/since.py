@@ -20,7 +20,7 @@ from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.pipelines.compare import compare_with, n_matched
 from bboxqa.pipelines.read import read_for
-from bboxqa.pipelines.threshold_results import measure_name
+from bboxqa.pipelines.results.threshold_results import measure_name
 
 # Settings that determine the figures of a result, without those of intervals and display.
 _COMPARED = (

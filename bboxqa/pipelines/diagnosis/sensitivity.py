@@ -22,7 +22,7 @@ from bboxqa.pipelines.diagnosis.separation import (
     separation,
     with_interval,
 )
-from bboxqa.pipelines.threshold_results import measure_name, threshold_figures
+from bboxqa.pipelines.results.threshold_results import measure_name, threshold_figures
 
 SENSITIVITY = "sensitivity"
 """The name of the table."""

@@ -9,7 +9,7 @@ from bboxqa.core.arrays import IndexArray, IntArray, frozen_arrays
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.comparison import CHANGES, CROWD_FLAGS
 from bboxqa.model.table import Categorical, Column, Table
-from bboxqa.pipelines.result_tables import id_column
+from bboxqa.pipelines.results.result_tables import id_column
 from bboxqa.pipelines.versions.aligned import Aligned
 from bboxqa.pipelines.versions.matched import MatchedVersions
 

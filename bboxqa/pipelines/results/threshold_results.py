@@ -33,7 +33,12 @@ from bboxqa.model.threshold_result import (
 )
 from bboxqa.pipelines.chance_existence import ChanceCounts
 from bboxqa.pipelines.counting import AgreementCounts, ImagePart, reliability_of
-from bboxqa.pipelines.result_tables import category_table, image_table, pair_table, unit_table
+from bboxqa.pipelines.results.result_tables import (
+    category_table,
+    image_table,
+    pair_table,
+    unit_table,
+)
 
 # Low, high and shift of a figure without an interval.
 _UNKNOWN = np.array([[nan, nan, 0.0]])

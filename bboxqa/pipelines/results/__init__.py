@@ -1,0 +1,1 @@
+"""The results of measuring: figures and tables at each threshold."""
