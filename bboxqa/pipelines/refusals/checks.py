@@ -24,7 +24,7 @@ from bboxqa.model.outlines import SegmentationKind
 from bboxqa.pipelines.refusals.causes import Causes, causes
 from bboxqa.rules.facts.box_overlaps import BoxColumn, are_many, first_equal
 from bboxqa.rules.facts.boxes import Boxes, boxes_of, inside, sized_boxes
-from bboxqa.rules.facts.copies import copies_of
+from bboxqa.rules.facts.copied_boxes import copies_of
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.layouts.box_layout import Diagnosis, diagnose, layout_of, lie_elsewhere
 from bboxqa.rules.facts.layouts.layout_evidence import ENOUGH

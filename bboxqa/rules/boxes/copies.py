@@ -11,7 +11,7 @@ from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import summary_defect
 from bboxqa.rules.base.rule import Hits, Rule, described_hits
 from bboxqa.rules.facts.boxes import boxes_of
-from bboxqa.rules.facts.copies import ENOUGH_SIZES, Copies, copies_of
+from bboxqa.rules.facts.copied_boxes import ENOUGH_SIZES, Copies, copies_of
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import overshoot
 from bboxqa.rules.facts.layouts.box_layout import in_other_layout
