@@ -853,6 +853,21 @@ def test_errors_against_a_reference_are_corrected_for_the_kinds_of_errors(rate, 
     assert [text[: len(named[0])] for text in told] == named if named else not told
 
 
+def test_an_offset_like_those_of_the_others_is_not_denied():
+    offsets = ("3,0", "-3,0", "0,3", "0,-3", "-3,-3", "3,3")
+    errors = {f"p0{n}": f"jitter=2% offset={each}" for n, each in enumerate(offsets, 1)}
+    errors["p07"] = "jitter=10% offset=3,0"
+    data = bboxqa.read_coco(bboxqa.simulate(errors=errors, images=80, annotators=7).document())
+    result = bboxqa.agree(data, bootstrap=200)
+    line = sentence(result.story(), "p07 places boxes less precisely")
+    assert line.endswith(
+        "; no edge is off in one direction by as much and significantly more than those of the "
+        "others"
+    )
+    rows = result.diagnose().tables["offsets"].records()
+    assert any(row["systematic"] for row in rows if row["annotator"] == "p07")
+
+
 def test_who_is_less_precise_on_images_that_are_hard_for_all_is_named():
     # Boxes of every second image are vague; the third one is less precise on each.
     rng = np.random.default_rng(3)

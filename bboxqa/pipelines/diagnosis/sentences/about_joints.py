@@ -172,6 +172,5 @@ def joints_explain(tables: Mapping[str, Table], sigmas: Sequence[Sequence[float]
     of_joints += np.nan_to_num(people["missing_share"].reshape(shape))
     n = people["n"].reshape(shape)
     lost = (np.nan_to_num(of_joints) * n).sum(1) / np.maximum(n.sum(1), 1)
-    return Explained(
-        lost, "key points", "similarity (OKS) to matched ones", "no joint is significantly moved"
-    )
+    nothing = "no joint is significantly moved in one direction by as much"
+    return Explained(lost, "key points", "similarity (OKS) to matched ones", nothing)

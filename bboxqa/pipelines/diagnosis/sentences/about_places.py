@@ -183,6 +183,10 @@ def size_in_words(figures: Sequence[float] | FloatArray, unit: str) -> str:
     return f"{abs(value):.1f}{unit} [{low:z.1f}, {high:z.1f}]"
 
 
+FURTHER_OFF = "is off in one direction by as much and significantly more than those of the others"
+"""What no edge or other measure is, if no offset that is told explains the dissimilarity."""
+
+
 class Explained(NamedTuple):
     """The share of dissimilarity that systematic offsets explain, and the words for it."""
 
@@ -204,7 +208,7 @@ def edges_explain(tables: Mapping[str, Table], compared: str) -> Explained:
     lost = np.where(reported, np.abs(offsets.percent).sum(1) / 100, 0)
     drawn = in_words(compared)
     edge = "no edge" if drawn == "boxes" else "no edge of their boxes"
-    return Explained(lost, drawn, f"overlap with matched {drawn}", f"{edge} is significantly moved")
+    return Explained(lost, drawn, f"overlap with matched {drawn}", f"{edge} {FURTHER_OFF}")
 
 
 def precision_sentences(
@@ -229,6 +233,6 @@ def precision_sentences(
             f"{found.high[place]:.2f}]"
         )
         text += between_others(pairs, name, "mean_iou", "{:.2f}".format)
-        text += f"; {explained.nothing} in one direction by as much{more}"
+        text += f"; {explained.nothing}{more}"
         who = "" if more else name
         yield Sentence(weight[place], text, who=who, annotators=(name,), see=see)

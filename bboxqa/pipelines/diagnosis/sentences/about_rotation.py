@@ -10,6 +10,7 @@ from bboxqa.diagnostics.rotated.quarter_turns import ACROSS, RENAMED, TURNS
 from bboxqa.diagnostics.rotated.rotated_offsets import MEASURES
 from bboxqa.model.table import Table
 from bboxqa.pipelines.diagnosis.sentences.about_places import (
+    FURTHER_OFF,
     Explained,
     significant_offsets,
     size_in_words,
@@ -68,7 +69,7 @@ def rotation_explains(tables: Mapping[str, Table]) -> Explained:
     lost = np.where(reported, _lost(offsets, len(annotators)).sum(1), 0)
     across, share = _exchanging(tables, ACROSS)
     lost[across] += _LOST_ACROSS * share.value[across]
-    nothing = "no centre, side or angle is significantly off"
+    nothing = f"no centre, side or angle {FURTHER_OFF}"
     return Explained(lost, "boxes", "overlap with matched boxes", nothing)
 
 
