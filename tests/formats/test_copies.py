@@ -41,6 +41,19 @@ def test_a_split_beside_the_whole_is_a_headline(tmp_path, change):
     assert lines.index(f"Warning: {expected[0]}") < lines.index("")
 
 
+def test_what_a_format_rounds_is_equal(tmp_path):
+    """Rounding changes the order of boxes with the same left edge."""
+    both = []
+    for name, error in (("ann", 0), ("bob", 4e-4)):
+        boxes = [
+            annotation(number, 1, bbox=[10 + error * (-1) ** number, 20.5 + 3 * number, 5, 7])
+            for number in range(20)
+        ]
+        both.append(write(tmp_path / f"{name}.json", document(boxes)))
+    (headline,) = read_coco(both).headlines
+    assert headline.startswith("ann and bob have the same 20 annotations on the 1 image")
+
+
 def test_few_equal_annotations_are_no_headline(tmp_path):
     both = [file_of(tmp_path / f"{name}.json", range(1, 7)) for name in ("ann", "bob")]
     assert read_coco(both).headlines == ()

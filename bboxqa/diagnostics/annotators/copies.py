@@ -4,11 +4,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, frozen_arrays, sum_by
+from bboxqa.core.arrays import FloatArray, IndexArray, frozen_arrays, sum_by
 from bboxqa.core.components import component_of_each
 from bboxqa.core.remembered import remembered
 from bboxqa.diagnostics.annotators.image_ratios import Ratios, RatioSums
 from bboxqa.diagnostics.object_cells import drawn_edges, pairs_of_units
+from bboxqa.model.rounding import ROUNDED_PX, equal_edges
 from bboxqa.model.shapes.keypoints import largest_moves
 from bboxqa.model.table import Categorical, Table
 from bboxqa.model.units import MatchedUnits
@@ -41,11 +42,14 @@ def copies(matched: MatchedUnits) -> Table:
     """Return the number of identical boxes of each pair of annotators, copies first.
 
     Columns: annotator_1 and annotator_2; n, their matched pairs of boxes; n_identical, pairs with
-    the same box to the last digit, and identical_share with its 95 % interval over images;
+    the same box, and identical_share with its 95 % interval over images;
     expected_share, if the four edges were equal independently of each other, estimated from pairs
     with different boxes; others_share, of identical boxes that one of the two shares with others;
     mean_similarity and others_similarity, the mean over their pairs and over those that one of the
     two has with others; and copied.
+
+    Edges are equal that differ by 0.01 px or less, and by 0.1 % of the shorter side or less, as a
+    copy in another format is rounded. Joints are equal that differ by 0.01 px or less.
 
     A pair is marked as copied if it has five identical boxes or more, and if the interval of their
     share lies above 5 %, above 3 times the expected share, and above 3 times either the others'
@@ -105,11 +109,11 @@ def _pair_likeness(matched: MatchedUnits) -> PairLikeness:
     keys, row = np.unique(key, return_inverse=True)
     n = len(keys)
     edges = drawn_edges(matched)
-    equal: BoolArray = edges[pairs.left] == edges[pairs.right]
+    equal = equal_edges(edges[pairs.left], edges[pairs.right])
     n_equal = equal.sum(1)
     identical = n_equal == 4
     if of.keypoints is not None and matched.data.joint_sigmas:
-        identical &= largest_moves(of.keypoints, pairs.left, pairs.right) == 0
+        identical &= largest_moves(of.keypoints, pairs.left, pairs.right) <= ROUNDED_PX
     one, image = np.ones(len(row)), of.image[pairs.left]
     sums = RatioSums(2 * n, len(matched.data.image_names))
     sums.add(row, image, identical, one)

@@ -9,6 +9,7 @@ from bboxqa.core.arrays import BoolArray, IndexArray
 from bboxqa.core.remembered import remembered
 from bboxqa.diagnostics.annotators.copies import all_share_boxes, copies
 from bboxqa.diagnostics.object_cells import drawn_edges
+from bboxqa.model.rounding import equal_edges
 from bboxqa.model.units import CandidatePairs, MatchedUnits, UnitTable
 
 # An image is copied if at least this share of the matched boxes of two annotators are identical.
@@ -62,7 +63,7 @@ def _copied_images(matched: MatchedUnits, first: int, second: int) -> BoolArray:
     )
     left, right = pairs.left[own], pairs.right[own]
     edges = drawn_edges(matched)
-    same = (edges[left] == edges[right]).all(1)
+    same = equal_edges(edges[left], edges[right]).all(1)
     n_images = len(matched.data.image_names)
     n_pairs = np.bincount(of.image[left], minlength=n_images)
     n_same = np.bincount(of.image[left[same]], minlength=n_images)

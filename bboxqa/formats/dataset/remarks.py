@@ -14,7 +14,8 @@ from bboxqa.formats.annotations.shapes_apart import apart_note
 from bboxqa.formats.dataset.attribution import Attribution
 from bboxqa.formats.dataset.category_names import list_notes, variant_remark
 from bboxqa.formats.dataset.image_names import join_advice, names_of_images
-from bboxqa.model.annotations import Dataset
+from bboxqa.model.annotations import Annotations, Dataset
+from bboxqa.model.rounding import equal_edges
 
 _NAMED = 3
 
@@ -132,10 +133,7 @@ def _copies(data: Dataset) -> Iterator[str]:
         if n_equal < _MANY and not is_twice:
             continue
         first, second = (np.flatnonzero((each.annotator == who) & both[each.image]) for who in pair)
-        # Annotations of an image and annotator are ordered by box and category.
-        if (each.category[first] == each.category[second]).all() and (
-            each.bbox[first] == each.bbox[second]
-        ).all():
+        if _are_equal(each, first, second):
             question = "are they copies or splits of one data set?"
             if is_twice:
                 question = "are they one person's in two formats? Then name one of the files"
@@ -144,6 +142,19 @@ def _copies(data: Dataset) -> Iterator[str]:
                 f"{who} have the same {count(n_equal, 'annotation')} on the "
                 f"{count(int(both.sum()), 'image')} that both have: {question}"
             )
+
+
+def _are_equal(each: Annotations, first: IndexArray, second: IndexArray) -> bool:
+    """Return whether two annotators have the same boxes and categories, but for rounding."""
+    edges = []
+    for own in (first, second):
+        box = np.concatenate([each.bbox[own, :2], each.bbox[own, :2] + each.bbox[own, 2:]], 1)
+        # Steps that end at no whole or half pixel: rounding changes the order of few boxes.
+        keys = (*np.floor(box + 0.43).T, each.category[own], each.image[own])
+        order = np.lexsort(keys)
+        edges.append((box[order], each.category[own][order]))
+    (left, category), (right, other_category) = edges
+    return bool((category == other_category).all() and equal_edges(left, right).all())
 
 
 def _differ_by_suffix(first: str, second: str) -> bool:

@@ -8,13 +8,12 @@ import numpy as np
 from bboxqa.core.arrays import IndexArray, IntArray, frozen_arrays
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.comparison import CHANGES, CROWD_FLAGS
+from bboxqa.model.rounding import ROUNDED_PX
 from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.pipelines.results.result_tables import id_column
 from bboxqa.pipelines.versions.aligned import Aligned
 from bboxqa.pipelines.versions.matched import MatchedVersions
 
-# Tolerance in pixels: coordinates that an export rounds to two decimals have not moved.
-_ROUNDED = 0.01 + 1e-9
 _UNCHANGED, _MOVED, _RENAMED, _BOTH, _CROWD_FLAG, _REMOVED, _ADDED = range(len(CHANGES))
 
 
@@ -66,7 +65,7 @@ def changes_of(before: Dataset, after: Dataset, matched: MatchedVersions, names:
     crowd_flag = np.zeros(sum(sizes), np.int32)
     was, is_now = old.iscrowd[matched.before], new.iscrowd[matched.after]
     crowd_flag[: len(matched)] = np.where(was == is_now, 0, 2 - is_now)
-    moved = (matched.shift > _ROUNDED) | ((matched.shift == 0) & matched.redrawn)
+    moved = (matched.shift > ROUNDED_PX) | ((matched.shift == 0) & matched.redrawn)
     kind = np.repeat(np.array([_UNCHANGED, _REMOVED, _ADDED], np.int32), sizes)
     kind[: len(matched)] = moved * _MOVED + (left != right)[: len(matched)] * _RENAMED
     kind[(kind == _UNCHANGED) & (crowd_flag > 0)] = _CROWD_FLAG

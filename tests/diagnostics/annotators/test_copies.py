@@ -8,6 +8,7 @@ from support.datasets import dataset
 from support.matched import matched, random_data
 
 from bboxqa.diagnostics.annotators.copies import copied_groups, copies
+from bboxqa.diagnostics.annotators.independent import independent
 
 
 def drawn(seed, *, spread, copied=0.0, n_images=40, whole=False):
@@ -40,6 +41,44 @@ def test_identical_boxes_name_the_pair(n_annotators):
     assert pair["identical_share"] == pair["n_identical"] / pair["n"]
     assert next(iter(found)) == ("0", "1")
     assert sum(row["copied"] for row in found.values()) == 1
+
+
+def written(boxes, form):
+    """Return boxes x, y, width, height as formats keep them, of images of 4,000 by 3,000 px."""
+    edges = np.concatenate([boxes[:, :2], boxes[:, :2] + boxes[:, 2:]], 1)
+    size = np.array([4000, 3000])
+    if form == "yolo":
+        sides = np.round((edges[:, 2:] - edges[:, :2]) / size, 6) * size
+        left_top = np.round((edges[:, :2] + edges[:, 2:]) / 2 / size, 6) * size - sides / 2
+        return np.concatenate([left_top, sides], 1)
+    if form == "sides":
+        return np.round(boxes, 2)
+    edges = np.round(edges, 2)
+    return np.concatenate([edges[:, :2], edges[:, 2:] - edges[:, :2]], 1)
+
+
+@pytest.mark.parametrize("form", ["yolo", "sides", "edges"])
+def test_copies_that_a_format_rounds_are_copies(form):
+    data = drawn(1, spread=[2.0, 2.0, 2.0], copied=0.5)
+    exact = copied_by_pair(data)["0", "1"]
+    boxes = data.annotations.bbox.copy()
+    second = data.annotations.annotator == 1
+    boxes[second] = written(boxes[second], form)
+    rounded = replace(data, annotations=replace(data.annotations, bbox=boxes, rotated_box=None))
+    found = copied_by_pair(rounded)
+    assert [row["copied"] for row in found.values()] == [True, False, False]
+    assert found["0", "1"]["n_identical"] == exact["n_identical"] > 40
+    left = independent(matched(rounded, bootstrap=200)).data.assigned
+    assert left.tolist() == independent(matched(data, bootstrap=200)).data.assigned.tolist()
+
+
+@pytest.mark.parametrize("scale", [1, 1000])
+def test_close_boxes_in_any_unit_are_no_copies(scale):
+    """Fractions of the size of an image differ by little, but so do their boxes."""
+    data = drawn(2, spread=[1.0, 1.0, 1.0])
+    boxes = data.annotations.bbox / scale
+    small = replace(data, annotations=replace(data.annotations, bbox=boxes, rotated_box=None))
+    assert {row["n_identical"] for row in copied_by_pair(small).values()} == {0}
 
 
 def test_equal_boxes_that_are_turned_otherwise_are_no_copies():
