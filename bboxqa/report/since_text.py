@@ -3,11 +3,18 @@
 from collections.abc import Iterator
 from math import isnan, nan
 
+import numpy as np
+
 from bboxqa.core.text import count
 from bboxqa.model.comparison import SinceRun
 from bboxqa.report.comparison_text import agreement_lines, change_lines, things_line
 from bboxqa.report.numbers import decimal
 from bboxqa.report.text_table import table_lines
+
+_NOBODY = (
+    "Nobody is in both, so all annotations count as removed or added. If they are the same "
+    "people, name the files by the former names: --annotator NAME=FILE"
+)
 
 
 def since_lines(since: SinceRun) -> Iterator[str]:
@@ -21,8 +28,11 @@ def since_lines(since: SinceRun) -> Iterator[str]:
             f"{count(n_queue, 'annotation')}, not with all {n_all:,} that were measured."
         )
     if since.comparison is not None:
-        if (since.comparison.annotators["status"] != "both").any():
+        status = since.comparison.annotators["status"]
+        if (status != "both").any():
             yield things_line(since.comparison.annotators, "annotator")
+        if not np.isin(status, ["both", "renamed"]).any():
+            yield f" {_NOBODY}"
         yield from change_lines(since.comparison)
         yield from agreement_lines(since.comparison)
         return

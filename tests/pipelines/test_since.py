@@ -188,3 +188,9 @@ def test_other_annotators_are_named(queue, tmp_path):
     _, text = since(tmp_path, "new.json")
     assert "Annotators: 1 in both; 1 removed: bob; 1 added: eve" in text
     assert "queue" not in text
+    assert "Nobody is in both" not in text
+    (tmp_path / "new.json").write_text(whole.replace('"ann"', '"joe"'))
+    _, text = since(tmp_path, "new.json")
+    assert "Annotators: 0 in both; 2 removed: ann, bob; 2 added: eve, joe" in text
+    assert "Nobody is in both, so all annotations count as removed or added." in text
+    assert "--annotator NAME=FILE" in text
