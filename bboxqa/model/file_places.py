@@ -100,6 +100,8 @@ def joined_ids(parts: "Sequence[ShownIds]") -> "TextArray | FilePlaces":
     (['a.txt:3', '7'], ('a.txt', 'a.txt'))
     """
     places = [part for part in parts if isinstance(part, FilePlaces)]
+    if len(parts) == 1:
+        return places[0] if places else _as_texts(parts[0])
     if not parts or len(places) < len(parts) or len({part.at.dtype.kind for part in places}) > 1:
         return np.concatenate([np.zeros(0, np.str_), *map(_as_texts, parts)])
     firsts = np.cumsum([0, *(len(part.files) for part in places[:-1])])

@@ -18,7 +18,7 @@ from bboxqa.formats.translation.untrusted import LARGEST
 
 _WINDOW = 1 << 19
 _BLANK = ord(" ")
-# Python's csv module refuses longer cells.
+# Python's csv module refuses longer cells, which only longer lines can have.
 _LONGEST = 1 << 17
 
 
@@ -85,18 +85,17 @@ class _Table:
 
     def _plain(self, text: str, line: int) -> PlainRows | None:
         words = plain_words(text.encode(), len(self.header), self.delimiter.encode())
-        if words is None:
+        if words is None or np.diff(words.end[-1], prepend=0).max() >= _LONGEST:
             return None
-        signs = np.frombuffer(words.text, np.uint8)
-        is_long = (words.end - words.begin).max() >= _LONGEST
         # Blanks before a cell do not belong to it.
-        if is_long or (signs[words.begin] == _BLANK).any():
+        if (np.frombuffer(words.text, np.uint8)[words.begin] == _BLANK).any():
             return None
         try:
-            boxes = np.stack([words.numbers(self.place[key]) for key in self.numbers], 1)
+            numbers = np.stack([words.numbers(self.place[key]) for key in self.numbers])
         except ValueError:
             return None
-        is_sound = (np.abs(boxes).sum(1) < LARGEST).all()
+        boxes = np.ascontiguousarray(numbers.T)
+        is_sound = (np.abs(numbers).sum(0) < LARGEST).all()
         return PlainRows(words, self.place, line, boxes) if is_sound else None
 
 
@@ -120,7 +119,8 @@ def _table_of(member: Member, columns: Columns) -> _Table | None:
     if member.head().startswith(PARQUET):
         return None
     text = decoded(member.shown, member.read())
-    first = text.partition("\n")[0]
+    end = text.find("\n")
+    first = text if end < 0 else text[:end]
     if first.lstrip()[:1] in ("", "{") or '"' in text:
         return None
     if "\r" in text:

@@ -15,6 +15,7 @@ from bboxqa.formats.translation.untrusted import (
 )
 
 SIDES = ("width", "height")
+_SIDE_NAMES = ("the width", "the height")
 _WINDOW = 4096
 
 
@@ -71,10 +72,10 @@ class Collector:
         image.
         """
         try:
-            width, height = (
-                (_side_in if isinstance(side, str) else side_of)(side, f"the {key}")
-                for side, key in zip(sides, SIDES, strict=True)
-            )
+            width, height = [
+                _side_in(side, name) if isinstance(side, str) else side_of(side, name)
+                for side, name in zip(sides, _SIDE_NAMES, strict=True)
+            ]
         except ValueProblemError as error:
             self._wrong_size("T001", f"{_label(name)}: {error}", image, where)
             return None

@@ -211,3 +211,14 @@ def test_archives_in_an_archive_are_named(tmp_path):
         f"{outer}: holds archives, which are not read inside of another one: jobs/ann.zip",
         "Unpack it into a folder of its own, and name the folder.",
     ]
+
+
+@pytest.mark.parametrize("n", [0, 1, (1 << 16) - 1, 1 << 16, (1 << 16) + 1, 1 << 18])
+def test_files_of_all_sizes_are_read_whole(n, tmp_path):
+    content = bytes(range(256)) * (n // 256) + bytes(n % 256)
+    path = tmp_path / "a/b.txt"
+    path.parent.mkdir()
+    path.write_bytes(content)
+    for source in (path, path.parent):
+        (member,) = members_of(source)
+        assert member.read() == content

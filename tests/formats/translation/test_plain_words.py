@@ -100,3 +100,21 @@ def _number(word):
         return float(word)
     except ValueError:
         return None
+
+
+@pytest.mark.parametrize("n_words", [3, 3000])
+def test_words_are_numbered_in_order_however_many_there_are(n_words):
+    numbers = np.random.default_rng(n_words).integers(0, n_words, 9000).tolist()
+    words = [f"{'long word ' * (number % 3)}{number}" for number in numbers]
+    codes, names = plain_words("\n".join(words).encode(), 1, b",").numbered(0)
+    known: dict[str, int] = {}
+    assert codes.tolist() == [known.setdefault(word, len(known)) for word in words]
+    assert names == [*known]
+
+
+def test_changes_of_words_of_other_lengths():
+    rng = np.random.default_rng(0)
+    words = ["".join(rng.choice([*"ab"], length)) for length in rng.integers(1, 19, 500)]
+    words = [word for word in words for _ in range(2)]
+    found = plain_words("\n".join(words).encode(), 1).changes(0)
+    assert found.tolist() == [True, *(one != other for one, other in pairwise(words))]

@@ -10,7 +10,7 @@ from bboxqa.formats.translation.plain.short_numbers import WORD, Codes, alike_nu
 
 _NEWLINE, _BLANK, _POINT, _ZERO = np.frombuffer(b"\n .0", np.uint8)
 _ASCII = 0x80
-_HALF = np.uint64(32)
+_HALF, _TOP = np.uint64(32), np.uint64(48)
 _EXACT = 15
 """Number of decimal digits that floats represent exactly."""
 
@@ -89,21 +89,23 @@ class PlainWords:
         Raises ValueError if a word is not UTF-8.
         """
         changed = np.flatnonzero(self.changes(column))
-        firsts = self.rows(changed)
-        begin, lengths = firsts.begin[column], firsts.end[column] - firsts.begin[column]
+        begin = self.begin[column][changed]
+        lengths = self.end[column][changed] - begin
         hashes = self._hashes(begin, lengths)
-        _, row, code = np.unique(hashes, return_index=True, return_inverse=True)
+        row, code = _distinct(hashes)
         if (lengths != lengths[row[code]]).any() or len(
             self._differing(begin, begin[row[code]], lengths)
         ):
             # Two words have the same hash.
             known: dict[str, int] = {}
-            numbers = np.array([known.setdefault(e, len(known)) for e in firsts.texts(column)])
+            numbers = np.array(
+                [known.setdefault(e, len(known)) for e in self.rows(changed).texts(column)]
+            )
             words = [*known]
         else:
             order = np.argsort(row)
             numbers = np.argsort(order)[code]
-            words = firsts.rows(row[order]).texts(column)
+            words = self.rows(changed[row[order]]).texts(column)
         return np.repeat(numbers, np.diff(changed, append=len(self))), words
 
     def rows(self, rows: IndexArray) -> "PlainWords":
@@ -115,9 +117,9 @@ class PlainWords:
         begin, lengths = self.begin[column], self.end[column] - self.begin[column]
         changed = np.ones(len(begin), np.bool_)
         changed[1:] = np.diff(lengths) != 0
-        same = np.flatnonzero(~changed)
-        differing = self._differing(begin[same], begin[same - 1], lengths[same])
-        changed[same[differing]] = True
+        for rows, word in self._pieces(begin, lengths):
+            # If the previous row is not among the rows, its word is shorter, and thus different.
+            changed[rows[1:][word[1:] != word[:-1]]] = True
         return changed
 
     def _differing(self, begin: IndexArray, other: IndexArray, lengths: IndexArray) -> IndexArray:
@@ -143,6 +145,16 @@ class PlainWords:
         for offset in range(0, int(lengths.max(initial=0)), WORD):
             rows = rows[lengths[rows] > offset]
             yield rows, words[begin[rows] + offset] << _beyond(lengths[rows] - offset)
+
+
+def _distinct(hashes: Codes) -> tuple[IndexArray, IndexArray]:
+    """Return the first rows of distinct hashes, and the index of each hash among them."""
+    # Sorting 16 bits takes a third of the time.
+    short = (hashes >> _TOP).astype(np.uint16)
+    _, row, code = np.unique(short, return_index=True, return_inverse=True)
+    if (hashes != hashes[row[code]]).any():
+        _, row, code = np.unique(hashes, return_index=True, return_inverse=True)
+    return row, code
 
 
 def _beyond(lengths: IndexArray) -> Codes:
