@@ -9,8 +9,8 @@ from bboxqa.core.components import component_of_each
 from bboxqa.core.remembered import remembered
 from bboxqa.diagnostics.annotators.image_ratios import Ratios, RatioSums
 from bboxqa.diagnostics.object_cells import drawn_edges, pairs_of_units
-from bboxqa.model.rounding import ROUNDED_PX, equal_edges
 from bboxqa.model.shapes.keypoints import largest_moves
+from bboxqa.model.shapes.rounding import ROUNDED_PX, equal_edges
 from bboxqa.model.table import Categorical, Table
 from bboxqa.model.units import MatchedUnits
 

@@ -9,7 +9,7 @@ from bboxqa.core.arrays import BoolArray, IndexArray
 from bboxqa.core.remembered import remembered
 from bboxqa.diagnostics.annotators.copies import all_share_boxes, copies
 from bboxqa.diagnostics.object_cells import drawn_edges
-from bboxqa.model.rounding import equal_edges
+from bboxqa.model.shapes.rounding import equal_edges
 from bboxqa.model.units import CandidatePairs, MatchedUnits, UnitTable
 
 # An image is copied if at least this share of the matched boxes of two annotators are identical.

@@ -15,7 +15,7 @@ from bboxqa.formats.dataset.attribution import Attribution
 from bboxqa.formats.dataset.category_names import list_notes, variant_remark
 from bboxqa.formats.dataset.image_names import join_advice, names_of_images
 from bboxqa.model.annotations import Annotations, Dataset
-from bboxqa.model.rounding import equal_edges
+from bboxqa.model.shapes.rounding import equal_edges
 
 _NAMED = 3
 
