@@ -11,6 +11,7 @@ from bboxqa.geometry.kernels.boxes import corners
 from bboxqa.rules.facts.boxes import Boxes, boxes_of, inside
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import row_min
+from bboxqa.rules.facts.layouts.area_evidence import of_areas
 from bboxqa.rules.facts.layouts.box_habits import of_habits
 from bboxqa.rules.facts.layouts.box_readings import COCO, Layout, Numbers
 from bboxqa.rules.facts.layouts.cut_objects import of_cut_objects
@@ -19,7 +20,6 @@ from bboxqa.rules.facts.layouts.layout_evidence import (
     ENOUGH,
     Evidence,
     distances,
-    of_areas,
     of_outlines,
     outlines_agree,
     outlines_contradict,

@@ -9,6 +9,7 @@ from bboxqa.core.arrays import BoolArray, FloatArray
 from bboxqa.core.blocks import rows_where
 from bboxqa.rules.facts.boxes import Boxes, has_size, inside
 from bboxqa.rules.facts.image_bounds import row_max, row_min
+from bboxqa.rules.facts.layouts.area_evidence import tells_x_from_y
 from bboxqa.rules.facts.layouts.box_readings import COCO, PIXEL_LAYOUTS, Layout, Numbers
 from bboxqa.rules.facts.layouts.layout_evidence import (
     ENOUGH,
@@ -16,7 +17,6 @@ from bboxqa.rules.facts.layouts.layout_evidence import (
     MOST,
     NEARLY_ALL,
     Evidence,
-    tells_x_from_y,
 )
 from bboxqa.rules.facts.layouts.layout_parts import ENOUGH_IMAGES
 
