@@ -67,8 +67,7 @@ def _base(drawn: Sequence[Record]) -> int | None:
     """
     upright = [each for each in drawn if _turned(each) is None]
     for base in (1, 0):
-        # Products of relative numbers are written as whole numbers where only rounding differs.
-        corners = _corners(upright, base).ravel().round(_DECIMALS)
+        corners = _corners(upright, base).ravel()
         fractions, zeros, ones = corners % 1 != 0, corners == 0, corners == 1
         sums = (int(each.sum()) for each in (fractions, zeros, ones))
         if CornerTally(len(corners), *sums).base()[0] == base:
@@ -80,7 +79,10 @@ def _corners(drawn: Sequence[Record], base: int) -> FloatArray:
     """Return xmin, ymin, xmax and ymax of annotations; with base 1, corners are inclusive."""
     boxes = np.array([each["bbox"] for each in drawn], np.float64).reshape(-1, 4)
     low = boxes[:, :2] + base
-    return np.hstack([low, low + boxes[:, 2:] - base])
+    corners = np.hstack([low, low + boxes[:, 2:] - base])
+    # Products of relative numbers are whole where only rounding differs.
+    whole = corners.round()
+    return np.where(np.abs(corners - whole) < 10.0**-_DECIMALS, whole, corners)
 
 
 def _files(content: Content, _options: Options) -> Iterator[Written]:

@@ -88,6 +88,17 @@ def test_annotators_who_use_other_categories_may_have_folders(tmp_path):
     assert by_annotator(back) == by_annotator(content)
 
 
+def test_whole_pixels_stay_where_labels_of_yolo_were_rounded(tmp_path):
+    # Shares of 10 digits times 352 and 288 pixels: 57.00000001 and the like.
+    boxes = [[7.0 * n, 5.0 * n, 30.0 + n, 41.0] for n in range(1, 31)]
+    for box in boxes[::2]:
+        box[0], box[1] = box[0] + 1e-8, box[1] - 1e-8
+    content = document([("a.jpg", 352, 288, ["ann"])], [(0, "ann", 0, box) for box in boxes])
+    back = there_and_back(written(tmp_path / "source.json", content), tmp_path, "voc")
+    found = [each["bbox"] for each in back["annotations"]]
+    np.testing.assert_allclose(found, np.round(boxes), atol=1e-9)
+
+
 def test_whole_pixels_stay_where_only_rounding_makes_fractions(tmp_path):
     # Shares times 200 and 90 pixels: 29.999999999999996 and the like, in more than a few places.
     shares = [(0.15, 0.2, 0.3, 0.1), (0.55, 0.3, 0.1, 0.2), (0.7, 0.1, 0.15, 0.7)]
