@@ -96,6 +96,15 @@ def test_names_that_do_not_exist_are_refused(result):
         result.plot.pair_matrix(figure="F1")
 
 
+def test_of_two_annotators_the_drawing_of_offsets_names_the_other_one():
+    errors = {"p01": "jitter=1", "p02": "offset=5,0"}
+    simulated = bboxqa.simulate(images=12, annotators=2, errors=errors, seed=2)
+    found = bboxqa.agree(bboxqa.read_coco(simulated.document()), bootstrap=50)
+    for name, other in (("p01", "p02"), ("p02", "p01")):
+        written = [text.get_text() for text in found.plot.offsets(name, new()).texts]
+        assert f"dashed: {other}" in written
+
+
 def test_a_notebook_shows_the_intervals_as_a_picture(result):
     html = result._repr_html_()
     before, _, rest = html.partition('src="data:image/svg+xml,')

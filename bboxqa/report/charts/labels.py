@@ -1,6 +1,6 @@
 """Names and numbers as a chart shows them."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 from unicodedata import bidirectional
 
@@ -9,6 +9,8 @@ from bboxqa.report.charts.palette import DIM
 
 # Longer names of rows are written in a small font.
 _MOST_LARGE = 24
+THE_OTHERS = "the others"
+"""What several other annotators are called."""
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,6 +44,18 @@ def set_apart(name: str) -> str:
     if all(bidirectional(sign) not in ("R", "AL", "AN") for sign in name):
         return name
     return f"\u2068{name}\u2069"
+
+
+def others_of(name: str, every: Collection[str]) -> str:
+    """Return what the annotators beside one are called: a single one by name.
+
+    Examples
+    --------
+    >>> others_of("ann", ["ann", "bob"]), others_of("ann", ["ann", "bob", "eve"])
+    ('bob', 'the others')
+    """
+    others = [each for each in every if each != name]
+    return set_apart(short_name(others[0])) if len(others) == 1 else THE_OTHERS
 
 
 def row_size(names: Sequence[str]) -> int:

@@ -5,7 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 from bboxqa.report.charts.copied import reason_left_out
 from bboxqa.report.charts.figures import AxesMaker, new_axes, page_style
-from bboxqa.report.charts.labels import draw_nothing, set_title, short_name, signed
+from bboxqa.report.charts.labels import (
+    THE_OTHERS,
+    draw_nothing,
+    set_title,
+    short_name,
+    signed,
+)
 from bboxqa.report.charts.palette import DIM, SERIES, TEXT
 
 if TYPE_CHECKING:
@@ -33,6 +39,7 @@ def offsets(
     *,
     title: str | None = None,
     copies: Sequence[Mapping[str, Any]] = (),
+    others: str = THE_OTHERS,
     axes: AxesMaker = new_axes,
 ) -> "Axes":
     """Draw a box with its four edges where an annotator draws them on average.
@@ -41,7 +48,8 @@ def offsets(
     others to those of the annotator are magnified by the factor in the legend; the numbers are
     pixels with their 95 % intervals. Only systematic offsets are drawn, since magnified chance
     would look like a finding; offsets without an interval are grey. The title is by default the
-    name of the annotator. `copies` are the rows of the table of this name.
+    name of the annotator. `copies` are the rows of the table of this name; `others` is what the
+    other annotators are called.
     """
     known = [row for row in edges if row["offset_percent"] is not None]
     name = (short_name(edges[0]["annotator"]) if edges else "") if title is None else title
@@ -64,7 +72,7 @@ def offsets(
     ax.set_ylim(1.65, -0.9)
     ax.set_aspect("equal")
     ax.set_axis_off()
-    set_title(ax, name, "dashed: the others", how_large("drawn", factor) if moved else NOT_MOVED)
+    set_title(ax, name, f"dashed: {others}", how_large("drawn", factor) if moved else NOT_MOVED)
     return ax
 
 

@@ -17,6 +17,7 @@ from bboxqa.report.charts import (
 )
 from bboxqa.report.charts.figures import AxesMaker, new_axes, page_style, shown_axes
 from bboxqa.report.charts.fonts import fonts_for
+from bboxqa.report.charts.labels import others_of
 from bboxqa.report.charts.sensitivity_chart import sensitivity
 
 if TYPE_CHECKING:
@@ -175,7 +176,10 @@ did you mean 'Ann3'?
         rows = self._rows("rotated_offsets" if is_rotated else "offsets")
         rows = [row for row in rows if row["annotator"] == annotator]
         copies = self._rows("copies")
-        return _with_fonts([annotator], lambda: draw(rows, copies=copies, axes=_maker(ax)))
+        others = others_of(annotator, self._annotators())
+        return _with_fonts(
+            [annotator, others], lambda: draw(rows, copies=copies, others=others, axes=_maker(ax))
+        )
 
     def decomposition(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the share of objects of each kind of disagreement, with its 95 % interval."""
@@ -203,9 +207,13 @@ did you mean 'Ann3'?
     def _rows(self, table: str) -> list[dict[str, Any]]:
         return self._result.diagnose().tables[table].records()
 
+    def _annotators(self) -> list[str]:
+        names: list[str] = self._result.diagnose().tables["annotators"]["annotator"].tolist()
+        return names
+
     def _check_annotator(self, name: str) -> None:
         """Raise ConfigError if no annotator has the name."""
-        names = self._result.diagnose().tables["annotators"]["annotator"].tolist()
+        names = self._annotators()
         if name not in names:
             raise ConfigError(f"annotator {unknown_name(name, names)}")
 

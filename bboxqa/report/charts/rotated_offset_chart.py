@@ -9,7 +9,13 @@ from bboxqa.core.arrays import FloatArray
 from bboxqa.model.shapes.rotated_boxes import corners
 from bboxqa.report.charts.copied import reason_left_out
 from bboxqa.report.charts.figures import AxesMaker, new_axes, page_style
-from bboxqa.report.charts.labels import draw_nothing, set_title, short_name, signed
+from bboxqa.report.charts.labels import (
+    THE_OTHERS,
+    draw_nothing,
+    set_title,
+    short_name,
+    signed,
+)
 from bboxqa.report.charts.offset_chart import NOT_MOVED, how_large, is_drawn
 from bboxqa.report.charts.palette import DIM, SERIES, TEXT
 
@@ -29,6 +35,7 @@ def rotated_offsets(
     *,
     title: str | None = None,
     copies: Sequence[Mapping[str, Any]] = (),
+    others: str = THE_OTHERS,
     axes: AxesMaker = new_axes,
 ) -> "Axes":
     """Draw a box as an annotator draws it on average, over that of the others.
@@ -36,7 +43,7 @@ def rotated_offsets(
     `rows` are the rows of one annotator of the table "rotated_offsets". Differences are magnified
     by the factor in the legend; the numbers are pixels and degrees clockwise with their 95 %
     intervals. Only systematic ones, in bold, and those without an interval are drawn. The title is
-    by default the name of the annotator.
+    by default the name of the annotator; `others` is what the other annotators are called.
     """
     name = (short_name(rows[0]["annotator"]) if rows else "") if title is None else title
     if not rows or rows[0]["offset"] is None:
@@ -64,7 +71,7 @@ def rotated_offsets(
     ax.set_aspect("equal")
     ax.set_axis_off()
     times = how_large("differences", factor) if moved.any() else NOT_MOVED
-    set_title(ax, name, "dashed: the others", times)
+    set_title(ax, name, f"dashed: {others}", times)
     return ax
 
 

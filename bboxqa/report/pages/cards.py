@@ -7,6 +7,7 @@ from typing import Any
 from bboxqa.core.text import count, names_in_words
 from bboxqa.model.diagnosis import NO_BOX
 from bboxqa.report.charts.copied import images_compared
+from bboxqa.report.charts.labels import THE_OTHERS, others_of
 from bboxqa.report.pages.html_document import interval, number, percent
 from bboxqa.report.pages.page_charts import offset_charts
 from bboxqa.report.pages.pictures import Legend
@@ -16,7 +17,6 @@ MOST = 24
 """Annotators that have a card; all are in the table."""
 # Fewer annotators cannot form two groups of two or more.
 _FEWEST_OF_GROUPS = 4
-_TWO = 2
 # The most members of a group that are named.
 _MOST_NAMED = 12
 # Columns of `boxes_per_object` that a card shows: title, count and rate.
@@ -53,8 +53,7 @@ def annotator_cards(diagnosis: Mapping[str, Any] | None, of: Legend) -> list[Car
     names = {row["annotator"] for row in rows[:MOST]}
     charts = offset_charts(diagnosis, names)
     cells = table_rows(diagnosis["tables"]["confusion_matrix"])
-    others = "the other says" if len(rows) == _TWO else "most others say"
-    confused = _confusions(cells, others)
+    confused = _confusions(cells, [*compared])
     several = len({row["category"] for row in cells} - {NO_BOX}) > 1
     grouped = _grouped(diagnosis)
     work = {row["name"]: row for row in diagnosis.get("work", ())[1:]}
@@ -66,7 +65,10 @@ def annotator_cards(diagnosis: Mapping[str, Any] | None, of: Legend) -> list[Car
             name=row["name"],
             style=of.style(row["name"]) if row["name"] in of.annotators else "",
             figures=[
-                *_figures(row, compared[row["name"]], several_categories=several),
+                *_figures(
+                    row, compared[row["name"]], others_of(row["name"], [*compared]),
+                    several_categories=several,
+                ),
                 *_of_shapes(shapes[row["name"]]),
                 *_of_group(grouped.get(row["name"])),
                 *_of_time(work.get(row["name"])),
@@ -79,7 +81,7 @@ def annotator_cards(diagnosis: Mapping[str, Any] | None, of: Legend) -> list[Car
             extras=row["extra_rate"]["value"],
         )
         for row in shown
-    ]
+    ]  # fmt: skip
 
 
 def group_sentences(diagnosis: Mapping[str, Any] | None) -> list[str]:
@@ -153,8 +155,10 @@ def _of_time(row: Mapping[str, Any] | None) -> list[tuple[str, str, str]]:
     ]
 
 
-def _confusions(rows: Sequence[Mapping[str, Any]], others: str) -> dict[str, str]:
+def _confusions(rows: Sequence[Mapping[str, Any]], every: Sequence[str]) -> dict[str, str]:
     """Return the most frequent difference of each annotator from most others, in words.
+
+    `every` are all annotators.
 
     It is compared with the majority: in pairs, the errors of one would show up for all others.
     """
@@ -164,13 +168,14 @@ def _confusions(rows: Sequence[Mapping[str, Any]], others: str) -> dict[str, str
             most = worst.get(row["annotator"])
             if _n_most(row) > (_n_most(most) if most else 0):
                 worst[row["annotator"]] = row
-    return {name: _confusion(row, others) for name, row in worst.items()}
+    return {name: _confusion(row, others_of(name, every)) for name, row in worst.items()}
 
 
 def _confusion(row: Mapping[str, Any], others: str) -> str:
+    who = "most others say" if others == THE_OTHERS else f"{others} says"
     own, theirs = names_in_words((row["category"], row["others"]))
     number = count(_n_most(row), "object")
-    return f"most often differs on: {own}, where {others} {theirs} ({number})"
+    return f"most often differs on: {own}, where {who} {theirs} ({number})"
 
 
 def _n_most(row: Mapping[str, Any]) -> int:
@@ -179,13 +184,13 @@ def _n_most(row: Mapping[str, Any]) -> int:
 
 
 def _figures(
-    row: Mapping[str, Any], compared: str, *, several_categories: bool
+    row: Mapping[str, Any], compared: str, others: str, *, several_categories: bool
 ) -> list[tuple[str, str, str]]:
     figures = [("annotations", number(row["n"]), "")]
     if compared:
         figures.append(("images without shared boxes", compared, ""))
     for title, key in (
-        ("F1 with the others", "f1"),
+        (f"F1 with {others}", "f1"),
         ("misses", "miss_rate"),
         ("extras", "extra_rate"),
         ("same category", "class_share"),

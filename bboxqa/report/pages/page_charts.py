@@ -12,6 +12,7 @@ from bboxqa.report.charts.bar_charts import decomposition, image_costs
 from bboxqa.report.charts.figures import page_style
 from bboxqa.report.charts.heat_maps import confusion_matrix, pair_matrix
 from bboxqa.report.charts.interval_charts import category_intervals, intervals
+from bboxqa.report.charts.labels import others_of
 from bboxqa.report.charts.offset_chart import offsets
 from bboxqa.report.charts.rotated_offset_chart import rotated_offsets
 from bboxqa.report.charts.sensitivity_chart import sensitivity
@@ -137,10 +138,14 @@ def offset_charts(diagnosis: Mapping[str, Any], names: Collection[str]) -> dict[
             name: own for name, own in by_name.items() if any(row["systematic"] for row in own)
         }
     draw = rotated_offsets if is_rotated else offsets
+    every = [row["name"] for row in diagnosis["annotators"]]
     return {
-        name: _once(draw, f"offsets-{place}", f"Offsets of {name}", own, title="", copies=copies)
+        name: _once(
+            draw, f"offsets-{place}", f"Offsets of {name}", own,
+            title="", copies=copies, others=others_of(name, every),
+        )
         for place, (name, own) in enumerate(by_name.items())
-    }
+    }  # fmt: skip
 
 
 def _once(draw: "Callable[..., Axes]", name: str, label: str, *values: Any, **more: Any) -> Markup:
