@@ -121,3 +121,11 @@ def test_a_page_says_what_to_do_about_the_worst_rule(fixes, told):
     shown = re.sub(r"<[^>]*>", "", page)
     assert re.search(r"Begin with B001[^:]*: " + re.escape(told), shown)
     assert "What to do next" not in findings_page(report())
+
+
+def test_a_page_says_what_was_validated_and_names_a_part_of_many_records():
+    names = [f"{n:02}.png" for n in range(35)]
+    page = findings_page(report(finding(count=35, found=names)))
+    assert '<p class="kicker">Validation of export.json</p>' in page
+    assert "&#34;19.png&#34; and 15 more" in page
+    assert "20.png" not in page

@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
+from pathlib import PurePath
 from typing import Any
 
-from bboxqa.core.text import first_few, one_line
+from bboxqa.core.text import count, first_few, one_line
 from bboxqa.model.findings import FileReport, Finding, FoundBox, FoundReport
 from bboxqa.report.findings.phrases import (
     Group,
@@ -27,7 +28,7 @@ _BEYOND = 4.0
 _SMALL = 0.01
 _STYLES = ("stroke-series-1", "stroke-series-0 dash-1", "stroke-series-2 dash-2")
 # The most records of a summary that a cell of the table names.
-_MOST_NAMED = 100
+_MOST_NAMED = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +97,7 @@ def findings_page(
         linked=linked,
         above=above,
         title="Findings of bboxqa validate",
+        kicker=_kicker(report.files),
         report=report,
         counts=severity_counts(report),
         next_step=_next_step(found),
@@ -110,6 +112,14 @@ def findings_page(
         n_with_boxes=len(names),
         n_reduced=sum(pixels[name].is_reduced for name in number if name in pixels),
     )
+
+
+def _kicker(files: Sequence[FileReport]) -> str:
+    """Return what was validated, in words."""
+    named = {file.name for file in files}
+    if len(named) != 1:
+        return f"Validation of {count(len(named), 'file')}"
+    return f"Validation of {PurePath(*named).name}"
 
 
 def _next_step(found: Sequence[Group]) -> str:
