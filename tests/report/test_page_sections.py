@@ -16,6 +16,7 @@ from bboxqa.report.pages.sections.registry import sections
 from bboxqa.report.result_files import documents_of
 
 OPTIONS = {"images": 8, "annotators": 3, "categories": ("cow", "sheep"), "seed": 1}
+REPORT = "--report report.html"
 FURTHER = {"reference", "model", "repeats", "time"}
 
 
@@ -204,7 +205,10 @@ def test_the_command_has_the_reference_and_the_model(full):
     export, net, truth = (each["name"] for each in inputs)
     defaults = json.loads(json.dumps(full["manifest"]["settings"]))
     told = command(full["manifest"], defaults, "truth.json")
-    assert told == f"bboxqa agree {export} --predictions {net} --score 0.4 --reference {truth}"
+    assert (
+        told
+        == f"bboxqa agree {export} --predictions {net} --score 0.4 --reference {truth} {REPORT}"
+    )
 
 
 def test_the_command_names_annotators_and_a_reference_among_them(tmp_path):
@@ -220,7 +224,7 @@ def test_the_command_names_annotators_and_a_reference_among_them(tmp_path):
         found["manifest"], settings, found["summary"]["thresholds"][0]["reference"]["name"]
     )
     words = [f"--annotator {name}={path}" for name, path in paths.items()]
-    assert told == f"bboxqa agree {' '.join(words)} --reference eve"
+    assert told == f"bboxqa agree {' '.join(words)} --reference eve {REPORT}"
 
 
 def test_one_annotator_with_a_reference(simulated, tmp_path):

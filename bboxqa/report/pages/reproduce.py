@@ -16,7 +16,7 @@ _OPTIONS = {"iou_threshold": "--iou", "category_map": "--map", "filter": "--patt
 def command(
     manifest: Mapping[str, Any], defaults: Mapping[str, Any], reference: str | None = None
 ) -> str:
-    """Return the shell command that reproduces the result of a manifest.
+    """Return the shell command that reproduces the page of a manifest's result.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def command(
     ...     {"seed": 0, "matcher": "auto"},
     ...     reference="eve",
     ... )
-    "bboxqa agree 'my file.json' --reference eve --seed 1"
+    "bboxqa agree 'my file.json' --reference eve --seed 1 --report report.html"
     """
     inputs = manifest["inputs"]
     if inputs and inputs[0]["name"] in IN_MEMORY:
@@ -49,7 +49,7 @@ def command(
         name: value for name, value in manifest["settings"].items() if value != defaults.get(name)
     }
     words = [word for name, value in changed.items() for word in _words(name, value)]
-    return join(["bboxqa", "agree", *names, *words])
+    return join(["bboxqa", "agree", *names, *words, "--report", "report.html"])
 
 
 def validate_command(
