@@ -254,7 +254,7 @@ def test_names_from_the_right_are_set_apart_and_not_escaped():
     ax = confusion_matrix([confusion(ann, cow, cow, 3), confusion(ann, "(no box)", cow, 5)], ann)
     assert rows(ax) == [f"\u2068{cow}\u2069 (3)", "no box (5)"]
     assert [label.get_text() for label in ax.get_xticklabels()] == [cow, "no box"]
-    assert f"row: drawn by \u2068{ann}\u2069 (pairs)" in texts(ax)
+    assert f"row: category by \u2068{ann}\u2069; in brackets: pairs" in texts(ax)
 
 
 def test_of_many_categories_the_confused_are_drawn_and_the_others_are_a_column():

@@ -144,8 +144,8 @@ def confusion_matrix(
     _write(ax, n > 0, percent, letter, lambda row, column: _percent(percent[row, column]))
     shown = part_of(len(names), total, "categories")
     set_title(
-        ax, title, shown and f"{shown}, confused most", f"row: drawn by {who} (pairs)",
-        "column: drawn by another, % of the row",
+        ax, title, shown and f"{shown}, confused most",
+        f"row: category by {who}; in brackets: pairs", "column: category by another, % of the row",
     )  # fmt: skip
     return ax
 
