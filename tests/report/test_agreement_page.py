@@ -95,7 +95,8 @@ class _Elements(HTMLParser):
 
 def texts(page):
     """Return the text of a page without elements."""
-    return unescape(re.sub(r"<[^>]*>", " ", page))
+    # A span is a part of its line.
+    return unescape(re.sub(r"<[^>]*>", " ", re.sub(r"</?span[^>]*>", "", page)))
 
 
 def test_a_class_alpha_that_is_undefined_says_why():
@@ -310,8 +311,20 @@ def test_top_limits_the_images(found):
 def test_an_image_without_alpha_says_why():
     rows = [(image, who, 0, (10, 10, 20, 20)) for image in range(3) for who in range(2)]
     rows.append((0, 0, 0, (50, 50, 20, 20)))
+    rows += [(3, who, 1 + who, (10 + 40 * n, 10, 20, 20)) for n in range(2) for who in range(2)]
     page = texts(agreement_page(documents(dataset(rows, size=(90, 90)))))
     assert re.search(r"alpha – \((undefined|no meaning): [a-z0-9 %,]+\) · F1", page)
+
+
+def test_with_one_category_images_have_no_alpha_and_no_class_is_called_equal():
+    rows = [(image, who, 0, (10, 10, 20, 20)) for image in range(3) for who in range(2)]
+    rows.append((0, 0, 0, (50, 50, 20, 20)))
+    page = agreement_page(documents(dataset(rows, size=(90, 90))))
+    images = page.split('<section id="images">')[1].split("</section>")[0]
+    assert "of 2 objects · F1 0.67" in texts(images)
+    assert "alpha –" not in texts(images)
+    assert '<option value="alpha">' not in images
+    assert "class: equal" not in page
 
 
 def test_images_that_raise_agreement_are_left_out():
@@ -614,6 +627,23 @@ def test_a_card_tells_what_its_annotator_confuses_and_not_what_another_one_does(
     assert told == {ann: "", bob: "", cid: f"{confused} (1 object)", dan: f"{confused} (4 objects)"}
 
 
+def test_of_two_annotators_each_card_names_the_other_one():
+    rows = [
+        (image, who, int(who == 1 and image % 3 == 0), (10, 10 + 2 * who, 20, 20))
+        for image in range(12) for who in range(2)
+    ]  # fmt: skip
+    rows += [(image, who, 1, (60, 60, 20, 20)) for image in range(12) for who in range(2)]
+    found = documents(dataset(rows, size=(90, 90)))
+    ann, bob = (row["name"] for row in found["diagnosis"]["annotators"])
+    cards = {card.name: card for card in annotator_cards(found["diagnosis"], legend([]))}
+    assert cards[ann].figures[1][0] == f"F1 with {bob}"
+    assert cards[bob].figures[1][0] == f"F1 with {ann}"
+    assert f"dashed: {bob}<" in cards[ann].chart
+    assert cards[bob].confused == (
+        f"most often differs on: category 0001, where {ann} says category 0000 (4 objects)"
+    )
+
+
 def test_a_card_shows_who_draws_twice_splits_and_merges():
     """In 6 of 12 images, dan draws the first object twice, bob splits the second, cid merges."""
     rows = [
@@ -895,7 +925,7 @@ def test_an_image_that_all_left_empty_says_so():
     found = documents(bboxqa.read_coco(data))
     pages = dict(agreement_pages(found, top=9))
     shown = " ".join(map(texts, pages.values()))
-    assert "nobody drew anything · alpha" in shown
+    assert "nobody drew anything · F1" in shown
     assert "0 of 0" not in shown
 
 

@@ -62,7 +62,7 @@ def intervals(
              threshold["status"], min_alpha),
         _Row("Existence: F1", SERIES[1], existence["f1"], existence["interval"], "no objects",
              min_f1),
-        _Row("Existence: above chance", SERIES[1], existence["alpha"],
+        _Row("Existence:\nabove chance", SERIES[1], existence["alpha"],
              existence["alpha_interval"], existence["reason"] or ""),
         _Row("Class: alpha", SERIES[2], classes["alpha"], classes["interval"], classes["status"]),
         _Row(f"Place: mean {measure}", SERIES[3], place["mean_iou"], place["interval"],
@@ -111,30 +111,31 @@ def _draw_rows(ax: "Axes", rows: Sequence[_Row]) -> None:
     ax.set_xlim(_left_end(rows), 1)
     ax.set_ylim(len(rows) - 0.5, -0.5)
     names = [_label(row) for row in rows]
-    ax.set_yticks(range(len(rows)), names, fontsize=row_size([row.name for row in rows]))
+    size = row_size([row.name for row in rows])
+    ax.set_yticks(range(len(rows)), names, fontsize=size)
     ax.grid(visible=True, axis="x")
     ax.set_axisbelow(True)
     ax.tick_params(left=False)
     ax.spines[["left"]].set_visible(False)
     for place, row in enumerate(rows):
-        _draw_row(ax, place, row)
+        _draw_row(ax, place, row, size)
 
 
-def _draw_row(ax: "Axes", place: int, row: _Row) -> None:
+def _draw_row(ax: "Axes", place: int, row: _Row, size: int) -> None:
     if row.lowest is not None and row.value is not None:
         ax.vlines(row.lowest, place - 0.4, place + 0.4, color=DIM, linestyles="dashed")
     if row.value is None:
         text = "\n".join(_reason_lines(row.reason))
         left = ax.get_yaxis_transform()
         ax.text(0.01, place, text, color=DIM, fontsize=7, transform=left, va="center")
-        _write_value(ax, place, "–")
+        _write_value(ax, place, "–", size)
         return
     low, high = row.interval or (None, None)
     if low is not None and high is not None:
-        ax.hlines(place, low, high, color=row.color, linewidth=3, alpha=0.45)
-    # Narrow intervals show on both sides of a small dot.
+        ax.hlines(place, low, high, color=row.color, linewidth=8, alpha=0.4)
+    # Above and below a small dot, narrow intervals show as well.
     ax.plot([row.value], [place], "o", color=row.color, markersize=4.5, clip_on=False)
-    _write_value(ax, place, with_interval(row.value, low, high))
+    _write_value(ax, place, with_interval(row.value, low, high), size)
 
 
 def _reason_lines(reason: str) -> list[str]:
@@ -147,10 +148,10 @@ def _label(row: _Row) -> str:
     return row.name if row.lowest is None else f"{row.name}\nat least {row.lowest:g}"
 
 
-def _write_value(ax: "Axes", place: int, text: str) -> None:
+def _write_value(ax: "Axes", place: int, text: str, size: int) -> None:
     # The dot of a figure of 1 extends beyond the axis.
     ax.annotate(
-        text, (1, place), (8, 0), va="center",
+        text, (1, place), (8, 0), va="center_baseline", fontsize=size,
         xycoords=ax.get_yaxis_transform(), textcoords="offset points",
     )  # fmt: skip
 

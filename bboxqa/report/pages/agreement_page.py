@@ -252,8 +252,9 @@ def _figures(part: Mapping[str, Any], measure: str) -> dict[str, Any]:
         ["class: alpha", named["alpha"], _bounds(named["interval"]),
          "how far they named the objects alike that two or more drew"
          if named["alpha"] is not None else named["status"]],
-        ["class: equal", as_percent, _bounds(ends, percents(ends)),
-         "share of matched pairs of equal category"],
+        # With a single category, all are equal.
+        *([["class: equal", as_percent, _bounds(ends, percents(ends)),
+            "share of matched pairs of equal category"]] if len(part["categories"]) > 1 else []),
         [f"place: mean {measure}", place["mean_iou"], _bounds(place["interval"]),
          f"of {count(place['n_pairs'], 'matched pair')}; median {number(place['median_iou'], 4)}"],
     ]  # fmt: skip

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 ASSETS = ("page.css", "page.js")
 """The style and the script of all pages."""
 
-_OPTION = re.compile(r"(?<!\S)--[a-z][a-z-]*")
+# Options, numbers with their unit, and intervals.
+_WHOLE = re.compile(r"(?<!\S)--[a-z][a-z-]*|\d[\d.,]* (?:%|px)(?!\w)|\[[\d.,\u2212+ %]+\]")
 # The sign of a negative number; names and dates have hyphens inside.
 _HYPHEN = re.compile(r"(?<![^\s(\[])-(?=\d)")
 _CODE = re.compile("`([^`]+)`")
@@ -92,14 +93,17 @@ def _shown(value: object) -> object:
 def prose(text: str) -> "Markup":
     r"""Return a sentence in which words written from the right do not turn the text around them.
 
-    Options, such as --fix, are not broken, and negative numbers have the minus sign of tables.
+    Options, intervals and numbers with a unit are not broken into lines, and negative numbers have
+    the minus sign of tables.
 
     Examples
     --------
     >>> print(prose("not drawn by a<b"))
     not drawn by a&lt;b
-    >>> print(prose("gain -0.02 [-0.05, 0.01] on 2026-01-05"))
-    gain −0.02 [−0.05, 0.01] on 2026-01-05
+    >>> print(prose("gain -0.02 on 2026-01-05, 25.1 % missed"))
+    gain −0.02 on 2026-01-05, <span class="whole">25.1 %</span> missed
+    >>> print(prose("higher by 0.05 [-0.01, 0.11]"))
+    higher by 0.05 <span class="whole">[−0.01, 0.11]</span>
     >>> prose("\u05d3\u05e0 \u05d4 (2)") == "<bdi>\u05d3\u05e0 \u05d4</bdi> (2)"
     True
     """
@@ -107,7 +111,7 @@ def prose(text: str) -> "Markup":
 
     # Every second piece is such a run.
     pieces = [
-        Markup(_OPTION.sub(r'<span class="whole">\g<0></span>', str(escape(piece))))  # noqa: S704
+        Markup(_WHOLE.sub(r'<span class="whole">\g<0></span>', str(escape(piece))))  # noqa: S704
         for piece in FROM_THE_RIGHT.split(_HYPHEN.sub("\N{MINUS SIGN}", one_line(text)))
     ]
     pieces[1::2] = [Markup("<bdi>{}</bdi>").format(piece) for piece in pieces[1::2]]

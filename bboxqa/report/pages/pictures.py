@@ -138,6 +138,11 @@ class ShownImages:
         return "The images that cost most agreement" if self.kinds else "The images"
 
     @property
+    def has_alpha(self) -> bool:
+        """Whether any image has an alpha; with a single category, none has."""
+        return any(each.alpha is not None for each in self.pictures)
+
+    @property
     def looked_for(self) -> bool:
         """Whether the pixels of any image were looked for."""
         return any(each.pixels or each.note for each in self.pictures)
