@@ -215,6 +215,25 @@ def test_axes_of_others_can_be_drawn_on():
     assert (legend.x1 <= ax.figure.bbox.x1, legend.y0 >= 0) == (True, True)
 
 
+def test_units_show_what_is_compared(tmp_path):
+    """Outlines explain matches only where they are compared."""
+    content = document()
+    for each in content["annotations"]:
+        x, y, w, h = each["bbox"]
+        each["segmentation"] = [[x, y, x + w, y, x + w / 2, y + h]]
+    path = tmp_path / "outlined.json"
+    path.write_text(json.dumps(content), "utf-8")
+
+    def n_corners(source, **how):
+        drawing = bboxqa.draw(source, "a.png", **how)
+        return {len(each) - 1 for each in drawing.axes[0].collections[1].get_paths()}
+
+    for source in (path, content, bboxqa.read_coco(path)):
+        assert n_corners(source) == {3}
+        assert n_corners(source, by="unit", similarity="polygon") == {3}
+        assert n_corners(source, by="unit") == {4}
+
+
 def test_what_cannot_be_is_refused(file):
     with pytest.raises(ConfigError, match="by is 'label'; expected one of annotator, category"):
         bboxqa.draw(file, 0, by="label")

@@ -9,6 +9,7 @@ from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.core.errors import ConfigError
 from bboxqa.geometry.candidates import candidate_pairs
 from bboxqa.geometry.kernels.masks import outline_rings
+from bboxqa.geometry.similarities.registry import needs_outlines, needs_rotated_boxes
 from bboxqa.matching.match import match
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.selection import select_annotations
@@ -21,10 +22,10 @@ from bboxqa.report.drawing.scene import Scene, Shape
 def data_scene(data: Dataset, name: str, settings: AgreeSettings | None) -> Scene:
     """Return an image of a data set as a scene without pixels.
 
-    With settings, its annotations are matched and have units.
+    With settings, its annotations are matched and have units, and are shown as they are compared.
     """
     if settings is not None:
-        data = with_sigmas(data, settings)
+        data = _compared(with_sigmas(data, settings), settings.similarity)
     place = data.image_names.index(name)
     rows = np.flatnonzero(data.annotations.image == place)
     unit = (
@@ -42,6 +43,19 @@ def data_scene(data: Dataset, name: str, settings: AgreeSettings | None) -> Scen
         annotators=data.annotator_names,
         categories=data.category_names,
         asked=tuple(data.annotator_names[each] for each in asked),
+    )
+
+
+def _compared(data: Dataset, similarity: str) -> Dataset:
+    """Return a data set without outlines and rotated boxes that a similarity does not compare."""
+    of = data.annotations
+    return replace(
+        data,
+        annotations=replace(
+            of,
+            segmentation=of.segmentation if needs_outlines(similarity) else None,
+            rotated_box=of.rotated_box if needs_rotated_boxes(similarity) else None,
+        ),
     )
 
 
