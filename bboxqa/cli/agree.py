@@ -25,6 +25,7 @@ from bboxqa.cli.options.shared_options import (
     pseudonyms_option,
     quiet_option,
 )
+from bboxqa.cli.options.source_options import say_as_before
 from bboxqa.cli.output.agree_targets import check_targets, inputs_of, page_target, write_targets
 from bboxqa.core.errors import BboxqaError
 from bboxqa.report.registry import AGREEMENT_VIEWS
@@ -217,11 +218,12 @@ def _show_failure(failure: BboxqaError, *, wanted: bool) -> None:
 
 
 def _settings_of(since: Path | None) -> dict[str, Any]:
-    """Return the settings of a saved result, if there is one."""
+    """Return the settings of a saved result, if there is one, and read files as it did."""
     if since is None:
         return {}
-    from bboxqa.pipelines.since import saved_settings
+    from bboxqa.pipelines.since import saved_reading, saved_settings
 
+    say_as_before(saved_reading(since))
     return saved_settings(since)
 
 

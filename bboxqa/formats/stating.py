@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.types import AnyPath
@@ -86,8 +86,11 @@ def reading(
         "box_format": box_format,
         "rotated": rotated,
     }
-    new = {name: value for name, value in given.items() if value is not None}
-    with chosen(replace(choices(), **new)):  # type: ignore[arg-type]
+    new: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    if image_size is not None:
+        is_file = isinstance(image_size, str | PathLike)
+        new["image_size_file"] = str(image_size) if is_file else None
+    with chosen(replace(choices(), **new)):
         yield
 
 

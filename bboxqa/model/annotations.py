@@ -1,6 +1,7 @@
 """Annotations and data sets as frozen classes of numpy arrays."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from html import escape
 from typing import Literal
 
@@ -144,6 +145,8 @@ class Dataset:
         How the annotator of each annotation was found; empty where the files name no annotators.
     sources : tuple of Source
         The files that were read.
+    reading : mapping of str to str
+        What the user said about the files, by option, such as ``{"voc_base": "0"}``.
     notes : tuple of str
         Notes on the data for the reader of a result.
     headlines : tuple of str
@@ -192,6 +195,7 @@ class Dataset:
     joint_sigmas: tuple[tuple[float, ...], ...] = ()
     limbs: tuple[tuple[tuple[int, int], ...], ...] = ()
     tracks: Tracks | None = None
+    reading: Mapping[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return (

@@ -35,6 +35,8 @@ class Version:
         How the annotators were identified.
     sources : tuple of Source
         The files that were read.
+    reading : mapping of str to str
+        What the user said about the files, by option, such as ``{"voc_base": "0"}``.
     agreement : AgreementResult or None
         Agreement in all images of the version, without intervals; None where no image has two
         annotators.
@@ -45,6 +47,7 @@ class Version:
     n_annotations: int
     attribution: str
     sources: tuple[Source, ...]
+    reading: Mapping[str, str]
     agreement: MeasuredAgreement | None
 
 

@@ -1,5 +1,6 @@
 """The result of measuring agreement, from which every table and file is made."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -65,6 +66,8 @@ class MeasuredAgreement:
         How the annotators were identified.
     sources : tuple of Source
         The files that were read.
+    reading : mapping of str to str
+        What the user said about the files, by option, such as ``{"voc_base": "0"}``.
     notes : tuple of str
         Remarks needed to read the numbers.
     headlines : tuple of str
@@ -83,6 +86,7 @@ class MeasuredAgreement:
     version: str
     attribution: str
     sources: tuple[Source, ...]
+    reading: Mapping[str, str]
     notes: tuple[str, ...]
     headlines: tuple[str, ...]
     diagnoser: Diagnoser

@@ -278,6 +278,7 @@ def _agree(
         version=__version__,
         attribution=data.attribution,
         sources=data.sources,
+        reading=data.reading,
         notes=(
             *data.headlines,
             *all_asked_notes(data, thresholds),

@@ -223,5 +223,6 @@ def _version(
         n_annotations=len(data.annotations),
         attribution=data.attribution,
         sources=data.sources,
+        reading=data.reading,
         agreement=agreement,
     )

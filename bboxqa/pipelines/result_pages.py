@@ -12,6 +12,7 @@ from bboxqa.core.files import digest_of
 from bboxqa.core.text import count, quoted
 from bboxqa.core.types import Progress
 from bboxqa.formats.saved_results import pseudonymous_documents, read_saved
+from bboxqa.formats.translation.choices import as_options, choices
 from bboxqa.model.annotations import Source
 from bboxqa.model.findings import FoundReport
 from bboxqa.model.settings import ValidateSettings
@@ -137,9 +138,10 @@ def _made(
     names = [file.name for file in report.files]
     files = [path for path in map(Path, names) if path.is_file()]
     sources = [Source(str(path), path.stat().st_size, digest_of(path)) for path in files]
-    found = manifest(settings, sources)
+    reading = as_options(choices())
+    found = manifest(settings, sources, reading)
     defaults = msgspec.json.decode(msgspec.json.encode(ValidateSettings()))
-    beside = {"images": [*map(str, images)]}
+    beside = {"images": [*map(str, images)]} | {name: [text] for name, text in reading.items()}
     if ground_truth is not None:
         beside["ground_truth"] = [str(ground_truth)]
     return {

@@ -41,6 +41,12 @@ def saved_settings(folder: Path) -> dict[str, Any]:
     return {key: value for key, value in settings.items() if value is not None}
 
 
+def saved_reading(folder: Path) -> dict[str, str]:
+    """Return what was said about the files of a saved result, by option."""
+    found: dict[str, str] = read_saved(folder)["manifest"].get("reading", {})
+    return found
+
+
 def changed_since(
     folder: Path,
     source: Files,

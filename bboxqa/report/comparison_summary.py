@@ -160,5 +160,9 @@ def write_comparison(
         parts = [(part.iou_threshold, getattr(part, name)) for part in result.thresholds]
         tables[f"alpha_{name}"] = parts
     sources = [*result.before.sources, *result.after.sources]
-    documents = {"summary": summary(result), "manifest": manifest(result.settings, sources)}
+    reading = {**result.before.reading, **result.after.reading}
+    documents = {
+        "summary": summary(result),
+        "manifest": manifest(result.settings, sources, reading),
+    }
     return write_tables(folder, documents, tables, raw_csv=raw_csv, kept=kept)

@@ -56,7 +56,8 @@ def documents_of(
     result: MeasuredAgreement, summary: dict[str, Any], diagnosis: Diagnosis | None
 ) -> dict[str, dict[str, Any]]:
     """Return the contents of the JSON files of a result of `agree`, by their names."""
-    documents = {"summary": summary, "manifest": manifest(result.settings, result.sources)}
+    found = manifest(result.settings, result.sources, result.reading)
+    documents = {"summary": summary, "manifest": found}
     if diagnosis is not None:
         documents["diagnosis"] = diagnosis_summary(diagnosis)
         documents["review"] = dict(diagnosis.review_document)
@@ -176,9 +177,14 @@ def _cells(texts: tuple[str, ...], raw: bool) -> tuple[str, ...]:
 
 
 def manifest(
-    settings: AgreeSettings | ValidateSettings, sources: Sequence[Source]
+    settings: AgreeSettings | ValidateSettings,
+    sources: Sequence[Source],
+    reading: Mapping[str, str],
 ) -> dict[str, Any]:
-    """Return settings, versions and files that are needed to reproduce a result."""
+    """Return settings, versions and files that are needed to reproduce a result.
+
+    `reading` is what the user said about the files, by option.
+    """
     from importlib.metadata import PackageNotFoundError, version
 
     versions = {"python": platform.python_version()}
@@ -188,6 +194,7 @@ def manifest(
     return {
         # As in its JSON file: lists instead of tuples.
         "settings": msgspec.json.decode(msgspec.json.encode(settings)),
+        "reading": dict(reading),
         "versions": versions,
         "platform": sys.platform,
         "inputs": [msgspec.to_builtins(source) for source in sources],

@@ -1,11 +1,12 @@
 """Options for information that files of annotation tools lack."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 FILE_OF_SIZES = "bboxqa.file_of_sizes"
@@ -103,6 +104,18 @@ _OF_TABLES = (
         "and height; by default inferred from names and numbers.",
     ),
 )
+
+
+def say_as_before(saved: Mapping[str, str]) -> None:
+    """Apply the options of a saved result that the command line does not give.
+
+    `saved` are texts by option, as `bboxqa.formats.translation.choices.as_options` returns them.
+    """
+    context = click.get_current_context()
+    for option in context.command.params:
+        name = str(option.name)
+        if name in saved and context.get_parameter_source(name) is ParameterSource.DEFAULT:
+            option.process_value(context, saved[name])
 
 
 def source_options(command: _Command) -> _Command:

@@ -33,6 +33,7 @@ from bboxqa.formats.dataset.wrong_values import (
     repeated_ids,
     unnamed,
 )
+from bboxqa.formats.translation.choices import as_options, choices
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import Asked
 
@@ -105,6 +106,7 @@ def join(
         assigned=assigned,
         attribution=attribution.way,
         sources=tuple(file.source for file in files),
+        reading=as_options(choices()),
         notes=notes_of(files, attribution, assigned, min_annotators),
         unlisted=~listed if asked == "authors" else None,
         has_text_ids=any(file.columns.text_ids is not None for file in files),

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Literal
 
 from bboxqa.model.shapes.rotated_boxes import FiveNumbers
@@ -38,6 +38,8 @@ class Choices:
         The layout of boxes in tables.
     rotated : str or None
         The layout of boxes of five numbers, one of `FiveNumbers`.
+    image_size_file : str or None
+        The file that the sizes of `image_size` were read from.
     """
 
     image_size: tuple[int, int] | Mapping[str, GivenSize] | None = None
@@ -46,6 +48,7 @@ class Choices:
     columns: Mapping[str, str] = field(default_factory=dict)
     box_format: BoxFormat | None = None
     rotated: FiveNumbers | None = None
+    image_size_file: str | None = None
 
 
 _NOTHING = Choices()
@@ -55,6 +58,31 @@ _CHOSEN: ContextVar[Choices] = ContextVar("chosen", default=_NOTHING)
 def choices() -> Choices:
     """Return the current choices of the user."""
     return _CHOSEN.get()
+
+
+def as_options(said: Choices) -> dict[str, str]:
+    """Return choices by option, as a user writes them on the command line.
+
+    Sizes that a Python program gave by image have no such text, and are named in words.
+
+    Examples
+    --------
+    >>> as_options(Choices(image_size=(64, 48), columns={"image": "file", "x": "left"}))
+    {'image_size': '64x48', 'columns': 'image=file,x=left'}
+    """
+    found = {}
+    for option in fields(said):
+        value = getattr(said, option.name)
+        if option.name == "image_size_file" or value in (None, {}):
+            continue
+        if isinstance(value, tuple):
+            value = "x".join(map(str, value))
+        elif option.name == "image_size":
+            value = said.image_size_file or "sizes by image"
+        elif isinstance(value, Mapping):
+            value = ",".join(f"{what}={name}" for what, name in value.items())
+        found[option.name] = str(value)
+    return found
 
 
 @contextmanager

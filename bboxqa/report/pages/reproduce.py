@@ -45,9 +45,7 @@ def command(
     names = [word for source in inputs for word in _given(source)]
     if reference is not None and all(source["role"] != "reference" for source in inputs):
         names += ["--reference", reference]
-    changed = {
-        name: value for name, value in manifest["settings"].items() if value != defaults.get(name)
-    }
+    changed = {**_reading(manifest), **_changed(manifest, defaults)}
     words = [word for name, value in changed.items() for word in _words(name, value)]
     return join(["bboxqa", "agree", *names, *words, "--report", "report.html"])
 
@@ -90,7 +88,12 @@ def validate_command(
 
 def settings_table(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings and versions as a table of text."""
-    pairs = {**manifest["settings"], **manifest["versions"], "platform": manifest["platform"]}
+    pairs = {
+        **manifest["settings"],
+        **_reading(manifest),
+        **manifest["versions"],
+        "platform": manifest["platform"],
+    }
     rows = [[name, "" if value is None else str(value)] for name, value in pairs.items()]
     return {"columns": ["name", "value"], "rows": rows}
 
@@ -114,6 +117,18 @@ def _given(source: Mapping[str, Any]) -> tuple[str, ...]:
     return (name,) if annotator is None else ("--annotator", f"{annotator}={name}")
 
 
+def _changed(manifest: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings that differ from the defaults."""
+    settings = manifest["settings"].items()
+    return {name: value for name, value in settings if value != defaults.get(name)}
+
+
+def _reading(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the options of reading, which saved results of earlier versions do not have."""
+    found: Mapping[str, Any] = manifest.get("reading", {})
+    return found
+
+
 def _call(manifest: Mapping[str, Any], defaults: Mapping[str, Any], reference: str | None) -> str:
     """Return the Python call that reproduces the result of a value."""
     first, *others = manifest["inputs"]
@@ -121,15 +136,24 @@ def _call(manifest: Mapping[str, Any], defaults: Mapping[str, Any], reference: s
     for source in others:
         if source["role"] == "predictions":
             read += f", predictions={source['name']!r}, score={source['score']:g}"
-    keywords = {
-        name: value for name, value in manifest["settings"].items() if value != defaults.get(name)
-    }
     named = [] if reference is None else [f"reference={reference!r}"]
     named += [
         f"{name}={value[0] if isinstance(value, list) and len(value) == 1 else value!r}"
-        for name, value in keywords.items()
+        for name, value in _changed(manifest, defaults).items()
     ]
-    return f"bboxqa.agree({', '.join([f'bboxqa.read_coco({read})', *named])})"
+    call = f"bboxqa.agree({', '.join([f'bboxqa.read_coco({read})', *named])})"
+    said = [f"{name}={_value(name, text)!r}" for name, text in _reading(manifest).items()]
+    return f"with bboxqa.reading({', '.join(said)}): {call}" if said else call
+
+
+def _value(name: str, text: str) -> object:
+    """Return what was said about files as in Python."""
+    if name == "columns":
+        return dict(pair.split("=", 1) for pair in text.split(","))
+    sides = text.split("x")
+    if name == "image_size" and all(map(str.isdecimal, sides)):
+        return tuple(map(int, sides))
+    return int(text) if name == "voc_base" else text
 
 
 def _option(name: str) -> str:
@@ -144,6 +168,8 @@ def _words(name: str, value: Any) -> Iterator[str]:
     elif isinstance(value, dict):
         for key, each in value.items():
             yield from (option, f"{key}={each}")
+    elif name == "sigmas" and isinstance(value, list | tuple):
+        yield from (option, ",".join(f"{each:g}" for each in value))
     elif isinstance(value, list | tuple):
         for each in value:
             yield from (option, f"{each:g}")
