@@ -6,6 +6,7 @@ from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.diagnostics.annotators.image_ratios import Ratios, RatioSums, holm
 from bboxqa.diagnostics.object_cells import edges_of
 from bboxqa.model.annotations import EDGES
+from bboxqa.model.shapes.rounding import beyond_rounding
 from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.model.units import ReferenceMatches
 
@@ -138,7 +139,8 @@ def reference_offsets(found: ReferenceMatches) -> Table:
     Columns: annotator; edge; n, the number of objects; offset_px, the mean offset, and
     offset_percent, in percent of the mean width of the reference's boxes (height for top and
     bottom), both with the 95 % interval over images; p_value of a t-test over images against 0; and
-    systematic, whether it is significant after Holm's correction for all rows.
+    systematic, whether it is significant after Holm's correction for all rows, and beyond rounding,
+    as in `offsets`.
     """
     names = found.data.annotator_names[:-1]
     n_rows = 4 * len(names)
@@ -161,6 +163,7 @@ def reference_offsets(found: ReferenceMatches) -> Table:
             **_with_interval("offset_px", px),
             **_with_interval("offset_percent", relative, 100),
             "p_value": px.p_value,
-            "systematic": holm(px.p_value) < _ALARM,
+            "systematic": (holm(px.p_value) < _ALARM)
+            & beyond_rounding(px.value, 100 * relative.value),
         }
     )

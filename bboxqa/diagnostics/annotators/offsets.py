@@ -19,6 +19,7 @@ from bboxqa.diagnostics.annotators.edge_differences import (
 from bboxqa.diagnostics.annotators.image_ratios import holm
 from bboxqa.diagnostics.annotators.independent import independent
 from bboxqa.model.annotations import EDGES
+from bboxqa.model.shapes.rounding import beyond_rounding
 from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.model.units import MatchedUnits
 
@@ -45,7 +46,8 @@ def offsets(matched: MatchedUnits) -> Table:
     medians over objects instead of means; offset_percent, in percent of the mean width of the
     others' boxes (height for top and bottom), with its interval; p_value of a t-test against 0 with
     the standard error that the interval implies, NaN without interval; and systematic, whether it
-    is significant after Holm's correction for all rows.
+    is significant after Holm's correction for all rows, and above 0.01 px or 0.1 %: rounding may
+    move all edges by less.
     Beyond `MOST_DRAWN` there are no intervals.
     """
     matched = independent(matched)
@@ -60,7 +62,7 @@ def offsets(matched: MatchedUnits) -> Table:
             "median_px": of_others(found, medians, -1).ravel(),
             **with_bounds("offset_percent", percent),
             "p_value": p_value,
-            "systematic": holm(p_value) < ALARM,
+            "systematic": (holm(p_value) < ALARM) & beyond_rounding(px[0], percent[0]),
         }
     )
 

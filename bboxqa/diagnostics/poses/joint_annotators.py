@@ -10,6 +10,7 @@ from bboxqa.diagnostics.annotators.edge_differences import confirmed
 from bboxqa.diagnostics.annotators.image_ratios import holm
 from bboxqa.diagnostics.annotators.offsets import p_values
 from bboxqa.diagnostics.poses.joint_pairs import JointPairs, joint_offsets, joint_pairs
+from bboxqa.model.shapes.rounding import beyond_rounding
 from bboxqa.model.table import Categorical, Table
 from bboxqa.model.units import MatchedUnits
 
@@ -31,9 +32,9 @@ def joint_annotators(matched: MatchedUnits) -> Table:
     who labelled the joint as well; n_images; offset_x_px and offset_y_px, positive to the right and
     down, with their 95 % intervals over images; offset_percent, their length in percent of the
     scale; p_value, twice the smaller one of the tests of both offsets against 0; systematic,
-    whether it is significant after Holm's correction for all rows; missing_share, the share of the
-    joints labelled by others that the annotator did not label; and swapped_share, the share with
-    left and right clearly exchanged.
+    whether it is significant after Holm's correction for all rows, and beyond rounding (0.01 px);
+    missing_share, the share of the joints labelled by others that the annotator did not label; and
+    swapped_share, the share with left and right clearly exchanged.
     """
     found = joint_pairs(matched)
     n_joints = int(joint_offsets(matched)[-1])
@@ -155,6 +156,7 @@ def _table(matched: MatchedUnits, figures: FloatArray, counts: FloatArray) -> Ta
         for row, end in enumerate(("", "_low", "_high"))
     }
     length = np.hypot(figures[0, 0], figures[1, 0])
+    percent = 100 * ratio(length, scale)
     return Table(
         {
             "annotator": Categorical(
@@ -165,8 +167,8 @@ def _table(matched: MatchedUnits, figures: FloatArray, counts: FloatArray) -> Ta
             "n": n.astype(np.int64),
             "n_images": n_images.astype(np.int64),
             **columns,
-            "offset_percent": 100 * ratio(length, scale),
+            "offset_percent": percent,
             "p_value": p_value,
-            "systematic": holm(p_value) < _ALARM,
+            "systematic": (holm(p_value) < _ALARM) & beyond_rounding(length, percent),
         }
     )

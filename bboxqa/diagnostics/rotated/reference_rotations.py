@@ -7,6 +7,7 @@ from bboxqa.diagnostics.annotators.image_ratios import Ratios, RatioSums, holm
 from bboxqa.diagnostics.annotators.offsets import ALARM, with_bounds
 from bboxqa.diagnostics.rotated.rotated_offsets import MEASURES, SIZE_OF, UNITS, measures, sizes
 from bboxqa.diagnostics.rotated.turned_pairs import compared_pairs
+from bboxqa.model.shapes.rounding import beyond_rounding
 from bboxqa.model.table import Categorical, Table
 from bboxqa.model.units import ReferenceMatches
 
@@ -20,7 +21,7 @@ def reference_rotations(found: ReferenceMatches) -> Table:
     Columns: annotator; measure; unit; n, the number of objects; offset, the mean offset, and
     offset_percent, in percent of the mean size of the reference's boxes (NaN for the angle), both
     with the 95 % interval over images; p_value of a t-test over images against 0; and systematic,
-    whether it is significant after Holm's correction for all rows.
+    whether it is significant after Holm's correction for all rows, and beyond rounding.
     """
     names, n_measures = found.data.annotator_names[:-1], len(MEASURES)
     n_rows = n_measures * len(names)
@@ -38,6 +39,7 @@ def reference_rotations(found: ReferenceMatches) -> Table:
     offset = ratios.part(slice(n_rows))
     percent = 100 * _figures(ratios.part(slice(n_rows, None)))
     is_angle = np.tile([measure == "angle" for measure in MEASURES], len(names))
+    of_size = np.where(is_angle, np.nan, percent)
     who = np.repeat(np.arange(len(names), dtype=np.int32), n_measures)
     which = np.tile(np.arange(n_measures, dtype=np.int32), len(names))
     return Table(
@@ -47,9 +49,10 @@ def reference_rotations(found: ReferenceMatches) -> Table:
             "unit": Categorical(is_angle.astype(np.int32), UNITS),
             "n": offset.denominator.astype(np.int64),
             **with_bounds("offset", _figures(offset)),
-            **with_bounds("offset_percent", np.where(is_angle, np.nan, percent)),
+            **with_bounds("offset_percent", of_size),
             "p_value": offset.p_value,
-            "systematic": holm(offset.p_value) < ALARM,
+            "systematic": (holm(offset.p_value) < ALARM)
+            & beyond_rounding(offset.value, of_size[0]),
         }
     )
 

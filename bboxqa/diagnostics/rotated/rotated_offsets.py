@@ -19,6 +19,7 @@ from bboxqa.diagnostics.annotators.offsets import (
     with_bounds,
 )
 from bboxqa.diagnostics.rotated.turned_pairs import TurnedPairs, turned_pairs
+from bboxqa.model.shapes.rounding import beyond_rounding
 from bboxqa.model.table import Categorical, Table
 from bboxqa.model.units import MatchedUnits
 
@@ -48,7 +49,7 @@ def rotated_offsets(matched: MatchedUnits) -> Table:
     annotators, from their median deviation; offset_percent with its interval, in percent of the
     root of the mean area for the centre and of the mean side for sides, NaN for the angle; p_value
     of a t-test against 0; and systematic, whether it is significant after Holm's correction for all
-    rows.
+    rows, and beyond rounding (0.01 px, degrees).
     """
     matched = independent(matched)
     found = _differences(matched)
@@ -57,6 +58,7 @@ def rotated_offsets(matched: MatchedUnits) -> Table:
     rows = row_columns(found, matched, "measure", MEASURES)
     n_annotators = len(matched.data.annotator_names)
     is_angle = np.tile([measure == "angle" for measure in MEASURES], n_annotators)
+    of_size = np.where(is_angle, np.nan, percent)
     return Table(
         {
             **{name: rows[name] for name in ("annotator", "measure")},
@@ -65,9 +67,9 @@ def rotated_offsets(matched: MatchedUnits) -> Table:
             **with_bounds("offset", offset),
             "median": of_others(found, medians, -1).ravel(),
             "spread": of_others(found, _spreads, 1).ravel(),
-            **with_bounds("offset_percent", np.where(is_angle, np.nan, percent)),
+            **with_bounds("offset_percent", of_size),
             "p_value": p_value,
-            "systematic": holm(p_value) < ALARM,
+            "systematic": (holm(p_value) < ALARM) & beyond_rounding(offset[0], of_size[0]),
         }
     )
 

@@ -27,3 +27,17 @@ def equal_edges(left: FloatArray, right: FloatArray) -> BoolArray:
     tolerance = np.minimum(_OF_SIDE * side, ROUNDED_PX)[:, None]
     result: BoolArray = np.abs(left - right) <= tolerance
     return result
+
+
+def beyond_rounding(offset: FloatArray, percent: FloatArray) -> BoolArray:
+    """Return which mean offsets rounding does not explain, (N,), (N,) → (N,).
+
+    Offsets are in pixels or degrees, and in percent of a size; NaN where they have none.
+
+    Examples
+    --------
+    >>> beyond_rounding(np.array([0.004, -0.4, 0.004]), np.array([0.01, 0.9, 4.0])).tolist()
+    [False, True, True]
+    """
+    result: BoolArray = (np.abs(offset) > ROUNDED_PX) | (np.abs(percent) > 100 * _OF_SIDE)
+    return result

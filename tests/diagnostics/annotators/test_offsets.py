@@ -109,6 +109,21 @@ def test_a_shift_is_found_and_leaves_the_others_where_they_are(n_annotators):
     assert np.mean(covered) > 0.85
 
 
+@pytest.mark.parametrize(("shift", "is_found"), [(2e-3, False), (0.03, True)])
+def test_what_rounding_explains_is_not_systematic(shift, is_found):
+    """All edges may move alike where a format rounds, and be far from 0 by a t-test."""
+    rng, rows = np.random.default_rng(0), []
+    for image in range(40):
+        for x in (0, 100, 200):
+            sides = rng.uniform(20, 30, 2)
+            for who in range(2):
+                left = x + who * (shift + rng.normal(0, shift / 10))
+                rows.append((image, who, 0, (left, 5.0, *sides)))
+    of_left = offsets(matched(dataset(rows), bootstrap=200)).records()[0]
+    assert of_left["p_value"] < 1e-6
+    assert of_left["systematic"] is is_found
+
+
 def test_intervals_are_as_wide_as_the_draws_about_the_offset():
     units = matched(shifted_data(2, 5.0, 4), bootstrap=100)
     of = units.data.annotations
