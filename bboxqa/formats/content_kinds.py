@@ -10,6 +10,7 @@ _IMAGES = re.compile(
 PARQUET = b"PAR1"
 """The first bytes of Parquet files."""
 _ARCHIVES = (b"PK\x03\x04", b"\x1f\x8b", b"7z\xbc\xaf", b"Rar!", b"BZh", b"\xfd7zXZ")
+_TAR = slice(257, 262)
 _OFFICE = re.compile(rb"PK\x03\x04.*(?:\[Content_Types\]\.xml|opendocument)", re.DOTALL)
 _NUMPY = re.compile(rb"\x93NUMPY|PK\x03\x04.{26}[^/]{1,200}?\.npy", re.DOTALL)
 _TORCH = re.compile(
@@ -82,7 +83,7 @@ IS_COCO = re.compile(rb'\s*\{.*"(?:images|annotations|categories)"\s*:\s*\[\s*[{
 
 _SAVE = "Save the annotations as JSON or CSV in the program that wrote it."
 WHAT = {
-    "archive": ("a compressed archive", "Unpack it, and name the JSON file inside."),
+    "archive": ("a compressed archive", "Unpack it into a folder of its own, and name the folder."),
     "office": (
         "an office document",
         "Name the JSON file with the annotations; `bboxqa stats` measures tables saved as CSV.",
@@ -191,7 +192,7 @@ def kind_of(head: bytes) -> str | None:
     """Return the key in `WHAT` for the beginning of a file; None if it may be JSON."""
     if found := next((name for pattern, name in _BYTES if pattern.match(head)), None):
         return found
-    if head.startswith(_ARCHIVES):
+    if head.startswith(_ARCHIVES) or head[_TAR] == b"ustar":
         return "office" if _OFFICE.match(head) else "archive"
     if _XML.match(head):
         return next((name for element, name in _ELEMENTS if element.search(head)), "XML")

@@ -127,14 +127,23 @@ def without_settings(files: list[Path], given: Sequence[AnyPath]) -> tuple[list[
 
 
 def _refuse_archive(path: Path) -> None:
-    """Refuse an archive that cannot be read, or that contains archives."""
-    held = [each for each in members_of(path) if is_archive(each.head())]
+    """Refuse an archive that cannot be read, that has archives inside, or nothing that is read."""
+    inside = members_of(path)
+    for each in (each for each in inside if not each.name):
+        # A single packed file may be cut off, which its beginning does not show.
+        next(each.chunks(), b"")
+    held = [each for each in inside if is_archive(each.head())]
+    unpack = "Unpack it into a folder of its own, and name the folder."
     if held:
-        names = first_few(held, _SHOWN, lambda each: one_line(each.name))
-        raise DatasetError(
-            [f"{path}: holds archives, which are not read inside of another one: {names}"],
-            "Unpack it into a folder of its own, and name the folder.",
-        )
+        names = first_few(held, _SHOWN, lambda each: one_line(each.name or path.stem))
+        problem = f"{path}: holds archives, which are not read inside of another one: {names}"
+        raise DatasetError([problem], unpack)
+    names = first_few(inside, _SHOWN, lambda each: one_line(each.name or path.stem))
+    found = f"{count(len(inside), 'file')}: {names}" if inside else "it is empty"
+    raise DatasetError(
+        [f"{path}: is an archive in which no file is of a known format ({found})"],
+        "Name the archive, file or folder that holds annotations.",
+    )
 
 
 def _files_below(folder: Path, pattern: str | None, *, only_checked: bool) -> list[Path]:

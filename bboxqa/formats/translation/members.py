@@ -8,16 +8,18 @@ import struct
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from operator import attrgetter
 from pathlib import Path, PurePosixPath
 from typing import IO, cast
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import IMAGE_SUFFIXES
+from bboxqa.core.files import identity_of
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.translation.heads import GZIP, HEAD, ZIP, is_tar
 
@@ -78,7 +80,7 @@ class Member:
                 while chunk := stream.read(_CHUNK if end is None else min(_CHUNK, end - done)):
                     done += len(chunk)
                     if done > self.most:
-                        raise self._too_large()
+                        raise _too_large(self.shown, self.most)
                     yield chunk
         except _ZIP_ERRORS as error:
             raise self._unreadable(error) from None
@@ -97,18 +99,22 @@ class Member:
         except _ZIP_ERRORS as error:
             raise self._unreadable(error) from None
         if len(data) > self.most:
-            raise self._too_large()
+            raise _too_large(self.shown, self.most)
         return data
 
     def _unreadable(self, error: Exception) -> DatasetError:
         reason = one_line(str(error) or type(error).__name__)
         return DatasetError([f"{self.shown}: cannot be read: {reason}"], _AGAIN)
 
-    def _too_large(self) -> DatasetError:
-        return DatasetError([f"{self.shown}: has more than {self.most:,} bytes"], _UNPACK)
+
+def _too_large(shown: str, most: int) -> DatasetError:
+    """Return the error for content that is larger than its archive lets expect."""
+    problem = f"{shown}: has more than {most:,} bytes of content, and is taken for a zip bomb"
+    return DatasetError([f"{problem}: {_LIMIT}"], _UNPACK)
 
 
 _AGAIN = "Export or download it again."
+_LIMIT = f"expected at most {MAX_RATIO} times its packed size, or {_SMALL:,} bytes"
 _UNPACK = "If that is right, unpack the archive, and name what is inside."
 
 
@@ -137,6 +143,8 @@ def members_of(path: Path) -> list[Member]:
         return _of_tar(path)
     size = path.stat().st_size
     if head.startswith(GZIP):
+        if _is_packed_tar(path):
+            return _of_packed_tar(path)
         return [Member("", str(path), _most(size), partial(_unzipped, path))]
     return [Member("", str(path), size, partial(opened_file, path), is_file=True)]
 
@@ -215,25 +223,63 @@ def _of_zip(path: Path) -> list[Member]:
         for name, info in entries
         if not _is_hidden(name)
     ]
-    return sorted(shown, key=lambda member: member.name)
+    return _sorted_once(path, shown)
 
 
 def _of_tar(path: Path) -> list[Member]:
-    """Return the files of a tar archive, without links and devices."""
-    found: list[Member] = []
     try:
         with tarfile.open(path, "r:") as archive:
-            for info in archive:
-                if len(found) > MAX_MEMBERS:
-                    raise DatasetError([f"{path}: has more than {count(MAX_MEMBERS, 'file')}"])
-                name = _safe_name(path, info.name)
-                if info.isreg() and not info.issparse() and not _is_hidden(name):
-                    part = partial(_part, path, info.offset_data, info.size)
-                    found.append(Member(name, f"{path}/{name}", min(info.size, MAX_SIZE), part))
+            return _tar_members(path, archive, partial(_part, path))
     except (tarfile.TarError, OSError) as error:
-        problem = f"{path}: is a tar archive that cannot be read: {one_line(str(error))}"
-        raise DatasetError([problem], _AGAIN) from None
-    return sorted(found, key=lambda member: member.name)
+        raise _broken_tar(path, error) from None
+
+
+def _is_packed_tar(path: Path) -> bool:
+    with suppress(*_ZIP_ERRORS), _unzipped(path) as stream:
+        # A longer head would fail where a short archive is cut off.
+        return is_tar(stream.read(_TAR_HEAD))
+    return False
+
+
+def _of_packed_tar(path: Path) -> list[Member]:
+    from bboxqa.formats.translation.packed_tars import packed_tar
+
+    most = _most(path.stat().st_size)
+    try:
+        found = packed_tar(path, identity_of(path), most)
+    except (tarfile.TarError, *_ZIP_ERRORS) as error:
+        raise _broken_tar(path, error) from None
+    if found is None:
+        raise _too_large(str(path), most)
+    content, infos = found
+
+    def part(start: int, size: int) -> IO[bytes]:
+        return io.BytesIO(content[start : start + size])
+
+    return _tar_members(path, infos, part)
+
+
+def _tar_members(
+    path: Path, infos: Iterable[tarfile.TarInfo], part: Callable[[int, int], IO[bytes]]
+) -> list[Member]:
+    """Return the files of a tar archive, without links and devices.
+
+    `part` opens a part of its content, of which it gets the first byte and the length.
+    """
+    found: list[Member] = []
+    for info in infos:
+        if len(found) > MAX_MEMBERS:
+            raise DatasetError([f"{path}: has more than {count(MAX_MEMBERS, 'file')}"])
+        name = _safe_name(path, info.name)
+        if info.isreg() and not info.issparse() and not _is_hidden(name):
+            opened = partial(part, info.offset_data, info.size)
+            found.append(Member(name, f"{path}/{name}", min(info.size, MAX_SIZE), opened))
+    return _sorted_once(path, found)
+
+
+def _broken_tar(path: Path, error: Exception) -> DatasetError:
+    problem = f"{path}: is a tar archive that cannot be read: {one_line(str(error))}"
+    return DatasetError([problem], _AGAIN)
 
 
 def _part(path: Path, start: int, size: int) -> IO[bytes]:
@@ -269,11 +315,22 @@ def _files_in(archive: zipfile.ZipFile) -> Iterator[zipfile.ZipInfo]:
 def _safe_name(path: Path, name: str) -> str:
     """Return a name with ``/``; refuse a name that leads out of the archive."""
     plain = name.replace("\\", "/")
+    # Without the `.` of `./annotations.xml`, as programs write it that pack a folder.
     parts = PurePosixPath(plain).parts
     if plain.startswith("/") or ".." in parts or ":" in plain.partition("/")[0]:
         problem = f"{path}: has a file named {one_line(name)!r}, which leads out of the archive"
         raise DatasetError([problem], "Export it again, or unpack it with care.")
-    return plain
+    return "/".join(parts)
+
+
+def _sorted_once(path: Path, members: list[Member]) -> list[Member]:
+    """Return the files of an archive, sorted; refuse two of one name, as only one is meant."""
+    found = sorted(members, key=attrgetter("name"))
+    for one, other in pairwise(found):
+        if one.name == other.name and PurePosixPath(one.name).suffix.lower() not in IMAGE_SUFFIXES:
+            problem = f"{path}: has two files named {one_line(one.name)!r}; expected one of a name"
+            raise DatasetError([problem], "Pack it again, each annotator in a folder of its own.")
+    return found
 
 
 def _check_sizes(path: Path, infos: list[zipfile.ZipInfo]) -> None:
@@ -287,7 +344,8 @@ def _check_sizes(path: Path, infos: list[zipfile.ZipInfo]) -> None:
     for each in texts:
         if each.file_size > _SMALL and each.file_size > MAX_RATIO * max(each.compress_size, 1):
             problem = f"{path}/{one_line(each.filename)}: {each.compress_size:,} bytes would become"
-            raise DatasetError([f"{problem} {each.file_size:,}"], _UNPACK)
+            problem += f" {each.file_size:,}, which is taken for a zip bomb: {_LIMIT}"
+            raise DatasetError([problem], _UNPACK)
         if each.flag_bits & 1:
             problem = f"{path}/{one_line(each.filename)}: is encrypted"
             raise DatasetError([problem], "Unpack it with its password.")

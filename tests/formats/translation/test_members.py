@@ -5,6 +5,7 @@ import io
 import json
 import os
 import struct
+import tarfile
 import zipfile
 
 import pytest
@@ -42,6 +43,61 @@ def test_files_of_folders_and_archives_have_the_same_names(tmp_path):
         assert found[1].shown == f"{source}/labels/a"
 
 
+def tarred(path, contents, mode):
+    with tarfile.open(path, mode) as archive:
+        for name, content in contents.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content.encode()))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "mode"), [("a.tar", "w:"), ("a.tar.gz", "w:gz"), ("a.tgz", "w:gz")]
+)
+def test_tars_are_read_packed_or_not_and_with_names_from_their_folder_on(tmp_path, name, mode):
+    contents = {"./ann/b.xml": "b" * 70000, "./ann/a.xml": "a", "./.hidden": "x", "c.xml": "c"}
+    path = tarred(tmp_path / name, contents, mode)
+    found = members_of(path)
+    assert [each.name for each in found] == ["ann/a.xml", "ann/b.xml", "c.xml"]
+    assert [each.read() for each in found] == [b"a", b"b" * 70000, b"c"]
+    assert found[0].shown == f"{path}/ann/a.xml"
+
+
+def test_names_in_zips_begin_at_their_folder(tmp_path):
+    found = members_of(zipped(tmp_path / "a.zip", {"./annotations.xml": "a"}))
+    assert [each.name for each in found] == ["annotations.xml"]
+
+
+def test_a_changed_tar_is_unpacked_again(tmp_path):
+    for content in ("a", "bc"):
+        (member,) = members_of(tarred(tmp_path / "a.tgz", {"x": content}, "w:gz"))
+        assert member.read() == content.encode()
+
+
+def test_a_packed_tar_that_is_cut_off_is_refused(tmp_path):
+    path = tarred(tmp_path / "a.tgz", {"x": os.urandom(9000).hex()}, "w:gz")
+    path.write_bytes(path.read_bytes()[:-2000])
+    with pytest.raises(DatasetError, match="is a tar archive that cannot be read: Compressed"):
+        members_of(path)
+
+
+def test_a_bomb_of_a_packed_tar_stops_at_its_limit(tmp_path):
+    path = tarred(tmp_path / "a.tgz", {"x": "\0" * (17 << 20)}, "w:gz")
+    with pytest.raises(DatasetError, match="more than 16,777,216 bytes of content, and is taken"):
+        members_of(path)
+
+
+@pytest.mark.parametrize("name", ["a.xml", "./a.xml"])
+def test_two_files_of_one_name_are_refused(tmp_path, name):
+    path = tmp_path / "a.tar"
+    with tarfile.open(path, "w:") as archive:
+        for each in ("a.xml", name):
+            archive.addfile(tarfile.TarInfo(each))
+    with pytest.raises(DatasetError, match=r"has two files named 'a\.xml'; expected one of"):
+        members_of(path)
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
 def test_pipes_and_links_to_folders_are_no_files_of_a_folder(tmp_path):
     (tmp_path / "b").write_text("b")
@@ -72,7 +128,9 @@ def test_a_bomb_of_gzip_stops_at_its_limit(tmp_path):
     path = tmp_path / "a.gz"
     path.write_bytes(gzip.compress(bytes(17 << 20)))
     (member,) = members_of(path)
-    with pytest.raises(DatasetError, match="has more than 16,777,216 bytes"):
+    with pytest.raises(
+        DatasetError, match="more than 16,777,216 bytes of content, and is taken for a zip bomb"
+    ):
         member.read()
 
 
