@@ -24,6 +24,7 @@ from bboxqa.model.table import Table
 from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.model.units import MatchedUnits
 from bboxqa.pipelines.counting import ImagePart, reliability_of
+from bboxqa.pipelines.diagnosis.constant_shifts import pixel_base_warnings
 from bboxqa.pipelines.diagnosis.matched_units import lower_threshold
 from bboxqa.pipelines.diagnosis.two_labels import label_warnings
 
@@ -56,6 +57,7 @@ def warnings_of(
         *_large_image(part),
         *_separate_groups(part, matched),
         *_copies(part, matched, tables),
+        *pixel_base_warnings(matched),
         *_drawn_twice(part, tables, repeater),
         *label_warnings(images, matched, settings, part.alpha),
         *_moving_threshold(found),
