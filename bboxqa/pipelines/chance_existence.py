@@ -197,7 +197,12 @@ def _ranks(data: Dataset) -> tuple[IndexArray, IndexArray]:
         drawn = (_relative(data, part) - first) @ _WEIGHTS
         of_images += sum_by(annotations.image[part], drawn, n_images)
         of_annotators += sum_by(annotations.annotator[part], drawn, n_annotators)
-    return np.argsort(np.argsort(of_images)), np.argsort(np.argsort(of_annotators))
+    annotator_ranks: IndexArray = np.argsort(np.argsort(of_annotators))
+    # Empty images have no boxes: they differ in who was asked, and in the ratio of their sides.
+    codes: IndexArray = np.random.default_rng(0).integers(1 << 32, size=(n_annotators,))
+    asked = data.assigned @ codes[annotator_ranks]
+    width, height = np.maximum(data.image_size, 1).T
+    return np.argsort(np.lexsort((width / height, asked, of_images))), annotator_ranks
 
 
 def _relative(data: Dataset, part: slice) -> FloatArray:

@@ -149,6 +149,25 @@ def test_names_and_the_order_of_images_have_no_effect(matcher):
     assert (counted(renamed, matcher=matcher).sums[0][images] == found).all()
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_names_of_empty_images_have_no_effect(seed):
+    """Images without boxes differ in who was asked about them."""
+    rng = np.random.default_rng(seed)
+    drawn = random_data(seed, n_annotators=3, n_images=12)
+    kept = np.flatnonzero(drawn.annotations.image < 6)
+    assigned = rng.random((12, 3)) < 0.8
+    assigned[:6] = True
+    data = replace(drawn, annotations=drawn.annotations.take(kept), assigned=assigned)
+    found = counted(data).sums[0]
+    order = rng.permutation(12)
+    place = np.argsort(order)
+    of = data.annotations
+    moved = np.argsort(place[of.image], kind="stable")
+    renamed = replace(of, image=place[of.image].astype(np.int32)).take(moved)
+    turned = replace(data, annotations=renamed, assigned=assigned[order])
+    assert counted(turned).sums[0].sum(0).tolist() == found.sum(0).tolist()
+
+
 def test_the_scale_of_images_has_no_effect():
     data = random_data(6)
     scale = np.array([1, 2, 4, 8, 16, 32])

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray, sum_by
+from bboxqa.core.arrays import BoolArray, FloatArray, sum_by
 from bboxqa.diagnostics.object_cells import drawn_edges, pairs_of_units
 from bboxqa.model.shapes.rounding import ROUNDED_PX
 from bboxqa.model.units import MatchedUnits
@@ -43,7 +43,7 @@ def pixel_bases(matched: MatchedUnits) -> list[PixelBase]:
     n_small = np.maximum(np.bincount(row[small], minlength=len(keys)), 1)
     mean = np.stack([sum_by(row[small], edge[small], len(keys)) / n_small for edge in apart.T], 1)
     shift = _STEP * np.round(mean / _STEP)
-    alike = (np.abs(apart - shift[row]) <= ROUNDED_PX).all(1)
+    alike: BoolArray = np.abs(apart - shift[row]).max(1, initial=0) <= ROUNDED_PX
     n, n_alike = np.bincount(row, minlength=len(keys)), sum_by(row, alike, len(keys))
     found = (n >= _LEAST) & (n_alike >= _LEAST_SHARE * n) & shift.any(1)
     return [
