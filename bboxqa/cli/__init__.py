@@ -1,8 +1,6 @@
 """The command line: one module per command."""
 
 import sys
-from contextlib import suppress
-from signal import SIG_IGN, SIGINT, signal
 
 import click
 
@@ -21,7 +19,7 @@ from bboxqa.cli.segments import segments
 from bboxqa.cli.simulate import simulate
 from bboxqa.cli.stats import stats
 from bboxqa.cli.validate import validate
-from bboxqa.core.interrupts import PLACED, blocked_signals, raising_signals
+from bboxqa.core.interrupts import PLACED, raising_signals
 from bboxqa.core.version import __version__
 
 
@@ -79,7 +77,4 @@ def main() -> None:
                 sys.stdout.flush()
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - tracebacks are for debugging
         code = exit_code_of(error, PLACED)
-    # All is written: an interrupt while Python ends would only change the exit code.
-    with suppress(ValueError, KeyboardInterrupt), blocked_signals():
-        signal(SIGINT, SIG_IGN)
     sys.exit(code)

@@ -3,11 +3,11 @@
 import sys
 from contextlib import contextmanager
 from pathlib import Path
+from signal import SIGINT
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.failures import signal_of, signal_words
 from bboxqa.cli.options.agree_options import map_option, min_alpha_option, min_f1_option
 from bboxqa.cli.options.shared_options import (
     RenamedOption,
@@ -26,6 +26,7 @@ from bboxqa.cli.output.batch_output import (
     show_some,
     warn_of_settings,
 )
+from bboxqa.core.interrupts import signal_of, signal_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -181,7 +182,7 @@ def _interruptible() -> "Iterator[None]":
     try:
         yield
     except KeyboardInterrupt as error:
-        number = signal_of(error)
+        number = signal_of(error) or SIGINT
         kept = "the next run keeps the results of finished projects."
         click.echo(f"{signal_words(number)}; {kept}", err=True)
         sys.exit(128 + number)

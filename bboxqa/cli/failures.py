@@ -4,13 +4,13 @@ import os
 import traceback
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from signal import SIGINT, Signals
+from signal import SIGINT
 
 import click
 
 from bboxqa.cli.options.source_options import FILE_OF_SIZES
 from bboxqa.core.errors import BboxqaError, ConfigError
-from bboxqa.core.interrupts import Interrupted
+from bboxqa.core.interrupts import signal_of, signal_words
 from bboxqa.core.text import clean, first_few
 from bboxqa.core.types import AnyPath
 
@@ -64,34 +64,14 @@ def exit_code_of(error: BaseException, written: Sequence[Path]) -> int:
         # The traceback includes the original cause of an error for users.
         error.__suppress_context__ = False
         click.echo("".join(traceback.format_exception(error)), nl=False, err=True)
-    # While a class is created, Python makes a RuntimeError of what a signal raises.
-    is_interrupt = isinstance(error, KeyboardInterrupt | click.Abort)
-    if is_interrupt or isinstance(error.__cause__, Interrupted):
-        number = signal_of(error)
+    number = signal_of(error)
+    if number is None and isinstance(error, click.Abort):
+        number = SIGINT
+    if number is not None:
         click.echo(f"{signal_words(number)}; {_written(written)}", err=True)
         return _INTERRUPTED + number
     click.echo(_message(error), err=True)
     return _FAILED
-
-
-def signal_of(error: BaseException) -> int:
-    """Return the number of the signal that interrupted a command."""
-    # click replaces KeyboardInterrupt with an error of its own.
-    for each in (error, error.__cause__):
-        if isinstance(each, Interrupted):
-            return each.number
-    return SIGINT
-
-
-def signal_words(number: int) -> str:
-    """Return the effect of a signal in words.
-
-    Examples
-    --------
-    >>> signal_words(2), signal_words(15)
-    ('Interrupted', 'Ended by SIGTERM')
-    """
-    return "Interrupted" if number == SIGINT else f"Ended by {Signals(number).name}"
 
 
 def _written(written: Sequence[Path]) -> str:

@@ -28,6 +28,27 @@ class Interrupted(KeyboardInterrupt):
         super().__init__(number)
 
 
+def signal_of(error: BaseException) -> int | None:
+    """Return the number of the signal that interrupted a command; None for another error."""
+    # click replaces KeyboardInterrupt with an error of its own, and Python with a RuntimeError
+    # while a class is created.
+    for each in (error, error.__cause__):
+        if isinstance(each, Interrupted):
+            return each.number
+    return signal.SIGINT if isinstance(error, KeyboardInterrupt) else None
+
+
+def signal_words(number: int) -> str:
+    """Return the effect of a signal in words.
+
+    Examples
+    --------
+    >>> signal_words(2), signal_words(15)
+    ('Interrupted', 'Ended by SIGTERM')
+    """
+    return "Interrupted" if number == signal.SIGINT else f"Ended by {signal.Signals(number).name}"
+
+
 @contextmanager
 def raising_signals() -> Iterator[None]:
     """Let SIGINT, SIGTERM and SIGHUP raise `Interrupted`, so that temporary files are removed."""
@@ -48,6 +69,14 @@ def raising_signals() -> Iterator[None]:
         with blocked_signals(*before):
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+
+def ignore_signals() -> None:
+    """Ignore SIGINT, SIGTERM and SIGHUP from now on."""
+    numbers = [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]
+    with suppress(ValueError, KeyboardInterrupt), blocked_signals(*numbers):
+        for number in numbers:
+            signal.signal(number, signal.SIG_IGN)
 
 
 def _once_more(

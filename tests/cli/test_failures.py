@@ -121,11 +121,12 @@ def test_signals_that_are_ignored_stay_ignored(tmp_path):
     assert python(script, cwd=tmp_path).returncode == 7
 
 
-def test_an_interrupt_while_python_ends_does_not_change_the_exit_code(tmp_path):
+@pytest.mark.parametrize("name", ["INT", "TERM", "HUP"])
+def test_a_signal_while_python_ends_does_not_change_the_exit_code(name, tmp_path):
     script = (
         "import atexit, os, signal, sys\n"
-        "atexit.register(os.kill, os.getpid(), signal.SIGINT)\n"
-        "from bboxqa.cli import main\n"
+        f"atexit.register(os.kill, os.getpid(), signal.SIG{name})\n"
+        "from bboxqa.__main__ import main\n"
         "sys.argv = ['bboxqa', '--version']\n"
         "main()\n"
     )
@@ -228,20 +229,29 @@ def test_a_full_disk_behind_standard_output_is_named():
 
 
 INTERRUPTED_IMPORT = """
-import sys
+import os, signal, sys
 class Interrupting:
     def find_spec(self, name, *_):
         if name == "bboxqa.cli.batch":
-            raise KeyboardInterrupt
+            os.kill(os.getpid(), signal.SIG{name})
 sys.meta_path.insert(0, Interrupting())
 from bboxqa.__main__ import main
 main()
 """
 
 
-def test_an_interrupt_while_the_program_is_loaded_has_no_traceback():
+@pytest.mark.parametrize(
+    ("name", "code", "words"),
+    [
+        ("INT", 130, "Interrupted"),
+        ("TERM", 143, "Ended by SIGTERM"),
+        ("HUP", 129, "Ended by SIGHUP"),
+    ],
+)
+def test_a_signal_while_the_program_is_loaded_has_no_traceback(name, code, words):
+    script = INTERRUPTED_IMPORT.replace("{name}", name)
     done = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED_IMPORT], capture_output=True, text=True, check=False
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
     )
-    assert done.returncode == 130
-    assert done.stderr == "Interrupted; nothing was written.\n"
+    assert done.returncode == code
+    assert done.stderr == f"{words}; nothing was written.\n"
