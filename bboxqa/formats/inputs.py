@@ -14,17 +14,12 @@ from bboxqa.formats.coco.archive import COCO_ARCHIVE, parts_of
 from bboxqa.formats.coco.coco_ends import has_nothing_of_coco
 from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.foreign import foreign_kind, refuse_foreign
+from bboxqa.formats.own_files import RESULT_FILES, is_result
 from bboxqa.formats.registry import format_of, has_parts, sources_below, sources_deeper, suffixes
 from bboxqa.formats.translation.heads import ARCHIVES, head_of, is_archive
 from bboxqa.formats.translation.label_folders import share_images
 from bboxqa.formats.translation.members import members_of
 
-RESULT_FILES = frozenset({"manifest.json", "summary.json"})
-"""The JSON files that `agree --out` and `compare --out` always write next to their tables."""
-WRITTEN_FILES = RESULT_FILES | {
-    "diagnosis.json", "diagnosis.schema.json", "review.json", "worst_images.json",
-}  # fmt: skip
-"""All JSON files that these commands may write."""
 _SHOWN = 3
 
 
@@ -166,7 +161,7 @@ def _files_below(folder: Path, pattern: str | None, *, only_checked: bool) -> li
             file
             for file in named
             if file.match(pattern or "*") and not file.name.startswith(".")
-            if file.is_file() and not _is_result(file) and is_wanted(file)
+            if file.is_file() and not is_result(file) and is_wanted(file)
         )
 
     inside = inside_with(ends) or inside_with(ARCHIVES)
@@ -206,15 +201,3 @@ def _result_folder(folder: Path) -> DatasetError:
     problem = f"{folder}: holds a result of `bboxqa agree`, no annotations"
     typed = shlex.quote(clean(str(folder)))
     return DatasetError([problem], f"For a page of the result: bboxqa report {typed}")
-
-
-def _is_result(file: Path) -> bool:
-    """Return whether a file was written by `agree` or `compare --out`, or by `validate --fix`."""
-    if file.name.endswith(".fixed.json"):
-        return file.with_name(file.name.removesuffix(".fixed.json") + ".json").is_file()
-    is_json = file.name.endswith(".json")
-    if is_json and file.name not in WRITTEN_FILES:
-        return False
-    if not all(file.with_name(name).is_file() for name in RESULT_FILES):
-        return False
-    return any(file.with_name(table).is_file() for table in ("units.csv", "changes.csv"))

@@ -1,0 +1,22 @@
+"""Recognising the files that bboxqa itself writes beside annotations."""
+
+from pathlib import Path
+
+RESULT_FILES = frozenset({"manifest.json", "summary.json"})
+"""The JSON files that `agree --out` and `compare --out` always write next to their tables."""
+WRITTEN_FILES = RESULT_FILES | {
+    "diagnosis.json", "diagnosis.schema.json", "review.json", "worst_images.json",
+}  # fmt: skip
+"""All JSON files that these commands may write."""
+
+
+def is_result(file: Path) -> bool:
+    """Return whether a file was written by `agree` or `compare --out`, or by `validate --fix`."""
+    if file.name.endswith(".fixed.json"):
+        return file.with_name(file.name.removesuffix(".fixed.json") + ".json").is_file()
+    is_json = file.name.endswith(".json")
+    if is_json and file.name not in WRITTEN_FILES:
+        return False
+    if not all(file.with_name(name).is_file() for name in RESULT_FILES):
+        return False
+    return any(file.with_name(table).is_file() for table in ("units.csv", "changes.csv"))
