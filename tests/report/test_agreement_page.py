@@ -440,6 +440,20 @@ def test_of_several_thresholds_the_one_that_fails_is_named():
     assert told.title == "Not accepted: alpha at threshold 0.75 is 0.02, and 0.8 was asked for"
 
 
+def test_no_figure_is_rounded_to_what_it_does_not_reach():
+    almost = part(
+        alpha=0.9969, interval=[0.992, 1.0], existence={"f1": 0.9996, "reason": None},
+        **{"class": {"share": 0.99999999, "alpha": 0.9}, "place": {"mean_iou": 1.0}},
+    )  # fmt: skip
+    told = verdict(almost, GATES, None)
+    assert told.sentences[0].startswith("Alpha is 0.997, where 1 is perfect")
+    assert "in 99.96 % of the cases" in told.sentences[1]
+    assert "category in nearly 100.0 %" in told.sentences[2]
+    assert "overlap by 1.00 on average" in told.sentences[3]
+    failed = verdict(part(alpha=0.7996), GATES | {"min_alpha": 0.8}, None)
+    assert failed.title == "Not accepted: alpha is 0.7996, and 0.8 was asked for"
+
+
 def test_an_interval_on_both_sides_of_a_bound_is_told():
     told = " ".join(verdict(part(alpha=0.81, interval=[0.75, 0.86]), GATES, None).sentences)
     assert "too few to tell on which side of 0.8 it lies" in told
@@ -462,6 +476,9 @@ def test_the_next_step_is_about_what_would_gain_most():
     assert (
         agreed == "Nothing has to be settled: the annotators agree on all objects of these images."
     )
+    little = [{**row, "alpha_gain": 0.003, "f1_gain": 0.001} for row in rows[:2]]
+    told = verdict(part(), GATES, found | {"decomposition": little}).next_step
+    assert told.startswith("Little is left to gain, less than 0.01 for each kind")
     nothing = [row | {"n_any": 0, "alpha_gain": None} for row in rows]
     assert verdict(part(), GATES, found | {"decomposition": nothing[1:]}).next_step == ""
 

@@ -1,6 +1,6 @@
 """The meaning of a result in words, for those who decide about annotations."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +25,16 @@ _ADVICE = {
     "drawn twice by one": "Delete the second of two annotations of one object; they are listed "
     "below.",
 }
+
+_LITTLE = (
+    "Little is left to gain, less than 0.01 for each kind of disagreement: have the objects below "
+    "checked, if each one counts."
+)
+# The gain of a kind of disagreement below which it needs no new guideline.
+_LEAST_GAIN = 0.01
+
+# Figures have one or two digits after the point, and more only where they would round to a limit.
+_MOST_DIGITS = 4
 
 _NOTHING = "Nothing has to be settled: the annotators agree on all objects of these images."
 
@@ -109,7 +119,9 @@ def _failures(part: Mapping[str, Any], settings: Mapping[str, Any], where: str) 
         if value is None:
             found.append(f"there is no {name}{where} to compare with {least:g}: {reason}")
         elif value < least:
-            found.append(f"{name}{where} is {number(value)}, and {least:g} was asked for")
+            found.append(
+                f"{name}{where} is {_below(least, value, number, 2)}, and {least:g} was asked for"
+            )
     return found
 
 
@@ -123,7 +135,7 @@ def _level(part: Mapping[str, Any]) -> str:
         f1 = part["existence"]["f1"]
         if f1 is None:
             return "There is nothing to compare"
-        return f"Two annotators draw the same object in {percent(f1, 0)} of the cases"
+        return f"Two annotators draw the same object in {_below(1, f1, percent, 0)} of the cases"
     low, high = (_word(bound) for bound in part["interval"] or (alpha, alpha))
     return f"Agreement is {low}" if low == high else f"Agreement is {low} to {high}"
 
@@ -134,6 +146,23 @@ def _word(alpha: float) -> str:
     return "moderate" if alpha >= _TENTATIVE else "low"
 
 
+def _below(limit: float, value: float, shown: Callable[[float, int], str], digits: int) -> str:
+    """Return a number with so many digits, or more if it is below the limit and would round to it.
+
+    Examples
+    --------
+    >>> _below(1, 0.9969, number, 2), _below(1, 0.9996, percent, 1), _below(1, 1.0, percent, 1)
+    ('0.997', '99.96 %', '100.0 %')
+    >>> _below(1, 1 - 1e-9, number, 2), _below(0.8, 0.7999, number, 2)
+    ('nearly 1.00', '0.7999')
+    """
+    for more in range(digits, _MOST_DIGITS + 1):
+        text = shown(value, more)
+        if value >= limit or text != shown(float(limit), more):
+            return text
+    return f"nearly {shown(float(limit), digits)}"
+
+
 def _alpha(part: Mapping[str, Any]) -> Sequence[str]:
     alpha, bounds = part["alpha"], part["interval"]
     if alpha is None:
@@ -141,7 +170,7 @@ def _alpha(part: Mapping[str, Any]) -> Sequence[str]:
     custom = f"it is customary to rely on data from {_RELIABLE} on"
     if alpha < _RELIABLE:
         custom += f", and to draw tentative conclusions from {_TENTATIVE} on"
-    text = f"Alpha is {number(alpha)}, where 1 is perfect and 0 is chance: {custom}."
+    text = f"Alpha is {_below(1, alpha, number, 2)}, where 1 is perfect and 0 is chance: {custom}."
     if bounds is None:
         return (text,)
     low, high = bounds
@@ -158,7 +187,8 @@ def _existence(part: Mapping[str, Any]) -> Sequence[str]:
     f1 = part["existence"]["f1"]
     if f1 is None:
         return ()
-    return (f"What one annotator drew, another one drew too in {percent(f1)} of the cases.",)
+    cases = f"{_below(1, f1, percent, 1)} of the cases"
+    return (f"What one annotator drew, another one drew too in {cases}.",)
 
 
 def _class(part: Mapping[str, Any]) -> Sequence[str]:
@@ -166,7 +196,8 @@ def _class(part: Mapping[str, Any]) -> Sequence[str]:
     # With one category, all give the same.
     if share is None or (part["class"]["alpha"] is None and share == 1):
         return ()
-    return (f"Where two drew the same object, they gave it the same category in {percent(share)}.",)
+    same = f"the same category in {_below(1, share, percent, 1)}"
+    return (f"Where two drew the same object, they gave it {same}.",)
 
 
 def _place(part: Mapping[str, Any], similarity: str) -> Sequence[str]:
@@ -175,8 +206,8 @@ def _place(part: Mapping[str, Any], similarity: str) -> Sequence[str]:
         return ()
     if similarity in _NO_IOU:
         what = f"mean {_NO_IOU[similarity]} of their annotations of one object"
-        return (f"The {what} is {number(mean)}, where 1 is identical.",)
-    on_average = f"overlap by {number(mean)} on average, where 1 is identical."
+        return (f"The {what} is {_below(1, mean, number, 2)}, where 1 is identical.",)
+    on_average = f"overlap by {_below(1, mean, number, 2)} on average, where 1 is identical."
     return (f"Their annotations of one object {on_average}",)
 
 
@@ -259,6 +290,8 @@ def _about_kinds(diagnosis: Mapping[str, Any], similarity: str) -> str:
         return _NOTHING
     if not gains or max(gains.values()) <= 0:
         return ""
+    if max(gains.values()) < _LEAST_GAIN:
+        return _LITTLE
     kind = max(gains, key=gains.__getitem__)
     if similarity == "keypoints" and kind == "badly placed":
         return _ADVICE_OF_JOINTS
