@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from bboxqa.core.errors import DatasetError
+from bboxqa.core.pipes import open_input
 
 # UTF-32 comes first, as its byte order mark begins with that of UTF-16.
 _MARKS = (
@@ -49,11 +50,11 @@ def read_whole(path: Path) -> bytes:
     DatasetError
         If a pipe or device has more than 256 MB; it may have no end.
     OSError
-        If the file cannot be read.
+        If the file cannot be read, or nobody writes to the pipe.
     """
     if path.is_file():
         return path.read_bytes()
-    with path.open("rb") as stream:
+    with open_input(path) as stream:
         data = stream.read(_MOST_STREAMED + 1)
     if len(data) > _MOST_STREAMED:
         raise DatasetError(

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from bboxqa.core.errors import ConfigError
+from bboxqa.core.pipes import open_input
 from bboxqa.core.text import nearest
 from bboxqa.model.settings import settings_from, validate_settings_from
 
@@ -85,7 +86,7 @@ def _table(values: Mapping[str, Any], where: str) -> dict[str, Any]:
 def read_toml(path: Path) -> dict[str, Any]:
     """Return the content of a TOML file, or raise ConfigError."""
     try:
-        with path.open("rb") as file:
+        with open_input(path) as file:
             content = file.read(_LARGEST + 1)
         if len(content) > _LARGEST:
             raise ConfigError(f"{path}: has more than 1 MB; expected a file of settings")
