@@ -197,6 +197,58 @@ def test_both_annotations_of_an_object_that_was_annotated_twice_are_drawn(tmp_pa
     assert of_object == [(1, 1, 20, 20), (1, 1, 20, 21)]
 
 
+def test_findings_on_many_records_at_once_are_drawn_on_each(tmp_path):
+    """A finding on the whole file names a few records, and is about all of them."""
+    numbers = range(7)
+    size = [(100 + n, 80) for n in numbers]
+    content = {
+        "images": [
+            {"id": n, "file_name": f"{n}.png", "width": size[n][0], "height": size[n][1]}
+            for n in numbers
+        ],
+        "categories": [{"id": 1, "name": "cat"}],
+        "annotations": [
+            {"id": n, "image_id": n, "category_id": 1, "bbox": [5, 5, 20, 30], "area": 600}
+            for n in numbers
+        ],
+    }
+    path = tmp_path / "copied.json"
+    path.write_text(json.dumps(content))
+    (copied,) = [each for each in bboxqa.validate(path).findings if each.code == "B014"]
+    assert (copied.count, len(copied.examples)) == (7, 3)
+    for n in numbers:
+        scene, notes = finding_scene([Document(read_path(path))], f"{n}.png")
+        assert ["B014" in shape.codes for shape in scene.shapes] == [True]
+        assert notes == []
+
+
+def test_findings_on_many_images_at_once_are_noted_at_each(tmp_path):
+    content = document()
+    of_images = range(8)
+    content["images"] = [
+        {"id": n, "file_name": f"{n}.png", "width": 3, "height": 2} for n in of_images
+    ]
+    content["annotations"] = [
+        {"id": n, "image_id": n, "category_id": 1, "bbox": [500, 400, 90, 80], "area": 7200}
+        for n in of_images
+    ]
+    path = tmp_path / "tiny.json"
+    path.write_text(json.dumps(content))
+    (finding,) = [each for each in bboxqa.validate(path).findings if each.pointer == "/images"]
+    _, notes = finding_scene([Document(read_path(path))], 7)
+    assert f"about the image itself: {finding.code}" in " ".join(notes)
+
+
+def test_the_box_of_an_outline_with_findings_is_thinner_than_the_outline(tmp_path):
+    content = document()
+    content["annotations"] = content["annotations"][:1]
+    content["annotations"][0] |= {"segmentation": [[10, 10, 95, 10, 40, 40]], "area": 1}
+    path = tmp_path / "outlined.json"
+    path.write_text(json.dumps(content))
+    outline, box = bboxqa.draw(path, 0, by="finding").axes[0].collections[1].get_linewidths()
+    assert box == pytest.approx(outline / 2)
+
+
 def test_a_file_without_findings_says_so(file):
     drawing = bboxqa.draw(file, 7, by="finding")
     assert "no rule finds anything in the annotations of this image" in drawing.notes

@@ -76,14 +76,13 @@ def _shapes(document: Document, images: IndexArray, rules: _Rules) -> tuple[list
     notes = []
     inside = np.isin(document.image, images)
     for rule, hits in sorted(found, key=lambda each: (-_severity(each).rank, each[0].code)):
-        if hits.name == "annotations":
-            rows = _rows_about(hits, inside)
-            if rows:
-                rules.setdefault(rule.code, (_severity((rule, hits)), rule.title))
-            for row in rows:
-                own = codes.setdefault(row, [])
-                own += [rule.code] * (rule.code not in own)
-        elif hits.name == "images" and np.isin(hits.rows, images).any():
+        rows = _rows_about(hits, inside)
+        if rows:
+            rules.setdefault(rule.code, (_severity((rule, hits)), rule.title))
+        for row in rows:
+            own = codes.setdefault(row, [])
+            own += [rule.code] * (rule.code not in own)
+        if np.isin(_records_about(hits, "images"), images).any():
             notes.append(f"about the image itself: {rule.code} {rule.title}")
     whose = authorship(document)
     names = [*whose.names, Path(document.name).stem]
@@ -110,12 +109,21 @@ def _shapes(document: Document, images: IndexArray, rules: _Rules) -> tuple[list
 
 def _rows_about(hits: Hits, inside: BoolArray) -> list[int]:
     """Return the annotations with findings, and those that they are compared with."""
-    places = np.flatnonzero(inside[hits.rows])
-    rows = set(hits.rows[places].tolist())
-    for place in places.tolist():
-        compared = map(annotation_row, hits.describe(place).examples)
-        rows.update(row for row in compared if row is not None and inside[row])
+    about = _records_about(hits, "annotations")
+    rows = set(about[inside[about]].tolist())
+    if hits.name == "annotations":
+        for place in np.flatnonzero(inside[hits.rows]).tolist():
+            compared = map(annotation_row, hits.describe(place).examples)
+            rows.update(row for row in compared if row is not None and inside[row])
     return sorted(rows)
+
+
+def _records_about(hits: Hits, name: str) -> IndexArray:
+    """Return the rows of a list that hits are about, also those of findings on the whole file."""
+    if hits.name:
+        return hits.rows if hits.name == name else hits.rows[:0]
+    records = [hits.describe(place).records for place in range(len(hits))]
+    return np.concatenate([hits.rows[:0], *(rows for of, rows in records if of == name)])
 
 
 def _severity(found: Found) -> Severity:

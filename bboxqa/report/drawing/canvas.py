@@ -163,12 +163,13 @@ def _draw_lines(ax: "Axes", outlines: Sequence[Outline], scale: Scale) -> None:
     # Where outlines coincide, the gaps of a broken line show the fuller line below it.
     drawn = sorted(outlines, key=lambda outline: bool(outline.look.dashes))
     paths: Any = [_path(outline) for outline in drawn]
-    casing: dict[str, Any] = {"linewidths": scale.line + _CASING, "edgecolors": BACK, "alpha": 0.85}
+    widths = scale.line * np.array([each.weight for each in drawn])
+    casing: dict[str, Any] = {"linewidths": widths + _CASING, "edgecolors": BACK, "alpha": 0.85}
     ax.add_collection(PathCollection(paths, facecolors="none", zorder=2, **casing))
     fill = [to_rgba(each.look.color, _FILLED if each.rings else 0) for each in drawn]
     colors = [each.look.color for each in drawn]
     styles: Any = [(0, each.look.dashes) if each.look.dashes else "-" for each in drawn]
-    lines: dict[str, Any] = {"linewidths": scale.line, "edgecolors": colors, "linestyles": styles}
+    lines: dict[str, Any] = {"linewidths": widths, "edgecolors": colors, "linestyles": styles}
     ax.add_collection(PathCollection(paths, facecolors=fill, zorder=3, **lines))
 
 

@@ -20,6 +20,8 @@ from bboxqa.report.drawing.scene import Box, By, Scene, Shape
 
 # Edges nearer than this part of the longer side are hard to distinguish.
 _CLOSE = 0.1
+# The box of an outline is thinner than the outline, so that the two can be told apart.
+_BOX_WEIGHT = 0.5
 # All pairs are compared, up to this number of boxes in an image.
 _MOST_COMPARED = 2000
 _SEVERITY_COLORS = {
@@ -47,6 +49,8 @@ class Outline:
     rings: tuple[FloatArray, ...] = ()
     points: FloatArray | None = None
     limbs: tuple[tuple[int, int], ...] = ()
+    weight: float = 1
+    """The width of its line, as a multiple of that of the picture."""
 
 
 Key = tuple[str, Look]
@@ -161,7 +165,8 @@ def _by_finding(scene: Scene) -> tuple[list[Outline], list[Key]]:
         # Outline and box are both drawn, as either may be wrong.
         if shape.rings:
             outlines.append(Outline(shape.bbox, of, rings=shape.rings))
-        outlines.append(Outline(shape.bbox, of, label))
+        weight = _BOX_WEIGHT if shape.rings else 1
+        outlines.append(Outline(shape.bbox, of, label, weight=weight))
     return outlines, keys
 
 

@@ -60,7 +60,8 @@ def summary_defect(
     ('/images', 9, ('/images/0/id', '/images/1/id', '/images/2/id'))
     """
     examples = tuple(pointer_to(name, int(row), *keys) for row in rows[:_EXAMPLES])
-    fields = {"pointer": pointer_to(name), **more}
+    records = (name, np.asarray(rows, np.int64))
+    fields = {"pointer": pointer_to(name), "records": records, **more}
     return Defect(message, count=len(rows), examples=examples, **fields)
 
 

@@ -68,6 +68,8 @@ class Defect:
         What was found and what was expected, in one line.
     offset : int or None
         Byte offset in the file, where no JSON pointer leads.
+    records : (str, (H,) int64)
+        The list and the rows of all records that a defect of the document is about.
     pointer, found, expected, ids, edits, count, examples, key
         See `bboxqa.model.findings.Finding`.
     """
@@ -82,6 +84,7 @@ class Defect:
     count: int = 1
     examples: tuple[str, ...] = ()
     key: str = ""
+    records: tuple[str, IndexArray] = field(default=("", np.zeros(0, np.int64)), compare=False)
 
 
 MANY = 3
