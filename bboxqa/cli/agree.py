@@ -147,7 +147,7 @@ def agree(
     source = source_of(paths, named)
     inputs = inputs_of(source, reference, predictions, config)
     refuse_inputs([report], inputs, images)
-    check_targets(out, report, pseudonyms, force=force)
+    check_targets(out, report, pseudonyms, split=split, force=force)
     if top is not None and report is None and out is None:
         raise click.UsageError("--top is for --report FILE or --out DIR, which are missing")
     page = page_target(report, images, top, split=split, force=force)

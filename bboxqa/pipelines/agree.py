@@ -285,7 +285,7 @@ def _agree(
             *data.notes,
             *notes,
             *repeat_notes(thresholds[0]),
-            *chance_notes(chance.n_alone, n_images, chance.reason),
+            *chance_notes(chance.n_alone, n_images, chance.reason, thresholds[0].existence.chance),
             *pair_note(part.paired),
         ),
         headlines=data.headlines,

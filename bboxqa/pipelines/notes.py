@@ -19,6 +19,9 @@ from bboxqa.pipelines.all_asked import partly_annotated
 FEW_CLUSTERS = 10
 """With fewer clusters, even expanded intervals are somewhat too narrow."""
 
+# From this F1 by chance on, F1 hardly depends on what images show.
+_HIGH_CHANCE = 0.9
+
 
 def image_notes(
     data: Dataset,
@@ -94,8 +97,17 @@ def all_asked_notes(data: Dataset, thresholds: Sequence[ThresholdResult]) -> Ite
             )
 
 
-def chance_notes(n_alone: int, n_images: int, reason: str) -> Iterator[str]:
-    """Yield the number of images without chance agreement on existence."""
+def chance_notes(n_alone: int, n_images: int, reason: str, f1: float) -> Iterator[str]:
+    """Yield the number of images without chance agreement on existence, and if it is high.
+
+    `f1` is the F1 by chance; NaN where unknown.
+    """
+    if f1 >= _HIGH_CHANCE:
+        yield (
+            f"annotations of different images match as well (F1 by chance is {f1:.2f}), since "
+            "objects are in the same places in all images: F1 would be about as high if annotators "
+            "did not look at them, and F1 above chance rests on the few others"
+        )
     if n_alone and not reason:
         have = "has" if n_alone == 1 else "have"
         yield (

@@ -195,17 +195,13 @@ def _legend(result: MeasuredAgreement) -> Iterator[str]:
         legend += f"; in brackets: 95 % interval, {result.settings.bootstrap:,} draws"
     if result.n_images:
         yield legend
-        yield (
-            " existence: F1 of pairs of annotators; class: of objects that two or more drew; "
-            "place: of matched pairs"
-        )
+        yield " existence: do two annotators draw the same objects? class: with the same category?"
+        yield " place: how similar are their annotations of one object?"
         near = "overlap, though too little"
         if parts[0].measure == "OKS":
             near = "are near each other, though not enough"
-        yield (
-            " unit: annotations that match each other; object (below): one or more units that "
-            f"{near} to match"
-        )
+        yield " A unit is a set of annotations that match each other."
+        yield f" Units that {near} to match, count as one object below."
     for note in result.notes[len(result.headlines) :]:
         yield f" Note: {note}"
 
@@ -235,8 +231,9 @@ def _tables(part: ThresholdResult, width: int, n_rows: int) -> Iterator[str]:
             n_rows=n_rows,
         )
     images = part.images.take(np.flatnonzero(part.images["n_units"] > 0))
-    # In a tie of costs, the image with more objects comes first.
-    costly = np.lexsort((-images["n_units"], -images["cost"]))
+    # In a tie of costs, the image with the least similar annotations comes first, then the one with
+    # more objects. NaN is last.
+    costly = np.lexsort((-images["n_units"], images["mean_iou"], -images["cost"]))
     of = "F1" if isnan(part.alpha) else "alpha"
     images = _shown(part, images, ("image", "cost", "alpha", "f1", "below_threshold", *_FIGURES))
     title = f"Images, by what they cost in {of} {at}"

@@ -114,7 +114,7 @@ def _table_lines(diagnosis: Diagnosis, width: int) -> Iterator[str]:
         elif note and len(rows) and name in _JUDGED:
             yield " without shared boxes, as the rates of annotators"
     if left_out:
-        yield from ("", f"More tables, with --out DIR: {', '.join(left_out)}")
+        yield from ("", f"More tables of --out DIR: {', '.join(left_out)}")
 
 
 def _columns(name: str, table: Table) -> Collection[str] | None:

@@ -42,7 +42,7 @@ def reference_lines(
     yield from _in_parts(rows, width, 4, " Of what matches the reference")
     if len(people) > len(shown):
         more = count(len(people) - len(shown), "more annotator")
-        yield f" … and {more} (reference.csv, with --out DIR)"
+        yield f" … and {more} (in reference.csv of --out DIR)"
     if offsets and "measure" in found.offsets.columns:
         yield from _rotation_lines(found.offsets, [place for place, _ in shown], width)
     elif offsets and len(found.offsets):

@@ -62,7 +62,7 @@ def table_excerpt(
     left_out = {"row": len(table) - len(rows), "column": n_columns - len(shown[0])}
     if any(left_out.values()):
         more = " and ".join(count(n, f"more {noun}") for noun, n in left_out.items() if n)
-        yield f" … and {more} ({file}.csv, with --out DIR)"
+        yield f" … and {more} (in {file}.csv of --out DIR)"
 
 
 def columns_first(table: Table, names: Iterable[str]) -> Table:

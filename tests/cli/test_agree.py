@@ -500,3 +500,13 @@ def test_large_data_have_the_story_on_request(export, monkeypatch):
     assert "add --diagnose; left out, since with 7 annotations it takes longer" in found
     told = runner.invoke(agree, [str(export), "--diagnose"], standalone_mode=False).output
     assert "What lowers agreement" in told
+
+
+@pytest.mark.parametrize(("out", "report", "more"), [
+    ("r", "r/", ["--split"]), ("r", "r", []), ("r/data", "./r", ["--split"]),
+])  # fmt: skip
+def test_a_page_in_place_of_the_result_is_refused_before_measuring(tmp_path, out, report, more):
+    outcome = run("agree", "missing.json", "--out", out, "--report", report, *more, cwd=tmp_path)
+    assert outcome.returncode == 2
+    assert f"is where --out {out} writes its files; name another" in outcome.stderr
+    assert not [*tmp_path.iterdir()]

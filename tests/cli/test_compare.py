@@ -56,7 +56,7 @@ Images, most changed
  street_23.jpg         4        5            2        1          0          1        2
  street_12.jpg         6        6            3        2          1          0        0
  street_20.jpg         4        4            2        1          0          1        1
- … and 30 more rows (images.csv, with --out DIR)
+ … and 30 more rows (in images.csv of --out DIR)
 
 Categories, most changed
  category             n_before  n_after  n_unchanged  n_moved  n_renamed_from  n_renamed_to  n_removed  n_added

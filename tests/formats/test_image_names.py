@@ -124,3 +124,11 @@ def test_the_option(tmp_path):
     )  # fmt: skip
     assert done.returncode == 0
     assert json.loads(done.stdout)["n_images"] == 1
+
+
+def test_the_way_that_joins_most_is_told(tmp_path):
+    """Names join the images in folders; stems also those that have another suffix."""
+    many = [f"{number}.jpg" for number in range(9)]
+    bob = ["x/0.jpg", "x/1.jpg", *(f"x/{number}.png" for number in range(2, 9))]
+    with pytest.raises(DatasetError, match="--join stem would join 9 more images"):
+        read_coco(files(tmp_path, ann=many, bob=bob))

@@ -312,3 +312,16 @@ def test_pairs_count_as_work_where_images_are_crowded(monkeypatch):
     n_passes = counted(data).sums[0, :, 1].sum()
     monkeypatch.setattr(module, "_PAIRS", 1e-3)
     assert 0 < counted(data).sums[0, :, 1].sum() < n_passes / 2
+
+
+def test_objects_in_the_same_place_in_all_images_are_told():
+    def notes(apart):
+        rows = [
+            (image, who, image % 2, (5 + apart * image, 5, 20, 20))
+            for image in range(6)
+            for who in (0, 1)
+        ]
+        return " ".join(agree(dataset(rows, size=(400, 40)), bootstrap=0).notes)
+
+    assert "annotations of different images match as well (F1 by chance is 1.00)" in notes(0)
+    assert "different images match" not in notes(40)

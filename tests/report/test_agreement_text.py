@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.datasets import dataset
 
 import bboxqa
 from bboxqa.core.errors import ConfigError
@@ -86,10 +87,10 @@ def test_a_figure_and_its_interval_are_one_cell():
         " other  0.50",
         " third                  –",
         " –: undefined or without meaning",
-        " … and 1 more column (rates.csv, with --out DIR)",
+        " … and 1 more column (in rates.csv of --out DIR)",
     ]
     (*_, last) = table_excerpt("Title", table, every, 80, file="rates", n_rows=1)
-    assert last == " … and 2 more rows (rates.csv, with --out DIR)"
+    assert last == " … and 2 more rows (in rates.csv of --out DIR)"
 
 
 def test_below_a_table_stands_what_columns_are_and_why_alpha_is_undefined():
@@ -160,3 +161,16 @@ def test_kinds_are_shown_as_often_as_the_story_tells_them(data):
     kinds = story.tables["decomposition"]
     for line, n_any in zip(lines[start + 2 :], kinds["n_any"].tolist(), strict=False):
         assert f" {n_any} " in line
+
+
+def test_among_images_that_cost_the_same_the_least_similar_comes_first():
+    # Two annotators draw all objects of five images, in one of them with another width.
+    rows = [
+        (image, who, n % 2, (40.0 * n, 0.0, 30.0 + 9 * (image == 3) * who, 30.0))
+        for image in range(5)
+        for who in (0, 1)
+        for n in range(2 + (image == 1))
+    ]
+    lines = [*text_lines(bboxqa.agree(dataset(rows), bootstrap=0))]
+    start = next(n for n, line in enumerate(lines) if line.startswith("Images, by"))
+    assert [line.split()[1] for line in lines[start + 2 : start + 4]] == ["0003", "0001"]

@@ -20,17 +20,33 @@ def inputs_of(source: Any, *others: AnyPath | None) -> list[AnyPath | None]:
 
 
 def check_targets(
-    out: Path | None, report: Path | None, pseudonyms: Path | None, *, force: bool
+    out: Path | None,
+    report: Path | None,
+    pseudonyms: Path | None,
+    *,
+    split: bool,
+    force: bool,
 ) -> None:
     """Refuse targets that must not be written to, before anything is read."""
     if out is not None:
         from bboxqa.report.result_files import check_folder
 
         check_folder(out, force=force)
+        if report is not None and _hides(report, out, split=split):
+            other = f"folder, such as {out / 'report'}" if split else f"file, such as {out}.html"
+            raise click.UsageError(
+                f"--report {report} is where --out {out} writes its files; name another {other}"
+            )
     if pseudonyms is not None:
         from bboxqa.core.pseudonyms import check_key
 
         check_key(pseudonyms, (out, report))
+
+
+def _hides(report: Path, out: Path, *, split: bool) -> bool:
+    """Return whether the page would be the folder of the result, or a folder around it."""
+    page, folder = report.absolute(), out.absolute()
+    return page == folder or (split and page in folder.parents)
 
 
 def page_target(

@@ -84,7 +84,7 @@ def names_of_images(files: Sequence[AnnotationFile]) -> list[set[str]]:
 
 
 def join_advice(names: Sequence[set[str]]) -> str:
-    """Return which option would join more images, with examples; "" if none would.
+    """Return which option would join most images, with examples; "" if none would join more.
 
     Examples
     --------
@@ -92,22 +92,23 @@ def join_advice(names: Sequence[set[str]]) -> str:
     "--join name would join 1 more image, such as 'a.jpg' = 'train/a.jpg'"
     """
     n_joined = _n_joined(names)
-    unclear = ""
+    best, unclear, most = "", "", 0
     ways: tuple[JoinBy, ...] = ("name", "stem")
     for by in ways:
         found = [{join_name(name, by): name for name in sorted(each)} for each in names]
         n_more = _n_joined([set(each) for each in found]) - n_joined
-        if n_more <= 0:
+        if n_more <= most:
             continue
         ambiguous = _ambiguous_names(names, found, by)
         if not ambiguous:
-            return f"--join {by} would join {count(n_more, 'more image')}, such as " + ", ".join(
-                _examples(found)
-            )
+            examples = ", ".join(_examples(found))
+            best = f"--join {by} would join {count(n_more, 'more image')}, such as {examples}"
+            most = n_more
+            continue
         unclear = unclear or f"--join {by} is ambiguous, since some images would share a {by}: " + (
             ", ".join(ambiguous)
         )
-    return unclear
+    return best or unclear
 
 
 def _ambiguous_names(
