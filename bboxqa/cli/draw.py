@@ -34,8 +34,8 @@ from bboxqa.cli.options.shared_options import (
 @choice_option(
     "--by",
     ("annotator", "category", "unit", "finding"),
-    "What colours stand for: annotator (default), category (default where the file names no "
-    "annotators), unit (what `agree` matches), or finding (what `validate` finds; other "
+    "What colours stand for: annotator (default), category (default where the file names fewer "
+    "than two annotators), unit (what `agree` matches), or finding (what `validate` finds; other "
     "annotations are left out).",
 )
 @click.option("--side-by-side", is_flag=True, help="Draw a panel for each annotator.")

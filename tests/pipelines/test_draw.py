@@ -157,6 +157,27 @@ def test_without_annotators_colours_stand_for_categories():
     assert bboxqa.draw(document(), 0).by == "annotator"
 
 
+def test_colours_that_stand_for_a_single_annotator_say_nothing():
+    own = [each for each in document()["annotations"] if each["annotator"] == "bob"]
+    images = document()["images"][:1]
+    assert bboxqa.draw(document(annotations=own, images=images), 0).by == "category"
+
+
+@pytest.mark.parametrize("in_memory", [False, True])
+def test_key_points_without_boxes_are_noted(file, in_memory):
+    content = document()
+    content["categories"][0] |= {"keypoints": ["nose"], "skeleton": []}
+    own = {"image_id": 7, "category_id": 1, "annotator": "ann", "keypoints": [9, 9, 2]}
+    content["annotations"] += [{"id": 9, **own}, {"id": 10, **own}]
+    file.write_text(json.dumps(content), "utf-8")
+    source = content if in_memory else file
+    assert bboxqa.draw(source, 7).notes == (
+        "2 annotations have key points and no box: --similarity keypoints draws them",
+    )
+    with_points = bboxqa.draw(source, 7, similarity="keypoints")
+    assert (n_drawn(with_points), with_points.notes) == (2, ())
+
+
 def test_findings_are_drawn_on_the_annotations_that_have_them(file):
     of = document()
     annotations = of["annotations"]

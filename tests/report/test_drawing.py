@@ -68,6 +68,41 @@ def test_of_very_many_categories_those_of_the_image_have_colours_of_their_own():
     assert len({color for color, _ in drawn}) == 3
 
 
+def test_annotators_of_one_image_share_no_colour_while_others_are_free():
+    names = tuple(f"p{number:02}" for number in range(18))
+
+    def looks_of(*places):
+        shapes = tuple(Shape((0, 0, 9, 9), (), names[place], "cat") for place in places)
+        own = scene(shapes=shapes, annotators=names, asked=(), categories=("cat",))
+        return [outline.look for outline in outlines_by(own, "annotator")[0]]
+
+    # The second has the colour of the first in other images.
+    assert series_look(1).color == series_look(9).color
+    assert len({look.color for look in looks_of(1, 9, 17, 2, 3, 4, 5, 6)}) == 8
+    assert looks_of(1, 4) == [series_look(1), series_look(4)]
+    every = looks_of(*range(18))
+    assert every == [series_look(place) for place in range(18)]
+
+
+def test_a_category_with_most_of_many_annotations_has_no_labels():
+    def drawn(n_cats):
+        shapes = [Shape((0, 0, 9, 9), (), "ann", "cat")] * n_cats
+        shapes += [Shape((5, 5, 9, 9), (), "bob", "dog")] * 5
+        return looks("annotator", scene(shapes=tuple(shapes)))
+
+    labels, keys = drawn(21)
+    assert [label for _, label in labels] == [""] * 21 + ["dog"] * 5
+    assert keys == ["ann (21)", "bob (5)", "cid (0)", "no label: cat (21)"]
+    labels, keys = drawn(20)
+    assert [label for _, label in labels] == ["cat"] * 20 + ["dog"] * 5
+    assert keys == ["ann (20)", "bob (5)", "cid (0)"]
+    shapes = (Shape((0, 0, 9, 9), (), "ann", "cat"),) * 22
+    many = scene(shapes=(*shapes, Shape((50, 50, 9, 9), (), "bob", "dog")))
+    figure, _ = scene_figure(many, "annotator", side_by_side=True)
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["no label: cat (22)"]
+
+
 def test_a_unit_has_one_colour_and_one_label():
     drawn, keys = looks("unit")
     assert drawn == [(SERIES[0], "1"), (SERIES[0], ""), (SERIES[1], "2")]

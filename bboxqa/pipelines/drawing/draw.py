@@ -16,6 +16,7 @@ from bboxqa.formats.document.tolerant import read_bytes
 from bboxqa.formats.inputs import as_paths, list_files
 from bboxqa.formats.read_files import files_read
 from bboxqa.formats.registry import format_of
+from bboxqa.geometry.similarities.registry import needs_keypoints
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import AgreeKeywords, AgreeSettings
 from bboxqa.pipelines.agree import settings_of_keywords
@@ -69,8 +70,9 @@ def draw(
         there, the annotations are drawn on a blank canvas.
     by : {"annotator", "category", "unit", "finding"}, optional
         What colours stand for: the annotator (default; labels name the category), the category (the
-        default if no annotator is named), the matched unit, or the severity of the findings of
-        `validate`. "finding" draws only annotations with findings, and needs a file or a document.
+        default if fewer than two annotators are named), the matched unit, or the severity of the
+        findings of `validate`. "finding" draws only annotations with findings, and needs a file or
+        a document.
     side_by_side : bool
         Whether each annotator has a panel of its own.
     ax : matplotlib.axes.Axes, optional
@@ -120,7 +122,7 @@ def draw_with(
         scene, notes = finding_scene(_documents(source, settings.filter), image)
     else:
         scene, by = _scene(source, image, settings, by, progress)
-        notes = [] if scene.shapes else ["nobody annotated anything in this image"]
+        notes = [] if scene.shapes else [_why_empty(source, image, settings, progress)]
     scene, of_pixels, file = _with_pixels(scene, images, _folder_of(source))
     scene, of_size = _with_size(scene)
     notes += _about_shape(scene)
@@ -153,7 +155,13 @@ def _scene(
     if isinstance(source, Dataset):
         data = source
     elif _is_document(source):
-        data = read_coco(source, min_annotators=1, digest=False, progress=progress)
+        data = read_coco(
+            source,
+            keypoints=needs_keypoints(settings.similarity),
+            min_annotators=1,
+            digest=False,
+            progress=progress,
+        )
     else:
         # No checks: a drawing should show defects as well.
         unchecked = msgspec.structs.replace(settings, checks=False)
@@ -161,8 +169,23 @@ def _scene(
             source, unchecked, digest=False, min_annotators=1, outlines=True, progress=progress
         )
     name = chosen_image(image, data.image_names, lambda: _records(source, settings.filter))
-    chosen: By = by or ("annotator" if data.attribution else "category")
+    is_one = len(data.annotator_names) < 2
+    chosen: By = by or ("category" if is_one or not data.attribution else "annotator")
     return data_scene(data, name, settings if chosen == "unit" else None), chosen
+
+
+def _why_empty(
+    source: Source, image: str | int, settings: AgreeSettings, progress: Progress | None
+) -> str:
+    """Return why an image has nothing to draw: nobody annotated it, or only with key points."""
+    if not isinstance(source, Dataset) and not needs_keypoints(settings.similarity):
+        of_points = msgspec.structs.replace(settings, similarity="keypoints")
+        scene, _ = _scene(source, image, of_points, "annotator", progress)
+        if scene.shapes:
+            found = count(len(scene.shapes), "annotation")
+            have = "has" if len(scene.shapes) == 1 else "have"
+            return f"{found} {have} key points and no box: --similarity keypoints draws them"
+    return "nobody annotated anything in this image"
 
 
 def _is_document(source: Source) -> TypeGuard[Mapping[str, Any]]:

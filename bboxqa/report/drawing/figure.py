@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 from math import ceil, inf
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ from bboxqa.report.charts.labels import set_apart, short_name
 from bboxqa.report.charts.palette import BACK, DIM
 from bboxqa.report.drawing.canvas import draw_outlines, text_width, visible
 from bboxqa.report.drawing.label_places import Rectangle
-from bboxqa.report.drawing.looks import Key, Outline, outlines_by
+from bboxqa.report.drawing.looks import NO_LOOK, Key, Outline, outlines_by
 from bboxqa.report.drawing.scene import By, Scene
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def scene_figure(scene: Scene, by: By, *, side_by_side: bool = False) -> tuple["
     panels = _side_by_side(scene, by) if side_by_side else [_Panel("", every)]
     if side_by_side and by == "annotator":
         # The titles say who drew what.
-        keys = []
+        keys = [key for key in keys if key[1] == NO_LOOK]
     part = visible(scene.width, scene.height, every)
     n_columns = 2 if len(panels) == 4 else min(len(panels), 3)
     n_rows = ceil(len(panels) / n_columns)
@@ -103,10 +104,16 @@ def _side_by_side(scene: Scene, by: By) -> list[_Panel]:
     """Return a panel for each annotator who was asked, or drew something."""
     drew = {shape.annotator for shape in scene.shapes}
     names = [name for name in scene.annotators if name in drew or name in scene.asked]
+    together, _ = outlines_by(scene, by)
     panels = []
     for name in names:
-        own = tuple(shape for shape in scene.shapes if shape.annotator == name)
-        outlines, _ = outlines_by(replace(scene, shapes=own), by)
+        is_own = [shape.annotator == name for shape in scene.shapes]
+        own = tuple(compress(scene.shapes, is_own))
+        if by == "annotator":
+            # What has no label in one panel has none in the others.
+            outlines = [*compress(together, is_own)]
+        else:
+            outlines, _ = outlines_by(replace(scene, shapes=own), by)
         number = count(len(own), "annotation") + " with findings" * (by == "finding")
         panels.append(_Panel(f"{set_apart(short_name(name))}: {number}", outlines))
     return panels

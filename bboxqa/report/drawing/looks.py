@@ -15,11 +15,14 @@ from bboxqa.report.charts.palette import (
     SERIES,
     TEXT,
     series_style,
+    styles_beside,
 )
 from bboxqa.report.drawing.scene import Box, By, Scene, Shape
 
 # Edges nearer than this part of the longer side are hard to distinguish.
 _CLOSE = 0.1
+# A category with more annotations than this, and with this share of all, has no labels.
+_MOST_EQUAL_LABELS, _NEARLY_ALL = 20, 0.75
 # The box of an outline is thinner than the outline, so that the two can be told apart.
 _BOX_WEIGHT = 0.5
 # All pairs are compared, up to this number of boxes in an image.
@@ -52,6 +55,9 @@ class Outline:
     weight: float = 1
     """The width of its line, as a multiple of that of the picture."""
 
+
+NO_LOOK = Look("none")
+"""Of an entry of a legend that stands for no line."""
 
 Key = tuple[str, Look]
 """An entry of a legend: a name and what it looks like."""
@@ -106,7 +112,9 @@ def _named_looks(
     present = [name for name in every if number[name] or name in asked]
     # With more names than looks, names of the image get the looks in their order.
     told_apart = every if len(every) <= N_TOLD_APART else present
-    look = {name: series_look(place) for place, name in enumerate(told_apart)}
+    own = {name: place for place, name in enumerate(told_apart)}
+    places = styles_beside([own[name] for name in present])
+    look = {name: series_look(place) for name, place in zip(present, places, strict=True)}
     keys = [(f"{set_apart(short_name(name))} ({number[name]})", look[name]) for name in present]
     return [look[name] for name in names], keys
 
@@ -114,9 +122,26 @@ def _named_looks(
 def _by_annotator(scene: Scene) -> tuple[list[Outline], list[Key]]:
     names = [shape.annotator for shape in scene.shapes]
     looks, keys = _named_looks(names, scene.annotators, scene.asked)
-    several = len(scene.categories) > 1
-    labels = [shape.category if several else "" for shape in scene.shapes]
+    plain = _without_labels(scene)
+    labels = ["" if shape.category in plain else shape.category for shape in scene.shapes]
+    if len(scene.categories) > 1:
+        number = Counter(shape.category for shape in scene.shapes)
+        keys += [
+            (f"no label: {set_apart(short_name(name))} ({number[name]})", NO_LOOK) for name in plain
+        ]
     return _outlined(scene.shapes, looks, labels), keys
+
+
+def _without_labels(scene: Scene) -> list[str]:
+    """Return the category whose labels would repeat all over the image, if there is one."""
+    if len(scene.categories) < 2:
+        return [*scene.categories]
+    number = Counter(shape.category for shape in scene.shapes)
+    return [
+        name
+        for name, n in number.items()
+        if n > _MOST_EQUAL_LABELS and n >= _NEARLY_ALL * len(scene.shapes)
+    ]
 
 
 def _by_category(scene: Scene) -> tuple[list[Outline], list[Key]]:
