@@ -10,6 +10,7 @@ from bboxqa.core.text import count
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.report.charts.copied import note_left_out
 from bboxqa.report.pages.cards import annotator_cards, group_sentences
+from bboxqa.report.pages.citation import citation
 from bboxqa.report.pages.html_document import Cell, interval, number, percent, percents, render
 from bboxqa.report.pages.image_pages import INDEX, image_address, image_pages
 from bboxqa.report.pages.page_charts import drawn_sections, page_charts
@@ -131,6 +132,7 @@ def _page(
         images=images,
         address_of=image_address if linked else None,
         command=_command(manifest, part),
+        citation=citation(summary, measure),
         settings=settings_table(manifest),
         inputs=inputs_table(manifest["inputs"]),
     )
