@@ -4,35 +4,60 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from bboxqa.batch.history import Regression, names_of_last_run
-from bboxqa.batch.projects.discovery import Discovered, discover, home_of
-from bboxqa.batch.projects.store import is_url
+from bboxqa.batch.projects.discovery import Discovered, Project, discover, home_of
+from bboxqa.batch.projects.store import Stored, is_url
 from bboxqa.batch.rows import FAILED, Row
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import clean
+from bboxqa.formats.registry import suffixes
+from bboxqa.formats.translation.heads import ARCHIVES
 
 
 def unusable_projects(found: Discovered, before: Mapping[str, Row]) -> list[Row]:
     """Return failed rows of projects whose files have no annotations, or cannot be read."""
-    names = {clean(project.name): project.name for project in found.projects}
-    rows: dict[str, Row] = {}
+    projects = {clean(project.name): project for project in found.projects}
+    rows: dict[str, list[str]] = {}
     for file in found.left_alone:
         name = home_of(Path(file)).as_posix()
-        if clean(name) in before and clean(name) not in names:
-            message = f"{file}: no longer has annotations that are read"
-            rows[name] = Row(name, FAILED, 0, passed=False, message=message)
+        if clean(name) in before and clean(name) not in projects:
+            rows[name] = [f"{file}: no longer has annotations that are read"]
     for unreadable in found.unreadable:
         path = Path(unreadable.path)
         is_json = path.suffix.lower() == ".json"
         # An unreadable folder is that of a project, or a part of one.
-        name = home_of(path if is_json else path / "_").as_posix()
-        # A name that leads out of a store is not an export; the content of a folder is unknown.
-        if names.get(clean(name), name) != name:
+        is_file = path.name.lower().endswith((*suffixes(), *ARCHIVES))
+        home = home_of(path if is_file else path / "_")
+        name = _of_annotator(home, projects) or home.as_posix()
+        project = projects.get(clean(name))
+        if project is not None and project.name != name:
             # Another project with the same shown name has the place in the results.
             continue
+        # A name that leads out of a store is not an export; the content of a folder is unknown.
         is_export = is_json and ".." not in path.parts
-        if is_export or clean(name) in before or clean(name) in names:
-            rows[name] = Row(name, FAILED, 0, passed=False, message=str(unreadable))
-    return list(rows.values())
+        if is_export or clean(name) in before or project is not None:
+            rows.setdefault(name, []).append(str(unreadable))
+    return [
+        Row(name, FAILED, 0, passed=False, message=_and_more(problems))
+        for name, problems in rows.items()
+    ]
+
+
+def _of_annotator(home: Path, projects: Mapping[str, Project]) -> str | None:
+    """Return the project around a folder, if the folders of its annotators are beside it."""
+    around = projects.get(clean(home.parent.as_posix()))
+    if clean(home.as_posix()) in projects or around is None or around.folder == home:
+        return None
+    if isinstance(around, Stored):
+        files = {content.name for content in around.contents}
+        has_folders = any(source.as_posix() not in files for source in around.files)
+    else:
+        has_folders = any(source.is_dir() for source in around.files)
+    return around.name if has_folders else None
+
+
+def _and_more(problems: Sequence[str]) -> str:
+    """Return the first problem, and the number of the others."""
+    return problems[0] + (f" (and {len(problems) - 1:,} more)" if len(problems) > 1 else "")
 
 
 def missing_projects(

@@ -1,5 +1,6 @@
 """Listing the files that a command reads."""
 
+import os
 import shlex
 from collections.abc import Iterable, Sequence
 from os import PathLike
@@ -13,6 +14,7 @@ from bboxqa.core.types import AnyPath
 from bboxqa.formats.coco.archive import COCO_ARCHIVE, parts_of
 from bboxqa.formats.coco.coco_ends import has_nothing_of_coco
 from bboxqa.formats.coco.strict import COCO
+from bboxqa.formats.damaged import AGAIN, damage_of, refuse_damaged
 from bboxqa.formats.foreign import foreign_kind, refuse_foreign
 from bboxqa.formats.own_files import RESULT_FILES, is_result
 from bboxqa.formats.registry import format_of, has_parts, sources_below, sources_deeper, suffixes
@@ -67,13 +69,17 @@ def list_files(
             result.append(path)
         elif not path.is_dir():
             if format_of(path) is COCO:
+                if path.suffix.lower() == ".xml" and (reason := damage_of(path)):
+                    raise DatasetError([f"{path}: {reason}"], AGAIN)
                 if foreign_kind(path) == "archive" and is_archive(head_of(path)):
                     _refuse_archive(path)
                 refuse_foreign(path)
             result.append(path)
         else:
-            result += sources_below(path) or _files_below(path, pattern, only_checked=only_checked)
-            result += sources_deeper(path) if only_checked else []
+            found = sources_below(path) or _files_below(path, pattern, only_checked=only_checked)
+            found += sources_deeper(path) if only_checked else []
+            refuse_damaged(path, found, pattern)
+            result += found
     # Several files of COCO JSON in an archive are read as those of a folder.
     return [part for path in result for part in _parts_of(path)]
 
@@ -188,9 +194,16 @@ def _nothing_in(folder: Path, ends: Sequence[str], pattern: str | None) -> Datas
     kinds += f" or {ARCHIVES[-1].removeprefix('.')}"
     matching = f" that matches {pattern!r}" if pattern else ""
     some = f"{count(len(files), 'file')}, such as {one_line(min(files).name)}"
-    return DatasetError(
-        [f"{folder}: no {kinds} file{matching} in this folder is of a known format ({some})"]
-    )
+    problem = f"{folder}: no {kinds} file{matching} in this folder is of a known format ({some})"
+    named = sorted(each for each in files if each.name.lower().endswith((*ends, *ARCHIVES)))
+    for file in named[:1] if not pattern else []:
+        try:
+            list_files([file])
+        except DatasetError as error:
+            reason = error.problems[0].removeprefix(f"{folder}{os.sep}")
+            known = f"{folder}: no file in this folder is of a known format ({some})"
+            return DatasetError([f"{known}; {one_line(reason)}"], error.advice)
+    return DatasetError([problem])
 
 
 def _result_folder(folder: Path) -> DatasetError:

@@ -121,15 +121,15 @@ def test_what_a_project_knows(tmp_path):
 def test_other_json_is_left_alone(tmp_path):
     made(tmp_path, "a/x.json", "a/y.JSON")
     made(tmp_path, "a/other.json", "b/deep/other.json", content=OTHER)
-    made(tmp_path, "a/empty.json", content="")
+    made(tmp_path, "a/empty.json", "c/empty.json", content="")
     made(tmp_path, "a/x.fixed.json", "a/x.jsonl", "a/x.json.bak")
     found = discover(tmp_path)
-    assert shown(found) == {"a": ["x.json", "y.JSON"]}
+    # Half an export of a project, which is read and fails, and half a project.
+    assert shown(found) == {"a": ["empty.json", "x.json", "y.JSON"]}
     assert found.left_alone == (
         "a/other.json", "a/x.fixed.json", "b/deep/other.json",
     )  # fmt: skip
-    # Half an export, and half a project without it.
-    assert found.unreadable == (("a/empty.json", "is empty"),)
+    assert found.unreadable == (("c/empty.json", "is empty"),)
 
 
 def test_json_that_has_categories_only_by_name_is_left_alone(tmp_path):

@@ -1,9 +1,10 @@
-"""Archives among the files below a folder of projects."""
+"""Archives and damaged files among the files below a folder of projects."""
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from bboxqa.formats.coco.strict import COCO
+from bboxqa.formats.damaged import damaged
 from bboxqa.formats.registry import format_of, suffixes
 from bboxqa.formats.translation.heads import ARCHIVES
 
@@ -13,11 +14,13 @@ def looked_at(
 ) -> Iterator[tuple[Path, bool | str]]:
     """Yield sources, and whether each can be read or why it cannot; archives are last.
 
-    Files that are neither JSON nor of a known format are left out. So are archives with sources in
-    their folder or below, as these were often unpacked from them.
+    Files that are neither JSON nor of a known format are left out, unless they are empty or cut
+    off. So are archives with sources in their folder or below, as these were often unpacked from
+    them.
     """
     ends = suffixes()
     archives = []
+    sources, others = [], []
     unpacked: set[Path] = set()
     for file in (each for each in files if pattern is None or each.match(pattern)):
         name = file.name.lower()
@@ -30,8 +33,14 @@ def looked_at(
             found = is_read(file)
         if found:
             unpacked.update(file.parents)
+            sources.append(file)
         if found or name.endswith(".json"):
             yield file, found
+        else:
+            others.append(file)
     for file in archives:
         if file.parent not in unpacked and format_of(file) is not COCO:
             yield file, True
+        elif file.parent not in unpacked:
+            others.append(file)
+    yield from damaged(others, sources)

@@ -14,6 +14,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import clean
 from bboxqa.formats.coco.coco_ends import LOOKED_AT, is_coco
 from bboxqa.formats.coco.strict import COCO
+from bboxqa.formats.damaged import damage_of
 from bboxqa.formats.foreign import foreign_kind
 from bboxqa.formats.own_files import RESULT_FILES, WRITTEN_FILES
 from bboxqa.formats.registry import format_of, is_source, suffixes
@@ -102,7 +103,7 @@ def discover(
         (_below(root, file) + "/" * file.is_dir(), file, found)
         for file, found in looked_at(sources, pattern, _is_read)
     )
-    return sort_files(files, unreadable, partial(_project, root, is_followed))
+    return sort_files(files, unreadable, partial(_project, root, is_followed), damage_of)
 
 
 def _advice_for(file: Path) -> str:
@@ -118,20 +119,30 @@ def sort_files(
     files: Iterable[tuple[str, _File, bool | str]],
     unreadable: list[Unreadable],
     project: Callable[[Path, list[_File]], Project],
+    is_damaged: Callable[[_File], object],
 ) -> Discovered:
     """Return sources by project.
 
     `files` yields a path below the root, the file, and whether it is COCO or why it cannot be
     read; it may append to `unreadable`. The path of a folder that is one source ends with ``/``.
-    `project` is called as project(folder, files), with a folder below the root.
+    `project` is called as project(folder, files), with a folder below the root. JSON that
+    `is_damaged` belongs to the project whose folder it is in.
     """
     found: dict[Path, list[_File]] = {}
-    left_alone = []
+    others: list[tuple[str, _File, str]] = []
     for path, file, coco in files:
-        if isinstance(coco, str):
-            unreadable.append(Unreadable(path, coco))
-        elif coco:
+        if isinstance(coco, str) or not coco:
+            others.append((path, file, coco or ""))
+        else:
             found.setdefault(_home_of_source(path), []).append(file)
+    left_alone = []
+    for path, file, reason in others:
+        home = found.get(_home_of_source(path)) if path.lower().endswith(".json") else None
+        if home is not None and is_damaged(file):
+            # Reading the project refuses it, as `agree` does.
+            home.append(file)
+        elif reason:
+            unreadable.append(Unreadable(path, reason))
         else:
             left_alone.append(path)
     projects = []

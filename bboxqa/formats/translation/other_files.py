@@ -3,12 +3,14 @@
 import re
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.content_kinds import HEAD, WHAT, json_kind_of, kind_of
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.collector import Collector
-from bboxqa.formats.translation.json_files import begins
-from bboxqa.formats.translation.members import Member
+from bboxqa.formats.translation.json_files import begins, json_problem
+from bboxqa.formats.translation.members import Member, as_utf8
 
 _NOTHING = re.compile(rb"\s*(?:\[\s*\]|\{\s*\})\s*\Z")
 
@@ -16,8 +18,13 @@ _NOTHING = re.compile(rb"\s*(?:\[\s*\]|\{\s*\})\s*\Z")
 def add_others(into: Collector, members: Sequence[Member], expected: str) -> Iterator[str]:
     """Report each file that is left out as a defect; yield a note on all of them.
 
-    `expected` names the format of the source, such as "JSON of LabelMe".
+    `expected` names the format of the source, such as "JSON of LabelMe". JSON that is empty or cut
+    off may be of that format, and is an error.
     """
+    broken = {each.name: problem for each in members if (problem := _broken_json(each))}
+    for name, problem in broken.items():
+        into.defect("T001", f"{name}: cannot be read: {problem}", Where(name, ""))
+    members = [each for each in members if each.name not in broken]
     if not members:
         return
     words = [_words(member.head()) for member in members]
@@ -37,6 +44,19 @@ def json_or_xml_of_tools(members: Sequence[Member], folders: set[str]) -> list[M
         and each.name.rpartition("/")[0] in folders
         and _kind(each.head()[:HEAD]) in ("VOC", "LabelMe")
     ]
+
+
+def _broken_json(member: Member) -> str:
+    """Return why a small file with the suffix .json is not JSON; "" if it is, or is not small."""
+    head = member.head() if member.name.lower().endswith(".json") else b""
+    if not head or len(head) == HEAD or kind_of(head):
+        return ""
+    text = as_utf8(head)
+    try:
+        msgspec.json.decode(text, type=msgspec.Raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        return json_problem(text, error)
+    return ""
 
 
 def _kind(head: bytes) -> str | None:

@@ -1,0 +1,137 @@
+"""Recognising files that are empty or cut off, so that no format recognises them."""
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import suppress
+from pathlib import Path
+
+from bboxqa.core.errors import DatasetError
+from bboxqa.core.text import count
+from bboxqa.formats.coco.coco_ends import LOOKED_AT, has_nothing_of_coco
+from bboxqa.formats.own_files import is_result
+from bboxqa.formats.translation.heads import ARCHIVES, head_of, is_archive
+from bboxqa.formats.translation.members import as_utf8, members_of
+from bboxqa.formats.xml_elements import RefusedXmlError, XmlElements, XmlError
+
+_TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".pq")
+AGAIN = "Export or download it again."
+_ADVICE = "Export or download it again; if it is not of an annotator, move it out of the folder."
+
+
+def damaged(files: Iterable[Path], sources: Sequence[Path]) -> Iterator[tuple[Path, str]]:
+    """Yield files that may be those of an annotator and are empty or cut off, with what is wrong.
+
+    Of several in a folder, the first is yielded, with the number of the others.
+
+    Parameters
+    ----------
+    files : iterable of path
+        Files beside the sources that no format recognises.
+    sources : sequence of path
+        Without a table among those in its folder, a table is not that of an annotator.
+    """
+    with_tables = {each.parent for each in sources if each.name.lower().endswith(_TABLES)}
+    found: dict[Path, list[tuple[Path, str]]] = {}
+    for file in files:
+        if not file.name.lower().endswith(_TABLES) or file.parent in with_tables:
+            reason = damage_of(file)
+            if reason:
+                found.setdefault(file.parent, []).append((file, reason))
+    for (file, reason), *others in found.values():
+        more = f" (and {count(len(others), 'more file')} in this folder)" if others else ""
+        yield file, f"{reason}{more}"
+
+
+def refuse_damaged(folder: Path, sources: Sequence[Path], pattern: str | None) -> None:
+    """Refuse a folder in which a file beside its sources is empty or cut off.
+
+    Raises DatasetError; without the file, its annotator would be missing from the result.
+    """
+    found = damaged(_beside(folder, {*sources}, pattern), sources)
+    problems = [f"{file}: {reason}" for file, reason in found]
+    if problems:
+        raise DatasetError(problems, _ADVICE)
+
+
+def _beside(folder: Path, sources: AbstractSet[Path], pattern: str | None) -> Iterator[Path]:
+    """Yield the files of a folder that are not in its sources, and may be sources themselves."""
+    if folder in sources:
+        return
+    # Archives are read if there is nothing else.
+    are_packed = any(is_archive(head_of(each)) for each in sources if each.is_file())
+    ends = (".json", ".xml", *_TABLES, *(ARCHIVES if are_packed else ()))
+    for place, inside, names in os.walk(folder):
+        here = Path(place)
+        inside[:] = sorted(each for each in inside if each[0] != "." and here / each not in sources)
+        for name in sorted(names):
+            file = here / name
+            is_wanted = name.lower().endswith(ends) and file.match(pattern or "*")
+            if is_wanted and name[0] != "." and file not in sources and not is_result(file):
+                yield file
+
+
+def damage_of(file: Path) -> str:
+    """Return what is wrong with a file that is empty or cut off, by its suffix; else "".
+
+    The text follows the name of the file, as in "a.xml: is empty". Only small files of text are
+    looked at: a large one has a known format by its beginning, and its reader says where it ends.
+    """
+    try:
+        # Reading a pipe would consume its data.
+        if not file.is_file():
+            return ""
+        if file.name.lower().endswith(ARCHIVES) and file.stat().st_size:
+            return _archive_damage(file)
+        with file.open("rb") as stream:
+            content = stream.read(2 * LOOKED_AT)
+            return "" if stream.read(1) else _text_damage(file, content)
+    except OSError:
+        # Reading the file reports the error.
+        return ""
+
+
+def _text_damage(file: Path, content: bytes) -> str:
+    if not content.strip():
+        return "is empty"
+    suffix = file.suffix.lower()
+    if suffix == ".json" and not has_nothing_of_coco(file):
+        return _json_damage(content)
+    if suffix == ".xml":
+        return _xml_damage(content)
+    if suffix in (".csv", ".tsv") and b"\n" not in content and b"\r" not in content:
+        return "ends within its first line"
+    return ""
+
+
+def _archive_damage(file: Path) -> str:
+    if not is_archive(head_of(file)):
+        return "is not an archive"
+    try:
+        for each in members_of(file):
+            if not each.name:
+                next(each.chunks(), b"")
+    except DatasetError as error:
+        return error.problems[0].removeprefix(f"{file}: ").removeprefix(str(file)).lstrip("/")
+    return ""
+
+
+def _json_damage(content: bytes) -> str:
+    with suppress(RecursionError):
+        try:
+            found = json.loads(as_utf8(content))
+        except ValueError as error:
+            return f"is not JSON: {error}"
+        return "" if isinstance(found, dict | list) else "is JSON without an object"
+    return ""
+
+
+def _xml_damage(content: bytes) -> str:
+    try:
+        XmlElements().parsed(content, last=True)
+    except RefusedXmlError:
+        return ""
+    except XmlError as error:
+        return f"line {error.line}: {error}"
+    return ""

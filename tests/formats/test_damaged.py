@@ -1,0 +1,151 @@
+"""Files of one annotator that are empty or cut off: without them, agreement would look better."""
+
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+from support.cli import run
+from support.cvat_xml import box, document, head, image
+from support.datasets import annotation, write
+from support.datasets import document as coco
+
+from bboxqa import read_coco, validate
+from bboxqa.batch.rows import Settings
+from bboxqa.batch.run import run_batch
+from bboxqa.core.errors import DatasetError
+from bboxqa.formats.damaged import damage_of
+
+WHO = ("ann", "bob", "eve")
+VOC = (
+    "<annotation><filename>{0}.jpg</filename><size><width>99</width><height>99</height></size>"
+    "<object><name>cat</name><bndbox><xmin>1</xmin><ymin>1</ymin><xmax>9</xmax><ymax>9</ymax>"
+    "</bndbox></object></annotation>"
+)
+SHAPE = {"label": "cat", "shape_type": "rectangle", "points": [[1, 1], [9, 9]]}
+LABELME = {"version": "5.2.1", "shapes": [SHAPE], "imageWidth": 99, "imageHeight": 99}
+
+
+def job(who):
+    return document(head(who, kind="job"), image("a.jpg", box()), image("b.jpg", box(label="dog")))
+
+
+def zipped(text):
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr("annotations.xml", text)
+    return stream.getvalue()
+
+
+def made(kind):
+    """Return the files of three annotators by name, and those of the third."""
+    if kind == "cvat":
+        return {f"{who}.xml": job(who).encode() for who in WHO}, ["eve.xml"]
+    if kind == "zip":
+        return {f"{who}.zip": zipped(job(who)) for who in WHO}, ["eve.zip"]
+    if kind == "coco":
+        one = json.dumps(coco([annotation(1)])).encode()
+        return {f"{who}.json": one for who in WHO}, ["eve.json"]
+    if kind == "table":
+        rows = "image,category,x,y,width,height\na.jpg,cat,1,2,3,4\n"
+        return {f"{who}.csv": rows.encode() for who in WHO}, ["eve.csv"]
+    if kind == "voc":
+        files = {f"{who}/{name}.xml": VOC.format(name).encode() for who in WHO for name in "ab"}
+        return files, ["eve/a.xml", "eve/b.xml"]
+    files = {
+        f"{who}/{name}.json": json.dumps(LABELME | {"imagePath": f"{name}.jpg"}).encode()
+        for who in WHO
+        for name in "ab"
+    }
+    return files, ["eve/a.json", "eve/b.json"]
+
+
+CASES = [
+    ("cvat", 0, "eve.xml: is empty"),
+    ("cvat", 10, "eve.xml: line 1: is XML that cannot be read: unclosed token"),
+    ("cvat", 60, "eve.xml: line 3: is XML that cannot be read: unclosed token"),
+    ("cvat", 400, "eve.xml:13:3: is XML that cannot be read: unclosed token"),
+    ("zip", 0, "eve.zip: is empty"),
+    ("zip", 500, "eve.zip: is a zip archive that cannot be read: File is not a zip file"),
+    ("coco", 0, "eve.json:1:1: F001 error the file is empty"),
+    ("coco", 1, "eve.json:1:2: F001 error the file ends at byte 1, before the document does"),
+    ("coco", 14, "eve.json:1:14: F001 error the file ends within the value at byte 13"),
+    ("table", 0, "eve.csv: is empty"),
+    ("table", 12, "eve.csv: ends within its first line"),
+    ("voc", 0, "eve/a.xml: is empty (and 1 more file in this folder)"),
+    ("voc", 9, "eve/a.xml: line 1: is XML that cannot be read: unclosed token (and 1 more file"),
+    ("labelme", 0, "eve/a.json: is empty (and 1 more"),
+]
+
+
+@pytest.mark.parametrize(("kind", "length", "words"), CASES)
+def test_a_damaged_file_of_an_annotator_fails_everywhere_with_the_same_words(
+    tmp_path, monkeypatch, kind, length, words
+):
+    monkeypatch.chdir(tmp_path)
+    files, cut = made(kind)
+    for name, content in files.items():
+        path = Path("root/street") / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content[:length] if name in cut else content)
+    settings = Settings({"bootstrap": 0, "checks": False}, {})
+    (row,) = run_batch("root", Path("out"), settings).rows
+    assert (row.status, row.passed) == ("failed", False)
+    assert f"street/{words}" in row.message
+    with pytest.raises(DatasetError) as error:
+        read_coco("root/street")
+    assert f"street/{words}" in error.value.problems[0]
+    done = run("validate", "root/street")
+    assert done.returncode in (1, 2)
+    shown = words.replace(" F001 error", " ")
+    assert shown.split(":")[0] in done.stdout + done.stderr
+    assert words.rpartition(": ")[2].removeprefix("F001 error ") in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("kind", ["cvat", "zip", "coco", "table", "voc", "labelme"])
+def test_sound_files_of_all_annotators_are_measured(tmp_path, kind):
+    files, _ = made(kind)
+    for name, content in files.items():
+        path = tmp_path / "street" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    settings = Settings({"bootstrap": 0, "checks": False}, {})
+    (row,) = run_batch(tmp_path, tmp_path / "out", settings).rows
+    assert (row.status, row.n_annotators) == ("measured", 3)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("log.csv", ""),
+        ("settings.json", '{"line": 1, // a comment\n}'),
+        ("pom.xml", "<project/>"),
+        ("images.zip", "PK"),
+        ("notes.txt", ""),
+        (".cache.xml", ""),
+    ],
+)
+def test_other_files_beside_annotations_are_not_taken_for_damaged_ones(tmp_path, name, content):
+    for who in WHO:
+        write(tmp_path / f"street/{who}.json", coco([annotation(1)]))
+    write(tmp_path / "street" / name, content)
+    assert read_coco(tmp_path / "street").annotator_names == WHO
+    settings = Settings({"bootstrap": 0, "checks": False}, {})
+    (row,) = run_batch(tmp_path, tmp_path / "out", settings).rows
+    assert (row.status, row.n_annotators) == ("measured", 3)
+
+
+def test_a_file_of_labelme_that_is_cut_off_is_an_error_and_not_another_format(tmp_path):
+    files, _ = made("labelme")
+    for name, content in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(content[:40] if name == "eve/a.json" else content)
+    (finding,) = (each for each in validate(tmp_path).findings if each.code[0] == "T")
+    assert finding.code == "T001"
+    assert finding.message == "a.json: cannot be read: Input data was truncated"
+
+
+def test_a_pipe_is_not_read(tmp_path):
+    assert damage_of(tmp_path) == damage_of(tmp_path / "gone.xml") == ""
