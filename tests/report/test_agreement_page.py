@@ -63,6 +63,19 @@ def page(found):
     return agreement_page(found)
 
 
+def test_the_page_has_a_sentence_for_a_paper(found, page):
+    part = found["summary"]["thresholds"][0]
+    (told,) = re.findall(r"<p>For a paper: ([^<]*)</p>", page)
+    for name, value, bounds in (
+        ("Krippendorff&#39;s alpha", part["alpha"], part["interval"]),
+        ("F1 of pairs of annotators", part["existence"]["f1"], part["existence"]["interval"]),
+    ):
+        low, high = bounds
+        assert f"{name} is {value:.3f} (95 % confidence interval {low:.3f} to {high:.3f})" in told
+    assert told.startswith("For 3 annotators of 12 images")
+    assert "missing annotations are a category; intervals are from 50 bootstrap samples" in told
+
+
 @pytest.fixture(scope="module")
 def hostile():
     """A page of which every name is hostile."""
