@@ -8,6 +8,8 @@ from support.datasets import dataset
 from support.matched import matched, random_data
 
 import bboxqa
+from bboxqa.diagnostics.disagreement.decomposition import decomposition
+from bboxqa.diagnostics.disagreement.kinds import KINDS, Kind
 from bboxqa.diagnostics.disagreement.object_list import object_list
 from bboxqa.diagnostics.disagreement.review import review_queue
 
@@ -117,6 +119,26 @@ def test_the_page_gives_the_reasons_of_the_queue(seed):
     on_page = [reason[each] for each in listed.of[queue.annotations].tolist()]
     assert on_page == list(queue.reasons)
     assert any("; " in each for each in on_page)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_page_counts_objects_as_the_decomposition_does(seed):
+    data = matched(random_data(seed, n_annotators=4))
+    listed = object_list(data, np.arange(len(data.data.image_names)))
+    n_any = {row["kind"]: row["n_any"] for row in decomposition(data).records()}
+    assert n_any["all agree"] == (listed.kind < 0).sum() < len(listed.kind)
+    assert {KINDS[kind]: listed.has[:, kind].sum() for kind in Kind} == {
+        name: n for name, n in n_any.items() if name != "all agree"
+    }
+
+
+def test_second_boxes_and_parts_are_one_object_of_the_page():
+    rows = [(0, a, n % 2, _BOX[n]) for a in range(2) for n in range(4)]
+    rows.append((0, 1, 0, (1.0, 0.0, 30.0, 30.0)))
+    listed = object_list(matched(dataset(rows)), np.arange(1))
+    assert len(listed.kind) == 4
+    assert listed.reason == ("drawn twice by annotator 0001", "", "", "")
+    assert np.bincount(listed.of).tolist()[0] == 3
 
 
 def test_an_object_drawn_twice_has_all_its_boxes():

@@ -3,6 +3,7 @@
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, frozen_arrays
+from bboxqa.diagnostics.disagreement.counted_objects import counted_objects
 from bboxqa.diagnostics.disagreement.drawn_objects import drawn_objects
 from bboxqa.diagnostics.disagreement.kinds import Kind, disagreements
 from bboxqa.diagnostics.disagreement.reasons import described_objects
@@ -33,23 +34,24 @@ class ObjectList:
 
 
 def object_list(matched: MatchedUnits, images: IndexArray) -> ObjectList:
-    """Return the objects of some images."""
+    """Return the objects of some images, as tables count them.
+
+    A part or a second box has no row: it belongs to the object that it is counted as.
+    """
     objects = drawn_objects(matched)
     found = disagreements(matched)
-    chosen = np.flatnonzero(np.isin(objects.image, images))
-    has = found.has[chosen]
+    counted = counted_objects(matched)
+    chosen = counted.places[np.isin(objects.image[counted.places], images)]
+    has = counted.has[chosen]
     kind = np.where(has.any(1), has.shape[1] - 1 - has[:, ::-1].argmax(1), -1)
     joined = {each: joined_objects(found, each) for each in Kind}
     differs = np.flatnonzero(kind >= 0)
-    # A part or a repetition is described with the object that it belongs to.
-    place = chosen[differs]
-    for each, root in joined.items():
-        place = np.where(kind[differs] == each, root[place], place)
-    words = described_objects(matched, objects, found, joined, place)
+    words = described_objects(matched, objects, found, joined, chosen[differs])
     reason = np.full(len(chosen), "", object)
     reason[differs] = [row.reason for row in words]
     pairs = matched.pairs
-    of_pairs = objects.of[pairs.left]
+    of = counted.home[objects.of]
+    of_pairs = of[pairs.left]
     n_pairs = np.bincount(of_pairs, minlength=len(objects))[chosen]
     total = np.bincount(of_pairs, pairs.similarity, len(objects))[chosen]
     return ObjectList(
@@ -60,5 +62,5 @@ def object_list(matched: MatchedUnits, images: IndexArray) -> ObjectList:
         has=has,
         reason=tuple(reason.tolist()),
         similarity=np.where(n_pairs > 0, total / np.maximum(n_pairs, 1), np.nan),
-        of=objects.of,
+        of=of,
     )
