@@ -6,6 +6,7 @@ import os
 import numpy as np
 import pytest
 from PIL import Image
+from support import layouts
 from support.layouts import WRITTEN, by_annotators, document
 from support.validation import document_of, report_of
 
@@ -291,6 +292,15 @@ def test_swapped_boxes_without_outlines_may_be_swapped_sizes():
         if finding.code == "B012"
     ]
     assert "images, or their boxes are y, x, height, width: boxes extend" in found.message
+
+
+def test_outlines_of_square_images_may_be_what_is_swapped(monkeypatch):
+    _, write = WRITTEN["y, x, height, width"]
+    found, _ = the_layout(document(write)[0])
+    assert "look like y, x, height, width: " in found.message
+    monkeypatch.setattr(layouts, "SIZES", ((256, 256),))
+    found, _ = the_layout(document(write)[0])
+    assert "y, x, height, width, unless their outlines have y before x: " in found.message
 
 
 def test_image_files_tell_swapped_boxes_from_swapped_sizes(tmp_path):

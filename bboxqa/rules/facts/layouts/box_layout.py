@@ -48,6 +48,8 @@ _MANY_BOXES = 30
 _SPREAD = 0.1
 # If at least this share of boxes is in the upper left quarter, they may be halved.
 _QUARTER = 0.98
+# Boxes of which x and y are exchanged; so are the bounds of outlines with y before x.
+_TURNED = Layout(Numbers.SIDES, (1, 0, 3, 2))
 
 EXPECTED_LAYOUT = "x, y, width, height in pixels"
 
@@ -165,9 +167,13 @@ def _diagnosis(
     valid = (row_min(read[:, 2:]) > 0) & np.isfinite(read.sum(axis=1))
     rows = np.flatnonzero(valid & concerned & ~evidence.sound)
     doubt = "" if evidence.is_certain else ", or with y before x"
-    if _leave(read[rows], boxes.size[rows]) and not _leave(boxes.bbox[rows], boxes.size[rows]):
+    is_possible = not _leave(boxes.bbox[rows], boxes.size[rows])
+    if is_possible and _leave(read[rows], boxes.size[rows]):
         doubt = ", unless their outlines are wrong"
-    elif max(layout.scale) > 1 and not _leave(boxes.bbox[rows], boxes.size[rows]):
+    elif is_possible and layout == _TURNED and evidence.beside == "outlines":
+        # Images that are as wide as high do not tell which of the two is turned.
+        doubt = ", unless their outlines have y before x"
+    elif is_possible and max(layout.scale) > 1:
         doubt = f", unless their {evidence.beside} are wrong, as boxes lie inside their images"
     if evidence.other_cause:
         doubt = f", unless {evidence.other_cause}"
