@@ -19,9 +19,9 @@ from bboxqa.core.image_opening import (
     opened,
     opened_raster,
     reason_of,
+    silent_libtiff,
     turn_of,
 )
-from bboxqa.core.libtiff import silent_libtiff
 from bboxqa.core.text import as_written, quoted
 from bboxqa.core.types import Progress
 from bboxqa.model.file_places import is_id_as_name

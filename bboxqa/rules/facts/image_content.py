@@ -17,9 +17,9 @@ from bboxqa.core.image_opening import (
     opened,
     opened_raster,
     reason_of,
+    silent_libtiff,
     turn_of,
 )
-from bboxqa.core.libtiff import silent_libtiff
 
 _STARTS = {
     b"\xff\xd8\xff": "JPEG", b"\x89PNG\r\n\x1a\n": "PNG", b"GIF87a": "GIF", b"GIF89a": "GIF",

@@ -8,7 +8,7 @@ from PIL import Image
 from support.pictures import picture, save
 
 from bboxqa.core.file_names import is_foreign, normalised_name
-from bboxqa.core.libtiff import _setters
+from bboxqa.core.image_opening import _handler_setters
 from bboxqa.rules.facts import image_content
 from bboxqa.rules.facts.image_content import read_picture
 from bboxqa.rules.facts.image_folder import scan_images
@@ -125,7 +125,7 @@ def test_libtiff_is_silent_while_images_are_examined(tmp_path, capfd):
 def test_libtiff_is_silent_in_all_threads_and_speaks_again_afterwards(tmp_path, capfd):
     names = [broken_tiff(tmp_path / f"{number}.tif").name for number in range(40)]
     for _ in range(5):
-        _setters.cache_clear()
+        _handler_setters.cache_clear()
         disk = scan_images(records(*names), tmp_path)
         assert {problem[:24] for problem in disk.problem} == {"its TIFF data are broken"}
     assert capfd.readouterr().err == ""
