@@ -27,8 +27,8 @@ _BEYOND = 4.0
 # Boxes below this share of the picture are too small to see.
 _SMALL = 0.01
 _STYLES = ("stroke-series-1", "stroke-series-0 dash-1", "stroke-series-2 dash-2")
-# The most records of a summary that a cell of the table names.
-_MOST_NAMED = 20
+# The most records of a summary that a cell of the table shows, and names when it is opened.
+_MOST_SHOWN, _MOST_NAMED = 20, 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,20 +196,17 @@ def _group(
     }
 
 
-def _row(finding: Finding) -> dict[str, str]:
+def _row(finding: Finding) -> dict[str, Any]:
+    named = (named_records(finding) if finding.count > 1 else []) or finding.examples
     return {
         "place": place(finding),
         "subject": subject(finding.ids) or finding.pointer or "whole file",
         "message": one_line(finding.message),
-        "examples": _examples(finding),
+        "examples": ", ".join(named[:_MOST_SHOWN]),
+        "others": first_few(named[_MOST_SHOWN:], _MOST_NAMED - _MOST_SHOWN),
+        "n_others": len(named[_MOST_SHOWN:]),
         "fix": finding.fix or "none",
     }
-
-
-def _examples(finding: Finding) -> str:
-    """Return the records of a summary, as many as a cell of a table can hold."""
-    named = named_records(finding) if finding.count > 1 else []
-    return first_few(named or finding.examples, _MOST_NAMED)
 
 
 def _pictures(
