@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 
 from bboxqa.core.arrays import (
-    MIX,
     BoolArray,
     FloatArray,
     IndexArray,
@@ -27,6 +26,7 @@ from bboxqa.model.shapes.keypoints import Keypoints, largest_moves
 from bboxqa.model.shapes.rotated_boxes import corner_moves
 from bboxqa.pipelines.joint_sigmas import ESTIMATED, with_sigmas
 from bboxqa.pipelines.versions.aligned import Aligned
+from bboxqa.pipelines.versions.equal import equal_pairs, open_rows
 from bboxqa.pipelines.versions.side_by_side import side_by_side
 from bboxqa.pipelines.versions.similar import Pairs, similar_pairs
 
@@ -166,12 +166,12 @@ def _with_similar(
     annotations, name = both.annotations, settings.similarity
     if not _has_shapes(name):
         # Equal boxes need not be compared with all that overlap.
-        pairs = _joined(pairs, _equal(annotations, _open(annotations, *pairs)))
-    more = similar_pairs(both, _open(annotations, *pairs), settings, memory, progress)
+        pairs = _joined(pairs, equal_pairs(annotations, open_rows(annotations, *pairs)))
+    more = similar_pairs(both, open_rows(annotations, *pairs), settings, memory, progress)
     pairs = _joined(pairs, more)
     if needs_keypoints(name):
         # Annotations without labelled key points are similar to none.
-        rest = _open(annotations, *pairs)
+        rest = open_rows(annotations, *pairs)
         more = similar_pairs(both, rest, settings, memory, progress, unlabelled=True)
         pairs = _joined(pairs, more)
     return pairs
@@ -194,44 +194,6 @@ def _same_id(annotations: Annotations) -> Pairs:
     left, right = order[twice], order[twice + 1]
     apart = annotations.annotator[left] < annotations.annotator[right]
     return left[apart], right[apart]
-
-
-def _open(annotations: Annotations, left: IndexArray, right: IndexArray) -> IndexArray:
-    """Return the unmatched annotations in images where both versions have some."""
-    is_open: BoolArray = np.ones(len(annotations), np.bool_)
-    is_open[left] = is_open[right] = False
-    image = annotations.image
-    size = int(image.max(initial=-1)) + 1
-    present = [
-        np.bincount(image[is_open & (annotations.annotator == side)], minlength=size) > 0
-        for side in (0, 1)
-    ]
-    return np.flatnonzero(is_open & (present[0] & present[1])[image])
-
-
-def _equal(annotations: Annotations, rows: IndexArray) -> Pairs:
-    """Return the pairs among `rows` with one image, box and category, those of low ids first."""
-    if not len(rows):
-        return rows, rows
-    content = [*annotations.bbox.T, annotations.category, annotations.image]
-    key = np.zeros(len(rows), np.uint64)
-    for column in content:
-        key ^= column[rows].astype(np.float64, copy=False).view(np.uint64)
-        key *= MIX
-        key ^= key >> np.uint64(32)
-    # Rows of one key stay in order: those before come first.
-    order = np.argsort(key, kind="stable")
-    starts = np.flatnonzero(np.diff(key[order], prepend=~key[order[:1]]))
-    side = annotations.annotator[rows[order]]
-    n_before = np.add.reduceat(1 - side, starts)
-    run = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(rows))))
-    first = np.flatnonzero(side == 0)
-    partner = first + n_before[run[first]]
-    inside = partner < np.append(starts, len(rows))[run[first] + 1]
-    left, right = rows[order[first[inside]]], rows[order[partner[inside]]]
-    # Different contents have one key very rarely, but then they are not equal.
-    same = np.logical_and.reduce([column[left] == column[right] for column in content])
-    return left[same], right[same]
 
 
 def _redrawn(
