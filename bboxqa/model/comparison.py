@@ -13,8 +13,8 @@ CHANGES = (
     "unchanged",
     "moved",
     "renamed",
-    "moved and renamed",
-    "crowd flag changed",
+    "moved_and_renamed",
+    "crowd_flag_changed",
     "removed",
     "added",
 )
@@ -116,9 +116,9 @@ class ComparisonResult:
     Attributes
     ----------
     before, after : Version
-    by_id : bool
-        Whether annotations with the same id are taken as the same annotation. Others are matched by
-        similarity.
+    unused_ids : str
+        Why annotations are matched by similarity alone, such as "ids changed"; empty if those with
+        the same id are taken as the same annotation.
     counts : mapping of str to int
         The number of annotations with each of `CHANGES`.
     measure : str
@@ -152,7 +152,7 @@ class ComparisonResult:
 
     before: Version
     after: Version
-    by_id: bool
+    unused_ids: str
     counts: Mapping[str, int]
     measure: str
     moved_px: tuple[float, float]
@@ -170,8 +170,15 @@ class ComparisonResult:
     notes: tuple[str, ...]
     headlines: tuple[str, ...] = ()
 
+    @property
+    def by_id(self) -> bool:
+        """Whether annotations with the same id are taken as the same annotation."""
+        return not self.unused_ids
+
     def __repr__(self) -> str:
-        counts = ", ".join(f"{number:,} {name}" for name, number in self.counts.items())
+        counts = ", ".join(
+            f"{number:,} {name.replace('_', ' ')}" for name, number in self.counts.items()
+        )
         lines = [
             (
                 f"<ComparisonResult: {count(self.before.n_annotations, 'annotation')} before, "
@@ -200,7 +207,7 @@ class SinceRun:
         None where the measured files no longer exist.
     counts : mapping of str to int
         If there is no comparison, how many annotations were renamed, removed, added or none of
-        these, by their ids; empty where ids are not unique.
+        these, by their ids; empty where ids may be positions.
     n_annotations : tuple of int
         The number of annotations then and now.
     reason : str

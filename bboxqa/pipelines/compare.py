@@ -54,8 +54,8 @@ def compare(
     """Compare two versions of a data set, or two data sets made by different guidelines.
 
     Two annotations are the same if they have the same annotator, image and id, and overlap or are
-    near. Other annotations are matched by similarity. Agreement is compared in the images
-    that are measured in both versions.
+    near, unless ids may be positions. Other annotations are matched by similarity. Agreement is
+    compared in the images that are measured in both versions.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def compare_with(
     return ComparisonResult(
         before=versions[0],
         after=versions[1],
-        by_id=matched.by_id,
+        unused_ids=matched.unused_ids,
         counts=dict(zip(CHANGES, number, strict=True)),
         measure=measure_name(settings.similarity),
         moved_px=moved_px,

@@ -21,6 +21,7 @@ from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.pipelines.compare import compare_with, n_matched
 from bboxqa.pipelines.read import read_for
 from bboxqa.pipelines.results.threshold_results import measure_name
+from bboxqa.pipelines.versions.given_ids import COUNTED, count_up, given_ids
 
 # Settings that determine the figures of a result, without those of intervals and display.
 _COMPARED = (
@@ -59,7 +60,7 @@ def changed_since(
 
     If the measured files still exist, both versions are compared as by `compare`; if the present
     files are the review queue alone, they are compared with the queue as it was. Otherwise
-    annotations are identified by their ids, if the tool assigned them.
+    annotations are identified by their ids, unless these may be positions.
 
     Parameters
     ----------
@@ -89,10 +90,11 @@ def changed_since(
         numbers = len(queue.annotations), len(before.annotations)
         return SinceRun(str(folder), (), comparison=compared, of_queue=numbers)
     numbers = saved["summary"]["n_annotations"], len(present.annotations)
-    if present.annotations.own_id is not None and not present.has_text_ids:
-        reason += "; annotations have no ids of their own, only numbers by position"
+    units = _saved_units(folder)
+    if unused := _unused_ids(units, numbers[0], present):
+        reason = f"{reason}; {unused}"
         return SinceRun(str(folder), figures, n_annotations=numbers, reason=reason)
-    counts = _by_id(_saved_units(folder), _units(result.thresholds[0]))
+    counts = _by_id(units, _units(result.thresholds[0]))
     return SinceRun(
         str(folder), figures, counts=counts, n_annotations=numbers, reason=f"{reason}. {_MOVED}"
     )
@@ -175,6 +177,21 @@ def _reviewed_queue(
     n_of_queue = n_matched(queue, present, settings)
     n_kept = n_matched(before, present, settings) - n_of_queue
     return queue if n_of_queue and 2 * n_kept < n_others else None
+
+
+def _unused_ids(saved: _Keys, n_saved: int, present: Dataset) -> str:
+    """Return why ids do not tell annotations apart; empty if they do.
+
+    Of the saved annotations, only those are known that were measured, so that numbers without gaps
+    are those up to the number of all `n_saved`.
+    """
+    ids = given_ids(present)
+    if ids is None:
+        return "annotations have no ids of their own, only numbers by position"
+    numbers = [number for _, _, number in saved]
+    are_counted = all(each.isdecimal() and int(each) <= n_saved for each in numbers)
+    is_counted = count_up(ids, present.annotations.annotator)
+    return COUNTED if are_counted and is_counted else ""
 
 
 def _saved_units(folder: Path) -> _Keys:

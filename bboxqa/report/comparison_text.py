@@ -70,7 +70,7 @@ def _compared(result: ComparisonResult) -> Iterator[str]:
     if result.by_id:
         yield f"annotations matched by id, others by {similar}"
     else:
-        yield f"annotations matched by {similar}, since ids changed"
+        yield f"annotations matched by {similar}, since {result.unused_ids}"
 
 
 def _version(version: Version) -> str:
@@ -102,13 +102,13 @@ def change_lines(result: ComparisonResult) -> Iterator[str]:
     """Yield the number of annotations of each kind of change, with their share of a version."""
     rows = []
     for name, number in result.counts.items():
-        if name == "crowd flag changed" and not number:
+        if name == "crowd_flag_changed" and not number:
             continue
         version, which = (result.after, "after") if name == "added" else (result.before, "before")
         share = f"{100 * number / version.n_annotations:.1f} % of those {which}" if number else ""
         if name == "moved" and number:
             share += f"; {_movement(result)}"
-        rows.append([name, f"{number:,}", share])
+        rows.append([name.replace("_", " "), f"{number:,}", share])
     for line in table_lines([["Annotations", "", ""], *rows], left=(0, 2)):
         yield f" {line}"
 

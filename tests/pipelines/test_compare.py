@@ -85,7 +85,7 @@ def test_each_kind_of_change_by_id(tmp_path):
     result = compared(tmp_path, before, after)
     assert result.by_id
     assert counts(result) == {
-        "unchanged": 1, "moved": 2, "renamed": 1, "moved and renamed": 1, "removed": 1, "added": 1,
+        "unchanged": 1, "moved": 2, "renamed": 1, "moved_and_renamed": 1, "removed": 1, "added": 1,
     }  # fmt: skip
     rows = {row["id_before"] or row["id_after"]: row for row in result.changes.records()}
     assert rows.keys() == {2, 3, 4, 5, 6, 7}
@@ -282,12 +282,12 @@ def test_crowd_flags_that_changed(tmp_path):
     for record, flag in ((before[0], 1), (after[1], 1), (after[2], 1)):
         record["iscrowd"] = flag
     result = compared(tmp_path, before, after)
-    assert counts(result) == {"unchanged": 1, "moved": 1, "crowd flag changed": 2}
+    assert counts(result) == {"unchanged": 1, "moved": 1, "crowd_flag_changed": 2}
     rows = {
         row["id_before"]: (row["change"], row["crowd_flag"]) for row in result.changes.records()
     }
     assert rows == {
-        1: ("crowd flag changed", "cleared"), 2: ("crowd flag changed", "set"), 3: ("moved", "set")
+        1: ("crowd_flag_changed", "cleared"), 2: ("crowd_flag_changed", "set"), 3: ("moved", "set")
     }  # fmt: skip
     note = "iscrowd was set on 2 annotations and cleared on 1; agreement leaves out crowds"
     assert note in result.notes
@@ -521,7 +521,7 @@ def by_definition(before, after):
     for key in old.keys() & new.keys():
         (category, box_before), (other, box_after) = old[key], new[key]
         words = ["moved"] * (box_before != box_after) + ["renamed"] * (category != other)
-        kinds[" and ".join(words) or "unchanged"] += 1
+        kinds["_and_".join(words) or "unchanged"] += 1
     return +kinds
 
 
@@ -585,7 +585,7 @@ def test_comparing_backwards_mirrors(seed):
         )
         - Counter()
     )
-    for name in ("unchanged", "moved", "renamed", "moved and renamed"):
+    for name in ("unchanged", "moved", "renamed", "moved_and_renamed"):
         assert there.counts[name] == back.counts[name]
     assert there.moved_px == back.moved_px
     for kind in ("pooled", "mean"):
@@ -754,7 +754,7 @@ def test_counts_by_image_category_and_annotator_add_up():
         assert table["n_unchanged"].sum() == result.counts["unchanged"]
     changed = sum(number for name, number in result.counts.items() if name != "unchanged")
     assert len(result.changes) == changed
-    n_renamed = result.counts["renamed"] + result.counts["moved and renamed"]
+    n_renamed = result.counts["renamed"] + result.counts["moved_and_renamed"]
     assert result.renames["n_annotations"].sum() == n_renamed
     assert result.categories["n_renamed_from"].sum() == n_renamed
     assert result.categories["n_renamed_to"].sum() == n_renamed

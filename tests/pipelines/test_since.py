@@ -59,6 +59,20 @@ def test_ids_tell_annotations_apart_where_the_file_was_replaced(saved, tmp_path)
     assert "export.json has changed since it was measured" in text
 
 
+def test_ids_that_may_be_positions_are_not_counted(saved, tmp_path):
+    shutil.copytree(saved, tmp_path, dirs_exist_ok=True)
+    content = json.loads((saved / "export.json").read_bytes())
+    # The export numbers annotations anew, without a gap where one was removed.
+    del content["annotations"][20]
+    for number, each in enumerate(content["annotations"], 1):
+        each["id"] = number
+    (tmp_path / "export.json").write_text(json.dumps(content))
+    _, text = since(tmp_path, "export.json")
+    assert "264 annotations before, 263 now" in text
+    assert "ids that count up without gaps may be positions" in text
+    assert "renamed" not in text
+
+
 def test_settings_are_those_of_the_result(saved):
     code, text = since(saved, "reviewed.json", "--iou", "0.6")
     assert code == 2

@@ -2,9 +2,15 @@
 
 import numpy as np
 
-from bboxqa.core.arrays import MIX, BoolArray, IndexArray
+from bboxqa.core.arrays import MIX, BoolArray, FloatArray, IndexArray
 from bboxqa.model.annotations import Annotations
 from bboxqa.pipelines.versions.similar import Pairs
+
+
+def content_of(annotations: Annotations) -> list[FloatArray]:
+    """Return the columns in which equal annotations are equal, each (N,) float64."""
+    columns = [*annotations.bbox.T, annotations.category, annotations.image]
+    return [column.astype(np.float64, copy=False) for column in columns]
 
 
 def open_rows(annotations: Annotations, left: IndexArray, right: IndexArray) -> IndexArray:
@@ -24,10 +30,10 @@ def equal_pairs(annotations: Annotations, rows: IndexArray) -> Pairs:
     """Return the pairs among `rows` with one image, box and category, those of low ids first."""
     if not len(rows):
         return rows, rows
-    content = [*annotations.bbox.T, annotations.category, annotations.image]
+    content = content_of(annotations)
     key = np.zeros(len(rows), np.uint64)
     for column in content:
-        key ^= column[rows].astype(np.float64, copy=False).view(np.uint64)
+        key ^= column[rows].view(np.uint64)
         key *= MIX
         key ^= key >> np.uint64(32)
     # Rows of one key stay in order: those before come first.

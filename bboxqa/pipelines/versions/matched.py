@@ -13,7 +13,7 @@ from bboxqa.core.arrays import (
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.types import Progress
 from bboxqa.geometry.candidates import TOLERANCE, similarity_of_pairs
-from bboxqa.geometry.kernels.boxes import corners, overlap
+from bboxqa.geometry.kernels.boxes import corners
 from bboxqa.geometry.similarities.registry import (
     needs_keypoints,
     needs_outlines,
@@ -26,16 +26,11 @@ from bboxqa.model.shapes.keypoints import Keypoints, largest_moves
 from bboxqa.model.shapes.rotated_boxes import corner_moves
 from bboxqa.pipelines.joint_sigmas import ESTIMATED, with_sigmas
 from bboxqa.pipelines.versions.aligned import Aligned
+from bboxqa.pipelines.versions.by_id import IdPairs, pairs_by_id
 from bboxqa.pipelines.versions.equal import equal_pairs, open_rows
+from bboxqa.pipelines.versions.given_ids import id_codes
 from bboxqa.pipelines.versions.side_by_side import side_by_side
 from bboxqa.pipelines.versions.similar import Pairs, similar_pairs
-
-# Ids are trusted if at least this share of the annotations with equal ids overlap.
-_STABLE = 0.9
-# Annotations with equal ids are also the same if they are left over and no edge moved by more than
-# this, in longest sides: small boxes do not overlap after a small move.
-_NEAR = 2.0
-# An odd multiplier for hashes.
 
 
 @frozen_arrays
@@ -51,8 +46,8 @@ class MatchedVersions:
     """(P,) float64. The similarity of the two, as measured by that of the settings."""
     redrawn: BoolArray
     """(P,) bool. Whether the outline differs, if outlines are compared."""
-    by_id: bool
-    """Whether ids were used."""
+    unused_ids: str
+    """Why ids were not used; empty if they were."""
 
     def __len__(self) -> int:
         return len(self.before)
@@ -72,10 +67,11 @@ def match_versions(
     """Find the annotations that both versions have.
 
     Two annotations with the same id are the same if they have the same annotator and image, and
-    overlap. Ids are used if this is true of nearly all annotations whose id both versions have in
-    an image. Of the others, equal annotations are the same, and the rest is matched by similarity,
-    or by boxes if key points are compared and none are labelled. Of what is left, annotations with
-    the same id that are near each other are the same, if ids are used.
+    overlap. Ids are used if the files give them, they do not merely count annotations, and nearly
+    all annotations that are equal or overlap keep them. Of the others, equal annotations are the
+    same, and the rest is matched by similarity, or by boxes if key points are compared and none are
+    labelled. Of what is left, annotations with the same id that are near each other are the same,
+    if ids are used.
 
     Parameters
     ----------
@@ -91,9 +87,12 @@ def match_versions(
     both = with_sigmas(both, settings, memory=memory)
     annotations = both.annotations
     edges = corners(annotations.bbox)
-    pairs, near, by_id = _by_id(annotations, edges)
-    pairs = _with_similar(both, pairs, settings, memory, progress)
-    left, right = _joined(pairs, _unused(near, pairs, len(annotations)))
+    codes, unused = id_codes(before, after)
+    by_id = IdPairs(unused=unused)
+    if codes is not None:
+        by_id = pairs_by_id(annotations, codes[order], edges)
+    pairs = _with_similar(both, by_id.sure, settings, memory, progress)
+    left, right = _joined(pairs, _unused(by_id.near, pairs, len(annotations)))
     shift = _moves(annotations, edges, left, right, settings.similarity)
     similarity = np.ones(len(left))
     are_boxes = not _has_shapes(settings.similarity)
@@ -111,7 +110,7 @@ def match_versions(
         shift=shift,
         similarity=similarity,
         redrawn=_redrawn(annotations, left, right, similarity),
-        by_id=by_id,
+        unused_ids=by_id.unused,
     )
 
 
@@ -130,21 +129,6 @@ def _moves(
     if annotations.keypoints is not None:
         moved = np.maximum(moved, largest_moves(annotations.keypoints, left, right))
     return moved
-
-
-def _by_id(annotations: Annotations, edges: FloatArray) -> tuple[Pairs, Pairs, bool]:
-    """Return the pairs with equal ids that overlap, others that are near, and if ids are trusted.
-
-    There are no pairs if they are not.
-    """
-    left, right = _same_id(annotations)
-    first, second = edges[left], edges[right]
-    overlapping = (overlap(first, second) > 0) | (first == second).all(1)
-    by_id = bool(len(left) and overlapping.mean() >= _STABLE)
-    longest = np.maximum(*(annotations.bbox[each, 2:].max(1) for each in (left, right)))
-    near = ~overlapping & (np.abs(first - second).max(1) <= _NEAR * longest)
-    some, more = (np.flatnonzero(kept & by_id) for kept in (overlapping, near))
-    return (left[some], right[some]), (left[more], right[more]), by_id
 
 
 def _unused(pairs: Pairs, used: Pairs, n: int) -> Pairs:
@@ -174,6 +158,9 @@ def _with_similar(
         rest = open_rows(annotations, *pairs)
         more = similar_pairs(both, rest, settings, memory, progress, unlabelled=True)
         pairs = _joined(pairs, more)
+    if _has_shapes(name):
+        # Shapes without common area, or without area, are similar to none even in one box.
+        pairs = _joined(pairs, equal_pairs(annotations, open_rows(annotations, *pairs)))
     return pairs
 
 
@@ -182,18 +169,6 @@ def _has_shapes(similarity: str) -> bool:
     return (
         needs_outlines(similarity) or needs_keypoints(similarity) or needs_rotated_boxes(similarity)
     )
-
-
-def _same_id(annotations: Annotations) -> Pairs:
-    """Return the pairs of annotations with an id that occurs once per version in the image."""
-    order = np.lexsort((annotations.id, annotations.image))
-    new = np.diff(annotations.id[order], prepend=0) != 0
-    new |= np.diff(annotations.image[order], prepend=-1) != 0
-    starts = np.flatnonzero(new)
-    twice = starts[np.diff(np.append(starts, len(order))) == 2]
-    left, right = order[twice], order[twice + 1]
-    apart = annotations.annotator[left] < annotations.annotator[right]
-    return left[apart], right[apart]
 
 
 def _redrawn(

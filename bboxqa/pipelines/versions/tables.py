@@ -156,7 +156,7 @@ def counts_by(aligned: Aligned, noun: str, place: IndexArray, kind: IntArray) ->
         "n_after": counts[:, :_REMOVED].sum(1) + counts[:, _ADDED],
     }
     for code, change in enumerate(CHANGES):
-        columns["n_" + change.replace(" ", "_")] = counts[:, code]
+        columns["n_" + change] = counts[:, code]
     return Table(columns)
 
 

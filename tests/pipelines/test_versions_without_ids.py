@@ -1,0 +1,275 @@
+"""Changes of annotations whose ids, if any, are assigned anew by each export."""
+
+import csv
+import json
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support.datasets import annotation, dataset, document, image, write
+
+from bboxqa import compare, read_coco, reading
+
+NAMES = ("cat", "cow", "dog")
+WIDTH = HEIGHT = 400
+PLAIN = {"bootstrap": 0}
+
+
+def counts(result):
+    return {name: number for name, number in result.counts.items() if number}
+
+
+def scene(rng, n_images=4):
+    """Return lists of boxes, each of which overlaps its neighbours, by image; and free places."""
+    images, free = {}, {}
+    for number in range(n_images):
+        places = rng.permutation(64)
+        cut = rng.integers(2, 50)
+        boxes = [
+            (int(rng.integers(3)), 40 * int(at % 8), 40 * int(at // 8), 60, 50)
+            for at in places[:cut]
+        ]
+        images[f"{number}.jpg"] = boxes
+        free[f"{number}.jpg"] = [(40 * int(at % 8), 40 * int(at // 8)) for at in places[cut:]]
+    return images, free
+
+
+def edited(images, free, rng):
+    """Return the boxes after some changes, and the number of each kind of change.
+
+    The order of boxes stays, and new ones come last or first, as in tools.
+    """
+    after, kinds = {}, Counter()
+    share = rng.choice([0.02, 0.3])
+    for name, boxes in images.items():
+        kept = []
+        for category, x, y, width, height in boxes:
+            if rng.random() < share:
+                kinds["removed"] += 1
+                continue
+            moved, renamed = rng.random(2) < share
+            shift = 3 * moved
+            other = (category + renamed) % 3
+            kept.append((int(other), x + int(shift), y, width, height))
+            kind = "_and_".join(["moved"] * bool(moved) + ["renamed"] * bool(renamed))
+            kinds[kind or "unchanged"] += 1
+        for x, y in free[name][: rng.integers(3)]:
+            kept.insert(0 if rng.random() < 0.3 else len(kept), (0, x, y, 60, 50))
+            kinds["added"] += 1
+        after[name] = kept
+    return after, {kind: number for kind, number in kinds.items() if number}
+
+
+def as_coco(folder, images, first=1):
+    records, listed = [], []
+    for number, (name, boxes) in enumerate(images.items(), 1):
+        listed.append(image(number, name, width=WIDTH, height=HEIGHT))
+        for category, *box in boxes:
+            place = first + len(records)
+            records.append(annotation(place, number, category + 1, box, annotator="ann"))
+    categories = [{"id": code, "name": name} for code, name in enumerate(NAMES, 1)]
+    return write(folder / "a.json", document(records, listed, categories=categories))
+
+
+def as_cvat(folder, images):
+    lines = ["<annotations>"]
+    for number, (name, boxes) in enumerate(images.items()):
+        lines.append(f'<image id="{number}" name="{name}" width="{WIDTH}" height="{HEIGHT}">')
+        lines += [
+            f'<box label="{NAMES[code]}" xtl="{x}" ytl="{y}" xbr="{x + width}" ybr="{y + height}"/>'
+            for code, x, y, width, height in boxes
+        ]
+        lines.append("</image>")
+    path = folder / "a.xml"
+    path.write_text("\n".join([*lines, "</annotations>"]))
+    return path
+
+
+def as_voc(folder, images):
+    for name, boxes in images.items():
+        objects = "".join(
+            f"<object><name>{NAMES[code]}</name><bndbox><xmin>{x + 1}</xmin><ymin>{y + 1}</ymin>"
+            f"<xmax>{x + width}</xmax><ymax>{y + height}</ymax></bndbox></object>"
+            for code, x, y, width, height in boxes
+        )
+        size = f"<size><width>{WIDTH}</width><height>{HEIGHT}</height><depth>3</depth></size>"
+        text = f"<annotation><filename>{name}</filename>{size}{objects}</annotation>"
+        (folder / f"{name[:-4]}.xml").write_text(text)
+    return folder
+
+
+def as_yolo(folder, images):
+    (folder / "classes.txt").write_text("\n".join(NAMES))
+    for name, boxes in images.items():
+        lines = [
+            f"{code} {(x + width / 2) / WIDTH:.6f} {(y + height / 2) / HEIGHT:.6f} "
+            f"{width / WIDTH:.6f} {height / HEIGHT:.6f}\n"
+            for code, x, y, width, height in boxes
+        ]
+        (folder / f"{name[:-4]}.txt").write_text("".join(lines))
+    return folder
+
+
+def as_table(folder, images):
+    path = folder / "a.csv"
+    with path.open("w", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(["image", "category", "x", "y", "width", "height"])
+        for name, boxes in images.items():
+            table.writerows([name, NAMES[code], *box] for code, *box in boxes)
+            if not boxes:
+                table.writerow([name, *[""] * 5])
+    return path
+
+
+def as_numbered_table(folder, images):
+    """Write a table with a column of ids, which are the numbers of its rows."""
+    rows = [
+        {"id": number, "image": name, "category": NAMES[code], "x": x, "y": y, "w": w, "h": h}
+        for number, (name, (code, x, y, w, h)) in enumerate(
+            (name, box) for name, boxes in images.items() for box in boxes
+        )
+    ]
+    path = folder / "a.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+WRITERS = {
+    "coco": as_coco, "cvat": as_cvat, "voc": as_voc, "yolo": as_yolo, "table": as_table,
+    "numbered": as_numbered_table,
+}  # fmt: skip
+
+
+def read(folder, images, form):
+    folder.mkdir()
+    path = WRITERS[form](folder, images)
+    with reading(image_size=(WIDTH, HEIGHT)):
+        return read_coco(path, min_annotators=1, join="stem")
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("form", WRITERS)
+def test_changes_are_those_that_were_made(form, seed, tmp_path):
+    rng = np.random.default_rng(seed)
+    images, free = scene(rng)
+    after, kinds = edited(images, free, rng)
+    old, new = read(tmp_path / "old", images, form), read(tmp_path / "new", after, form)
+    assert counts(compare(old, new, **PLAIN)) == kinds
+    back = {"removed": "added", "added": "removed"}
+    turned = {back.get(kind, kind): number for kind, number in kinds.items()}
+    assert counts(compare(new, old, **PLAIN)) == turned
+
+
+@pytest.mark.parametrize("form", WRITERS)
+def test_one_box_removed_is_one_removed(form, tmp_path):
+    rng = np.random.default_rng(7)
+    images, _ = scene(rng)
+    n_boxes = sum(map(len, images.values()))
+    before = read(tmp_path / "old", images, form)
+    last = [*images][-1]
+    for place in range(len(images[last])):
+        boxes = images[last][:place] + images[last][place + 1 :]
+        after = read(tmp_path / f"new{place}", {**images, last: boxes}, form)
+        result = compare(before, after, **PLAIN)
+        assert counts(result) == {"unchanged": n_boxes - 1, "removed": 1}
+        assert not result.by_id
+
+
+@pytest.mark.parametrize("other", WRITERS)
+def test_equal_data_of_two_formats_has_no_changes(other, tmp_path):
+    images, _ = scene(np.random.default_rng(3))
+    before = read(tmp_path / "old", images, "coco")
+    result = compare(before, read(tmp_path / "new", images, other), **PLAIN)
+    assert counts(result) == {"unchanged": sum(map(len, images.values()))}
+
+
+def test_it_is_said_why_ids_are_not_used(tmp_path):
+    images, _ = scene(np.random.default_rng(3))
+    data = {form: read(tmp_path / form, images, form) for form in ("coco", "cvat", "voc")}
+    found = {
+        pair: compare(data[pair[0]], data[pair[1]], **PLAIN).unused_ids
+        for pair in (("coco", "coco"), ("coco", "cvat"), ("cvat", "coco"), ("cvat", "voc"))
+    }
+    assert found == {
+        ("coco", "coco"): "ids that count up without gaps may be positions",
+        ("coco", "cvat"): "the annotations after have no ids",
+        ("cvat", "coco"): "the annotations before have no ids",
+        ("cvat", "voc"): "the annotations before and after have no ids",
+    }
+
+
+def with_ids(data, ids):
+    return replace(data, annotations=replace(data.annotations, id=np.asarray(ids, np.int64)))
+
+
+def row(*lefts, width=20.0):
+    return dataset([(0, 0, 0, (float(x), 0.0, width, 20.0)) for x in lefts])
+
+
+def test_ids_of_a_tool_come_before_similar_boxes():
+    # All boxes move by half the distance to the next: its former place is more similar.
+    before = with_ids(row(0, 12, 24, width=20), [11, 12, 13])
+    after = with_ids(row(10, 22, 34, width=20), [11, 12, 13])
+    result = compare(before, after, **PLAIN)
+    assert result.by_id
+    assert counts(result) == {"moved": 3}
+    assert result.moved_px == (10, 10)
+
+
+def test_ids_that_moved_on_in_one_image_are_not_used_from_there_on():
+    lefts = [float(x) for x in range(0, 3000, 15)]
+    ids = [*range(100, 100 + len(lefts))]
+    before = with_ids(row(*lefts), ids)
+    # Without the sixth from last, the later ids move on; the first box moves beyond itself.
+    kept = [lefts[0] - 28, *lefts[1:-6], *lefts[-5:-1], lefts[-1] + 2]
+    after = with_ids(row(*kept), ids[: len(kept)])
+    result = compare(before, after, **PLAIN)
+    assert result.by_id
+    assert counts(result) == {"unchanged": len(lefts) - 3, "moved": 2, "removed": 1}
+    assert result.moved_px == (15, 28)
+
+
+def test_an_annotation_that_is_drawn_again_says_nothing_of_other_ids():
+    before = with_ids(row(0, 100, 200, 300), [11, 12, 13, 14])
+    # The second has a new id; the first moved so far that the id alone tells.
+    after = with_ids(row(18, 100, 200, 300), [11, 99, 13, 14])
+    result = compare(before, after, **PLAIN)
+    assert result.by_id
+    assert counts(result) == {"unchanged": 3, "moved": 1}
+
+
+def test_nearly_equal_boxes_come_before_two_that_are_little_similar():
+    # Together, the second with the first and the third with the second are more similar.
+    before, after = row(0, 10, width=30), row(10.4, 20.4, width=30)
+    result = compare(before, after, **PLAIN)
+    assert counts(result) == {"moved": 1, "removed": 1, "added": 1}
+    assert result.moved_px == (pytest.approx(0.4), pytest.approx(0.4))
+
+
+def test_ids_of_a_tool_that_are_text(tmp_path):
+    """Regions of Label Studio keep their ids: one moves beyond its half."""
+
+    def tasks(*regions):
+        results = [
+            {
+                "id": own, "type": "rectanglelabels", "from_name": "label", "to_name": "image",
+                "original_width": 100, "original_height": 100,
+                "value": {"x": x, "y": 0, "width": 20, "height": 20, "rotation": 0,
+                          "rectanglelabels": ["cat"]},
+            }
+            for own, x in regions
+        ]  # fmt: skip
+        made = {"id": 1, "completed_by": 1, "result": results}
+        return [{"id": 1, "data": {"image": "a.jpg"}, "annotations": [made]}]
+
+    before = tasks(("kX3a", 0), ("b7Qe", 30), ("Zz0p", 60))
+    after = tasks(("b7Qe", 45), ("kX3a", 0))
+    data = [
+        read_coco(write(tmp_path / f"{place}.json", content), min_annotators=1)
+        for place, content in enumerate((before, after))
+    ]
+    result = compare(*data, **PLAIN)
+    assert result.by_id
+    assert counts(result) == {"unchanged": 1, "moved": 1, "removed": 1}
