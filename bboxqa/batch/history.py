@@ -1,5 +1,6 @@
 """The results of all runs over time, in an SQLite file beside the results."""
 
+import json
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -11,7 +12,7 @@ import msgspec
 
 from bboxqa.batch.rows import FAILED, Row
 from bboxqa.core.errors import OutputError
-from bboxqa.core.text import clean
+from bboxqa.core.text import clean, first_few, one_line
 
 FILE = "history.sqlite"
 _TABLES = """
@@ -21,13 +22,14 @@ CREATE TABLE IF NOT EXISTS runs (
 CREATE TABLE IF NOT EXISTS projects (
     run INTEGER NOT NULL REFERENCES runs (run), project TEXT NOT NULL, status TEXT NOT NULL,
     alpha REAL, low REAL, high REAL, n_errors INTEGER, n_warnings INTEGER,
-    f1 REAL, class_alpha REAL, mean_iou REAL,
+    f1 REAL, class_alpha REAL, mean_iou REAL, annotators TEXT,
     PRIMARY KEY (run, project)
 );
 """
 _LAST = """
 SELECT last.project, last.status, measured.alpha, measured.low, measured.high,
-       counted.n_errors, counted.n_warnings, drawn.f1, drawn.class_alpha, drawn.mean_iou
+       counted.n_errors, counted.n_warnings, drawn.f1, drawn.class_alpha, drawn.mean_iou,
+       named.annotators
 FROM projects AS last
 LEFT JOIN projects AS measured ON measured.project = last.project AND measured.run = (
     SELECT max(run) FROM projects WHERE project = last.project AND alpha IS NOT NULL)
@@ -35,18 +37,21 @@ LEFT JOIN projects AS drawn ON drawn.project = last.project AND drawn.run = (
     SELECT max(run) FROM projects WHERE project = last.project AND f1 IS NOT NULL)
 LEFT JOIN projects AS counted ON counted.project = last.project AND counted.run = (
     SELECT max(run) FROM projects WHERE project = last.project AND n_errors IS NOT NULL)
+LEFT JOIN projects AS named ON named.project = last.project AND named.run = (
+    SELECT max(run) FROM projects WHERE project = last.project AND annotators IS NOT NULL)
 WHERE last.run = (SELECT max(run) FROM projects WHERE project = last.project)
 """
 # Status of rows that hold a value of a wrong type.
 _ODD = "odd"
-_ADDED = ("f1", "class_alpha", "mean_iou")
-"""Columns that histories of earlier versions lack."""
+_ADDED = {"f1": "REAL", "class_alpha": "REAL", "mean_iou": "REAL", "annotators": "TEXT"}
+"""Columns that histories of earlier versions lack, and their types."""
 _COLUMNS = ("status", "alpha", "low", "high", "n_errors", "n_warnings", *_ADDED)
-_recorded_values = attrgetter(*_COLUMNS)
+_recorded_numbers = attrgetter(*_COLUMNS[:-1])
 # Seconds to wait for another program that uses the file, such as a backup.
 _SECONDS_TO_WAIT = 5.0
 # Smaller differences of alpha are due to rounding, as sums may be in another order.
 _TIE = 1e-12
+_SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +76,9 @@ def _opened(out: Path) -> Iterator[sqlite3.Connection]:
         with closing(sqlite3.connect(path, _SECONDS_TO_WAIT)) as connection, connection:
             connection.executescript(_TABLES)
             known = {name for _, name, *_ in connection.execute("PRAGMA table_info(projects)")}
-            for name in _ADDED:
+            for name, kind in _ADDED.items():
                 if name not in known:
-                    connection.execute(f"ALTER TABLE projects ADD COLUMN {name} REAL")
+                    connection.execute(f"ALTER TABLE projects ADD COLUMN {name} {kind}")
             yield connection
     except sqlite3.Error as error:
         # The last byte of a code tells its kind.
@@ -90,8 +95,8 @@ def _opened(out: Path) -> Iterator[sqlite3.Connection]:
 def last_rows(out: Path) -> dict[str, Row]:
     """Return the last row of each project; empty before the first run.
 
-    Its alpha is from the last run in which it was defined, as a failed run must not hide a fall. A
-    row with a value of a wrong type has no numbers.
+    Its alpha and its annotators are from the last run in which they were known, as a failed run
+    must not hide a loss. A row with a value of a wrong type has no numbers.
     """
     if not (out / FILE).exists():
         return {}
@@ -103,8 +108,9 @@ def last_rows(out: Path) -> dict[str, Row]:
         if isinstance(name, str):
             fields = {"project": name, "n_files": 0, **dict(zip(_COLUMNS, values, strict=True))}
             try:
+                fields["annotators"] = json.loads(fields["annotators"] or "[]")
                 rows[name] = msgspec.convert(fields, Row)
-            except msgspec.ValidationError:
+            except (msgspec.ValidationError, ValueError, TypeError, RecursionError):
                 rows[name] = Row(name, _ODD, 0)
     return rows
 
@@ -135,12 +141,18 @@ def append(out: Path, started: str, version: str, rows: Sequence[Row]) -> None:
         connection.executemany(
             f"INSERT INTO projects (run, project, {', '.join(_COLUMNS)}) "  # noqa: S608 - constants
             f"VALUES (?, ?{', ?' * len(_COLUMNS)})",
-            [(cursor.lastrowid, clean(row.project), *_recorded_values(row)) for row in rows],
+            [(cursor.lastrowid, clean(row.project), *_recorded(row)) for row in rows],
         )
 
 
+def _recorded(row: Row) -> tuple[object, ...]:
+    """Return the values of `_COLUMNS`; unknown annotators are NULL, as unknown numbers are."""
+    # ASCII with escapes preserves names that are not UTF-8.
+    return *_recorded_numbers(row), json.dumps(row.annotators) if row.annotators else None
+
+
 def regressions(before: Mapping[str, Row], rows: Sequence[Row]) -> list[Regression]:
-    """Return results that are worse than in the last run: agreement, errors, new failures.
+    """Return results that are worse than in the last run: agreement, errors, lost annotators.
 
     Examples
     --------
@@ -175,9 +187,22 @@ def _worse(last: Row, row: Row) -> Iterator[str]:
     ):
         if before is not None and now is not None and now < before - _TIE:
             yield f"{what} fell from {before:z.4f} to {now:z.4f}"
+    yield from _lost_annotators(last.annotators, row.annotators)
     for name, old, new in (
         ("errors", last.n_errors, row.n_errors),
         ("warnings", last.n_warnings, row.n_warnings),
     ):
         if old is not None and new is not None and new > old:
             yield f"{name} rose from {old:,} to {new:,}"
+
+
+def _lost_annotators(before: Sequence[str], now: Sequence[str]) -> Iterator[str]:
+    """Yield which annotators are gone, without whom agreement may be better; none if unknown."""
+    gone = [name for name in before if name not in now]
+    if not now or not gone:
+        return
+    names = first_few(gone, _SHOWN, one_line)
+    if len(now) < len(before):
+        yield f"annotators fell from {len(before):,} to {len(now):,}, without {names}"
+    else:
+        yield f"{'annotators' if len(gone) > 1 else 'annotator'} gone: {names}"

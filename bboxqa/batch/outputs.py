@@ -12,7 +12,7 @@ from bboxqa.batch.project import recorded
 from bboxqa.batch.project_pages import FINDINGS, REPORT
 from bboxqa.batch.projects.discovery import Discovered
 from bboxqa.batch.result_folders import FAILURE, WRITTEN, folder_of
-from bboxqa.batch.rows import FAILED, MEASURED, NOT_MEASURED, Row, Settings, gates
+from bboxqa.batch.rows import FAILED, MEASURED, NOT_MEASURED, Row, Settings, gates, state_words
 from bboxqa.core.files import write_atomically
 from bboxqa.core.text import clean, count
 from bboxqa.core.version import __version__
@@ -61,7 +61,8 @@ def write_outputs(
 
 def _table(rows: Sequence[Row], raw_csv: bool) -> str:
     lines = [csv_line(field.name for field in fields(Row))]
-    return "".join([*lines, *(csv_line(asdict(row).values(), raw=raw_csv) for row in rows)])
+    cells = (asdict(row) | {"annotators": "; ".join(row.annotators)} for row in rows)
+    return "".join([*lines, *(csv_line(each.values(), raw=raw_csv) for each in cells)])
 
 
 def _summary(found: Discovered, rows: Sequence[Row], worse: Sequence[Regression]) -> str:
@@ -71,12 +72,19 @@ def _summary(found: Discovered, rows: Sequence[Row], worse: Sequence[Regression]
         "n_measured": sum(row.status == MEASURED for row in rows),
         "n_not_measured": sum(row.status == NOT_MEASURED for row in rows),
         "n_failed": sum(row.status == FAILED for row in rows),
+        "n_not_passed": sum(not row.passed for row in rows),
         "passed": all(row.passed for row in rows),
         "worse": [asdict(part) | {"project": clean(part.project)} for part in worse],
         "left_alone": [clean(name) for name in found.left_alone],
         "unreadable": [clean(str(each)) for each in found.unreadable],
+        "not_read": [clean(str(each)) for each in found.not_read],
         "projects": [
-            asdict(row) | {"project": clean(row.project), "message": clean(row.message)}
+            asdict(row)
+            | {
+                "project": clean(row.project),
+                "message": clean(row.message),
+                "annotators": [*map(clean, row.annotators)],
+            }
             for row in rows
         ],
     }
@@ -102,10 +110,6 @@ def _page(
     elif n_measured < len(rows):
         state = "open"
         verdict = f"{n_measured:,} measured, {len(rows) - n_measured:,} not measured"
-    statuses = ", ".join(
-        f"{sum(row.status == status for row in rows):,} {status}"
-        for status in (MEASURED, NOT_MEASURED, FAILED)
-    )
     measures = {row.measure or "IoU" for row in rows if row.mean_iou is not None}
     several = len(measures) > 1
     place = "Mean similarity" if several else f"Mean {next(iter(measures), 'IoU')}"
@@ -115,12 +119,13 @@ def _page(
         title="bboxqa batch",
         headline=f"{n_projects}: {verdict}",
         state=state,
-        statuses=statuses,
+        statuses=state_words(rows),
         gates=gates(settings),
         moment=f"{started[:16].replace('T', ' ')} UTC",
         worse=worse,
         left_out={
             "Cannot be read": [str(each) for each in found.unreadable],
+            "Folders in which nothing is read": [str(each) for each in found.not_read],
             "Ignored: not annotations that are read, or no valid JSON": found.left_alone,
         },
         most_left_out=_MOST_LEFT_OUT,

@@ -147,8 +147,9 @@ def _run(
         if found.page:
             write_atomically(scratch / FINDINGS, found.page)
         row = replace(
-            row, n_errors=found.n_errors, n_warnings=found.n_warnings, n_infos=found.n_infos
-        )
+            row, n_errors=found.n_errors, n_warnings=found.n_warnings, n_infos=found.n_infos,
+            n_images=found.n_images, n_annotations=found.n_annotations,
+        )  # fmt: skip
         if isinstance(measured, NothingToCompareError):
             row = replace(row, status=NOT_MEASURED, message=_line(measured))
         elif isinstance(measured, Exception):
@@ -224,7 +225,8 @@ def _measured_into(
         return error.with_traceback(None)
     except Exception as error:  # noqa: BLE001 - raised after findings are written
         return error
-    return _row_values(result, values, agree, warnings)
+    names = tuple(sorted(data.annotator_names))
+    return _row_values(result, values, agree, warnings) | {"annotators": names}
 
 
 def _row_values(

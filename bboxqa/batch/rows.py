@@ -1,11 +1,14 @@
 """The row of results of a project, and the settings of a run."""
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import isnan
 from typing import Any
 
 from bboxqa.batch.projects.discovery import Project
 from bboxqa.core.errors import ConfigError
+from bboxqa.core.text import clean
 from bboxqa.formats.translation.choices import Choices
 from bboxqa.model.settings import (
     AgreeSettings,
@@ -79,11 +82,30 @@ class Row:
     """Whether all gates were passed."""
     message: str = ""
     """Why the project was not measured or failed, headlines, and the gates that it missed."""
+    annotators: tuple[str, ...] = ()
+    """Their names, sorted; empty if the project was not measured."""
+
+
+def state_words(rows: Sequence[Row]) -> str:
+    """Return how many projects have each status, and how many of the others missed a gate.
+
+    Examples
+    --------
+    >>> state_words([Row("a", MEASURED, 1), Row("b", MEASURED, 1, passed=False)])
+    '2 measured, 0 not measured, 0 failed; 1 missed a gate'
+    """
+    counts = Counter(row.status for row in rows)
+    words = ", ".join(f"{counts[each]:,} {each}" for each in (MEASURED, NOT_MEASURED, FAILED))
+    n_missed = sum(not row.passed and row.status != FAILED for row in rows)
+    return f"{words}; {n_missed:,} missed a gate" if n_missed else words
 
 
 def failed_row(project: Project, reason: object) -> Row:
     """Return the row of a project that failed for a reason, such as an error."""
-    message = str(getattr(reason, "strerror", None) or reason)
+    message = str(reason)
+    if isinstance(reason, OSError) and reason.strerror:
+        name = "" if reason.filename is None else f"{clean(str(reason.filename))}: "
+        message = f"{name}{reason.strerror}"
     return Row(project.name, FAILED, len(project.files), passed=False, message=message)
 
 

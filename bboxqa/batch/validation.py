@@ -20,7 +20,8 @@ _LISTED = 1000
 class ValidationOutcome:
     """Listed findings as JSON lines, the numbers of all, and whether any reaches `fail_on`.
 
-    `page` is their page; empty unless requested.
+    `page` is their page; empty unless requested. The number of images is None for several files,
+    which may have the same images.
     """
 
     lines: bytes
@@ -29,6 +30,8 @@ class ValidationOutcome:
     n_infos: int
     failed: bool
     page: bytes = b""
+    n_images: int | None = None
+    n_annotations: int | None = None
 
 
 RunElsewhere = Callable[
@@ -57,4 +60,6 @@ def validate_project(
         report.severities.get(Severity.INFO, 0),
         report.at_least(report.fail_on) > 0,
         findings_page_of(report, images, settings) if pages else b"",
+        report.files[0].n_images if len(report.files) == 1 else None,
+        sum(file.n_annotations for file in report.files),
     )

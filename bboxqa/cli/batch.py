@@ -157,6 +157,7 @@ def batch(
             err=True,
         )
         show_some(result.found.unreadable, "unreadable: ", err=True)
+        show_some(result.found.not_read, "nothing read in ", err=True)
         return 2
     show_result(result, out, quiet=quiet)
     warn_of_settings(root, options["config"], result.found)

@@ -22,6 +22,7 @@ from bboxqa.formats.translation.heads import ARCHIVES, head_of, is_archive
 from bboxqa.formats.translation.label_folders import share_images
 from bboxqa.formats.translation.members import members_of
 
+_OTHER_ARCHIVES = (".7z", ".bz2", ".rar", ".xz")
 _SHOWN = 3
 
 
@@ -195,14 +196,15 @@ def _nothing_in(folder: Path, ends: Sequence[str], pattern: str | None) -> Datas
     matching = f" that matches {pattern!r}" if pattern else ""
     some = f"{count(len(files), 'file')}, such as {one_line(min(files).name)}"
     problem = f"{folder}: no {kinds} file{matching} in this folder is of a known format ({some})"
-    named = sorted(each for each in files if each.name.lower().endswith((*ends, *ARCHIVES)))
+    known = (*ends, *ARCHIVES, *_OTHER_ARCHIVES)
+    named = sorted(each for each in files if each.name.lower().endswith(known))
     for file in named[:1] if not pattern else []:
         try:
             list_files([file])
         except DatasetError as error:
             reason = error.problems[0].removeprefix(f"{folder}{os.sep}")
-            known = f"{folder}: no file in this folder is of a known format ({some})"
-            return DatasetError([f"{known}; {one_line(reason)}"], error.advice)
+            problem = f"{folder}: no file in this folder is of a known format ({some})"
+            return DatasetError([f"{problem}; {one_line(reason)}"], error.advice)
     return DatasetError([problem])
 
 

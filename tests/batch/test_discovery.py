@@ -388,3 +388,42 @@ def test_archives_are_sources_where_nothing_is_unpacked(tmp_path):
     with ZipFile(tmp_path / "a/images.zip", "w") as archive:
         archive.writestr("1.jpg", "")
     assert shown(discover(tmp_path)) == {"a": ["ann.zip", "bob.zip"], "b": ["annotations/ann.json"]}
+
+
+def test_folders_in_which_nothing_is_read_are_told_with_the_reason(tmp_path):
+    made(tmp_path, "a/x.json", "client/b/x.json", "client/other/.hidden.json")
+    write(tmp_path / "a/images/readme.md", "inside of a project")
+    write(tmp_path / "ratings/answers.csv", "id,answer\n1,yes\n")
+    write(tmp_path / "client/notes/a.md", "x")
+    (tmp_path / "evil").mkdir()
+    with ZipFile(tmp_path / "evil/a.zip", "w") as archive:
+        archive.writestr("../x.json", "{}")
+    (tmp_path / "outer").mkdir()
+    with ZipFile(tmp_path / "outer/a.zip", "w") as archive:
+        archive.write(tmp_path / "evil/a.zip", "inner.zip")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "gone").symlink_to("nowhere")
+    (tmp_path / "results").mkdir()
+    made(tmp_path, "alone/other.json", content=OTHER)
+    found = discover(tmp_path, skip=tmp_path / "results")
+    assert [*shown(found)] == ["a", "client/b"]
+    assert found.left_alone == ("alone/other.json",)
+    assert found.unreadable == (
+        ("evil/a.zip", "has a file named '../x.json', which leads out of the archive"),
+    )
+    kinds = "no file in this folder is of a known format (1 file, such as"
+    assert dict(found.not_read) == {
+        "client/notes": next(reason for path, reason in found.not_read if path == "client/notes"),
+        "client/other": "is a folder without files",
+        "empty": "is an empty folder",
+        "gone": "is a link that leads nowhere",
+        "outer": f"{kinds} a.zip); a.zip: holds archives, which are not read inside of another "
+        "one: inner.zip",
+        "ratings": f"{kinds} answers.csv); answers.csv: is a table; expected COCO JSON",
+    }
+
+
+def test_of_a_root_that_is_a_project_no_folder_is_told(tmp_path):
+    made(tmp_path, "train/x.json", "valid/x.json")
+    write(tmp_path / "images/notes.md", "x")
+    assert discover(tmp_path).not_read == ()

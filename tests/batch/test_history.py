@@ -44,9 +44,9 @@ def test_rows_of_each_run(tmp_path):
         (1, WHEN, "1.0"), (2, WHEN, "1.1"), (3, WHEN, "1.1"),
     ]  # fmt: skip
     assert stored(tmp_path, "SELECT * FROM projects ORDER BY run, project") == [
-        (1, "a", MEASURED, 0.8, 0.7, 0.9, 0, 3, None, None, None),
-        (1, other.project, FAILED, None, None, None, None, None, None, None, None),
-        (2, "a", MEASURED, 0.5, 0.7, 0.9, 0, 3, 0.9, 0.7, 0.75),
+        (1, "a", MEASURED, 0.8, 0.7, 0.9, 0, 3, None, None, None, None),
+        (1, other.project, FAILED, None, None, None, None, None, None, None, None, None),
+        (2, "a", MEASURED, 0.5, 0.7, 0.9, 0, 3, 0.9, 0.7, 0.75, None),
     ]
 
 
@@ -231,3 +231,38 @@ def test_a_history_in_use_is_not_to_be_moved_away(tmp_path, monkeypatch):
         connection.execute("BEGIN EXCLUSIVE")
         with pytest.raises(OutputError, match=r"history\.sqlite: is in use by another program"):
             append(tmp_path, "2026-01-02", "1", [Row("a", "measured", 1, alpha=0.5)])
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "what"),
+    [
+        (("ann", "bob", "eve"), ("ann", "bob"), ["annotators fell from 3 to 2, without eve"]),
+        (("ann", "bob"), ("ann", "eve"), ["annotator gone: bob"]),
+        (("ann", "bob"), ("cid", "dan", "eve"), ["annotators gone: ann, bob"]),
+        (
+            ("a", "b", "c", "d", "e", "f"),
+            ("a", "b"),
+            ["annotators fell from 6 to 2, without c, d, e and 1 more"],
+        ),
+        (("ann", "bob"), ("ann", "bob", "eve"), []),
+        # Of earlier versions, and of projects that are not measured, annotators are unknown.
+        ((), ("ann", "bob"), []),
+        (("ann", "bob"), (), []),
+    ],
+)
+def test_annotators_who_are_gone_are_told_even_if_agreement_rose(tmp_path, before, now, what):
+    append(tmp_path, WHEN, "1.0", [replace(SOUND, annotators=before)])
+    # A failed run in between hides nobody.
+    append(tmp_path, WHEN, "1.0", [replace(SOUND, status=FAILED)])
+    after = replace(SOUND, alpha=0.9, annotators=now)
+    assert [each.what for each in regressions(last_rows(tmp_path), [after])] == what
+    append(tmp_path, WHEN, "1.0", [after])
+    assert regressions(last_rows(tmp_path), [after]) == []
+
+
+@pytest.mark.parametrize("text", ["5", "{", '[["a"]]', "[" * 9999])
+def test_annotators_that_another_program_wrote_are_odd(tmp_path, text):
+    append(tmp_path, WHEN, "1.0", [replace(SOUND, annotators=("ann", "bob"))])
+    with closing(sqlite3.connect(tmp_path / FILE)) as connection, connection:
+        connection.execute("UPDATE projects SET annotators = ?", [text])
+    assert last_rows(tmp_path)["a"].status == "odd"

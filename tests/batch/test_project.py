@@ -9,6 +9,7 @@ from dataclasses import asdict
 from errno import ENOSPC
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -411,7 +412,10 @@ class TestMachine:
     def test_file_in_the_place_of_the_folder(self, tmp_path):
         write(tmp_path / "out/projects/p", "in the way")
         row = done(tmp_path, differing())
-        assert (row.status, row.message) == ("failed", "Not a directory")
+        assert (row.status, row.message) == (
+            "failed",
+            f"{tmp_path}/out/projects/p/record.json: Not a directory",
+        )
         assert (tmp_path / "out/projects/p").read_text() == "in the way"
         assert recorded(tmp_path / "out", "p") is None
         (tmp_path / "out/projects/p").unlink()
@@ -499,8 +503,8 @@ class TestFolders:
 
 
 def test_rows_can_be_written_as_json():
-    row = Row("p", "failed", 1, alpha=0.1, message="<")
-    assert Row(**json.loads(json.dumps(asdict(row)))) == row
+    row = Row("p", "failed", 1, alpha=0.1, message="<", annotators=("ann", "bob"))
+    assert msgspec.convert(json.loads(json.dumps(asdict(row))), Row) == row
 
 
 def test_what_changes_while_it_is_read_is_not_kept(tmp_path, monkeypatch):

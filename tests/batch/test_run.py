@@ -227,7 +227,11 @@ def test_failures_of_the_machine_are_tried_again(ran):
     write(OUT / "projects/b", "in the way")
     result = run(ran)
     assert statuses(result) == {"a": "measured", "b": "failed", "c": "measured"}
-    assert [row.message for row in result.rows] == ["", "Not a directory", ""]
+    assert [row.message for row in result.rows] == [
+        "",
+        "out/projects/b/record.json: Not a directory",
+        "",
+    ]
     assert not result.passed
     (OUT / "projects/b").unlink()
     result = run(ran)
@@ -238,7 +242,7 @@ def test_failures_of_the_machine_are_tried_again(ran):
 def test_file_in_the_place_of_all_projects(root):
     write(root.parent / "out/projects", "in the way")
     result = run(root, force=True)
-    assert {row.message for row in result.rows} == {"File exists"}
+    assert {row.message for row in result.rows} == {"out/projects: File exists"}
 
 
 def _full(task, settings, out):
@@ -565,3 +569,36 @@ def test_a_project_that_is_shown_as_another_one_ends_nothing(root):
         result = run(root)
         assert statuses(result) == dict.fromkeys(["a", "b", "c", "d\\x07"], "measured")
         assert [part.path for part in result.found.unreadable] == ["d\x07"]
+
+
+def test_an_annotator_whose_file_is_deleted_is_missed(root):
+    for seed, who in enumerate(("ann", "bob", "eve")):
+        part = noisy(seed)
+        for each in part["annotations"]:
+            del each["annotator"]
+        for each in part["images"]:
+            del each["annotators"]
+        write(root / f"street/{who}.json", part)
+    settings = Settings({"bootstrap": 0, "checks": False}, {})
+    (row,) = (row for row in run(root, settings).rows if row.project == "street")
+    assert row.annotators == ("ann", "bob", "eve")
+    (root / "street/eve.json").unlink()
+    told = Regression("street", "annotators fell from 3 to 2, without eve")
+    assert told in run(root, settings).worse
+    assert told not in run(root, settings).worse
+
+
+def test_projects_that_are_not_measured_have_the_numbers_of_their_file(root):
+    part = noisy(1, n_images=4)
+    part["annotations"] = [each for each in part["annotations"] if each["annotator"] == "ann"]
+    for each in part["images"]:
+        each["annotators"] = ["ann"]
+    write(root / "b/x.json", part)
+    row = run(root).rows[1]
+    assert (row.status, row.n_images, row.n_annotations) == ("not measured", 4, 4)
+    for each in part["images"]:
+        each["file_name"] = f"more-{each['file_name']}"
+    write(root / "b/y.json", part)
+    row = run(root).rows[1]
+    # The files may have the same images.
+    assert (row.status, row.n_images, row.n_annotations) == ("not measured", None, 8)

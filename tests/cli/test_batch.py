@@ -125,7 +125,10 @@ def test_failed_projects(run, root):
     assert out[0] == "4 projects, 0 unchanged; 2 measured, 0 not measured, 2 failed"
     assert out[1].startswith("  cut: ")
     assert "x.json:1:13: F001 error " in out[1]
-    assert out[2] == "  red \\x1b[31m: red \\x1b[31m/x.json: is empty"
+    assert out[2] == (
+        "  red \\x1b[31m: root/red \\x1b[31m/x.json:1:1: F001 error the file is empty; expected a "
+        "JSON object (and 1 more)"
+    )
     assert not any("\x1b" in line for line in out + err)
 
 
@@ -348,7 +351,7 @@ def test_categories_are_renamed(run, root, tmp_path):
 
 
 def test_quiet_output_is_the_numbers_of_projects(run, root):
-    numbers = "2 projects, 0 unchanged; 2 measured, 0 not measured, 0 failed"
+    numbers = "2 projects, 0 unchanged; 2 measured, 0 not measured, 0 failed; 1 missed a gate"
     assert run("root", "--min-alpha", "0.99", "-q") == (1, [numbers], [])
 
 
@@ -441,3 +444,15 @@ def test_columns_of_tables_are_said_for_all_projects(run, tmp_path):
     assert run("root", "--dry-run")[1] == ["0 projects"]
     columns = "image=file,annotator=who,x=l,y=t,width=w,height=h"
     assert run("root", "--dry-run", "--columns", columns)[1] == ["p: x.csv", "1 project"]
+
+
+def test_folders_in_which_nothing_is_read_are_listed_and_counted(run, root):
+    (root / "empty").mkdir()
+    _code, out, _err = run("root")
+    assert "  nothing read in empty: is an empty folder" in out
+    code, out, err = run("root")
+    assert (code, err) == (0, [])
+    place = "bboxqa-batch/index.html"
+    words = "2 projects, unchanged since the last run; nothing read in 1 folder"
+    assert [line.replace(os.sep, "/") for line in out] == [f"{words}: {place}"]
+    assert run("root", "--dry-run")[2] == ["nothing read in empty: is an empty folder"]

@@ -3,12 +3,14 @@
 import os
 import shlex
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import starmap
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from bboxqa.batch.projects.archives import looked_at
+from bboxqa.batch.projects.not_read import folders_not_read
 from bboxqa.batch.projects.source_files import files_of, is_image
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import clean
@@ -68,6 +70,8 @@ class Discovered:
     projects: tuple[Project, ...]
     left_alone: tuple[str, ...]
     unreadable: tuple[Unreadable, ...]
+    not_read: tuple[Unreadable, ...] = ()
+    """Folders in which nothing is read."""
 
 
 def discover(
@@ -103,7 +107,11 @@ def discover(
         (_below(root, file) + "/" * file.is_dir(), file, found)
         for file, found in looked_at(sources, pattern, _is_read)
     )
-    return sort_files(files, unreadable, partial(_project, root, is_followed), damage_of)
+    found = sort_files(files, unreadable, partial(_project, root, is_followed), damage_of)
+    named = [*found.left_alone, *(each.path for each in found.unreadable)]
+    known = {*(project.name for project in found.projects), *named}
+    not_read = starmap(Unreadable, folders_not_read(root, known, skip, pattern))
+    return replace(found, not_read=tuple(sorted(not_read)))
 
 
 def _advice_for(file: Path) -> str:

@@ -53,7 +53,7 @@ def _discover_stored(url: str, pattern: str | None) -> Discovered:
         found = discover(root, pattern)
         projects = tuple(_stored(url, contents, root, each) for each in found.projects)
     everything = tuple(sorted((*unreadable, *found.unreadable), key=str))
-    return Discovered(projects, found.left_alone, everything)
+    return Discovered(projects, found.left_alone, everything, found.not_read)
 
 
 def _advice_for(url: str) -> str:

@@ -27,6 +27,7 @@ def show_plan(found: "Discovered") -> None:
     click.echo(f"{count(len(found.projects), 'project')}")
     show_some(found.left_alone, "not annotations: ", err=True)
     show_some(found.unreadable, "unreadable: ", err=True)
+    show_some(found.not_read, "nothing read in ", err=True)
 
 
 def warn_of_settings(root: str, config: str | None, found: "Discovered") -> None:
@@ -104,21 +105,18 @@ def _line_of(step: "Step", log_format: str) -> str:
 
 def show_result(result: "BatchResult", out: Path, *, quiet: bool) -> None:
     """Print how many projects were measured, and what each missed."""
+    from bboxqa.batch.rows import state_words
     from bboxqa.core.text import count
 
     rows = result.rows
     said = result.worse or result.found.unreadable or result.found.left_alone
     if result.n_reused == len(rows) and result.passed and not said:
+        n_folders = len(result.found.not_read)
+        others = f"; nothing read in {count(n_folders, 'folder')}" if n_folders else ""
         page = out / "index.html"
-        click.echo(f"{count(len(rows), 'project')}, unchanged since the last run: {page}")
+        click.echo(f"{count(len(rows), 'project')}, unchanged since the last run{others}: {page}")
         return
-    click.echo(
-        f"{count(len(rows), 'project')}, {result.n_reused:,} unchanged; "
-        + ", ".join(
-            f"{sum(row.status == status for row in rows):,} {status}"
-            for status in ("measured", "not measured", "failed")
-        )
-    )
+    click.echo(f"{count(len(rows), 'project')}, {result.n_reused:,} unchanged; {state_words(rows)}")
     if quiet:
         return
     if result.n_left:
@@ -129,6 +127,7 @@ def show_result(result: "BatchResult", out: Path, *, quiet: bool) -> None:
     show_some(unreadable, "  unreadable: ")
     show_some((f"{row.project}: {row.message}" for row in bad), "  ")
     show_some((f"{part.project}: {part.what}" for part in result.worse), "  worse: ")
+    show_some(result.found.not_read, "  nothing read in ")
     if result.found.left_alone:
         n_files = count(len(result.found.left_alone), "JSON file")
         click.echo(f"  not annotations: {n_files} ignored, listed in {out / 'index.html'}:")
