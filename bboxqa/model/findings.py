@@ -214,6 +214,8 @@ class FoundReport:
     hidden : mapping of str to mapping of str to int
         For each code, the numbers of findings by other codes that follow from its findings. They
         are neither listed nor counted.
+    notes : tuple of str
+        What was not examined, and how files were read.
     """
 
     files: tuple[FileReport, ...]
@@ -224,6 +226,7 @@ class FoundReport:
     version: str
     fail_on: Severity = Severity.ERROR
     hidden: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         numbers = ", ".join(f"{self.severities[each]:,} {each}" for each in Severity)

@@ -1,7 +1,7 @@
 """Validation: files → documents → rules → report, and fixes → files."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import partial
 from os import PathLike
 from os.path import lexists, realpath
@@ -17,7 +17,7 @@ from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.document.content import RawDocument
 from bboxqa.formats.document.tolerant import read_bytes, read_path
 from bboxqa.formats.format import DocumentReader
-from bboxqa.formats.inputs import as_paths, list_files
+from bboxqa.formats.inputs import as_paths, list_files, without_settings
 from bboxqa.formats.opening import no_such_file
 from bboxqa.formats.registry import format_of
 from bboxqa.model.findings import FoundReport
@@ -166,11 +166,11 @@ def validate_with(
         raise DatasetError(["no file given"])
     # A file that is named twice would be reported as a copy of itself. Path.resolve stops at a
     # link that leads to itself.
-    files = list(
-        {realpath(file): file for file in reversed(list_files(paths, only_checked=True))}.values()
-    )[::-1]
+    listed, notes = without_settings(list_files(paths, only_checked=True), paths)
+    files = list({realpath(file): file for file in reversed(listed)}.values())[::-1]
     documents = _documents(files, images, _read_truth(ground_truth), memory, progress)
-    return _report(validate_documents(documents, settings, max_findings, progress))
+    found = validate_documents(documents, settings, max_findings, progress)
+    return _report(replace(found, notes=(*notes, *found.notes)))
 
 
 def _report(found: FoundReport) -> Report:

@@ -10,9 +10,10 @@ import numpy as np
 
 from bboxqa.core.json_values import pointer_parts
 from bboxqa.core.memory import gc_paused
-from bboxqa.core.text import clean
+from bboxqa.core.text import clean, first_few
 from bboxqa.core.types import Progress
 from bboxqa.core.version import __version__
+from bboxqa.formats.annotations.shapes_apart import apart_note
 from bboxqa.formats.document.positions import spots
 from bboxqa.model.findings import FileReport, Finding, FoundReport, Severity
 from bboxqa.model.settings import ValidateSettings
@@ -26,6 +27,8 @@ from bboxqa.rules.origins import placed_in_origin
 from bboxqa.rules.registry import known_rules, select
 from bboxqa.rules.selection import ignored_codes
 
+# The most files that a note names.
+_NAMED = 3
 _EXCERPT = 160
 _SCOPES = {"record", "data set"}
 
@@ -183,6 +186,20 @@ def file_report(document: Document) -> FileReport:
     )
 
 
+def _notes_on(documents: Sequence[Document]) -> Iterator[str]:
+    """Yield notes on what the translation of files left out, and how it read the rest."""
+    files: dict[str, dict[str, None]] = {}
+    for document in documents:
+        origin = document.reading.origin
+        if origin is not None:
+            apart = [apart_note(origin.apart, "examined")] if origin.apart else []
+            for note in (*origin.notes, *apart):
+                files.setdefault(note, {})[document.name] = None
+    for note, names in files.items():
+        each = "each of " if len(names) > 1 else ""
+        yield f"{each}{first_few([*names], _NAMED)}: {note}" if len(documents) > 1 else note
+
+
 def _unread_pngs(name: str) -> str:
     """Return the note that PNG files of segments are not read, with the likely folder."""
     beside = Path(name).with_suffix("")
@@ -222,6 +239,7 @@ def validate_documents(
         version=__version__,
         fail_on=Severity(settings.fail_on),
         hidden={code: dict(sorted(tally.hidden[code].items())) for code in sorted(tally.hidden)},
+        notes=tuple(_notes_on(kept)),
     )
 
 

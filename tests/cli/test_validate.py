@@ -338,6 +338,75 @@ def test_with_images(tmp_path):
     ]
 
 
+def label_studio(*results, image="a.jpg", data=None):
+    """Return a task of Label Studio."""
+    work = {"id": 1, "completed_by": 1, "result": list(results)}
+    return {"id": 1, "data": data or {"image": image}, "annotations": [work]}
+
+
+def rectangle(**changes):
+    value = {"x": 10, "y": 10, "width": 20, "height": 30, "rectanglelabels": ["cat"]}
+    sides = {"original_width": 100, "original_height": 80, "to_name": "image", "id": "r"}
+    return {"type": "rectanglelabels", "value": value, **sides, **changes}
+
+
+def test_json_beside_exports_that_is_no_export_is_left_out(tmp_path):
+    """Label Studio writes a file about the project beside each export."""
+    (tmp_path / "project-1.json").write_text(json.dumps([label_studio(rectangle())]))
+    (tmp_path / "project-1-info.json").write_text('{"project": {"title": "street"}}')
+    result = run("validate", tmp_path)
+    assert result.returncode == 0
+    assert "Note: 1 JSON file left out: no annotations (such as " in result.stdout
+    assert "S001" not in result.stdout
+    # A file that is named is examined.
+    assert "S001" in run("validate", tmp_path / "project-1-info.json").stdout
+
+
+def test_annotations_that_are_not_examined_are_counted(tmp_path):
+    path = tmp_path / "a.json"
+    choice = {"type": "choices", "value": {"choices": ["cat"]}, "to_name": "image", "id": "c"}
+    path.write_text(json.dumps([label_studio(choice)]))
+    assert "Note: 1 image label is not examined" in run("validate", path).stdout
+    document = json.loads(run("validate", path, "--format", "json").stdout)
+    assert document["notes"] == ["1 image label is not examined"]
+    page = tmp_path / "a.html"
+    run("validate", path, "--report", page)
+    assert "1 image label is not examined" in page.read_text("utf-8")
+
+
+def test_labels_of_images_of_unknown_size_are_counted(tmp_path):
+    labels = tmp_path / "set" / "labels"
+    labels.mkdir(parents=True)
+    for name, n_lines in (("a", 3), ("b", 2)):
+        (labels / f"{name}.txt").write_text("0 0.5 0.5 0.2 0.2\n" * n_lines)
+    result = run("validate", tmp_path / "set")
+    assert "Note: 5 labels left out: the size of the image is not known" in result.stdout
+    # They are not missing.
+    assert "I007" not in result.stdout
+
+
+def test_an_export_without_annotations_is_found(tmp_path):
+    tasks = [label_studio(image=f"{n}.jpg") | {"id": n} for n in (1, 2)]
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(tasks))
+    assert "I007 warning" in run("validate", path).stdout
+    path.write_text(json.dumps([label_studio(rectangle(), image="1.jpg"), tasks[1]]))
+    assert "I007" not in run("validate", path).stdout
+
+
+def test_categories_of_shapes_without_a_box_have_annotations(tmp_path):
+    shapes = [
+        {"label": "cat", "shape_type": "rectangle", "points": [[1, 1], [20, 20]]},
+        {"label": "line", "shape_type": "line", "points": [[1, 1], [20, 20]]},
+    ]
+    image = {"imagePath": "a.jpg", "imageWidth": 90, "imageHeight": 90, "imageData": None}
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"version": "5.0", "flags": {}, "shapes": shapes, **image}))
+    shown = run("validate", path, "--verbose").stdout
+    assert "C004" not in shown
+    assert "Note: 1 line is not examined" in shown
+
+
 def test_several_files_together(tmp_path):
     document = clean(0)
     (tmp_path / "train.json").write_bytes(text(document))

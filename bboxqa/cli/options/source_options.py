@@ -93,7 +93,7 @@ _OF_TABLES = (
         expose_value=False,
         callback=_say_columns,
         help="Tables: what columns hold, such as image=file,annotator=who,x=left; by default found "
-        "from their names (docs/formats.md).",
+        "from their names (docs/formats.md). Label Studio: image=KEY of data.",
     ),
     click.option(
         "--box-format",

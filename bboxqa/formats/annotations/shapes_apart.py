@@ -7,8 +7,8 @@ from bboxqa.core.text import count
 _OF_POINTS = {"key point", "point set", "skeleton"}
 
 
-def apart_note(n_apart: Mapping[str, int]) -> str:
-    """Return a note on the number of annotations of each shape.
+def apart_note(n_apart: Mapping[str, int], done: str = "compared") -> str:
+    """Return a note on the number of annotations of each shape, with which nothing is `done`.
 
     Examples
     --------
@@ -18,7 +18,7 @@ def apart_note(n_apart: Mapping[str, int]) -> str:
     by_number = sorted(n_apart.items(), key=lambda each: -each[1])
     *others, last = [count(number, shape) for shape, number in by_number]
     named = f"{', '.join(others)} and {last}" if others else last
-    return f"{named} {'is' if sum(n_apart.values()) == 1 else 'are'} not compared"
+    return f"{named} {'is' if sum(n_apart.values()) == 1 else 'are'} not {done}"
 
 
 def apart_advice(n_apart: Mapping[str, int]) -> str:

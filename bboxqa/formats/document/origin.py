@@ -1,7 +1,7 @@
 """The origin of a document that was translated from files of an annotation tool."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from bboxqa.model.findings import Spot
@@ -53,3 +53,9 @@ class Origin:
     """Called with a pointer of the document, or with "/defects/7" for the eighth of `defects`."""
     place_of: Callable[[int], str]
     """Takes the row of an annotation, and returns where it stands, such as "a.xml:12"."""
+    notes: Sequence[str] = ()
+    """What was left out, and how the rest was read."""
+    apart: Mapping[str, int] = field(default_factory=dict)
+    """The number of annotations without a box, which are not examined, by shape."""
+    categories_apart: frozenset[int] = frozenset()
+    """The ids of the categories of these annotations."""

@@ -1,7 +1,7 @@
 """Notes on annotations read from Label Studio."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
@@ -27,14 +27,6 @@ _WORDS = (
     ("several", "region", "with several labels: one annotation for each label"),
     ("empty", "mask", "left out: no pixels"),
     ("turned", "region", "drawn on an image that was rotated on the screen"),
-    (
-        "tag",
-        "image",
-        (
-            "named by task and tag: the file does not say which of several images of a task a tag "
-            "shows"
-        ),
-    ),
 )
 
 
@@ -84,6 +76,21 @@ def notes_of(tally: Mapping[str, int], models: Counter[str]) -> Iterator[str]:
     if number := tally.get("given", 0):
         yield f"{count(number, 'image')} without original_width: {given_words()}"
     yield from tally_notes(tally, _WORDS)
+
+
+def tag_note(n_images: int, keys: Sequence[str]) -> str:
+    """Return a note on images whose tasks have images under several data keys.
+
+    Examples
+    --------
+    >>> tag_note(2, ["clean", "marked"])[-32:]
+    '--columns image=clean names them'
+    """
+    return (
+        f"{count(n_images, 'image')} named by task and tag, as the file does not say which of "
+        f"several images of a task a tag shows ({', '.join(map(one_line, keys))}): "
+        f"--columns image={one_line(keys[0])} names them"
+    )
 
 
 def repeat_notes(tally: Mapping[str, int]) -> Iterator[str]:

@@ -4,6 +4,7 @@ import re
 from typing import Any, NamedTuple
 
 from bboxqa.formats.label_studio.image_paths import is_image
+from bboxqa.formats.translation.choices import choices
 
 _NUMBER = re.compile(r"\d+$")
 
@@ -47,7 +48,7 @@ def image_of(images: dict[str, list[str]], result: dict[str, Any]) -> ImageKey |
 
     Of several images, it is the image under the key named like the tag, or under a key that ends
     with the same number. For other tags, only the settings of the project tell which image they
-    show.
+    show, or the user does.
 
     Examples
     --------
@@ -66,15 +67,22 @@ def image_of(images: dict[str, list[str]], result: dict[str, Any]) -> ImageKey |
     if key not in images:
         number = _NUMBER.search(name)
         alike = [each for each in images if number and _same_number(each, number[0])]
-        if len(alike) != 1:
+        said = said_key(images)
+        if len(alike) != 1 and not said:
             return ImageKey("", name or "image")
-        key = alike[0]
+        key = alike[0] if len(alike) == 1 else said
     pages, page = images[key], result.get("item_index")
     if page is None and (number := _NUMBER.search(name)):
         # The tag is repeated for each page.
         page = int(number[0]) if len(pages) > 1 and len(number[0]) < 9 else 0
     place = page if isinstance(page, int) and 0 <= page < len(pages) else 0
     return ImageKey(pages[place])
+
+
+def said_key(images: dict[str, list[str]]) -> str:
+    """Return the data key of the image that tags show, as the user says; "" if nothing is said."""
+    key = choices().columns.get("image", "")
+    return key if key in images else ""
 
 
 def _same_number(key: str, number: str) -> bool:

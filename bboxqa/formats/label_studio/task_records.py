@@ -30,8 +30,15 @@ from bboxqa.formats.label_studio.studio_notes import (
     no_images,
     notes_of,
     repeat_notes,
+    tag_note,
 )
-from bboxqa.formats.label_studio.task_images import NO_IMAGE, ImageKey, image_of, images_of
+from bboxqa.formats.label_studio.task_images import (
+    NO_IMAGE,
+    ImageKey,
+    image_of,
+    images_of,
+    said_key,
+)
 from bboxqa.formats.label_studio.task_sizes import said_size, sizes_of
 from bboxqa.formats.label_studio.tasks import Task, Work, tasks_of
 from bboxqa.formats.translation.collector import Collector
@@ -89,6 +96,7 @@ class _TaskRecords:
         self._unnamed: Counter[str] = Counter()
         self._works: dict[str, Counter[str]] = defaultdict(Counter)
         self._addresses: list[tuple[Record, ImageKey, str]] = []
+        self._image_keys: dict[str, None] = {}
         self._tally: Counter[str] = Counter()
         self._models: Counter[str] = Counter()
         self.n_tracks = 0
@@ -112,6 +120,9 @@ class _TaskRecords:
         # If the file does not say which image a tag shows, each tag counts as an image.
         if any(key.tag for key in sizes):
             keys = {*sizes}
+            self._image_keys |= dict.fromkeys(images)
+        elif said := said_key(images):
+            keys = {*sizes} | {ImageKey(page) for page in images[said]}
         # A task with a single image gives it its number.
         number = whole_number(task.name) if len(keys) == 1 else None
         records = {key: self._image(task, key, sizes.get(key), number) for key in sorted(keys)}
@@ -299,6 +310,7 @@ class _TaskRecords:
         for record, key, label in self._addresses:
             named = names.get(key.address) or label
             record["file_name"] = f"{label}/{key.tag}" if key.tag else named
-        self._tally["tag"] = sum(bool(key.tag) for _, key, _ in self._addresses)
-        notes = notes_of(self._tally, self._models)
-        return self._into.done([*notes], "completed_by", [*repeat_notes(self._tally)])
+        notes = [*notes_of(self._tally, self._models)]
+        if n_tags := sum(bool(key.tag) for _, key, _ in self._addresses):
+            notes.append(tag_note(n_tags, [*self._image_keys]))
+        return self._into.done(notes, "completed_by", [*repeat_notes(self._tally)])

@@ -53,7 +53,15 @@ def read_document(
         where = parts.places[row]
         return place_in_words(shown_file(path, where.member), where.at)
 
-    reading.origin = Origin(found.title, found.defects, Places(path, of_lists).find, place_of)
+    reading.origin = Origin(
+        found.title,
+        found.defects,
+        Places(path, of_lists).find,
+        place_of,
+        found.notes,
+        parts.boxed.n_apart,
+        frozenset(parts.boxed.categories_apart),
+    )
     return reading
 
 

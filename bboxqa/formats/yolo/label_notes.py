@@ -9,6 +9,7 @@ from bboxqa.formats.yolo.label_files import LabelFiles
 
 _IMAGES = (("nameless", "image", "without a picture: named as the label file, without suffix"),)
 _LABELS = (
+    ("sizeless", "label", "left out: the size of the image is not known"),
     ("pose", "label", "with key points, which are not compared"),
     ("score", "label", "with a further number, taken as the confidence of a model"),
 )

@@ -136,6 +136,7 @@ class _LabelRecords:
         filled = [(number, line) for number, line in lines if line.strip()]
         if filled and size is None:
             self._refuse_size(member, Where(member.name, filled[0][0]))
+            self._tally["sizeless"] += len(filled)
             return
         for number, line in filled:
             where = Where(member.name, number)

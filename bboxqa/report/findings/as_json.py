@@ -18,6 +18,7 @@ def json_lines(report: FoundReport) -> Iterator[str]:
         "counts": report.counts,
         "severities": {severity: report.severities.get(severity, 0) for severity in Severity},
         "hidden": report.hidden,
+        "notes": report.notes,
     }
     yield "{"
     for key, value in head.items():

@@ -64,6 +64,7 @@ def text_lines(
     if verbose:
         yield from (_file(file, paint) for file in report.files)
         yield from _habits(report, paint)
+        yield from _notes(report)
         for group in found:
             yield ""
             yield from _group(group, paint)
@@ -72,6 +73,7 @@ def text_lines(
         head = [_file(file, paint) for file in report.files[:_FILES]]
         if more := len(report.files) - len(head):
             head.append(f"… and {count(more, 'more file')}")
+        head += _notes(report)
         yield from head
         room = _SCREEN - _n_rows([*head, *end], columns) - 1
         yield from _fitted(report, found, room, columns, paint)
@@ -92,6 +94,10 @@ def _habits(report: FoundReport, paint: _Painter) -> Iterator[str]:
     for habits in dict.fromkeys(file.habits for file in report.files if file.habits):
         for line in wrap(habits, _WIDTH, initial_indent="  ", subsequent_indent="  "):
             yield paint(line, _DIM)
+
+
+def _notes(report: FoundReport) -> list[str]:
+    return [f"Note: {one_line(note)}" for note in report.notes]
 
 
 def _fitted(

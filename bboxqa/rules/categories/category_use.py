@@ -114,6 +114,9 @@ def _unused(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     # Annotations belong to the first of two categories with the same id; C001 reports the second.
     first = categories.find(categories.id)
     unused = ~used & categories.named & (first == np.arange(len(categories)))
+    if (origin := document.reading.origin) is not None:
+        # Shapes without a box are no annotations here, but they are of their categories.
+        unused &= ~np.isin(categories.id, [*origin.categories_apart])
     if (root := root_category(document)) >= 0:
         unused[root] = False
     rows = np.flatnonzero(unused)

@@ -117,7 +117,7 @@ def kind_of(document: Document) -> FileKind:
 def _kind(document: Document) -> FileKind:
     if document.reading.origin is not None:
         return FileKind(
-            document.reading.origin.title, ("",), (*_OF_JSON, "E", "G"), is_measured=True
+            document.reading.origin.title, ("", "I007"), (*_OF_JSON, "E", "G"), is_measured=True
         )
     return _kind_of_coco(document, list(_keys_of_annotations(document)))
 

@@ -128,6 +128,12 @@ def _unannotated(document: Document, _settings: ValidateSettings) -> Iterator[Hi
     used = np.zeros(len(images), np.bool_)
     used[document.image[document.image >= 0]] = True
     rows = np.flatnonzero(images.named & ~used[first])
+    origin = document.reading.origin
+    is_told = origin is not None and (used.any() or origin.apart or origin.defects)
+    if is_told or (origin is not None and len(images) == 1):
+        # Tools list images in which nobody found an object, or which have shapes without a box;
+        # annotations that cannot be read are reported as defects.
+        return
     # If all annotations refer to other images, I004 reports it.
     if len(rows) and (used.any() or not len(document.annotations)):
         which = f"{len(rows):,} of {count(len(images), 'image')}"

@@ -189,6 +189,25 @@ def test_tasks_with_several_images_have_each_by_itself(tmp_path):
     data = read_coco(written(tmp_path / "a.json", task(1, *works, data=sides)))
     assert data.image_names == ("task 1/tag",)
     assert "1 image named by task and tag" in data.notes[-1]
+    assert "(left, right): --columns image=left names them" in data.notes[-1]
+
+
+def test_the_user_says_which_of_several_images_a_tag_shows(tmp_path):
+    sides = {"left": "l.jpg", "right": "r.jpg"}
+    of_tag = [work(who, box(who, 1, 9, 9, to_name="tag")) for who in (1, 2)]
+    of_left = [work(who, box(who, 5, 9, 9, to_name="left")) for who in (1, 2)]
+    empty = [work(who) for who in (1, 2)]
+    path = written(
+        tmp_path / "a.json",
+        task(1, *of_tag, data=sides),
+        task(2, *of_left, data={"left": "l2.jpg", "right": "r2.jpg"}),
+        task(3, *empty, data={"left": "l3.jpg", "right": "r3.jpg"}),
+    )
+    with reading(columns={"image": "right"}):
+        data = read_coco(path)
+    assert data.notes == ()
+    assert {name for name, *_ in drawn(data)} == {"r.jpg", "l2.jpg"}
+    assert {*asked(data)} == {"r.jpg", "l2.jpg", "r2.jpg", "r3.jpg"}
 
 
 def test_tags_of_a_repeater_are_pages(tmp_path):

@@ -19,6 +19,7 @@ class Boxed:
         self.n = 0
         self._n_rotated = 0
         self.n_apart: Counter[str] = Counter()
+        self.categories_apart: set[int] = set()
 
     def take(
         self, records: Sequence[Record], places: Sequence[Where]
@@ -29,7 +30,11 @@ class Boxed:
             has_box = ["bbox" in record for record in records]
             kept = [*compress(records, has_box)]
             kept_places = [*compress(places, has_box)]
-            self.n_apart.update(record["shape"] for record in records if "bbox" not in record)
+            apart = [record for record in records if "bbox" not in record]
+            self.n_apart.update(record["shape"] for record in apart)
+            self.categories_apart.update(
+                record["category_id"] for record in apart if "category_id" in record
+            )
         for number, record in enumerate(kept, start=self.n + 1):
             record.setdefault("id", number)
             if "attributes" in record:

@@ -39,7 +39,7 @@ class DocumentParts:
     def __init__(self, memory: int | None) -> None:
         self.places = _Places()
         self._memory = memory
-        self._boxed = Boxed()
+        self.boxed = Boxed()
         self._encoder = msgspec.json.Encoder()
         self._builder = AnnotationsBuilder(memory)
         self._texts: list[bytes] = []
@@ -48,7 +48,7 @@ class DocumentParts:
 
     def add(self, records: Sequence[Record], where: Sequence[Where]) -> None:
         """Add annotations; see `bboxqa.formats.translation.translated.Add`."""
-        kept, places = self._boxed.take(records, where)
+        kept, places = self.boxed.take(records, where)
         for record in kept:
             if "keypoints" in record:
                 _complete(record)
@@ -60,7 +60,7 @@ class DocumentParts:
 
     def add_boxes(self, boxes: Boxes) -> None:
         """Add annotations that are columns."""
-        first = self._boxed.take_columns(boxes)
+        first = self.boxed.take_columns(boxes)
         if len(boxes):
             more = boxes.more() if boxes.more is not None else ()
             # Most boxes have no other keys.
