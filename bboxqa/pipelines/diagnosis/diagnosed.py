@@ -15,7 +15,7 @@ from bboxqa.model.results import MeasuredAgreement
 from bboxqa.model.table import Table
 from bboxqa.model.units import MatchedUnits
 from bboxqa.pipelines.counting import ImagePart
-from bboxqa.pipelines.diagnosis.crowds import check_crowds, check_rematching
+from bboxqa.pipelines.diagnosis.crowds import check_crowds
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
 from bboxqa.pipelines.diagnosis.memory_needs import check_diagnosis
 from bboxqa.pipelines.diagnosis.named import named_in_words
@@ -119,9 +119,7 @@ def _matched(
     check_crowds(images.data, memory)
     threshold = result.thresholds[0].iou_threshold
     settings = msgspec.structs.replace(result.settings, iou_threshold=(threshold,))
-    matched = matched_units(images, settings, memory=memory, progress=progress)
-    check_rematching(matched, memory)
-    return matched
+    return matched_units(images, settings, memory=memory, progress=progress)
 
 
 def _tables(

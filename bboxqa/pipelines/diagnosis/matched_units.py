@@ -18,6 +18,7 @@ from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.units import CandidatePairs, MatchedUnits
 from bboxqa.pipelines.counting import ImagePart, reliability_of
+from bboxqa.pipelines.diagnosis.crowds import check_rematching
 from bboxqa.pipelines.diagnosis.displaced import with_displaced_joined
 from bboxqa.pipelines.diagnosis.two_labels import with_labels_matched
 
@@ -46,7 +47,7 @@ def matched_units(
     """Compare annotations down to the lower threshold, and join them to units and objects.
 
     Raises ConfigError if there are several thresholds, and DatasetError if the annotations do not
-    have what the similarity compares.
+    have what the similarity compares, or images have too many annotators.
     """
     if len(settings.iou_threshold) != 1:
         raise ConfigError(f"iou_threshold has {len(settings.iou_threshold)} numbers; expected one")
@@ -77,6 +78,7 @@ def matched_units(
         bootstrap=settings.bootstrap,
         seed=settings.seed,
     )
+    check_rematching(found, memory)
     least = lower_threshold(threshold)
     return with_displaced_joined(with_second_boxes_apart(found), least, memory)
 
