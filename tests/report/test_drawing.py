@@ -345,3 +345,13 @@ def test_boxes_that_a_rule_finds_to_coincide_have_different_lines():
     outlines, _ = outlines_by(scene(shapes=found, rules=rules), "finding")
     assert [each.look.dashes for each in outlines] == [(), DASHES[1], (), ()]
     assert [each.look.color for each in outlines] == [SERIES[4], TEXT, SERIES[4], SERIES[1]]
+
+
+@pytest.mark.parametrize(("n", "opacity"), [(100, 0.1), (101, 0)])
+def test_outlines_that_cover_a_drawing_very_often_are_not_filled(n, opacity, ax):
+    # Filling 6,500 polygons of one place took 33 s.
+    ring = np.array([(0, 0), (100, 0), (100, 80), (0, 80)], float)
+    outline = Outline((0, 0, 100, 80), Look("#ff0000"), rings=(ring,))
+    draw_outlines(ax, (100, 80), [outline] * n, part=(0, 0, 100, 80))
+    (lines,) = [each for each in ax.collections if each.get_zorder() == 3]
+    assert {float(color[3]) for color in lines.get_facecolors()} == {opacity}

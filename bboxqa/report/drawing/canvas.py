@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _BLANK = "#f3f4f6"
 _FILLED = 0.1
+# Outlines that cover a drawing more often are not filled: each takes time, and none is seen.
+_MOST_COVERS = 100
 # Sizes as shares of the side of the axes, with limits in points.
 _LINE_SHARE, _THINNEST, _THICKEST = 1 / 260, 0.5, 2.0
 _LETTER_SHARE, _SMALLEST, _LARGEST = 1 / 50, 5.0, 9.0
@@ -166,11 +168,19 @@ def _draw_lines(ax: "Axes", outlines: Sequence[Outline], scale: Scale) -> None:
     widths = scale.line * np.array([each.weight for each in drawn])
     casing: dict[str, Any] = {"linewidths": widths + _CASING, "edgecolors": BACK, "alpha": 0.85}
     ax.add_collection(PathCollection(paths, facecolors="none", zorder=2, **casing))
-    fill = [to_rgba(each.look.color, _FILLED if each.rings else 0) for each in drawn]
+    filled = 0 if _covers_often(ax, drawn) else _FILLED
+    fill = [to_rgba(each.look.color, filled if each.rings else 0) for each in drawn]
     colors = [each.look.color for each in drawn]
     styles: Any = [(0, each.look.dashes) if each.look.dashes else "-" for each in drawn]
     lines: dict[str, Any] = {"linewidths": widths, "edgecolors": colors, "linestyles": styles}
     ax.add_collection(PathCollection(paths, facecolors=fill, zorder=3, **lines))
+
+
+def _covers_often(ax: "Axes", outlines: Sequence[Outline]) -> bool:
+    """Return whether filled outlines cover the drawing so often that it is of one colour."""
+    sides = np.array([each.bbox[2:] for each in outlines if each.rings]).reshape(-1, 2)
+    drawing = abs(np.diff(ax.get_xlim())[0] * np.diff(ax.get_ylim())[0])
+    return bool(np.abs(sides.prod(1)).sum() > _MOST_COVERS * drawing)
 
 
 def _draw_points(ax: "Axes", outlines: Sequence[Outline], scale: Scale) -> None:
