@@ -128,3 +128,27 @@ def test_the_document_opens_elsewhere(name, tmp_path):
     records = {each["id"]: each for each in json.loads(source.read_text())["annotations"]}
     assert len(opened.getAnnIds()) == len(found["annotations"]) > 100
     assert all(each.items() >= records[each["id"]].items() for each in found["annotations"])
+
+
+def test_tasks_have_the_gain_of_all_objects_of_their_image(tmp_path):
+    # Three objects of image 0 have one gain and one reason: c did not draw them.
+    rows = [
+        (image, who, n % 2, (100.0 * n, 0.0, 30.0, 30.0))
+        for image in range(3)
+        for n in range(6)
+        for who in range(3)
+        if not (who == 2 and n < 3 - image)
+    ]
+    told = bboxqa.agree(dataset(rows, n_images=3, size=(640, 480)), bootstrap=0).diagnose()
+    expected = dict(zip(told.review["image"], [0.0] * len(told.review), strict=True))
+    for name, gain in zip(told.review["image"], told.review["alpha_gain"], strict=True):
+        expected[name] += gain
+    source = write(tmp_path / "review.json", told.review_document)
+    bboxqa.convert(source, tmp_path / "tasks.json", to="label-studio", as_predictions=True)
+    tasks = json.loads((tmp_path / "tasks.json").read_bytes())
+    assert len({each["reason"] for each in told.review_document["annotations"]}) == 1
+    found = {each["data"]["image"].replace("%20", " "): each["data"]["gain"] for each in tasks}
+    assert found == pytest.approx(expected)
+    for task in tasks:
+        assert {each["score"] for each in task["predictions"]} == {task["data"]["gain"]}
+        assert len(task["predictions"]) == 3

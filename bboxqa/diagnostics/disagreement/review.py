@@ -42,6 +42,8 @@ class ReviewQueue:
         The reason for each of these annotations.
     gains : (R,) float64
         The gain of settling the object of each annotation.
+    gain_of_image : (I,) float64
+        The total gain of the objects of each image.
     """
 
     objects: Table
@@ -49,6 +51,7 @@ class ReviewQueue:
     annotations: IndexArray
     reasons: tuple[str, ...]
     gains: FloatArray
+    gain_of_image: FloatArray
 
 
 def review_queue(matched: MatchedUnits, most: int = _MOST) -> ReviewQueue:
@@ -70,7 +73,7 @@ def review_queue(matched: MatchedUnits, most: int = _MOST) -> ReviewQueue:
     best = _gains(matched, objects, found)
     place, kind, gain = best.place, best.kind, best.gain
     n_images = len(matched.data.image_names)
-    of_image = np.bincount(objects.image[place], gain, n_images)
+    of_image = np.bincount(objects.image[place], gain, n_images).astype(np.float64)
     n_objects = np.bincount(objects.image[place], minlength=n_images)
     # In a tie, the image with the larger total gain comes first, then the order of the data.
     order = np.lexsort((place, -of_image[objects.image[place]], -gain.round(12)))
@@ -104,6 +107,7 @@ def review_queue(matched: MatchedUnits, most: int = _MOST) -> ReviewQueue:
         annotations=annotations,
         reasons=reasons,
         gains=gains_of,
+        gain_of_image=of_image,
     )
 
 

@@ -40,7 +40,10 @@ def _losses(content: Content, _options: Options) -> Iterator[Loss]:
     if are_shares(np.array([each["bbox"] for each in content.annotations], np.float64)):
         why = f"{_TITLE} with only small numbers is read as relative to the image"
         yield from losses_of(content.annotations, "boxes of less than a pixel", why, "ambiguous")
-    yield from common_losses(content, _TITLE, annotations=held, crowds=True, unasked=True)
+    # The gain of an image in review.json is the sum over its objects, whose rows have it.
+    yield from common_losses(
+        content, _TITLE, annotations=held, images=("gain",), crowds=True, unasked=True
+    )
 
 
 def _more(content: Content) -> list[str]:

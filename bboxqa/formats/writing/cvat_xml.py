@@ -43,7 +43,13 @@ def _losses(content: Content, _options: Options) -> Iterator[Loss]:
     yield from boxes_beside_points(content, _TITLE)
     held = ("attributes", "source", "keypoints", *_OF_REVIEW)
     yield from common_losses(
-        content, _TITLE, annotations=held, categories=("keypoints", "skeleton"), lines=_LINES
+        content,
+        _TITLE,
+        annotations=held,
+        # That of an image is the sum over its objects, whose shapes have it.
+        images=("gain",),
+        categories=("keypoints", "skeleton"),
+        lines=_LINES,
     )
     both = [*content.annotations, *content.held(_LINES)]
     nested = [each for each in both if not _is_flat(each.get("attributes"))]

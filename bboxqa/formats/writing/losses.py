@@ -75,6 +75,7 @@ def common_losses(
     title: str,
     *,
     annotations: Collection[str] = (),
+    images: Collection[str] = (),
     categories: Collection[str] = (),
     crowds: bool = False,
     unasked: bool = False,
@@ -89,8 +90,8 @@ def common_losses(
         The name of the format in messages.
     annotations : collection of str
         Keys of annotations that the format holds besides the common ones.
-    categories : collection of str
-        Keys of categories that the format holds besides the common ones.
+    images, categories : collection of str
+        Keys of images and of categories that the format holds besides the common ones.
     crowds : bool
         Whether the format marks crowds.
     unasked : bool
@@ -122,7 +123,7 @@ def common_losses(
     known = {*_OF_ANNOTATIONS, *_DERIVED, *annotations}
     yield from _keys(content.annotations, known, "annotations", why, shown_id)
     yield from _keys(held, known | _OF_LINES, "lines", why, shown_id)
-    yield from _keys(content.images, _OF_IMAGES, "images", why, image_name)
+    yield from _keys(content.images, _OF_IMAGES | {*images}, "images", why, image_name)
     yield from _keys(
         content.categories,
         {*_OF_CATEGORIES, *categories},

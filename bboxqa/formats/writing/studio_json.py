@@ -54,6 +54,7 @@ def _losses(content: Content, options: Options) -> Iterator[Loss]:
         content,
         _TITLE,
         annotations=held,
+        images=("gain",),
         categories=("keypoints",),
         unasked=True,
         lines=_LINES,
@@ -122,8 +123,7 @@ def _task(content: Content, place: int, options: Options) -> Record:
     image = content.images[place]
     data: Record = {"image": _address(image_name(image))}
     data |= {key: image[key] for key in ("width", "height") if key in image}
-    gain = _gain([each for _, drawn in content.works(place) for each in drawn])
-    data |= {} if gain is None else {"gain": gain}
+    data |= _gain(image)
     task: Record = {"id": image["id"], "data": data, "annotations": []}
     works = content.works(place)
     if options.as_predictions:
@@ -148,17 +148,15 @@ def _prediction(content: Content, place: int, name: str, drawn: Sequence[Record]
     found: Record = {"model_version": name or "predictions"}
     if scores:
         found["score"] = sum(scores) / len(scores)
-    elif (gain := _gain(drawn)) is not None:
-        found["score"] = gain
+    elif "gain" in content.images[place]:
+        found["score"] = content.images[place]["gain"]
     return found | {"result": _regions(content, place, name, drawn)}
 
 
-def _gain(drawn: Sequence[Record]) -> float | None:
-    """Return the gain in agreement by reviewing the objects, from review.json."""
-    # Annotations of one object share reason and gain, so each object counts once.
-    said = {(each.get("reason"), each.get("gain")) for each in drawn}
-    gains = [gain for _, gain in said if isinstance(gain, int | float)]
-    return sum(gains) if gains else None
+def _gain(image: Record) -> dict[str, float]:
+    """Return the gain in agreement by reviewing an image, from review.json, by the given key."""
+    gain = image.get("gain")
+    return {"gain": gain} if isinstance(gain, int | float) else {}
 
 
 def _regions(content: Content, place: int, name: str, drawn: Sequence[Record]) -> list[Record]:

@@ -16,10 +16,10 @@ def review_document(data: Dataset, queue: ReviewQueue) -> dict[str, Any]:
     """Return a COCO document of the annotations to review and their images.
 
     Records keep all keys of the files. Added are "reason", "gain" (how much agreement would gain if
-    the object were settled), and "annotator", "area" and "iscrowd" where they are missing. Records
-    of a single file keep their ids. With several files, images and categories get new ids, and so
-    do annotations if their ids repeat. Where the files cannot be read again, or annotators have
-    pseudonyms, there are only boxes.
+    the object were settled), and "annotator", "area" and "iscrowd" where they are missing. Images
+    have the total "gain" of their objects. Records of a single file keep their ids. With several
+    files, images and categories get new ids, and so do annotations if their ids repeat. Where the
+    files cannot be read again, or annotators have pseudonyms, there are only boxes.
     """
     annotations = queue.annotations
     of = data.annotations.take(annotations)
@@ -45,7 +45,9 @@ def review_document(data: Dataset, queue: ReviewQueue) -> dict[str, Any]:
     why = zip(queue.reasons, queue.gains.tolist(), strict=True)
     rows = zip(records, ids, places, of.category.tolist(), authors, why, strict=True)
     return {
-        "images": [*images.values()],
+        "images": [
+            record | {"gain": float(queue.gain_of_image[place])} for place, record in images.items()
+        ],
         "categories": categories,
         "annotations": [
             {

@@ -73,11 +73,14 @@ def test_what_is_to_be_reviewed_says_why(tmp_path):
     why = {"reason": "not drawn by cid", "gain": 0.25}
     drawn = [(0, "ann", 0, {"bbox": BOX, **why}), (0, "bob", 0, {"bbox": BOX, **why})]
     source = _source(tmp_path, drawn, [("a.jpg", 200, 100, ["ann", "bob", "cid"])])
+    content = json.loads(source.read_bytes())
+    content["images"][0]["gain"] = 0.75
+    source.write_text(json.dumps(content))
     bboxqa.convert(source, tmp_path / "out.json", to="label-studio", as_predictions=True)
     (task,) = json.loads((tmp_path / "out.json").read_bytes())
-    # One object that two drew.
-    assert task["data"]["gain"] == 0.25
-    assert [each.get("score") for each in task["predictions"]] == [0.25, 0.25, None]
+    # That of the image; Label Studio sorts by the mean score of all predictions.
+    assert task["data"]["gain"] == 0.75
+    assert [each["score"] for each in task["predictions"]] == [0.75] * 3
     assert task["predictions"][0]["result"][0]["meta"] == {"text": ["not drawn by cid"]}
     bboxqa.convert(source, tmp_path / "out", to="cvat")
     root = ET.fromstring((tmp_path / "out/ann.xml").read_text())  # noqa: S314
