@@ -14,6 +14,7 @@ from bboxqa.formats.writing.key_points import (
     boxes_beside_points,
     has_joints,
     joints_of,
+    other_areas,
 )
 from bboxqa.formats.writing.losses import Loss, common_losses, losses_of
 from bboxqa.formats.writing.outlines import (
@@ -41,6 +42,7 @@ def _losses(content: Content, _options: Options) -> Iterator[Loss]:
     yield from outline_losses(content, _TITLE, ONE_OUTLINE)
     yield from rounded_losses(content, _TITLE)
     yield from boxes_beside_points(content, _TITLE)
+    yield from other_areas(content, _TITLE)
     held = ("attributes", "source", "keypoints", *_OF_REVIEW)
     yield from common_losses(
         content,

@@ -1,5 +1,6 @@
 """Preparing the key points of annotations for writing."""
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -15,6 +16,8 @@ KEY_POINT = "key point"
 
 # Tolerance for rounding, in pixels.
 _ROUNDED = 1e-3
+# Tolerance for areas of rounded boxes, as a share of the area.
+_ROUNDED_AREA = 1e-3
 
 
 class Joint(NamedTuple):
@@ -92,6 +95,21 @@ def _is_extent(annotation: Record) -> bool:
     return extent is not None and bool(
         np.allclose(extent, annotation["bbox"], rtol=0, atol=_ROUNDED)
     )
+
+
+def other_areas(content: Content, title: str) -> Iterator[Loss]:
+    """Yield the loss of areas that are not those of boxes, by which key points are compared."""
+    lost = [each for each in content.annotations if has_joints(each) and not _is_of_box(each)]
+    why = f"{title} has no place for it: OKS takes the area of the box, or of the points, instead"
+    yield from losses_of(lost, "areas of objects with key points", why)
+
+
+def _is_of_box(annotation: Record) -> bool:
+    area = annotation.get("area")
+    if not isinstance(area, int | float) or not area > 0:
+        return True
+    width, height = annotation["bbox"][2:]
+    return math.isclose(area, width * height, rel_tol=_ROUNDED_AREA, abs_tol=1)
 
 
 def hidden_points(content: Content, title: str) -> Iterator[Loss]:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from bboxqa.formats.writing.content import Content, Record, image_name
-from bboxqa.formats.writing.key_points import KEY_POINT, hidden_points, joints_of
+from bboxqa.formats.writing.key_points import KEY_POINT, hidden_points, joints_of, other_areas
 from bboxqa.formats.writing.losses import Loss, common_losses, folder_losses, label_losses
 from bboxqa.formats.writing.outlines import (
     ONE_OUTLINE,
@@ -29,6 +29,7 @@ _VERSION = "5.4.1"
 def _losses(content: Content, _options: Options) -> Iterator[Loss]:
     yield from outline_losses(content, _TITLE, ONE_OUTLINE)
     yield from hidden_points(content, _TITLE)
+    yield from other_areas(content, _TITLE)
     yield from common_losses(
         content,
         _TITLE,

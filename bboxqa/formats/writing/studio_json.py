@@ -13,7 +13,14 @@ from bboxqa.formats.label_studio.image_paths import image_names, is_image
 from bboxqa.formats.label_studio.people import person
 from bboxqa.formats.label_studio.studio_notes import GROUND_TRUTH
 from bboxqa.formats.writing.content import Content, Record, image_name, shown_id
-from bboxqa.formats.writing.key_points import KEY_POINT, Joint, has_joints, hidden_points, joints_of
+from bboxqa.formats.writing.key_points import (
+    KEY_POINT,
+    Joint,
+    has_joints,
+    hidden_points,
+    joints_of,
+    other_areas,
+)
 from bboxqa.formats.writing.losses import Loss, common_losses, label_losses, losses_of
 from bboxqa.formats.writing.outlines import (
     ONE_OUTLINE,
@@ -49,6 +56,7 @@ def _losses(content: Content, options: Options) -> Iterator[Loss]:
     yield from outline_losses(content, _TITLE, ONE_OUTLINE)
     yield from rounded_losses(content, _TITLE)
     yield from hidden_points(content, _TITLE)
+    yield from other_areas(content, _TITLE)
     held = ("score", "source", "reason", "gain", "keypoints", *times)
     yield from common_losses(
         content,

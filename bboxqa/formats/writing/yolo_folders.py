@@ -8,7 +8,7 @@ import numpy as np
 
 from bboxqa.core.arrays import FloatArray
 from bboxqa.formats.writing.content import Content, Record, image_name
-from bboxqa.formats.writing.key_points import completed
+from bboxqa.formats.writing.key_points import completed, other_areas
 from bboxqa.formats.writing.losses import Loss, common_losses, folder_losses
 from bboxqa.formats.writing.outlines import (
     Kind,
@@ -44,6 +44,7 @@ def _corner_losses(content: Content, _options: Options) -> Iterator[Loss]:
 def _pose_losses(content: Content, _options: Options) -> Iterator[Loss]:
     title = "YOLO pose"
     yield from outline_losses(content, title, ())
+    yield from other_areas(content, title)
     held = ("keypoints",)
     yield from common_losses(content, title, annotations=held, categories=("keypoints",))
     yield from folder_losses(content, title)

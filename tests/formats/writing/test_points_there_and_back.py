@@ -187,3 +187,16 @@ def test_points_of_tools_stay(name, to, tmp_path):
         for one in (json.loads(back.read_bytes()), content)
     ]
     np.testing.assert_allclose(*points, atol=0.2)
+
+
+@pytest.mark.parametrize("to", ["cvat", "label-studio", "labelme", "yolo-pose"])
+def test_areas_that_key_points_are_compared_by_are_losses(tmp_path, to):
+    people = [*_people(np.random.default_rng(2), [2], boxed=True)]
+    for place, each in enumerate(people):
+        width, height = each["bbox"][2:]
+        # The first five have those of their boxes, rounded.
+        each["area"] = round(width * height) if place < 5 else 0.6 * width * height
+    source = written(tmp_path / "source.json", _document(people))
+    out = tmp_path / ("out.json" if to == "label-studio" else "out")
+    found = bboxqa.convert(source, out, to=to, lossy=True)
+    assert [each.n for each in found.losses if each.what.startswith("areas")] == [3]
