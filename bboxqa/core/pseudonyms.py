@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache, partial
 from pathlib import Path
 from secrets import SystemRandom
 from typing import Any
@@ -67,23 +68,49 @@ def check_key(path: Path, outputs: Iterable[Path | None]) -> None:
             )
 
 
-def without_names(value: Any, given: Mapping[str, str]) -> Any:
+def without_names(value: Any, given: Mapping[str, str], *, any_case: bool = False) -> Any:
     """Return a JSON value with names replaced by pseudonyms, also inside longer texts.
 
     Inside texts, numbers and names of one or two characters stay, as they may mean something else.
+
+    Parameters
+    ----------
+    value : object
+    given : mapping of str to str
+        The pseudonym of each name.
+    any_case : bool
+        Replace names in texts that people wrote, in upper or lower case; keys only as they are.
 
     Examples
     --------
     >>> without_names({"by": "ann", "note": ["seen by ann, 7"]}, {"ann": "p1", "7": "p2"})
     {'by': 'p1', 'note': ['seen by p1, 7']}
+    >>> without_names(["Seen by Ann, not by Anna"], {"ann": "p1"}, any_case=True)
+    ['Seen by p1, not by Anna']
     """
-    return _replaced(value, given, _pattern(given))
+    exact = _replacer(given, re.NOFLAG)
+    in_keys = partial(_text, given, exact)
+    in_texts = partial(_text, given, _replacer(given, re.IGNORECASE)) if any_case else in_keys
+    return _replaced(value, in_keys, in_texts)
 
 
-def _pattern(given: Mapping[str, str]) -> re.Pattern[str]:
-    names = (name for name in given if is_telling(name))
-    listed = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
-    return re.compile(rf"(?<!\w)(?:{listed})(?!\w)" if listed else r"(?!)")
+def _replacer(given: Mapping[str, str], flags: re.RegexFlag) -> Callable[[str], str]:
+    """Return a function that replaces names inside a text."""
+    names = sorted(filter(is_telling, given), key=len, reverse=True)
+    listed = "|".join(re.escape(name) for name in names)
+    pattern = re.compile(rf"(?<!\w)(?:{listed})(?!\w)" if listed else r"(?!)", flags)
+
+    @cache
+    def pseudonym(found: str) -> str:
+        if found in given:
+            return given[found]
+        return next(given[name] for name in names if re.fullmatch(re.escape(name), found, flags))
+
+    return lambda text: pattern.sub(lambda found: pseudonym(found[0]), text)
+
+
+def _text(given: Mapping[str, str], replace: Callable[[str], str], text: str) -> str:
+    return given[text] if text in given else replace(text)
 
 
 def is_telling(name: str) -> bool:
@@ -97,16 +124,14 @@ def is_telling(name: str) -> bool:
     return len(name) >= _SHORTEST and _LETTER.search(name) is not None
 
 
-def _replaced(value: Any, given: Mapping[str, str], pattern: re.Pattern[str]) -> Any:
+def _replaced(value: Any, in_keys: Callable[[str], str], in_texts: Callable[[str], str]) -> Any:
     if isinstance(value, str):
-        if value in given:
-            return given[value]
-        return pattern.sub(lambda found: given[found[0]], value)
+        return in_texts(value)
     if isinstance(value, Mapping):
         return {
-            _replaced(key, given, pattern): _replaced(each, given, pattern)
+            in_keys(key) if isinstance(key, str) else key: _replaced(each, in_keys, in_texts)
             for key, each in value.items()
         }
     if isinstance(value, list | tuple):
-        return [_replaced(each, given, pattern) for each in value]
+        return [_replaced(each, in_keys, in_texts) for each in value]
     return value

@@ -74,6 +74,24 @@ def test_converted_records_have_no_name(tmp_path, source):
     assert sorted(each.stem for each in (tmp_path / "out/cvat").iterdir()) == people
 
 
+def test_texts_of_records_have_no_name_in_any_case(tmp_path):
+    drawn = [(0, who, 0, [10, 10, 50, 40]) for who in ("bob", "Zoë", "li")]
+    content = document([("a.jpg", 640, 480, ["bob", "Zoë", "li"])], drawn)
+    content["annotations"][0] |= {"note": "checked by Bob, ZOË and Bobby", "Bob": "li", "bob": 1}
+    source = written(tmp_path / "in.json", content)
+    key = tmp_path / "key.json"
+    bboxqa.convert(source, tmp_path / "out.json", to="coco", pseudonyms=key)
+    given = json.loads(key.read_bytes())
+    (found,) = (
+        each
+        for each in json.loads((tmp_path / "out.json").read_bytes())["annotations"]
+        if "note" in each
+    )
+    assert found["note"] == f"checked by {given['bob']}, {given['Zoë']} and Bobby"
+    # Keys are names of things, unless they are exactly a name.
+    assert (found["Bob"], found[given["bob"]]) == (given["li"], 1)
+
+
 def test_pages_of_saved_results_have_no_name(tmp_path, source):
     key = tmp_path / "key.json"
     two = json.loads(source.read_bytes())

@@ -78,7 +78,7 @@ class Gathering:
 
 def _without_people(records: Record, pseudonyms: Mapping[str, str]) -> Record:
     """Return records without names, even if annotators are numbers."""
-    found: Record = without_names(records, pseudonyms)
+    found: Record = without_names(records, pseudonyms, any_case=True)
     for each in found["annotations"]:
         inside = each.get("attributes")
         for holder in (each, inside if isinstance(inside, dict) else {}):
