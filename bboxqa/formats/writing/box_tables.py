@@ -12,7 +12,13 @@ from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import guarded
 from bboxqa.formats.box_tables.box_values import are_shares
 from bboxqa.formats.writing.content import Content, Record, image_name
-from bboxqa.formats.writing.losses import Loss, common_losses, label_losses, losses_of
+from bboxqa.formats.writing.losses import (
+    ATTRIBUTES,
+    Loss,
+    common_losses,
+    label_losses,
+    losses_of,
+)
 from bboxqa.formats.writing.outlines import (
     kind_of,
     outline_losses,
@@ -25,15 +31,23 @@ COLUMNS = (
     "image", "image_id", "image_width", "image_height", "annotator", "category", "id",
     "x", "y", "width", "height", "iscrowd",
 )  # fmt: skip
-"""The columns of every table; `rotation` and keys with texts and numbers follow."""
+"""The columns of every table.
+
+`rotation`, `track` and keys with texts and numbers follow, if annotations have them.
+"""
 
 _TITLE = "a table of boxes"
 _ROTATION = "rotation"
+_TRACK = "track"
+# What the track of an annotation is called, as a key or an attribute.
+_TRACK_KEYS = ("track_id", "track", "instance_id")
 _OWN = {"id", "image_id", "category_id", "bbox", "annotator", "area", "iscrowd", "segmentation"}
 
 
 def _losses(content: Content, _options: Options) -> Iterator[Loss]:
     held = _more(content)
+    if track := _track_attribute(content, held):
+        held.append(f"{ATTRIBUTES}.{track}")
     yield from outline_losses(content, _TITLE, ("rotated",), any_rectangle=True)
     yield from rounded_losses(content, _TITLE, any_rectangle=True)
     yield from label_losses(content, _TITLE)
@@ -57,14 +71,33 @@ def _more(content: Content) -> list[str]:
     return sorted(key for key in plain if plain[key])
 
 
+def _track_attribute(content: Content, more: list[str]) -> str:
+    """Return the attribute that names tracks; empty if none does, or a key of annotations does."""
+    if {*more} & {*_TRACK_KEYS}:
+        return ""
+    for name in _TRACK_KEYS:
+        said = [_attribute(each, name) for each in content.annotations]
+        given = [each for each in said if each is not None]
+        if given and all(isinstance(each, str | int) for each in given):
+            return name
+    return ""
+
+
+def _attribute(annotation: Record, name: str) -> object:
+    given = annotation.get(ATTRIBUTES)
+    return given.get(name) if isinstance(given, dict) else None
+
+
 def _table(content: Content) -> tuple[list[str], Iterator[list[Any]]]:
     """Return the column names and the rows."""
     more = _more(content)
+    track = _track_attribute(content, more)
     turned = any(_turned(each) is not None for each in content.annotations)
-    return [*COLUMNS, *[_ROTATION] * turned, *more], _rows(content, more, turned=turned)
+    names = [*COLUMNS, *[_ROTATION] * turned, *[_TRACK] * bool(track), *more]
+    return names, _rows(content, more, track, turned=turned)
 
 
-def _rows(content: Content, more: list[str], *, turned: bool) -> Iterator[list[Any]]:
+def _rows(content: Content, more: list[str], track: str, *, turned: bool) -> Iterator[list[Any]]:
     """Yield the rows, including a row without a box for each annotator who drew nothing."""
     for place, image in enumerate(content.images):
         size = [image.get("width"), image.get("height")]
@@ -73,10 +106,11 @@ def _rows(content: Content, more: list[str], *, turned: bool) -> Iterator[list[A
         for name, drawn in works:
             for each in drawn:
                 *cells, degrees = _cells(content, each)
-                rotation = [degrees] * turned
-                yield [*first, name or None, *cells, *rotation, *map(each.get, more)]
+                own = [*[degrees] * turned, *[_attribute(each, track)] * bool(track)]
+                yield [*first, name or None, *cells, *own, *map(each.get, more)]
             if not drawn:
-                yield [*first, name or None, *[None] * (len(COLUMNS) - 5 + turned + len(more))]
+                n_empty = len(COLUMNS) - 5 + turned + bool(track) + len(more)
+                yield [*first, name or None, *[None] * n_empty]
 
 
 def _cells(content: Content, annotation: Record) -> list[Any]:

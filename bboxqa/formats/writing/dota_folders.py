@@ -5,11 +5,12 @@ from collections.abc import Iterator
 from bboxqa.core.text import one_line
 from bboxqa.formats.writing.content import Content, Record, image_name
 from bboxqa.formats.writing.losses import (
+    ATTRIBUTES,
     Loss,
     common_losses,
     folder_losses,
+    key_losses,
     label_losses,
-    losses_of,
 )
 from bboxqa.formats.writing.outlines import bbox_corners, corner_losses, corners_of
 from bboxqa.formats.writing.safe_names import people_paths, safe_paths, without_ending
@@ -22,8 +23,8 @@ _MOST = 9
 def _losses(content: Content, _options: Options) -> Iterator[Loss]:
     yield from corner_losses(content, _TITLE)
     yield from common_losses(content, _TITLE, annotations=("attributes",))
-    other = [each for each in content.annotations if not _is_mark(each.get("attributes", {}))]
-    yield from losses_of(other, "other attributes", f"{_TITLE} only has the mark 'difficult'")
+    why = f"{_TITLE} only has the mark 'difficult'"
+    yield from key_losses(content.annotations, "annotations", why, _is_mark)
     yield from folder_losses(content, _TITLE)
     yield from label_losses(content, _TITLE)
     lost = [each for each in content.category_names.values() if " ".join(each.split()) != each]
@@ -38,13 +39,10 @@ def _losses(content: Content, _options: Options) -> Iterator[Loss]:
         yield Loss(len(lost), "endings of image names", why, repr(one_line(lost[0])), "changed")
 
 
-def _is_mark(attributes: object) -> bool:
-    if not isinstance(attributes, dict):
-        return False
-    return all(
-        key == "rotation" or (key == "difficult" and each in range(_MOST + 1))
-        for key, each in attributes.items()
-    )
+def _is_mark(key: str, value: object) -> bool:
+    """Return whether a key is the mark, or anything but an attribute."""
+    first, _, name = key.partition(".")
+    return first != ATTRIBUTES or (name == "difficult" and value in range(_MOST + 1))
 
 
 def _files(content: Content, _options: Options) -> Iterator[Written]:

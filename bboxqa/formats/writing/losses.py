@@ -16,6 +16,9 @@ _OF_CATEGORIES = {"id", "name"}
 # Keys that follow from other keys, or carry no information.
 _DERIVED = {"num_keypoints", "shape", "segmentation", "iscrowd"}
 
+ATTRIBUTES = "attributes"
+# How CVAT says that a shape began; other tools write what they like.
+_SOURCES = ("auto", "semi-auto", "file", "consensus", "prediction")
 
 How = Literal["left out", "changed", "ambiguous"]
 
@@ -89,7 +92,8 @@ def common_losses(
     title : str
         The name of the format in messages.
     annotations : collection of str
-        Keys of annotations that the format holds besides the common ones.
+        Keys of annotations that the format holds besides the common ones, such as "score",
+        "attributes" or "attributes.track_id".
     images, categories : collection of str
         Keys of images and of categories that the format holds besides the common ones.
     crowds : bool
@@ -121,16 +125,13 @@ def common_losses(
         why_id = f"{title} has their id as name"
         yield Loss(len(unnamed), "images without a name", why_id, example, "changed")
     known = {*_OF_ANNOTATIONS, *_DERIVED, *annotations}
-    yield from _keys(content.annotations, known, "annotations", why, shown_id)
-    yield from _keys(held, known | _OF_LINES, "lines", why, shown_id)
-    yield from _keys(content.images, _OF_IMAGES | {*images}, "images", why, image_name)
-    yield from _keys(
-        content.categories,
-        {*_OF_CATEGORIES, *categories},
-        "categories",
-        why,
-        lambda each: str(each["name"]),
-    )
+    yield from key_losses(content.annotations, "annotations", why, _among(known))
+    yield from key_losses(held, "lines", why, _among(known | _OF_LINES))
+    known = {*_OF_IMAGES, *images}
+    yield from key_losses(content.images, "images", why, _among(known), image_name)
+    known = {*_OF_CATEGORIES, *categories}
+    named = "categories", why, _among(known), lambda each: str(each["name"])
+    yield from key_losses(content.categories, *named)
 
 
 def folder_losses(content: Content, title: str) -> Iterator[Loss]:
@@ -164,28 +165,50 @@ def label_losses(
         yield Loss(len(lost), "names of categories", why, repr(one_line(lost[0])), "changed")
 
 
-def _keys(
+def key_losses(
     records: Iterable[Record],
-    known: set[str],
     noun: str,
     why: str,
-    name: Callable[[Record], str],
+    is_held: Callable[[str, object], bool],
+    name: Callable[[Record], str] = shown_id,
 ) -> Iterator[Loss]:
-    """Yield a loss for each key that the format cannot hold."""
+    """Yield a loss for each key that the format cannot hold.
+
+    Parameters
+    ----------
+    records : iterable of dict
+    noun, why : str
+        The noun of records in the plural, and why keys are lost.
+    is_held : callable
+        (key, value) → whether the format holds it. Keys of attributes are such as
+        "attributes.occluded".
+    name : callable
+        Returns the name of a record.
+    """
     n_of: Counter[str] = Counter()
     first: dict[str, str] = {}
     for record in records:
-        for key in record.keys() - known:
-            if _says_something(key, record[key]):
-                n_of[key] += 1
-                first.setdefault(key, name(record))
+        for key, value in _said(record):
+            if not is_held(key, value):
+                shown = f"{key} = {value}" if key == "source" and value in _SOURCES else key
+                n_of[shown] += 1
+                first.setdefault(shown, name(record))
     for key in sorted(n_of):
         example = f"{singular(noun)} {one_line(first[key])}"
         yield Loss(n_of[key], f"{noun} with {one_line(key)!r}", why, example)
 
 
-def _says_something(key: str, value: object) -> bool:
-    """Return whether a value would be lost; empty values, and angles kept by outlines, are not."""
-    if key == "attributes" and isinstance(value, dict):
-        return bool(value.keys() - {"rotation"})
-    return value not in ("", [], {})
+def _said(record: Record) -> Iterator[tuple[str, object]]:
+    """Yield the keys and values of a record, and those of its attributes, that say something."""
+    for key, value in record.items():
+        if key == ATTRIBUTES and isinstance(value, dict):
+            # Outlines keep the angle.
+            inside = ((name, each) for name, each in value.items() if name != "rotation")
+            yield from ((f"{ATTRIBUTES}.{name}", each) for name, each in inside)
+        elif value not in ("", [], {}):
+            yield key, value
+
+
+def _among(known: Collection[str]) -> Callable[[str, object], bool]:
+    """Return whether a key, or the attributes that it is one of, are known, as a function."""
+    return lambda key, _: key in known or (ATTRIBUTES in known and key.startswith(f"{ATTRIBUTES}."))

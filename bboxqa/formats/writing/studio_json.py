@@ -21,7 +21,7 @@ from bboxqa.formats.writing.key_points import (
     joints_of,
     other_areas,
 )
-from bboxqa.formats.writing.losses import Loss, common_losses, label_losses, losses_of
+from bboxqa.formats.writing.losses import Loss, common_losses, key_losses, label_losses, losses_of
 from bboxqa.formats.writing.outlines import (
     ONE_OUTLINE,
     kind_of,
@@ -70,9 +70,14 @@ def _losses(content: Content, options: Options) -> Iterator[Loss]:
     apart = _differing(content, times)
     why = f"{_TITLE} holds one time for all annotations of an annotator in an image"
     yield from losses_of(apart, "times that differ", why)
-    others = [each for each in content.annotations if each.get("source", _BEGUN) != _BEGUN]
-    yield from losses_of(others, "sources", f"{_TITLE} only has accepted predictions")
+    why = f"{_TITLE} only says what began as a prediction"
+    yield from key_losses(content.annotations, "annotations", why, _is_begun)
     yield from _name_losses(content, options)
+
+
+def _is_begun(key: str, value: object) -> bool:
+    """Return whether a key is that of an accepted prediction, or anything but a source."""
+    return key != "source" or value == _BEGUN
 
 
 def _name_losses(content: Content, options: Options) -> Iterator[Loss]:

@@ -10,9 +10,11 @@ from bboxqa.core.arrays import FloatArray
 from bboxqa.formats.voc.voc_boxes import CornerTally
 from bboxqa.formats.writing.content import Content, Record, image_name
 from bboxqa.formats.writing.losses import (
+    ATTRIBUTES,
     Loss,
     common_losses,
     folder_losses,
+    key_losses,
     label_losses,
     losses_of,
 )
@@ -36,21 +38,18 @@ def _losses(content: Content, _options: Options) -> Iterator[Loss]:
     yield from common_losses(content, _TITLE, annotations=("attributes",))
     yield from folder_losses(content, _TITLE)
     yield from label_losses(content, _TITLE, plain_xml)
-    other = [each for each in content.annotations if not _is_marks(each.get("attributes", {}))]
     why = f"{_TITLE} only has the marks {', '.join(_MARKS)}"
-    yield from losses_of(other, "other attributes", why)
+    yield from key_losses(content.annotations, "annotations", why, _is_mark)
     unclear = [drawn for drawn in _by_annotator(content).values() if _base(drawn) is None]
     why = f"{_TITLE} does not say whether the first pixel is 0 or 1: read with --voc-base 0"
     boxes = [each for drawn in unclear for each in drawn]
     yield from losses_of(boxes, "unclear boxes", why, "ambiguous")
 
 
-def _is_marks(attributes: object) -> bool:
-    if not isinstance(attributes, dict):
-        return False
-    return all(
-        key == "rotation" or (key in _MARKS and each in (0, 1)) for key, each in attributes.items()
-    )
+def _is_mark(key: str, value: object) -> bool:
+    """Return whether a key is a mark, or anything but an attribute."""
+    first, _, name = key.partition(".")
+    return first != ATTRIBUTES or (name in _MARKS and value in (0, 1))
 
 
 def _by_annotator(content: Content) -> dict[str, list[Record]]:

@@ -62,7 +62,7 @@ def test_polylines_and_cuboids_stay_in_cvat(tmp_path):
 def test_polylines_are_vectors_of_label_studio(tmp_path):
     source = _project(tmp_path / "in", "ann", "bob", shapes=LANE.replace("side", "occluded"))
     studio, back = tmp_path / "out.json", tmp_path / "back"
-    with pytest.raises(DatasetError, match="line with 'attributes'"):
+    with pytest.raises(DatasetError, match=r"line with 'attributes\.side'"):
         bboxqa.convert(_project(tmp_path / "said", "ann"), studio, to="label-studio")
     bboxqa.convert(source, studio, to="label-studio", lossy=True)
     (task,) = json.loads(studio.read_bytes())

@@ -433,3 +433,36 @@ def test_key_points_without_a_box_are_no_boxes_in_another_layout(tmp_path):
     path.write_text(f"<annotations><version>1.1</version>{image}</annotations>", "utf-8")
     found = bboxqa.convert(path, tmp_path / "out.json", to="coco")
     assert (found.n_annotations, found.notes) == (40, ())
+
+
+VIDEO = """<annotations><version>1.1</version><meta><task><size>2</size><mode>interpolation</mode>
+<assignee><username>ann</username></assignee><original_size><width>200</width><height>100</height>
+</original_size></task></meta>{}</annotations>"""
+TRACK = """<track id="{}" label="cat" source="file">
+<box frame="0" keyframe="1" outside="0" occluded="0" xtl="{x}" ytl="9" xbr="60" ybr="70"/>
+<box frame="1" keyframe="1" outside="0" occluded="0" xtl="{x}" ytl="9" xbr="60" ybr="70"/>
+</track>"""
+
+
+def test_tracks_of_a_video_are_a_column_and_other_attributes_are_named_as_losses(tmp_path):
+    text = VIDEO.format("".join(TRACK.format(name, x=x) for name, x in ((4, 10), (7, 20))))
+    source = tmp_path / "ann.xml"
+    source.write_text(text)
+    found = bboxqa.convert(source, tmp_path / "out.csv", to="csv", lossy=True)
+    assert {each.what: each.n for each in found.losses} == {
+        "annotations with 'attributes.keyframe'": 4
+    }
+    with (tmp_path / "out.csv").open(newline="", encoding="utf-8") as file:
+        rows = [(float(row["x"]), row["track"]) for row in csv.DictReader(file)]
+    assert rows == [(10, "4"), (20, "7")] * 2
+    back = bboxqa.read_coco(tmp_path / "out.csv", min_annotators=1, tracks=True)
+    assert back.tracks is not None
+    assert len({*back.annotations.track.tolist()}) == 2
+    for to in ("yolo", "label-studio", "voc", "dota"):
+        out = tmp_path / (f"{to}.json" if to == "label-studio" else to)
+        lost = bboxqa.convert(source, out, to=to, lossy=True).losses
+        assert {each.what: each.n for each in lost}.items() >= {
+            "annotations with 'attributes.keyframe'": 4,
+            "annotations with 'attributes.track_id'": 4,
+            "annotations with 'source = file'": 4,
+        }.items()
