@@ -15,6 +15,8 @@ _BY_CURL = {"http", "https", "ftp"}
 _YOLO = re.compile(rb"\d+(?: (?:0?\.\d+(?:e-\d+)?|[01](?:\.0*)?)){4,} *\r?(?:\n|\Z)", re.IGNORECASE)
 
 _TABLES = {".csv", ".tsv"}
+# Blanks and byte order marks.
+_BLANK = b" \t\r\n\0\xef\xbb\xbf\xff\xfe"
 # The first character of JSON in each encoding, after a byte order mark.
 _JSON = re.compile(rb"(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?[\s\0]*[\[{]")
 # Kinds of text that have no other mark.
@@ -38,6 +40,9 @@ def refuse_foreign(path: Path, *, table: bool = False) -> None:
     DatasetError if the file has a known format that is not read.
     """
     refuse_address(path)
+    if path.suffix.lower() in _TABLES and path.is_file() and not _head(path).strip(_BLANK):
+        problem = f"{path}: is empty; expected a table with a header"
+        raise DatasetError([problem], "Export it again: nothing was written.")
     kind = foreign_kind(path)
     if kind is None and table and IS_COCO.match(_head(path)):
         kind = "COCO"
@@ -70,7 +75,8 @@ def foreign_kind(path: Path) -> str | None:
     if path.suffix.lower() == ".json":
         return json_kind_of(head)
     kind = kind_of(head)
-    if kind is None and path.suffix.lower() in _TABLES and not _JSON.match(head):
+    is_table = path.suffix.lower() in _TABLES and path.exists()
+    if kind is None and is_table and not _JSON.match(head):
         return "table"
     if path.suffix.lower() != ".txt":
         return kind or (_SUFFIXES.get(path.suffix.lower()) if head else None)

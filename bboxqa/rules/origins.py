@@ -1,7 +1,8 @@
 """Locating findings about translated records in the user's own files."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from bboxqa.formats.document.origin import Origin
 from bboxqa.model.findings import Finding
@@ -10,7 +11,8 @@ from bboxqa.model.findings import Finding
 def placed_in_origin(origin: Origin, findings: Iterable[Finding]) -> Iterator[Finding]:
     """Yield findings with file, line, column, pointer and excerpt of the original records.
 
-    Their fixes are dropped, as fixes are edits of COCO JSON.
+    Images have names in place of ids that their tool does not show. Fixes are dropped, as they are
+    edits of COCO JSON.
     """
     listed = list(findings)
     pointers = dict.fromkeys(
@@ -27,8 +29,15 @@ def placed_in_origin(origin: Origin, findings: Iterable[Finding]) -> Iterator[Fi
             file=place.file,
             pointer=place.pointer,
             spot=place.spot,
+            ids=_shown(finding.ids, origin.image_names),
             excerpt=place.excerpt,
             examples=tuple(dict.fromkeys(places[each].pointer for each in finding.examples)),
             fix=None,
             edits=(),
         )
+
+
+def _shown(ids: Mapping[str, Any], names: Mapping[int, str]) -> Mapping[str, Any]:
+    """Return ids with the name of the image in place of an id that nobody has seen."""
+    image = ids.get("image")
+    return {**ids, "image": names[image]} if isinstance(image, int) and image in names else ids

@@ -407,6 +407,42 @@ def test_categories_of_shapes_without_a_box_have_annotations(tmp_path):
     assert "Note: 1 line is not examined" in shown
 
 
+def test_a_place_and_an_invented_number_are_not_repeated(tmp_path):
+    """Label files have no ids: the place names the annotation, and the name of the image it."""
+    labels = tmp_path / "set" / "labels"
+    labels.mkdir(parents=True)
+    (labels / "a.txt").write_text("0 0.5 0.5 0.5 0.5\n0 0.2 0.2 0 0.2\n")
+    command = ("validate", tmp_path / "set", "--image-size", "200x100", "--select", "B001")
+    (line,) = [each for each in run(*command).stdout.splitlines() if "bbox width" in each]
+    place = f"{labels / 'a.txt'}:2:1"
+    assert line == f'  {place}  image "a": bbox width is 0; expected more than 0'
+    (finding,) = json.loads(run(*command, "--format", "json").stdout)["findings"]
+    assert finding["ids"]["image"] == "a"
+
+
+def test_ids_that_a_tool_shows_are_kept(tmp_path):
+    table = tmp_path / "a.csv"
+    head = "image,image_id,category,x,y,width,height,id\n"
+    table.write_text(f"{head}a.jpg,77,cat,1,1,0,9,b7\na.jpg,77,cat,1,1,9,9,b8\n")
+    assert 'annotation "b7" (image 77): bbox width is 0' in run("validate", table).stdout
+
+
+def test_a_missing_table_is_no_table(tmp_path):
+    result = run("validate", tmp_path / "a.csv")
+    assert (result.returncode, "a.csv: no such file" in result.stderr) == (2, True)
+
+
+def test_the_page_counts_records(tmp_path):
+    content = clean(0)
+    for each in content["annotations"]:
+        each["iscrowd"] = 7
+    path, page = tmp_path / "a.json", tmp_path / "a.html"
+    path.write_text(json.dumps(content))
+    run("validate", path, "--select", "S005", "--report", page)
+    n = len(content["annotations"])
+    assert f'<td class="number">1</td><td class="number">{n}</td>' in page.read_text("utf-8")
+
+
 def test_several_files_together(tmp_path):
     document = clean(0)
     (tmp_path / "train.json").write_bytes(text(document))

@@ -43,6 +43,8 @@ FILES = [
         "is an office document; expected COCO",
     ),
     ("a.parquet", b"PAR1\x15\x04", "is a Parquet table; expected COCO JSON"),
+    ("a.csv", "", "is empty; expected a table with a header"),
+    ("a.csv", "\ufeff\n", "is empty; expected a table with a header"),
     ("a.csv", "unit,annotator,value\n", "is a table; expected COCO JSON"),
     ("a.csv", "\ufeffunit,annotator,value\n", "is a table; expected COCO JSON"),
     ("a.csv", "\ufeffunit\n".encode("utf-16-le"), "is a table; expected COCO JSON"),

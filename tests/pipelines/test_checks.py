@@ -304,3 +304,19 @@ def test_images_with_height_as_width_are_no_warning_beside_outlines(tmp_path):
     outcome = run("agree", "-q", write(tmp_path / "a.json", content))
     assert outcome.returncode == 0
     assert "Warning" not in outcome.stdout
+
+
+def test_a_box_without_area_is_no_reason_to_stop(tmp_path):
+    """It is compared like the others, so an error about another record does not name it."""
+    boxes = [[5, 5, 0, 9], [5, 5, 9, 9], [30, 5, 9, "wide"]]
+    annotations = [annotation(n, bbox=box) for n, box in enumerate(boxes, 1)]
+    write(tmp_path / "a.json", coco(annotations, [image(1)]))
+    with pytest.raises(DatasetError) as caught:
+        bboxqa.read_coco(tmp_path / "a.json", min_annotators=1)
+    assert len(caught.value.problems) == caught.value.total == 1
+    assert "S006" in caught.value.problems[0]
+    boxes[0][2] = -3
+    annotations = [annotation(n, bbox=box) for n, box in enumerate(boxes, 1)]
+    write(tmp_path / "a.json", coco(annotations, [image(1)]))
+    with pytest.raises(DatasetError, match="B001 error"):
+        bboxqa.read_coco(tmp_path / "a.json", min_annotators=1)

@@ -66,6 +66,9 @@ def test_what_is_not_listed_is_counted():
     assert "C002 warning: equal names (2)" in lines
     assert lines[-3] == "1,482 errors, 2 warnings, 0 info"
     assert lines[-2] == "[?] at least 1 fixable with --fix --unsafe-fixes"
+    # No finding that is not listed has a fix.
+    lines = lines_of(finding(fix="unsafe"), unlisted={"C002": 2})
+    assert lines[-2] == "[?] 1 fixable with --fix --unsafe-fixes"
 
 
 def test_the_end_counts_and_says_how_to_go_on():
@@ -203,12 +206,13 @@ def test_concise_is_a_line_for_each_finding():
 
 
 def test_statistics_are_a_table():
-    found = report(finding(), finding("B004"), unlisted={"B004": 1480, "D001": 3, "C002": 20})
+    unlisted = {"B004": 1480, "D001": 3, "C002": 20}
+    found = report(finding(count=7), finding("B004"), unlisted=unlisted)
     assert list(statistics_lines(found)) == [
-        "code  severity  count  fixable  title",
-        "B001  error         1  unsafe   box without area",
-        "C002  warning      20  no       equal names",
-        "D001  warning       3  safe     same twice",
-        "B004  info      1,481  safe     box over the edge",
+        "code  severity  count  records  fixable  title",
+        "B001  error         1        7  unsafe   box without area",
+        "C002  warning      20       20  no       equal names",
+        "D001  warning       3        3  safe     same twice",
+        "B004  info      1,481    1,481  safe     box over the edge",
         "1,505 findings by 4 rules",
     ]

@@ -58,6 +58,11 @@ def read_document(
         found.defects,
         Places(path, of_lists).find,
         place_of,
+        {
+            image["id"]: image["file_name"]
+            for image in found.images
+            if image["id"] in found.unshown_images and image.get("file_name")
+        },
         found.notes,
         parts.boxed.n_apart,
         frozenset(parts.boxed.categories_apart),

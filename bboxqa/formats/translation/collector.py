@@ -39,6 +39,7 @@ class Collector:
         self._images: dict[Hashable, Record] = {}
         self._image_places: list[Where] = []
         self._numbers: set[int] = set()
+        self._unshown: set[int] = set()
         self._last = 0
         self._categories: dict[str, int] = {}
         self._category_places: list[Where] = []
@@ -55,10 +56,13 @@ class Collector:
         """
         if key not in self._images:
             own = number if type(number) is int and 0 < number < 1 << 53 else 0
+            is_shown = own != 0 and own not in self._numbers
             while own == 0 or own in self._numbers:
                 self._last += 1
                 own = self._last
             self._numbers.add(own)
+            if not is_shown:
+                self._unshown.add(own)
             self._images[key] = {"id": own, "annotators": []}
             self._image_places.append(where)
         return self._images[key]
@@ -193,6 +197,7 @@ class Collector:
             notes,
             named_by,
             repeat_notes,
+            unshown_images=self._unshown,
         )
 
     def _flush(self) -> None:

@@ -11,6 +11,7 @@ image were asked about it, even if they drew nothing.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -158,6 +159,8 @@ class Translated:
     """Notes on images that someone annotated again; a conversion lists these as losses."""
     told_base: int | None = None
     """The coordinate of the first pixel, if the values of the source show it."""
+    unshown_images: AbstractSet[int] = frozenset()
+    """The ids of images that the tool does not show."""
 
 
 class Add(Protocol):

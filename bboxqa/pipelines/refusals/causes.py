@@ -51,6 +51,9 @@ def causes(document: "Document", codes: tuple[str, ...], *, errors_only: bool = 
         codes = tuple(code for code in codes if code != "S003")
     report = validate_documents([document], ValidateSettings(select=codes), _DESCRIBED)
     errors = [each for each in report.findings if each.severity is Severity.ERROR]
+    n_measured = len(errors)
+    errors = [each for each in errors if not _is_measured(each)]
+    n_measured -= len(errors)
     # A missing value is only a warning if readers can do without it.
     warnings = [
         each
@@ -63,10 +66,17 @@ def causes(document: "Document", codes: tuple[str, ...], *, errors_only: bool = 
         of_code.setdefault(each.code, []).append(each)
     lines = [_line(each) for some in of_code.values() for each in some[:_LISTED_OF_A_RULE]]
     n_found = sum(report.counts[code] for code in of_code)
+    n_found -= n_measured if "B001" in of_code else 0
     fixes = {each.fix for each in (*errors, *warnings)}
     fix: Fix | None = None if None in fixes else "unsafe" if "unsafe" in fixes else "safe"
     is_complete = all(report.counts[code] <= _DESCRIBED for code in of_code)
     return Causes(lines, n_found, fix, is_complete)
+
+
+def _is_measured(finding: "Finding") -> bool:
+    """Return whether an error is about a box with a side of 0, which is compared like others."""
+    box = finding.found
+    return finding.code == "B001" and isinstance(box, list) and len(box) == 4 and min(box[2:]) >= 0
 
 
 def _line(finding: "Finding") -> str:

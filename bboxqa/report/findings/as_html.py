@@ -10,12 +10,12 @@ from bboxqa.core.text import count, first_few, one_line
 from bboxqa.model.findings import FileReport, Finding, FoundBox, FoundReport
 from bboxqa.report.findings.phrases import (
     Group,
+    about_record,
     groups,
     hidden_by,
     named_records,
     place,
     severity_counts,
-    subject,
 )
 from bboxqa.report.pages.html_document import render
 from bboxqa.report.pages.pictures import TOP, Pixels
@@ -186,6 +186,7 @@ def _group(
         "rule": group.rule,
         "severity": group.severity,
         "total": group.total,
+        "n_records": group.n_records,
         "fix": ", ".join(dict.fromkeys(finding.fix or "none" for finding in group.listed))
         or "none",
         "rows": [_row(finding) for finding in group.listed],
@@ -200,7 +201,7 @@ def _row(finding: Finding) -> dict[str, Any]:
     named = (named_records(finding) if finding.count > 1 else []) or finding.examples
     return {
         "place": place(finding),
-        "subject": subject(finding.ids) or finding.pointer or "whole file",
+        "subject": about_record(finding) or finding.pointer or "whole file",
         "message": one_line(finding.message),
         "examples": ", ".join(named[:_MOST_SHOWN]),
         "others": first_few(named[_MOST_SHOWN:], _MOST_NAMED - _MOST_SHOWN),
@@ -225,7 +226,7 @@ def _pictures(
             if box.image in number:
                 of_image.setdefault(box.image, []).append(box)
         for name, boxes in of_image.items():
-            caption = ", ".join(filter(None, (subject(finding.ids), name)))
+            caption = ", ".join(filter(None, (about_record(finding), name)))
             picture = _picture(caption or finding.pointer, boxes, pixels.get(name), number[name])
             if picture.pixels is not None and name in drawn:
                 picture = replace(picture, is_repeated=True)

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
 
@@ -12,9 +13,9 @@ from bboxqa.report.findings.phrases import (
     content,
     groups,
     hidden_by,
-    missing,
     named_records,
     place,
+    rule_text,
     severity_counts,
 )  # fmt: skip
 
@@ -236,16 +237,22 @@ def _below(finding: Finding, *, first: bool) -> str:
 
 
 def _fixable(report: FoundReport) -> Iterator[str]:
-    safe, unsafe = _with_fix(report, "safe"), _with_fix(report, "unsafe")
-    # Fixes are known for listed findings only.
-    least = "at least " if missing(report) else ""
     parts = []
-    if safe:
-        parts.append(f"[*] {least}{len(safe):,} fixable with --fix")
-    if unsafe:
-        parts.append(f"[?] {least}{len(unsafe):,} fixable with --fix --unsafe-fixes")
+    for fix, how in (("safe", "--fix"), ("unsafe", "--fix --unsafe-fixes")):
+        if found := _with_fix(report, fix):
+            least = "at least " if _may_be_more(report, fix) else ""
+            parts.append(f"{_MARKS[fix]}{least}{len(found):,} fixable with {how}")
     if parts:
         yield ", ".join(parts)
+
+
+def _may_be_more(report: FoundReport, fix: str) -> bool:
+    """Return whether findings that are not listed, whose fix is not known, may have this one."""
+    n_listed = Counter(finding.code for finding in report.findings)
+    return any(
+        number > n_listed[code] and rule_text(report, code).fix == fix
+        for code, number in report.counts.items()
+    )
 
 
 def _with_fix(report: FoundReport, fix: str) -> list[Finding]:

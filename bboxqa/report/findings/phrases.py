@@ -47,9 +47,27 @@ def _named(name: str, value: Any) -> str:
     return f"{name} {text if len(text) <= _ID_LENGTH else text[: _ID_LENGTH - 1] + '…'}"
 
 
+def about_record(finding: Finding) -> str:
+    """Return the record that a finding is about, unless its place says it; empty for the file.
+
+    Examples
+    --------
+    >>> from bboxqa.model.findings import Spot
+    >>> ids = {"annotation": "b.txt:13", "image": "b.jpg"}
+    >>> about_record(Finding("B001", Severity.ERROR, "", "a/b.txt", "", ids, spot=Spot(13, 1, 9)))
+    'image "b.jpg"'
+    """
+    ids, spot = finding.ids, finding.spot
+    own = ids.get("annotation")
+    line = "" if spot is None else f"{finding.file}:{spot.line}"
+    if isinstance(own, str) and own and line.endswith(own):
+        ids = {name: value for name, value in ids.items() if name != "annotation"}
+    return subject(ids)
+
+
 def content(finding: Finding) -> str:
     """Return the subject and the message of a finding."""
-    about = subject(finding.ids)
+    about = about_record(finding)
     message = one_line(finding.message)
     return f"{about}: {message}" if about else message
 

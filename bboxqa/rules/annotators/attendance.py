@@ -11,7 +11,13 @@ from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect, summary_defect, summary_hits
 from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
-from bboxqa.rules.facts.authorship import Authorship, authorship, image_list, unique_pairs
+from bboxqa.rules.facts.authorship import (
+    Authorship,
+    authorship,
+    image_list,
+    quoted,
+    unique_pairs,
+)
 from bboxqa.rules.facts.document import Document
 
 
@@ -33,7 +39,7 @@ def _uninvited(document: Document, _settings: ValidateSettings) -> Iterator[Hits
         return record_defect(
             document,
             ("annotations", row, *key.split(".")),
-            f"annotator {shortened(authors.names[authors.author[row]])} is not in "
+            f"annotator {quoted(authors.names[authors.author[row]])} is not in "
             f"{shortened(name)} of the image: {shortened(list(value))}",
             found=authors.names[authors.author[row]],
             expected=f"one of {shortened(list(value))}",
@@ -122,7 +128,7 @@ def _idle(
     if len(idle):
         rows = asked[np.isin(asked[:, 1], idle), 0]
         names = [authors.names[int(np.flatnonzero(authors.folded == code)[0])] for code in idle[:3]]
-        named = ", ".join(map(shortened, names)) + (", …" if len(idle) > 3 else "")
+        named = ", ".join(map(quoted, names)) + (", …" if len(idle) > 3 else "")
         yield summary_defect(
             f"no annotations by {count(len(idle), 'annotator')} ({named}) listed on "
             f"{count(len(rows), 'image')}; expected some",
@@ -144,7 +150,7 @@ def _quiet(
         name = authors.names[int(np.flatnonzero(authors.folded == empty[0, 1])[0])]
         yield summary_defect(
             f"{count(len(empty), 'time')} a listed annotator has no annotation on an image that "
-            f"others annotated, such as {shortened(name)} here; expected only if nothing was seen",
+            f"others annotated, such as {quoted(name)} here; expected only if nothing was seen",
             "images",
             empty[:, 0],
             pointer=pointer_to("images", int(empty[0, 0])),

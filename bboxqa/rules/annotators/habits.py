@@ -13,7 +13,7 @@ from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import summary_defect
 from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits
-from bboxqa.rules.facts.authorship import Authorship, authorship, unique_pairs
+from bboxqa.rules.facts.authorship import Authorship, authorship, quoted, unique_pairs
 from bboxqa.rules.facts.box_overlaps import first_equal
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.robust import deviations
@@ -106,7 +106,7 @@ def _beside_boxes(document: Document) -> Iterator[FloatArray]:
 
 def _copied(names: list[str], images: IndexArray, shared: int) -> Defect:
     return summary_defect(
-        f"annotators {shortened(names[0])} and {shortened(names[1])} have exactly the "
+        f"annotators {quoted(names[0])} and {quoted(names[1])} have exactly the "
         f"same boxes and categories on {len(images):,} of {count(shared, 'image')} with at least "
         f"{_MIN_COPIED} annotations of each; expected small differences",
         "images",
@@ -216,7 +216,7 @@ def _odd(values: FloatArray, floor: float, least: float) -> list[int]:
 def _unlike(authors: Authorship, code: int, what: str, found: float) -> Defect:
     row = int(np.flatnonzero(authors.author == code)[0])
     return Defect(
-        f"annotator {shortened(authors.names[code])} {what}",
+        f"annotator {quoted(authors.names[code])} {what}",
         pointer=pointer_to("annotations", row),
         found=round(float(found), 4),
         expected="about the same as the other annotators",

@@ -16,7 +16,13 @@ from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.annotators.name_types import and_others, two_types
 from bboxqa.rules.base.reporting import summary_defect
 from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits
-from bboxqa.rules.facts.authorship import Authorship, authorship, image_list, names_in
+from bboxqa.rules.facts.authorship import (
+    Authorship,
+    authorship,
+    image_list,
+    names_in,
+    quoted,
+)
 from bboxqa.rules.facts.document import Document
 
 # The user who created a record may not be the annotator who drew the box.
@@ -177,7 +183,7 @@ def _spellings(document: Document, authors: Authorship) -> Iterator[Defect]:
         kept = int(order[np.flatnonzero(again)[0] - 1])
         names = [authors.names[kept], authors.names[rare[0]]]
         yield Defect(
-            f"annotators {shortened(names[0])} and {shortened(names[1])} {and_others(rare)}differ "
+            f"annotators {quoted(names[0])} and {quoted(names[1])} {and_others(rare)}differ "
             "only in case, blanks or invisible characters; expected one spelling",
             pointer=_first_place(document, authors, rare[0]),
             found=names,

@@ -148,7 +148,7 @@ def value_hits(
         return record_defect(
             document,
             (name, row, key),
-            f"{key} is {_what(record, key)}; expected {expected}",
+            f"{key} is {_what(record, key)}{alike(row)}; expected {expected}",
             found=record.get(key),
             expected=expected,
             edits=edits_of(row),
@@ -157,8 +157,11 @@ def value_hits(
     def summary(some: IndexArray, share: str) -> str:
         first = _what(_record(document, name, int(some[0])), key)
         if first == "missing" and _all_missing(document, name, key, some):
-            return f"{key} is missing in {share}; expected {expected}"
+            return f"{key} is missing in {share}{alike(int(some[0]))}; expected {expected}"
         return f"{key} is wrong in {share} (the first is {first}); expected {expected}"
+
+    def alike(row: int) -> str:
+        return look_alikes(document, name, row, [key])
 
     def edits_of(row: int) -> tuple[Edit, ...]:
         return edits(row, lambda: _record(document, name, row).get(key))
@@ -166,6 +169,29 @@ def value_hits(
     yield from hits(
         rows, describe, severity, name=name, key=key, summary=summary, few=1, edits=edits_of
     )
+
+
+def look_alikes(document: Document, name: str, row: int, keys: Sequence[str]) -> str:
+    """Return which keys of a record are missing ones in another spelling, for a message.
+
+    Parameters
+    ----------
+    document : Document
+    name : str
+        The list of the record.
+    row : int
+    keys : sequence of str
+        The keys that the record needs.
+    """
+    there = [each for each in _record(document, name, row) if isinstance(each, str)]
+    plain = {_plain(key) for key in {*keys} - {*there}}
+    found = [key for key in there if key not in keys and _plain(key) in plain]
+    are = "is" if len(found) == 1 else "are"
+    return f" (there {are} {', '.join(map(shortened, found))})" if found else ""
+
+
+def _plain(key: str) -> str:
+    return "".join(sign for sign in key.lower() if sign.isalnum())
 
 
 def _what(record: Mapping[str, Any], key: str) -> str:

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bboxqa.core.arrays import BoolArray, IndexArray, IntArray, compact
-from bboxqa.core.text import folded
+from bboxqa.core.json_values import shortened
+from bboxqa.core.text import as_written, folded
 from bboxqa.formats.annotations.records import ASKED_KEYS, annotator_name
 from bboxqa.rules.facts.document import Document
 
@@ -79,6 +80,17 @@ def names_in(value: Any) -> tuple[str, ...] | None:
     if type(value) not in (list, dict) or not all(type(name) in _NAMES for name in value):
         return None
     return tuple(annotator_name(name) for name in value if name != "")
+
+
+def quoted(name: str) -> str:
+    r"""Return the name of an annotator, in which `clean` escaped signs, for a message.
+
+    Examples
+    --------
+    >>> print(quoted("ann"), quoted(r"bob \u202e"))
+    "ann" "bob \u202e"
+    """
+    return shortened(as_written(name))
 
 
 def unique_pairs(

@@ -15,6 +15,7 @@ from bboxqa.rules.facts.document import Document, Records
 from bboxqa.rules.ids.numbering import gets_whole_id, is_unique, link, new_ids, references
 
 _EXPECTED = "a whole number, 0 or more"
+_IN_RANGE = f"a whole number up to {2**63 - 1:,}"
 
 
 def _ids(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -28,41 +29,52 @@ def _ids(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
 def _of_annotations(document: Document) -> Iterator[Hits]:
     columns = document.annotations
     kind, whole = columns.kind["id"], columns.whole["id"]
+    large = (kind == Kind.INT) & ~whole
     odd = (kind != Kind.MISSING) & ~((kind == Kind.INT) & whole & (columns.id >= 0))
     if odd.any():
         new = np.where(is_unique(columns.id, whole) & (kind != Kind.INT), new_ids(document), 0)
-        yield from _found(document, "annotations", "id", odd, new, new > 0)
+        yield from _found(document, "annotations", "id", odd, large, new, new > 0)
 
 
 def _of_records(document: Document, name: str, records: Records) -> Iterator[Hits]:
     there = np.array([isinstance(v, dict) and "id" in v for v in records.values], np.bool_)
     odd = there & ~(records.exact & (records.id >= 0))
+    is_integer = [type(records.get(row, "id")) is int for row in range(len(records))]
+    large = np.array(is_integer, np.bool_) & ~records.whole
     fixable = gets_whole_id(records) & ~records.exact
-    yield from _found(document, name, "id", odd, records.id, fixable)
+    yield from _found(document, name, "id", odd, large, records.id, fixable)
 
 
 def _references(document: Document, key: str) -> Iterator[Hits]:
     found = link(document, key)
     exact = (found.kind == Kind.INT) & found.whole
     odd = (found.kind != Kind.MISSING) & ~exact & ~found.mixed
-    yield from _found(document, "annotations", key, odd, found.ids, found.fixable)
+    large = (found.kind == Kind.INT) & ~found.whole
+    yield from _found(document, "annotations", key, odd, large, found.ids, found.fixable)
 
 
 def _found(
-    document: Document, name: str, key: str, odd: BoolArray, new: IndexArray, fixable: BoolArray
+    document: Document,
+    name: str,
+    key: str,
+    odd: BoolArray,
+    large: BoolArray,
+    new: IndexArray,
+    fixable: BoolArray,
 ) -> Iterator[Hits]:
-    """Yield the records whose value of a key is not a whole number."""
+    """Yield the records whose value of a key is not a whole number, or one that is too large."""
 
     def edits(row: int, _value: Callable[[], object]) -> tuple[Edit, ...]:
         return (Edit(pointer_to(name, row, key), "replace", int(new[row])),) if fixable[row] else ()
 
-    yield from value_hits(document, name, key, np.flatnonzero(odd), _EXPECTED, edits)
+    for where, expected in ((odd & ~large, _EXPECTED), (odd & large, _IN_RANGE)):
+        yield from value_hits(document, name, key, np.flatnonzero(where), expected, edits)
 
 
 RULES = (
     Rule(
         code="S003",
-        title="id is not a whole number",
+        title="id is not a valid whole number",
         severity=Severity.ERROR,
         breaks="""pycocotools treats text as a list of ids ("12" is looked up as "1" and "2":
             KeyError), finds nothing for 12.0, and cannot evaluate ids such as "a".""",

@@ -12,7 +12,7 @@ from bboxqa.formats.annotations.records import ID_KEYS, LISTS
 from bboxqa.formats.document.annotation_columns import Form, Kind
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import record_defect
+from bboxqa.rules.base.reporting import look_alikes, record_defect
 from bboxqa.rules.base.rule import ABSENT, Defect, Hits, Rule, described_hits, hits
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.file_kinds import kind_of
@@ -135,10 +135,13 @@ def _missing(
     place = keys if len(keys) == 1 else []
 
     def describe(row: int) -> Defect:
-        message = f"{what}; expected {expected}"
+        message = f"{what}{look_alikes(document, name, row, keys)}; expected {expected}"
         return record_defect(document, (name, row, *place), message, expected=expected)
 
-    summary = f"{what} in {{share}}; expected {expected}"
+    def summary(rows: IndexArray, share: str) -> str:
+        alike = look_alikes(document, name, int(rows[0]), keys)
+        return f"{what} in {share}{alike}; expected {expected}"
+
     yield from hits(where, describe, severity, name=name, summary=summary, few=1)
 
 

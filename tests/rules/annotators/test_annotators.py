@@ -387,3 +387,13 @@ def test_a_real_file_with_two_annotators_has_nothing():
 def test_folded_names_have_one_number():
     known = authorship(document_of({"annotations": [{"rater": name} for name in ("a", "b", "A ")]}))
     assert np.array_equal(known.folded, [0, 1, 0])
+
+
+def test_invisible_characters_of_a_name_are_escaped_once():
+    name = "bob\u202e"
+    images = [{"id": 1, "annotators": ["ann", name]}]
+    records = [{"image_id": 1, "annotator": "ann"}, {"image_id": 1, "annotator": "eve"}]
+    messages = [found.message for found in findings({"images": images, "annotations": records})]
+    named = [message for message in messages if "bob" in message]
+    assert named
+    assert all('"bob\\u202e"' in message for message in named)

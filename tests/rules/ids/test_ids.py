@@ -304,3 +304,20 @@ def test_references_to_an_empty_list_are_of_one_cause(name, key):
     )
     (found,) = findings({name: [], "annotations": [{}]}, code="I004")
     assert found.message.startswith(f"{key} is 1, but {name} is empty; ")
+
+
+@pytest.mark.parametrize("name", ["annotations", "images"])
+def test_an_id_that_is_too_large_is_said_to_be(name):
+    found = only({name: [{"id": 10**30}]}, "S003")
+    assert found.message.endswith("expected a whole number up to 9,223,372,036,854,775,807")
+    assert only({name: [{"id": -1}]}, "S003").message.endswith("a whole number, 0 or more")
+
+
+def test_keys_in_another_spelling_are_named():
+    records = [{"imageId": 1, "CategoryID": 1, "image_id": ABSENT, "category_id": ABSENT}] * 3
+    found = only({"annotations": records}, "S002")
+    assert '(there are "imageId", "CategoryID")' in found.message
+    found = only({"images": [{"fileName": "a.jpg", "file_name": ABSENT}]}, "S008")
+    assert 'file_name is missing (there is "fileName")' in found.message
+    (found,) = findings({"annotations": [{"id": ABSENT, "ids": 3}]}, code="S002")
+    assert "there is" not in found.message
