@@ -106,7 +106,7 @@ def split_images(whole: ImagePart, n_parts: int) -> Iterator[ImagePart]:
     n_images = len(data.image_names)
     ends = np.linspace(0, len(image), max(n_parts, 1) + 1).astype(np.int64)[1:-1]
     cuts = np.unique(image[ends]) if len(image) else np.zeros(0, np.int64)
-    crowded = np.flatnonzero(possible_pairs(data.annotations, n_images) > _CROWDED)
+    crowded = np.flatnonzero(are_crowded(data))
     cuts = np.unique(np.concatenate([cuts, crowded, crowded + 1]))
     bounds = [0, *(int(cut) for cut in cuts if 0 < cut < n_images), n_images]
     for low, high in pairwise(bounds):
@@ -134,6 +134,12 @@ def split_images(whole: ImagePart, n_parts: int) -> Iterator[ImagePart]:
             release_pages(joints.xy)
         empty = whole.empty[(whole.empty >= low) & (whole.empty < high)]
         yield ImagePart(images, empty - np.int32(low), whole.paired)
+
+
+def are_crowded(data: Dataset) -> BoolArray:
+    """Return which images have so many pairs that each is a part of its own, (I,) bool."""
+    result: BoolArray = possible_pairs(data.annotations, len(data.image_names)) > _CROWDED
+    return result
 
 
 def reliability_of(part: ImagePart, units: UnitTable, settings: AgreeSettings) -> ReliabilityData:
@@ -286,8 +292,7 @@ def count_sequentially(
     n = len(whole.data.annotations)
     n_images = len(whole.data.image_names)
     n_parts = 1 if memory is None else -(-n // max(memory // (2 * _BYTES), _LEAST))
-    crowded = possible_pairs(whole.data.annotations, n_images).max(initial=0) > _CROWDED
-    if n_images < 2 or (n_parts < 2 and not crowded):
+    if n_images < 2 or (n_parts < 2 and not are_crowded(whole.data).any()):
         return count(whole, progress=progress)
     counted = []
     done = 0
