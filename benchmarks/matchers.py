@@ -27,7 +27,7 @@ from bboxqa.geometry.candidates import candidate_pairs
 from bboxqa.matching.match import match
 from bboxqa.matching.registry import MATCHERS
 from bboxqa.model.units import UnitTable
-from bboxqa.pipelines.counting import compared_images
+from bboxqa.pipelines.image_parts import compared_images
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

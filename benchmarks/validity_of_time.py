@@ -20,9 +20,9 @@ from bboxqa.diagnostics.annotators.rates import annotators
 from bboxqa.diagnostics.work.image_work import ImageWork, image_work
 from bboxqa.diagnostics.work.sessions import sessions_of
 from bboxqa.diagnostics.work.work import work
-from bboxqa.pipelines.counting import compared_images
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
 from bboxqa.pipelines.diagnosis.sentences.about_work import work_sentences
+from bboxqa.pipelines.image_parts import compared_images
 
 if TYPE_CHECKING:
     from bboxqa.model.units import MatchedUnits

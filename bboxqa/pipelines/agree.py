@@ -18,13 +18,9 @@ from bboxqa.model.diagnosis import ReadShapes
 from bboxqa.model.settings import AgreeSettings, EmptyImages, Missing
 from bboxqa.pipelines.all_asked import figures_if_all_asked, with_all_asked
 from bboxqa.pipelines.chance_existence import chance_existence, not_measured
-from bboxqa.pipelines.counting import (
-    AgreementCounts,
-    ImagePart,
-    compared_images,
-    count_sequentially,
-)
+from bboxqa.pipelines.counting import AgreementCounts, count_sequentially
 from bboxqa.pipelines.diagnosis.diagnoser import ImageDiagnoser
+from bboxqa.pipelines.image_parts import ImagePart, compared_images
 from bboxqa.pipelines.joint_sigmas import with_points, with_sigmas
 from bboxqa.pipelines.notes import all_asked_notes, chance_notes, image_notes, pair_note
 from bboxqa.pipelines.refusals.checks import check_boxes

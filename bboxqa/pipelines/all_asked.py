@@ -14,7 +14,8 @@ from bboxqa.model.selection import select_annotations
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.model.units import UnitTable
-from bboxqa.pipelines.counting import AgreementCounts, ImagePart, reliability_of
+from bboxqa.pipelines.counting import AgreementCounts, reliability_of
+from bboxqa.pipelines.image_parts import ImagePart
 
 # Cells of the units × annotators table per annotation. With more, most cells would be empty, as
 # most annotators were not asked.

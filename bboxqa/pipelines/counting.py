@@ -2,9 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,42 +15,23 @@ from bboxqa.agreement.counts.coincidences import (
 )
 from bboxqa.agreement.counts.object_counts import ObjectCounts, count_objects, join_objects
 from bboxqa.agreement.counts.pair_counts import PairCounts, count_pairs, join_pairs
-from bboxqa.agreement.counts.paired_annotators import paired_annotators
 from bboxqa.agreement.counts.reliability_rows import from_units
-from bboxqa.core.arrays import BoolArray, IntArray, frozen_arrays
 from bboxqa.core.blocks import blocks
 from bboxqa.core.errors import BboxqaError
-from bboxqa.core.memory import release_pages
 from bboxqa.core.types import Progress
-from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs, possible_pairs
+from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
 from bboxqa.geometry.unit_pairs import unit_pairs
 from bboxqa.matching.match import bytes_per_pair, match
-from bboxqa.model.annotations import Dataset
 from bboxqa.model.reliability import Coincidences, ReliabilityData
-from bboxqa.model.selection import select_annotations
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.units import CandidatePairs, UnitTable, join_units
 from bboxqa.pipelines.annotator_limits import check_annotators
+from bboxqa.pipelines.image_parts import ImagePart, are_crowded, split_images
 
 # Memory in bytes per annotation with its outline, while it is compared and matched.
 _BYTES = 2000
 # Fewest annotations of a part; smaller parts take longer to prepare than to compare.
 _LEAST = 20_000
-# An image with more pairs is a part of its own, so that two crowded images are never in memory
-# together.
-_CROWDED = 1 << 20
-
-
-@frozen_arrays
-class ImagePart:
-    """Images and the annotations that are compared in them."""
-
-    data: Dataset
-    """The whole data set, or some of its images."""
-    empty: IntArray
-    """(K,) int32. Images that two annotators or more were asked about and all left empty."""
-    paired: BoolArray | None = None
-    """(A,) bool. The annotators whose pairs are counted, if not all."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,73 +53,6 @@ class AgreementCounts:
     """Number of images of the part, or of the whole."""
     counts: Counter[str] = field(default_factory=Counter)
     """Numbers of flat and repaired annotations and of short rings; see `candidate_pairs`."""
-
-
-def compared_images(data: Dataset) -> ImagePart:
-    """Return a data set without crowds and without annotations in images of one annotator."""
-    lonely = data.assigned.sum(1) < 2
-    drawn = np.bincount(data.annotations.image, minlength=len(lonely)) > 0
-    empty = np.flatnonzero(~drawn & ~lonely).astype(np.int32)
-    kept = np.flatnonzero(~data.annotations.iscrowd & ~lonely[data.annotations.image])
-    if len(kept) < len(data.annotations):
-        data = replace(data, annotations=select_annotations(data.annotations, kept))
-    paired = paired_annotators(data.annotations.annotator, data.assigned)
-    return ImagePart(replace(data, repeats=None), empty, paired)
-
-
-def split_images(whole: ImagePart, n_parts: int) -> Iterator[ImagePart]:
-    """Yield about `n_parts` parts of whole images, each with about as many annotations.
-
-    An image with very many pairs is a part of its own. Each part has its own images and
-    outlines only; it can be without annotations.
-
-    Examples
-    --------
-    >>> from bboxqa.examples import example_file
-    >>> from bboxqa.pipelines.read import read_coco
-    >>> whole = ImagePart(read_coco(example_file("fruits")), np.zeros(0, np.int32))
-    >>> [len(part.data.annotations) for part in split_images(whole, 4)]
-    [9]
-    """
-    data = whole.data
-    image = data.annotations.image
-    n_images = len(data.image_names)
-    ends = np.linspace(0, len(image), max(n_parts, 1) + 1).astype(np.int64)[1:-1]
-    cuts = np.unique(image[ends]) if len(image) else np.zeros(0, np.int64)
-    crowded = np.flatnonzero(are_crowded(data))
-    cuts = np.unique(np.concatenate([cuts, crowded, crowded + 1]))
-    bounds = [0, *(int(cut) for cut in cuts if 0 < cut < n_images), n_images]
-    for low, high in pairwise(bounds):
-        start, stop = np.searchsorted(image, [low, high])
-        taken = data.annotations.take(np.arange(start, stop))
-        outlines, joints = taken.segmentation, taken.keypoints
-        annotations = replace(
-            taken,
-            image=taken.image - np.int32(low),
-            segmentation=None if outlines is None else outlines.packed(),
-            keypoints=None if joints is None else joints.packed(),
-        )
-        images = replace(
-            data,
-            image_names=data.image_names[low:high],
-            image_size=data.image_size[low:high],
-            annotations=annotations,
-            assigned=data.assigned[low:high],
-        )
-        if outlines is not None:
-            # The outlines of this part are copied: their pages of mapped files are not needed.
-            release_pages(outlines.xy)
-            release_pages(outlines.counts)
-        if joints is not None:
-            release_pages(joints.xy)
-        empty = whole.empty[(whole.empty >= low) & (whole.empty < high)]
-        yield ImagePart(images, empty - np.int32(low), whole.paired)
-
-
-def are_crowded(data: Dataset) -> BoolArray:
-    """Return which images have so many pairs that each is a part of its own, (I,) bool."""
-    result: BoolArray = possible_pairs(data.annotations, len(data.image_names)) > _CROWDED
-    return result
 
 
 def reliability_of(part: ImagePart, units: UnitTable, settings: AgreeSettings) -> ReliabilityData:

@@ -10,14 +10,9 @@ from support.datasets import dataset
 from bboxqa.core.errors import DatasetError
 from bboxqa.matching.registry import MATCHERS
 from bboxqa.model.settings import settings_from
-from bboxqa.pipelines import counting
-from bboxqa.pipelines.counting import (
-    ImagePart,
-    count_part,
-    count_sequentially,
-    join_counted,
-    split_images,
-)
+from bboxqa.pipelines import counting, image_parts
+from bboxqa.pipelines.counting import count_part, count_sequentially, join_counted
+from bboxqa.pipelines.image_parts import ImagePart, split_images
 
 PLACES = st.integers(0, 12)
 
@@ -77,7 +72,7 @@ def test_parts_in_turn_are_the_whole(case, memory, crowded):
     said = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counting, "_LEAST", 1)
-        patch.setattr(counting, "_CROWDED", crowded)
+        patch.setattr(image_parts, "_CROWDED", crowded)
         found = count_sequentially(
             images, settings, greedy=greedy, memory=memory, progress=lambda *each: said.append(each)
         )

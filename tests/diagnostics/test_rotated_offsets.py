@@ -10,8 +10,8 @@ import pytest
 import bboxqa
 from bboxqa.diagnostics.rotated.quarter_turns import ACROSS, RENAMED, quarter_turns
 from bboxqa.diagnostics.rotated.rotated_offsets import MEASURES, rotated_offsets
-from bboxqa.pipelines.counting import compared_images
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
+from bboxqa.pipelines.image_parts import compared_images
 from bboxqa.report.agreement_summary import summary, summary_schema
 from bboxqa.report.diagnosis_summary import diagnosis_schema
 

@@ -14,7 +14,7 @@ from bboxqa.matching.registry import MATCHERS
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines import chance_existence as module
 from bboxqa.pipelines.chance_existence import chance_existence
-from bboxqa.pipelines.counting import compared_images
+from bboxqa.pipelines.image_parts import compared_images
 
 
 def counted(data, **settings):

@@ -14,10 +14,10 @@ from bboxqa.geometry.candidates import candidate_pairs
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.agree import agree_with
 from bboxqa.pipelines.agree_files import agree_files
-from bboxqa.pipelines.counting import compared_images
 from bboxqa.pipelines.diagnosis import memory_needs
 from bboxqa.pipelines.diagnosis.diagnoser import ImageDiagnoser
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
+from bboxqa.pipelines.image_parts import compared_images
 
 SETTINGS = AgreeSettings(iou_threshold=(0.3,), bootstrap=0)
 

@@ -13,10 +13,10 @@ import bboxqa
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Table, text_column
 from bboxqa.pipelines.agree_files import agree_files
-from bboxqa.pipelines.counting import compared_images
 from bboxqa.pipelines.diagnosis import suggestions as module
 from bboxqa.pipelines.diagnosis.sensitivity import sensitivity
 from bboxqa.pipelines.diagnosis.suggestions import in_words, suggested_thresholds
+from bboxqa.pipelines.image_parts import compared_images
 
 SETTINGS = AgreeSettings(bootstrap=40)
 OF_BOXES = ["bbox", "giou", "centroid"]

@@ -14,7 +14,6 @@ from bboxqa.model.diagnosis import OF_KEYPOINTS, REPEATS, Diagnosis, Line, ReadS
 from bboxqa.model.results import MeasuredAgreement
 from bboxqa.model.table import Table
 from bboxqa.model.units import MatchedUnits
-from bboxqa.pipelines.counting import ImagePart
 from bboxqa.pipelines.diagnosis.crowds import check_crowds
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
 from bboxqa.pipelines.diagnosis.memory_needs import check_diagnosis
@@ -29,6 +28,7 @@ from bboxqa.pipelines.diagnosis.suggestions import (
 )
 from bboxqa.pipelines.diagnosis.warnings import warnings_of
 from bboxqa.pipelines.diagnosis.worst_images import worst_images
+from bboxqa.pipelines.image_parts import ImagePart
 
 # The diagnostics that the story uses; only those of the compared shapes are computed.
 _OF_STORY = {

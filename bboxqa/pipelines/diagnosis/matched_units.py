@@ -17,10 +17,11 @@ from bboxqa.matching.repeated_boxes import without_repetitions
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.units import CandidatePairs, MatchedUnits
-from bboxqa.pipelines.counting import ImagePart, reliability_of
+from bboxqa.pipelines.counting import reliability_of
 from bboxqa.pipelines.diagnosis.crowds import check_rematching
 from bboxqa.pipelines.diagnosis.displaced import with_displaced_joined
 from bboxqa.pipelines.diagnosis.two_labels import with_labels_matched
+from bboxqa.pipelines.image_parts import ImagePart
 
 # Two boxes with a lower IoU show different objects.
 _LOOSE = 0.1

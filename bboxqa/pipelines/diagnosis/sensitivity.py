@@ -15,13 +15,14 @@ from bboxqa.core.types import Progress
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Table
 from bboxqa.pipelines.chance_existence import ChanceCounts, chance_existence
-from bboxqa.pipelines.counting import ImagePart, count_sequentially
+from bboxqa.pipelines.counting import count_sequentially
 from bboxqa.pipelines.diagnosis.separation import (
     THRESHOLDS,
     Separation,
     separation,
     with_interval,
 )
+from bboxqa.pipelines.image_parts import ImagePart
 from bboxqa.pipelines.results.threshold_results import measure_name, threshold_figures
 
 SENSITIVITY = "sensitivity"
@@ -77,7 +78,7 @@ def sensitivity(
     --------
     >>> import bboxqa
     >>> from bboxqa.examples import example_file
-    >>> from bboxqa.pipelines.counting import compared_images
+    >>> from bboxqa.pipelines.image_parts import compared_images
     >>> images = compared_images(bboxqa.read_coco(example_file("fruits")))
     >>> found = sensitivity(images, bboxqa.AgreeSettings(bootstrap=0))
     >>> found.table["f1"][[9, 15]].round(4)

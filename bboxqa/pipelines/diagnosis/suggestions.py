@@ -21,9 +21,9 @@ from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.shapes.rotated_boxes import are_upright
 from bboxqa.model.table import Table, text_column
 from bboxqa.pipelines.chance_existence import chance_existence, matched_pairs
-from bboxqa.pipelines.counting import ImagePart, compared_images
 from bboxqa.pipelines.diagnosis.sensitivity import Sensitivity, sampled
 from bboxqa.pipelines.diagnosis.separation import THRESHOLDS, separation
+from bboxqa.pipelines.image_parts import ImagePart, compared_images
 from bboxqa.pipelines.joint_sigmas import with_points, with_sigmas
 
 SUGGESTED = "suggested_threshold"

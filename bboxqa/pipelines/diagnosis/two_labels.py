@@ -14,7 +14,8 @@ from bboxqa.matching.match import match
 from bboxqa.model.annotations import Annotations
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.units import CandidatePairs, MatchedUnits, UnitTable
-from bboxqa.pipelines.counting import ImagePart, reliability_of
+from bboxqa.pipelines.counting import reliability_of
+from bboxqa.pipelines.image_parts import ImagePart
 
 _LEAST_GAIN = 0.01
 

@@ -25,8 +25,8 @@ from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Table
 from bboxqa.model.threshold_result import ReferenceAgreement
 from bboxqa.model.units import CandidatePairs, ReferenceMatches
-from bboxqa.pipelines.counting import ImagePart, split_images
 from bboxqa.pipelines.diagnosis.matched_units import lower_threshold
+from bboxqa.pipelines.image_parts import ImagePart, split_images
 from bboxqa.pipelines.reference.joined import Compared
 from bboxqa.report.agreement_result import AgreementResult
 

@@ -32,7 +32,8 @@ from bboxqa.model.threshold_result import (
     ThresholdResult,
 )
 from bboxqa.pipelines.chance_existence import ChanceCounts
-from bboxqa.pipelines.counting import AgreementCounts, ImagePart, reliability_of
+from bboxqa.pipelines.counting import AgreementCounts, reliability_of
+from bboxqa.pipelines.image_parts import ImagePart
 from bboxqa.pipelines.results.result_tables import (
     category_table,
     image_table,

@@ -13,8 +13,8 @@ from bboxqa.agreement.counts.coincidences import coincidences
 from bboxqa.diagnostics.annotators.rates import annotators
 from bboxqa.diagnostics.annotators.vitality import category_vitality, vitality
 from bboxqa.model.settings import AgreeSettings
-from bboxqa.pipelines.counting import ImagePart
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
+from bboxqa.pipelines.image_parts import ImagePart
 
 
 def counted_again(units, out):
