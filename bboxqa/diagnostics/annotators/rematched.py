@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bboxqa.agreement.counts.coincidences import coincidences
+from bboxqa.agreement.counts.coincidences import coincidences, join_coincidences
 from bboxqa.agreement.counts.reliability_rows import from_units
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, frozen_arrays, rows
 from bboxqa.core.components import component_of_each
@@ -10,21 +10,22 @@ from bboxqa.core.remembered import remembered
 from bboxqa.geometry.candidates import TOLERANCE
 from bboxqa.matching.match import match
 from bboxqa.model.annotations import Annotations
-from bboxqa.model.reliability import ReliabilityData
+from bboxqa.model.reliability import Coincidences, ReliabilityData
 from bboxqa.model.units import CandidatePairs, MatchedUnits
+
+# Rows that are matched at a time, to limit memory.
+_ROWS = 1 << 21
 
 
 @frozen_arrays
 class Rematched:
-    """V images, each without one annotator.
-
-    `data` has the values of the others; its V groups are these images.
-    """
+    """V images, each without one annotator."""
 
     image: IndexArray
     annotator: IndexArray
     """(V,) int64. Sorted by image, then annotator."""
-    data: ReliabilityData
+    counts: Coincidences
+    """The coincidences of the values of the others; the V groups are these images."""
 
     def holds(self, image: IndexArray, annotator: IndexArray, n_annotators: int) -> BoolArray:
         """Return which pairs of image and annotator are among these."""
@@ -36,7 +37,7 @@ class Rematched:
         self, data: ReliabilityData, missing: str
     ) -> tuple[IndexArray, IndexArray, FloatArray, FloatArray]:
         """Return the index among V, the value, and the decreases of marginal and diagonal sums."""
-        before, after = coincidences(data, missing), coincidences(self.data, missing)
+        before, after = coincidences(data, missing), self.counts
         start, stop = (
             np.searchsorted(before.group, self.image, side) for side in ("left", "right")
         )
@@ -61,9 +62,21 @@ def rematched(matched: MatchedUnits) -> Rematched:
     In other images each box matches all others of its unit and no box outside, so that a unit
     without one of its annotators is still one unit.
     """
-    of, assigned = matched.data.annotations, matched.data.assigned
     pairs, image, who = _changed_images(matched)
-    annotations, kept_pairs = _without(of, pairs, image, who)
+    n_rows = _rows_of_images(matched, pairs)[image]
+    ends = np.flatnonzero(np.diff(np.cumsum(n_rows) // _ROWS, prepend=0)) + 1
+    counts = [
+        _counted_again(matched, pairs, image[part], who[part])
+        for part in map(slice, [0, *ends], [*ends, len(image)])
+    ]
+    return Rematched(image, who, join_coincidences(counts))
+
+
+def _counted_again(
+    matched: MatchedUnits, pairs: CandidatePairs, image: IndexArray, who: IndexArray
+) -> Coincidences:
+    """Return the coincidences of images that are matched again, each without one annotator."""
+    annotations, kept_pairs = _without(matched.data.annotations, pairs, image, who)
     units = match(
         annotations,
         kept_pairs,
@@ -71,10 +84,10 @@ def rematched(matched: MatchedUnits) -> Rematched:
         matched.threshold,
         category_lenient=matched.category_lenient,
     )
-    asked = assigned[image]
+    asked = matched.data.assigned[image]
     asked[np.arange(len(image)), who] = False
-    n_categories = len(matched.data.category_names)
-    return Rematched(image, who, from_units(annotations, units, asked, n_categories))
+    data = from_units(annotations, units, asked, len(matched.data.category_names))
+    return coincidences(data, matched.missing)
 
 
 def rows_to_rematch(matched: MatchedUnits) -> IndexArray:
@@ -83,11 +96,17 @@ def rows_to_rematch(matched: MatchedUnits) -> IndexArray:
     Rows are annotations, pairs of them, and values that the others gave.
     """
     pairs, image, _ = _changed_images(matched)
+    n_rows = _rows_of_images(matched, pairs)
+    return n_rows * np.bincount(image, minlength=len(n_rows))
+
+
+def _rows_of_images(matched: MatchedUnits, pairs: CandidatePairs) -> IndexArray:
+    """Return how many rows it takes to match each image once, (I,) int64."""
     of, n_images = matched.data.annotations, len(matched.data.image_names)
     each = np.bincount(of.image, minlength=n_images)
     each += np.bincount(of.image[pairs.left], minlength=n_images)
     each += np.bincount(matched.units.image, minlength=n_images) * matched.data.assigned.sum(1)
-    return each * np.bincount(image, minlength=n_images)
+    return each
 
 
 def _changed_images(matched: MatchedUnits) -> tuple[CandidatePairs, IndexArray, IndexArray]:

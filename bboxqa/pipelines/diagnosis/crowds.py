@@ -17,9 +17,9 @@ _OF_ANNOTATION = 25
 # Memory of a pair in bytes, at most.
 _BYTES = 400
 # Rows of images that are matched again in a few seconds, further ones for each annotation, and the
-# memory of a row in bytes.
-_ROWS = 1 << 24
-_ROWS_OF_ANNOTATION = 200
+# bytes of `memory` that allow one more: who gives more memory expects a long run.
+_ROWS = 1 << 25
+_ROWS_OF_ANNOTATION = 1000
 _BYTES_OF_ROW = 30
 
 
@@ -50,7 +50,7 @@ def check_crowds(data: Dataset, memory: int | None) -> None:
 def check_rematching(matched: MatchedUnits, memory: int | None) -> None:
     """Raise DatasetError if matching images without each of their annotators takes too long.
 
-    As many rows as fit in `memory` are allowed if it is given.
+    A larger `memory` allows more rows.
     """
     n_rows = rows_to_rematch(matched)
     of_annotations = _ROWS_OF_ANNOTATION * len(matched.data.annotations)
@@ -61,8 +61,9 @@ def check_rematching(matched: MatchedUnits, memory: int | None) -> None:
     worst = int(n_rows.argmax())
     problem = (
         f"image {matched.data.image_names[worst]!r}: "
-        f"{int(matched.data.assigned[worst].sum()):,} annotators: a diagnosis matches it without "
-        f"each of them, which takes minutes ({total:,} rows in all images; expected {most:,})"
+        f"{int(matched.data.assigned[worst].sum()):,} annotators: a diagnosis matches images "
+        f"without each of their annotators, which takes long ({total:,} rows in all images; "
+        f"expected {most:,} at most)"
     )
     raise DatasetError(
         [problem],

@@ -10,6 +10,7 @@ from support.resampled import expanded
 
 from bboxqa.agreement.alpha.nominal import alpha_per_category, pooled_alpha
 from bboxqa.agreement.counts.coincidences import coincidences
+from bboxqa.diagnostics.annotators import rematched as rematched_module
 from bboxqa.diagnostics.annotators.rates import annotators
 from bboxqa.diagnostics.annotators.vitality import category_vitality, vitality
 from bboxqa.model.settings import AgreeSettings
@@ -55,6 +56,21 @@ def test_alpha_without_each_annotator(seed, n_annotators, missing):
         assert whole == pytest.approx(everyone[value])
         assert rest == (None if np.isnan(found) else pytest.approx(found))
         assert fall == (None if rest is None else pytest.approx(whole - rest))
+
+
+def test_images_that_are_matched_again_in_parts_count_the_same(monkeypatch):
+    def counted():
+        units = matched(random_data(4, n_annotators=5))
+        found = rematched_module.rematched(units)
+        assert len(found.image) > 10
+        return [found.image, found.annotator, *(getattr(found.counts, name) for name in columns)]
+
+    columns = ("group", "value", "marginal", "diagonal", "n_groups")
+    whole = counted()
+    for n_rows in (1, 200):
+        monkeypatch.setattr(rematched_module, "_ROWS", n_rows)
+        for one, other in zip(whole, counted(), strict=True):
+            np.testing.assert_array_equal(one, other)
 
 
 def test_units_that_nobody_else_drew_leave_with_their_annotator():
