@@ -124,7 +124,13 @@ WHAT = {
         "XML of neither CVAT nor Pascal VOC",
         "Export COCO JSON from the tool that wrote it.",
     ),
-    "Label Studio": ("Label Studio's own JSON", "`bboxqa agree` measures its boxes."),
+    "Label Studio": (
+        "Label Studio's own JSON",
+        (
+            "`bboxqa agree` measures its boxes. For choices and ratings, export the project as "
+            "CSV, and name the column of answers: bboxqa stats FILE.csv --value COLUMN"
+        ),
+    ),
     "LabelMe": ("JSON of LabelMe", "`bboxqa agree` measures its boxes: name its folder."),
     "VIA": ("JSON of VIA", "`bboxqa agree` measures its boxes."),
     "YOLOv6": (

@@ -18,8 +18,8 @@ TOO_FEW = "undefined: it needs two annotators, and two units that were rated by 
 NO_SPREAD = "undefined: all units have the same total of ratings"
 CONTRADICTION = "undefined: covariances that come from different units contradict each other"
 CRONBACH_WARNING = (
-    "Cronbach's alpha says nothing about agreement: with 300,000 points of a recording as items it "
-    "can exceed 0.9 even for opposite annotations"
+    "Cronbach's alpha says nothing about agreement: with many items, such as the points of a "
+    "recording, it can exceed 0.9 even for opposite annotations"
 )
 
 # Sums of squares that cancel leave a residue of about 1e-16 of their terms.

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from bboxqa.core.text import count
 
 _OF_POINTS = {"key point", "point set", "skeleton"}
+_OF_IMAGES = {"image label", "image tag"}
 
 
 def apart_note(n_apart: Mapping[str, int], done: str = "compared") -> str:
@@ -25,4 +26,9 @@ def apart_advice(n_apart: Mapping[str, int]) -> str:
     """Return what to do if all annotations are kept apart."""
     if n_apart.keys() & _OF_POINTS:
         return "--similarity keypoints compares key points."
+    if n_apart.keys() & _OF_IMAGES or any(name.endswith(" result") for name in n_apart):
+        return (
+            "Labels of whole images are measured in a table with a row for each image and "
+            "annotator (Label Studio exports it as CSV): bboxqa stats FILE.csv --value COLUMN"
+        )
     return "Agreement needs boxes, outlines, masks or key points: export those."

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.cli import run
 from support.studio import box, result, task, work, written
 
 from bboxqa import agree, read_coco, reading, validate
@@ -375,3 +376,15 @@ def test_a_file_that_is_not_json_has_one_finding(tmp_path):
         with pytest.raises(DatasetError, match="F001 error") as raised:
             read_coco(path)
         assert len(raised.value.problems) == 1
+
+
+def test_choices_are_measured_in_a_table(tmp_path):
+    """`agree` and `stats` do not send the user to each other."""
+    choice = {"type": "choices", "value": {"choices": ["cat"]}, "to_name": "image", "id": "c"}
+    path = written(tmp_path / "a.json", task(1, work(1, choice), work(2, choice)))
+    with pytest.raises(DatasetError) as caught:
+        read_coco(path)
+    assert "as CSV): bboxqa stats FILE.csv --value COLUMN" in str(caught.value)
+    said = run("stats", path).stderr
+    assert "export the project as CSV" in said
+    assert "bboxqa stats FILE.csv --value COLUMN" in said

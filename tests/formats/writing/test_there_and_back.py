@@ -80,6 +80,19 @@ def test_boxes_ids_names_and_annotators_stay(to, then, content):
             assert {each["id"] for each in back[key]} == ids
 
 
+@pytest.mark.parametrize("to", ["label-studio", "cvat", "voc", "labelme", "csv", "parquet"])
+def test_nobody_gets_a_name(to, tmp_path):
+    """Tables and Label Studio have a place for annotators, which stays empty."""
+    content = document([("a.jpg", 90, 90, [])], [(0, None, 0, [1, 1, 9, 9])])
+    for each in content["annotations"]:
+        del each["annotator"]
+    for each in content["images"]:
+        del each["annotators"]
+    back = there_and_back(written(tmp_path / "source.json", content), tmp_path, to)
+    assert [each.get("annotator") for each in back["annotations"]] == [None]
+    assert [each.get("annotators") for each in back["images"]] == [None]
+
+
 def test_annotators_who_use_other_categories_may_have_folders(tmp_path):
     # Each folder would call its only category number 1.
     drawn = [(0, "ann", 0, [1, 1, 9, 9]), (0, "bob", 1, [1, 1, 9, 9])]

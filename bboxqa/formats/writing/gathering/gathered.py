@@ -228,6 +228,9 @@ def _annotation(record: Record, own: int, bbox: list[float], author: str) -> Rec
     if not whole.get("iscrowd"):
         whole.pop("iscrowd", None)
     if not author:
+        # Formats that could name annotators call nobody so.
+        if whole.get("annotator") == UNNAMED:
+            del whole["annotator"]
         return whole
     for key in ANNOTATOR_KEYS:
         if key in whole and annotator_name(whole[key]) == author:
