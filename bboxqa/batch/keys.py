@@ -10,11 +10,11 @@ import msgspec
 from bboxqa.batch.projects.discovery import Project
 from bboxqa.batch.projects.source_files import files_of, is_image
 from bboxqa.batch.projects.store import Stored, contents_to_fetch
-from bboxqa.batch.rows import Settings, settings_of
+from bboxqa.batch.rows import Settings, choices_of, settings_of
 from bboxqa.core.errors import OutputError
 from bboxqa.core.files import Identity, identity_of
 from bboxqa.core.version import __version__
-from bboxqa.formats.translation.choices import Choices
+from bboxqa.formats.translation.choices import Choices, completed
 
 _BLOCK = 1 << 20
 
@@ -26,6 +26,7 @@ def result_key(project: Project, settings: Settings) -> str:
     """
     if not isinstance(project, Stored):
         return local_key(project, settings)
+    said = completed(settings.choices, settings.reading)
     contents = contents_to_fetch(project, images=settings.images)
     value = [
         __version__, settings.agree, settings.validate, settings.images, project.url,
@@ -33,7 +34,7 @@ def result_key(project: Project, settings: Settings) -> str:
             (content.name, content.size, " ".join(f"{key}={text}" for key, text in content.stamps))
             for content in contents
         ],
-        *_others(settings),
+        *_others(settings, said),
     ]  # fmt: skip
     return blake2b(msgspec.json.encode(value), digest_size=16).hexdigest()
 
@@ -41,13 +42,14 @@ def result_key(project: Project, settings: Settings) -> str:
 def local_key(project: Project, settings: Settings) -> str:
     """Return a digest of inputs, settings and version; of images, only size and time count."""
     agree, validate = settings_of(project, settings)
+    said = choices_of(project, settings)
     digest = blake2b(digest_size=16)
 
     def add(part: bytes) -> None:
         digest.update(len(part).to_bytes(8, "big") + part)
 
     add(__version__.encode())
-    add(msgspec.json.encode([agree, validate, settings.images, *_others(settings)]))
+    add(msgspec.json.encode([agree, validate, settings.images, *_others(settings, said)]))
     for file in chain.from_iterable(map(files_of, project.files)):
         add(file.relative_to(project.folder).as_posix().encode("utf-8", "surrogateescape"))
         if is_image(file):
@@ -93,7 +95,7 @@ def _stamp(image: Path) -> bytes:
     return b""
 
 
-def _others(settings: Settings) -> list[str | Choices]:
+def _others(settings: Settings, said: Choices) -> list[str | Choices]:
     """Return further settings that affect results; empty by default, as in earlier versions."""
-    chosen = [] if settings.choices == Choices() else [settings.choices]
+    chosen = [] if said == Choices() else [said]
     return [*(["raw csv"] if settings.raw_csv else []), *chosen]

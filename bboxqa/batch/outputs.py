@@ -16,7 +16,7 @@ from bboxqa.batch.rows import FAILED, MEASURED, NOT_MEASURED, Row, Settings, gat
 from bboxqa.core.files import write_atomically
 from bboxqa.core.text import clean, count
 from bboxqa.core.version import __version__
-from bboxqa.formats.translation.choices import as_options
+from bboxqa.formats.translation.choices import as_options, completed
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.report.csv_cells import csv_line
 from bboxqa.report.json_text import json_text
@@ -147,7 +147,7 @@ def _settings(settings: Settings) -> dict[str, Any]:
         **settings.agree, **settings.agree_over, **settings.validate, **settings.validate_over,
         "images": settings.images, "pages": settings.pages, "raw_csv": settings.raw_csv,
     }  # fmt: skip
-    found = manifest(AgreeSettings(), (), as_options(settings.choices))
+    found = manifest(AgreeSettings(), (), as_options(completed(settings.choices, settings.reading)))
     return settings_table(found | {"settings": given})
 
 

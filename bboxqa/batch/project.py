@@ -22,7 +22,9 @@ from bboxqa.batch.rows import (
     NOT_MEASURED,
     Row,
     Settings,
+    choices_of,
     failed_row,
+    files_wanted,
     gates_not_measured,
     missed_gates,
     settings_of,
@@ -104,7 +106,7 @@ def run_project(
         begun = stamps(project)
         if check_key:
             refuse_other_key(project, given, key)
-        with filled(folder_of(out, project.name)) as scratch, chosen(settings.choices):
+        with filled(folder_of(out, project.name)) as scratch:
             row, keep, log = _run(project, settings, scratch, count_all, validate_elsewhere)
             check_unchanged(project, begun)
             name = "log.txt" if keep else FAILURE
@@ -131,34 +133,39 @@ def _run(
     """Return the row of a project, whether to record it, and its log."""
     row = Row(project.name, FAILED, len(project.files))
     try:
-        agree, validate = settings_of(project, settings)
-        images = project.images if settings.images else None
-        memory = settings.memory
-        validating = partial(validate_project, project, validate, images, memory, settings.pages)
-        found = validating() if validate_elsewhere is None else None
-        with validate_elsewhere(validating) if validate_elsewhere else nullcontext() as outcome:
-            measured = _measured_into(scratch / _MEASURED, project, settings, agree, count_all)
-            if outcome is not None:
-                # An error there is raised again when this process validates.
-                with suppress(EOFError, OSError):
-                    found = outcome()
-        found = found or validating()
-        write_atomically(scratch / "findings.jsonl", found.lines)
-        if found.page:
-            write_atomically(scratch / FINDINGS, found.page)
-        row = replace(
-            row, n_errors=found.n_errors, n_warnings=found.n_warnings, n_infos=found.n_infos,
-            n_images=found.n_images, n_annotations=found.n_annotations,
-        )  # fmt: skip
-        if isinstance(measured, NothingToCompareError):
-            row = replace(row, status=NOT_MEASURED, message=_line(measured))
-        elif isinstance(measured, Exception):
-            raise measured  # noqa: TRY301 - findings are written first
-        else:
-            row = replace(row, **measured, status=MEASURED)
-            for file in sorted((scratch / _MEASURED).iterdir()):
-                file.rename(scratch / file.name)
-        row = _gated(row, agree, validate, found)
+        with chosen(choices_of(project, settings)):
+            agree, validate = settings_of(project, settings)
+            project = files_wanted(project, agree)
+            row = replace(row, n_files=len(project.files))
+            images = project.images if settings.images else None
+            memory = settings.memory
+            validating = partial(
+                validate_project, project, validate, images, memory, settings.pages
+            )
+            found = validating() if validate_elsewhere is None else None
+            with validate_elsewhere(validating) if validate_elsewhere else nullcontext() as outcome:
+                measured = _measured_into(scratch / _MEASURED, project, settings, agree, count_all)
+                if outcome is not None:
+                    # An error there is raised again when this process validates.
+                    with suppress(EOFError, OSError):
+                        found = outcome()
+            found = found or validating()
+            write_atomically(scratch / "findings.jsonl", found.lines)
+            if found.page:
+                write_atomically(scratch / FINDINGS, found.page)
+            row = replace(
+                row, n_errors=found.n_errors, n_warnings=found.n_warnings, n_infos=found.n_infos,
+                n_images=found.n_images, n_annotations=found.n_annotations,
+            )  # fmt: skip
+            if isinstance(measured, NothingToCompareError):
+                row = replace(row, status=NOT_MEASURED, message=_line(measured))
+            elif isinstance(measured, Exception):
+                raise measured  # noqa: TRY301 - findings are written first
+            else:
+                row = replace(row, **measured, status=MEASURED)
+                for file in sorted((scratch / _MEASURED).iterdir()):
+                    file.rename(scratch / file.name)
+            row = _gated(row, agree, validate, found)
     except (OSError, OutputError, MemoryError):
         raise
     except BboxqaError as error:

@@ -2,20 +2,21 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isnan
 from typing import Any
 
 from bboxqa.batch.projects.discovery import Project
-from bboxqa.core.errors import ConfigError
+from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import clean
-from bboxqa.formats.translation.choices import Choices
+from bboxqa.formats.stating import choices_from
+from bboxqa.formats.translation.choices import Choices, completed
 from bboxqa.model.settings import (
     AgreeSettings,
     ValidateSettings,
     validate_settings_from,
 )
-from bboxqa.model.settings_files import read_validate_settings
+from bboxqa.model.settings_files import read_reading_settings, read_validate_settings
 from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.pipelines.settings import agree_settings_from, read_agree_settings
 from bboxqa.rules.registry import select
@@ -45,6 +46,8 @@ class Settings:
     """Whether pages of projects are made, with a diagnosis; does not change other results."""
     choices: Choices = field(default_factory=Choices)
     """What the user states about files that lack it, such as the size of images."""
+    reading: Choices = field(default_factory=Choices)
+    """The same for projects that do not state it themselves, if no option does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +124,29 @@ def settings_of(project: Project, settings: Settings) -> tuple[AgreeSettings, Va
         agree_settings_from({**agree, **settings.agree_over}),
         validate_settings_from({**validate, **settings.validate_over}),
     )
+
+
+def choices_of(project: Project, settings: Settings) -> Choices:
+    """Return what is stated about the files of a project: by options, by itself, or for all."""
+    own = Choices()
+    if project.settings is not None:
+        values = read_reading_settings(str(project.settings))
+        own = choices_from(values, project.settings, inside=project.folder)
+    return completed(settings.choices, completed(own, settings.reading))
+
+
+def files_wanted(project: Project, agree: AgreeSettings) -> Project:
+    """Return a project with the files whose names match the glob of its settings, if they have one.
+
+    Raises DatasetError if there are none.
+    """
+    if agree.filter is None:
+        return project
+    pattern = agree.filter
+    files = tuple(each for each in project.files if each.is_dir() or each.match(pattern))
+    if not files:
+        raise DatasetError([f"{project.folder}: no file matches filter {pattern!r}"])
+    return replace(project, files=files)
 
 
 def gates(settings: Settings) -> str:

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.options.agree_options import map_option, min_alpha_option, min_f1_option
+from bboxqa.cli.options.agree_options import (
+    asked_option,
+    join_option,
+    map_option,
+    min_alpha_option,
+    min_f1_option,
+)
 from bboxqa.cli.options.shared_options import (
     RenamedOption,
     choice_option,
@@ -18,7 +24,7 @@ from bboxqa.cli.options.shared_options import (
     quiet_option,
     raw_csv_option,
 )
-from bboxqa.cli.options.source_options import source_options
+from bboxqa.cli.options.source_options import reading_of, source_options
 from bboxqa.cli.output.batch_output import (
     reporting,
     show_plan,
@@ -37,6 +43,8 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("root", metavar="ROOT")
 @map_option()
+@join_option
+@asked_option
 @click.option(
     "--pattern", cls=RenamedOption, metavar="GLOB", help="Read only COCO files whose names match."
 )
@@ -44,7 +52,7 @@ if TYPE_CHECKING:
     "--config",
     shell_complete=completed_configs,
     metavar="FILE",
-    help="Settings of agree and [validate] in TOML; a bboxqa.toml in a project replaces them.",
+    help="Settings in TOML (docs/batch.md); a bboxqa.toml in a project replaces them.",
 )
 @path_option("--out", "Folder of the results; default bboxqa-batch in the current folder.", "DIR")
 @click.option(
@@ -202,7 +210,7 @@ def _settings(
     **agree_options: Any,
 ) -> "Settings":
     from bboxqa.batch.rows import Settings
-    from bboxqa.formats.translation.choices import choices
+    from bboxqa.formats.translation.choices import Choices, choices
     from bboxqa.model.settings import validate_settings_from
     from bboxqa.model.settings_files import read_validate_settings
     from bboxqa.pipelines.settings import agree_settings_from, read_agree_settings
@@ -217,5 +225,6 @@ def _settings(
     agree_settings_from({**agree, **agree_over}, names=names)
     validate_settings_from({**validate, **validate_over})
     return Settings(
-        agree, validate, images, memory, agree_over, validate_over, raw_csv, pages, choices()
-    )
+        agree, validate, images, memory, agree_over, validate_over, raw_csv, pages, choices(),
+        Choices() if config is None else reading_of(config),
+    )  # fmt: skip

@@ -1,5 +1,6 @@
 """The context manager that supplies what files lack, such as image sizes."""
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -12,6 +13,7 @@ from bboxqa.core.types import AnyPath
 from bboxqa.formats.translation.choices import (
     COLUMNS,
     BoxFormat,
+    Choices,
     GivenSize,
     MissingTxt,
     choices,
@@ -19,6 +21,9 @@ from bboxqa.formats.translation.choices import (
 )
 from bboxqa.formats.translation.given_sizes import by_ends
 from bboxqa.model.shapes.rotated_boxes import FiveNumbers
+
+SIZE = re.compile(r"([1-9]\d{0,6})\s*[x×X]\s*([1-9]\d{0,6})")
+"""The pattern of one size of all images."""
 
 
 @contextmanager
@@ -68,8 +73,10 @@ def reading(
     """
     if missing_txt is not None and missing_txt not in get_args(MissingTxt):
         raise ConfigError(f"missing_txt is {missing_txt!r}; expected 'asked' or 'not-asked'")
-    if voc_base is not None and voc_base not in (0, 1):
+    if voc_base is not None and (isinstance(voc_base, bool) or voc_base not in (0, 1)):
         raise ConfigError(f"voc_base is {voc_base!r}; expected 0 or 1")
+    if columns is not None and not isinstance(columns, Mapping):
+        raise ConfigError(f"columns is {columns!r}; expected such as {{'image': 'file'}}")
     unknown = [key for key in columns or {} if key not in COLUMNS]
     if unknown:
         raise ConfigError(f"columns: {unknown[0]!r} is not one of {', '.join(COLUMNS)}")
@@ -92,6 +99,50 @@ def reading(
         new["image_size_file"] = str(image_size) if is_file else None
     with chosen(replace(choices(), **new)):
         yield
+
+
+def choices_from(values: Mapping[str, Any], file: Path, *, inside: Path | None = None) -> Choices:
+    """Return what the table ``[reading]`` of a settings file says, checked as by `reading`.
+
+    Parameters
+    ----------
+    values : mapping
+        The size of images may be a text such as "1920x1080", or the path of a file of sizes,
+        relative to the settings file.
+    file : Path
+        The settings file.
+    inside : Path, optional
+        A folder that a file of sizes has to be in.
+
+    Raises
+    ------
+    ConfigError
+        If a value is invalid, or leads out of the folder.
+    DatasetError
+        If a file of sizes cannot be read.
+    """
+    given = dict(values)
+    size = given.get("image_size")
+    if isinstance(size, str):
+        found = SIZE.fullmatch(size.strip())
+        given["image_size"] = (
+            (int(found[1]), int(found[2])) if found else _file_of_sizes(size, file, inside)
+        )
+    try:
+        with chosen(Choices()), reading(**given):
+            return choices()
+    except ConfigError as error:
+        raise ConfigError(f"{file}, [reading]: {error}") from None
+
+
+def _file_of_sizes(name: str, file: Path, inside: Path | None) -> Path:
+    path = file.parent / name
+    if inside is not None and not path.resolve().is_relative_to(inside.resolve()):
+        raise ConfigError(
+            f"{file}, [reading]: image_size is {name!r}, which leads out of {inside}; expected a "
+            "size such as 1920x1080, or a file in the folder"
+        )
+    return path
 
 
 def _sizes(given: object) -> tuple[int, int] | Mapping[str, GivenSize] | None:

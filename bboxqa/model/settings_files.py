@@ -8,9 +8,14 @@ from typing import Any
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.pipes import open_input
 from bboxqa.core.text import nearest
-from bboxqa.model.settings import settings_from, validate_settings_from
+from bboxqa.model.settings import ValidateSettings, settings_from, validate_settings_from
 
 _VALIDATE = "validate"
+_READING = "reading"
+READING_KEYS = ("image_size", "missing_txt", "voc_base", "columns", "box_format", "rotated")
+"""The keys of the table ``[reading]``: those of `bboxqa.reading`."""
+_OPTIONS = {"iou": "iou_threshold", "map": "category_map", "pattern": "filter"}
+"""The keys of options with another name."""
 _LARGEST = 1_000_000
 
 
@@ -25,7 +30,7 @@ def bundled_configs() -> dict[str, Path]:
 
 
 def read_settings(name: str) -> dict[str, Any]:
-    """Return the settings of `agree` in a TOML file, without its table ``[validate]``.
+    """Return the settings of `agree` in a TOML file, without its tables.
 
     `name` is a path, or the name of bundled settings such as "coco-bbox". Raises ConfigError if the
     file does not exist or is not TOML, or if a setting is wrong.
@@ -41,7 +46,16 @@ def read_validate_settings(name: str) -> dict[str, Any]:
     return _read(name)[1]
 
 
-def _read(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def read_reading_settings(name: str) -> dict[str, Any]:
+    """Return what a TOML file says of the files to read: its table ``[reading]``.
+
+    Parameters and errors are the same as in `read_settings`. `bboxqa.formats.stating.choices_from`
+    checks the values.
+    """
+    return _read(name)[2]
+
+
+def _read(name: str) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     path = Path(name)
     if not path.exists() or path.is_dir():
         bundled = bundled_configs()
@@ -55,9 +69,33 @@ def _read(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
         path = bundled[name]
     values = read_toml(path)
     table = _table(values, str(path))
-    values.pop(_VALIDATE, None)
+    reading = _reading_table(values, str(path))
+    values = {key: value for key, value in values.items() if key not in (_VALIDATE, _READING)}
+    for key in values:
+        _refuse_misplaced(key, str(path))
     settings_from(values, str(path))
-    return values, table
+    return values, table, reading
+
+
+def _reading_table(values: Mapping[str, Any], where: str) -> dict[str, Any]:
+    table = values.get(_READING, {})
+    if not isinstance(table, dict):
+        raise ConfigError(f"{where}: reading is {table!r}; expected a table of settings")
+    for key in table:
+        if key not in READING_KEYS:
+            hint = nearest(key, READING_KEYS) or f"; expected one of {', '.join(READING_KEYS)}"
+            raise ConfigError(f"{where}, [reading]: unknown setting {key!r}{hint}")
+    return table
+
+
+def _refuse_misplaced(key: str, where: str) -> None:
+    """Refuse a key that belongs into a table, or has the name of an option."""
+    tables = ((_VALIDATE, ValidateSettings.__struct_fields__), (_READING, READING_KEYS))
+    for table, keys in tables:
+        if key in keys:
+            raise ConfigError(f"{where}: {key} belongs into the table [{table}]")
+    if key in _OPTIONS:
+        raise ConfigError(f"{where}: unknown setting {key!r}; did you mean {_OPTIONS[key]!r}?")
 
 
 def project_settings(folder: Path) -> dict[str, Any]:

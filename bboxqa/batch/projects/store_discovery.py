@@ -1,5 +1,6 @@
 """Finding projects in a store, through fsspec."""
 
+import posixpath
 import tempfile
 from pathlib import Path
 
@@ -19,7 +20,8 @@ from bboxqa.batch.projects.store import (
     is_url,
     system_of,
 )
-from bboxqa.core.errors import DatasetError
+from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.model.settings_files import read_reading_settings
 
 _IMAGES = "images"
 _HERE = Path()
@@ -83,6 +85,8 @@ def _stored(url: str, contents: dict[str, Content], root: Path, found: Project) 
             or Path(content.name) in files
         )
     settings = contents.get(f"{below}{SETTINGS_FILE}")
+    if found.settings is not None:
+        used += _file_of_sizes(found.settings, below, contents)
     return Stored(
         name=found.name,
         folder=folder,
@@ -94,3 +98,14 @@ def _stored(url: str, contents: dict[str, Content], root: Path, found: Project) 
         contents=tuple(dict.fromkeys((*used, *((settings,) if settings else ())))),
         pictures=pictures,
     )
+
+
+def _file_of_sizes(settings: Path, below: str, contents: dict[str, Content]) -> list[Content]:
+    """Return the file of image sizes that the settings of a project name, if it is there."""
+    try:
+        name = read_reading_settings(str(settings)).get("image_size")
+    except ConfigError:
+        # The run of the project reports the error.
+        return []
+    found = contents.get(posixpath.normpath(f"{below}{name}")) if isinstance(name, str) else None
+    return [] if found is None else [found]

@@ -9,7 +9,7 @@ from bboxqa.batch.project import run_project
 from bboxqa.batch.projects.discovery import Project
 from bboxqa.batch.projects.store import Stored, fetched
 from bboxqa.batch.result_folders import FAILURE, filled, folder_of, note_failure
-from bboxqa.batch.rows import Row, Settings, failed_row, settings_of
+from bboxqa.batch.rows import Row, Settings, choices_of, failed_row, files_wanted, settings_of
 from bboxqa.batch.validation import RunElsewhere, ValidationOutcome, validate_project
 from bboxqa.core.errors import BboxqaError, OutputError
 from bboxqa.formats.translation.choices import chosen
@@ -125,10 +125,11 @@ def validate_fetched(project: Project, settings: Settings, scratch: Path) -> Val
     """Validate a project on any worker; files of a store are fetched into `scratch`."""
     if not isinstance(project, Stored):
         _check_shared(project)
-        _, validate = settings_of(project, settings)
+        agree, validate = settings_of(project, settings)
         images = project.images if settings.images else None
-        with chosen(settings.choices):
-            return validate_project(project, validate, images, settings.memory, settings.pages)
+        wanted = files_wanted(project, agree)
+        with chosen(choices_of(project, settings)):
+            return validate_project(wanted, validate, images, settings.memory, settings.pages)
     with fetched(project, scratch, images=settings.images) as (local, root):
         found = validate_fetched(local, settings, scratch)
         return replace(

@@ -129,6 +129,18 @@ def map_option() -> Callable[[_Command], _Command]:
     )
 
 
+join_option = choice_option(
+    "--join",
+    ("path", "name", "stem"),
+    "Join images of several files by the whole file_name (path, default), without folders "
+    "(name), or also without suffix and Roboflow's .rf.HASH (stem).",
+)
+asked_option = choice_option(
+    "--asked",
+    ("authors", "all"),
+    "Who was asked about images that do not list it: those who annotated them (authors, "
+    "default), or all annotators, so that who drew nothing missed the objects (all).",
+)
 _READING = (
     click.option(
         "--annotator-key", metavar="KEY", help="Key on annotations that names the annotator."
@@ -140,19 +152,9 @@ _READING = (
         help="How annotators are found: annotator-key, image-records or files; default the first "
         "that finds two annotators.",
     ),
-    choice_option(
-        "--join",
-        ("path", "name", "stem"),
-        "Join images of several files by the whole file_name (path, default), without folders "
-        "(name), or also without suffix and Roboflow's .rf.HASH (stem).",
-    ),
+    join_option,
     map_option(),
-    choice_option(
-        "--asked",
-        ("authors", "all"),
-        "Who was asked about images that do not list it: those who annotated them (authors, "
-        "default), or all annotators, so that who drew nothing missed the objects (all).",
-    ),
+    asked_option,
     click.option(
         "--pattern",
         "filter",

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 import click
 from click.shell_completion import CompletionItem
 
+from bboxqa.cli.options.source_options import say_settings
+
 if TYPE_CHECKING:
     from bboxqa.model.settings import AgreeSettings
 
@@ -250,6 +252,7 @@ def agree_settings(
     """
     from bboxqa.pipelines.settings import agree_settings_from, read_agree_settings
 
+    say_settings(config)
     given = {key: value for key, value in options.items() if value not in (None, ())}
     names = {key: f"--{key.replace('_', '-')}" for key in given}
     names["category_map"] = "--map"

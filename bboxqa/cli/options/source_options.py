@@ -1,18 +1,18 @@
 """Options for information that files of annotation tools lack."""
 
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.core import ParameterSource
 
+if TYPE_CHECKING:
+    from bboxqa.formats.translation.choices import Choices
+
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 FILE_OF_SIZES = "bboxqa.file_of_sizes"
 """The key of the file of --image-size in the meta data of a click context."""
-
-_SIZE = re.compile(r"([1-9]\d{0,6})\s*[x×X]\s*([1-9]\d{0,6})")
 
 
 def _say(context: click.Context, parameter: click.Parameter, value: Any) -> None:
@@ -27,7 +27,9 @@ def _say(context: click.Context, parameter: click.Parameter, value: Any) -> None
 def _say_size(context: click.Context, parameter: click.Parameter, text: str | None) -> None:
     if text is None:
         return
-    found = _SIZE.fullmatch(text.strip())
+    from bboxqa.formats.stating import SIZE
+
+    found = SIZE.fullmatch(text.strip())
     if found is None and not Path(text).exists():
         expected = "expected such as 1920x1080, or a file that has the size of each image"
         raise click.UsageError(f"--image-size is {text!r}; {expected}")
@@ -116,6 +118,23 @@ def say_as_before(saved: Mapping[str, str]) -> None:
         name = str(option.name)
         if name in saved and context.get_parameter_source(name) is ParameterSource.DEFAULT:
             option.process_value(context, saved[name])
+
+
+def say_settings(config: str | None) -> None:
+    """Apply the table ``[reading]`` of a settings file where no option says otherwise."""
+    from bboxqa.formats.translation.choices import choices, chosen, completed
+
+    if config is not None:
+        said = completed(choices(), reading_of(config))
+        click.get_current_context().with_resource(chosen(said))
+
+
+def reading_of(config: str) -> "Choices":
+    """Return what a settings file says of the files to read."""
+    from bboxqa.formats.stating import choices_from
+    from bboxqa.model.settings_files import read_reading_settings
+
+    return choices_from(read_reading_settings(config), Path(config))
 
 
 def source_options(command: _Command) -> _Command:

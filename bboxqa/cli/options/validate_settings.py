@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bboxqa.cli.options.source_options import say_settings
+
 if TYPE_CHECKING:
     from bboxqa.model.settings import ValidateSettings
 
@@ -15,6 +17,7 @@ def validate_settings(config: str | None, options: dict[str, Any]) -> "ValidateS
     from bboxqa.model.settings import validate_settings_from
     from bboxqa.model.settings_files import project_settings, read_validate_settings
 
+    say_settings(config)
     values = dict(read_validate_settings(config) if config else project_settings(Path.cwd()))
     for name in ("select", "ignore"):
         if options[name] is not None:

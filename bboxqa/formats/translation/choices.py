@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Literal
 
 from bboxqa.model.shapes.rotated_boxes import FiveNumbers
@@ -83,6 +83,25 @@ def as_options(said: Choices) -> dict[str, str]:
             value = ",".join(f"{what}={name}" for what, name in value.items())
         found[option.name] = str(value)
     return found
+
+
+def completed(given: Choices, others: Choices) -> Choices:
+    """Return choices, with those of others where nothing is given.
+
+    Examples
+    --------
+    >>> completed(Choices(voc_base=0), Choices(voc_base=1, box_format="xyxy"))
+    Choices(image_size=None, missing_txt=None, voc_base=0, columns={}, box_format='xyxy', \
+rotated=None, image_size_file=None)
+    """
+    new = {
+        each.name: getattr(given, each.name)
+        for each in fields(given)
+        if getattr(given, each.name) not in (None, {})
+    }
+    if given.image_size is not None:
+        new["image_size_file"] = given.image_size_file
+    return replace(others, **new)
 
 
 @contextmanager

@@ -1,0 +1,137 @@
+"""What a project says of itself in bboxqa.toml: the settings, and what its files lack."""
+
+import re
+from pathlib import Path
+
+import pytest
+from support.cli import run as command
+from support.datasets import annotation, document, image, write
+
+from bboxqa import reading
+from bboxqa.batch.rows import Settings
+from bboxqa.batch.run import run_batch
+from bboxqa.core.errors import ConfigError
+from bboxqa.formats.translation.choices import choices
+from bboxqa.model.settings import AgreeSettings, ValidateSettings
+from bboxqa.model.settings_files import READING_KEYS, read_settings
+
+PLAIN = Settings({"bootstrap": 0, "checks": False}, {})
+DOCS = Path(__file__).parents[2] / "docs/batch.md"
+
+
+def yolo(root, name, toml):
+    """Write a project of two annotators who share a square box, without the sizes of images."""
+    for who in ("ann", "bob"):
+        write(root / name / who / "classes.txt", "cat\n")
+        write(root / name / who / "labels/a.txt", "0 0.5 0.5 0.2 0.4\n0 0.2 0.2 0.1 0.1\n")
+    write(root / name / "bboxqa.toml", toml)
+
+
+def batch(root, settings=PLAIN):
+    return {row.project: row for row in run_batch(root, root.parent / "out", settings).rows}
+
+
+def test_the_tables_of_keys_are_complete():
+    text = DOCS.read_text("utf-8")
+    tables = re.split(r"^\| key", text, flags=re.MULTILINE)[1:]
+    rows = [re.findall(r"^\| (`[^|]*) \|", table, flags=re.MULTILINE) for table in tables]
+    keys = [[key for row in table for key in re.findall(r"`(\w+)`", row)] for table in rows]
+    assert [sorted(each) for each in keys] == [
+        sorted(AgreeSettings.__struct_fields__),
+        sorted(READING_KEYS),
+        sorted(ValidateSettings.__struct_fields__),
+    ]
+
+
+def test_the_keys_of_reading_are_those_of_python():
+    with reading(**dict.fromkeys(READING_KEYS)):
+        assert choices().image_size is None
+
+
+@pytest.mark.parametrize("sizes", ["100x50", "sizes.csv"])
+def test_projects_of_several_sizes_run_in_one_batch(tmp_path, sizes):
+    root = tmp_path / "root"
+    yolo(root, "small", f'[reading]\nimage_size = "{sizes}"\n')
+    yolo(root, "large", '[reading]\nimage_size = "1920x1080"\n')
+    yolo(root, "unknown", "bootstrap = 0\n")
+    write(root / "small/sizes.csv", "image,width,height\na.jpg,100,50\n")
+    rows = batch(root)
+    assert {name: row.status for name, row in rows.items()} == {
+        "small": "measured", "large": "measured", "unknown": "failed",
+    }  # fmt: skip
+    assert "size" in rows["unknown"].message
+    # An option replaces what a project says, as with other settings.
+    with reading(image_size=(64, 64)):
+        given = Settings(PLAIN.agree, {}, choices=choices())
+    assert batch(root, given)["unknown"].status == "measured"
+
+
+def test_what_all_projects_lack_is_in_the_settings_of_the_run(tmp_path):
+    yolo(tmp_path / "root", "a", "")
+    yolo(tmp_path / "root", "b", '[reading]\nmissing_txt = "asked"\n')
+    write(tmp_path / "config/all.toml", 'bootstrap = 0\n[reading]\nimage_size = "sizes.csv"\n')
+    write(tmp_path / "config/sizes.csv", "image,width,height\na,100,50\n")
+    done = command("batch", "root", "--config", "config/all.toml", cwd=tmp_path)
+    assert "2 measured, 0 not measured, 0 failed" in done.stdout
+    for name in ("agree", "validate"):
+        config = ("--config", "config/all.toml")
+        assert command(name, "root/a", *config, cwd=tmp_path).returncode == 0
+        assert command(name, "root/a", cwd=tmp_path).returncode != 0
+
+
+def test_a_project_is_run_again_if_its_sizes_change(tmp_path):
+    root = tmp_path / "root"
+    yolo(root, "a", '[reading]\nimage_size = "sizes.csv"\n')
+    write(root / "a/sizes.csv", "image,width,height\na,100,50\n")
+    out = tmp_path / "out"
+    assert run_batch(root, out, PLAIN).n_reused == 0
+    assert run_batch(root, out, PLAIN).n_reused == 1
+    write(root / "a/sizes.csv", "image,width,height\na,50,50\n")
+    assert run_batch(root, out, PLAIN).n_reused == 0
+
+
+@pytest.mark.parametrize(
+    ("toml", "words"),
+    [
+        (
+            '[reading]\nimage_size = "../b/sizes.csv"\n',
+            "image_size is '../b/sizes.csv', which leads",
+        ),
+        ('[reading]\nimage_size = "gone.csv"\n', "gone.csv: no such file"),
+        ("[reading]\nimage_size = 7\n", "[reading]: image_size is 7; expected width and height"),
+        ("[reading]\nvoc_base = 2\n", "[reading]: voc_base is 2; expected 0 or 1"),
+        ("[reading]\nvoc_base = true\n", "[reading]: voc_base is True; expected 0 or 1"),
+        ('[reading]\ncolumns = "x"\n', "[reading]: columns is 'x'; expected such as"),
+        ('[reading]\nsize = "1x1"\n', "[reading]: unknown setting 'size'"),
+        ("reading = 1\n", "reading is 1; expected a table of settings"),
+        ('fail_on = "error"\n', "fail_on belongs into the table [validate]"),
+        ("voc_base = 0\n", "voc_base belongs into the table [reading]"),
+        ("map = {}\n", "unknown setting 'map'; did you mean 'category_map'?"),
+        ('filter = "x*"\n', "no file matches filter 'x*'"),
+    ],
+)
+def test_wrong_settings_fail_their_project_only(tmp_path, toml, words):
+    root = tmp_path / "root"
+    part = document([annotation(1, annotator="ann"), annotation(2, annotator="bob")])
+    write(root / "a/y.json", part)
+    write(root / "a/bboxqa.toml", toml)
+    write(root / "b/y.json", part)
+    write(root / "b/sizes.csv", "image,width,height\na,100,50\n")
+    rows = batch(root)
+    assert (rows["a"].status, rows["b"].status) == ("failed", "measured")
+    assert words in rows["a"].message
+
+
+def test_a_project_may_name_the_files_that_it_reads(tmp_path):
+    root = tmp_path / "root"
+    for name in ("final-ann", "final-bob", "draft-eve"):
+        write(root / f"a/{name}.json", document([annotation(1)], [image(1)]))
+    write(root / "a/bboxqa.toml", 'filter = "final*"\n')
+    row = batch(root)["a"]
+    assert (row.n_files, row.annotators) == (2, ("final-ann", "final-bob"))
+
+
+def test_misplaced_keys_are_told_in_each_file_of_settings(tmp_path):
+    path = write(tmp_path / "my.toml", "duplicate_iou = 0.8\n")
+    with pytest.raises(ConfigError, match=r"my\.toml: duplicate_iou belongs into the table"):
+        read_settings(str(path))
