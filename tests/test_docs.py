@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from support.cli import run
 from support.datasets import two_annotators, write
 from support.pages import blocks, same
@@ -205,6 +206,22 @@ def test_the_number_of_rules_is_right():
 def test_the_hook_that_is_shown_exists():
     (hook,) = re.findall(r"- id: (\S+)", "\n".join(contents(VALIDATE, "yaml")))
     assert f"- id: {hook}\n" in (ROOT / ".pre-commit-hooks.yaml").read_text("utf-8")
+
+
+def test_the_workflow_that_is_shown_finds_defects(tmp_path):
+    workflow = yaml.safe_load(contents(VALIDATE, "yaml")[0])
+    (job,) = workflow["jobs"].values()
+    (tmp_path / "annotations").mkdir()
+    broken = json.loads((ROOT / "tests/data/roboflow.json").read_bytes())
+    broken["annotations"][0]["bbox"] = [1, 2, -3, 4]
+    (tmp_path / "annotations/export.json").write_text(json.dumps(broken))
+    steps = [each for each in job["steps"] if each.get("run", "").startswith("bboxqa ")]
+    first, page = (run(*shlex.split(each["run"])[1:], cwd=tmp_path) for each in steps)
+    assert first.returncode == 1
+    assert "::error file=annotations/export.json," in first.stdout
+    assert page.returncode == 0
+    # What the last step uploads is what the one before it wrote.
+    assert (tmp_path / job["steps"][-1]["with"]["path"]).is_file()
 
 
 def test_functions_that_are_named_exist():
