@@ -2,6 +2,7 @@
 
 import errno
 import os
+from contextlib import suppress
 from pathlib import Path
 from threading import Thread
 from typing import BinaryIO
@@ -19,14 +20,26 @@ def open_input(path: Path) -> BinaryIO:
     if not path.is_fifo():
         return path.open("rb")
     opened: list[BinaryIO] = []
+    failed: list[OSError] = []
+
+    def open_file() -> None:
+        try:
+            opened.append(path.open("rb"))
+        except OSError as error:
+            failed.append(error)
+
     # Opening waits for a writer.
-    thread = Thread(target=lambda: opened.append(path.open("rb")), daemon=True)
+    thread = Thread(target=open_file, daemon=True)
     thread.start()
     thread.join(_PATIENCE)
+    if failed:
+        raise failed[0]
     if opened:
         return opened[0]
-    # A writer of our own ends the waiting.
-    os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK))
-    thread.join()
-    opened[0].close()
+    # A writer of our own ends the waiting, if the pipe can be written.
+    with suppress(OSError):
+        os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK))
+        thread.join()
+    for file in opened:
+        file.close()
     raise TimeoutError(errno.ETIMEDOUT, "a pipe to which nobody writes", str(path))

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
-# Punctuation that makes a name look like several names, or like the end of a sentence.
 _Item = TypeVar("_Item")
+# Punctuation that makes a name look like several names, or like the end of a sentence.
 _BREAKS = re.compile('[,;:"]')
 # Most characters of a name in a sentence.
 _LONG = 40

@@ -200,7 +200,8 @@ def _ranks(data: Dataset) -> tuple[IndexArray, IndexArray]:
     annotator_ranks: IndexArray = np.argsort(np.argsort(of_annotators))
     # Empty images have no boxes: they differ in who was asked, and in the ratio of their sides.
     codes: IndexArray = np.random.default_rng(0).integers(1 << 32, size=(n_annotators,))
-    asked = data.assigned @ codes[annotator_ranks]
+    # Unlike a product of matrices, this does not copy `assigned` as integers of eight bytes.
+    asked = np.einsum("ia,a->i", data.assigned, codes[annotator_ranks])
     width, height = np.maximum(data.image_size, 1).T
     return np.argsort(np.lexsort((width / height, asked, of_images))), annotator_ranks
 

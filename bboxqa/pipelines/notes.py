@@ -103,10 +103,11 @@ def chance_notes(n_alone: int, n_images: int, reason: str, f1: float) -> Iterato
     `f1` is the F1 by chance; NaN where unknown.
     """
     if f1 >= _HIGH_CHANCE:
+        others = ", and F1 above chance rests on the few others" if f1 < 1 else ""
         yield (
             f"annotations of different images match as well (F1 by chance is {f1:.2f}), since "
             "objects are in the same places in all images: F1 would be about as high if annotators "
-            "did not look at them, and F1 above chance rests on the few others"
+            f"did not look at them{others}"
         )
     if n_alone and not reason:
         have = "has" if n_alone == 1 else "have"

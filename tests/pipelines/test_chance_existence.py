@@ -1,5 +1,6 @@
 """Existence by chance: hand-worked, by brute force, in simulation, and what has no effect on it."""
 
+import tracemalloc
 from dataclasses import replace
 from itertools import permutations
 
@@ -324,4 +325,18 @@ def test_objects_in_the_same_place_in_all_images_are_told():
         return " ".join(agree(dataset(rows, size=(400, 40)), bootstrap=0).notes)
 
     assert "annotations of different images match as well (F1 by chance is 1.00)" in notes(0)
+    # There is no F1 above chance.
+    assert "rests on the few others" not in notes(0)
     assert "different images match" not in notes(40)
+
+
+def test_many_annotators_of_few_images_each_take_little_memory():
+    n = 2000
+    assigned = np.eye(n, dtype=bool) | np.eye(n, k=1, dtype=bool)
+    rows = [(image, image, 0, (5, 5, 20, 20)) for image in range(n)]
+    data = with_assigned(dataset(rows, n_images=n, n_annotators=n), assigned)
+    tracemalloc.start()
+    module._ranks(data)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 2 * assigned.nbytes
