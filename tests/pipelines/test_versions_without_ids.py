@@ -273,3 +273,13 @@ def test_ids_of_a_tool_that_are_text(tmp_path):
     result = compare(*data, **PLAIN)
     assert result.by_id
     assert counts(result) == {"unchanged": 1, "moved": 1, "removed": 1}
+
+
+def test_no_annotations_do_not_count_up(tmp_path):
+    rng = np.random.default_rng(1)
+    images, _ = scene(rng)
+    some = read_coco(as_coco(tmp_path, images), min_annotators=1)
+    none = replace(some, annotations=some.annotations.take(np.arange(0)))
+    for before, after in ((none, some), (some, none), (none, none)):
+        found = compare(before, after, **PLAIN)
+        assert found.unused_ids == "not both versions have annotations"

@@ -11,6 +11,7 @@ from bboxqa.model.file_places import FilePlaces
 
 COUNTED = "ids that count up without gaps may be positions"
 """Why ids are not used that may be assigned anew by each export."""
+_NONE = "not both versions have annotations"
 
 # What annotations without an id are found by: a line, a JSON pointer, or a frame of a track, whose
 # number is its position in the file.
@@ -26,8 +27,8 @@ def id_codes(before: Dataset, after: Dataset) -> tuple[IndexArray | None, str]:
     -------
     codes : (N,) int64 or None
         The annotations before, and then those after; equal where ids are. None if a version has no
-        ids, or if those of both count up from 0 or 1 without gaps: most exports number annotations
-        anew in this way.
+        ids or annotations, or if the ids of both count up from 0 or 1 without gaps: most exports
+        number annotations anew in this way.
     reason : str
         Why there are no codes; empty if there are.
     """
@@ -36,6 +37,8 @@ def id_codes(before: Dataset, after: Dataset) -> tuple[IndexArray | None, str]:
     if lacking:
         return None, f"the annotations {' and '.join(lacking)} have no ids"
     old, new = (np.zeros(0, np.int64) if ids is None else ids for ids in given)
+    if not (len(old) and len(new)):
+        return None, _NONE
     if count_up(old, before.annotations.annotator) and count_up(new, after.annotations.annotator):
         return None, COUNTED
     if old.dtype.kind == new.dtype.kind == "i":
