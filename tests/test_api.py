@@ -196,3 +196,29 @@ def test_memory_is_a_number_of_bytes(memory):
     ):
         with pytest.raises(bboxqa.BboxqaError, match="expected a number of bytes, such as"):
             call()
+
+
+def test_tables_where_files_are_expected_are_told_by_type(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    row = {"image": "a", "annotator": "ann", "category": "c", "x": 1.0, "y": 1.0}
+    row |= {"width": 5.0, "height": 5.0}
+    frame = pandas.DataFrame([row, row | {"annotator": "bob"}])
+    told = r"source is of type {}; expected one or several paths\. bboxqa\.read_coco also takes one"
+    for call in (bboxqa.validate, lambda source: bboxqa.convert(source, tmp_path / "a", to="coco")):
+        with pytest.raises(TypeError, match=told.format("DataFrame")):
+            call(frame)
+        with pytest.raises(TypeError, match=told.format("dict")):
+            call([row])
+    for several in ([frame, frame], {"ann": frame, "bob": frame}):
+        with pytest.raises(TypeError, match=told.format("DataFrame")):
+            bboxqa.read_coco(several)
+    with pytest.raises(ConfigError, match=r"category_map is \['c'\]; expected such as"):
+        bboxqa.read_coco(frame, category_map=["c"])
+    for infinite in (float("inf"), float("-inf")):
+        with pytest.raises(DatasetError, match=r"x is '-?inf'; expected a number"):
+            bboxqa.read_coco(frame.assign(x=infinite))
+    with pytest.raises(DatasetError, match=r"with bboxqa\.reading\(columns=") as error:
+        bboxqa.read_coco(frame.drop(columns="x"))
+    assert "--columns" not in str(error.value)
+    with pytest.raises(ConfigError, match=r"^iou_threshold is True; expected a number or numbers$"):
+        bboxqa.agree(bboxqa.read_coco(frame), iou_threshold=True)

@@ -24,18 +24,22 @@ from bboxqa.formats.translation.members import members_of
 
 _OTHER_ARCHIVES = (".7z", ".bz2", ".rar", ".xz")
 _SHOWN = 3
+_EXPECTED = (
+    "expected one or several paths. bboxqa.read_coco also takes one table or COCO document in "
+    "memory; tables of several annotators are one table with a column annotator"
+)
 
 
 def as_paths(source: object) -> list[AnyPath]:
     """Return one or several paths as a list; raises TypeError for anything else."""
-    one = isinstance(source, str | PathLike) or not isinstance(source, Iterable)
+    # A data frame is iterable, by the names of its columns.
+    is_table = hasattr(source, "shape") or isinstance(source, bytes)
+    one = is_table or isinstance(source, str | PathLike) or not isinstance(source, Iterable)
     paths: list[Any] = [source] if one else list(cast("Iterable[Any]", source))
-    wrong = next((each for each in paths if not isinstance(each, str | PathLike)), "")
-    if wrong != "":
-        raise TypeError(
-            f"source is of type {type(wrong).__name__}; expected one or several paths, a COCO "
-            "document as a dictionary, or a table"
-        )
+    for each in paths:
+        if not isinstance(each, str | PathLike):
+            what = "source" if one else "an item of source"
+            raise TypeError(f"{what} is of type {type(each).__name__}; {_EXPECTED}")
     return paths
 
 

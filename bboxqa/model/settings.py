@@ -147,6 +147,8 @@ def settings_from(
     shown = setting_names(where, names or {})
     values = {key: _plain(value) for key, value in values.items()}
     thresholds = values.get("iou_threshold")
+    if isinstance(thresholds, bool):
+        raise ConfigError(f"{shown('iou_threshold')} is {thresholds}; expected a number or numbers")
     if isinstance(thresholds, int | float):
         values["iou_threshold"] = (thresholds,)
     if type(values.get("sigmas")) in (int, float):

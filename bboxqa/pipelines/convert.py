@@ -203,7 +203,7 @@ def gather(
 
 def _refuse_inputs(path: Path, source: Files) -> None:
     """Refuse an output that would replace one of the inputs or a folder of them."""
-    given = [*source.values()] if isinstance(source, Mapping) else as_paths(source)
+    given = as_paths([*source.values()] if isinstance(source, Mapping) else source)
     place = path.resolve()
     for each in chain(map(Path, given), files_read(given) if path.is_dir() else ()):
         if each.resolve().is_relative_to(place):

@@ -146,6 +146,8 @@ def read_coco(
         "digest": digest,
         "progress": progress,
     }
+    if category_map is not None and not isinstance(category_map, Mapping):
+        raise ConfigError(f"is {category_map!r}; expected such as {{'Cat': 'cat'}}", "category_map")
     if isinstance(source, Mapping) and not source:
         raise DatasetError(["the dictionary is empty; expected a COCO document, or files by name"])
     if not isinstance(source, str | PathLike):

@@ -53,7 +53,7 @@ def test_files_are_one_annotator_each(tmp_path, pack):
     assert len(data.annotations) == 12
 
 
-@pytest.mark.parametrize("kind", ["captions", "labels", "image_info", "panoptic"])
+@pytest.mark.parametrize("kind", ["captions", "labels", "image_info", "panoptic", "stuff"])
 def test_other_tasks_are_left_out(tmp_path, pack, kind):
     whole = document(named(BOXES), IMAGES)
     other = whole | {"annotations": CAPTIONS}
@@ -147,3 +147,35 @@ def test_several_files_are_converted(tmp_path):
     assert outcome.returncode == 0, outcome.output
     data = bboxqa.read_coco(tmp_path / "out.json")
     assert (data.annotator_names, len(data.annotations)) == (("ann", "bob"), 12)
+
+
+def split_parts():
+    """Return the documents of two splits, by name."""
+    later = [image(n, file_name=f"{n}.jpg") for n in (3, 4)]
+    moved_there = [each | {"image_id": each["image_id"] + 2} for each in BOXES]
+    return {"train": document(BOXES, IMAGES), "val": document(moved_there, later)}
+
+
+def test_copies_of_splits_are_not_annotators(tmp_path):
+    for name, content in split_parts().items():
+        for place in (f"annotations/{name}.json", f"{name}/_annotations.coco.json"):
+            path = tmp_path / place
+            path.parent.mkdir(exist_ok=True)
+            # A copy that another program wrote is one as well.
+            path.write_text(json.dumps(content, indent=len(path.stem)))
+    with pytest.raises(DatasetError, match="named as parts of one data set") as error:
+        bboxqa.read_coco(tmp_path)
+    assert "train, val" in error.value.advice
+    data = bboxqa.read_coco(tmp_path, min_annotators=1, attribution="files")
+    assert len(data.annotations) == 2 * len(BOXES)
+    assert any("have the same 6 annotations; the second is left out" in n for n in data.notes)
+
+
+def test_splits_of_two_annotators_stay(tmp_path):
+    for who, by in (("ann", 0), ("bob", 2)):
+        for name, content in split_parts().items():
+            path = tmp_path / who / f"{name}.json"
+            path.parent.mkdir(exist_ok=True)
+            boxes = moved(content["annotations"], by)
+            path.write_text(json.dumps(content | {"annotations": boxes}))
+    assert len(bboxqa.read_coco(tmp_path).annotations) == 4 * len(BOXES)

@@ -1,14 +1,16 @@
 """Tables in memory: pandas and polars data frames, pyarrow tables, lists of dicts."""
 
 from collections.abc import Mapping
+from math import isinf
 from typing import Any
 
 import msgspec
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.box_tables.table_columns import columns_of
-from bboxqa.formats.box_tables.table_records import SAY
 from bboxqa.formats.translation.choices import choices
+
+_SAY = 'Say what its columns hold: with bboxqa.reading(columns={"image": NAME, "x": NAME, …}):'
 
 
 def rows_in(source: object) -> list[dict[str, Any]] | None:
@@ -36,15 +38,22 @@ def table_bytes(rows: list[dict[str, Any]]) -> bytes:
     header = list(dict.fromkeys(str(name) for row in rows for name in row))
     problem = columns_of(header, choices().columns).problem if rows else "no rows"
     if problem:
-        raise DatasetError([f"the table has {problem}"], SAY)
+        raise DatasetError([f"the table has {problem}"], _SAY)
     encoder = msgspec.json.Encoder(enc_hook=_plain)
     # The first row gets all columns, since readers take the header from it.
     empty = dict.fromkeys(header)
-    lines = (encoder.encode({**empty, **{str(k): v for k, v in row.items()}}) for row in rows)
+    lines = (
+        encoder.encode({**empty, **{str(k): _cell(v) for k, v in row.items()}}) for row in rows
+    )
     try:
         return b"\n".join(lines) + b"\n"
     except (UnicodeEncodeError, RecursionError) as error:
         raise DatasetError([f"the table holds a value that JSON cannot hold: {error}"]) from None
+
+
+def _cell(value: Any) -> Any:
+    """Return a value; infinity as text, as JSON would have it as a missing value."""
+    return str(float(value)) if isinstance(value, float) and isinf(value) else value
 
 
 def _plain(value: Any) -> Any:
@@ -53,6 +62,6 @@ def _plain(value: Any) -> Any:
         return None
     for name in ("tolist", "item", "isoformat"):
         if hasattr(value, name):
-            return getattr(value, name)()
+            return _cell(getattr(value, name)())
     # Pillow images become their file name; `Decimal` and others become text.
     return getattr(value, "filename", None) or str(value)

@@ -85,7 +85,7 @@ def _sources(
     if isinstance(source, Mapping):
         if attribution not in (None, "files"):
             raise ConfigError(f"named files are one annotator each, not {attribution!r}")
-        files = [_only_source(Path(path)) for path in source.values()]
+        files = [_only_source(Path(path)) for path in as_paths([*source.values()])]
         return _Sources(files, list(source), "files", [], is_named=True)
     given = as_paths(source)
     files, notes = without_settings(list_files(given, pattern), given)

@@ -6,6 +6,7 @@ none.
 
 import re
 from collections.abc import Sequence
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +15,13 @@ from bboxqa.core.text import count, one_line
 from bboxqa.formats.annotations.columns import AnnotationFile
 
 _NAME = re.compile(
-    r"(instances|person_keypoints|captions|panoptic|labels|image_info)[_-](.+)\.json", re.IGNORECASE
+    r"(instances|person_keypoints|captions|panoptic|stuff|labels|image_info)[_-](.+)\.json",
+    re.IGNORECASE,
 )
 _OBJECTS, _KEYPOINTS = "instances", "person_keypoints"
 _SPLIT = re.compile(r"(?:.*[_-])?(train|training|val|valid|validation|test|testing)(?:20\d\d)?")
+
+_SAME = {"training": "train", "valid": "val", "validation": "val", "testing": "test"}
 
 
 def without_other_tasks(files: Sequence[Path]) -> tuple[list[Path], list[str]]:
@@ -53,7 +57,39 @@ def read_twice(
         left, kept = (whole, number) if keypoints else (number, whole)
         has = f"have the same {n}; the second is left out"
         found[left] = f"{one_line(files[kept].name)} and {one_line(files[left].name)} {has}"
+    return found | _copied_splits(files, read)
+
+
+def _copied_splits(files: Sequence[Path], read: Sequence[AnnotationFile]) -> dict[int, str]:
+    """Return the places of copies of a split, as annotations/train.json and train/coco.json.
+
+    Only if all files are named as splits, and of several: others may be by annotators.
+    """
+    splits = [_split_of(file) for file in files]
+    if None in splits or len({*splits}) < 2:
+        return {}
+    found: dict[int, str] = {}
+    for one, other in combinations(range(len(files)), 2):
+        n_annotations = len(read[one].columns.id)
+        if one in found or splits[one] != splits[other]:
+            continue
+        if n_annotations == len(read[other].columns.id) and _is_part_of(read[other], read[one]):
+            has = f"have the same {count(n_annotations, 'annotation')}; the second is left out"
+            found[other] = f"{one_line(str(files[one]))} and {one_line(str(files[other]))} {has}"
     return found
+
+
+def _split_of(file: Path) -> str | None:
+    """Return the split that a file is named as, itself or by its folder.
+
+    Examples
+    --------
+    >>> _split_of(Path("annotations/validation.json")), _split_of(Path("val/coco.json"))
+    ('val', 'val')
+    """
+    stem, folder = file.stem.lower(), file.parent.name.lower()
+    found = _SPLIT.fullmatch(stem) or _SPLIT.fullmatch(folder)
+    return found and _SAME.get(found[1], found[1])
 
 
 def split_advice(files: Sequence[Path]) -> str:

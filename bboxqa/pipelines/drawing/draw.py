@@ -197,7 +197,7 @@ def _readings(source: Source, pattern: str | None) -> Iterator[RawDocument]:
     if _is_document(source):
         yield read_bytes(document_bytes(source), "document")
         return
-    paths = [*source.values()] if isinstance(source, Mapping) else as_paths(source)
+    paths = as_paths([*source.values()] if isinstance(source, Mapping) else source)
     for file in list_files(paths, pattern, only_checked=True):
         read = format_of(file).document
         if read is not None:
