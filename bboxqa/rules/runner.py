@@ -27,8 +27,8 @@ from bboxqa.rules.origins import placed_in_origin
 from bboxqa.rules.registry import known_rules, select
 from bboxqa.rules.selection import ignored_codes
 
-# The most files that a note names.
-_NAMED = 3
+# The number of files that a note names.
+_NAMED = 1
 _EXCERPT = 160
 _SCOPES = {"record", "data set"}
 

@@ -211,7 +211,8 @@ def test_the_story_names_tables_of_the_page_and_no_files(found):
     links += re.findall('1 more stands out: <a href="#([^"]*)">Use of categories</a></li>', story)
     assert [page.count(f'id="{link}"') for link in links] == [1, 1]
     assert '(see <a href="#table-groups">Groups</a>) agree' in story
-    assert "<li>1 more finding: the tables below have it</li>" in story
+    more = '<a href="#annotators">the tables below</a>'
+    assert f"<li>1 more finding: {more} have it</li>" in story
     assert "<li>&lt;b&gt;.csv and offsets.csv are names</li>" in story
     assert "stand out: reference_offsets.csv</li>" in story
     # Results that were saved by earlier versions have no subjects.

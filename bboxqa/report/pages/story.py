@@ -72,4 +72,6 @@ def _on_page(see: str) -> "Markup":
     title = _TITLES.get(see.removesuffix(_CSV))
     if title is not None:
         return Markup('<a href="#{}">{}</a>').format(table_anchor(title), title)
-    return prose(see if see.endswith(_CSV) else "the tables below")
+    if see.endswith(_CSV):
+        return prose(see)
+    return Markup('<a href="#annotators">the tables below</a>')
