@@ -76,7 +76,6 @@ DIAGNOSTICS: dict[str, Diagnostic] = {
 OF_TIMES = ("work", "work_sessions", "work_hours")
 """The diagnostics of data whose times were read."""
 
-
 OF_ROTATED_BOXES = ("rotated_offsets", "quarter_turns")
 """The diagnostics of data whose rotated boxes are compared."""
 

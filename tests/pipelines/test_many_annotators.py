@@ -56,7 +56,8 @@ def test_pairs_are_counted_among_those_who_drew_most(few_pairs, tmp_path):
     assert note in found.notes
 
 
-def test_counted_pairs_have_the_figures_of_all(tmp_path, monkeypatch):
+@pytest.mark.parametrize("n_paired", [2, 3])
+def test_counted_pairs_have_the_figures_of_all(n_paired, tmp_path, monkeypatch):
     values = np.random.default_rng(3)
     boxes = [
         annotation(
@@ -74,9 +75,9 @@ def test_counted_pairs_have_the_figures_of_all(tmp_path, monkeypatch):
     whole = {
         (row["annotator_1"], row["annotator_2"]): row for row in bboxqa.agree(data).pairs.records()
     }
-    monkeypatch.setattr(paired, "MOST_PAIRED", 3)
+    monkeypatch.setattr(paired, "MOST_PAIRED", n_paired)
     some = bboxqa.agree(data).pairs.records()
-    assert len(some) == 3
+    assert len(some) == n_paired * (n_paired - 1) // 2
     for row in some:
         assert row == pytest.approx(whole[row["annotator_1"], row["annotator_2"]], nan_ok=True)
 

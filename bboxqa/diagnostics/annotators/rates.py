@@ -11,11 +11,7 @@ from bboxqa.diagnostics.annotators.vitality import vitality
 from bboxqa.diagnostics.disagreement.kinds import Disagreements, Kind, disagreements
 from bboxqa.diagnostics.disagreement.parts import parts
 from bboxqa.diagnostics.meaning import alpha_has_meaning
-from bboxqa.diagnostics.object_cells import (
-    ObjectCells,
-    object_cells,
-    pairs_of_units,
-)
+from bboxqa.diagnostics.object_cells import ObjectCells, object_cells, pairs_of_units
 from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.model.units import MatchedUnits
 

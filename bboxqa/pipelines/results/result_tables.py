@@ -110,7 +110,8 @@ def pair_table(
     alpha, status = _with_meaning(alpha, pairs_with_meaning(counts) | (missing == "ignore"))
     rows = np.searchsorted(objects.pair, counts.unit_pair)
     of_f1 = pair_f1_intervals(data.annotations, units, data.assigned, objects.pair)
-    if len(objects.pair) == 1:
+    shared = data.assigned.sum(1) >= 2
+    if len(objects.pair) == 1 and data.assigned[shared].any(0).sum() == 2:
         of_f1[:] = of_all
     return Table(
         {

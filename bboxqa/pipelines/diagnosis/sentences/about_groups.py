@@ -12,9 +12,7 @@ from bboxqa.diagnostics.annotators.independent import independent
 from bboxqa.model.table import Table
 from bboxqa.model.units import MatchedUnits
 from bboxqa.pipelines.diagnosis.sentences.sentence import Sentence, most_named
-from bboxqa.pipelines.diagnosis.sentences.significance import (
-    bounds,
-)
+from bboxqa.pipelines.diagnosis.sentences.significance import bounds
 
 # Groups and members that a sentence names; more are counted.
 _MOST_GROUPS, _MOST_MEMBERS = 2, 4
