@@ -28,6 +28,7 @@ from bboxqa.batch.result_folders import (
     remove_unfinished,
 )
 from bboxqa.batch.rows import FAILED, Row, Settings, failed_row
+from bboxqa.batch.unused_names import unused_names
 from bboxqa.batch.workers.pool import Outcome, WorkerDied, run_all
 from bboxqa.batch.workers.schedule import n_two_core
 from bboxqa.batch.workers.transport import Task, run_task
@@ -60,6 +61,8 @@ class BatchResult:
     """Unchanged projects, and those not run because the run was stopped."""
     worse: tuple[Regression, ...]
     """Results that are worse than in the last run."""
+    unused_names: tuple[str, ...] = ()
+    """Names of the category map of all projects that no measured project has."""
 
     @property
     def passed(self) -> bool:
@@ -139,7 +142,9 @@ def run_batch(
         write_outputs(out, found, rows, worse, settings, started)
         if not n_left:
             append(out, started, __version__, rows)
-    return BatchResult(found, rows, n_reused, n_left, worse)
+    mapped = {**settings.agree, **settings.agree_over}.get("category_map") or {}
+    unused = tuple(unused_names(out, rows, mapped))
+    return BatchResult(found, rows, n_reused, n_left, worse, unused)
 
 
 def _check_out(out: Path, root: str | Path) -> None:

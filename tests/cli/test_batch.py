@@ -456,3 +456,31 @@ def test_folders_in_which_nothing_is_read_are_listed_and_counted(run, root):
     words = "2 projects, unchanged since the last run; nothing read in 1 folder"
     assert [line.replace(os.sep, "/") for line in out] == [f"{words}: {place}"]
     assert run("root", "--dry-run")[2] == ["nothing read in empty: is an empty folder"]
+
+
+def test_a_mapped_name_that_no_project_has_is_told(run, root):
+    told = "  --map: no measured project has a category called 'nope'"
+    _code, out, _err = run("root", "--map", "nope=cat")
+    assert told in out
+    other = two_annotators()
+    other["categories"][0]["name"] = "nope"
+    write(root / "other/x.json", other)
+    _code, out, _err = run("root", "--map", "nope=cat")
+    assert told not in out
+
+
+def test_images_are_joined_and_annotators_asked_as_options_say(run, root):
+    for who, folder in (("ann", "one"), ("bob", "two")):
+        part = two_annotators()
+        for each in part["annotations"]:
+            del each["annotator"]
+        for each in part["images"]:
+            each.pop("annotators", None)
+            each["file_name"] = f"{folder}/{each['file_name']}"
+        write(root / f"joined/{who}.json", part)
+    options = ("--config", write(root.parent / "no.toml", "checks = false\n"))
+    (line,) = (line for line in run("root", *options)[2] if " joined: " in line)
+    assert "not measured" in line
+    (line,) = (line for line in run("root", *options, "--join", "name")[2] if " joined: " in line)
+    assert ": measured" in line
+    assert run("root", "--asked", "nobody")[0] == 2

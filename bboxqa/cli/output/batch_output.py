@@ -127,6 +127,8 @@ def show_result(result: "BatchResult", out: Path, *, quiet: bool) -> None:
     show_some(unreadable, "  unreadable: ")
     show_some((f"{row.project}: {row.message}" for row in bad), "  ")
     show_some((f"{part.project}: {part.what}" for part in result.worse), "  worse: ")
+    names = (f"no measured project has a category called {each!r}" for each in result.unused_names)
+    show_some(names, "  --map: ")
     show_some(result.found.not_read, "  nothing read in ")
     if result.found.left_alone:
         n_files = count(len(result.found.left_alone), "JSON file")
