@@ -40,7 +40,8 @@ def refuse_foreign(path: Path, *, table: bool = False) -> None:
     DatasetError if the file has a known format that is not read.
     """
     refuse_address(path)
-    if path.suffix.lower() in _TABLES and path.is_file() and not _head(path).strip(_BLANK):
+    is_table = path.suffix.lower() in _TABLES and path.is_file()
+    if is_table and not table and not _head(path).strip(_BLANK):
         problem = f"{path}: is empty; expected a table with a header"
         raise DatasetError([problem], "Export it again: nothing was written.")
     kind = foreign_kind(path)
