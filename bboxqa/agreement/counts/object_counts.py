@@ -11,6 +11,7 @@ from bboxqa.core.arrays import (
     BoolArray,
     FloatArray,
     IndexArray,
+    IntArray,
     compact,
     frozen_arrays,
     pairs_within,
@@ -172,12 +173,10 @@ def count_objects(
     of_right = sums(category[right], np.zeros(n_categories))
     pair, by_pairs = np.zeros(0, np.int64), ObjectSums(*np.zeros((6, 0)))
     if of_pairs:
-        listed = np.ones(n_annotators, np.bool_) if paired is None else paired
-        pair, drawn = _drawn_by_pairs(annotations, assigned & listed)
-        one, other = (annotations.annotator[side].astype(np.int64) for side in (left, right))
-        row = np.searchsorted(pair, one * n_annotators + other)
+        listed = assigned if paired is None else assigned & paired
+        pair, drawn = _drawn_by_pairs(annotations, listed)
+        row = _rows_of_pairs(annotations.annotator, pairs, pair, n_annotators)
         # What others matched is added up last, and dropped.
-        row[~(listed[one] & listed[other])] = len(pair)
         by_pairs = ObjectSums(*sums(row, np.append(drawn / 2, 0)).stacked()[:, :-1])
     return ObjectCounts(
         images=sums(image[left], sum_by(image, others / 2, n_images)),
@@ -201,6 +200,17 @@ def _drawn_by_pairs(annotations: Annotations, assigned: BoolArray) -> tuple[Inde
         drawn = n_drawn[start:stop]
         tallies.append((keys, sum_by(place, drawn[left] + drawn[right], len(keys))))
     return _joined_sums(tallies)
+
+
+def _rows_of_pairs(
+    annotator: IntArray, pairs: CandidatePairs, pair: IndexArray, n_annotators: int
+) -> IndexArray:
+    """Return the place of each two annotators in `pair`, which is sorted; its length if nowhere."""
+    one, other = (annotator[side].astype(np.int64) for side in (pairs.left, pairs.right))
+    key = one * n_annotators + other
+    row = np.searchsorted(pair, key)
+    known = np.append(pair, -1)[row] == key
+    return np.where(known, row, len(pair))
 
 
 def drawn_in_cells(annotations: Annotations, assigned: BoolArray) -> IndexArray:
