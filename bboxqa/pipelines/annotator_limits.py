@@ -4,6 +4,7 @@ import numpy as np
 
 from bboxqa.core.arrays import IndexArray, sum_by
 from bboxqa.core.errors import DatasetError
+from bboxqa.core.text import count
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.units import UnitTable
 
@@ -22,10 +23,10 @@ def check_annotators(data: Dataset, units: UnitTable, memory: int | None) -> Non
     n_asked = data.assigned.sum(1)
     n_images = len(n_asked)
     n_units = np.bincount(units.image, minlength=n_images)
-    _check(data, n_units * n_asked, memory, "answers on {:,} objects", n_units)
+    _check(data, n_units * n_asked, memory, "answers on", n_units)
     size = np.bincount(units.unit, minlength=len(units))
     pairs = sum_by(units.image, size * (size - 1) // 2, n_images).astype(np.int64)
-    _check(data, pairs, memory, "pairs of annotations of {:,} objects", n_units)
+    _check(data, pairs, memory, "pairs of annotations of", n_units)
 
 
 def _check(
@@ -37,7 +38,8 @@ def _check(
     worst = int(n_rows.argmax())
     problem = (
         f"image {data.image_names[worst]!r}: {int(data.assigned[worst].sum()):,} annotators give "
-        f"{n_rows[worst]:,} {rows.format(n_units[worst])}; expected {most:,} at most"
+        f"{n_rows[worst]:,} {rows} {count(int(n_units[worst]), 'object')}; "
+        f"expected {most:,} at most"
     )
     needed = int(n_rows[worst]) * _BYTES // 10**9 + 1
     raise DatasetError(

@@ -7,10 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.datasets import dataset
 
+from bboxqa.batch.workers.partition import count_on_cluster
 from bboxqa.core.errors import DatasetError
 from bboxqa.matching.registry import MATCHERS
 from bboxqa.model.settings import settings_from
-from bboxqa.pipelines import counting, image_parts
+from bboxqa.pipelines import annotator_limits, counting, image_parts
 from bboxqa.pipelines.counting import count_part, count_sequentially, join_counted
 from bboxqa.pipelines.image_parts import ImagePart, split_images
 
@@ -115,3 +116,12 @@ def same(joined, whole):
         for name in ("images", "categories", "pairs"):
             one, other = getattr(ours, name).stacked(), getattr(theirs, name).stacked()
             np.testing.assert_array_equal(one, other)
+
+
+def test_a_cluster_counts_what_the_memory_allows(monkeypatch):
+    data = dataset([(0, who, 0, (0, 0, 9, 9)) for who in range(9)])
+    monkeypatch.setattr(annotator_limits, "_MEMORY", 0)
+    whole, count = ImagePart(data, np.zeros(0, np.int32)), count_on_cluster
+    with pytest.raises(DatasetError, match="9 annotators give 9 answers on 1 object;"):
+        count(whole, settings_from({}), greedy=False, memory=None)
+    assert len(count(whole, settings_from({}), greedy=False, memory=10**9).units[0]) == 1

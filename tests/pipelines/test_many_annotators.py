@@ -110,7 +110,9 @@ def test_too_many_annotations_of_an_object_are_refused(tmp_path, monkeypatch):
     boxes = [annotation(k + 1, bbox=(10, 10, 20, 20), annotator=f"p{k}") for k in range(9)]
     data = read(tmp_path / "x.json", boxes)
     monkeypatch.setattr(annotator_limits, "_MEMORY", 35 * annotator_limits._BYTES)
-    with pytest.raises(DatasetError, match="9 annotators give 36 pairs of annotations of 1 object"):
+    with pytest.raises(
+        DatasetError, match="9 annotators give 36 pairs of annotations of 1 object;"
+    ):
         bboxqa.agree(data, bootstrap=0)
 
 

@@ -23,28 +23,30 @@ def count_on_cluster(
     *,
     greedy: bool,
     progress: Any = None,
+    memory: int | None = None,
     part_size: int | None = None,
 ) -> AgreementCounts:
     """Count agreement in parts on the workers of a cluster; called on one of them.
 
     Meanwhile the thread leaves the pool of its worker, so that parts can run there. Parts are sent
-    directly to the workers that match them, not through the scheduler.
+    directly to the workers that match them, not through the scheduler. An image that does not fit
+    in `memory` is refused, as by `count_part`.
     """
+    count = partial(count_part, settings=settings, greedy=greedy, memory=memory)
     size = part_size or (_OUTLINES if needs_outlines(settings.similarity) else _BOXES)
     n_parts = -(-len(whole.data.annotations) // size)
     # Names are not sent, as counting does not need them.
     parts = list(map(_bare, split_images(whole, n_parts))) if n_parts > 1 else []
     if len(parts) < 2:
-        return count_part(whole, settings, greedy=greedy, progress=progress)
+        return count(whole, progress=progress)
     from distributed import worker_client
 
-    work = partial(count_part, settings=settings, greedy=greedy)
     with worker_client() as client:
         sent = client.scatter(parts, hash=False)
         del parts
         # Started projects have priority over others.
         submit = partial(client.submit, pure=False, priority=1)
-        level = [submit(work, part, key=f"part-{uuid4().hex}") for part in sent]
+        level = [submit(count, part, key=f"part-{uuid4().hex}") for part in sent]
         while len(level) > 1:
             level = [
                 submit(join_counted, level[start : start + _FAN_IN], key=f"join-{uuid4().hex}")
@@ -54,7 +56,7 @@ def count_on_cluster(
             counted: AgreementCounts = level[0].result()
         except BboxqaError:
             # In one part, the error has all problems and the names of images.
-            return count_part(whole, settings, greedy=greedy, progress=progress)
+            return count(whole, progress=progress)
     return counted
 
 
