@@ -24,12 +24,12 @@ N_IMAGES = 60
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):
     """The documents of a result with names that are paths, and a folder with three images."""
-    pixels = tmp_path_factory.mktemp("pixels")
+    pixels = tmp_path_factory.mktemp("pages") / "pixels"
     names = ["../outside.png", "/etc/passwd", "a/b.png"] + [f"{n}.png" for n in range(3, N_IMAGES)]
     images = [
         {"id": n, "file_name": name, "width": 30, "height": 20} for n, name in enumerate(names)
     ]
-    (pixels / "a").mkdir()
+    (pixels / "a").mkdir(parents=True)
     for name in names[2:5]:
         Image.new("RGB", (30, 20), "teal").save(pixels / name)
     Image.new("RGB", (30, 20)).save(pixels.parent / "outside.png")
