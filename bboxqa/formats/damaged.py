@@ -11,8 +11,8 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count
 from bboxqa.formats.coco.coco_ends import LOOKED_AT, has_nothing_of_coco
 from bboxqa.formats.own_files import is_result
-from bboxqa.formats.translation.heads import ARCHIVES, head_of, is_archive
-from bboxqa.formats.translation.members import as_utf8, members_of
+from bboxqa.formats.translation.heads import ARCHIVES, as_utf8, head_of, is_archive
+from bboxqa.formats.translation.members import members_of
 from bboxqa.formats.xml_elements import RefusedXmlError, XmlElements, XmlError
 
 _TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".pq")

@@ -22,7 +22,7 @@ from bboxqa.formats.box_tables.plain_tables import TablePart
 from bboxqa.formats.box_tables.table_columns import Columns
 from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.translation.collector import SIDES
-from bboxqa.formats.translation.members import Member
+from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.untrusted import ValueProblemError
 
 _FORM = "Say which it is: --box-format xywh, xyxy or cxcywh"

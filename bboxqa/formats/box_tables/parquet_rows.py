@@ -9,7 +9,7 @@ import msgspec
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import clean
 from bboxqa.formats.content_kinds import PARQUET
-from bboxqa.formats.translation.members import Member
+from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.untrusted import items, mapping, plain_text
 
 """The first bytes of a Parquet file."""

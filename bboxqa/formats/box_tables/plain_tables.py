@@ -12,7 +12,7 @@ from bboxqa.formats.box_tables.table_columns import FORMS, Columns
 from bboxqa.formats.box_tables.table_rows import cells_of, delimiter_of, header_in, rows_of
 from bboxqa.formats.content_kinds import PARQUET
 from bboxqa.formats.opening import decoded
-from bboxqa.formats.translation.members import Member
+from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.plain.plain_words import PlainWords, plain_words
 from bboxqa.formats.translation.untrusted import LARGEST
 

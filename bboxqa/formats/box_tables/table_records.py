@@ -30,7 +30,7 @@ from bboxqa.formats.translation.boxes.turned_boxes import angle_in, turned_box
 from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.given_sizes import given_size
-from bboxqa.formats.translation.members import Member
+from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.translated import (
     UNLABELLED,
     UNNAMED,

@@ -14,7 +14,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.formats.box_tables.parquet_rows import Row, parquet_file, parquet_rows
 from bboxqa.formats.content_kinds import PARQUET
 from bboxqa.formats.opening import decoded
-from bboxqa.formats.translation.members import Member
+from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.translated import BrokenTextError
 
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".pq")

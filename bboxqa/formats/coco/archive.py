@@ -18,7 +18,7 @@ from bboxqa.formats.translation.heads import head_of, is_archive
 from bboxqa.model.annotations import Source
 
 if TYPE_CHECKING:
-    from bboxqa.formats.translation.members import Member
+    from bboxqa.formats.translation.member import Member
 
 # COCO JSON may begin with any of its lists, or with `info` and the like.
 _OTHER_LISTS = re.compile(

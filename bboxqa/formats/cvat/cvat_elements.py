@@ -6,7 +6,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.types import Steps
 from bboxqa.formats.cvat.file_parts import chunks_of, parts_of
 from bboxqa.formats.cvat.plain_runs import PlainRun, PlainRuns
-from bboxqa.formats.translation.members import Member
+from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.translated import BrokenTextError
 from bboxqa.formats.xml_elements import (
     Element,

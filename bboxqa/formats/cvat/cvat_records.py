@@ -12,7 +12,7 @@ from bboxqa.formats.cvat.jobs import Head, head_of_file
 from bboxqa.formats.cvat.plain_runs import PlainRun, PlainRuns
 from bboxqa.formats.cvat.run_records import add_run
 from bboxqa.formats.translation.collector import Collector
-from bboxqa.formats.translation.members import Member
+from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.translated import Add, Record, Translated, Wanted
 from bboxqa.formats.xml_elements import Element
 

@@ -13,7 +13,7 @@ from io import BufferedReader
 from bboxqa.core.parallel import LONG, can_fork, second_process
 from bboxqa.core.types import Steps
 from bboxqa.formats.cvat.plain_runs import PlainRun, PlainRuns
-from bboxqa.formats.translation.members import Member
+from bboxqa.formats.translation.member import Member
 
 _WINDOW = 1 << 20
 # No attribute can contain it, nor text, but for that from which nothing is taken.

@@ -12,7 +12,8 @@ from bboxqa.formats.darwin.darwin_shapes import Raster, shape_of
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.collector import SIDES, Collector
 from bboxqa.formats.translation.json_files import begins, json_objects
-from bboxqa.formats.translation.members import Member, members_of
+from bboxqa.formats.translation.member import Member
+from bboxqa.formats.translation.members import members_of
 from bboxqa.formats.translation.translated import (
     UNLABELLED,
     UNNAMED,

@@ -19,7 +19,7 @@ from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.given_sizes import given_size
 from bboxqa.formats.translation.label_folders import is_label_name, is_labels_as_list
 from bboxqa.formats.translation.label_images import add_unlabelled, by_place, pictures_of
-from bboxqa.formats.translation.members import Member
+from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.picture_sizes import size_of_picture
 from bboxqa.formats.translation.plain.label_batches import LabelBatches, LabelFile, lines_of
 from bboxqa.formats.translation.translated import (

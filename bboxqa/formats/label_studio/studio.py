@@ -9,7 +9,7 @@ from bboxqa.formats.translation.heads import head_of, is_archive
 from bboxqa.formats.translation.translated_format import translated_format
 
 if TYPE_CHECKING:
-    from bboxqa.formats.translation.members import Member
+    from bboxqa.formats.translation.member import Member
     from bboxqa.formats.translation.translated import Add, Translated, Wanted
 
 _HEAD = re.compile(

@@ -43,7 +43,7 @@ from bboxqa.formats.label_studio.task_sizes import said_size, sizes_of
 from bboxqa.formats.label_studio.tasks import Task, Work, tasks_of
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.given_sizes import given_size
-from bboxqa.formats.translation.members import Member
+from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.translated import (
     UNLABELLED,
     UNNAMED,

@@ -25,7 +25,8 @@ from bboxqa.formats.translation.label_images import (
     place_of,
     without_suffix,
 )
-from bboxqa.formats.translation.members import Member, members_of
+from bboxqa.formats.translation.member import Member
+from bboxqa.formats.translation.members import members_of
 from bboxqa.formats.translation.other_files import add_others
 from bboxqa.formats.translation.picture_sizes import size_of_picture
 from bboxqa.formats.translation.translated import (

@@ -16,7 +16,8 @@ from bboxqa.formats.supervisely.figures import kind_of, shape_of
 from bboxqa.formats.supervisely.project_heads import META, looks_right
 from bboxqa.formats.translation.collector import SIDES, Collector
 from bboxqa.formats.translation.json_files import begins, json_objects
-from bboxqa.formats.translation.members import Member, members_of
+from bboxqa.formats.translation.member import Member
+from bboxqa.formats.translation.members import members_of
 from bboxqa.formats.translation.short_names import short_names
 from bboxqa.formats.translation.translated import (
     UNLABELLED,

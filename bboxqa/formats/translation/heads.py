@@ -1,5 +1,6 @@
 """Reading the beginning of files, by which formats are recognised."""
 
+import codecs
 from functools import lru_cache
 from pathlib import Path
 from stat import S_ISREG
@@ -43,3 +44,12 @@ def is_archive(head: bytes) -> bool:
 def is_tar(head: bytes) -> bool:
     """Return whether a file begins like a tar archive."""
     return head[257:262] == b"ustar"
+
+
+def as_utf8(data: bytes) -> bytes:
+    """Return text in UTF-8, with blanks in place of a byte order mark."""
+    if data.startswith(codecs.BOM_UTF8):
+        return b"   " + data[3:]
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return data.decode("utf-16", "replace").encode()
+    return data

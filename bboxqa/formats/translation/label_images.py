@@ -11,7 +11,8 @@ from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.given_sizes import given_size
-from bboxqa.formats.translation.members import Member, files_in, members_of
+from bboxqa.formats.translation.member import Member
+from bboxqa.formats.translation.members import files_in, members_of
 from bboxqa.formats.translation.picture_sizes import is_picture, size_of_picture
 from bboxqa.formats.translation.translated import Record
 

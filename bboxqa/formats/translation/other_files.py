@@ -9,8 +9,9 @@ from bboxqa.core.text import count, one_line
 from bboxqa.formats.content_kinds import HEAD, WHAT, json_kind_of, kind_of
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.collector import Collector
+from bboxqa.formats.translation.heads import as_utf8
 from bboxqa.formats.translation.json_files import begins, json_problem
-from bboxqa.formats.translation.members import Member, as_utf8
+from bboxqa.formats.translation.member import Member
 
 _NOTHING = re.compile(rb"\s*(?:\[\s*\]|\{\s*\})\s*\Z")
 

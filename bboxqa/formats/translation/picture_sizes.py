@@ -1,7 +1,7 @@
 """Sizes of the image files that come with annotations."""
 
 from bboxqa.core.image_opening import SIDEWAYS, opened, turn_of
-from bboxqa.formats.translation.members import Member
+from bboxqa.formats.translation.member import Member
 
 PICTURES = frozenset(
     (

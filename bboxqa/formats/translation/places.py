@@ -10,7 +10,8 @@ from bboxqa.formats.content_kinds import PARQUET
 from bboxqa.formats.document.origin import OwnPlace, Where
 from bboxqa.formats.document.positions import spots
 from bboxqa.formats.translation.json_places import JsonPlaces
-from bboxqa.formats.translation.members import Member, members_of
+from bboxqa.formats.translation.member import Member
+from bboxqa.formats.translation.members import members_of
 from bboxqa.model.findings import Spot
 
 _EXCERPT = 160

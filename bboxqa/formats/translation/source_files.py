@@ -5,7 +5,9 @@ from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
-from bboxqa.formats.translation.members import Member, as_utf8, members_of
+from bboxqa.formats.translation.heads import as_utf8
+from bboxqa.formats.translation.member import Member
+from bboxqa.formats.translation.members import members_of
 from bboxqa.formats.translation.picture_sizes import is_picture
 
 _CHUNK = 1 << 20

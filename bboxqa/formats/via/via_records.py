@@ -8,7 +8,8 @@ from bboxqa.core.text import count, one_line
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.json_files import begins
-from bboxqa.formats.translation.members import Member, members_of
+from bboxqa.formats.translation.member import Member
+from bboxqa.formats.translation.members import members_of
 from bboxqa.formats.translation.translated import (
     UNLABELLED,
     Add,

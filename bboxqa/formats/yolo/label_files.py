@@ -11,7 +11,8 @@ from bboxqa.formats.translation.label_images import (
     place_of,
     shared_folders,
 )
-from bboxqa.formats.translation.members import Member, files_in
+from bboxqa.formats.translation.member import Member
+from bboxqa.formats.translation.members import files_in
 from bboxqa.formats.translation.other_files import json_or_xml_of_tools
 from bboxqa.formats.translation.picture_sizes import is_picture
 from bboxqa.formats.yolo.label_heads import is_label_head, is_names_file, is_names_head

@@ -13,7 +13,7 @@ from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.given_sizes import given_size
 from bboxqa.formats.translation.label_images import add_unlabelled, place_of
-from bboxqa.formats.translation.members import Member
+from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.other_files import add_others
 from bboxqa.formats.translation.picture_sizes import size_of_picture
 from bboxqa.formats.translation.plain.label_batches import LabelBatches, LabelFile, lines_of

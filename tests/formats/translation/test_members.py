@@ -15,7 +15,7 @@ from support.studio import box, task, work, written
 from bboxqa import read_coco, validate
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.inputs import list_files
-from bboxqa.formats.translation import members
+from bboxqa.formats.translation.archives import zips
 from bboxqa.formats.translation.members import members_of
 
 
@@ -136,14 +136,14 @@ def test_a_bomb_of_gzip_stops_at_its_limit(tmp_path):
 
 def test_many_entries_are_counted_before_they_are_listed(tmp_path, monkeypatch):
     path = zipped(tmp_path / "a.zip", {"a": "", "b": ""})
-    monkeypatch.setattr(members, "MAX_MEMBERS", 1)
+    monkeypatch.setattr(zips, "MAX_MEMBERS", 1)
     monkeypatch.setattr(zipfile, "ZipFile", None)
     with pytest.raises(DatasetError, match="has more than 1 file"):
         members_of(path)
 
 
 def test_images_do_not_count_as_content(tmp_path, monkeypatch):
-    monkeypatch.setattr(members, "MAX_SIZE", 100)
+    monkeypatch.setattr(zips, "MAX_SIZE", 100)
     path = zipped(tmp_path / "a.zip", {"a": bytes(9)})
     assert len(members_of(path)) == 1
     with zipfile.ZipFile(path, "a") as archive:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from bboxqa.core.arrays import IndexArray
-from bboxqa.formats.translation.members import Member
+from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.translated import Lines, Record
 
 LabelFile = tuple[Member, Record, bytes]

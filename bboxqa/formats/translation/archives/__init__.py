@@ -1,0 +1,1 @@
+"""Listing the files of archives, within limits on their content and names."""

@@ -1,0 +1,36 @@
+"""Names of the files in an archive."""
+
+from itertools import pairwise
+from operator import attrgetter
+from pathlib import Path, PurePosixPath
+
+from bboxqa.core.errors import DatasetError
+from bboxqa.core.file_names import IMAGE_SUFFIXES
+from bboxqa.core.text import one_line
+from bboxqa.formats.translation.member import Member
+
+
+def is_hidden(name: str) -> bool:
+    """Return whether a file is hidden, as those that systems add to archives."""
+    return any(part.startswith((".", "__MACOSX")) for part in name.split("/"))
+
+
+def safe_name(path: Path, name: str) -> str:
+    """Return a name with ``/``; refuse a name that leads out of the archive."""
+    plain = name.replace("\\", "/")
+    # Without the `.` of `./annotations.xml`, as programs write it that pack a folder.
+    parts = PurePosixPath(plain).parts
+    if plain.startswith("/") or ".." in parts or ":" in plain.partition("/")[0]:
+        problem = f"{path}: has a file named {one_line(name)!r}, which leads out of the archive"
+        raise DatasetError([problem], "Export it again, or unpack it with care.")
+    return "/".join(parts)
+
+
+def sorted_once(path: Path, members: list[Member]) -> list[Member]:
+    """Return the files of an archive, sorted; refuse two of one name, as only one is meant."""
+    found = sorted(members, key=attrgetter("name"))
+    for one, other in pairwise(found):
+        if one.name == other.name and PurePosixPath(one.name).suffix.lower() not in IMAGE_SUFFIXES:
+            problem = f"{path}: has two files named {one_line(one.name)!r}; expected one of a name"
+            raise DatasetError([problem], "Pack it again, each annotator in a folder of its own.")
+    return found

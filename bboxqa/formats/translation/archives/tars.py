@@ -1,0 +1,99 @@
+"""The files of tar archives, also inside of gzip."""
+
+import gzip
+import io
+import tarfile
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import IO, cast
+
+from bboxqa.core.errors import DatasetError
+from bboxqa.core.files import identity_of
+from bboxqa.core.text import count, one_line
+from bboxqa.formats.translation.archives.entries import is_hidden, safe_name, sorted_once
+from bboxqa.formats.translation.heads import is_tar
+from bboxqa.formats.translation.member import (
+    AGAIN,
+    MAX_MEMBERS,
+    MAX_SIZE,
+    ZIP_ERRORS,
+    Member,
+    most_of,
+    too_large,
+)
+
+TAR_HEAD = 262
+"""The number of bytes up to the end of the magic number of a tar archive."""
+
+
+def tar_members(path: Path) -> list[Member]:
+    """Return the files of a tar archive, sorted; see `members_of`."""
+    try:
+        with tarfile.open(path, "r:") as archive:
+            return _listed(path, archive, partial(_part, path))
+    except (tarfile.TarError, OSError) as error:
+        raise _broken_tar(path, error) from None
+
+
+def is_packed_tar(path: Path) -> bool:
+    """Return whether the content of a gzip file is a tar archive."""
+    with suppress(*ZIP_ERRORS), unzipped(path) as stream:
+        # A longer head would fail where a short archive is cut off.
+        return is_tar(stream.read(TAR_HEAD))
+    return False
+
+
+def packed_tar_members(path: Path) -> list[Member]:
+    """Return the files of a tar archive inside of gzip, sorted; see `members_of`."""
+    from bboxqa.formats.translation.archives.packed_tars import packed_tar
+
+    most = most_of(path.stat().st_size)
+    try:
+        found = packed_tar(path, identity_of(path), most)
+    except (tarfile.TarError, *ZIP_ERRORS) as error:
+        raise _broken_tar(path, error) from None
+    if found is None:
+        raise too_large(str(path), most)
+    content, infos = found
+
+    def part(start: int, size: int) -> IO[bytes]:
+        return io.BytesIO(content[start : start + size])
+
+    return _listed(path, infos, part)
+
+
+def _listed(
+    path: Path, infos: Iterable[tarfile.TarInfo], part: Callable[[int, int], IO[bytes]]
+) -> list[Member]:
+    """Return the files of a tar archive, without links and devices.
+
+    `part` opens a part of its content, of which it gets the first byte and the length.
+    """
+    found: list[Member] = []
+    for info in infos:
+        if len(found) > MAX_MEMBERS:
+            raise DatasetError([f"{path}: has more than {count(MAX_MEMBERS, 'file')}"])
+        name = safe_name(path, info.name)
+        if info.isreg() and not info.issparse() and not is_hidden(name):
+            opened = partial(part, info.offset_data, info.size)
+            found.append(Member(name, f"{path}/{name}", min(info.size, MAX_SIZE), opened))
+    return sorted_once(path, found)
+
+
+def _broken_tar(path: Path, error: Exception) -> DatasetError:
+    problem = f"{path}: is a tar archive that cannot be read: {one_line(str(error))}"
+    return DatasetError([problem], AGAIN)
+
+
+def _part(path: Path, start: int, size: int) -> IO[bytes]:
+    """Open a part of a file for reading."""
+    with path.open("rb") as file:
+        file.seek(start)
+        return io.BytesIO(file.read(size))
+
+
+def unzipped(path: Path) -> IO[bytes]:
+    """Open the content of a gzip file."""
+    return cast("IO[bytes]", gzip.GzipFile(path))
