@@ -174,7 +174,27 @@ def test_one_box_removed_is_one_removed(form, tmp_path):
         after = read(tmp_path / f"new{place}", {**images, last: boxes}, form)
         result = compare(before, after, **PLAIN)
         assert counts(result) == {"unchanged": n_boxes - 1, "removed": 1}
-        assert not result.by_id
+        # Nothing follows the last box, so that all others keep their ids.
+        has_ids = form in ("coco", "numbered")
+        assert result.by_id == (has_ids and place == len(images[last]) - 1)
+
+
+def test_ids_without_gaps_are_used_if_all_equal_annotations_keep_them(tmp_path):
+    images, _ = scene(np.random.default_rng(3))
+    before = read(tmp_path / "old", images, "coco")
+    name = next(iter(images))
+    boxes = [*images[name]]
+    category, _, _, width, height = boxes[0]
+    # Too far to overlap, and near enough for a box of the same id.
+    boxes[0] = (category, boxes[0][1] + 80, boxes[0][2], width, height)
+    n_boxes = sum(map(len, images.values()))
+    moved = read(tmp_path / "moved", {**images, name: boxes}, "coco")
+    assert counts(compare(before, moved, **PLAIN)) == {"unchanged": n_boxes - 1, "moved": 1}
+    # After a deletion, later ids have moved on, and the box counts as another one.
+    both = read(tmp_path / "both", {**images, name: [boxes[0], *boxes[2:]]}, "coco")
+    result = compare(before, both, **PLAIN)
+    assert result.unused_ids == "ids that count up without gaps may be positions"
+    assert counts(result) == {"unchanged": n_boxes - 2, "removed": 2, "added": 1}
 
 
 @pytest.mark.parametrize("other", WRITERS)
@@ -188,12 +208,14 @@ def test_equal_data_of_two_formats_has_no_changes(other, tmp_path):
 def test_it_is_said_why_ids_are_not_used(tmp_path):
     images, _ = scene(np.random.default_rng(3))
     data = {form: read(tmp_path / form, images, form) for form in ("coco", "cvat", "voc")}
+    fewer = {name: boxes[1:] for name, boxes in images.items()}
+    data["fewer"] = read(tmp_path / "fewer", fewer, "coco")
     found = {
         pair: compare(data[pair[0]], data[pair[1]], **PLAIN).unused_ids
-        for pair in (("coco", "coco"), ("coco", "cvat"), ("cvat", "coco"), ("cvat", "voc"))
+        for pair in (("coco", "fewer"), ("coco", "cvat"), ("cvat", "coco"), ("cvat", "voc"))
     }
     assert found == {
-        ("coco", "coco"): "ids that count up without gaps may be positions",
+        ("coco", "fewer"): "ids that count up without gaps may be positions",
         ("coco", "cvat"): "the annotations after have no ids",
         ("cvat", "coco"): "the annotations before have no ids",
         ("cvat", "voc"): "the annotations before and after have no ids",

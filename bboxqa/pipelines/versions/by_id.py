@@ -16,6 +16,8 @@ CHANGED = "ids changed"
 # Ids are trusted if at least this share of the annotations with equal ids overlap, and of those
 # that are equal in both versions have equal ids.
 _STABLE = 0.9
+# The least share of equal annotations that shows that ids are no positions.
+_MOST = 0.5
 # Annotations with equal ids are also the same if they are left over and no edge moved by more than
 # this, in longest sides: small boxes do not overlap after a small move.
 _NEAR = 2.0
@@ -34,7 +36,9 @@ class IdPairs:
     """Why ids are not used; empty if they are."""
 
 
-def pairs_by_id(annotations: Annotations, codes: IndexArray, edges: FloatArray) -> IdPairs:
+def pairs_by_id(
+    annotations: Annotations, codes: IndexArray, edges: FloatArray, doubt: str = ""
+) -> IdPairs:
     """Return the pairs with equal ids, if ids stayed the same.
 
     Where equal annotations of an image have another id that is in use in the other version, ids
@@ -48,6 +52,9 @@ def pairs_by_id(annotations: Annotations, codes: IndexArray, edges: FloatArray) 
         Codes of ids, in their order.
     edges : (N, 4) float64
         The edges of the boxes.
+    doubt : str
+        Why ids may be positions. They are then used only if most annotations with equal ids are
+        equal, and no annotation has another id: after one deletion, later ones would have.
     """
     left, right = _same_id(annotations, codes)
     first, second = edges[left], edges[right]
@@ -59,7 +66,9 @@ def pairs_by_id(annotations: Annotations, codes: IndexArray, edges: FloatArray) 
     n_equal = int(is_equal.sum())
     is_kept = n_equal >= _STABLE * (n_equal + len(old))
     if not (len(left) and is_kept and overlapping.mean() >= _STABLE):
-        return IdPairs(unused=CHANGED)
+        return IdPairs(unused=doubt or CHANGED)
+    if doubt and (len(old) or n_equal < _MOST * len(left)):
+        return IdPairs(unused=doubt)
     first_moved = np.full(int(annotations.image.max()) + 1, np.iinfo(np.int64).max)
     np.minimum.at(first_moved, annotations.image[old], np.minimum(codes[old], codes[new]))
     kept = codes[left] < first_moved[annotations.image[left]]

@@ -21,16 +21,16 @@ _MOST_DIGITS = 18
 
 
 def id_codes(before: Dataset, after: Dataset) -> tuple[IndexArray | None, str]:
-    """Return codes of the ids of all annotations, in their order, and why there are none.
+    """Return codes of the ids of all annotations, in their order, and what speaks against them.
 
     Returns
     -------
     codes : (N,) int64 or None
         The annotations before, and then those after; equal where ids are. None if a version has no
-        ids or annotations, or if the ids of both count up from 0 or 1 without gaps: most exports
-        number annotations anew in this way.
+        ids or annotations.
     reason : str
-        Why there are no codes; empty if there are.
+        Why there are no codes, or why they may be positions: the ids of both versions count up
+        from 0 or 1 without gaps, as most exports number annotations anew. Empty otherwise.
     """
     given = given_ids(before), given_ids(after)
     lacking = [name for name, ids in zip(("before", "after"), given, strict=True) if ids is None]
@@ -39,15 +39,15 @@ def id_codes(before: Dataset, after: Dataset) -> tuple[IndexArray | None, str]:
     old, new = (np.zeros(0, np.int64) if ids is None else ids for ids in given)
     if not (len(old) and len(new)):
         return None, _NONE
-    if count_up(old, before.annotations.annotator) and count_up(new, after.annotations.annotator):
-        return None, COUNTED
+    counted = count_up(old, before.annotations.annotator)
+    doubt = COUNTED if counted and count_up(new, after.annotations.annotator) else ""
     if old.dtype.kind == new.dtype.kind == "i":
-        return np.concatenate([old, new]).astype(np.int64), ""
+        return np.concatenate([old, new]).astype(np.int64), doubt
     texts = np.concatenate([ids.astype(np.str_) for ids in (old, new)])
     names, place = np.unique(texts, return_inverse=True)
     rank = {name: code for code, name in enumerate(in_natural_order(names.tolist()))}
     codes: IndexArray = np.array([rank[name] for name in names.tolist()], np.int64)[place]
-    return codes, ""
+    return codes, doubt
 
 
 def given_ids(data: Dataset) -> IndexArray | TextArray | None:

@@ -67,11 +67,11 @@ def match_versions(
     """Find the annotations that both versions have.
 
     Two annotations with the same id are the same if they have the same annotator and image, and
-    overlap. Ids are used if the files give them, they do not merely count annotations, and nearly
-    all annotations that are equal or overlap keep them. Of the others, equal annotations are the
-    same, and the rest is matched by similarity, or by boxes if key points are compared and none are
-    labelled. Of what is left, annotations with the same id that are near each other are the same,
-    if ids are used.
+    overlap. Ids are used if the files give them, and nearly all annotations that are equal or
+    overlap keep them; all equal ones if the ids merely count annotations. Of the others, equal
+    annotations are the same, and the rest is matched by similarity, or by boxes if key points are
+    compared and none are labelled. Of what is left, annotations with the same id that are near each
+    other are the same, if ids are used.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def match_versions(
     codes, unused = id_codes(before, after)
     by_id = IdPairs(unused=unused)
     if codes is not None:
-        by_id = pairs_by_id(annotations, codes[order], edges)
+        by_id = pairs_by_id(annotations, codes[order], edges, unused)
     pairs = _with_similar(both, by_id.sure, settings, memory, progress)
     left, right = _joined(pairs, _unused(by_id.near, pairs, len(annotations)))
     shift = _moves(annotations, edges, left, right, settings.similarity)
