@@ -15,7 +15,7 @@ from support.studio import box, task, work, written
 from bboxqa import read_coco, validate
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.inputs import list_files
-from bboxqa.formats.translation.archives import zips
+from bboxqa.formats.translation.archives import tars, zips
 from bboxqa.formats.translation.members import members_of
 
 
@@ -85,6 +85,32 @@ def test_a_packed_tar_that_is_cut_off_is_refused(tmp_path):
 def test_a_bomb_of_a_packed_tar_stops_at_its_limit(tmp_path):
     path = tarred(tmp_path / "a.tgz", {"x": "\0" * (17 << 20)}, "w:gz")
     with pytest.raises(DatasetError, match="more than 16,777,216 bytes of content, and is taken"):
+        members_of(path)
+
+
+def test_a_packed_tar_is_unpacked_and_listed_once(tmp_path, monkeypatch):
+    path = tarred(tmp_path / "a.tgz", {"x": "1", "y": "2"}, "w:gz")
+    bomb = tarred(tmp_path / "b.tgz", {"x": "\0" * (17 << 20)}, "w:gz")
+    first, _ = members_of(path)
+    monkeypatch.setattr(tarfile, "open", None)
+    assert [each.name for each in members_of(path)] == ["x", "y"]
+    assert first.read() == b"1"
+    monkeypatch.undo()
+    for _ in range(2):
+        with pytest.raises(DatasetError, match="is taken for a zip bomb"):
+            members_of(bomb)
+        monkeypatch.setattr(gzip, "open", None)
+
+
+def test_folders_of_a_tar_count_as_entries(tmp_path, monkeypatch):
+    path = tmp_path / "a.tgz"
+    with tarfile.open(path, "w:gz") as archive:
+        for each in ("a", "b", "c"):
+            info = tarfile.TarInfo(each)
+            info.type = tarfile.DIRTYPE
+            archive.addfile(info)
+    monkeypatch.setattr(tars, "MAX_MEMBERS", 1)
+    with pytest.raises(DatasetError, match="has more than 1 file"):
         members_of(path)
 
 

@@ -1,29 +1,19 @@
-"""Tar archives inside of gzip, whose files are read from an unpacked copy without a name."""
+"""Unpacking tar archives inside of gzip into a temporary file without a name."""
 
 import gzip
 import mmap
-import tarfile
 import tempfile
-from functools import lru_cache
 from pathlib import Path
 
-from bboxqa.core.files import Identity
-
 _CHUNK = 1 << 20
-PackedTar = tuple[mmap.mmap, tuple[tarfile.TarInfo, ...]]
-"""The unpacked content, and its entries."""
 
 
-# Each format that looks at an archive lists it, and reads of its files.
-@lru_cache(1)
-def packed_tar(path: Path, identity: Identity, most: int) -> PackedTar | None:
-    """Return the content of a ``.tar.gz``; None if it has more than `most` bytes.
+def unpacked(path: Path, most: int) -> mmap.mmap | None:
+    """Return the content of a gzip file; None if it has more than `most` bytes.
 
-    It is in a temporary file that is removed with the process. `identity` is that of the file, so
-    that a changed one is unpacked again. Raises OSError, EOFError, zlib.error or tarfile.TarError
-    if the archive cannot be read.
+    It is in a temporary file that is removed once the content is no longer used. Raises OSError,
+    EOFError or zlib.error if the file cannot be read.
     """
-    del identity
     with gzip.open(path) as packed, tempfile.TemporaryFile() as file:
         left = most + 1
         while left > 0 and (chunk := packed.read(min(left, _CHUNK))):
@@ -32,6 +22,4 @@ def packed_tar(path: Path, identity: Identity, most: int) -> PackedTar | None:
         if left <= 0:
             return None
         file.flush()
-        content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    with tarfile.open(fileobj=content, mode="r:") as archive:
-        return content, tuple(archive)
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)

@@ -2,15 +2,16 @@
 
 import gzip
 import io
+import mmap
 import tarfile
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import IO, cast
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.files import identity_of
+from bboxqa.core.files import Identity, identity_of
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.translation.archives.entries import is_hidden, safe_name, sorted_once
 from bboxqa.formats.translation.heads import is_tar
@@ -47,21 +48,29 @@ def is_packed_tar(path: Path) -> bool:
 
 def packed_tar_members(path: Path) -> list[Member]:
     """Return the files of a tar archive inside of gzip, sorted; see `members_of`."""
-    from bboxqa.formats.translation.archives.packed_tars import packed_tar
+    found = _of_packed_tar(path, identity_of(path))
+    if isinstance(found, DatasetError):
+        raise DatasetError(found.problems, found.advice)
+    return [*found]
 
+
+# Each format that looks at an archive lists it. The identity changes with the file.
+@lru_cache(1)
+def _of_packed_tar(path: Path, identity: Identity) -> tuple[Member, ...] | DatasetError:
+    from bboxqa.formats.translation.archives.packed_tars import unpacked
+
+    del identity
     most = most_of(path.stat().st_size)
     try:
-        found = packed_tar(path, identity_of(path), most)
+        content = unpacked(path, most)
+        if content is None:
+            return too_large(str(path), most)
+        with tarfile.open(fileobj=content, mode="r:") as archive:
+            return tuple(_listed(path, archive, partial(_part_of, content)))
+    except DatasetError as error:
+        return error.with_traceback(None)
     except (tarfile.TarError, *ZIP_ERRORS) as error:
-        raise _broken_tar(path, error) from None
-    if found is None:
-        raise too_large(str(path), most)
-    content, infos = found
-
-    def part(start: int, size: int) -> IO[bytes]:
-        return io.BytesIO(content[start : start + size])
-
-    return _listed(path, infos, part)
+        return _broken_tar(path, error)
 
 
 def _listed(
@@ -72,8 +81,9 @@ def _listed(
     `part` opens a part of its content, of which it gets the first byte and the length.
     """
     found: list[Member] = []
-    for info in infos:
-        if len(found) > MAX_MEMBERS:
+    for number, info in enumerate(infos):
+        # Folders and links take memory as well.
+        if number > MAX_MEMBERS:
             raise DatasetError([f"{path}: has more than {count(MAX_MEMBERS, 'file')}"])
         name = safe_name(path, info.name)
         if info.isreg() and not info.issparse() and not is_hidden(name):
@@ -92,6 +102,10 @@ def _part(path: Path, start: int, size: int) -> IO[bytes]:
     with path.open("rb") as file:
         file.seek(start)
         return io.BytesIO(file.read(size))
+
+
+def _part_of(content: mmap.mmap, start: int, size: int) -> IO[bytes]:
+    return io.BytesIO(content[start : start + size])
 
 
 def unzipped(path: Path) -> IO[bytes]:
