@@ -5,14 +5,16 @@ from contextlib import suppress
 from pathlib import Path
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.content_kinds import HEAD, IS_COCO, WHAT, json_kind_of, kind_of
+from bboxqa.core.text import first_few, one_line
+from bboxqa.formats.content_kinds import HEAD, IS_COCO, PARQUET, WHAT, json_kind_of, kind_of
 from bboxqa.formats.dota.dota_heads import is_dota_head
 from bboxqa.formats.opening import SAVE_AS_CSV
+from bboxqa.formats.translation.heads import as_utf8
+from bboxqa.formats.yolo.label_heads import is_label_head
 
 # A single letter may be a drive of Windows.
 _ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+):/+(.+)", re.IGNORECASE)
 _BY_CURL = {"http", "https", "ftp"}
-_YOLO = re.compile(rb"\d+(?: (?:0?\.\d+(?:e-\d+)?|[01](?:\.0*)?)){4,} *\r?(?:\n|\Z)", re.IGNORECASE)
 
 _TABLES = {".csv", ".tsv"}
 # Blanks and byte order marks.
@@ -24,6 +26,8 @@ _SUFFIXES = {".yaml": "YAML", ".yml": "YAML", ".ipynb": "notebook"}
 NOT_A_FOLDER = "Name a table in it; `bboxqa agree` measures folders of annotated images."
 """Advice for a folder where a table is expected."""
 
+_TABLE_KINDS = {"table", "Parquet"}
+_MOST_COLUMNS = 6
 # Kinds with the same advice where a table is expected.
 _OWN_ADVICE = {
     "COCO", "CVAT", "Darwin", "Datumaro", "ELAN", "Label Studio", "LabelMe", "Supervisely", "VIA",
@@ -51,10 +55,22 @@ def refuse_foreign(path: Path, *, table: bool = False) -> None:
         return
     what, advice = WHAT[kind]
     expected = "a table" if table else "COCO JSON"
+    if kind in _TABLE_KINDS and not table:
+        what += _columns_in(path)
+        expected = "columns of images and boxes"
     raise DatasetError(
         [f"{path}: is {what}; expected {expected}"],
         SAVE_AS_CSV if table and kind not in _OWN_ADVICE else advice,
     )
+
+
+def _columns_in(path: Path) -> str:
+    """Return the columns of a table of text, as a part of a message; "" if there are none."""
+    from bboxqa.formats.box_tables.table_rows import header_of
+
+    head = _head(path)
+    names = [] if head.startswith(PARQUET) else header_of(head)
+    return f" with the columns {first_few(names, _MOST_COLUMNS, one_line)}" if names else ""
 
 
 def refuse_address(path: Path) -> None:
@@ -81,7 +97,8 @@ def foreign_kind(path: Path) -> str | None:
         return "table"
     if path.suffix.lower() != ".txt":
         return kind or (_SUFFIXES.get(path.suffix.lower()) if head else None)
-    return "YOLO" if _YOLO.match(head) else "DOTA" if is_dota_head(head) else kind
+    text = as_utf8(head)
+    return "YOLO" if is_label_head(text, strict=True) else "DOTA" if is_dota_head(text) else kind
 
 
 def _head(path: Path) -> bytes:

@@ -419,7 +419,8 @@ def test_folders_in_which_nothing_is_read_are_told_with_the_reason(tmp_path):
         "gone": "is a link that leads nowhere",
         "outer": f"{kinds} a.zip); a.zip: holds archives, which are not read inside of another "
         "one: inner.zip",
-        "ratings": f"{kinds} answers.csv); answers.csv: is a table; expected COCO JSON",
+        "ratings": f"{kinds} answers.csv); answers.csv: is a table with the columns id, answer; "
+        "expected columns of images and boxes",
     }
 
 

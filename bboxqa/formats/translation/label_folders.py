@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.translation.heads import head_of, is_archive
+from bboxqa.formats.translation.heads import as_utf8, head_of, is_archive
 
 _INSIDE = re.compile(
     r"labels|labeltxt.*|annfiles|annotations?|xmls?|jsons?|images|jpegimages|data|obj_.*_data"
@@ -46,7 +46,7 @@ def is_labels_as_list(
     is_label : callable
         Returns whether a file with this beginning holds labels.
     """
-    return LISTS.fullmatch(name.rpartition("/")[2]) is not None and is_label(head())
+    return LISTS.fullmatch(name.rpartition("/")[2]) is not None and is_label(as_utf8(head()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class LabelFolders:
         is_marked = is_mark is not None and any(is_mark(each.name) for each in members)
         are_named = (each for each in members if self._is_named(each.name, each.head))
         labels = list(islice(are_named, _SAMPLE_OF_ARCHIVE))
-        heads = [head for each in labels if (head := each.head()).strip()]
+        heads = [head for each in labels if (head := as_utf8(each.head())).strip()]
         if not heads:
             return self.may_be_empty and is_marked and bool(labels)
         return 2 * sum(self.is_label(head, not is_marked) for head in heads) > len(heads)
@@ -158,7 +158,7 @@ class LabelFolders:
         One file is enough if another file indicates the format and `strict` is False. Files that
         are all empty may be labels if the folder has nothing else but images.
         """
-        heads = (head_of(folder / each) for each in sorted(names))
+        heads = (as_utf8(head_of(folder / each)) for each in sorted(names))
         filled = list(islice((head for head in heads if head.strip()), _SAMPLE))
         if filled:
             n_labels = sum(self.is_label(head, strict) for head in filled)

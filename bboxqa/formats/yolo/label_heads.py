@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from bboxqa.formats.translation.heads import NUMBER, head_of
+from bboxqa.formats.translation.heads import NUMBER, as_utf8, head_of
 from bboxqa.formats.translation.label_folders import LabelFolders, is_label_name
 
 _LINE = re.compile(rb"\s*\d+(?:\.0*)?(?:[ \t]+" + NUMBER + rb"){4,}[ \t]*\r?(?:\n|\Z)")
@@ -19,9 +19,10 @@ def is_names_file(name: str) -> bool:
 
 def is_names_head(name: str, head: bytes) -> bool:
     """Return whether a file has class names, by its name and beginning."""
+    text = as_utf8(head).strip()
     if name.lower().endswith((".yaml", ".yml")):
-        return _NAMES_KEY.search(head) is not None
-    return b"\0" not in head and bool(head.strip())
+        return _NAMES_KEY.search(text) is not None
+    return b"\0" not in text and bool(text)
 
 
 def is_label_head(head: bytes, *, strict: bool = False) -> bool:

@@ -57,6 +57,31 @@ def test_shares_of_the_image_become_pixels(tmp_path):
     assert notes == []
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_a_byte_order_mark_and_line_ends_of_windows_change_nothing(tmp_path, encoding):
+    files = {
+        "data.yaml": "names: [cat, dog]\r\n",
+        "labels/a.txt": "1 0.5 0.5 0.2 0.25\r\n0 0.5 0.5 0.1 0.25\r\n",
+        "labels/b.txt": "",
+    }
+    for person in ("ann", "bob"):
+        for name, text in files.items():
+            path = tmp_path / person / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(text.encode(encoding))
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        for name in files:
+            archive.write(tmp_path / "ann" / name, name)
+    with bboxqa.reading(image_size=(100, 80)):
+        data = read_coco(tmp_path)
+        packed, _ = translated(tmp_path / "a.zip")
+    assert data.annotator_names == ("ann", "bob")
+    assert sorted(data.category_names) == ["cat", "dog"]
+    assert np.allclose(data.annotations.bbox, [[40, 30, 20, 20], [45, 30, 10, 20]] * 2)
+    assert packed.categories == [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}]
+    assert format_of(tmp_path / "a.zip").name == "yolo"
+
+
 def test_a_picture_that_exif_turns_has_its_sides_exchanged(tmp_path):
     from PIL import Image
 
