@@ -3,6 +3,7 @@
 import os
 import shlex
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from os import PathLike
 from pathlib import Path
 from typing import Any, cast
@@ -17,13 +18,22 @@ from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.damaged import AGAIN, damage_of, refuse_damaged
 from bboxqa.formats.foreign import foreign_kind, refuse_foreign
 from bboxqa.formats.own_files import RESULT_FILES, is_result
-from bboxqa.formats.registry import format_of, has_parts, sources_below, sources_deeper, suffixes
+from bboxqa.formats.registry import (
+    format_of,
+    has_parts,
+    is_of_one_image,
+    sources_below,
+    sources_deeper,
+    suffixes,
+)
 from bboxqa.formats.translation.heads import ARCHIVES, head_of, is_archive
 from bboxqa.formats.translation.label_folders import share_images
 from bboxqa.formats.translation.members import members_of
 
 _OTHER_ARCHIVES = (".7z", ".bz2", ".rar", ".xz")
 _SHOWN = 3
+# The number of files beside labels that are looked at.
+_LOOKED_AT = 50
 _EXPECTED = (
     "expected one or several paths. bboxqa.read_coco also takes one table or COCO document in "
     "memory; tables of several annotators are one table with a column annotator"
@@ -110,6 +120,30 @@ def passed_over(paths: Sequence[AnyPath]) -> list[str]:
         f"{one_line(str(deeper[0]))}): name the folders that are to be read"
     )
     return [note]
+
+
+def beside_labels(sources: Iterable[Path]) -> list[str]:
+    """Return a note on files of other formats in a folder that is one source, if there are any.
+
+    Files of one image each are reported by the readers of folders.
+    """
+    found = {each: files for each in sources if each.is_dir() if (files := _of_others(each))}
+    if not found:
+        return []
+    folder, files = next(iter(found.items()))
+    some = f"{count(len(files), 'file')} of other formats"
+    shown = first_few(files, _SHOWN, lambda each: one_line(each.name))
+    more = f", and more in {count(len(found) - 1, 'other folder')}" if len(found) > 1 else ""
+    read = f"{one_line(str(folder))} is read as {format_of(folder).name}"
+    return [f"{read}: {some} left out ({shown}){more}; to read such a file, name it"]
+
+
+def _of_others(folder: Path) -> list[Path]:
+    """Return files of other formats directly in the folder of a source."""
+    own, ends = format_of(folder), suffixes()
+    files = islice((each for each in sorted(folder.iterdir()) if each.is_file()), _LOOKED_AT)
+    named = (each for each in files if each.suffix.lower() in ends and not is_of_one_image(each))
+    return [each for each in named if format_of(each) not in (COCO, own)]
 
 
 def without_settings(files: list[Path], given: Sequence[AnyPath]) -> tuple[list[Path], list[str]]:

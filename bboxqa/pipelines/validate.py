@@ -17,7 +17,7 @@ from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.document.content import RawDocument
 from bboxqa.formats.document.tolerant import read_bytes, read_path
 from bboxqa.formats.format import DocumentReader
-from bboxqa.formats.inputs import as_paths, list_files, without_settings
+from bboxqa.formats.inputs import as_paths, beside_labels, list_files, without_settings
 from bboxqa.formats.opening import no_such_file
 from bboxqa.formats.registry import format_of
 from bboxqa.model.findings import FoundReport
@@ -170,7 +170,7 @@ def validate_with(
     files = list({realpath(file): file for file in reversed(listed)}.values())[::-1]
     documents = _documents(files, images, _read_truth(ground_truth), memory, progress)
     found = validate_documents(documents, settings, max_findings, progress)
-    return _report(replace(found, notes=(*notes, *found.notes)))
+    return _report(replace(found, notes=(*notes, *beside_labels(listed), *found.notes)))
 
 
 def _report(found: FoundReport) -> Report:

@@ -34,7 +34,7 @@ from bboxqa.formats.dataset.task_files import read_twice, without_other_tasks
 from bboxqa.formats.dataset.times import read_times, untimed_notes
 from bboxqa.formats.dataset.track_ids import TRACK_KEYS, VIDEO_KEY, trackless_notes
 from bboxqa.formats.dataset.unused_sessions import session_notes
-from bboxqa.formats.inputs import as_paths, list_files, passed_over, without_settings
+from bboxqa.formats.inputs import as_paths, beside_labels, list_files, passed_over, without_settings
 from bboxqa.formats.registry import format_of
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import Asked, JoinBy
@@ -95,7 +95,8 @@ def _sources(
     is_person = len(files) == 1 and files[0].is_dir() and files[0] not in map(Path, given)
     if is_person and min_annotators == 1:
         attribution = attribution or "files"
-    return _Sources(files, _names_of(files), attribution, [*notes, *passed_over(given)])
+    notes += [*beside_labels(files), *passed_over(given)]
+    return _Sources(files, _names_of(files), attribution, notes)
 
 
 def _only_source(path: Path) -> Path:

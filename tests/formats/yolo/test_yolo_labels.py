@@ -82,6 +82,24 @@ def test_a_byte_order_mark_and_line_ends_of_windows_change_nothing(tmp_path, enc
     assert format_of(tmp_path / "a.zip").name == "yolo"
 
 
+def test_files_of_other_formats_beside_labels_are_named(tmp_path):
+    tasks = [{"data": {"image": "a.jpg"}, "annotations": [{"result": [], "completed_by": 1}]}]
+    for person in ("ann", "bob"):
+        made(tmp_path / person, labels__a_txt=BOX, data_yaml="names: [cat]", results_csv="epoch,x")
+    (tmp_path / "ann/tasks.json").write_text(json.dumps(tasks))
+    (tmp_path / "ann/info.json").write_text("{}")
+    note = "ann is read as yolo: 1 file of other formats left out (tasks.json)"
+    with bboxqa.reading(image_size=(100, 80)):
+        for found in (read_coco(tmp_path), validate([tmp_path])):
+            assert any(
+                each.endswith(f"{note}; to read such a file, name it") for each in found.notes
+            )
+            assert sum(note in each for each in found.notes) == 1
+        (tmp_path / "bob/b.csv").write_text("image,x,y,width,height\na.jpg,1,2,3,4")
+        notes = read_coco(tmp_path).notes
+    assert any(f"{note}, and more in 1 other folder; to read" in each for each in notes)
+
+
 def test_a_picture_that_exif_turns_has_its_sides_exchanged(tmp_path):
     from PIL import Image
 
