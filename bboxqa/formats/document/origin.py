@@ -53,6 +53,8 @@ class Origin:
     """Called with a pointer of the document, or with "/defects/7" for the eighth of `defects`."""
     place_of: Callable[[int], str]
     """Takes the row of an annotation, and returns where it stands, such as "a.xml:12"."""
+    are_of_one_region: Callable[[int, int], bool]
+    """Takes the rows of two annotations, and returns whether they are labels of one region."""
     image_names: Mapping[int, str] = field(default_factory=dict)
     """The file names of images by those ids that their tool does not show."""
     notes: Sequence[str] = ()

@@ -53,11 +53,17 @@ def read_document(
         where = parts.places[row]
         return place_in_words(shown_file(path, where.member), where.at)
 
+    def are_of_one_region(first: int, second: int) -> bool:
+        where = parts.places[first]
+        # Several boxes may be on one line, but not at one pointer.
+        return isinstance(where.at, str) and where == parts.places[second]
+
     reading.origin = Origin(
         found.title,
         found.defects,
         Places(path, of_lists).find,
         place_of,
+        are_of_one_region,
         {
             image["id"]: image["file_name"]
             for image in found.images

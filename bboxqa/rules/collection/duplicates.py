@@ -112,10 +112,24 @@ def _earlier(document: Document, threshold: float) -> _Earlier:
         left, right = found.left[kept], found.right[kept]
         alike = kind[left] == kind[right]
         np.minimum.at(same, right[alike], left[alike])
-        np.minimum.at(other, right[~alike], left[~alike])
+        left, right = _of_two_regions(document, left[~alike], right[~alike])
+        np.minimum.at(other, right, left)
     same[same == none] = -1
     other[other == none] = -1
     return _Earlier(document.spilled(same), document.spilled(other))
+
+
+def _of_two_regions(
+    document: Document, left: IndexArray, right: IndexArray
+) -> tuple[IndexArray, IndexArray]:
+    """Return the pairs without the labels of one region, which some tools allow to have several."""
+    origin, bbox = document.reading.origin, document.annotations.bbox
+    if origin is None:
+        return left, right
+    of_two = np.ones(len(left), np.bool_)
+    for pair in np.flatnonzero((bbox[left] == bbox[right]).all(1)).tolist():
+        of_two[pair] = not origin.are_of_one_region(int(left[pair]), int(right[pair]))
+    return left[of_two], right[of_two]
 
 
 def _drawer(document: Document, exact: IndexArray) -> IndexArray:
@@ -253,7 +267,8 @@ RULES = (
             at least 0.9 (duplicate_iou); for rotated boxes, it is the IoU of the rotated boxes.
             Usually the category was corrected by drawing a new box without deleting the first. If
             objects may have several categories, or hide each other, ignore D003; it is not applied
-            to LVIS, where they may. Crowds are left out. If thousands of boxes overlap, the search
+            to LVIS, where they may, nor to regions to which a tool gives several labels. Crowds are
+            left out. If thousands of boxes overlap, the search
             stops early, and an info finding says so.""",
         bad={**_DOG, "annotations": [{}, {"category_id": 2, "bbox": [10, 10, 20, 31]}]},
         good={**_DOG, "annotations": [{}, {"category_id": 2, "bbox": [10, 10, 20, 36]}]},

@@ -54,6 +54,15 @@ def test_several_labels_of_a_box_are_several_annotations(tmp_path):
     assert data.notes == ("1 region with several labels: one annotation for each label",)
 
 
+def test_only_two_regions_are_an_object_with_two_categories(tmp_path):
+    labelled = box(1, 1, 9, 9, ["cat", "wet"])
+    again = {**box(1, 1, 9, 9, ["dog"]), "id": "other"}
+    for results, n_found in (([labelled], 0), ([labelled, again], 1)):
+        path = written(tmp_path / "a.json", task(1, work(1, *results)))
+        found = [each for each in validate([path]).findings if each.code == "D003"]
+        assert len(found) == n_found
+
+
 def test_a_region_split_into_results_is_one(tmp_path):
     shape = {"x": 1, "y": 1, "width": 9, "height": 9, "rotation": 0}
     parts = [
