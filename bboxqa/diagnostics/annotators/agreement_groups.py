@@ -119,31 +119,57 @@ def _best_groups(sums: PairSums) -> IndexArray:
     """Return the group of each annotator by the best cut of the tree, (A,); 0 if there is none."""
     n = len(sums.possible)
     best, best_gap = np.zeros(n, np.int64), 0.0
-    from scipy.cluster.hierarchy import fcluster
+    from scipy.cluster.hierarchy import fcluster, leaves_list
 
     merges = _tree(sums.agreement)
-    for n_groups in range(2, n // 2 + 1):
+    # With more groups, somebody is alone: the last annotator to be joined, or others.
+    most = n - 1 - int(np.flatnonzero((merges[:, :2] < n).any(1)).max())
+    if most < 2:
+        return best
+    # In the order of the leaves, annotators of a group are neighbours, and their pairs a block.
+    leaves = leaves_list(merges)
+    row = np.arange(n)
+    same, possible = (
+        _cumulative(part[np.ix_(leaves, leaves)]) for part in (sums.same_category, sums.possible)
+    )
+    for n_groups in range(2, most + 1):
         found = fcluster(merges, n_groups, "maxclust")
-        group = _numbered(found)
-        if np.bincount(group).min() < 2:
+        bounds = np.flatnonzero(np.diff(found[leaves], prepend=-1, append=-1))
+        start, end = bounds[:-1], bounds[1:]
+        size = end - start
+        if size.min() < 2:
             continue
-        same = group[:, None] == group
-        np.fill_diagonal(same, val=False)
-        if not (sums.possible * same).any(1).all():
+        first, last = np.repeat(start, size), np.repeat(end, size)
+        if not (_block(possible, row, row + 1, first, last) > 0).all():
             # The agreement with an annotator who shares no image with the others is unknown.
             continue
-        gap = _within(sums, group, same).min() - _pooled(sums, group[:, None] != group)
+        agreeing, counted = (_block(part, start, end, start, end) for part in (same, possible))
+        n_between = possible[-1, -1] - counted.sum()
+        if not n_between:
+            continue
+        gap = (agreeing / counted).min() - (same[-1, -1] - agreeing.sum()) / n_between
         if gap > best_gap:
-            best, best_gap = group, float(gap)
+            best, best_gap = _numbered(found), float(gap)
     return best
 
 
-def _within(sums: PairSums, group: IndexArray, same: BoolArray) -> FloatArray:
-    """Return the agreement of the pairs in each group, (G,)."""
-    same_category, possible = (
-        np.bincount(group, (part * same).sum(1)) for part in (sums.same_category, sums.possible)
+def _cumulative(pairs: FloatArray) -> FloatArray:
+    """Return the sums of all pairs above and left of each place, (A + 1, A + 1).
+
+    Figures of an annotator with itself are left out.
+    """
+    np.fill_diagonal(pairs, 0)
+    return np.pad(pairs.cumsum(0).cumsum(1), ((1, 0), (1, 0)))
+
+
+def _block(
+    sums: FloatArray, top: IndexArray, bottom: IndexArray, left: IndexArray, right: IndexArray
+) -> FloatArray:
+    """Return the sums of blocks of pairs, from `_cumulative`."""
+    found: FloatArray = (
+        sums[bottom, right] - sums[top, right] - sums[bottom, left] + sums[top, left]
     )
-    return same_category / possible
+    return found
 
 
 def _numbered(labels: IntArray) -> IndexArray:

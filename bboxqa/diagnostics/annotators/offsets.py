@@ -144,9 +144,11 @@ def _offsets(
     found = np.empty((2, len(group.annotator), len(size_of), n_columns))
     for place, own in group.each:
         size = ratio(sizes[:, own].sum(1), counts[own].sum(0))
-        for measure, of in enumerate(size_of.tolist()):
-            found[0, place, measure] = confirmed(differences[measure, own], counts[own])
-            found[1, place, measure] = 100 * found[0, place, measure] / size[of]
+        # All measures side by side, as columns.
+        of_pairs = np.moveaxis(differences[:, own], 0, 1).reshape(len(counts[own]), -1)
+        weights = np.tile(counts[own], (1, len(size_of)))
+        found[0, place] = confirmed(of_pairs, weights).reshape(len(size_of), n_columns)
+        found[1, place] = 100 * found[0, place] / size[size_of]
     return found
 
 

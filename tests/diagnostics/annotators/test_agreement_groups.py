@@ -4,14 +4,18 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from scipy.cluster.hierarchy import fcluster
 from support.datasets import dataset, with_assigned
 from support.matched import matched, random_data
 
 from bboxqa.diagnostics.annotators.agreement_groups import (
+    _best_groups,
+    _tree,
     agreement_groups,
     agreement_matrix,
     agreement_of_groups,
 )
+from bboxqa.diagnostics.pair_sums import PairSums
 
 
 def by_pair(table):
@@ -143,3 +147,46 @@ def test_one_annotator():
     units = matched(dataset([], n_images=1, n_annotators=1))
     assert list(agreement_matrix(units).columns) == ["annotator", "with annotator 0000"]
     assert agreement_groups(units)["group"].tolist() == [1]
+
+
+def gap_of(sums, group):
+    """The agreement in the least agreeing group minus that between groups, pair by pair."""
+    n = len(group)
+    pairs = [(one, other) for one in range(n) for other in range(n) if one != other]
+
+    def agreement(chosen):
+        possible = sum(sums.possible[pair] for pair in chosen)
+        return sum(sums.same_category[pair] for pair in chosen) / possible if possible else np.nan
+
+    within = [
+        agreement([pair for pair in pairs if group[pair[0]] == group[pair[1]] == each])
+        for each in set(group.tolist())
+    ]
+    return min(within) - agreement([pair for pair in pairs if group[pair[0]] != group[pair[1]]])
+
+
+def test_the_best_cut_is_that_of_all_cuts():
+    random = np.random.default_rng(0)
+    n_found = 0
+    for _ in range(200):
+        n = int(random.integers(4, 12))
+        true = random.integers(0, 3, n)
+        possible = np.triu(random.integers(0, 40, (n, n)) * (random.random((n, n)) < 0.9), 1)
+        possible = (possible + possible.T) / 2
+        share = np.where(true[:, None] == true, 0.8, random.uniform(0.2, 0.8))
+        same = np.floor(possible * share)
+        sums = PairSums(same, same, possible)
+        merges = _tree(sums.agreement)
+        best, best_gap = np.zeros(n, int), 0.0
+        for n_groups in range(2, n):
+            group = fcluster(merges, n_groups, "maxclust")
+            own = (group[:, None] == group) & ~np.eye(n, dtype=bool)
+            if not (sums.possible * own).any(1).all():
+                continue
+            gap = gap_of(sums, group)
+            if gap > best_gap + 1e-12:
+                best, best_gap = group, gap
+        found = _best_groups(sums)
+        assert ((found[:, None] == found) == (best[:, None] == best)).all()
+        n_found += found.any()
+    assert n_found > 100
