@@ -169,9 +169,11 @@ def without_settings(files: list[Path], given: Sequence[AnyPath]) -> tuple[list[
 def _refuse_archive(path: Path) -> None:
     """Refuse an archive that cannot be read, that has archives inside, or nothing that is read."""
     inside = members_of(path)
-    for each in (each for each in inside if not each.name):
-        # A single packed file may be cut off, which its beginning does not show.
-        next(each.chunks(), b"")
+    for each in inside:
+        # A single packed file may be cut off after its beginning; other files that are damaged
+        # have none.
+        if not each.name or (each.most and not each.head()):
+            next(each.chunks(), b"")
     held = [each for each in inside if is_archive(each.head())]
     unpack = "Unpack it into a folder of its own, and name the folder."
     if held:

@@ -99,6 +99,17 @@ def written(path, content):
     return path
 
 
+def test_a_damaged_file_in_an_archive_is_named(tmp_path):
+    content = json.dumps({"images": [{"id": each} for each in range(900)]})
+    broken = bytearray(packed("ann.json", content))
+    broken[50:90] = bytes(40)
+    (tmp_path / "a.zip").write_bytes(broken)
+    done = run("agree", "a.zip", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith("Error: a.zip/ann.json: cannot be read: Bad CRC-32")
+    assert "Export or download it again." in done.stderr
+
+
 @pytest.mark.parametrize("command", [("validate",), ("agree",), ("plan", "--target-width", "0.1")])
 @pytest.mark.parametrize(("name", "content", "words"), FILES)
 def test_it_is_named_with_what_to_do(tmp_path, command, name, content, words):
