@@ -9,9 +9,9 @@ from bboxqa.core.arrays import BoolArray, FloatArray
 from bboxqa.model.shapes.run_lengths import compress_counts
 
 _SIDES = 72
-_SAME_ANGLE = 1e-9
-"""Radians by which two points of an outline differ at least."""
 """The number of points of the polygon that replaces an ellipse; its area is 0.13 % smaller."""
+_SAME_ANGLE = 1e-9
+"""Points of an outline that differ by less, in radians, are one."""
 _SQUARE = 0.02
 """The largest absolute cosine of a corner that counts as a right angle."""
 _HALF = 1e-6
@@ -117,7 +117,9 @@ def ellipse(
     )
     regular = 2 * np.pi * np.arange(_SIDES) / _SIDES
     angle = np.sort(np.concatenate([regular, outermost, outermost + np.pi]) % (2 * np.pi))
-    angle = angle[np.diff(angle, prepend=-1) > _SAME_ANGLE]
+    # The first angle is 0; an outermost point may be just before it, at nearly one turn.
+    is_new = (np.diff(angle, prepend=-1) > _SAME_ANGLE) & (angle < 2 * np.pi - _SAME_ANGLE)
+    angle = angle[is_new]
     points = np.stack([np.cos(angle), np.sin(angle)], 1) * radii + centre
     return rotated(points, centre, degrees)
 
