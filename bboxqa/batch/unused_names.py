@@ -6,6 +6,7 @@ from pathlib import Path
 
 from bboxqa.batch.result_folders import folder_of
 from bboxqa.batch.rows import MEASURED, Row
+from bboxqa.formats.dataset.category_names import no_category
 
 
 def unused_names(out: Path, rows: Sequence[Row], names: Iterable[str]) -> list[str]:
@@ -19,7 +20,7 @@ def unused_names(out: Path, rows: Sequence[Row], names: Iterable[str]) -> list[s
         if not left:
             break
         notes = _notes(folder_of(out, row.project) / "summary.json")
-        left = [each for each in left if any(f"called {each!r}" in note for note in notes)]
+        left = [each for each in left if any(no_category(each) in note for note in notes)]
     return left if measured else []
 
 
