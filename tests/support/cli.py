@@ -1,7 +1,6 @@
 """The command line in this process, or in one of its own where a test is about the process."""
 
 import os
-import signal
 import subprocess
 import sys
 from contextlib import chdir
@@ -29,7 +28,6 @@ class Outcome:
 def run(*arguments, cwd=None, stdin=None):
     """Return the outcome of `bboxqa` with these arguments, run in this process."""
     runner = CliRunner()
-    interrupt = signal.getsignal(signal.SIGINT)
     with (
         pytest.MonkeyPatch.context() as patch,
         chdir(cwd or "."),
@@ -40,8 +38,6 @@ def run(*arguments, cwd=None, stdin=None):
         patch.setitem(sys.modules, "__main__", ModuleType("__main__"))
         with pytest.raises(SystemExit) as stop:
             main()
-        # Ignored from here on in a process that ends.
-        signal.signal(signal.SIGINT, interrupt)
         sys.stdout.flush()
         sys.stderr.flush()
         texts = [stream.getvalue().decode() for stream in (stdout, stderr, output)]
