@@ -3,7 +3,7 @@
 import json
 import shutil
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import asdict, replace
 from functools import partial
@@ -16,6 +16,7 @@ from bboxqa.batch.keys import check_unchanged, refuse_other_key, stamps
 from bboxqa.batch.project_pages import FINDINGS, diagnosis_of, write_agreement_page
 from bboxqa.batch.projects.discovery import SPLITS, Project
 from bboxqa.batch.result_folders import FAILURE, RECORD, filled, folder_of, note_failure
+from bboxqa.batch.row_values import row_values
 from bboxqa.batch.rows import (
     FAILED,
     MEASURED,
@@ -26,7 +27,6 @@ from bboxqa.batch.rows import (
     failed_row,
     files_wanted,
     gates_not_measured,
-    missed_gates,
     settings_of,
 )
 from bboxqa.batch.validation import RunElsewhere, ValidationOutcome, validate_project
@@ -46,7 +46,6 @@ from bboxqa.model.settings import AgreeSettings, ValidateSettings
 from bboxqa.pipelines.agree import CountAll, agree_with
 from bboxqa.pipelines.agree_files import with_map_notes
 from bboxqa.pipelines.read import read_for
-from bboxqa.report.agreement_result import AgreementResult
 from bboxqa.report.agreement_summary import summary
 from bboxqa.report.result_files import documents_of, write_folder
 
@@ -233,35 +232,7 @@ def _measured_into(
     except Exception as error:  # noqa: BLE001 - raised after findings are written
         return error
     names = tuple(sorted(data.annotator_names))
-    return _row_values(result, values, agree, warnings) | {"annotators": names}
-
-
-def _row_values(
-    result: AgreementResult,
-    values: Mapping[str, Any],
-    agree: AgreeSettings,
-    warnings: Sequence[str],
-) -> dict[str, Any]:
-    """Return the values of a measured project in its row, from its result and the summary."""
-    first = values["thresholds"][0]
-    missed = missed_gates(result.thresholds[0], agree)
-    status = first["status"]
-    low, high = first["interval"] or (None, None)
-    return {
-        "n_images": values["n_images"],
-        "n_annotators": values["n_annotators"],
-        "n_annotations": values["n_annotations"],
-        "alpha": first["alpha"],
-        "low": low,
-        "high": high,
-        "mean_image_alpha": first["mean_image_alpha"],
-        **_object_figures(first),
-        "measure": result.thresholds[0].measure,
-        "passed": not missed,
-        "message": "; ".join(
-            [*missed, *result.headlines, *([] if status == "ok" else [status]), *warnings]
-        ),
-    }
+    return row_values(result, values, agree, warnings) | {"annotators": names}
 
 
 def _read_objects(
@@ -279,21 +250,6 @@ def _read_objects(
         if not objects:
             raise
         return read(objects)
-
-
-def _object_figures(threshold: dict[str, Any]) -> dict[str, Any]:
-    """Return existence, class and place as values of a row."""
-    existence, classes = threshold["existence"], threshold["class"]
-    low, high = existence["interval"] or (None, None)
-    return {
-        "f1": existence["f1"],
-        "f1_low": low,
-        "f1_high": high,
-        "class_alpha": classes["alpha"],
-        "class_share": classes["share"],
-        "mean_iou": threshold["place"]["mean_iou"],
-        "below_threshold": threshold["place"]["below_threshold"]["value"],
-    }
 
 
 def _gated(
