@@ -3,8 +3,8 @@
 import json
 import shutil
 import traceback
-from collections.abc import Sequence
-from contextlib import nullcontext, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -137,18 +137,13 @@ def _run(
             project = files_wanted(project, agree)
             row = replace(row, n_files=len(project.files))
             images = project.images if settings.images else None
-            memory = settings.memory
             validating = partial(
-                validate_project, project, validate, images, memory, settings.pages
+                validate_project, project, validate, images, settings.memory, settings.pages
             )
-            found = validating() if validate_elsewhere is None else None
-            with validate_elsewhere(validating) if validate_elsewhere else nullcontext() as outcome:
-                measured = _measured_into(scratch / _MEASURED, project, settings, agree, count_all)
-                if outcome is not None:
-                    # An error there is raised again when this process validates.
-                    with suppress(EOFError, OSError):
-                        found = outcome()
-            found = found or validating()
+            measuring = partial(
+                _measured_into, scratch / _MEASURED, project, settings, agree, count_all
+            )
+            measured, found = _measured_and_validated(measuring, validating, validate_elsewhere)
             write_atomically(scratch / "findings.jsonl", found.lines)
             if found.page:
                 write_atomically(scratch / FINDINGS, found.page)
@@ -176,6 +171,23 @@ def _run(
         # Files that are still in the hidden folder are incomplete.
         shutil.rmtree(scratch / _MEASURED, ignore_errors=True)
     return row, True, f"{row.status}\n{row.message}\n" if row.message else f"{row.status}\n"
+
+
+def _measured_and_validated(
+    measuring: Callable[[], dict[str, Any] | Exception],
+    validating: Callable[[], ValidationOutcome],
+    validate_elsewhere: RunElsewhere | None,
+) -> tuple[dict[str, Any] | Exception, ValidationOutcome]:
+    """Return what both functions return; with `validate_elsewhere`, they run at the same time."""
+    if validate_elsewhere is None:
+        found = validating()
+        return measuring(), found
+    with validate_elsewhere(validating) as outcome:
+        measured = measuring()
+        # An error there is raised again when this process validates.
+        with suppress(EOFError, OSError):
+            return measured, outcome()
+    return measured, validating()
 
 
 def worth_two_processes(size: int, memory: int | None) -> bool:
