@@ -44,7 +44,8 @@ def by_ends(sizes: Mapping[str, tuple[int, int]]) -> dict[str, GivenSize]:
     found: dict[str, GivenSize] = {}
     for name, size in sizes.items():
         plain = _plain(name)
-        for path in {plain, _without_suffix(plain)}:
+        # Processes have to agree on the order, by which a batch recognises the same settings.
+        for path in dict.fromkeys((plain, _without_suffix(plain))):
             for end in (_WHOLE + path, *_ends(path)):
                 found[end] = size if found.get(end, size) == size else None
     return found

@@ -8,6 +8,7 @@ from support.tool_files import drawn, write
 
 from bboxqa import ConfigError, DatasetError, read_coco, reading
 from bboxqa.formats.size_files import sizes_of
+from bboxqa.formats.translation.given_sizes import by_ends
 
 HALF = "0 0.5 0.5 0.5 0.5\n"
 IN_PIXELS = [("train/a", "labels", "cat", 20, 15, 40, 30), ("val/a", "labels", "cat", 5, 5, 10, 10)]
@@ -131,3 +132,10 @@ def test_label_studio_and_tables_take_sizes_by_name(tmp_path):
         with reading(image_size=sizes):
             data = read_coco(tmp_path / name, min_annotators=1)
         assert data.annotations.bbox.tolist() == [[20, 15, 40, 30]]
+
+
+def test_the_order_of_sizes_is_that_of_names_in_every_process():
+    names = [f"{number}.jpg" for number in range(20)]
+    found = [*by_ends(dict.fromkeys(names, (64, 48)))]
+    expected = [[f"/{name}", name, f"/{name[:-4]}", name[:-4]] for name in names]
+    assert found == [end for ends in expected for end in ends]
