@@ -58,8 +58,11 @@ def export_and_messages(path, n_images):
 def names_cause(message, words):
     """Return whether a message has these words, or their layout of boxes in other images."""
     layout = words.partition(" look like ")[2]
-    # Areas alone do not tell x from y.
-    return (layout or words) in message or bool(layout and ", or with y before x: " in message)
+    if (layout or words) in message:
+        return True
+    # Areas alone do not tell x from y, and square images not which of two has y before x.
+    turned = f"{layout.removesuffix(': ')}, unless their outlines have y before x: "
+    return bool(layout) and (", or with y before x: " in message or turned in message)
 
 
 def real_of(place, defect):
