@@ -16,7 +16,6 @@ from bboxqa.formats.translation.members import members_of
 from bboxqa.formats.xml_elements import RefusedXmlError, XmlElements, XmlError
 
 _TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".pq")
-AGAIN = "Export or download it again."
 _ADVICE = "Export or download it again; if it is not of an annotator, move it out of the folder."
 
 

@@ -15,7 +15,7 @@ from bboxqa.core.types import AnyPath
 from bboxqa.formats.coco.archive import COCO_ARCHIVE, parts_of
 from bboxqa.formats.coco.coco_ends import has_nothing_of_coco
 from bboxqa.formats.coco.strict import COCO
-from bboxqa.formats.damaged import AGAIN, damage_of, refuse_damaged
+from bboxqa.formats.damaged import damage_of, refuse_damaged
 from bboxqa.formats.foreign import foreign_kind, refuse_foreign
 from bboxqa.formats.own_files import RESULT_FILES, is_result
 from bboxqa.formats.registry import (
@@ -28,6 +28,7 @@ from bboxqa.formats.registry import (
 )
 from bboxqa.formats.translation.heads import ARCHIVES, head_of, is_archive
 from bboxqa.formats.translation.label_folders import share_images
+from bboxqa.formats.translation.member import AGAIN
 from bboxqa.formats.translation.members import members_of
 
 _OTHER_ARCHIVES = (".7z", ".bz2", ".rar", ".xz")

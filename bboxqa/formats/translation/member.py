@@ -80,13 +80,12 @@ class Member:
         """Return the content. Raises DatasetError if it cannot be read or is too large."""
         try:
             if self.is_file:
-                data = _content_of(self.shown)
-            else:
-                with self.open() as stream:
-                    # Small reads first, since `read` allocates memory for the whole requested size.
-                    data = stream.read(_FIRST)
-                    if len(data) == _FIRST:
-                        data += stream.read(max(0, self.most + 1 - _FIRST))
+                return _content_of(self.shown, self.most)
+            with self.open() as stream:
+                # Small reads first, since `read` allocates memory for the whole requested size.
+                data = stream.read(_FIRST)
+                if len(data) == _FIRST:
+                    data += stream.read(max(0, self.most + 1 - _FIRST))
         except ZIP_ERRORS as error:
             raise self._unreadable(error) from None
         if len(data) > self.most:
@@ -104,18 +103,32 @@ def too_large(shown: str, most: int) -> DatasetError:
     return DatasetError([f"{problem}: {LIMIT}"], UNPACK)
 
 
-def _content_of(path: str) -> bytes:
-    """Return the content of a file, of a small one twice as fast as with `open`."""
+def _content_of(path: str, most: int) -> bytes:
+    """Return the content of a file, of a small one twice as fast as with `open`.
+
+    Raises DatasetError if it is too large.
+    """
     number = os.open(path, _READ_ONLY)
     try:
         data = os.read(number, _FIRST)
         if len(data) < _FIRST and not (data and os.read(number, 1)):
             return data
+        if (size := os.fstat(number).st_size) > most:
+            raise _outgrown(path, size, most)
     finally:
         os.close(number)
     # A buffer would be copied once more.
     with open(path, "rb", buffering=0) as file:  # noqa: PTH123
-        return file.readall()
+        data = file.readall()
+    if len(data) > most:
+        raise _outgrown(path, len(data), most)
+    return data
+
+
+def _outgrown(path: str, size: int, most: int) -> DatasetError:
+    """Return the error for a file that is larger than any may be, or than when it was listed."""
+    advice = "Wait until nothing writes to it." if most < MAX_SIZE else "Split it."
+    return DatasetError([f"{path}: has {size:,} bytes; expected at most {most:,}"], advice)
 
 
 def opened_file(path: str | Path) -> IO[bytes]:

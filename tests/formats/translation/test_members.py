@@ -306,3 +306,25 @@ def test_files_of_all_sizes_are_read_whole(n, tmp_path):
     for source in (path, path.parent):
         (member,) = members_of(source)
         assert member.read() == content
+
+
+def test_a_file_that_grew_after_it_was_listed_is_refused_before_it_is_read(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_bytes(bytes(10))
+    (member,) = members_of(path)
+    with path.open("r+b") as file:
+        file.truncate(1 << 40)
+    problem = "has 1,099,511,627,776 bytes; expected at most 10"
+    with pytest.raises(DatasetError, match=problem) as refused:
+        member.read()
+    assert "Wait until nothing writes to it." in str(refused.value)
+
+
+def test_a_file_of_a_folder_has_a_largest_size(tmp_path):
+    with (tmp_path / "a.txt").open("wb") as file:
+        file.truncate((8 << 30) + 1)
+    (member,) = members_of(tmp_path)
+    problem = "has 8,589,934,593 bytes; expected at most 8,589,934,592"
+    with pytest.raises(DatasetError, match=problem) as refused:
+        member.read()
+    assert "Split it." in str(refused.value)
