@@ -12,7 +12,6 @@ from bboxqa.formats.content_kinds import PARQUET
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.untrusted import items, mapping, plain_text
 
-"""The first bytes of a Parquet file."""
 _BATCH = 4096
 
 Row = tuple[int, dict[str, Any]]

@@ -15,7 +15,6 @@ from bboxqa.formats.translation.members import members_of
 from bboxqa.model.findings import Spot
 
 _EXCERPT = 160
-# The beginning of Parquet files, which have neither lines nor text.
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +36,7 @@ class Places:
             if text is None:
                 continue
             if text.startswith(PARQUET):
+                # These files have neither lines nor text.
                 found |= {row: OwnPlace(members[name].shown, "", Spot(1, 1, 0), "") for row in rows}
                 continue
             spans = _spans(text, [wheres[row].at for row in rows])  # type: ignore[union-attr]

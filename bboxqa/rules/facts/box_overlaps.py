@@ -20,7 +20,6 @@ _BATCH = 64
 # Due to rounding, the search needs a tolerance to find pairs exactly at the bound. It only selects
 # the pairs to compare; `geometry.candidates.TOLERANCE` decides which of them match.
 _SLACK = 1e-9
-# An odd multiplier (2**64 / golden ratio) that mixes all bits of the hash.
 
 # Fewer repeats, or a smaller share, come from copying boxes by accident.
 _FEW_REPEATS, _FEW_OF_ALL = 5, 0.05
