@@ -61,7 +61,11 @@ def write_outputs(
 
 def _table(rows: Sequence[Row], raw_csv: bool) -> str:
     lines = [csv_line(field.name for field in fields(Row))]
-    cells = (asdict(row) | {"annotators": "; ".join(row.annotators)} for row in rows)
+    cells = (
+        asdict(row)
+        | {"annotators": "; ".join(row.annotators), "unused_names": "; ".join(row.unused_names)}
+        for row in rows
+    )
     return "".join([*lines, *(csv_line(each.values(), raw=raw_csv) for each in cells)])
 
 
@@ -84,6 +88,7 @@ def _summary(found: Discovered, rows: Sequence[Row], worse: Sequence[Regression]
                 "project": clean(row.project),
                 "message": clean(row.message),
                 "annotators": [*map(clean, row.annotators)],
+                "unused_names": [*map(clean, row.unused_names)],
             }
             for row in rows
         ],

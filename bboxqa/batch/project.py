@@ -243,8 +243,11 @@ def _measured_into(
         return error.with_traceback(None)
     except Exception as error:  # noqa: BLE001 - raised after findings are written
         return error
-    names = tuple(sorted(data.annotator_names))
-    return row_values(result, values, agree, warnings) | {"annotators": names}
+    names = {
+        "annotators": tuple(sorted(data.annotator_names)),
+        "unused_names": tuple(data.map_notes),
+    }
+    return row_values(result, values, agree, warnings) | names
 
 
 def _read_objects(

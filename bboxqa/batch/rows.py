@@ -1,7 +1,7 @@
 """The row of results of a project, and the settings of a run."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from math import isnan
 from typing import Any
@@ -87,6 +87,8 @@ class Row:
     """Why the project was not measured or failed, headlines, and the gates that it missed."""
     annotators: tuple[str, ...] = ()
     """Their names, sorted; empty if the project was not measured."""
+    unused_names: tuple[str, ...] = ()
+    """Names of the category map that no category of the project has."""
 
 
 def state_words(rows: Sequence[Row]) -> str:
@@ -101,6 +103,21 @@ def state_words(rows: Sequence[Row]) -> str:
     words = ", ".join(f"{counts[each]:,} {each}" for each in (MEASURED, NOT_MEASURED, FAILED))
     n_missed = sum(not row.passed and row.status != FAILED for row in rows)
     return f"{words}; {n_missed:,} missed a gate" if n_missed else words
+
+
+def unused_by_all(rows: Sequence[Row], names: Iterable[str]) -> list[str]:
+    """Return the names of a category map that no measured project has.
+
+    A name that only some projects lack is as it should be: the map is for all of them.
+
+    Examples
+    --------
+    >>> rows = [Row("a", MEASURED, 1, unused_names=("x", "y")), Row("b", FAILED, 1)]
+    >>> unused_by_all([*rows, Row("c", MEASURED, 1, unused_names=("x",))], ["x", "y"])
+    ['x']
+    """
+    lacking = [set(row.unused_names) for row in rows if row.status == MEASURED]
+    return [name for name in names if lacking and all(name in each for each in lacking)]
 
 
 def failed_row(project: Project, reason: object) -> Row:

@@ -27,8 +27,7 @@ from bboxqa.batch.result_folders import (
     note_failure,
     remove_unfinished,
 )
-from bboxqa.batch.rows import FAILED, Row, Settings, failed_row
-from bboxqa.batch.unused_names import unused_names
+from bboxqa.batch.rows import FAILED, Row, Settings, failed_row, unused_by_all
 from bboxqa.batch.workers.pool import Outcome, WorkerDied, run_all
 from bboxqa.batch.workers.schedule import n_two_core
 from bboxqa.batch.workers.transport import Task, run_task
@@ -143,7 +142,7 @@ def run_batch(
         if not n_left:
             append(out, started, __version__, rows)
     mapped = {**settings.agree, **settings.agree_over}.get("category_map") or {}
-    unused = tuple(unused_names(out, rows, mapped))
+    unused = tuple(unused_by_all(rows, mapped))
     return BatchResult(found, rows, n_reused, n_left, worse, unused)
 
 

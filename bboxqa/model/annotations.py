@@ -153,8 +153,8 @@ class Dataset:
         Facts that may make a result useless, to be read before it.
     cautions : tuple of str
         The notes that are warnings of a diagnosis.
-    map_notes : tuple of str
-        The notes on names in a category map that are no categories.
+    map_notes : mapping of str to str
+        The note on each name in a category map that is no category.
     repeats : Repeats, optional
         Annotations of images that an annotator annotated in two or more sessions.
     is_pseudonymous : bool
@@ -185,7 +185,7 @@ class Dataset:
     notes: tuple[str, ...] = ()
     headlines: tuple[str, ...] = ()
     cautions: tuple[str, ...] = ()
-    map_notes: tuple[str, ...] = ()
+    map_notes: Mapping[str, str] = field(default_factory=dict)
     unlisted: BoolArray | None = None
     supercategories: tuple[str, ...] = ()
     repeats: "Repeats | None" = None

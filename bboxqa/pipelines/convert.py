@@ -197,7 +197,7 @@ def gather(
         pseudonyms=pseudonyms,
     )
     given = {} if pseudonyms is None else pseudonyms_of(pseudonyms, ())
-    notes: list[str] = without_names([*doubts, *gathering.notes, *data.map_notes], given)
+    notes: list[str] = without_names([*doubts, *gathering.notes, *data.map_notes.values()], given)
     return gathering.content(data, given), tuple(notes)
 
 

@@ -47,19 +47,17 @@ def with_category_map(
     ]  # fmt: skip
 
 
-def unused_map_notes(files: Sequence[AnnotationFile], category_map: Mapping[str, str]) -> list[str]:
+def unused_map_notes(
+    files: Sequence[AnnotationFile], category_map: Mapping[str, str]
+) -> dict[str, str]:
     """Return a note for each mapped name that is not a category."""
     known = {clean(category.name) for file in files for category in file.categories}
-    return [
-        f"{map_options({name: other})}: {no_category(name)}{nearest(name, known - {other})}"
+    return {
+        name: f"{map_options({name: other})}: no category is called {name!r}"
+        f"{nearest(name, known - {other})}"
         for name, other in category_map.items()
         if name not in known
-    ]
-
-
-def no_category(name: str) -> str:
-    """Return the words of `unused_map_notes` on a name, by which these notes are recognised."""
-    return f"no category is called {name!r}"
+    }
 
 
 def supercategories(files: Sequence[AnnotationFile], names: Iterable[str]) -> tuple[str, ...]:

@@ -171,7 +171,7 @@ def read_dataset(
         read.append(read_predictions(predictions, read, options))
         files = [*files, predictions.path]
     read = with_join_names(read, join_by)
-    unused = tuple(unused_map_notes(read, category_map or {}))
+    unused = unused_map_notes(read, category_map or {})
     read = with_one_order(with_category_map(read, category_map or {}))
     check_memory(str(files[0]), sum(len(each.columns.id) for each in read), memory)
     attributed, given = _attributed(
@@ -184,7 +184,7 @@ def read_dataset(
         read, files, attributed, memory, min_annotators, asked,
         sessions=sessions, seconds=seconds, with_tracks=tracks,
     )  # fmt: skip
-    notes = [*found.notes, *data.notes, *unused, *trackless_notes(data.annotations.track)]
+    notes = [*found.notes, *data.notes, *unused.values(), *trackless_notes(data.annotations.track)]
     if session_key is None and predictions is None:
         notes += session_notes(files, _annotator_keys(annotator_key))
     if time_key is not None and seconds is not None:
