@@ -176,7 +176,7 @@ class SpooledColumn:
     def add(self, values: Iterable[Any] | NDArray[Any]) -> None:
         """Add rows."""
         array = values if isinstance(values, np.ndarray) else np.array(list(values))
-        self._data.add(np.ascontiguousarray(array, self._dtype).tobytes())
+        self._data.add(np.ascontiguousarray(array, self._dtype).data)
 
     def done(self, *, scattered: bool = False) -> NDArray[Any]:
         """Return the column; see `Spool.done`."""
