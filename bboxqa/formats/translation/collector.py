@@ -38,8 +38,7 @@ class Collector:
         self._n_boxed = 0
         self._images: dict[Hashable, Record] = {}
         self._image_places: list[Where] = []
-        self._numbers: set[int] = set()
-        self._unshown: set[int] = set()
+        self._shown: set[int] = set()
         self._last = 0
         self._categories: dict[str, int] = {}
         self._category_places: list[Where] = []
@@ -55,17 +54,20 @@ class Collector:
         the id that the tool shows, which is kept if it is a unique whole number.
         """
         if key not in self._images:
-            own = number if type(number) is int and 0 < number < 1 << 53 else 0
-            is_shown = own != 0 and own not in self._numbers
-            while own == 0 or own in self._numbers:
-                self._last += 1
-                own = self._last
-            self._numbers.add(own)
-            if not is_shown:
-                self._unshown.add(own)
-            self._images[key] = {"id": own, "annotators": []}
+            self._images[key] = {"id": self._number(number), "annotators": []}
             self._image_places.append(where)
         return self._images[key]
+
+    def _number(self, own: object) -> int:
+        """Return the number that a tool shows if no image has it, or else the next number."""
+        # All numbers up to the last one are taken.
+        if type(own) is int and self._last < own < 1 << 53 and own not in self._shown:
+            self._shown.add(own)
+            return own
+        self._last += 1
+        while self._last in self._shown:
+            self._last += 1
+        return self._last
 
     def size(
         self, image: Record, name: str, sides: Sequence[object], where: Where
@@ -197,7 +199,7 @@ class Collector:
             notes,
             named_by,
             repeat_notes,
-            unshown_images=self._unshown,
+            unshown_images={image["id"] for image in self._images.values()} - self._shown,
         )
 
     def _flush(self) -> None:
