@@ -1,7 +1,6 @@
 """The files of a source, which are listed once and opened once."""
 
 import hashlib
-from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
@@ -53,7 +52,9 @@ class MeasuredFiles(SourceFiles):
         if place >= self._n_done:
             if place > self._n_done:
                 self._pass_over(place)
-            self._take(member, len(data), (data,))
+            self._size += len(data)
+            if self._digest is not None:
+                self._digest.add(_head(member, len(data)), data)
             self._n_done = place + 1
         return as_utf8(data)
 
@@ -69,17 +70,15 @@ class MeasuredFiles(SourceFiles):
                 with member.open() as stream:
                     length = stream.seek(0, 2)
                     stream.seek(0)
-                    self._take(member, length, iter(partial(stream.read, _CHUNK), b""))
+                    self._size += length
+                    if self._digest is not None:
+                        self._digest.add(_head(member, length))
+                        for chunk in iter(partial(stream.read, _CHUNK), b""):
+                            self._digest.add(chunk)
             elif self._digest is not None:
                 # Images are large and not annotations, so only their names count.
-                self._digest.add((_encoded(f"{member.name}\0"),))
+                self._digest.add(_encoded(f"{member.name}\0"))
         self._n_done = stop
-
-    def _take(self, member: Member, length: int, content: Iterable[bytes]) -> None:
-        self._size += length
-        if self._digest is not None:
-            self._digest.add((_encoded(f"{member.name}\0{length}\0"),))
-            self._digest.add(content)
 
 
 class _Digest:
@@ -90,12 +89,11 @@ class _Digest:
         self._parts: list[bytes] = []
         self._n_bytes = 0
 
-    def add(self, parts: Iterable[bytes]) -> None:
-        for part in parts:
-            self._parts.append(part)
-            self._n_bytes += len(part)
-            if self._n_bytes > _TOGETHER:
-                self._join()
+    def add(self, *parts: bytes) -> None:
+        self._parts += parts
+        self._n_bytes += len(parts[-1])
+        if self._n_bytes > _TOGETHER:
+            self._join()
 
     def _join(self) -> None:
         self._of.update(b"".join(self._parts))
@@ -104,6 +102,10 @@ class _Digest:
     def hexdigest(self) -> str:
         self._join()
         return self._of.hexdigest()
+
+
+def _head(member: Member, length: int) -> bytes:
+    return _encoded(f"{member.name}\0{length}\0")
 
 
 def _encoded(text: str) -> bytes:
