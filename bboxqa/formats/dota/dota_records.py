@@ -21,7 +21,12 @@ from bboxqa.formats.translation.label_folders import is_label_name, is_labels_as
 from bboxqa.formats.translation.label_images import add_unlabelled, by_place, pictures_of
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.picture_sizes import size_of_picture
-from bboxqa.formats.translation.plain.label_batches import LabelBatches, LabelFile, lines_of
+from bboxqa.formats.translation.plain.label_batches import (
+    LabelFile,
+    add_files,
+    label_batches,
+    lines_of,
+)
 from bboxqa.formats.translation.translated import (
     Add,
     Boxes,
@@ -99,10 +104,8 @@ def translate_dota(path: Path, add: Add, wanted: Wanted) -> Translated:
     if not labels:
         raise DatasetError([f"{path}: has no label files of DOTA"])
     records = _DotaRecords(by_place(pictures_of(path, members, ("images",))), add, wanted)
-    for number, (place, member) in enumerate(by_place(labels).items()):
-        records.take_file(place, member, source.text(member))
-        if wanted.progress is not None and number % 100 == 0:
-            wanted.progress(number, len(labels))
+    for batch in label_batches(source, by_place(labels), wanted.progress):
+        records.take(batch)
     return records.done()
 
 
@@ -117,18 +120,19 @@ class _DotaRecords:
         self._pictures = pictures
         self._wanted = wanted
         self._into = Collector(TITLE, add)
-        self._batches = LabelBatches(self._add_plain, self._add_file)
         self._places: set[str] = set()
         self._tally: Counter[str] = Counter()
 
-    def take_file(self, place: str, member: Member, data: bytes) -> None:
-        """Add the labels of an image."""
-        image = self._image(place, Where(member.name, 1))
-        self._places.add(place)
-        if self._pictures and place not in self._pictures:
-            problem = f"{member.name}: no picture has this name"
-            self._into.defect("T022", problem, Where(member.name, 1))
-        self._batches.take((member, image, data))
+    def take(self, batch: Sequence[tuple[str, Member, bytes]]) -> None:
+        """Take the labels of images, given by the place of the image, the file and its content."""
+        files: list[LabelFile] = []
+        for place, member, data in batch:
+            where = Where(member.name, 1)
+            files.append((member, self._image(place, where), data))
+            self._places.add(place)
+            if self._pictures and place not in self._pictures:
+                self._into.defect("T022", f"{member.name}: no picture has this name", where)
+        add_files(files, self._add_plain, self._add_file)
 
     def _add_plain(self, files: Sequence[LabelFile]) -> bool:
         """Add the labels of files if all lines are as DOTA writes them; return whether they are."""
@@ -199,9 +203,6 @@ class _DotaRecords:
 
     def done(self) -> Translated:
         """Return the translation, with all images, categories and notes."""
-        self._batches.end()
-        # The batches refer back to this object; without the cycle, memory is freed at once.
-        del self._batches
         known = sorted({*self._pictures} - self._places)
         unlabelled = {place: self._pictures[place] for place in known}
         notes = [*add_unlabelled(self._into, unlabelled, self._image)]

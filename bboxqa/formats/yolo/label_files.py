@@ -59,7 +59,7 @@ def label_files_of(path: Path, members: list[Member]) -> LabelFiles:
             found.listed |= _listed(each)
     folders = {_folder(each.name) for each in texts}
     named = {each for each in folders if "labels" in each.lower().split("/")}
-    if named:
+    if named and named != folders:
         # If there are label folders, other text files describe the data set.
         texts = [each for each in texts if _folder(each.name) in named]
     found.labels = by_place(texts)

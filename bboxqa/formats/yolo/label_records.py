@@ -16,7 +16,12 @@ from bboxqa.formats.translation.label_images import add_unlabelled, place_of
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.other_files import add_others
 from bboxqa.formats.translation.picture_sizes import size_of_picture
-from bboxqa.formats.translation.plain.label_batches import LabelBatches, LabelFile, lines_of
+from bboxqa.formats.translation.plain.label_batches import (
+    LabelFile,
+    add_files,
+    label_batches,
+    lines_of,
+)
 from bboxqa.formats.translation.translated import Add, Boxes, Record, Translated, Wanted
 from bboxqa.formats.yolo.class_names import ClassNames, names_of_lines, names_of_yaml
 from bboxqa.formats.yolo.label_files import LabelFiles, label_files_of
@@ -38,11 +43,8 @@ def translate_labels(path: Path, add: Add, wanted: Wanted) -> Translated:
         raise DatasetError([f"{path}: has no label files of YOLO"])
     records = _LabelRecords(files, add, wanted)
     records.add_classes()
-    n_files = len(files.labels)
-    for number, (place, member) in enumerate(files.labels.items()):
-        records.take_file(place, member, source.text(member))
-        if wanted.progress is not None and number % 100 == 0:
-            wanted.progress(number, n_files)
+    for batch in label_batches(source, files.labels, wanted.progress):
+        records.take(batch)
     return records.done()
 
 
@@ -56,7 +58,6 @@ class _LabelRecords:
         self._classes = ClassNames()
         self._ids: dict[int, int] = {}
         self._tally: Counter[str] = Counter()
-        self._batches = LabelBatches(self._add_plain, self._add_file)
 
     def add_classes(self) -> None:
         """Add the categories in the file of class names, in its order."""
@@ -88,13 +89,16 @@ class _LabelRecords:
         inside = member is not None and self._files.names_inside
         return Where(member.name if inside and member else "", line)
 
-    def take_file(self, place: str, member: Member, data: bytes) -> None:
-        """Take the labels of an image; labels of many images are added in batches."""
-        image = self._image(place, Where(member.name, 1))
-        if place not in self._files.pictures and self._files.pictures:
-            problem = f"{member.name}: no picture has this name"
-            self._into.defect("T022", problem, Where(member.name, 1))
-        self._batches.take((member, image, data))
+    def take(self, batch: Sequence[tuple[str, Member, bytes]]) -> None:
+        """Take the labels of images, given by the place of the image, the file and its content."""
+        files: list[LabelFile] = []
+        pictures = self._files.pictures
+        for place, member, data in batch:
+            where = Where(member.name, 1)
+            files.append((member, self._image(place, where), data))
+            if pictures and place not in pictures:
+                self._into.defect("T022", f"{member.name}: no picture has this name", where)
+        add_files(files, self._add_plain, self._add_file)
 
     def _add_plain(self, files: Sequence[LabelFile]) -> bool:
         """Add the labels of files if all are boxes of named classes; return whether they are."""
@@ -213,9 +217,6 @@ class _LabelRecords:
 
     def done(self) -> Translated:
         """Return the translation, with all images, categories and notes."""
-        self._batches.end()
-        # The batches refer back to this object; without the cycle, memory is freed at once.
-        del self._batches
         known = sorted({*self._files.pictures, *self._files.listed} - {*self._files.labels})
         unlabelled = {place: self._files.pictures.get(place) for place in known}
         notes = [*add_others(self._into, self._files.others, "labels of YOLO")]

@@ -1,11 +1,13 @@
-"""Reading label files in batches if all files of a batch are plain."""
+"""Reading label files in batches, all files of a batch at a time if they are plain."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from bboxqa.core.arrays import IndexArray
+from bboxqa.core.types import Steps
 from bboxqa.formats.translation.member import Member
+from bboxqa.formats.translation.source_files import SourceFiles
 from bboxqa.formats.translation.translated import Lines, Record
 
 LabelFile = tuple[Member, Record, bytes]
@@ -16,48 +18,59 @@ _TOGETHER = 1 << 18
 _PARTS, _FEW = 16, 8
 
 
-class LabelBatches:
-    """Passes label files on in their order, in batches.
+def label_batches(
+    source: SourceFiles, labels: Mapping[str, Member], progress: Steps | None
+) -> Iterator[list[tuple[str, Member, bytes]]]:
+    """Yield batches of label files with the places of their images and their contents.
 
     Parameters
     ----------
+    source : SourceFiles
+    labels : mapping of str to Member
+        The files by place, in the order of `source`.
+    progress : callable or None
+        Called with the number of files that were read, and of all.
+    """
+    batch: list[tuple[str, Member, bytes]] = []
+    n_bytes = n_read = 0
+    for place, member in labels.items():
+        data = source.text(member)
+        batch.append((place, member, data))
+        n_bytes += len(data)
+        if n_bytes > _TOGETHER:
+            yield batch
+            n_read += len(batch)
+            if progress is not None:
+                progress(n_read, len(labels))
+            batch, n_bytes = [], 0
+    if batch:
+        yield batch
+
+
+def add_files(
+    files: Sequence[LabelFile],
+    plain: Callable[[Sequence[LabelFile]], bool],
+    careful: Callable[[LabelFile], None],
+) -> None:
+    """Add the labels of files, split into smaller batches if some are not plain.
+
+    Parameters
+    ----------
+    files : sequence of LabelFile
     plain : callable
         Adds the labels of files and returns True, or returns False if any file is not plain.
     careful : callable
         Adds the labels of one file.
     """
-
-    def __init__(
-        self, plain: Callable[[Sequence[LabelFile]], bool], careful: Callable[[LabelFile], None]
-    ) -> None:
-        self._plain = plain
-        self._careful = careful
-        self._taken: list[LabelFile] = []
-        self._n_bytes = 0
-
-    def take(self, file: LabelFile) -> None:
-        """Take a file."""
-        self._taken.append(file)
-        self._n_bytes += len(file[2])
-        if self._n_bytes > _TOGETHER:
-            self.end()
-
-    def end(self) -> None:
-        """Pass the remaining files on."""
-        taken, self._taken, self._n_bytes = self._taken, [], 0
-        self._add(taken)
-
-    def _add(self, files: Sequence[LabelFile]) -> None:
-        """Add files, split into smaller batches if some are not plain."""
-        if not files or self._plain(files):
-            return
-        if len(files) <= _FEW:
-            for file in files:
-                self._careful(file)
-            return
-        step = -(-len(files) // _PARTS)
-        for start in range(0, len(files), step):
-            self._add(files[start : start + step])
+    if not files or plain(files):
+        return
+    if len(files) <= _FEW:
+        for file in files:
+            careful(file)
+        return
+    step = -(-len(files) // _PARTS)
+    for start in range(0, len(files), step):
+        add_files(files[start : start + step], plain, careful)
 
 
 def lines_of(files: Sequence[LabelFile], n_labels: IndexArray, first: IndexArray) -> Lines:
