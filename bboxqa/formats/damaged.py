@@ -10,12 +10,12 @@ from pathlib import Path
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count
 from bboxqa.formats.coco.coco_ends import LOOKED_AT, has_nothing_of_coco
+from bboxqa.formats.content_kinds import TABLES
 from bboxqa.formats.own_files import is_result
 from bboxqa.formats.translation.heads import ARCHIVES, as_utf8, head_of, is_archive
 from bboxqa.formats.translation.members import members_of
 from bboxqa.formats.xml_elements import RefusedXmlError, XmlElements, XmlError
 
-_TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".pq")
 _ADVICE = "Export or download it again; if it is not of an annotator, move it out of the folder."
 
 
@@ -31,10 +31,10 @@ def damaged(files: Iterable[Path], sources: Sequence[Path]) -> Iterator[tuple[Pa
     sources : sequence of path
         Without a table among those in its folder, a table is not that of an annotator.
     """
-    with_tables = {each.parent for each in sources if each.name.lower().endswith(_TABLES)}
+    with_tables = {each.parent for each in sources if each.name.lower().endswith(TABLES)}
     found: dict[Path, list[tuple[Path, str]]] = {}
     for file in files:
-        if not file.name.lower().endswith(_TABLES) or file.parent in with_tables:
+        if not file.name.lower().endswith(TABLES) or file.parent in with_tables:
             reason = damage_of(file)
             if reason:
                 found.setdefault(file.parent, []).append((file, reason))
@@ -48,19 +48,19 @@ def refuse_damaged(folder: Path, sources: Sequence[Path], pattern: str | None) -
 
     Raises DatasetError; without the file, its annotator would be missing from the result.
     """
-    found = damaged(_beside(folder, {*sources}, pattern), sources)
+    found = damaged(files_beside(folder, {*sources}, pattern), sources)
     problems = [f"{file}: {reason}" for file, reason in found]
     if problems:
         raise DatasetError(problems, _ADVICE)
 
 
-def _beside(folder: Path, sources: AbstractSet[Path], pattern: str | None) -> Iterator[Path]:
+def files_beside(folder: Path, sources: AbstractSet[Path], pattern: str | None) -> Iterator[Path]:
     """Yield the files of a folder that are not in its sources, and may be sources themselves."""
     if folder in sources:
         return
     # Archives are read if there is nothing else.
     are_packed = any(is_archive(head_of(each)) for each in sources if each.is_file())
-    ends = (".json", ".xml", *_TABLES, *(ARCHIVES if are_packed else ()))
+    ends = (".json", ".xml", *TABLES, *(ARCHIVES if are_packed else ()))
     for place, inside, names in os.walk(folder):
         here = Path(place)
         inside[:] = sorted(each for each in inside if each[0] != "." and here / each not in sources)

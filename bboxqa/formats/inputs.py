@@ -15,7 +15,8 @@ from bboxqa.core.types import AnyPath
 from bboxqa.formats.coco.archive import COCO_ARCHIVE, parts_of
 from bboxqa.formats.coco.coco_ends import has_nothing_of_coco
 from bboxqa.formats.coco.strict import COCO
-from bboxqa.formats.damaged import damage_of, refuse_damaged
+from bboxqa.formats.content_kinds import CLASS_NAMES
+from bboxqa.formats.damaged import damage_of, files_beside, refuse_damaged
 from bboxqa.formats.foreign import foreign_kind, refuse_foreign
 from bboxqa.formats.own_files import RESULT_FILES, is_result
 from bboxqa.formats.registry import (
@@ -137,6 +138,25 @@ def beside_labels(sources: Iterable[Path]) -> list[str]:
     more = f", and more in {count(len(found) - 1, 'other folder')}" if len(found) > 1 else ""
     read = f"{one_line(str(folder))} is read as {format_of(folder).name}"
     return [f"{read}: {some} left out ({shown}){more}; to read such a file, name it"]
+
+
+def of_no_format(
+    paths: Sequence[AnyPath], sources: Sequence[Path], pattern: str | None = None
+) -> list[str]:
+    """Return a note on XML files and tables in given folders that no format recognises, if any."""
+    listed = {*sources}
+    others = [
+        file
+        for folder in map(Path, paths)
+        if folder.is_dir()
+        for file in files_beside(folder, listed, pattern)
+        if file.suffix.lower() not in (".json", *ARCHIVES) and not file.match(CLASS_NAMES)
+        if format_of(file) is COCO
+    ]
+    if not others:
+        return []
+    shown = first_few(others, _SHOWN, lambda each: one_line(each.name))
+    return [f"{count(len(others), 'file')} left out: no annotations in a known format ({shown})"]
 
 
 def _of_others(folder: Path) -> list[Path]:

@@ -17,7 +17,13 @@ from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.document.content import RawDocument
 from bboxqa.formats.document.tolerant import read_bytes, read_path
 from bboxqa.formats.format import DocumentReader
-from bboxqa.formats.inputs import as_paths, beside_labels, list_files, without_settings
+from bboxqa.formats.inputs import (
+    as_paths,
+    beside_labels,
+    list_files,
+    of_no_format,
+    without_settings,
+)
 from bboxqa.formats.opening import no_such_file
 from bboxqa.formats.registry import format_of
 from bboxqa.model.findings import FoundReport
@@ -166,11 +172,13 @@ def validate_with(
         raise DatasetError(["no file given"])
     # A file that is named twice would be reported as a copy of itself. Path.resolve stops at a
     # link that leads to itself.
-    listed, notes = without_settings(list_files(paths, only_checked=True), paths)
+    all_listed = list_files(paths, only_checked=True)
+    listed, notes = without_settings(all_listed, paths)
+    notes += [*of_no_format(paths, all_listed), *beside_labels(listed)]
     files = list({realpath(file): file for file in reversed(listed)}.values())[::-1]
     documents = _documents(files, images, _read_truth(ground_truth), memory, progress)
     found = validate_documents(documents, settings, max_findings, progress)
-    return _report(replace(found, notes=(*notes, *beside_labels(listed), *found.notes)))
+    return _report(replace(found, notes=(*notes, *found.notes)))
 
 
 def _report(found: FoundReport) -> Report:

@@ -156,8 +156,19 @@ def test_what_is_not_coco_is_told(run, root):
     write(root / "other.json", "{}")
     code, out, _err = run("root")
     assert code == 0
-    assert "  not annotations: 1 JSON file ignored, listed in bboxqa-batch/index.html:" in out
+    assert "  not annotations: 1 file ignored, listed in bboxqa-batch/index.html:" in out
     assert "    other.json" in out
+
+
+def test_files_of_no_format_beside_annotations_are_told(run, tmp_path):
+    write(tmp_path / "root/a/x.json", document([annotation(1)]))
+    write(tmp_path / "root/a/page.xml", "<html/>")
+    write(tmp_path / "root/a/class-descriptions.csv", "/m/01,Apple\n")
+    write(tmp_path / "root/logs/times.csv", "day,hours\n1,2\n")
+    code, out, _err = run("root")
+    assert code == 0
+    place = out.index("  not annotations: 1 file ignored, listed in bboxqa-batch/index.html:")
+    assert out[place + 1] == "    a/page.xml"
 
 
 def test_not_measured_misses_a_gate(run, tmp_path):

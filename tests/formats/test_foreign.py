@@ -248,3 +248,21 @@ def test_a_table_of_numbers_in_txt_is_a_table(tmp_path):
     written(tmp_path / "a.txt", "unit\tann\tbob\n1\t0.5\t0.5\n2\t1\t0.5\n")
     done = run("stats", "a.txt", "--layout", "units-x-raters", "--bootstrap", "0", cwd=tmp_path)
     assert done.returncode == 0
+
+
+@pytest.mark.parametrize("command", ["validate", "agree"])
+def test_files_of_no_format_beside_annotations_are_named(tmp_path, command):
+    folder = tmp_path / "export"
+    assert run("example", "fruits", "--out", folder).returncode == 0
+    for made in [*folder.glob("*.png"), *folder.glob("*.txt")]:
+        made.unlink()
+    written(folder / "page.xml", "<html><body/></html>")
+    written(folder / "times.csv", "day,hours\n1,2\n")
+    written(folder / "class-descriptions-boxable.csv", "/m/01,Apple\n")
+    written(folder / "read.me", "no suffix of annotations")
+    done = run(command, "export", cwd=tmp_path)
+    note = "Note: 2 files left out: no annotations in a known format (page.xml, times.csv)"
+    assert [line.strip() for line in done.stdout.splitlines() if "left out" in line] == [note]
+    # A file that is named is refused with the reason.
+    alone = run(command, "export/page.xml", cwd=tmp_path)
+    assert alone.returncode == 2

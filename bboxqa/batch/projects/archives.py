@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from bboxqa.formats.coco.strict import COCO
-from bboxqa.formats.damaged import damaged
+from bboxqa.formats.content_kinds import CLASS_NAMES
+from bboxqa.formats.damaged import damage_of, damaged
 from bboxqa.formats.registry import format_of, suffixes
 from bboxqa.formats.translation.heads import ARCHIVES
 
@@ -14,9 +15,9 @@ def looked_at(
 ) -> Iterator[tuple[Path, bool | str]]:
     """Yield sources, and whether each can be read or why it cannot; archives are last.
 
-    Files that are neither JSON nor of a known format are left out, unless they are empty or cut
-    off. So are archives with sources in their folder or below, as these were often unpacked from
-    them.
+    Files that are neither JSON nor of a known format are left out, unless they are beside sources,
+    empty or cut off. So are archives with sources in their folder or below, as these were often
+    unpacked from them.
     """
     ends = suffixes()
     archives = []
@@ -44,3 +45,7 @@ def looked_at(
         elif file.parent not in unpacked:
             others.append(file)
     yield from damaged(others, sources)
+    folders = {source.parent for source in sources}
+    for file in others:
+        if file.parent in folders and not file.match(CLASS_NAMES) and not damage_of(file):
+            yield file, False

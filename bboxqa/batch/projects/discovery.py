@@ -65,7 +65,7 @@ class Unreadable(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Discovered:
-    """Projects below a root, JSON files that are not COCO, and unreadable files; all sorted."""
+    """Projects below a root, files without annotations, and unreadable files; all sorted."""
 
     projects: tuple[Project, ...]
     left_alone: tuple[str, ...]

@@ -131,7 +131,7 @@ def show_result(result: "BatchResult", out: Path, *, quiet: bool) -> None:
     show_some(names, "  --map: ")
     show_some(result.found.not_read, "  nothing read in ")
     if result.found.left_alone:
-        n_files = count(len(result.found.left_alone), "JSON file")
+        n_files = count(len(result.found.left_alone), "file")
         click.echo(f"  not annotations: {n_files} ignored, listed in {out / 'index.html'}:")
         show_some(result.found.left_alone, "    ")
     click.echo(f"Written: {out / 'index.html'}")

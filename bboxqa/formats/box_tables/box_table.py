@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.content_kinds import PARQUET
+from bboxqa.formats.content_kinds import PARQUET, TABLES
 from bboxqa.formats.translation.heads import head_of, is_archive
 from bboxqa.formats.translation.translated_format import translated_format
 
@@ -13,14 +13,12 @@ if TYPE_CHECKING:
     from bboxqa.formats.translation.member import Member
     from bboxqa.formats.translation.translated import Add, Translated, Wanted
 
-_SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".pq")
-
 
 def _recognises(path: Path) -> bool:
     head = head_of(path)
     if is_archive(head):
         return _member(path) is not None
-    return path.name.lower().endswith(_SUFFIXES) and _is_table(path, head)
+    return path.name.lower().endswith(TABLES) and _is_table(path, head)
 
 
 def _is_table(path: Path, head: bytes) -> bool:
@@ -58,7 +56,7 @@ def _member(path: Path) -> "Member | None":
         members = members_of(path)
     except DatasetError:
         return None
-    named = [(each.name or path.stem).lower().endswith(_SUFFIXES) for each in members]
+    named = [(each.name or path.stem).lower().endswith(TABLES) for each in members]
     found = [
         each
         for each, is_named in zip(members, named, strict=True)
@@ -78,5 +76,5 @@ def translate(path: Path, add: "Add", wanted: "Wanted") -> "Translated":
     return translate_table(path, member, add, wanted)
 
 
-BOX_TABLE = translated_format("table", _SUFFIXES, _recognises, translate)
+BOX_TABLE = translated_format("table", TABLES, _recognises, translate)
 """Tables with one row per box or per image."""

@@ -24,7 +24,7 @@ from bboxqa.formats.box_tables.plain_tables import PlainRows, parts_of
 from bboxqa.formats.box_tables.row_columns import OF_GROUPS, boxes_of, in_pixels, is_named
 from bboxqa.formats.box_tables.table_columns import FORM_WORDS, NAMES, Columns, columns_of
 from bboxqa.formats.box_tables.table_rows import names_in, without_rows
-from bboxqa.formats.content_kinds import PARQUET
+from bboxqa.formats.content_kinds import CLASS_NAMES, PARQUET
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.boxes.turned_boxes import angle_in, turned_box
 from bboxqa.formats.translation.choices import choices
@@ -254,7 +254,7 @@ class _TableRecords:
 def _display_names(path: Path) -> dict[str, str]:
     """Return class names by code, from the file next to a table of Open Images."""
     names: dict[str, str] = {}
-    for file in sorted(path.parent.glob("*class-descriptions*.csv")):
+    for file in sorted(path.parent.glob(CLASS_NAMES)):
         with file.open(encoding="utf-8", errors="replace", newline="") as text:
             names |= {row[0]: one_line(row[1]) for row in csv.reader(text) if len(row) == 2}
     return names

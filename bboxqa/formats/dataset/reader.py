@@ -34,7 +34,14 @@ from bboxqa.formats.dataset.task_files import read_twice, without_other_tasks
 from bboxqa.formats.dataset.times import read_times, untimed_notes
 from bboxqa.formats.dataset.track_ids import TRACK_KEYS, VIDEO_KEY, trackless_notes
 from bboxqa.formats.dataset.unused_sessions import session_notes
-from bboxqa.formats.inputs import as_paths, beside_labels, list_files, passed_over, without_settings
+from bboxqa.formats.inputs import (
+    as_paths,
+    beside_labels,
+    list_files,
+    of_no_format,
+    passed_over,
+    without_settings,
+)
 from bboxqa.formats.registry import format_of
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import Asked, JoinBy
@@ -88,14 +95,15 @@ def _sources(
         files = [_only_source(Path(path)) for path in as_paths([*source.values()])]
         return _Sources(files, list(source), "files", [], is_named=True)
     given = as_paths(source)
-    files, notes = without_settings(list_files(given, pattern), given)
+    listed = list_files(given, pattern)
+    files, notes = without_settings(listed, given)
     files, others = without_other_tasks(files)
     notes += others
     # A single source inside a folder belongs to an annotator if it is itself a folder.
     is_person = len(files) == 1 and files[0].is_dir() and files[0] not in map(Path, given)
     if is_person and min_annotators == 1:
         attribution = attribution or "files"
-    notes += [*beside_labels(files), *passed_over(given)]
+    notes += [*of_no_format(given, listed, pattern), *beside_labels(files), *passed_over(given)]
     return _Sources(files, _names_of(files), attribution, notes)
 
 
