@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest -q -n auto --dist worksteal
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: demo test fuzz lint docs pictures clean
+.PHONY: demo test fuzz oracles lint docs pictures clean
 .DELETE_ON_ERROR:
 
 $(BIN)/python:
@@ -48,6 +48,11 @@ test: $(VENV)/.test
 SEEDS := 200
 fuzz: $(VENV)/.test
 	BBOXQA_FUZZ=$(SEEDS) $(PYTEST) tests
+
+# Compares readers with the libraries of other tools, which take 1 GB.
+oracles: $(VENV)/.test
+	$(PIP) --group oracles
+	$(PYTEST) tests/formats
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .

@@ -66,14 +66,22 @@ def test_outlines_of_yolo(tmp_path):
     assert_same(ours(tmp_path), sorted(expected))
 
 
+def of_cvat(path, scratch):
+    """Return what labelformat reads, which refuses the first line of XML where lxml is there."""
+    text = path.read_text("utf-8")
+    bare = scratch / "bare.xml"
+    bare.write_text(text[text.index("?>") + 2 :] if text.startswith("<?xml") else text, "utf-8")
+    return theirs(formats.CVATObjectDetectionInput(bare))
+
+
 def test_boxes_of_cvat(tmp_path):
     shapes = box(10.25, 5, 40, 61.5), box(label="dog")
     path = written(tmp_path / "a.xml", head("ann"), image("a.jpg", *shapes))
-    assert_same(ours(path), theirs(formats.CVATObjectDetectionInput(path)))
+    assert_same(ours(path), of_cvat(path, tmp_path))
 
 
 @needs_shared
 @pytest.mark.parametrize("name", ["cat_boxes_job", "rebar_task"])
-def test_files_of_cvat(name):
+def test_files_of_cvat(name, tmp_path):
     path = SHARED / "cvat" / name / "annotations.xml"
-    assert_same(ours(path), theirs(formats.CVATObjectDetectionInput(path)))
+    assert_same(ours(path), of_cvat(path, tmp_path))
