@@ -68,14 +68,22 @@ def _chunk(kind, data):
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
 
-def by_annotator(content):
-    """Return who was asked, and who drew which box of which category, by image."""
+def asked_about(content):
+    """Return who was asked about each image, with those who drew in it."""
+    asked = {each["id"]: set(each.get("annotators", ())) for each in content["images"]}
+    for each in content["annotations"]:
+        asked[each["image_id"]].add(each["annotator"])
+    return {each["file_name"]: asked[each["id"]] for each in content["images"]}
+
+
+def drawn(content, *, ids=False):
+    """Return boxes by image, annotator and category, and with `ids` by those of both records."""
     names = {each["id"]: each["file_name"] for each in content["images"]}
     labels = {each["id"]: each["name"] for each in content["categories"]}
-    asked = {each["file_name"]: set(each.get("annotators", ())) for each in content["images"]}
-    drawn = {}
+    found = {}
     for each in content["annotations"]:
-        key = (names[each["image_id"]], each["annotator"])
-        drawn.setdefault(key, []).append((labels[each["category_id"]], each["bbox"]))
-        asked[key[0]].add(each["annotator"])
-    return asked, drawn
+        image = each["image_id"]
+        key = (names[image], each["annotator"], labels[each["category_id"]])
+        key += (image, each["id"]) if ids else ()
+        found.setdefault(key, []).append(each["bbox"])
+    return found

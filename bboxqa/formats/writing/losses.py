@@ -205,8 +205,14 @@ def _said(record: Record) -> Iterator[tuple[str, object]]:
             # Outlines keep the angle.
             inside = ((name, each) for name, each in value.items() if name != "rotation")
             yield from ((f"{ATTRIBUTES}.{name}", each) for name, each in inside)
-        elif value not in ("", [], {}):
+        elif value not in ("", [], {}) and not (key == "keypoints" and _are_unlabelled(value)):
             yield key, value
+
+
+def _are_unlabelled(keypoints: object) -> bool:
+    """Return whether none of an annotation's key points is labelled; False for names of joints."""
+    seen = keypoints[2::3] if isinstance(keypoints, list) else ()
+    return len(seen) > 0 and all(each == 0 for each in seen)
 
 
 def _among(known: Collection[str]) -> Callable[[str, object], bool]:

@@ -1,15 +1,17 @@
 """Annotations are the same after they were in another format."""
 
 import json
+import os
 import tempfile
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
-from support.converted import by_annotator, document, there_and_back, written
+from support.converted import asked_about, document, drawn, there_and_back, written
 
 import bboxqa
 
@@ -22,12 +24,14 @@ ROUNDED = {
     "yolo": 1e-5,
     "yolo-segment": 1e-5,
     "yolo-obb": 1e-5,
+    "yolo-pose": 1e-5,
     "dota": 1e-5,
     "voc": 1e-6,
     "labelme": 1e-9,
     "csv": 0,
     "parquet": 0,
 }
+FUZZ = "BBOXQA_FUZZ" in os.environ
 KEEPS_IDS = {"coco", "label-studio", "csv", "parquet"}
 
 NAMES = ["street/a 1.jpg", "b.png", "ö/ü#%20.jpeg"]
@@ -50,34 +54,41 @@ def documents(draw):
                 high = draw(st.integers(2, height - y))
                 category = draw(st.integers(0, 1))
                 annotations.append((place, who, category, [x, y, wide, high]))
-    return document(images, annotations)
+    content = document(images, annotations)
+    n = len(annotations)
+    ids = draw(st.lists(st.integers(0, 10**6), unique=True, min_size=n, max_size=n))
+    for each, number in zip(content["annotations"], ids, strict=True):
+        each["id"] = number
+    return content
 
 
-@pytest.mark.parametrize("to", ROUNDED)
-@settings(max_examples=4, deadline=None)
-@given(content=documents(), then=st.sampled_from([*ROUNDED]))
-def test_boxes_ids_names_and_annotators_stay(to, then, content):
-    with tempfile.TemporaryDirectory() as folder:
-        source = written(Path(folder, "source.json"), content)
-        back = there_and_back(source, Path(folder), to, then)
-    asked, drawn = by_annotator(back)
-    expected_asked, expected = by_annotator(content)
-    assert asked == expected_asked
-    assert drawn.keys() == expected.keys()
-    for key, boxes in expected.items():
-        labels, found = zip(*sorted(drawn[key], key=str), strict=True)
-        expected_labels, wanted = zip(*sorted(boxes, key=str), strict=True)
-        assert sorted(labels) == sorted(expected_labels)
-        found, wanted = np.array(found), np.array(wanted)
-        # Rounding may change the order of boxes, so that each is compared with the nearest.
-        off = np.abs(found[:, None] - wanted[None]).max(2)
-        order, own = linear_sum_assignment(off)
+@pytest.mark.parametrize(("to", "then"), [*product(ROUNDED, repeat=2)])
+def test_each_box_stays_with_its_id_category_image_and_annotator(to, then):
+    @settings(max_examples=40 if FUZZ else 2)
+    @given(content=documents())
+    def check(content):
+        with tempfile.TemporaryDirectory() as folder:
+            source = written(Path(folder, "source.json"), content)
+            back = there_and_back(source, Path(folder), to, then)
+        assert asked_about(back) == asked_about(content)
         error = ROUNDED[to] + ROUNDED[then]
-        np.testing.assert_allclose(found[order], wanted[own], rtol=1e-12, atol=error)
-    if {to, then} <= KEEPS_IDS:
-        for key in ("images", "annotations"):
-            ids = {each["id"] for each in content[key]}
-            assert {each["id"] for each in back[key]} == ids
+        _check_same(back, content, error, ids={to, then} <= KEEPS_IDS)
+
+    if not FUZZ:
+        # Without it, all pairs would have the same examples.
+        check = seed(f"{to} {then}")(check)
+    check()
+
+
+def _check_same(content, expected, error, *, ids):
+    """Check that annotations are the same; without `ids`, each is compared with the nearest."""
+    found, wanted = drawn(content, ids=ids), drawn(expected, ids=ids)
+    assert found.keys() == wanted.keys()
+    for key, boxes in wanted.items():
+        own, given_boxes = np.array(boxes), np.array(found[key])
+        assert own.shape == given_boxes.shape, key
+        rows, columns = linear_sum_assignment(np.abs(own[:, None] - given_boxes[None]).max(2))
+        np.testing.assert_allclose(given_boxes[columns], own[rows], rtol=1e-12, atol=error)
 
 
 @pytest.mark.parametrize("to", ["label-studio", "cvat", "voc", "labelme", "csv", "parquet"])
@@ -95,10 +106,11 @@ def test_nobody_gets_a_name(to, tmp_path):
 
 def test_annotators_who_use_other_categories_may_have_folders(tmp_path):
     # Each folder would call its only category number 1.
-    drawn = [(0, "ann", 0, [1, 1, 9, 9]), (0, "bob", 1, [1, 1, 9, 9])]
-    content = document([("a.jpg", 90, 90, ["ann", "bob"])], drawn)
+    boxes = [(0, "ann", 0, [1, 1, 9, 9]), (0, "bob", 1, [1, 1, 9, 9])]
+    content = document([("a.jpg", 90, 90, ["ann", "bob"])], boxes)
     back = there_and_back(written(tmp_path / "source.json", content), tmp_path, "voc")
-    assert by_annotator(back) == by_annotator(content)
+    assert asked_about(back) == asked_about(content)
+    assert drawn(back) == drawn(content)
 
 
 def test_whole_pixels_stay_where_labels_of_yolo_were_rounded(tmp_path):
@@ -175,11 +187,11 @@ def test_folders_of_tools_stay(name, to, tmp_path):
 def _boxes(content):
     names = {each["id"]: each["file_name"] for each in content["images"]}
     labels = {each["id"]: each["name"] for each in content["categories"]}
-    drawn = sorted(
+    boxes = sorted(
         (names[each["image_id"]], labels[each["category_id"]], each["bbox"])
         for each in content["annotations"]
     )
-    return [number for *_, box in drawn for number in box]
+    return [number for *_, box in boxes for number in box]
 
 
 def _outlined(content):
@@ -198,8 +210,8 @@ def test_cvat_keeps_outlines_angles_and_attributes(tmp_path):
         {"bbox": [2, 5, 2, 3], "segmentation": {"size": [90, 90], "counts": [185, 3, 87, 2, 7823]}},
         {"bbox": [2, 5, 2, 3], "attributes": {"occluded": "1", "group_id": "4"}, "source": "auto"},
     ]
-    drawn = [(0, "ann", 0, shape) for shape in shapes]
-    source = written(tmp_path / "source.json", document([("a.jpg", 90, 90, ["ann"])], drawn))
+    content = document([("a.jpg", 90, 90, ["ann"])], [(0, "ann", 0, shape) for shape in shapes])
+    source = written(tmp_path / "source.json", content)
     back = there_and_back(source, tmp_path, "cvat")
     turned, polygon, mask, box = back["annotations"]
     assert turned["segmentation"][0] == pytest.approx(ring, abs=2e-6)
