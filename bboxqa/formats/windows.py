@@ -24,14 +24,19 @@ WINDOW = 1 << 20
 _Result = TypeVar("_Result")
 
 
-def next_cut(text: Text, place: int, last: Cut | None = None) -> Cut | None:
+def next_cut(
+    text: Text,
+    place: int,
+    last: Cut | None = None,
+    between: re.Pattern[bytes] = BETWEEN_RECORDS,
+) -> Cut | None:
     """Return the end of the window that begins at `place`; None if no record follows.
 
     Cuts are found by pattern. A cut inside a record or a string leaves a bracket or a quote open,
     so that the window does not decode; every window that decodes is valid. `place` is the first
     byte of a record. If `last` is given, the window does not extend beyond it.
     """
-    cut = BETWEEN_RECORDS.search(text, place + WINDOW)
+    cut = between.search(text, place + WINDOW)
     if last is not None and (cut is None or cut.end() > last.end()):
         return last
     return cut

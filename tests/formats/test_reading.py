@@ -393,10 +393,12 @@ def test_whatever_happens_to_the_second_process(death, tmp_path, monkeypatch, ca
     if death == "no process":
         monkeypatch.setattr(os, "fork", no_fork)
     elif death == "an exception":
-        real = strict._decode
+        real = strict.decode_windows
         here = os.getpid()
         monkeypatch.setattr(
-            strict, "_decode", lambda *g: real(*g) if os.getpid() == here else no_memory()
+            strict,
+            "decode_windows",
+            lambda *given, **more: real(*given, **more) if os.getpid() == here else no_memory(),
         )
     else:
         monkeypatch.setattr(parallel, "_send", cut_off)
@@ -415,14 +417,14 @@ def test_a_killed_reader_leaves_no_process(tmp_path):
         "from bboxqa.formats.coco import strict\n"
         "from bboxqa.formats.dataset.reader import read_dataset\n"
         "windows.LONG, windows.WINDOW, parallel.cores = 0, 100, lambda: 2\n"
-        "real, here = strict._decode, os.getpid()\n"
-        "def slow(*given):\n"
+        "real, here = strict.decode_windows, os.getpid()\n"
+        "def slow(*given, **more):\n"
         "    if os.getpid() == here:\n"
         "        print('reading', flush=True)\n"
         "        time.sleep(60)\n"
         "    time.sleep(1)\n"
-        "    return real(*given)\n"
-        "strict._decode = slow\n"
+        "    return real(*given, **more)\n"
+        "strict.decode_windows = slow\n"
         "read_dataset(sys.argv[1])\n"
     )
     process = subprocess.Popen([sys.executable, "-c", program, path], stdout=subprocess.PIPE)

@@ -2,12 +2,10 @@
 
 import mmap
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-
-import msgspec
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.files import digest_of
@@ -18,31 +16,18 @@ from bboxqa.formats.annotations.first_outlines import outline_notes
 from bboxqa.formats.annotations.five_numbers import settled
 from bboxqa.formats.annotations.joint_columns import without_box_note
 from bboxqa.formats.annotations.read_options import ReadOptions
-from bboxqa.formats.annotations.records import (
-    ID_EXPECTED,
-    Category,
-    Image,
-    TopLevel,
-    is_id,
-    whole_number,
-)
+from bboxqa.formats.annotations.records import Category, Image
+from bboxqa.formats.coco.decoding import MalformedError, decode_rest, decode_windows, numbered
 from bboxqa.formats.document.content import RawDocument
 from bboxqa.formats.format import Format
 from bboxqa.formats.opening import named_errors
 from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.translation.heads import head_of
-from bboxqa.formats.windows import ANNOTATIONS, Cut, Text, in_two_halves, next_cut, release_before
+from bboxqa.formats.windows import ANNOTATIONS, Cut, Text, in_two_halves
 from bboxqa.model.annotations import Source
 
-_END = re.compile(rb"\s*\]")
-# Marks the beginning of the rest of the list.
-_MARK = b'"the list that was cut"'
 # Everything before the first list of images.
 _IMAGES = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{.*?"images"\s*:\s*\[', re.DOTALL)
-
-
-class _MalformedError(Exception):
-    """The fast reader cannot decode the file."""
 
 
 def read_file(path: Path, options: ReadOptions) -> AnnotationFile:
@@ -71,8 +56,8 @@ def read_text(text: Text, path: Path, options: ReadOptions) -> Callable[[Source]
     turned = opening is not None and has_angles(text, opening.end())
     new_builder = partial(ColumnsBuilder, name, options, turned=turned)
     try:
-        images, categories, builder = _read_fast(text, new_builder, options.progress)
-    except _MalformedError:
+        images, categories, builder = _read_fast(text, opening, new_builder, options.progress)
+    except MalformedError:
         builder = new_builder()
         from bboxqa.formats.coco.fallback import read_fallback
         from bboxqa.formats.document.tolerant import read_records
@@ -80,8 +65,8 @@ def read_text(text: Text, path: Path, options: ReadOptions) -> Callable[[Source]
         images, categories = read_fallback(*read_records(text, name), builder, path)
     builder.problems += [
         *builder.author_problems(),
-        *_number("images", name, images),
-        *_number("categories", name, categories),
+        *numbered("images", name, images),
+        *numbered("categories", name, categories),
     ]
     if builder.problems:
         raise DatasetError(builder.problems, files=[path] * len(builder.problems))
@@ -99,17 +84,6 @@ def read_text(text: Text, path: Path, options: ReadOptions) -> Callable[[Source]
         return AnnotationFile(source, images, categories, columns, notes + outlined)
 
     return file
-
-
-def _number(key: str, name: str, records: Sequence[Image | Category]) -> Iterator[str]:
-    """Convert numbers written as text, in place; yield a problem for each value that is no id."""
-    for place, record in enumerate(records):
-        if type(record.id) is int:
-            continue
-        if not is_id(record.id):
-            yield f"{name}: {key}[{place}]: id is {record.id!r}; expected {ID_EXPECTED}"
-        elif (number := whole_number(record.id)) is not None:
-            record.id = number
 
 
 def _size(path: Path) -> int:
@@ -130,33 +104,21 @@ def _size(path: Path) -> int:
 
 def _read_fast(
     text: Text,
+    opening: Cut | None,
     new_builder: Callable[[], ColumnsBuilder],
     progress: Steps | None,
 ) -> tuple[list[Image], list[Category], ColumnsBuilder]:
     """Decode the annotations window by window, then the rest of the file.
 
-    The part of the list after the last window is decoded together with the beginning of the file,
-    as one document.
+    `opening` is the beginning of the list of annotations. Raises MalformedError if there is none.
     """
-    opening = ANNOTATIONS.search(text)
     if opening is None:
-        raise _MalformedError
+        raise MalformedError
     first = opening.end()
     builder, place = _decode_windows(text, first, new_builder, progress)
-    try:
-        mark = _MARK if _END.match(text, place) else _MARK + b","
-        document = text[:first] + mark + text[place:]
-        top = msgspec.json.decode(document, type=TopLevel)
-        rest = bytes(top.annotations)
-        # A nested list may have the same name as the top-level list.
-        if not rest.startswith(b"[" + mark):
-            raise _MalformedError
-        last = msgspec.json.decode(b"[" + rest[1 + len(mark) :], type=list[builder.type])  # type: ignore[name-defined]
-        builder.add(last)
-        images = msgspec.json.decode(top.images, type=list[builder.image_type])  # type: ignore[name-defined]
-        categories = msgspec.json.decode(top.categories, type=list[Category])
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        raise _MalformedError from None
+    images, categories = decode_rest(
+        text, first, place, builder.type, builder.add, builder.image_type
+    )
     return images, categories, builder
 
 
@@ -170,11 +132,11 @@ def _decode_windows(
     builder = new_builder()
 
     def here(place: int, last: Cut | None) -> int:
-        return _decode(text, place, last, builder, progress)
+        return decode_windows(text, place, builder.type, builder.add, progress, last=last)
 
     def there(place: int) -> tuple[Columns, list[str], int]:
         other = new_builder()
-        place = _decode(text, place, None, other, None)
+        place = decode_windows(text, place, other.type, other.add)
         return other.done(), other.problems, place
 
     def join(found: tuple[Columns, list[str], int]) -> int:
@@ -186,39 +148,6 @@ def _decode_windows(
     if not builder.bounded:
         start = in_two_halves(text, start, here, there, join)
     return builder, here(start, None)
-
-
-def _decode(
-    text: Text,
-    place: int,
-    last: Cut | None,
-    builder: ColumnsBuilder,
-    progress: Steps | None,
-) -> int:
-    """Decode windows up to a cut, or until one fails; return where the next one begins."""
-    decoder = msgspec.json.Decoder(list[builder.type])  # type: ignore[name-defined]
-    # With a second process, reaching the cut is all of this process's work.
-    total = len(text) if last is None else last.end()
-    while last is None or place < last.start():
-        cut = next_cut(text, place, last)
-        if cut is None:
-            break
-        try:
-            records = decoder.decode(_enclosed(text, place, cut.start() + 1))
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            break
-        builder.add(records)
-        place = cut.end() - 1
-        release_before(text, place)
-        if progress is not None:
-            progress(place, total)
-    return place
-
-
-def _enclosed(text: Text, start: int, stop: int) -> bytes:
-    """Return a part of the text as a list, copied once."""
-    with memoryview(text) as view, view[start:stop] as part:
-        return b"".join((b"[", part, b"]"))
 
 
 def _recognises(path: Path) -> bool:
