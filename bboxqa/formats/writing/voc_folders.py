@@ -62,11 +62,15 @@ def _by_annotator(content: Content) -> dict[str, list[Record]]:
 def _base(drawn: Sequence[Record]) -> int | None:
     """Return the coordinate of the first pixel with which boxes are read back unchanged.
 
-    It is 1, as the format defines, if readers can infer that; None if readers can infer neither.
+    It is 1, as the format defines, if readers can infer that and each side has a pixel, which
+    both corners include; None if readers can infer neither.
     """
     upright = [each for each in drawn if _turned(each) is None]
     for base in (1, 0):
-        corners = _corners(upright, base).ravel()
+        edges = _corners(upright, base)
+        if base and (edges[:, :2] > edges[:, 2:]).any():
+            continue
+        corners = edges.ravel()
         fractions, zeros, ones = corners % 1 != 0, corners == 0, corners == 1
         sums = (int(each.sum()) for each in (fractions, zeros, ones))
         if CornerTally(len(corners), *sums).base()[0] == base:

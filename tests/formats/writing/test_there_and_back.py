@@ -14,6 +14,7 @@ from scipy.optimize import linear_sum_assignment
 from support.converted import asked_about, document, drawn, there_and_back, written
 
 import bboxqa
+from bboxqa import DatasetError
 
 DATA = Path(__file__).parents[4] / "shared/data/formats"
 # Formats that are written and read, and the largest error of a coordinate in pixels.
@@ -133,6 +134,33 @@ def test_whole_pixels_stay_where_only_rounding_makes_fractions(tmp_path):
     back = there_and_back(written(tmp_path / "source.json", content), tmp_path, "voc")
     found = [each["bbox"] for each in back["annotations"]]
     np.testing.assert_allclose(found, np.round(boxes), atol=1e-9)
+
+
+SMALL = [[10, 10, 0, 5], [100, 50, 0.5, 5], [3, 4, 5, 0.25], [7, 7, 0.1, 0.1], [8, 8, 1, 1]]
+
+
+@pytest.mark.parametrize("to", ROUNDED)
+@pytest.mark.parametrize("small", SMALL, ids=str)
+def test_sides_below_one_pixel_stay(small, to, tmp_path):
+    # Readers of Pascal VOC infer edges from the zeros.
+    boxes = [small, [0, 0, 9, 9], *([5 * n, 7 * n, 30, 40] for n in range(1, 18))]
+    content = document([("a.jpg", 200, 200, ["ann"])], [(0, "ann", 0, box) for box in boxes])
+    back = there_and_back(written(tmp_path / "source.json", content), tmp_path, to)
+    _check_same(back, content, ROUNDED[to], ids=False)
+
+
+@pytest.mark.parametrize("small", SMALL[:-1], ids=str)
+def test_whole_boxes_with_a_side_below_one_pixel_say_how_they_are_read(small, tmp_path):
+    boxes = [small, *([5 * n, 7 * n, 30, 40] for n in range(1, 18))]
+    content = document([("a.jpg", 200, 200, ["ann"])], [(0, "ann", 0, box) for box in boxes])
+    source, out = written(tmp_path / "source.json", content), tmp_path / "out"
+    with pytest.raises(DatasetError, match="18 unclear boxes .*: read with --voc-base 0"):
+        bboxqa.convert(source, out, to="voc")
+    bboxqa.convert(source, out, to="voc", lossy=True)
+    with bboxqa.reading(voc_base=0):
+        bboxqa.convert(out, tmp_path / "back.json", to="coco")
+    back = json.loads((tmp_path / "back.json").read_bytes())
+    _check_same(back, content, ROUNDED["voc"], ids=False)
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="shared data is absent")
