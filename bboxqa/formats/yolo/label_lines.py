@@ -13,7 +13,6 @@ MOST_BEYOND = 0.005
 """How far a relative coordinate may exceed the image due to rounding."""
 _PIXELS = 2
 """Coordinates further from 0 are pixels, as shapes exceed their image by less."""
-_VISIBILITY = {0.0, 1.0, 2.0}
 
 
 class LineError(ValueError):
@@ -76,12 +75,11 @@ def _kind(values: list[float], keypoints: tuple[int, int] | None) -> tuple[Label
             return "pose", values[-1] if n > n_pose else None
     if n in (4, 5):
         return "box", values[-1] if n == 5 else None
-    if n > 6 and keypoints is None and (n - 4) % 3 == 0 and set(values[6::3]) <= _VISIBILITY:
-        return "pose", None
     if n < 6:
         raise LineError(f"has {n} numbers after the class; expected 4 for a box, or more points")
     if n % 2 and not 0 <= values[-1] <= 1:
-        raise LineError(f"has {n} numbers after the class; expected pairs of x and y")
+        poses = ", or kpt_shape in data.yaml for key points" if keypoints is None else ""
+        raise LineError(f"has {n} numbers after the class; expected pairs of x and y{poses}")
     return "quadrangle" if n in (8, 9) else "outline", values[-1] if n % 2 else None
 
 

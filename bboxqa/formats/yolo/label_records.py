@@ -24,6 +24,7 @@ from bboxqa.formats.translation.plain.label_batches import (
 )
 from bboxqa.formats.translation.translated import Add, Boxes, Record, Translated, Wanted
 from bboxqa.formats.yolo.class_names import ClassNames, names_of_lines, names_of_yaml
+from bboxqa.formats.yolo.inferred_poses import inferred_shape, may_be_pose
 from bboxqa.formats.yolo.label_files import LabelFiles, label_files_of
 from bboxqa.formats.yolo.label_lines import Label, LineError, beyond, label_of, pixels_in, shape_of
 from bboxqa.formats.yolo.label_notes import notes_of
@@ -43,6 +44,7 @@ def translate_labels(path: Path, add: Add, wanted: Wanted) -> Translated:
         raise DatasetError([f"{path}: has no label files of YOLO"])
     records = _LabelRecords(files, add, wanted)
     records.add_classes()
+    records.infer_poses()
     for batch in label_batches(source, files.labels, wanted.progress):
         records.take(batch)
     return records.done()
@@ -88,6 +90,13 @@ class _LabelRecords:
         member = self._files.names
         inside = member is not None and self._files.names_inside
         return Where(member.name if inside and member else "", line)
+
+    def infer_poses(self) -> None:
+        """Infer the number of key points where the file of class names does not say it."""
+        if self._classes.keypoints is None:
+            texts = (each.text() for each in self._files.labels.values())
+            self._classes.keypoints = inferred_shape(texts)
+            self._tally["inferred"] = (self._classes.keypoints or (0,))[0]
 
     def take(self, batch: Sequence[tuple[str, Member, bytes]]) -> None:
         """Take the labels of images, given by the place of the image, the file and its content."""
@@ -199,6 +208,8 @@ class _LabelRecords:
         kind: str = label.kind
         if kind == "quadrangle":
             kind = "oriented" if "attributes" in record else "outline"
+        values = label.values if label.score is None else [*label.values, label.score]
+        self._tally["unsure"] += kind == "outline" and keypoints is None and may_be_pose(values)
         # Key points are only noted if they are not compared.
         self._tally[kind] += kind != "pose" or not self._wanted.keypoints
         row = self._into.annotation(record, where)

@@ -143,16 +143,64 @@ def test_outlines_have_points_and_rectangles_of_four_a_rotation(
     [
         ("[2, 3]", "0 .5 .5 .2 .25 .5 .5 2 .6 .25 0", [50, 40, 2, 0, 0, 0]),
         ("[2, 2]", "0 .5 .5 .2 .25 .5 .5 0 0", [50, 40, 2, 0, 0, 0]),
-        # Without kpt_shape three values for each, of which the last is a visibility.
-        (None, "0 .5 .5 .2 .25 .5 .5 2 .6 .25 1", [50, 40, 2, 60, 20, 1]),
     ],
 )
 def test_key_points_are_kept(tmp_path, shape, line, points):
-    names = "names: [cat]\n" + (f"kpt_shape: {shape}\n" if shape else "")
-    record, notes = of_line(tmp_path, line, names)
+    record, notes = of_line(tmp_path, line, f"names: [cat]\nkpt_shape: {shape}\n")
     assert np.allclose(record["bbox"], [40, 30, 20, 20])
     assert np.allclose(record["keypoints"], points)
     assert notes == ["1 label with key points, which are not compared"]
+
+
+POSE = "0 .5 .5 .2 .25 .5 .5 2 .6 .25 1\n"
+HIDDEN = "0 .5 .5 .2 .25 .5 .5 1 .6 .25 0\n"
+FIVE_POINTS = "0 .5 .5 .6 .3 .8 .2 1 .4 .9 1\n"
+UNSURE = "but may be a box and key points"
+
+
+def test_key_points_are_inferred_if_all_lines_have_them(tmp_path):
+    made(tmp_path, images__a_ppm=PICTURE, images__b_ppm=PICTURE, data_yaml="names: [cat]\n")
+    made(tmp_path, labels__a_txt="\n" + HIDDEN, labels__b_txt=POSE)
+    found, records = translated(tmp_path)
+    assert [each["keypoints"] for each in records] == [[50, 40, 1, 0, 0, 0], [50, 40, 2, 60, 20, 1]]
+    inferred = "2 key points of x, y and visibility are inferred, as all labels have these"
+    assert found.notes == [
+        f"no kpt_shape in data.yaml: {inferred}",
+        "2 labels with key points, which are not compared",
+    ]
+    made(tmp_path, data_yaml="names: [cat]\nkpt_shape: [1, 2]\n")
+    found, records = translated(tmp_path)
+    assert all("keypoints" not in each for each in records)
+    assert not any("inferred" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "is_unsure"),
+    [
+        # Polygons at the lower right corner, whose 1 is also a visibility.
+        (FIVE_POINTS, FIVE_POINTS, True),
+        (FIVE_POINTS, FIVE_POINTS.replace(" 1 ", " .999 "), False),
+        # A triangle with a confidence, or one key point.
+        ("0 .5 .5 .6 .3 .8 .9 1.0\n", "0 .5 .5 .6 .3 .8 .9 0\n", True),
+        # Not all lines have as many values as a pose.
+        (POSE, POSE.replace("\n", " .5 .5 2\n"), True),
+        (POSE, BOX, True),
+        (POSE, "0 .5 .5 .2 .25 .5 .5 2 .6 nan .25\n", True),
+    ],
+)
+def test_key_points_are_not_inferred_from_what_outlines_have(tmp_path, a, b, is_unsure):
+    made(tmp_path, images__a_ppm=PICTURE, images__b_ppm=PICTURE)
+    found, records = translated(made(tmp_path, labels__a_txt=a, labels__b_txt=b))
+    assert len(records) > 0
+    assert all("keypoints" not in each for each in records)
+    assert any(UNSURE in note for note in found.notes) == is_unsure
+
+
+def test_one_clipped_outline_is_compared_with_outlines(tmp_path):
+    other = "0 .1 .1 .2 .1 .2 .2\n"
+    two(tmp_path, ann=FIVE_POINTS + other, bob=FIVE_POINTS.replace(" 1 ", " .999 ") + other)
+    data = read_coco([tmp_path / "ann", tmp_path / "bob"])
+    assert agree(data, bootstrap=0).existence.f1 == 1
 
 
 def test_a_number_behind_the_box_is_a_confidence(tmp_path):
