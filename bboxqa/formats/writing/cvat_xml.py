@@ -58,7 +58,7 @@ def _losses(content: Content, _options: Options) -> Iterator[Loss]:
     yield from losses_of(nested, "attributes of several values", f"{_TITLE} has one value for each")
     names = [image_name(each) for each in content.images]
     names += [*content.annotators, *content.category_names.values()]
-    lost = [name for name in names if plain_xml(name) != name or name.strip() != name]
+    lost = [name for name in names if not name or plain_xml(name).strip() != name]
     if lost:
         why = "XML has no control characters, and CVAT no blanks around names"
         yield Loss(len(lost), "names", why, repr(one_line(lost[0])), "changed")

@@ -154,7 +154,7 @@ def test_whole_boxes_with_a_side_below_one_pixel_say_how_they_are_read(small, tm
     boxes = [small, *([5 * n, 7 * n, 30, 40] for n in range(1, 18))]
     content = document([("a.jpg", 200, 200, ["ann"])], [(0, "ann", 0, box) for box in boxes])
     source, out = written(tmp_path / "source.json", content), tmp_path / "out"
-    with pytest.raises(DatasetError, match="18 unclear boxes .*: read with --voc-base 0"):
+    with pytest.raises(DatasetError, match=r"18 unclear boxes .*: read with --voc-base 0"):
         bboxqa.convert(source, out, to="voc")
     bboxqa.convert(source, out, to="voc", lossy=True)
     with bboxqa.reading(voc_base=0):

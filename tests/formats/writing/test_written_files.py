@@ -299,18 +299,32 @@ def test_the_command_says_what_it_wrote(tmp_path):
     assert "did you mean 'label-studio'?" in outcome.stderr
 
 
-@pytest.mark.parametrize("to", ["voc", "labelme", "cvat", "label-studio", "csv", "yolo"])
-def test_blank_names_are_losses(tmp_path, to):
+@pytest.mark.parametrize("name", ["", " "])
+@pytest.mark.parametrize("to", ["voc", "labelme", "cvat", "label-studio", "csv", "yolo", "dota"])
+def test_blank_names_are_losses(name, to, tmp_path):
     path = _source(tmp_path)
     content = json.loads(path.read_text())
-    content["images"][0]["file_name"], content["categories"][0]["name"] = "", " "
+    content["images"][0]["file_name"], content["categories"][0]["name"] = "", name
     path.write_text(json.dumps(content))
     with pytest.raises(DatasetError) as caught:
         bboxqa.convert(path, tmp_path / "out.csv", to=to)
     text = str(caught.value)
     assert "1 image without a name (image 10)" in text
     # YOLO keeps such a name.
-    assert ("(such as ' ')" in text or "(' ')" in text) == (to != "yolo")
+    assert (f"(such as {name!r})" in text or f"({name!r})" in text) == (to != "yolo")
+
+
+@pytest.mark.parametrize("name", ["ze\nbra  cat", " zebra cat ", "zebra\u2028cat"])
+def test_dota_has_a_category_in_one_line_with_single_blanks(name, tmp_path):
+    source = written(
+        tmp_path / "source.json", document(IMAGES[:1], [(0, "ann", 0, BOX)], [name, "dog"])
+    )
+    found = bboxqa.convert(source, tmp_path / "out", to="dota", lossy=True)
+    assert [each.n for each in found.losses if each.what == "names of categories"] == [1]
+    text = (tmp_path / "out/ann/labelTxt/a.txt").read_text("utf-8")
+    assert text == f"20 10 80.5 10 80.5 50 20 50 {' '.join(name.split())} 0\n"
+    data = bboxqa.read_coco(tmp_path / "out/ann", min_annotators=1)
+    assert data.category_names == (" ".join(name.split()),)
 
 
 def test_a_table_that_would_not_be_read_is_refused(tmp_path):
