@@ -17,13 +17,8 @@ from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.document.content import RawDocument
 from bboxqa.formats.document.tolerant import read_bytes, read_path
 from bboxqa.formats.format import DocumentReader
-from bboxqa.formats.inputs import (
-    as_paths,
-    beside_labels,
-    list_files,
-    of_no_format,
-    without_settings,
-)
+from bboxqa.formats.inputs import as_paths, list_files
+from bboxqa.formats.left_out import beside_labels, of_no_format, without_settings
 from bboxqa.formats.opening import no_such_file
 from bboxqa.formats.registry import format_of
 from bboxqa.model.findings import FoundReport

@@ -34,14 +34,8 @@ from bboxqa.formats.dataset.task_files import read_twice, without_other_tasks
 from bboxqa.formats.dataset.times import read_times, untimed_notes
 from bboxqa.formats.dataset.track_ids import TRACK_KEYS, VIDEO_KEY, trackless_notes
 from bboxqa.formats.dataset.unused_sessions import session_notes
-from bboxqa.formats.inputs import (
-    as_paths,
-    beside_labels,
-    list_files,
-    of_no_format,
-    passed_over,
-    without_settings,
-)
+from bboxqa.formats.inputs import as_paths, list_files
+from bboxqa.formats.left_out import beside_labels, of_no_format, passed_over, without_settings
 from bboxqa.formats.registry import format_of
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import Asked, JoinBy

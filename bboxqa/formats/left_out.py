@@ -1,0 +1,100 @@
+"""Notes on files and folders that are left out."""
+
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from pathlib import Path
+
+from bboxqa.core.text import count, first_few, one_line
+from bboxqa.core.types import AnyPath
+from bboxqa.formats.coco.coco_ends import has_nothing_of_coco
+from bboxqa.formats.coco.strict import COCO
+from bboxqa.formats.content_kinds import CLASS_NAMES
+from bboxqa.formats.damaged import files_beside
+from bboxqa.formats.foreign import foreign_kind
+from bboxqa.formats.registry import format_of, is_of_one_image, sources_deeper, suffixes
+from bboxqa.formats.translation.heads import ARCHIVES
+
+_SHOWN = 3
+# The number of files beside labels that are looked at.
+_LOOKED_AT = 50
+
+
+def passed_over(paths: Sequence[AnyPath]) -> list[str]:
+    """Return a note on the folders of annotations that are too deep for `list_files`, if any.
+
+    The folders directly below a folder are those of annotators; what is deeper is of nobody.
+    """
+    deeper = [
+        source for path in map(Path, paths) if path.is_dir() for source in sources_deeper(path)
+    ]
+    if not deeper:
+        return []
+    some = count(len(deeper), "folder")
+    note = (
+        f"{some} of annotations left out, as others are directly below the folder given (such as "
+        f"{one_line(str(deeper[0]))}): name the folders that are to be read"
+    )
+    return [note]
+
+
+def beside_labels(sources: Iterable[Path]) -> list[str]:
+    """Return a note on files of other formats in a folder that is one source, if there are any.
+
+    Files of one image each are reported by the readers of folders.
+    """
+    found = {each: files for each in sources if each.is_dir() if (files := _of_others(each))}
+    if not found:
+        return []
+    folder, files = next(iter(found.items()))
+    some = f"{count(len(files), 'file')} of other formats"
+    shown = first_few(files, _SHOWN, lambda each: one_line(each.name))
+    more = f", and more in {count(len(found) - 1, 'other folder')}" if len(found) > 1 else ""
+    read = f"{one_line(str(folder))} is read as {format_of(folder).name}"
+    return [f"{read}: {some} left out ({shown}){more}; to read such a file, name it"]
+
+
+def of_no_format(
+    paths: Sequence[AnyPath], sources: Sequence[Path], pattern: str | None = None
+) -> list[str]:
+    """Return a note on XML files and tables in given folders that no format recognises, if any."""
+    listed = {*sources}
+    others = [
+        file
+        for folder in map(Path, paths)
+        if folder.is_dir()
+        for file in files_beside(folder, listed, pattern)
+        if file.suffix.lower() not in (".json", *ARCHIVES) and not file.match(CLASS_NAMES)
+        if format_of(file) is COCO
+    ]
+    if not others:
+        return []
+    shown = first_few(others, _SHOWN, lambda each: one_line(each.name))
+    return [f"{count(len(others), 'file')} left out: no annotations in a known format ({shown})"]
+
+
+def _of_others(folder: Path) -> list[Path]:
+    """Return files of other formats directly in the folder of a source."""
+    own, ends = format_of(folder), suffixes()
+    files = islice((each for each in sorted(folder.iterdir()) if each.is_file()), _LOOKED_AT)
+    named = (each for each in files if each.suffix.lower() in ends and not is_of_one_image(each))
+    return [each for each in named if format_of(each) not in (COCO, own)]
+
+
+def without_settings(files: list[Path], given: Sequence[AnyPath]) -> tuple[list[Path], list[str]]:
+    """Return the files without JSON files unrelated to annotations, and a note on these.
+
+    JSON files that were given by name, or that have no other files next to them, are kept.
+    """
+    named = {*map(Path, given)}
+    others = [
+        file
+        for file in files
+        if file not in named and format_of(file) is COCO
+        if has_nothing_of_coco(file) and foreign_kind(file) is None
+    ]
+    if not others or len(others) == len(files):
+        return files, []
+    some = count(len(others), "JSON file")
+    note = f"{some} left out: no annotations (such as {one_line(str(others[0]))})"
+    left_out = {*others}
+    return [file for file in files if file not in left_out], [note]
