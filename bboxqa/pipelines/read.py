@@ -1,6 +1,6 @@
 """Reading data sets; errors of files come with the findings of the rules."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from os import PathLike
@@ -11,7 +11,9 @@ from typing import Any, cast
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.json_values import document_bytes
 from bboxqa.core.types import AnyPath, Files, Progress, Rows, Samples
+from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import LISTS
+from bboxqa.formats.dataset.attribution import Attribution
 from bboxqa.formats.dataset.predictions import Predictions
 from bboxqa.formats.dataset.reader import Check, read_dataset
 from bboxqa.formats.translation.choices import choices
@@ -215,6 +217,8 @@ def read_for(
     outlines = outlines or needs_outlines(settings.similarity)
     if check is None and settings.checks:
         check = partial(check_files, boxes=not outlines, memory=memory)
+    if needs_outlines(settings.similarity):
+        check = partial(_with_outlines, settings.similarity, check)
     return _read(
         source,
         memory,
@@ -237,6 +241,25 @@ def read_for(
         progress=progress,
         check=check,
     )
+
+
+def _with_outlines(
+    similarity: str,
+    check: Check | None,
+    paths: Sequence[Path],
+    files: Sequence[AnnotationFile],
+    attribution: Attribution,
+) -> tuple[str, ...]:
+    """Refuse panoptic COCO, whose outlines are not read, and check the files."""
+    problems = [
+        f"{path}: is panoptic COCO, with the outlines of segments in PNG files, which are not "
+        f"read; similarity {similarity!r} compares outlines"
+        for path, file in zip(paths, files, strict=True)
+        if file.records == "segments"
+    ]
+    if problems:
+        raise DatasetError(problems, "Compare boxes: --similarity bbox")
+    return () if check is None else check(paths, files, attribution)
 
 
 def _read(source: Files, memory: int | None, **options: Any) -> Dataset:

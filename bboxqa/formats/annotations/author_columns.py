@@ -47,7 +47,7 @@ class AuthorsBuilder:
             self._n_absent += len(values)
             return
         for part in self._rest:
-            values = [_inside(value, part) for value in values]
+            values = [inside(value, part) for value in values]
         try:
             distinct = set(values)
         except TypeError:
@@ -89,5 +89,6 @@ class AuthorsBuilder:
         return Authors(self._codes.done(), tuple(self._numbers))
 
 
-def _inside(value: object, key: str) -> object:
+def inside(value: object, key: str) -> object:
+    """Return the value of a key of an object, decoded with or without a type; None if absent."""
     return value.get(key) if isinstance(value, dict) else getattr(value, key, None)

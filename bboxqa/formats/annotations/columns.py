@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from operator import attrgetter
+from typing import Literal
 
 import numpy as np
 
@@ -229,6 +230,10 @@ class AnnotationFile:
     """The coordinate of the first pixel, if the values of the file show it."""
     n_apart: Mapping[str, int] = field(default_factory=dict)
     """The number of annotations without a box by shape, such as "polyline"; not in `columns`."""
+    records: Literal["annotations", "segments"] = "annotations"
+    """What the file lists: annotations, or segments of panoptic COCO, whose outlines are in PNG
+    files.
+    """
     repeat_notes: tuple[str, ...] = ()
     """Notes on images that someone annotated again; a conversion lists these as losses."""
 

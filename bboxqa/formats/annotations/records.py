@@ -69,6 +69,7 @@ class Category(msgspec.Struct, gc=False):
     supercategory: Loose = None
     keypoints: Loose = None
     skeleton: Loose = None
+    isthing: Loose = None
 
 
 class Attributes(msgspec.Struct, gc=False):

@@ -35,29 +35,38 @@ def read_fallback(
     errors are added to the problems of `builder`, which collects the annotations. Raises
     DatasetError if the file is not JSON in UTF-8, or not an object with COCO's three lists.
     """
-    _check(document, path)
-    report = _Report(document.name, builder.problems)
-    labelled = _labelled(records["images"], 0, "images", report)
-    images = [_image(*each, report, builder.image_type) for each in labelled]
-    labelled = _labelled(records["categories"], 0, "categories", report)
-    categories = [_category(*each, report) for each in labelled]
+    check_text(document, path)
+    check_lists(document, path)
+    report = Report(document.name, builder.problems)
+    images, categories = read_tables(records, builder.image_type, report)
     _add_annotations(records["annotations"], builder, report)
+    return images, categories
+
+
+def read_tables(
+    records: Mapping[str, RecordList], kind: type[Image], report: "Report"
+) -> tuple[list[Image], list[Category]]:
+    """Convert the images and categories of a file, and report those that cannot be used."""
+    each = labelled(records["images"], 0, "images", report)
+    images = [_image(label, record, report, kind) for label, record in each]
+    each = labelled(records["categories"], 0, "categories", report)
+    categories = [_category(label, record, report) for label, record in each]
     return (
         [image for image in images if image is not None],
         [category for category in categories if category is not None],
     )
 
 
-def _add_annotations(records: RecordList, builder: ColumnsBuilder, report: "_Report") -> None:
+def _add_annotations(records: RecordList, builder: ColumnsBuilder, report: "Report") -> None:
     place = 0
     without_box: list[str] = []
     for window in records.windows():
         kept = []
-        for label, record in _labelled(window, place, "annotations", report):
+        for label, record in labelled(window, place, "annotations", report):
             if _is_of_points(record, builder.type):
                 without_box.append(label)
                 continue
-            found = _annotation(label, record, report, builder.type, builder.box_lengths)
+            found = annotation_of(label, record, report, builder.type, builder.box_lengths)
             kept += [] if found is None else [found]
         builder.add(kept)
         place += len(window)
@@ -65,7 +74,7 @@ def _add_annotations(records: RecordList, builder: ColumnsBuilder, report: "_Rep
         builder.n_without_box = len(without_box)
         return
     for label in without_box:
-        report.add(label, "bbox", _ABSENT, "4 finite numbers: x, y, width, height")
+        report.add(label, "bbox", ABSENT, "4 finite numbers: x, y, width, height")
 
 
 def _is_of_points(record: dict[str, Any], kind: type[Annotation]) -> bool:
@@ -76,8 +85,8 @@ def _is_of_points(record: dict[str, Any], kind: type[Annotation]) -> bool:
     return isinstance(points, list) and bool(points)
 
 
-def _check(document: RawDocument, path: Path) -> None:
-    """Refuse a document that cannot be read completely."""
+def check_text(document: RawDocument, path: Path) -> None:
+    """Refuse a document that is not JSON in UTF-8."""
     name = document.name
     problems = [f"{name}: not JSON at byte {offset:,}: {why}" for offset, why in document.broken]
     if document.trailing is not None:
@@ -88,20 +97,26 @@ def _check(document: RawDocument, path: Path) -> None:
         problems.append(f"{name}: is {document.encoding}; expected UTF-8")
     if problems:
         raise DatasetError(problems, files=[path] * len(problems))
+
+
+def check_lists(document: RawDocument, path: Path) -> None:
+    """Refuse a document that is not an object with COCO's three lists."""
+    name = document.name
+    problems = []
     advice = "A COCO file is an object with the lists images, annotations and categories."
     if not isinstance(document.top, dict):
         found = "a list" if isinstance(document.top, list) else _shortened(document.top)
         problems.append(f"{name}: the top level is {found}; expected an object")
     for key in LISTS if isinstance(document.top, dict) else ():
         if key not in document.sections:
-            value = document.top.get(key, _ABSENT)
-            found = "missing" if value is _ABSENT else f"a {type(value).__name__}"
+            value = document.top.get(key, ABSENT)
+            found = "missing" if value is ABSENT else f"a {type(value).__name__}"
             problems.append(f"{name}: {key} is {found}; expected a list")
     if problems:
         raise DatasetError(problems, advice, files=[path] * len(problems))
 
 
-class _Report:
+class Report:
     """Collects problems as text."""
 
     def __init__(self, name: str, problems: list[str]) -> None:
@@ -109,11 +124,13 @@ class _Report:
         self._problems = problems
 
     def add(self, record: str, key: str, found: object, expected: str) -> None:
-        shown = "missing" if found is _ABSENT else _shortened(found)
+        """Add a problem of the value of a key."""
+        shown = "missing" if found is ABSENT else _shortened(found)
         self._problems.append(f"{self._name}: {record}: {key} is {shown}; expected {expected}")
 
 
-_ABSENT = object()
+ABSENT = object()
+"""The value of a missing key."""
 
 
 def _shortened(value: object) -> str:
@@ -121,26 +138,26 @@ def _shortened(value: object) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _labelled(
-    records: Iterable[Any], first: int, key: str, report: _Report
+def labelled(
+    records: Iterable[Any], first: int, key: str, report: Report
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the records that are objects, each with its name for messages; report the others.
+    """Yield the records that are objects, each with a label for messages; report the others.
 
     `first` is the index of the first record in its list.
     """
     for place, record in enumerate(records, first):
         if isinstance(record, dict):
-            number = record.get("id", _ABSENT)
+            number = record.get("id", ABSENT)
             label = f"{key}[{place}]"
-            if number is not _ABSENT:
+            if number is not ABSENT:
                 label += f" (id {_shortened(number)})"
             yield label, record
         else:
             report.add(f"{key}[{place}]", "the record", record, "an object")
 
 
-def _id(label: str, record: dict[str, Any], key: str, report: _Report) -> int | str | None:
-    value = record.get(key, _ABSENT)
+def _id(label: str, record: dict[str, Any], key: str, report: Report) -> int | str | None:
+    value = record.get(key, ABSENT)
     if not is_id(value):
         report.add(label, key, value, ID_EXPECTED)
         return None
@@ -157,7 +174,7 @@ def _finite(value: object) -> bool:
     )
 
 
-def _image(label: str, record: dict[str, Any], report: _Report, kind: type[Image]) -> Image | None:
+def _image(label: str, record: dict[str, Any], report: Report, kind: type[Image]) -> Image | None:
     number = _id(label, record, "id", report)
     name = record.get("file_name")
     if name is not None and not isinstance(name, str):
@@ -185,29 +202,30 @@ def _image(label: str, record: dict[str, Any], report: _Report, kind: type[Image
     return kind(number, name, **size, **asked, **others)
 
 
-def _category(label: str, record: dict[str, Any], report: _Report) -> Category | None:
+def _category(label: str, record: dict[str, Any], report: Report) -> Category | None:
     number = _id(label, record, "id", report)
-    name = record.get("name", _ABSENT)
+    name = record.get("name", ABSENT)
     if not isinstance(name, str):
         report.add(label, "name", name, "text")
         return None
     if number is None:
         return None
-    others = (record.get(key) for key in ("supercategory", "keypoints", "skeleton"))
+    others = (record.get(key) for key in ("supercategory", "keypoints", "skeleton", "isthing"))
     return Category(number, name, *others)
 
 
-def _annotation(
+def annotation_of(
     label: str,
     record: dict[str, Any],
-    report: _Report,
+    report: Report,
     kind: type[Annotation],
     lengths: Collection[int],
 ) -> Annotation | None:
+    """Return a record with boxes of certain lengths; None, with reports, if it cannot be used."""
     ids = [_id(label, record, key, report) for key in ("id", "image_id", "category_id")]
-    bbox = record.get("bbox", _ABSENT)
+    bbox = record.get("bbox", ABSENT)
     joints = _joints(label, record, report) if "keypoints" in kind.__struct_fields__ else {}
-    if bbox in (_ABSENT, None) and joints.get("keypoints"):
+    if bbox in (ABSENT, None) and joints.get("keypoints"):
         bbox = extent_of(joints["keypoints"]) or bbox
     sound = isinstance(bbox, list) and len(bbox) in lengths and all(map(_finite, bbox))
     if not sound:
@@ -230,7 +248,7 @@ def _annotation(
     return kind(**fields, iscrowd=bool(crowd), **joints, **others)
 
 
-def _joints(label: str, record: dict[str, Any], report: _Report) -> dict[str, Any]:
+def _joints(label: str, record: dict[str, Any], report: Report) -> dict[str, Any]:
     """Return the key points and the area of an annotation; None where missing."""
     points, area = record.get("keypoints"), record.get("area")
     if points is not None and not (isinstance(points, list) and all(map(_finite, points))):
@@ -240,7 +258,7 @@ def _joints(label: str, record: dict[str, Any], report: _Report) -> dict[str, An
 
 
 def _segmentation(
-    label: str, record: dict[str, Any], report: _Report
+    label: str, record: dict[str, Any], report: Report
 ) -> list[list[float]] | Rle | None:
     value = record.get("segmentation")
     if value is None:

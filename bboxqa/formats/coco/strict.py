@@ -17,6 +17,7 @@ from bboxqa.formats.annotations.five_numbers import settled
 from bboxqa.formats.annotations.joint_columns import without_box_note
 from bboxqa.formats.annotations.read_options import ReadOptions
 from bboxqa.formats.annotations.records import Category, Image
+from bboxqa.formats.coco.coco_ends import begins_with_segments
 from bboxqa.formats.coco.decoding import MalformedError, decode_rest, decode_windows, numbered
 from bboxqa.formats.document.content import RawDocument
 from bboxqa.formats.format import Format
@@ -53,6 +54,10 @@ def read_text(text: Text, path: Path, options: ReadOptions) -> Callable[[Source]
     """
     name = str(path)
     opening = ANNOTATIONS.search(text)
+    if opening is not None and begins_with_segments(text, opening.end()):
+        from bboxqa.formats.coco.panoptic import read_panoptic
+
+        return read_panoptic(text, opening.end(), path, options)
     turned = opening is not None and has_angles(text, opening.end())
     new_builder = partial(ColumnsBuilder, name, options, turned=turned)
     try:

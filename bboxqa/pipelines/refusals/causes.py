@@ -19,6 +19,7 @@ STOPPING = (
     "S001", "S002", "S003", "S005", "S006", "S007", "S008", "S009", "S010", "S012",
     "S015",
     "I001", "I002", "I004", "B001", "P002", "P003", "R002", "R006", "C001", "C008", "A002",
+    "G001", "G003",
     *TOOL_STOPPING,
 )  # fmt: skip
 """Rules on defects that keep a file from being read; findings of other rules are no reason."""

@@ -77,9 +77,9 @@ def check_files(
     for path, file, author in zip(paths, files, attribution.author, strict=True):
         columns = _columns(file, author, attribution.names)
         layout = layout_of(columns) if boxes else None
-        # The rules cannot check results without the ground truth.
+        # The rules cannot check results without the ground truth, nor the layout of segments.
         of_model = attribution.has_model and path == paths[-1]
-        if format_of(path) is COCO and not of_model:
+        if format_of(path) is COCO and not of_model and file.records == "annotations":
             suspect = boxes and (layout or _is_sample_suspect(path, file))
             codes = (
                 *(LAYOUTS if suspect else ()),

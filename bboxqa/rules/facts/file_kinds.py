@@ -65,7 +65,7 @@ CAPTIONS = FileKind(
 )  # fmt: skip
 PANOPTIC = FileKind(
     "panoptic COCO", (*_IMAGES, "C", "G"), (*_OBJECTS_ONLY, "C004", "M007"),
-    required=("image_id", "file_name", "segments_info"),
+    required=("image_id", "file_name", "segments_info"), is_measured=True,
 )  # fmt: skip
 IMAGES = FileKind(
     "COCO image info, without annotations", (*_IMAGES, "I001", "C"),

@@ -314,7 +314,7 @@ def test_the_unsafe_fix_of_results_removes_records_of_no_image(tmp_path):
     ("text", "name"),
     [
         (captions(), "COCO captions"),
-        (panoptic_example(), "panoptic COCO"),
+        (PANOPTIC_RESULTS, "results of panoptic COCO"),
         (videos(), "YouTube-VIS"),
         (results(), "COCO results"),
         (exact(TOP), "COCO image info, without annotations"),

@@ -69,7 +69,7 @@ class Gathering:
         joined = _Joined(data, is_named=self._is_named)
         sources = zip(self._paths, self._files, self._authors, self._of_files, strict=True)
         for path, file, authors, author in sources:
-            records = records_of(path)
+            records = records_of(path, file)
             if pseudonyms:
                 records = _without_people(records, pseudonyms)
             joined.add(file, records, authors, author)

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import msgspec
 
+from bboxqa.formats.annotations.columns import AnnotationFile
+from bboxqa.formats.coco.panoptic import segment_records
 from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.document.content import BYTE_ORDER_MARK
 from bboxqa.formats.document.origin import Where
@@ -21,8 +23,8 @@ _AGAIN = "T007"
 _OF_TOOLS = ("session", WRITTEN_ANGLE)
 
 
-def records_of(path: Path) -> Record:
-    """Return the COCO lists of a source, translated if needed.
+def records_of(path: Path, file: AnnotationFile) -> Record:
+    """Return the COCO lists of a source that was read, translated if needed.
 
     Translations also have `apart`, the annotations without a box, and `repeats`, the places of
     annotations that are left out, by someone who had annotated the image before.
@@ -40,7 +42,7 @@ def records_of(path: Path) -> Record:
     except msgspec.DecodeError:
         # Python's decoder accepts NaN, which can only be in values that are not used.
         records = json.loads(content)
-    return records
+    return segment_records(records) if file.records == "segments" else records
 
 
 def _translated(translate: Translate, path: Path) -> Record:
