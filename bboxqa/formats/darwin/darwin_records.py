@@ -1,9 +1,11 @@
 """Translating Darwin files to COCO records."""
 
-import re
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
@@ -11,7 +13,7 @@ from bboxqa.formats.darwin.darwin_heads import looks_right
 from bboxqa.formats.darwin.darwin_shapes import Raster, shape_of
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.collector import SIDES, Collector
-from bboxqa.formats.translation.json_files import begins, json_objects
+from bboxqa.formats.translation.json_files import NoObject, begins, decoded_parts, json_objects
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.members import members_of
 from bboxqa.formats.translation.translated import (
@@ -33,8 +35,6 @@ from bboxqa.formats.translation.untrusted import (
 
 TITLE = "Darwin JSON"
 _LAYER = "raster_layer"
-# Darwin omits annotators from releases made without them.
-_NAMED = re.compile(rb'"annotators"\s*:\s*\[\s*\{')
 _WORDS = (
     ("other", "file", "of videos or documents left out"),
     ("elsewhere", "annotation", "left out: not in an image of the item"),
@@ -49,8 +49,7 @@ def translate_darwin(path: Path, add: Add, wanted: Wanted) -> Translated:
     """Translate Darwin files; raises DatasetError if none is about an image, nor has defects."""
     named = [each for each in members_of(path) if each.name.endswith(".json") or not each.name]
     files = [each for each in named if not each.name or begins(looks_right, each.head())]
-    is_named = any(_NAMED.search(each.text()) for each in files)
-    records = _DarwinRecords(add, wanted, is_named=is_named)
+    records = _DarwinRecords(add, wanted, is_named=_is_named(files))
     for number, (member, content) in enumerate(json_objects(files, records.into, TITLE), start=1):
         records.add_file(member, content)
         if wanted.progress is not None and number % 100 == 0:
@@ -62,6 +61,21 @@ def translate_darwin(path: Path, add: Add, wanted: Wanted) -> Translated:
             "Shapes in images are compared, not those in videos. Export images as Darwin JSON 2.0.",
         )
     return found
+
+
+class _Annotation(msgspec.Struct):
+    annotators: object = None
+
+
+class _Annotations(msgspec.Struct):
+    annotations: list[_Annotation | NoObject] = []
+
+
+def _is_named(files: Sequence[Member]) -> bool:
+    """Return whether any annotation has an annotator, as releases can be made without them."""
+    parts = decoded_parts(files, _Annotations)
+    found = (each for part in parts for each in part.annotations if isinstance(each, _Annotation))
+    return any(_person(each.annotators) for each in found)
 
 
 class _DarwinRecords:
@@ -135,7 +149,7 @@ class _DarwinRecords:
             return
         record: Record = {**shape, "image_id": image["id"], "own_id": own_id or where.at}
         name = plain_text(given.get("name")) or UNLABELLED
-        people = [mapping(each) for each in items(given.get("annotators"))]
+        people = items(given.get("annotators"))
         person = _person(people)
         if self._is_named:
             record["annotator"] = person or UNNAMED
@@ -164,11 +178,10 @@ class _DarwinRecords:
         return self.into.done([*notes], "annotators of Darwin")
 
 
-def _person(people: list[dict[str, Any]]) -> str:
+def _person(people: object) -> str:
     """Return the annotator: the first of the people who worked on an annotation."""
-    if not people:
-        return ""
-    return plain_text(people[0].get("email")) or plain_text(people[0].get("full_name"))
+    first = mapping(next(iter(items(people)), None))
+    return plain_text(first.get("email")) or plain_text(first.get("full_name"))
 
 
 class _Layers:

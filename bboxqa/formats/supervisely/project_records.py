@@ -1,9 +1,7 @@
 """Translating the files of a Supervisely project to COCO records."""
 
-import re
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -15,7 +13,7 @@ from bboxqa.formats.document.origin import Where
 from bboxqa.formats.supervisely.figures import kind_of, shape_of
 from bboxqa.formats.supervisely.project_heads import META, looks_right
 from bboxqa.formats.translation.collector import SIDES, Collector
-from bboxqa.formats.translation.json_files import begins, json_objects
+from bboxqa.formats.translation.json_files import NoObject, begins, decoded_parts, json_objects
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.members import members_of
 from bboxqa.formats.translation.short_names import short_names
@@ -36,7 +34,6 @@ from bboxqa.formats.translation.untrusted import (
 )
 
 TITLE = "Supervisely JSON"
-_PERSON = re.compile(rb'"labelerLogin"\s*:\s*("(?:[^"\\]|\\.)*")')
 _TIMES = (("createdAt", "created_at"), ("updatedAt", "updated_at"))
 _SHAPES_WANTED = "Export the images of a project in Supervisely's format: meta.json and ann/*.json."
 _WORDS = (
@@ -70,15 +67,27 @@ def _annotations_of(members: Sequence[Member]) -> list[Member]:
     return [each for each in named if not each.name or begins(looks_right, each.head())]
 
 
+class _Object(msgspec.Struct, rename="camel"):
+    labeler_login: object = None
+
+
+class _Objects(msgspec.Struct):
+    """The part of a file that says who drew; tags are also by reviewers."""
+
+    objects: list[_Object | NoObject] = []
+    figures: object = msgspec.UNSET
+    frames: object = msgspec.UNSET
+
+    @property
+    def is_of_video(self) -> bool:
+        return self.figures is not msgspec.UNSET or self.frames is not msgspec.UNSET
+
+
 def _people(files: Sequence[Member]) -> set[str]:
-    """Return the people named in a project, before its objects are read."""
-    found = {text for member in files for text in _PERSON.findall(member.text())}
-    people = set()
-    for text in found:
-        # Reading the objects refuses the file whose JSON this is.
-        with suppress(msgspec.DecodeError, UnicodeDecodeError):
-            people.add(msgspec.json.decode(text, type=str).strip())
-    return people - {""}
+    """Return the people who drew in a project, before its objects are read."""
+    parts = [each for each in decoded_parts(files, _Objects) if not each.is_of_video]
+    objects = (each for part in parts for each in part.objects if isinstance(each, _Object))
+    return {plain_text(each.labeler_login) for each in objects} - {""}
 
 
 class _ProjectRecords:

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -24,6 +25,9 @@ AGAIN = "Export it again; the file may be cut off."
 # The number of files examined in an archive, and in a folder.
 _LOOKED_AT, _SAMPLE = 50, 5
 
+Part = TypeVar("Part")
+NoObject = list[Any] | str | float | int | bool | None
+"""What a list may have in place of an object."""
 LooksRight = Callable[[bytes], bool]
 """Returns whether a text, without blanks and byte order marks, begins like a format."""
 
@@ -98,6 +102,23 @@ def json_objects(
             yield member, content
         else:
             into.defect("T001", f"{member.name}: expected an object", Where(member.name, ""))
+
+
+def decoded_parts(files: Iterable[Member], part: type[Part]) -> Iterator[Part]:
+    """Yield a part of the JSON of each file, several times faster than all of it.
+
+    Files that are not such JSON are left out, as reading all of it refuses them.
+
+    Parameters
+    ----------
+    files : iterable of Member
+    part : type
+        A `msgspec.Struct` with the keys that are read.
+    """
+    decoder = msgspec.json.Decoder(part)
+    for file in files:
+        with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            yield decoder.decode(file.text())
 
 
 def all_begin(looks_right: LooksRight, folder: Path, pattern: str) -> bool:

@@ -57,6 +57,15 @@ def test_annotations_are_by_those_who_drew_them(tmp_path):
     assert data.notes == ("1 annotation by several people, here by the first",)
 
 
+def test_only_annotations_say_that_annotators_are_named(tmp_path):
+    given = item(shape(**box(1, 2, 3, 4)))
+    given["item"]["annotators"] = [{"email": "boss@x.org"}]
+    folder = write(tmp_path / "ann", **{"a.json": given})
+    assert found(folder, "T005") == []
+    write(folder, **{"b.json": item(ANN, name="b.jpg")})
+    assert len(found(folder, "T005")) == 1
+
+
 def test_folders_of_people_without_names_are_joined(tmp_path):
     for who in ("ann", "bob"):
         files = {"a.json": item(shape(**box(1, 2, 3, 4))), "b.json": item(name="b.jpg")}

@@ -11,11 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from support.tool_files import alone, asked, drawn, found, write
+from support.tool_files import alone, asked, drawn, found, translation_of, write
 
 from bboxqa import read_coco, validate
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.registry import format_of
+from bboxqa.formats.supervisely.project_records import translate_project
 from bboxqa.model.shapes.run_lengths import decode_counts
 
 SHARED = Path(__file__).parents[4] / "shared/data/formats"
@@ -79,6 +80,28 @@ def test_who_was_asked_is_known_of_a_project_by_one_person_only(tmp_path):
     with pytest.raises(DatasetError, match="2 annotators by labelerLogin"):
         read_coco(tmp_path / "two")
     assert asked(read_coco(tmp_path / "two", asked="all"))["b.png"] == ["ann", "bob"]
+
+
+@pytest.mark.parametrize(
+    ("objects", "more"),
+    [
+        ([ANN], {"tags": [{"name": "checked", "labelerLogin": "boss"}]}),
+        ([ANN | {"tags": [{"name": "checked", "labelerLogin": "boss"}]}], {}),
+        ([ANN], {"customData": {"labelerLogin": "boss"}}),
+        ([ANN, None, 1, "boss", ["boss"]], {}),
+    ],
+)
+def test_only_objects_say_who_was_asked(tmp_path, objects, more):
+    files = {"ds0/ann/a.png.json": image(*objects, **more), "ds0/ann/b.png.json": image()}
+    translation, records = translation_of(translate_project, write(tmp_path, **files))
+    assert [each["annotators"] for each in translation.images] == [["ann"], ["ann"]]
+    assert {each["annotator"] for each in records if "bbox" in each} == {"ann"}
+
+
+def test_videos_do_not_say_who_was_asked(tmp_path):
+    video = {"frames": [], "objects": [{"labelerLogin": "boss"}]}
+    files = {"ds0/ann/a.png.json": image(ANN), "ds0/ann/b.mp4.json": video}
+    assert asked(alone(write(tmp_path, **files))) == {"a.png": ["ann"]}
 
 
 def test_projects_of_several_people_are_joined(tmp_path):
