@@ -1,7 +1,8 @@
 """Exceptions whose text a command can print unchanged."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Self
 
 _SHOWN = 20
 
@@ -73,6 +74,11 @@ class DatasetError(BboxqaError):
         self.total = len(self.problems) if total is None else total
         self.files = (None,) * len(self.problems) if files is None else tuple(files)
         super().__init__(self.problems, advice)
+
+    def with_advice(self, more: Iterable[str]) -> Self:
+        """Return the error with more lines of advice."""
+        advice = "\n".join(filter(None, (self.advice, *more)))
+        return type(self)(self.problems, advice, total=self.total, files=self.files)
 
     def __str__(self) -> str:
         lines = list(self.problems[:_SHOWN])

@@ -2,6 +2,7 @@
 
 import os
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
@@ -12,13 +13,14 @@ from bboxqa.core.file_names import IMAGE_SUFFIXES, folder_problem
 from bboxqa.core.text import clean, count, first_few, one_line
 from bboxqa.core.types import AnyPath
 from bboxqa.formats.coco.archive import COCO_ARCHIVE, parts_of
-from bboxqa.formats.coco.strict import COCO
+from bboxqa.formats.coco.strict import COCO, is_surely_coco
 from bboxqa.formats.damaged import damage_of, refuse_damaged
 from bboxqa.formats.foreign import foreign_kind, refuse_foreign
 from bboxqa.formats.own_files import RESULT_FILES, is_result
 from bboxqa.formats.registry import (
     format_of,
     has_parts,
+    is_of_one_image,
     sources_below,
     sources_deeper,
     suffixes,
@@ -87,7 +89,9 @@ def list_files(
                 refuse_foreign(path)
             result.append(path)
         else:
-            found = sources_below(path) or _files_below(path, pattern, only_checked=only_checked)
+            found = sources_below(path)
+            found += _beside_folders(path, found, pattern, only_checked=only_checked)
+            found = found or _files_below(path, pattern, only_checked=only_checked)
             found += sources_deeper(path) if only_checked else []
             refuse_damaged(path, found, pattern)
             result += found
@@ -122,11 +126,38 @@ def _refuse_archive(path: Path) -> None:
     )
 
 
+def _beside_folders(
+    folder: Path, sources: Sequence[Path], pattern: str | None, *, only_checked: bool
+) -> list[Path]:
+    """Return the files of annotations in subfolders beside those that are sources.
+
+    In ann/labels, bob/labels and eve/export.json, three people used two formats.
+    """
+    if not sources or folder in sources:
+        return []
+    apart = [*sources, *sources_deeper(folder)]
+    above = {each for source in apart for each in (source, *source.parents)}
+    return [
+        file
+        for each in sorted(folder.iterdir())
+        if each.is_dir() and each.name[0] != "." and each not in above
+        for file in _files_inside(each, pattern, only_checked=only_checked)
+        if is_surely_coco(file) or format_of(file) is not COCO
+    ]
+
+
 def _files_below(folder: Path, pattern: str | None, *, only_checked: bool) -> list[Path]:
+    """Return `_files_inside` a folder. Raises DatasetError if there is no file to read."""
+    inside = _files_inside(folder, pattern, only_checked=only_checked)
+    if not inside:
+        raise _nothing_in(folder, suffixes(only_checked=only_checked), pattern)
+    return inside
+
+
+def _files_inside(folder: Path, pattern: str | None, *, only_checked: bool) -> list[Path]:
     """Return the files of a folder to read; archives only if there are no other files.
 
-    An archive often contains the files that were unpacked next to it. Raises DatasetError if there
-    is no file to read.
+    An archive often contains the files that were unpacked next to it.
     """
     ends = suffixes(only_checked=only_checked)
 
@@ -145,10 +176,20 @@ def _files_below(folder: Path, pattern: str | None, *, only_checked: bool) -> li
             if file.is_file() and not is_result(file) and is_wanted(file)
         )
 
-    inside = inside_with(ends) or inside_with(ARCHIVES)
-    if not inside:
-        raise _nothing_in(folder, ends, pattern)
-    return inside
+    return _without_labels(inside_with(ends)) or inside_with(ARCHIVES)
+
+
+def _without_labels(files: list[Path]) -> list[Path]:
+    """Return the files without labels of one image each, of which none is by a person alone.
+
+    If all files are such labels, or a folder has one of them, they are kept.
+    """
+    labels = [each for each in files if is_of_one_image(each)]
+    if len(labels) == len(files):
+        return files
+    times = Counter(each.parent for each in labels)
+    left_out = {each for each in labels if times[each.parent] > 1}
+    return [each for each in files if each not in left_out]
 
 
 def _nothing_in(folder: Path, ends: Sequence[str], pattern: str | None) -> DatasetError:

@@ -7,14 +7,22 @@ from pathlib import Path
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.core.types import AnyPath
 from bboxqa.formats.coco.coco_ends import has_nothing_of_coco
-from bboxqa.formats.coco.strict import COCO
+from bboxqa.formats.coco.strict import COCO, is_surely_coco
 from bboxqa.formats.content_kinds import CLASS_NAMES
 from bboxqa.formats.damaged import files_beside
 from bboxqa.formats.foreign import foreign_kind
-from bboxqa.formats.registry import format_of, is_of_one_image, sources_deeper, suffixes
+from bboxqa.formats.own_files import is_result
+from bboxqa.formats.registry import (
+    format_of,
+    is_of_one_image,
+    labels_beside_coco,
+    sources_deeper,
+    suffixes,
+)
 from bboxqa.formats.translation.heads import ARCHIVES
 
 _SHOWN = 3
+_LABELS = "labels beside it are left out; to read the labels"
 # The number of files beside labels that are looked at.
 _LOOKED_AT = 50
 
@@ -63,13 +71,54 @@ def of_no_format(
         for folder in map(Path, paths)
         if folder.is_dir()
         for file in files_beside(folder, listed, pattern)
-        if file.suffix.lower() not in (".json", *ARCHIVES) and not file.match(CLASS_NAMES)
-        if format_of(file) is COCO
+        if file.suffix.lower() not in ARCHIVES and not file.match(CLASS_NAMES)
+        if not _has_format(file)
     ]
     if not others:
         return []
     shown = first_few(others, _SHOWN, lambda each: one_line(each.name))
     return [f"{count(len(others), 'file')} left out: no annotations in a known format ({shown})"]
+
+
+def beside_others(paths: Sequence[AnyPath], sources: Sequence[Path]) -> list[str]:
+    """Return notes on labels beside COCO JSON, and on files beside folders of annotators."""
+    listed = {*sources}
+    folders = [each for each in map(Path, paths) if each.is_dir() and each not in listed]
+    inside = (each.parent for each in sources if any(above in each.parents for above in folders))
+    notes = []
+    for place in islice(dict.fromkeys((*folders, *inside)), _LOOKED_AT):
+        labels = [each for each in labels_beside_coco(place) if each not in listed]
+        if labels == [place]:
+            read = one_line(str(place))
+            notes.append(f"{read}: COCO JSON is read, and {_LABELS}, move the COCO JSON elsewhere")
+        elif labels:
+            some = f"{count(len(labels), 'folder')} ({_names(labels)})"
+            read = one_line(str(place))
+            notes.append(f"{read}: COCO JSON is read, and {_LABELS} in {some}, name each folder")
+    for folder in folders:
+        if any(each.is_dir() and folder in each.parents for each in sources) and (
+            files := [each for each in _of_annotations(folder) if each not in listed]
+        ):
+            some = f"{count(len(files), 'file')} of annotations left out ({_names(files)})"
+            read = one_line(str(folder))
+            notes.append(f"{read}: folders are read, and {some}; to read both, name each")
+    return notes
+
+
+def _names(paths: Sequence[Path]) -> str:
+    return first_few(paths, _SHOWN, lambda each: one_line(each.name))
+
+
+def _of_annotations(folder: Path) -> list[Path]:
+    """Return the files directly in a folder that have a known format, of the first ones."""
+    files = (each for each in sorted(folder.iterdir()) if each.is_file() and each.name[0] != ".")
+    ends = suffixes()
+    named = (each for each in files if each.name.lower().endswith(ends) and not is_result(each))
+    return [each for each in islice(named, _LOOKED_AT) if _has_format(each)]
+
+
+def _has_format(file: Path) -> bool:
+    return is_surely_coco(file) or format_of(file) is not COCO
 
 
 def _of_others(folder: Path) -> list[Path]:

@@ -123,6 +123,15 @@ def sources_deeper(folder: Path) -> list[Path]:
     return [source for each in without for source in sources_below(each)]
 
 
+def labels_beside_coco(folder: Path) -> list[Path]:
+    """Return the folder itself, or else its subfolders, where labels are next to COCO JSON."""
+    if not _has_coco(folder):
+        return []
+    inside = _folders_in(folder)
+    found = [each for each in (folder, *inside) if any(_is_source(f, each) for f in _all())]
+    return found[:1] if folder in found else found
+
+
 def _folders_in(folder: Path) -> list[Path]:
     return sorted(each for each in folder.iterdir() if each.is_dir() and each.name[0] != ".")
 

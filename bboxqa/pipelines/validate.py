@@ -18,7 +18,12 @@ from bboxqa.formats.document.content import RawDocument
 from bboxqa.formats.document.tolerant import read_bytes, read_path
 from bboxqa.formats.format import DocumentReader
 from bboxqa.formats.inputs import as_paths, list_files
-from bboxqa.formats.left_out import beside_labels, of_no_format, without_settings
+from bboxqa.formats.left_out import (
+    beside_labels,
+    beside_others,
+    of_no_format,
+    without_settings,
+)
 from bboxqa.formats.opening import no_such_file
 from bboxqa.formats.registry import format_of
 from bboxqa.model.findings import FoundReport
@@ -169,7 +174,8 @@ def validate_with(
     # link that leads to itself.
     all_listed = list_files(paths, only_checked=True)
     listed, notes = without_settings(all_listed, paths)
-    notes += [*of_no_format(paths, all_listed), *beside_labels(listed)]
+    notes += of_no_format(paths, all_listed)
+    notes += [*beside_labels(listed), *beside_others(paths, all_listed)]
     files = list({realpath(file): file for file in reversed(listed)}.values())[::-1]
     documents = _documents(files, images, _read_truth(ground_truth), memory, progress)
     found = validate_documents(documents, settings, max_findings, progress)

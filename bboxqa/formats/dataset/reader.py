@@ -35,7 +35,13 @@ from bboxqa.formats.dataset.times import read_times, untimed_notes
 from bboxqa.formats.dataset.track_ids import TRACK_KEYS, VIDEO_KEY, trackless_notes
 from bboxqa.formats.dataset.unused_sessions import session_notes
 from bboxqa.formats.inputs import as_paths, list_files
-from bboxqa.formats.left_out import beside_labels, of_no_format, passed_over, without_settings
+from bboxqa.formats.left_out import (
+    beside_labels,
+    beside_others,
+    of_no_format,
+    passed_over,
+    without_settings,
+)
 from bboxqa.formats.registry import format_of
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import Asked, JoinBy
@@ -44,7 +50,11 @@ Check = Callable[[Sequence[Path], Sequence[AnnotationFile], Attribution], tuple[
 
 
 def _names_of(files: Sequence[Path]) -> list[str]:
-    """Return a name per file: its stem, with as many folders as make it unique."""
+    """Return a name per file: its stem, with as many folders as make it unique.
+
+    A file that is alone in a folder beside folders of annotators has the name of its folder.
+    """
+    files = _in_folders(files)
     # A dot in the name of a folder does not begin a suffix.
     stems = {file: file.name if file.is_dir() else file.stem for file in files}
     depth = 1
@@ -64,6 +74,19 @@ def _names_of(files: Sequence[Path]) -> list[str]:
     if depth > 1 and len({*stems.values()}) == 1:
         names = [name.rpartition("/")[0] for name in names]
     return names
+
+
+def _in_folders(files: Sequence[Path]) -> list[Path]:
+    """Return files; instead of a file that is alone in a folder beside others, that folder."""
+    around = {each.parent for each in files if each.is_dir()}
+    homes = [
+        next((above for above in each.parents if above.parent in around), each) for each in files
+    ]
+    times = Counter(homes)
+    return [
+        each if each.is_dir() or times[home] > 1 else home
+        for each, home in zip(files, homes, strict=True)
+    ]
 
 
 class _Sources(NamedTuple):
@@ -97,7 +120,8 @@ def _sources(
     is_person = len(files) == 1 and files[0].is_dir() and files[0] not in map(Path, given)
     if is_person and min_annotators == 1:
         attribution = attribution or "files"
-    notes += [*of_no_format(given, listed, pattern), *beside_labels(files), *passed_over(given)]
+    left_out = [*beside_labels(files), *beside_others(given, listed), *passed_over(given)]
+    notes += [*of_no_format(given, listed, pattern), *left_out]
     return _Sources(files, _names_of(files), attribution, notes)
 
 
@@ -176,9 +200,13 @@ def read_dataset(
     unused = unused_map_notes(read, category_map or {})
     read = with_one_order(with_category_map(read, category_map or {}))
     check_memory(str(files[0]), sum(len(each.columns.id) for each in read), memory)
-    attributed, given = _attributed(
-        read, found, annotator_key, session_key, min_annotators, predictions, pseudonyms
-    )
+    try:
+        attributed, given = _attributed(
+            read, found, annotator_key, session_key, min_annotators, predictions, pseudonyms
+        )
+    except DatasetError as error:
+        # What is left out may be the work of other annotators.
+        raise error.with_advice(found.notes) from None
     doubts = check(files, read, attributed) if check is not None else ()
     sessions = None if session_key is None else read_sessions(read, attributed, session_key)
     seconds = None if time_key is None else read_times(read, time_key)

@@ -1,0 +1,142 @@
+"""Folders that hold annotations in several formats, of several people."""
+
+import json
+
+import pytest
+from support.tool_files import drawn, write
+
+import bboxqa
+from bboxqa import DatasetError, convert, read_coco, validate
+
+CATEGORIES = [{"id": 1, "name": "cat"}]
+IMAGES = [{"id": k, "file_name": f"{name}.jpg", "width": 100, "height": 80} for k, name in
+          ((1, "a"), (2, "b"))]  # fmt: skip
+BOX = "0 .5 .5 .2 .25\n"
+
+
+def coco(x=40, **more):
+    """Return COCO JSON with a box in each image."""
+    boxes = [
+        {"id": k, "image_id": k, "category_id": 1, "bbox": [x, 30, 20, 20], **more} for k in (1, 2)
+    ]
+    return {"images": IMAGES, "annotations": boxes, "categories": CATEGORIES}
+
+
+def yolo(folder):
+    """Return the names and texts of a folder of YOLO with a box in each image."""
+    texts = {f"{folder}/labels/{name}.txt": BOX for name in "ab"}
+    return {f"{folder}/data.yaml": "names: [cat]", **texts}
+
+
+def labelme(folder):
+    """Return the names and texts of a folder of LabelMe with a box in each image."""
+    points = [[40, 30], [60, 50]]
+    shapes = [{"label": "cat", "shape_type": "rectangle", "points": points}]
+    sides = {"imageWidth": 100, "imageHeight": 80}
+    return {
+        f"{folder}/{name}.json": {
+            "version": "5.2", "imagePath": f"{name}.jpg", "shapes": shapes, **sides,
+        }
+        for name in "ab"
+    }  # fmt: skip
+
+
+FOLDERS = {"yolo": yolo, "labelme": labelme}
+
+
+def read(path):
+    with bboxqa.reading(image_size=(100, 80)):
+        return read_coco(path, join="stem")
+
+
+def notes_of(path):
+    """Return the notes of reading, and of validation, which has the same."""
+    with bboxqa.reading(image_size=(100, 80)):
+        left = [each for each in read(path).notes if "left out" in each]
+        assert [each for each in validate(path).notes if "left out" in each] == left
+    return left
+
+
+@pytest.mark.parametrize("of_two", FOLDERS)
+@pytest.mark.parametrize("place", ["eve/export.json", "eve/annotations/export.json"])
+def test_a_folder_beside_those_of_labels_is_of_an_annotator(tmp_path, of_two, place):
+    folders = FOLDERS[of_two]("ann") | FOLDERS[of_two]("bob")
+    write(tmp_path, **folders, **{place: coco(41), "eve/settings.json": {"a": 1}})
+    data = read(tmp_path)
+    assert data.annotator_names == ("ann", "bob", "eve")
+    boxes = [(name, who, x) for name, who, _, x, *_ in drawn(data)]
+    assert boxes == [
+        (name, who, x) for name in ("a", "b") for who, x in (("ann", 40), ("bob", 40), ("eve", 41))
+    ]
+    assert notes_of(tmp_path) == [
+        "1 file left out: no annotations in a known format (settings.json)"
+    ]
+
+
+def test_annotators_beside_one_folder_of_labels_keep_their_names(tmp_path):
+    write(tmp_path, **labelme("eve"), **{"ann/export.json": coco(), "bob/export.json": coco()})
+    assert read(tmp_path).annotator_names == ("ann", "bob", "eve")
+
+
+def test_files_of_one_folder_beside_labels_are_of_one_annotator_each(tmp_path):
+    write(tmp_path, **yolo("ann"), **{"more/bob.json": coco(), "more/eve.json": coco()})
+    assert read(tmp_path).annotator_names == ("ann", "bob", "eve")
+
+
+@pytest.mark.parametrize("of_two", FOLDERS)
+def test_folders_of_labels_beside_coco_are_left_out_and_named(tmp_path, of_two):
+    folders = FOLDERS[of_two]("ann") | FOLDERS[of_two]("bob")
+    write(tmp_path, **folders, **{"all.json": coco()})
+    note = (
+        f"{tmp_path}: COCO JSON is read, and labels beside it are left out; to read the labels in "
+        "2 folders (ann, bob), name each folder"
+    )
+    with pytest.raises(DatasetError, match="no annotator is named") as refused:
+        read(tmp_path)
+    assert refused.value.advice.splitlines()[-1] == note
+    both = {**coco(), "images": [{**each, "annotators": ["x", "y"]} for each in IMAGES]}
+    both["annotations"] = [{**each, "annotator": "x"} for each in both["annotations"]]
+    write(tmp_path, **{"all.json": both})
+    assert read(tmp_path).annotator_names == ("x", "y")
+    assert notes_of(tmp_path) == [note]
+    # What the note says can be typed.
+    named = read([tmp_path / "ann", tmp_path / "bob"])
+    assert named.annotator_names == ("ann", "bob")
+
+
+@pytest.mark.parametrize("of_two", FOLDERS)
+def test_coco_inside_of_labels_is_read_in_their_place(tmp_path, of_two):
+    folders = FOLDERS[of_two]("ann") | FOLDERS[of_two]("bob")
+    write(tmp_path, **folders, **{"bob/export.json": coco(41)})
+    data = read(tmp_path)
+    assert data.annotator_names == ("ann", "bob")
+    assert [x for *_, x, _, _, _ in drawn(data)] == [40, 41] * 2
+    assert notes_of(tmp_path) == [
+        (
+            f"{tmp_path}/bob: COCO JSON is read, and labels beside it are left out; to read the "
+            "labels, move the COCO JSON elsewhere"
+        )
+    ]
+
+
+def test_files_beside_folders_of_labels_are_left_out_and_named(tmp_path):
+    write(tmp_path, **yolo("ann"), **yolo("bob"))
+    write(tmp_path, **{"eve.csv": "image,x,y,width,height\na,40,30,20,20\n", "t.csv": "a,b\n1,2\n"})
+    assert read(tmp_path).annotator_names == ("ann", "bob")
+    assert notes_of(tmp_path) == [
+        "1 file left out: no annotations in a known format (t.csv)",
+        (
+            f"{tmp_path}: folders are read, and 1 file of annotations left out (eve.csv); to read "
+            "both, name each"
+        ),
+    ]
+    named = read([tmp_path / "ann", tmp_path / "bob", tmp_path / "eve.csv"])
+    assert named.annotator_names == ("ann", "bob", "eve")
+
+
+def test_a_conversion_loses_nobody(tmp_path):
+    write(tmp_path / "in", **labelme("ann"), **{"bob/export.json": coco(41)})
+    convert(tmp_path / "in", tmp_path / "out.json", to="coco")
+    written = json.loads((tmp_path / "out.json").read_text())
+    who = sorted(each["annotator"] for each in written["annotations"])
+    assert who == ["ann", "ann", "bob", "bob"]
