@@ -17,7 +17,7 @@ from bboxqa.formats.dota.plain_dota import plain_labels
 from bboxqa.formats.translation.boxes import shapes
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.given_sizes import given_size
-from bboxqa.formats.translation.label_folders import is_label_name, is_labels_as_list
+from bboxqa.formats.translation.label_folders import holds_labels, is_label_name
 from bboxqa.formats.translation.label_images import add_unlabelled, by_place, pictures_of
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.picture_sizes import size_of_picture
@@ -97,7 +97,7 @@ def translate_dota(path: Path, add: Add, wanted: Wanted) -> Translated:
     labels = [
         each
         for each in members
-        if is_label_name(each.name) or is_labels_as_list(each.name, each.head, is_dota_head)
+        if is_label_name(each.name) or holds_labels(each.name, each.head, is_dota_head)
     ]
     # If there are label folders, other text files describe the data set.
     labels = [each for each in labels if _is_in_labels(each.name)] or labels

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.translation.heads import as_utf8, head_of, is_archive
 
-_INSIDE = re.compile(
+INSIDE = re.compile(
     r"labels|labeltxt.*|annfiles|annotations?|xmls?|jsons?|images|jpegimages|data|obj_.*_data"
     r"|train|val|valid|test",
     re.IGNORECASE,
@@ -33,10 +33,8 @@ def is_label_name(name: str) -> bool:
     return last.endswith(".txt") and last not in _NO_LABELS and not _NO_LABEL.search(last)
 
 
-def is_labels_as_list(
-    name: str, head: Callable[[], bytes], is_label: Callable[[bytes], bool]
-) -> bool:
-    """Return whether a file named like a list of images holds labels: those of train.jpg.
+def holds_labels(name: str, head: Callable[[], bytes], is_label: Callable[[bytes], bool]) -> bool:
+    """Return whether a file named like a list or a note holds labels: those of license_plate.jpg.
 
     Parameters
     ----------
@@ -46,7 +44,14 @@ def is_labels_as_list(
     is_label : callable
         Returns whether a file with this beginning holds labels.
     """
-    return LISTS.fullmatch(name.rpartition("/")[2]) is not None and is_label(as_utf8(head()))
+    if is_label_name(name) or not name.lower().endswith(".txt"):
+        return False
+    text = as_utf8(head())
+    # Files without labels are empty.
+    is_empty = (
+        not text.strip() and _OF_LABELS.fullmatch(PurePosixPath(name).parent.name) is not None
+    )
+    return is_empty or is_label(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +83,7 @@ class LabelFolders:
         if self._has_labels(folder, names, strict=not is_marked):
             return True
         folders = [folder / each.name for each in inside if each.is_dir()]
-        known = [each for each in folders if _INSIDE.fullmatch(each.name)]
+        known = [each for each in folders if INSIDE.fullmatch(each.name)]
         if any(self._holds_labels(each, strict=not is_marked) for each in known):
             return True
         others = [each for each in folders if each not in known]
@@ -115,7 +120,7 @@ class LabelFolders:
     def _is_named(self, name: str, head: Callable[[], bytes]) -> bool:
         if self.is_name(name):
             return True
-        return is_labels_as_list(name, head, lambda data: self.is_label(data, True))
+        return holds_labels(name, head, lambda data: self.is_label(data, True))
 
     def _are_annotators(self, folders: Sequence[Path]) -> bool:
         """Return whether several folders have labels of the same images."""
@@ -145,11 +150,11 @@ class LabelFolders:
                 return
             if "labels" in inside:
                 inside = ["labels"]
-            deeper = [here / each for each in inside if not _INSIDE.fullmatch(each)]
+            deeper = [here / each for each in inside if not INSIDE.fullmatch(each)]
             if len(here.relative_to(folder).parts) >= _DEPTH:
                 inside = []
             elif _OF_LABELS.fullmatch(here.name) and self._are_annotators(deeper):
-                inside = [each for each in inside if _INSIDE.fullmatch(each)]
+                inside = [each for each in inside if INSIDE.fullmatch(each)]
             waiting += [here / each for each in reversed(inside) if not (here / each).is_symlink()]
 
     def _has_labels(self, folder: Path, names: list[str], *, strict: bool) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import ConfigError
-from bboxqa.core.text import guarded
+from bboxqa.core.text import guarded, one_line
 from bboxqa.formats.box_tables.box_values import are_shares
 from bboxqa.formats.writing.content import Content, Record, image_name
 from bboxqa.formats.writing.losses import (
@@ -51,6 +51,12 @@ def _losses(content: Content, _options: Options) -> Iterator[Loss]:
     yield from outline_losses(content, _TITLE, ("rotated",), any_rectangle=True)
     yield from rounded_losses(content, _TITLE, any_rectangle=True)
     yield from label_losses(content, _TITLE)
+    of_images = map(image_name, content.images)
+    for what, names in (("images", of_images), ("annotators", content.annotators)):
+        lost = [name for name in names if name.strip() != name]
+        if lost:
+            why = f"{_TITLE} has no blanks around them"
+            yield Loss(len(lost), f"names of {what}", why, repr(one_line(lost[0])), "changed")
     if are_shares(np.array([each["bbox"] for each in content.annotations], np.float64)):
         why = f"{_TITLE} with only small numbers is read as relative to the image"
         yield from losses_of(content.annotations, "boxes of less than a pixel", why, "ambiguous")

@@ -56,9 +56,10 @@ def _losses(content: Content, _options: Options) -> Iterator[Loss]:
     both = [*content.annotations, *content.held(_LINES)]
     nested = [each for each in both if not _is_flat(each.get("attributes"))]
     yield from losses_of(nested, "attributes of several values", f"{_TITLE} has one value for each")
-    names = [image_name(each) for each in content.images]
-    names += [*content.annotators, *content.category_names.values()]
-    lost = [name for name in names if not name or plain_xml(name).strip() != name]
+    images = [image_name(each) for each in content.images]
+    lost = [name for name in images if plain_xml(name) != name]
+    names = [*content.annotators, *content.category_names.values()]
+    lost += [name for name in names if not name or plain_xml(name).strip() != name]
     if lost:
         why = "XML has no control characters, and CVAT no blanks around names"
         yield Loss(len(lost), "names", why, repr(one_line(lost[0])), "changed")
@@ -274,7 +275,7 @@ def _quoted(text: str) -> str:
 
 
 def _text(text: str) -> str:
-    return escape(plain_xml(text))
+    return escape(plain_xml(text), {"\r": "&#13;"})
 
 
 CVAT_XML = Writer(

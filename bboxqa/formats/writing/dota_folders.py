@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from bboxqa.core.text import one_line
 from bboxqa.formats.writing.content import Content, Record, image_name
+from bboxqa.formats.writing.image_names import image_name_losses
 from bboxqa.formats.writing.losses import (
     ATTRIBUTES,
     Loss,
@@ -25,6 +26,7 @@ def _losses(content: Content, _options: Options) -> Iterator[Loss]:
     why = f"{_TITLE} only has the mark 'difficult'"
     yield from key_losses(content.annotations, "annotations", why, _is_mark)
     yield from folder_losses(content, _TITLE)
+    yield from image_name_losses(content, _TITLE, "labelTxt")
     lost = [name for name in content.category_names.values() if not _is_held(name)]
     if lost:
         why = f"{_TITLE} writes them after numbers, with single blanks between words"

@@ -3,11 +3,14 @@
 import base64
 import io
 from collections.abc import Iterator, Sequence
+from pathlib import PurePosixPath
 from typing import Any
 
 import msgspec
 
+from bboxqa.formats.translation.label_images import path_below, place_of
 from bboxqa.formats.writing.content import Content, Record, image_name
+from bboxqa.formats.writing.image_names import image_name_losses
 from bboxqa.formats.writing.key_points import KEY_POINT, hidden_points, joints_of, other_areas
 from bboxqa.formats.writing.losses import Loss, common_losses, folder_losses, label_losses
 from bboxqa.formats.writing.outlines import (
@@ -38,7 +41,15 @@ def _losses(content: Content, _options: Options) -> Iterator[Loss]:
         lines=_LINES,
     )
     yield from folder_losses(content, _TITLE)
+    yield from image_name_losses(content, _TITLE, "annotations", _read_name)
     yield from label_losses(content, _TITLE)
+
+
+def _read_name(name: str, place: str) -> str:
+    """Return the name of an image as it is read back: its file gives the last part."""
+    inner, folder = path_below(name.rpartition("/")[2].strip()), place.rpartition("/")[0]
+    own = place_of(inner) + PurePosixPath(inner).suffix
+    return f"{folder}/{own}" if folder else own
 
 
 def _files(content: Content, _options: Options) -> Iterator[Written]:

@@ -7,7 +7,7 @@ from typing import Literal
 
 from bboxqa.core.text import one_line
 from bboxqa.formats.writing.content import Content, Record, image_name, shown_id
-from bboxqa.formats.writing.safe_names import people_paths, safe_paths, without_ending
+from bboxqa.formats.writing.safe_names import people_paths
 
 _OF_ANNOTATIONS = {"id", "own_id", "image_id", "category_id", "bbox", "annotator", "area"}
 _OF_LINES = {"points", "label"}
@@ -135,14 +135,7 @@ def common_losses(
 
 
 def folder_losses(content: Content, title: str) -> Iterator[Loss]:
-    """Yield losses of image names unfit as paths, and of annotator names unfit as folders."""
-    names = [image_name(each) for each in content.images]
-    files = safe_paths(names)
-    lost = [name for name in names if "/".join(files[name]) != without_ending(name)]
-    if lost:
-        written = "/".join(files[lost[0]])
-        why = f"{title} names files after images, and these cannot be paths; here {written!r}"
-        yield Loss(len(lost), "names of images", why, repr(one_line(lost[0])), "changed")
+    """Yield the loss of annotator names unfit as folders."""
     paths = people_paths(content.annotators)
     lost = [name for name in content.annotators if paths[name] != (name,)]
     if lost:

@@ -6,6 +6,7 @@ from hashlib import blake2b
 from urllib.parse import quote
 
 from bboxqa.core.file_names import normalised_name
+from bboxqa.formats.translation.label_folders import INSIDE
 
 # Characters that some systems refuse in file names.
 _REFUSED = re.compile(r'[\x00-\x1f\x7f<>:"|?*\\\ud800-\udfff]')
@@ -31,7 +32,7 @@ def safe_part(name: str) -> str:
     if text[-1:] in (".", " "):
         text = text[:-1] + quote(text[-1:]).replace(".", "%2E")
     if _DEVICES.fullmatch(text):
-        text = f"%{ord(text[0]):02X}{text[1:]}"
+        text = _escaped(text)
     if len(text.encode()) > _LONGEST:
         digest = blake2b(name.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
         text = text.encode()[: _LONGEST - 13].decode("utf-8", "ignore") + "-" + digest
@@ -75,10 +76,25 @@ def without_ending(name: str) -> str:
 
 
 def people_paths(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Return a path of one part for each annotator; no parts if nobody is named."""
-    parts = {name: safe_part(name) for name in names if name}
+    """Return a path of one part for each annotator; no parts if nobody is named.
+
+    Examples
+    --------
+    >>> people_paths(["ann", "train"])
+    {'': (), 'ann': ('ann',), 'train': ('%74rain',)}
+    """
+    parts = {name: _person_part(name) for name in names if name}
     unique = safe_paths(parts.values())
     return {"": ()} | {name: (unique[part][0],) for name, part in parts.items()}
+
+
+def _person_part(name: str) -> str:
+    """Return a name as a folder that is not taken for one of the format, such as labels."""
+    return _escaped(name) if INSIDE.fullmatch(name) else safe_part(name)
+
+
+def _escaped(text: str) -> str:
+    return f"%{ord(text[0]):02X}{text[1:]}"
 
 
 def plain_xml(text: str) -> str:

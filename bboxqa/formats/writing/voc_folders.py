@@ -7,8 +7,10 @@ from xml.sax.saxutils import escape
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray
+from bboxqa.formats.translation.label_images import path_below
 from bboxqa.formats.voc.voc_boxes import CornerTally
 from bboxqa.formats.writing.content import Content, Record, image_name
+from bboxqa.formats.writing.image_names import image_name_losses
 from bboxqa.formats.writing.losses import (
     ATTRIBUTES,
     Loss,
@@ -37,6 +39,7 @@ def _losses(content: Content, _options: Options) -> Iterator[Loss]:
     yield from rounded_losses(content, _TITLE, any_rectangle=True)
     yield from common_losses(content, _TITLE, annotations=("attributes",))
     yield from folder_losses(content, _TITLE)
+    yield from image_name_losses(content, _TITLE, "Annotations", _read_name)
     yield from label_losses(content, _TITLE, plain_xml)
     why = f"{_TITLE} only has the marks {', '.join(_MARKS)}"
     yield from key_losses(content.annotations, "annotations", why, _is_mark)
@@ -50,6 +53,12 @@ def _is_mark(key: str, value: object) -> bool:
     """Return whether a key is a mark, or anything but an attribute."""
     first, _, name = key.partition(".")
     return first != ATTRIBUTES or (name in _MARKS and value in (0, 1))
+
+
+def _read_name(name: str, place: str) -> str:
+    """Return the name of an image as it is read back, which its file gives."""
+    inner, folder = path_below(plain_xml(name).strip()), place.rpartition("/")[0]
+    return inner if "/" in inner or not folder else f"{folder}/{inner}"
 
 
 def _by_annotator(content: Content) -> dict[str, list[Record]]:
@@ -146,7 +155,7 @@ def _numbers(name: str, values: dict[str, float]) -> Iterator[str]:
 
 
 def _text(text: str) -> str:
-    return escape(plain_xml(text))
+    return escape(plain_xml(text), {"\r": "&#13;"})
 
 
 VOC = Writer(_TITLE, "folder", (".xml",), _losses, _files)

@@ -8,6 +8,7 @@ import numpy as np
 
 from bboxqa.core.arrays import FloatArray
 from bboxqa.formats.writing.content import Content, Record, image_name
+from bboxqa.formats.writing.image_names import image_name_losses
 from bboxqa.formats.writing.key_points import completed, other_areas
 from bboxqa.formats.writing.losses import Loss, common_losses, folder_losses
 from bboxqa.formats.writing.outlines import (
@@ -39,6 +40,7 @@ def _corner_losses(content: Content, _options: Options) -> Iterator[Loss]:
     yield from corner_losses(content, title)
     yield from common_losses(content, title)
     yield from folder_losses(content, title)
+    yield from image_name_losses(content, title, "labels")
 
 
 def _pose_losses(content: Content, _options: Options) -> Iterator[Loss]:
@@ -48,6 +50,7 @@ def _pose_losses(content: Content, _options: Options) -> Iterator[Loss]:
     held = ("keypoints",)
     yield from common_losses(content, title, annotations=held, categories=("keypoints",))
     yield from folder_losses(content, title)
+    yield from image_name_losses(content, title, "labels")
     most = _n_joints(content)
     named = [(each["name"], content.joint_names[each["id"]]) for each in content.categories]
     fewer = [name for name, joints in named if joints and len(joints) < most]
@@ -60,6 +63,7 @@ def _losses(content: Content, title: str, held: Sequence[Kind]) -> Iterator[Loss
     yield from outline_losses(content, title, held)
     yield from common_losses(content, title)
     yield from folder_losses(content, title)
+    yield from image_name_losses(content, title, "labels")
 
 
 def _boxes(content: Content, _options: Options) -> Iterator[Written]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from bboxqa.formats.translation.label_folders import LISTS, is_label_name, is_labels_as_list
+from bboxqa.formats.translation.label_folders import LISTS, holds_labels, is_label_name
 from bboxqa.formats.translation.label_images import (
     by_place,
     pictures_of,
@@ -45,9 +45,7 @@ def label_files_of(path: Path, members: list[Member]) -> LabelFiles:
     texts: list[Member] = []
     others: list[Member] = []
     for each in members:
-        is_label = is_label_name(each.name) or is_labels_as_list(
-            each.name, each.head, is_label_head
-        )
+        is_label = is_label_name(each.name) or holds_labels(each.name, each.head, is_label_head)
         (texts if is_label else others).append(each)
     names = [member for member in others if is_names_file(member.name) and _has_names(member)]
     found.names_inside, found.n_names = bool(names), len(names)

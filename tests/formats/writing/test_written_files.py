@@ -421,7 +421,7 @@ def test_what_is_written_differently_is_not_called_left_out(tmp_path):
     assert "left out: 1 annotation with 'track_id' (annotation 100)" in out.stderr
     assert (
         "changed: 1 name of images ('a:b.jpg'): YOLO detect names files after images, and these "
-        "cannot be paths; here 'a%3Ab'"
+        "cannot be paths; read as 'a%3Ab.jpg'"
     ) in out.stderr
 
 

@@ -1,0 +1,79 @@
+"""Names of images and annotators come back, or are listed as losses."""
+
+import json
+from collections import Counter
+
+import pytest
+from support.converted import ENDINGS, document, written
+
+import bboxqa
+from bboxqa.core.text import clean
+from bboxqa.formats.writing.safe_names import without_ending
+
+BOX = [20, 10, 60.5, 40]
+FORMATS = ["coco", "label-studio", "cvat", "yolo", "dota", "voc", "labelme", "csv"]
+IMAGES = [
+    ["a.jpg", "a.png"],
+    ["a.jpg", "A.jpg"],
+    ["a/b.jpg", "a/b.png", "b.jpg"],
+    ["images/a.jpg", "a.jpg"],
+    ["train/images/b/a.jpg", "x/labels/a.jpg", "obj_train_data/b.jpg"],
+    ["C:\\x\\a.jpg", "x\\b.jpg", "a:b.jpg", "con.jpg", ".hidden.jpg"],
+    ["/home/a.jpg", "./b.jpg", "../c.jpg", "a//d.jpg", "s3://d/e.jpg"],
+    [" a.jpg", "b .jpg", "c\nd.jpg", "e\rf.jpg", "g#h%20.jpg"],
+    ["noext", "v1.2", "x.xml", "y.JPG", "a.b.c.jpeg", "z.jpg/w.jpg"],
+    ["license_plate1.jpg", "notes 1.jpg", "readme.jpg", "labels.jpg", "train.jpg", "classes.jpg"],
+    ["x" * 230 + ".jpg"],
+]
+PEOPLE = ["ann", " bob ", "a/b", "labels", "train", "images", "con", ".", "7", "07", "=1+1", "nan"]
+
+
+def _back(tmp_path, content, to):
+    """Return a document after it was in another format, and its losses as numbers by noun."""
+    out, back = tmp_path / f"out{ENDINGS.get(to, '')}", tmp_path / "back.json"
+    found = bboxqa.convert(written(tmp_path / "source.json", content), out, to=to, lossy=True)
+    with bboxqa.reading(image_size=(200, 100)):
+        bboxqa.convert(out, back, to="coco")
+    n_lost = Counter()
+    for each in found.losses:
+        n_lost[each.what] += each.n
+    return json.loads(back.read_bytes()), n_lost
+
+
+@pytest.mark.parametrize("to", FORMATS)
+@pytest.mark.parametrize("names", IMAGES, ids=lambda names: names[0][:12])
+def test_names_of_images_come_back_or_are_listed(names, to, tmp_path):
+    images = [(name, 200, 100, ["ann", "bob"]) for name in names]
+    # Nothing is drawn in the last image by bob.
+    boxes = [(place, "ann", 0, [20 + place, 10, 60.5, 40]) for place in range(len(names))]
+    boxes += [(place, "bob", 0, [20 + place, 10, 60.5, 40]) for place in range(len(names) - 1)]
+    back, n_lost = _back(tmp_path, document(images, boxes), to)
+    name_of = {each["id"]: each["file_name"] for each in back["images"]}
+    found = {round(each["bbox"][0]): name_of[each["image_id"]] for each in back["annotations"]}
+    expected = [without_ending(name) if to == "dota" else name for name in names]
+    assert len(back["images"]) == len(names)
+    assert [each["annotators"] for each in back["images"]] == [["ann", "bob"]] * len(names)
+    changed = sum(found[20 + place] != name for place, name in enumerate(expected))
+    assert n_lost["names of images"] + n_lost["names"] == changed
+
+
+@pytest.mark.parametrize("to", FORMATS)
+def test_names_of_annotators_come_back_or_are_listed(to, tmp_path):
+    boxes = [(0, who, 0, [20 + place, 10, 60.5, 40]) for place, who in enumerate(PEOPLE)]
+    back, n_lost = _back(tmp_path, document([("a.jpg", 200, 100, PEOPLE)], boxes), to)
+    found = {round(each["bbox"][0]): each["annotator"] for each in back["annotations"]}
+    assert len({*found.values()}) == len(PEOPLE)
+    changed = sum(found[20 + place] != clean(who) for place, who in enumerate(PEOPLE))
+    assert n_lost["names of annotators"] + n_lost["names"] == changed
+
+
+def test_a_name_that_differs_in_the_ending_is_called_so(tmp_path):
+    images = [(name, 200, 100, ["ann"]) for name in ("a.jpg", "a.png")]
+    source = written(tmp_path / "source.json", document(images, [(0, "ann", 0, BOX)]))
+    with pytest.raises(bboxqa.DatasetError) as error:
+        bboxqa.convert(source, tmp_path / "out", to="yolo")
+    (problem,) = error.value.problems
+    assert problem == (
+        "1 name of images ('a.png'): YOLO detect names files after images without the ending, and "
+        "another image has this one; read as 'a (2).png'"
+    )
