@@ -12,7 +12,7 @@ from bboxqa.formats.document.origin import Where
 from bboxqa.formats.label_studio.brush import MaskError
 from bboxqa.formats.label_studio.grouped_points import joints_of, points_by_parent
 from bboxqa.formats.label_studio.image_paths import image_names, short_path
-from bboxqa.formats.label_studio.people import person
+from bboxqa.formats.label_studio.people import names_in, person
 from bboxqa.formats.label_studio.plain_boxes import PlainBoxes
 from bboxqa.formats.label_studio.regions import (
     EmptyMaskError,
@@ -65,9 +65,10 @@ def translate_tasks(path: Path, member: Member, add: Add, wanted: Wanted) -> Tra
 
     Raises BrokenTextError if it is not JSON, and DatasetError if it has no images.
     """
-    records, number = _TaskRecords(member, add, wanted), 0
+    text, number = member.text(), 0
+    records = _TaskRecords(member, names_in(text), add, wanted)
     try:
-        for number, task in enumerate(tasks_of(member.text()), start=1):
+        for number, task in enumerate(tasks_of(text), start=1):
             records.add_task(task)
             if wanted.progress is not None and number % 100 == 0:
                 wanted.progress(number, number + 1)
@@ -86,13 +87,13 @@ def translate_tasks(path: Path, member: Member, add: Add, wanted: Wanted) -> Tra
 class _TaskRecords:
     """Converts tasks to COCO records, and collects images, categories and counts."""
 
-    def __init__(self, member: Member, add: Add, wanted: Wanted) -> None:
+    def __init__(self, member: Member, names: dict[str, str], add: Add, wanted: Wanted) -> None:
         self._member = member.name
         self._wanted = wanted
         self._into = Collector(TITLE, add)
         add_boxes = None if wanted.in_full else wanted.add_boxes
         self._boxes = PlainBoxes(member.name, self._into, add_boxes)
-        self._people: dict[str, str] = {}
+        self._names = names
         self._unnamed: Counter[str] = Counter()
         self._works: dict[str, Counter[str]] = defaultdict(Counter)
         self._addresses: list[tuple[Record, ImageKey, str]] = []
@@ -217,7 +218,7 @@ class _TaskRecords:
             model = f"model {model}" if model.isdecimal() else model
             self._models[model] += 1
             return model
-        name = person(content.get("completed_by"), self._people)
+        name = person(content.get("completed_by"), self._names)
         if content.get("ground_truth") is True:
             self._tally["truth"] += 1
             return GROUND_TRUTH

@@ -72,8 +72,23 @@ def test_annotators_are_numbers_objects_or_missing(tmp_path, who, names):
     assert read_coco(written(tmp_path / "a.json", task(1, *works))).annotator_names == names
 
 
-def test_a_number_is_the_person_who_was_an_object_before(tmp_path):
-    path = written(tmp_path / "a.json", task(1, work(ANN), work(2)), task(2, work(1), work(2, BOX)))
+@pytest.mark.parametrize("first", [0, 1, 2, 3])
+def test_numbers_and_objects_are_one_person_in_any_order(tmp_path, first):
+    people = [1, ANN, {"id": 1}, {"id": 1, "email": ""}]
+    order = people[first:] + people[:first]
+    tasks = [task(number, work(who, BOX), work(2)) for number, who in enumerate(order, start=1)]
+    assert read_coco(written(tmp_path / "a.json", *tasks)).annotator_names == ("2", "ann@x.org")
+
+
+def test_json_min_with_a_number_and_an_object_is_by_one_person(tmp_path):
+    region = box(10, 20, 5, 50)["value"] | {"original_width": 200, "original_height": 100}
+    tasks = [
+        {"id": number, "image": f"{number}.jpg", "annotation_id": number, "label": [region]}
+        | {"annotator": who}
+        for number, who in ((1, 1), (1, 2), (2, ANN))
+    ]
+    path = tmp_path / "min.json"
+    path.write_text(json.dumps(tasks))
     assert read_coco(path).annotator_names == ("2", "ann@x.org")
 
 
