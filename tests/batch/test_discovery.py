@@ -324,8 +324,7 @@ def test_a_folder_that_is_one_source_is_a_project_and_deeper_ones_are_its_annota
     made(tmp_path, "many/old/x.json")
     assert shown(discover(tmp_path)) == {
         "one": ["."],
-        "many": ["ann", "bob"],
-        "many/old": ["x.json"],
+        "many": ["ann", "bob", "old/x.json"],
         "a/b/c": ["ann"],
     }
 
@@ -428,3 +427,13 @@ def test_of_a_root_that_is_a_project_no_folder_is_told(tmp_path):
     made(tmp_path, "train/x.json", "valid/x.json")
     write(tmp_path / "images/notes.md", "x")
     assert discover(tmp_path).not_read == ()
+
+
+def test_a_folder_of_another_format_beside_people_is_a_person(tmp_path):
+    for person in ("ann", "bob"):
+        made(tmp_path, f"p/{person}/labels/a.txt", content="0 .5 .5 .2 .2\n")
+    made(tmp_path, "p/eve/annotations/x.json", "q/eve/x.json")
+    assert shown(discover(tmp_path)) == {
+        "p": ["ann", "bob", "eve/annotations/x.json"],
+        "q/eve": ["x.json"],
+    }

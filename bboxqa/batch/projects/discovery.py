@@ -3,6 +3,7 @@
 import os
 import shlex
 from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import starmap
@@ -137,12 +138,17 @@ def sort_files(
     `is_damaged` belongs to the project whose folder it is in.
     """
     found: dict[Path, list[_File]] = {}
+    of_folders: set[Path] = set()
     others: list[tuple[str, _File, str]] = []
     for path, file, coco in files:
         if isinstance(coco, str) or not coco:
             others.append((path, file, coco or ""))
         else:
-            found.setdefault(_home_of_source(path), []).append(file)
+            around = _home_of_source(path)
+            found.setdefault(around, []).append(file)
+            if path.endswith("/") and around != Path(path):
+                of_folders.add(around)
+    _join_people(found, of_folders)
     left_alone = []
     for path, file, reason in others:
         home = found.get(_home_of_source(path)) if path.lower().endswith(".json") else None
@@ -171,6 +177,15 @@ def sort_files(
         tuple(sorted(left_alone)),
         tuple(sorted(unreadable, key=str)),
     )
+
+
+def _join_people(found: dict[Path, list[_File]], of_folders: AbstractSet[Path]) -> None:
+    """Add the files of a folder to the project around it that has folders as sources.
+
+    In project/ann/labels, project/bob/labels and project/eve/export.json, eve is a person as well.
+    """
+    for home in [each for each in found if each not in of_folders and each.parent in of_folders]:
+        found[home.parent] += found.pop(home)
 
 
 def _entries(folder: Path, *, is_root: bool) -> list[os.DirEntry[str]]:
