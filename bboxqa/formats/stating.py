@@ -56,9 +56,11 @@ def reading(
         image_width, image_height, created_at, iscrowd, rotation, track; and for boxes x, y, width
         and height, or x1, y1, x2 and y2, or cx, cy, width and height, or bbox, or the objects of an
         image. Columns that are not given are recognised by name.
-    box_format : {"xywh", "xyxy", "cxcywh"}, optional
-        The layout of boxes in tables: top left corner and size, two corners, or centre and size; by
-        default, it is inferred from the column names, or else from the numbers.
+    box_format : str, optional
+        The layout of boxes in tables: top left corner and size ("xywh"), two corners ("xyxy"), or
+        centre and size ("cxcywh"); by default, it is inferred from the column names, or else from
+        the numbers. The unit may follow, "-shares" of the image or "-pixels"; by default, it is
+        inferred from the numbers.
     rotated : str, optional
         The layout of boxes of five numbers in COCO files, such as "cxcywh-ccw-degrees": "cxcywh"
         for the centre, "xywh" for the top left corner before rotation; "cw" or "ccw" for clockwise
@@ -81,7 +83,10 @@ def reading(
     if unknown:
         raise ConfigError(f"columns: {unknown[0]!r} is not one of {', '.join(COLUMNS)}")
     if box_format is not None and box_format not in get_args(BoxFormat):
-        raise ConfigError(f"box_format is {box_format!r}; expected 'xywh', 'xyxy' or 'cxcywh'")
+        raise ConfigError(
+            f"box_format is {box_format!r}; expected 'xywh', 'xyxy' or 'cxcywh', alone or "
+            "with '-shares' or '-pixels'"
+        )
     if rotated is not None and rotated not in get_args(FiveNumbers):
         forms = ", ".join(get_args(FiveNumbers))
         raise ConfigError(f"rotated is {rotated!r}; expected one of {forms}")

@@ -88,6 +88,7 @@ _OF_BOXES = (
         "them, else from the angles.",
     ),
 )
+_BOX_FORMS, _UNITS = ("xywh", "xyxy", "cxcywh"), ("-shares", "-pixels")
 _OF_TABLES = (
     click.option(
         "--columns",
@@ -99,11 +100,13 @@ _OF_TABLES = (
     ),
     click.option(
         "--box-format",
-        type=click.Choice(["xywh", "xyxy", "cxcywh"]),
+        type=click.Choice([*_BOX_FORMS, *(form + unit for unit in _UNITS for form in _BOX_FORMS)]),
+        metavar="FORM[-UNIT]",
         expose_value=False,
         callback=_say,
-        help="Tables: whether a box is left, top, width and height, two corners, or centre, width "
-        "and height; by default inferred from names and numbers.",
+        help="Tables: whether a box is left, top, width and height (xywh), two corners (xyxy), or "
+        "centre, width and height (cxcywh), and in which unit: xyxy-shares of the image or "
+        "xyxy-pixels; by default inferred from names and numbers.",
     ),
 )
 

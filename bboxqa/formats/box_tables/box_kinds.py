@@ -4,15 +4,17 @@ from array import array
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from math import nan
 
 import numpy as np
 
+from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import one_line
+from bboxqa.formats.box_tables.box_units import UnitCounts
 from bboxqa.formats.box_tables.box_values import (
     Cells,
-    are_shares,
     boxes_in,
     form_of,
     numbers_of_box,
@@ -26,6 +28,7 @@ from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.untrusted import ValueProblemError
 
 _FORM = "Say which it is: --box-format xywh, xyxy or cxcywh"
+_CHUNK = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,25 +40,25 @@ class BoxKind:
 
 
 def box_kind_of(member: Member, columns: Columns, parts: Iterable[TablePart]) -> BoxKind:
-    """Detect the kind of boxes from the numbers of a table."""
-    found, sizes = array("d"), array("d")
-    form = choices().box_format or columns.form
-    for part in parts:
-        if part.plain is not None:
-            # One number shows that boxes of a known layout are in pixels.
-            if (np.abs(part.plain.boxes) > 1).any():
-                return BoxKind(form, is_share=False)
-            found.frombytes(part.plain.boxes.tobytes())
-            continue
-        for cells, box in _boxes(part, columns):
-            if form and (max(box) > 1 or min(box) < -1):
-                return BoxKind(form, is_share=False)
-            found.extend(box)
-            # Image sizes are needed only if nothing else shows the layout.
-            if not form:
-                sizes.extend(side_of(cells.get(f"image_{side}")) or nan for side in SIDES)
+    """Detect the kind of boxes from the numbers of a table, unless the user says it.
+
+    Raises DatasetError if the numbers fit several kinds.
+    """
+    said, _, unit = (choices().box_format or "").partition("-")
+    form = said or columns.form
+    if unit:
+        return BoxKind(form, is_share=unit == "shares")
+    found, sizes, units = array("d"), array("d"), UnitCounts()
+    for lines, boxes, sides in _boxes(parts, columns):
+        units.add(lines, boxes)
+        if form and units.are_surely_pixels():
+            return BoxKind(form, is_share=False)
+        # All numbers and image sizes are needed only if nothing else shows the layout.
+        if not form:
+            found.frombytes(boxes.tobytes())
+            sizes.extend(sides)
+    is_share = units.are_shares(member.shown, form or "xyxy")
     boxes, known = np.array(found).reshape(-1, 4), np.array(sizes).reshape(-1, 2)
-    is_share = are_shares(boxes)
     if not form and len(boxes):
         form = form_of(boxes, np.ones_like(known) if is_share else known)
         if not form:
@@ -65,10 +68,32 @@ def box_kind_of(member: Member, columns: Columns, parts: Iterable[TablePart]) ->
     return BoxKind(form or "xywh", is_share)
 
 
-def _boxes(part: TablePart, columns: Columns) -> Iterator[tuple[Cells, list[float]]]:
-    """Yield the cells and the numbers of boxes; others become defects when they are translated."""
-    rows = (row for _, row in part.rows() if "" not in row)
-    for cells in (each for row in rows for each in boxes_in(row, columns)):
+def _boxes(
+    parts: Iterable[TablePart], columns: Columns
+) -> Iterator[tuple[IndexArray, FloatArray, list[float]]]:
+    """Yield lines, (N, 4) boxes and the sides of their images, where there are some.
+
+    Cells that hold no numbers become defects when they are translated.
+    """
+    for part in parts:
+        if part.plain is not None:
+            lines = part.plain.line + np.arange(len(part.plain.boxes))
+            yield lines, part.plain.boxes, []
+            continue
+        rows = _boxes_in_rows(part, columns)
+        while chunk := list(islice(rows, _CHUNK)):
+            lines = np.array([line for line, _, _ in chunk])
+            sides = [side for _, cells, _ in chunk for side in _sides(cells)]
+            yield lines, np.array([box for _, _, box in chunk]), sides
+
+
+def _boxes_in_rows(part: TablePart, columns: Columns) -> Iterator[tuple[int, Cells, list[float]]]:
+    rows = ((line, row) for line, row in part.rows() if "" not in row)
+    for line, cells in ((line, each) for line, row in rows for each in boxes_in(row, columns)):
         with suppress(ValueProblemError):
             if (box := numbers_of_box(cells, columns.form)) is not None:
-                yield cells, box
+                yield line, cells, box
+
+
+def _sides(cells: Cells) -> list[float]:
+    return [side_of(cells.get(f"image_{side}")) or nan for side in SIDES]

@@ -131,11 +131,6 @@ def form_of(boxes: FloatArray, sizes: FloatArray) -> str:
     return "xyxy" if is_beyond else ""
 
 
-def are_shares(boxes: FloatArray) -> bool:
-    """Return whether numbers are relative to the width and height of images."""
-    return bool(len(boxes) and (np.abs(boxes) <= 1).all() and (boxes != np.round(boxes)).any())
-
-
 def as_corner_and_size(box: list[float], form: str) -> list[float]:
     """Return a box as left, top, width and height.
 

@@ -13,6 +13,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line, unguarded
 from bboxqa.formats.annotations.records import whole_number
 from bboxqa.formats.box_tables.box_kinds import BoxKind, box_kind_of
+from bboxqa.formats.box_tables.box_units import are_beyond, beyond
 from bboxqa.formats.box_tables.box_values import (
     Cells,
     as_corner_and_size,
@@ -22,7 +23,7 @@ from bboxqa.formats.box_tables.box_values import (
 from bboxqa.formats.box_tables.parquet_rows import class_names
 from bboxqa.formats.box_tables.plain_tables import PlainRows, parts_of
 from bboxqa.formats.box_tables.row_columns import OF_GROUPS, boxes_of, in_pixels, is_named
-from bboxqa.formats.box_tables.table_columns import FORM_WORDS, NAMES, Columns, columns_of
+from bboxqa.formats.box_tables.table_columns import FORM_WORDS, FORMS, NAMES, Columns, columns_of
 from bboxqa.formats.box_tables.table_rows import names_in, without_rows
 from bboxqa.formats.content_kinds import CLASS_NAMES, PARQUET
 from bboxqa.formats.document.origin import Where
@@ -127,7 +128,9 @@ class _TableRecords:
                 image["annotators"].append(annotator)
             images.append(image)
             people.append(annotator)
-        if self._boxes.is_share and not all("width" in image for image in images):
+        if self._boxes.is_share and (
+            not all("width" in image for image in images) or are_beyond(rows.boxes).any()
+        ):
             return False
         group = np.repeat(np.arange(len(begins)), np.diff(begins, append=len(rows.boxes)))
         kind, line = self._boxes, rows.line + np.arange(len(group))
@@ -162,10 +165,15 @@ class _TableRecords:
             image["annotators"].append(annotator)
         if numbers is None:
             return
-        bbox = as_corner_and_size(numbers, self._boxes.form)
+        bbox, problem = as_corner_and_size(numbers, self._boxes.form), ""
         if self._boxes.is_share:
             if "width" not in image:
                 self._tally["sizeless"] += 1
+                return
+            try:
+                problem = beyond(numbers, FORMS[self._boxes.form])
+            except ValueProblemError as error:
+                self._into.refuse(label, error, where)
                 return
             sides = (image["width"], image["height"]) * 2
             bbox = [number * side for number, side in zip(bbox, sides, strict=True)]
@@ -179,6 +187,8 @@ class _TableRecords:
         row = self._into.annotation({**record, "category_id": number}, where)
         if not category and "category" in self._columns.of:
             self._into.defect("T004", f"{label}: has no category", where, row)
+        if problem:
+            self._into.defect("T003", f"{label}: {problem}", where, row)
 
     def _image(self, name: str, cells: Cells, where: Where) -> Record:
         image = self._into.image(name, where, whole_number(cells.get("image_id")))

@@ -9,7 +9,10 @@ from typing import Literal
 from bboxqa.model.shapes.rotated_boxes import FiveNumbers
 
 MissingTxt = Literal["asked", "not-asked"]
-BoxFormat = Literal["xywh", "xyxy", "cxcywh"]
+BoxFormat = Literal[
+    "xywh", "xyxy", "cxcywh", "xywh-shares", "xyxy-shares", "cxcywh-shares",
+    "xywh-pixels", "xyxy-pixels", "cxcywh-pixels",
+]  # fmt: skip
 GivenSize = tuple[int, int] | None
 COLUMNS = (
     "image", "annotator", "category", "x", "y", "width", "height", "x1", "y1", "x2", "y2", "cx",
@@ -34,8 +37,8 @@ class Choices:
         The coordinate of the first pixel in Pascal VOC files.
     columns : mapping of str to str
         The columns of tables by content, such as ``{"image": "file"}``.
-    box_format : {"xywh", "xyxy", "cxcywh"} or None
-        The layout of boxes in tables.
+    box_format : str or None
+        The layout of boxes in tables, one of `BoxFormat`, and their unit, such as "xyxy-shares".
     rotated : str or None
         The layout of boxes of five numbers, one of `FiveNumbers`.
     image_size_file : str or None

@@ -15,6 +15,10 @@ from bboxqa.core.text import one_line
 
 LARGEST = 1e9
 """Coordinates have to be smaller."""
+MOST_BEYOND = 0.005
+"""How far a relative coordinate may exceed the image due to rounding."""
+LEAST_PIXELS = 2
+"""Coordinates further from 0 are pixels, not relative, as shapes exceed their image by less."""
 _SHOWN = 40
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import guarded, one_line
-from bboxqa.formats.box_tables.box_values import are_shares
+from bboxqa.formats.box_tables.box_units import UnitCounts
 from bboxqa.formats.writing.content import Content, Record, image_name
 from bboxqa.formats.writing.losses import (
     ATTRIBUTES,
@@ -57,7 +57,10 @@ def _losses(content: Content, _options: Options) -> Iterator[Loss]:
         if lost:
             why = f"{_TITLE} has no blanks around them"
             yield Loss(len(lost), f"names of {what}", why, repr(one_line(lost[0])), "changed")
-    if are_shares(np.array([each["bbox"] for each in content.annotations], np.float64)):
+    units = UnitCounts()
+    boxes = np.array([each["bbox"] for each in content.annotations], np.float64)
+    units.add(np.arange(len(boxes)), boxes)
+    if units.unit != "pixels":
         why = f"{_TITLE} with only small numbers is read as relative to the image"
         yield from losses_of(content.annotations, "boxes of less than a pixel", why, "ambiguous")
     # The gain of an image in review.json is the sum over its objects, whose rows have it.

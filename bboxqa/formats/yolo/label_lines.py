@@ -8,11 +8,7 @@ import numpy as np
 
 from bboxqa.formats.translation.boxes import shapes
 from bboxqa.formats.translation.translated import Record
-
-MOST_BEYOND = 0.005
-"""How far a relative coordinate may exceed the image due to rounding."""
-_PIXELS = 2
-"""Coordinates further from 0 are pixels, as shapes exceed their image by less."""
+from bboxqa.formats.translation.untrusted import LEAST_PIXELS, MOST_BEYOND
 
 
 class LineError(ValueError):
@@ -93,7 +89,7 @@ def pixels_in(label: Label) -> float | None:
     """
     shares = label.values[:4] if label.kind == "pose" else label.values
     largest = max(shares, key=abs)
-    return largest if abs(largest) > _PIXELS else None
+    return largest if abs(largest) > LEAST_PIXELS else None
 
 
 def beyond(label: Label) -> float | None:

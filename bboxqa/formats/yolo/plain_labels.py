@@ -7,7 +7,7 @@ import numpy as np
 
 from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.formats.translation.plain.plain_words import plain_words
-from bboxqa.formats.yolo.label_lines import MOST_BEYOND
+from bboxqa.formats.translation.untrusted import MOST_BEYOND
 
 _COLUMNS = 5
 _MOST_CLASSES = 1 << 20

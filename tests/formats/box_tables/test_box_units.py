@@ -1,0 +1,116 @@
+"""Boxes of tables in pixels or in shares of the image, of which some are beyond their image."""
+
+import json
+
+import numpy as np
+import pytest
+from support.tool_files import alone, found, write
+
+import bboxqa
+from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.formats.box_tables.box_units import UnitCounts
+
+HEADER = "image,annotator,category,x1,y1,x2,y2,image_width,image_height"
+SHARE = "0.1,0.2,0.5,0.9"
+PIXELS = "20,20,100,90"
+
+
+def table(tmp_path, *boxes, header=HEADER, end=",200,100"):
+    """Write a table with boxes of corners, each in an image of its own; return its path."""
+    rows = [f"{number}.jpg,ann,cat,{box}{end}" for number, box in enumerate(boxes)]
+    return write(tmp_path, **{"a.csv": "\n".join([header, *rows]) + "\n"}) / "a.csv"
+
+
+@pytest.mark.parametrize("quoted", [False, True])
+def test_a_box_slightly_beyond_its_image_leaves_the_others_shares(tmp_path, quoted):
+    path = table(tmp_path, *[SHARE] * 4, "0.4,0.2,1.0096,0.9", SHARE)
+    if quoted:
+        path.write_text(path.read_text("utf-8").replace(",cat,", ',"cat",'), "utf-8")
+    boxes = alone(path).annotations.bbox
+    np.testing.assert_allclose(boxes[[0, 5]], [[20, 20, 80, 70]] * 2)
+    np.testing.assert_allclose(boxes[4], [80, 20, 121.92, 70])
+    ((_, line, _, message),) = found(path, "T003")
+    assert line == 6
+    assert message.endswith("line 6: x2 is 1.0096; expected 0 to 1, a share of the image")
+
+
+def test_rounding_beyond_the_image_is_no_finding(tmp_path):
+    path = table(tmp_path, SHARE, "0.4,0.2,1.000001,0.9")
+    assert found(path, "T003") == []
+    assert alone(path).annotations.bbox[0].tolist() == [20, 20, 80, 70]
+
+
+def test_a_row_of_pixels_among_shares_is_named_and_left_out(tmp_path):
+    path = table(tmp_path, *[SHARE] * 9, PIXELS)
+    ((_, line, _, message),) = found(path, "T001")
+    expected = "line 11: x2 is 100, which is in pixels; expected 0 to 1, as in the other boxes"
+    assert (line, message) == (11, expected)
+    with pytest.raises(DatasetError, match="which is in pixels"):
+        alone(path)
+
+
+def test_a_share_among_pixels_leaves_the_others_pixels(tmp_path):
+    path = table(tmp_path, SHARE, *[PIXELS] * 9)
+    assert alone(path).annotations.bbox[1].tolist() == [20, 20, 80, 70]
+
+
+def test_half_shares_and_half_pixels_are_refused_until_the_unit_is_said(tmp_path):
+    path = table(tmp_path, PIXELS, SHARE, SHARE, PIXELS)
+    with pytest.raises(DatasetError) as caught:
+        alone(path)
+    assert str(caught.value).splitlines()[0] == (
+        f"{path}: has 2 boxes of numbers up to 1, such as in line 3, and 2 of larger ones, such as "
+        "in line 2; expected either shares of the image or pixels"
+    )
+    assert caught.value.advice == (
+        "Write all boxes in one unit, or say it: --box-format xyxy-shares or xyxy-pixels"
+    )
+    with bboxqa.reading(box_format="xyxy-pixels"):
+        assert alone(path).annotations.bbox[0].tolist() == [20, 20, 80, 70]
+    with bboxqa.reading(box_format="xyxy-shares"), pytest.raises(DatasetError, match="in pixels"):
+        alone(path)
+
+
+def test_the_unit_of_one_box_can_be_said(tmp_path):
+    path = table(tmp_path, "0,0,1,1")
+    assert alone(path).annotations.bbox.tolist() == [[0, 0, 1, 1]]
+    with bboxqa.reading(box_format="xyxy-shares"):
+        assert alone(path).annotations.bbox.tolist() == [[0, 0, 200, 100]]
+    with pytest.raises(ConfigError, match="alone or with '-shares' or '-pixels'"):
+        bboxqa.reading(box_format="xyxy-percent").__enter__()
+
+
+def test_rows_that_stand_for_no_object_do_not_count(tmp_path):
+    # In data sets of radiographs, the box 0 0 1 1 means that nothing was found.
+    path = table(tmp_path, *["0,0,1,1"] * 30, "20.5,20,100,90")
+    assert [20.5, 20, 79.5, 70] in alone(path).annotations.bbox.tolist()
+
+
+def test_one_column_of_boxes_has_the_same_units(tmp_path):
+    rows = [{"image": f"{n}.jpg", "bbox": [0.1, 0.2, 0.5, 0.9]} for n in range(3)]
+    rows.append({"image": "3.jpg", "bbox": [0.9, 0.2, 0.5, 1.01]})
+    size = {"image_width": 200, "image_height": 100}
+    text = "".join(json.dumps(row | size) + "\n" for row in rows)
+    path = write(tmp_path, **{"a.jsonl": text}) / "a.jsonl"
+    assert alone(path).annotations.bbox[0].tolist() == [20, 20, 100, 90]
+
+
+@pytest.mark.parametrize("n_larger", [999, 1000])
+def test_later_shares_do_not_change_a_thousand_boxes_of_pixels(n_larger):
+    units = UnitCounts()
+    units.add(np.arange(n_larger), np.full((n_larger, 4), 9.5))
+    assert units.are_surely_pixels() == (n_larger == 1000)
+
+
+def test_a_table_that_reads_as_shares_is_written_with_a_loss(tmp_path):
+    boxes = [[0.5, 0.5, 0.5, 0.5]] * 3 + [[1, 0, 1.5, 1]]
+    source = {
+        "images": [{"id": 1, "file_name": "a.jpg", "width": 9, "height": 9}],
+        "categories": [{"id": 1, "name": "cat"}],
+        "annotations": [
+            {"id": n, "image_id": 1, "category_id": 1, "bbox": box} for n, box in enumerate(boxes)
+        ],
+    }
+    path = write(tmp_path, **{"a.json": source}) / "a.json"
+    with pytest.raises(DatasetError, match="boxes of less than a pixel"):
+        bboxqa.convert(path, tmp_path / "b.csv", to="csv")
