@@ -22,6 +22,8 @@ from bboxqa.formats.registry import (
 from bboxqa.formats.translation.heads import ARCHIVES
 
 _SHOWN = 3
+# Kinds of annotations that no format reads.
+_NOT_READ = ("CreateML", "FiftyOne", "VOC as json")
 _LABELS = "labels beside it are left out; to read the labels"
 # The number of files beside labels that are looked at.
 _LOOKED_AT = 50
@@ -126,7 +128,11 @@ def _of_others(folder: Path) -> list[Path]:
     own, ends = format_of(folder), suffixes()
     files = islice((each for each in sorted(folder.iterdir()) if each.is_file()), _LOOKED_AT)
     named = (each for each in files if each.suffix.lower() in ends and not is_of_one_image(each))
-    return [each for each in named if format_of(each) not in (COCO, own)]
+    return [
+        each
+        for each in named
+        if format_of(each) not in (COCO, own) or foreign_kind(each) in _NOT_READ
+    ]
 
 
 def without_settings(files: list[Path], given: Sequence[AnyPath]) -> tuple[list[Path], list[str]]:

@@ -134,6 +134,20 @@ def test_files_beside_folders_of_labels_are_left_out_and_named(tmp_path):
     assert named.annotator_names == ("ann", "bob", "eve")
 
 
+def test_annotations_of_a_format_that_is_not_read_are_named_beside_labels(tmp_path):
+    box = {"label": "cat", "coordinates": {"x": 50, "y": 40, "width": 20, "height": 20}}
+    write(tmp_path, **yolo("ann"), **yolo("bob"))
+    write(tmp_path, **{"bob/all.json": [{"image": "a.jpg", "annotations": [box]}]})
+    assert notes_of(tmp_path) == [
+        (
+            f"{tmp_path}/bob is read as yolo: 1 file of other formats left out (all.json); to read "
+            "such a file, name it"
+        )
+    ]
+    with pytest.raises(DatasetError, match="is JSON of CreateML"):
+        read(tmp_path / "bob/all.json")
+
+
 def test_a_conversion_loses_nobody(tmp_path):
     write(tmp_path / "in", **labelme("ann"), **{"bob/export.json": coco(41)})
     convert(tmp_path / "in", tmp_path / "out.json", to="coco")
