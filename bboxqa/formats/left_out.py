@@ -1,5 +1,6 @@
 """Notes on files and folders that are left out."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
@@ -19,7 +20,9 @@ from bboxqa.formats.registry import (
     sources_deeper,
     suffixes,
 )
-from bboxqa.formats.translation.heads import ARCHIVES
+from bboxqa.formats.translation.heads import ARCHIVES, head_of, is_archive
+from bboxqa.formats.translation.label_folders import INSIDE, is_label_name
+from bboxqa.formats.translation.members import members_of
 
 _SHOWN = 3
 # Kinds of annotations that no format reads.
@@ -104,6 +107,29 @@ def beside_others(paths: Sequence[AnyPath], sources: Sequence[Path]) -> list[str
             some = f"{count(len(files), 'file')} of annotations left out ({_names(files)})"
             read = one_line(str(folder))
             notes.append(f"{read}: folders are read, and {some}; to read both, name each")
+    return notes
+
+
+def people_inside(sources: Iterable[Path]) -> list[str]:
+    """Return a note on each archive in which several folders hold labels of the same images."""
+    notes = []
+    for path in sources:
+        if path.is_dir() or not is_archive(head_of(path)) or not format_of(path).recognises_folder:
+            continue
+        names: dict[str, set[str]] = {}
+        for member in members_of(path):
+            folder, _, name = member.name.partition("/")
+            is_label = is_label_name(name) or name.lower().endswith((".json", ".xml"))
+            if is_label and not INSIDE.fullmatch(folder):
+                names.setdefault(folder, set()).add(name)
+        times = Counter(name for inside in names.values() for name in inside)
+        people = [each for each, inside in names.items() if any(times[n] > 1 for n in inside)]
+        if people:
+            some = first_few(people, _SHOWN, one_line)
+            notes.append(
+                f"{one_line(str(path))}: folders with labels of the same images ({some}) are read "
+                "as one annotator; if each is by another, unpack the archive, and name its folder"
+            )
     return notes
 
 

@@ -22,6 +22,7 @@ from bboxqa.formats.left_out import (
     beside_labels,
     beside_others,
     of_no_format,
+    people_inside,
     without_settings,
 )
 from bboxqa.formats.opening import no_such_file
@@ -175,7 +176,7 @@ def validate_with(
     all_listed = list_files(paths, only_checked=True)
     listed, notes = without_settings(all_listed, paths)
     notes += of_no_format(paths, all_listed)
-    notes += [*beside_labels(listed), *beside_others(paths, all_listed)]
+    notes += [*beside_labels(listed), *beside_others(paths, all_listed), *people_inside(listed)]
     files = list({realpath(file): file for file in reversed(listed)}.values())[::-1]
     documents = _documents(files, images, _read_truth(ground_truth), memory, progress)
     found = validate_documents(documents, settings, max_findings, progress)

@@ -1,6 +1,7 @@
 """Folders that hold annotations in several formats, of several people."""
 
 import json
+import shutil
 
 import pytest
 from support.tool_files import drawn, write
@@ -146,6 +147,27 @@ def test_annotations_of_a_format_that_is_not_read_are_named_beside_labels(tmp_pa
     ]
     with pytest.raises(DatasetError, match="is JSON of CreateML"):
         read(tmp_path / "bob/all.json")
+
+
+@pytest.mark.parametrize("of_two", FOLDERS)
+def test_an_archive_of_several_people_is_told(tmp_path, of_two):
+    write(tmp_path / "in", **FOLDERS[of_two]("ann"), **FOLDERS[of_two]("bob"))
+    path = shutil.make_archive(str(tmp_path / "all"), "zip", tmp_path / "in")
+    note = (
+        f"{path}: folders with labels of the same images (ann, bob) are read as one annotator; if "
+        "each is by another, unpack the archive, and name its folder"
+    )
+    with bboxqa.reading(image_size=(100, 80)):
+        assert note in validate(path).notes
+        assert note in read_coco(path, min_annotators=1).notes
+        with pytest.raises(DatasetError) as refused:
+            read_coco(path)
+    assert refused.value.advice.splitlines()[-1] == note
+    # Splits are no people.
+    write(tmp_path / "one", **FOLDERS[of_two]("train"), **FOLDERS[of_two]("val"))
+    split = shutil.make_archive(str(tmp_path / "one"), "zip", tmp_path / "one")
+    with bboxqa.reading(image_size=(100, 80)):
+        assert not any("one annotator" in each for each in validate(split).notes)
 
 
 def test_a_conversion_loses_nobody(tmp_path):

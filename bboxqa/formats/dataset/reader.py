@@ -40,6 +40,7 @@ from bboxqa.formats.left_out import (
     beside_others,
     of_no_format,
     passed_over,
+    people_inside,
     without_settings,
 )
 from bboxqa.formats.registry import format_of
@@ -121,6 +122,7 @@ def _sources(
     if is_person and min_annotators == 1:
         attribution = attribution or "files"
     left_out = [*beside_labels(files), *beside_others(given, listed), *passed_over(given)]
+    left_out += people_inside(files)
     notes += [*of_no_format(given, listed, pattern), *left_out]
     return _Sources(files, _names_of(files), attribution, notes)
 
