@@ -7,8 +7,9 @@ from support.datasets import annotation, document, image, two_annotators, write
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.formats.annotations.columns import ColumnsBuilder
 from bboxqa.formats.annotations.read_options import ReadOptions
-from bboxqa.formats.dataset.reader import _names_of, read_dataset
+from bboxqa.formats.dataset.reader import read_dataset
 from bboxqa.formats.inputs import list_files
+from bboxqa.formats.named_sources import names_of
 
 
 def authors(data):
@@ -525,8 +526,8 @@ def test_two_annotators_of_one_image_in_two_files_are_read(tmp_path):
 
 def test_files_of_one_name_in_several_formats_are_several_annotators(tmp_path):
     paths = [tmp_path / "a.csv", tmp_path / "a.json"]
-    assert _names_of(paths) == ["a.csv", "a.json"]
-    assert _names_of([tmp_path / "a.json", tmp_path / "b.json"]) == ["a", "b"]
+    assert names_of(paths) == ["a.csv", "a.json"]
+    assert names_of([tmp_path / "a.json", tmp_path / "b.json"]) == ["a", "b"]
 
 
 XML = """<annotations><version>1.1</version><meta><job><id>1</id><assignee><username>ann</username>

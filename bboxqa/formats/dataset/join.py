@@ -25,7 +25,6 @@ from bboxqa.formats.dataset.sessions import (
     split_sessions,
     with_repeats,
 )
-from bboxqa.formats.dataset.task_files import split_advice
 from bboxqa.formats.dataset.track_ids import read_tracks
 from bboxqa.formats.dataset.wrong_values import (
     bad_boxes,
@@ -33,6 +32,7 @@ from bboxqa.formats.dataset.wrong_values import (
     repeated_ids,
     unnamed,
 )
+from bboxqa.formats.task_files import split_advice
 from bboxqa.formats.translation.choices import as_options, choices
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import Asked

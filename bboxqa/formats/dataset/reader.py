@@ -1,22 +1,17 @@
 """Reading files into a data set: joined, ordered, and checked for errors that falsify results."""
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from os.path import realpath
 from pathlib import Path
-from typing import NamedTuple
 
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.memory import check_limit, gc_paused, trim_memory
 from bboxqa.core.spool import check_memory
-from bboxqa.core.text import count, one_line
 from bboxqa.core.types import Files, Progress
 from bboxqa.formats.annotations.columns import AnnotationFile, with_rotated_boxes
 from bboxqa.formats.annotations.read_options import ReadOptions
 from bboxqa.formats.annotations.records import ANNOTATOR_KEYS
-from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.dataset.attribution import Attribution, attribute
 from bboxqa.formats.dataset.category_names import unused_map_notes, with_category_map
 from bboxqa.formats.dataset.image_names import with_join_names
@@ -30,127 +25,16 @@ from bboxqa.formats.dataset.predictions import (
 )
 from bboxqa.formats.dataset.pseudonymous import with_pseudonyms, without_people
 from bboxqa.formats.dataset.sessions import read_sessions
-from bboxqa.formats.dataset.task_files import read_twice, without_other_tasks
 from bboxqa.formats.dataset.times import read_times, untimed_notes
 from bboxqa.formats.dataset.track_ids import TRACK_KEYS, VIDEO_KEY, trackless_notes
 from bboxqa.formats.dataset.unused_sessions import session_notes
-from bboxqa.formats.inputs import as_paths, list_files
-from bboxqa.formats.left_out import (
-    beside_labels,
-    beside_others,
-    of_no_format,
-    passed_over,
-    people_inside,
-    without_settings,
-)
+from bboxqa.formats.named_sources import Sources, refuse_repeated_files, sources_of
 from bboxqa.formats.registry import format_of
+from bboxqa.formats.task_files import read_twice
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import Asked, JoinBy
 
 Check = Callable[[Sequence[Path], Sequence[AnnotationFile], Attribution], tuple[str, ...]]
-
-
-def _names_of(files: Sequence[Path]) -> list[str]:
-    """Return a name per file: its stem, with as many folders as make it unique.
-
-    A file that is alone in a folder beside folders of annotators has the name of its folder.
-    """
-    files = _in_folders(files)
-    # A dot in the name of a folder does not begin a suffix.
-    stems = {file: file.name if file.is_dir() else file.stem for file in files}
-    depth = 1
-    # Files with the same stem, in several formats, need their suffixes.
-    is_stem_enough = len({file.with_suffix("") for file in files}) == len(set(files))
-    # A folder has no suffix: bob@example.org may be the name of a person.
-    ends = [file.stem if is_stem_enough and not file.is_dir() else file.name for file in files]
-    while True:
-        names = [
-            "/".join((*file.parent.parts, end)[-depth:])
-            for file, end in zip(files, ends, strict=True)
-        ]
-        if len(set(names)) == len(names) or depth > max(len(file.parts) for file in files):
-            break
-        depth += 1
-    # For annotators/ann/instances.json and annotators/bob/instances.json, names are ann and bob.
-    if depth > 1 and len({*stems.values()}) == 1:
-        names = [name.rpartition("/")[0] for name in names]
-    return names
-
-
-def _in_folders(files: Sequence[Path]) -> list[Path]:
-    """Return files; instead of a file that is alone in a folder beside others, that folder."""
-    around = {each.parent for each in files if each.is_dir()}
-    homes = [
-        next((above for above in each.parents if above.parent in around), each) for each in files
-    ]
-    times = Counter(homes)
-    return [
-        each if each.is_dir() or times[home] > 1 else home
-        for each, home in zip(files, homes, strict=True)
-    ]
-
-
-class _Sources(NamedTuple):
-    """The files of a source, each with the name of its annotator if it has one annotator."""
-
-    files: list[Path]
-    names: list[str]
-    attribution: str | None
-    """The way of attribution; None if it is not given."""
-    notes: list[str]
-    """Notes on files that are left out."""
-    is_named: bool = False
-    """Whether the user named the annotator of each file."""
-
-
-def _sources(
-    source: Files, pattern: str | None, attribution: str | None, min_annotators: int
-) -> _Sources:
-    """Return the files of a source."""
-    if isinstance(source, Mapping):
-        if attribution not in (None, "files"):
-            raise ConfigError(f"named files are one annotator each, not {attribution!r}")
-        files = [_only_source(Path(path)) for path in as_paths([*source.values()])]
-        return _Sources(files, list(source), "files", [], is_named=True)
-    given = as_paths(source)
-    listed = list_files(given, pattern)
-    files, notes = without_settings(listed, given)
-    files, others = without_other_tasks(files)
-    notes += others
-    # A single source inside a folder belongs to an annotator if it is itself a folder.
-    is_person = len(files) == 1 and files[0].is_dir() and files[0] not in map(Path, given)
-    if is_person and min_annotators == 1:
-        attribution = attribution or "files"
-    left_out = [*beside_labels(files), *beside_others(given, listed), *passed_over(given)]
-    left_out += people_inside(files)
-    notes += [*of_no_format(given, listed, pattern), *left_out]
-    return _Sources(files, _names_of(files), attribution, notes)
-
-
-def _only_source(path: Path) -> Path:
-    """Return the file in the folder of an annotator, unless the folder is a source itself.
-
-    Raises DatasetError if it has several.
-    """
-    if not path.is_dir() or format_of(path) is not COCO:
-        return path
-    found = list_files([path])
-    if len(found) > 1:
-        some = f"{count(len(found), 'file')} of annotations, such as {one_line(str(found[0]))}"
-        problem = f"{path}: holds {some}; expected one of the annotator"
-        raise DatasetError([problem], "Name the file: --annotator NAME=FILE")
-    return found[0]
-
-
-def _refuse_repeated(files: Sequence[Path]) -> None:
-    """Refuse an empty list of files, and files that are given twice."""
-    if not files:
-        raise DatasetError(["no file given"])
-    # `Path.resolve` raises an error for a link that leads to itself.
-    times = Counter(map(realpath, files))
-    twice = next((file for file in files if times[realpath(file)] > 1), None)
-    if twice is not None:
-        raise DatasetError([f"a file is given twice: {twice}"])
 
 
 # Reading creates millions of objects, which the garbage collector would visit while joining.
@@ -193,7 +77,7 @@ def read_dataset(
         outlines=outlines, keypoints=keypoints, rotated=rotated, digest=digest, memory=memory,
         progress=None if progress is None else partial(progress, "reading"),
     )  # fmt: skip
-    found, read = _read_source(_sources(source, pattern, attribution, min_annotators), options)
+    found, read = _read_source(sources_of(source, pattern, attribution, min_annotators), options)
     files = found.files
     if predictions is not None:
         read.append(read_predictions(predictions, read, options))
@@ -230,9 +114,9 @@ def read_dataset(
     return data if pseudonyms is None else without_people(data, given)
 
 
-def _read_source(sources: _Sources, options: ReadOptions) -> tuple[_Sources, list[AnnotationFile]]:
+def _read_source(sources: Sources, options: ReadOptions) -> tuple[Sources, list[AnnotationFile]]:
     """Read all files; return those that are kept, without a second file of the same annotations."""
-    _refuse_repeated(sources.files)
+    refuse_repeated_files(sources.files)
     read = _read_all(sources.files, options)
     if sources.is_named:
         return sources, _with_annotators(read, sources.names)
@@ -248,7 +132,7 @@ def _read_source(sources: _Sources, options: ReadOptions) -> tuple[_Sources, lis
 
 def _attributed(
     read: Sequence[AnnotationFile],
-    sources: _Sources,
+    sources: Sources,
     annotator_key: str | None,
     session_key: str | None,
     min_annotators: int,

@@ -1,0 +1,126 @@
+"""The files of a source, with the annotator of each if it has one."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from os.path import realpath
+from pathlib import Path
+from typing import NamedTuple
+
+from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.core.text import count, one_line
+from bboxqa.core.types import Files
+from bboxqa.formats.coco.strict import COCO
+from bboxqa.formats.inputs import as_paths, list_files
+from bboxqa.formats.left_out import (
+    beside_labels,
+    beside_others,
+    of_no_format,
+    passed_over,
+    people_inside,
+    without_settings,
+)
+from bboxqa.formats.registry import format_of
+from bboxqa.formats.task_files import without_other_tasks
+
+
+def names_of(files: Sequence[Path]) -> list[str]:
+    """Return a name per file: its stem, with as many folders as make it unique.
+
+    A file that is alone in a folder beside folders of annotators has the name of its folder.
+    """
+    files = _in_folders(files)
+    # A dot in the name of a folder does not begin a suffix.
+    stems = {file: file.name if file.is_dir() else file.stem for file in files}
+    depth = 1
+    # Files with the same stem, in several formats, need their suffixes.
+    is_stem_enough = len({file.with_suffix("") for file in files}) == len(set(files))
+    # A folder has no suffix: bob@example.org may be the name of a person.
+    ends = [file.stem if is_stem_enough and not file.is_dir() else file.name for file in files]
+    while True:
+        names = [
+            "/".join((*file.parent.parts, end)[-depth:])
+            for file, end in zip(files, ends, strict=True)
+        ]
+        if len(set(names)) == len(names) or depth > max(len(file.parts) for file in files):
+            break
+        depth += 1
+    # For annotators/ann/instances.json and annotators/bob/instances.json, names are ann and bob.
+    if depth > 1 and len({*stems.values()}) == 1:
+        names = [name.rpartition("/")[0] for name in names]
+    return names
+
+
+def _in_folders(files: Sequence[Path]) -> list[Path]:
+    """Return files; instead of a file that is alone in a folder beside others, that folder."""
+    around = {each.parent for each in files if each.is_dir()}
+    homes = [
+        next((above for above in each.parents if above.parent in around), each) for each in files
+    ]
+    times = Counter(homes)
+    return [
+        each if each.is_dir() or times[home] > 1 else home
+        for each, home in zip(files, homes, strict=True)
+    ]
+
+
+class Sources(NamedTuple):
+    """The files of a source, each with the name of its annotator if it has one annotator."""
+
+    files: list[Path]
+    names: list[str]
+    attribution: str | None
+    """The way of attribution; None if it is not given."""
+    notes: list[str]
+    """Notes on files that are left out."""
+    is_named: bool = False
+    """Whether the user named the annotator of each file."""
+
+
+def sources_of(
+    source: Files, pattern: str | None, attribution: str | None, min_annotators: int
+) -> Sources:
+    """Return the files of a source."""
+    if isinstance(source, Mapping):
+        if attribution not in (None, "files"):
+            raise ConfigError(f"named files are one annotator each, not {attribution!r}")
+        files = [_only_source(Path(path)) for path in as_paths([*source.values()])]
+        return Sources(files, list(source), "files", [], is_named=True)
+    given = as_paths(source)
+    listed = list_files(given, pattern)
+    files, notes = without_settings(listed, given)
+    files, others = without_other_tasks(files)
+    notes += others
+    # A single source inside a folder belongs to an annotator if it is itself a folder.
+    is_person = len(files) == 1 and files[0].is_dir() and files[0] not in map(Path, given)
+    if is_person and min_annotators == 1:
+        attribution = attribution or "files"
+    left_out = [*beside_labels(files), *beside_others(given, listed), *passed_over(given)]
+    left_out += people_inside(files)
+    notes += [*of_no_format(given, listed, pattern), *left_out]
+    return Sources(files, names_of(files), attribution, notes)
+
+
+def _only_source(path: Path) -> Path:
+    """Return the file in the folder of an annotator, unless the folder is a source itself.
+
+    Raises DatasetError if it has several.
+    """
+    if not path.is_dir() or format_of(path) is not COCO:
+        return path
+    found = list_files([path])
+    if len(found) > 1:
+        some = f"{count(len(found), 'file')} of annotations, such as {one_line(str(found[0]))}"
+        problem = f"{path}: holds {some}; expected one of the annotator"
+        raise DatasetError([problem], "Name the file: --annotator NAME=FILE")
+    return found[0]
+
+
+def refuse_repeated_files(files: Sequence[Path]) -> None:
+    """Refuse an empty list of files, and files that are given twice."""
+    if not files:
+        raise DatasetError(["no file given"])
+    # `Path.resolve` raises an error for a link that leads to itself.
+    times = Counter(map(realpath, files))
+    twice = next((file for file in files if times[realpath(file)] > 1), None)
+    if twice is not None:
+        raise DatasetError([f"a file is given twice: {twice}"])
