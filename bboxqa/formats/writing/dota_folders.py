@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from bboxqa.core.text import one_line
+from bboxqa.formats.writing.changed_names import image_name_losses
 from bboxqa.formats.writing.content import Content, Record, image_name
-from bboxqa.formats.writing.image_names import image_name_losses
 from bboxqa.formats.writing.losses import (
     ATTRIBUTES,
     Loss,

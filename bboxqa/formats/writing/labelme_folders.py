@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from bboxqa.formats.translation.label_images import path_below, place_of
+from bboxqa.formats.writing.changed_names import image_name_losses
 from bboxqa.formats.writing.content import Content, Record, image_name
-from bboxqa.formats.writing.image_names import image_name_losses
 from bboxqa.formats.writing.key_points import KEY_POINT, hidden_points, joints_of, other_areas
 from bboxqa.formats.writing.losses import Loss, common_losses, folder_losses, label_losses
 from bboxqa.formats.writing.outlines import (

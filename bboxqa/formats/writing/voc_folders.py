@@ -9,8 +9,8 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray
 from bboxqa.formats.translation.label_images import path_below
 from bboxqa.formats.voc.voc_boxes import CornerTally
+from bboxqa.formats.writing.changed_names import image_name_losses
 from bboxqa.formats.writing.content import Content, Record, image_name
-from bboxqa.formats.writing.image_names import image_name_losses
 from bboxqa.formats.writing.losses import (
     ATTRIBUTES,
     Loss,

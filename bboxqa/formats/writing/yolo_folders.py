@@ -7,8 +7,8 @@ from functools import partial
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray
+from bboxqa.formats.writing.changed_names import image_name_losses
 from bboxqa.formats.writing.content import Content, Record, image_name
-from bboxqa.formats.writing.image_names import image_name_losses
 from bboxqa.formats.writing.key_points import completed, other_areas
 from bboxqa.formats.writing.losses import Loss, common_losses, folder_losses
 from bboxqa.formats.writing.outlines import (
