@@ -162,16 +162,17 @@ def _files_inside(folder: Path, pattern: str | None, *, only_checked: bool) -> l
     ends = suffixes(only_checked=only_checked)
 
     def is_wanted(file: Path) -> bool:
-        found = COCO if file.name.endswith(COCO.suffixes) else format_of(file)
+        is_json = file.name.lower().endswith(COCO.suffixes)
+        found = COCO if is_json else format_of(file)
         if found is COCO:
-            return file.name.endswith(COCO.suffixes)
+            return is_json
         return not only_checked or found.document is not None
 
-    def inside_with(ends: Sequence[str]) -> list[Path]:
-        named = {file for end in ends for file in folder.rglob(f"*{end}")}
+    def inside_with(ends: tuple[str, ...]) -> list[Path]:
         return sorted(
             file
-            for file in named
+            for file in folder.rglob("*")
+            if file.name.lower().endswith(ends)
             if file.match(pattern or "*") and not file.name.startswith(".")
             if file.is_file() and not is_result(file) and is_wanted(file)
         )

@@ -12,9 +12,9 @@ WRITTEN_FILES = RESULT_FILES | {
 
 def is_result(file: Path) -> bool:
     """Return whether a file was written by `agree` or `compare --out`, or by `validate --fix`."""
-    if file.name.endswith(".fixed.json"):
-        return file.with_name(file.name.removesuffix(".fixed.json") + ".json").is_file()
-    is_json = file.name.endswith(".json")
+    if file.name.lower().endswith(".fixed.json"):
+        return file.with_name(Path(file.stem).stem + file.suffix).is_file()
+    is_json = file.name.lower().endswith(".json")
     if is_json and file.name not in WRITTEN_FILES:
         return False
     if not all(file.with_name(name).is_file() for name in RESULT_FILES):

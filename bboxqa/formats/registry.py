@@ -16,6 +16,7 @@ from bboxqa.formats.format import Format
 from bboxqa.formats.label_studio.studio import LABEL_STUDIO
 from bboxqa.formats.labelme.labelme import LABELME
 from bboxqa.formats.supervisely.project import SUPERVISELY
+from bboxqa.formats.translation.json_files import json_in
 from bboxqa.formats.translation.label_folders import share_images
 from bboxqa.formats.via.via import VIA
 from bboxqa.formats.voc.voc import VOC
@@ -159,7 +160,7 @@ def has_parts(folder: Path) -> bool:
 
 def _has_coco(folder: Path) -> bool:
     """Return whether a folder has COCO JSON, next to which there may be labels for training."""
-    files = chain(folder.glob("*.json"), (folder / "annotations").glob("*.json"))
+    files = chain(json_in(folder), json_in(folder / "annotations"))
     return any(is_surely_coco(file) for file in islice(files, _LOOKED_AT))
 
 

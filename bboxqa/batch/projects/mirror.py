@@ -37,7 +37,7 @@ def mirror(system: Any, base: str, contents: Iterable[Content], folder: Path) ->
             unreadable.append(Unreadable(content.name, reason))
             path.unlink()
             continue
-        if content.name.endswith(_OF_LABELS):
+        if content.name.lower().endswith(_OF_LABELS):
             above = content.name.rpartition("/")[0]
             n_labels[above] = n_labels.get(above, 0) + 1
             if n_labels[above] > _LABELS_READ:

@@ -38,14 +38,13 @@ def _recognises(path: Path) -> bool:
 
 def _members(path: Path) -> "list[Member]":
     """Return the files of an archive that are COCO JSON."""
-    from bboxqa.formats.translation.members import members_of
+    from bboxqa.formats.translation.members import members_of, members_with
 
     found = []
-    for member in members_of(path):
-        if member.name.endswith(".json") or not member.name:
-            head = member.head().removeprefix(b"\xef\xbb\xbf")
-            if begins_as_coco(head) or _OTHER_LISTS.match(head):
-                found.append(member)
+    for member in members_with(members_of(path), ".json"):
+        head = member.head().removeprefix(b"\xef\xbb\xbf")
+        if begins_as_coco(head) or _OTHER_LISTS.match(head):
+            found.append(member)
     return found
 
 

@@ -61,4 +61,4 @@ def is_coco(name: str, end: bytes) -> bool:
     """
     text = end.replace(b"\0", b"")
     is_known = _LISTS.search(text) is not None or _RESULTS_LIST.match(text) is not None
-    return is_known and not name.endswith(".fixed.json")
+    return is_known and not name.lower().endswith(".fixed.json")

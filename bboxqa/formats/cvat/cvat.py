@@ -27,14 +27,14 @@ def _looks_right(head: bytes) -> bool:
 
 def _members(path: Path) -> "list[Member]":
     """Return the files of a source that are CVAT XML."""
-    from bboxqa.formats.translation.members import members_of
+    from bboxqa.formats.translation.members import members_of, members_with
 
     try:
         members = members_of(path)
     except DatasetError:
         return []
     # In an archive with images, only XML files are opened.
-    named = (each for each in members if each.name.lower().endswith(".xml") or not each.name)
+    named = members_with(members, ".xml")
     return [each for each in named if _looks_right(each.head())]
 
 

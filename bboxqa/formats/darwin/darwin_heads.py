@@ -10,8 +10,6 @@ _HEAD = re.compile(
     rb'|\s*"annotations"\s*:\s*\[\s*\{.*"slot_names"\s*:\s*\[)',
     re.DOTALL,
 )
-# The locations of files in releases and downloads.
-_PATTERNS = ("*.json", "annotations/*.json")
 
 
 def looks_right(head: bytes) -> bool:
@@ -25,8 +23,10 @@ recognises = recognises_text(looks_right)
 
 def is_folder(folder: Path) -> bool:
     """Return whether a folder is of this format."""
+    # Releases have their files directly inside, downloads in a folder.
     folders = (folder, *_only_release(folder))
-    return any(all_begin(looks_right, each, pattern) for each in folders for pattern in _PATTERNS)
+    inside = (below for each in folders for below in (each, each / "annotations"))
+    return any(all_begin(looks_right, each) for each in inside)
 
 
 def _only_release(folder: Path) -> list[Path]:

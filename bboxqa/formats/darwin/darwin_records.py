@@ -15,7 +15,7 @@ from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.collector import SIDES, Collector
 from bboxqa.formats.translation.json_files import NoObject, begins, decoded_parts, json_objects
 from bboxqa.formats.translation.member import Member
-from bboxqa.formats.translation.members import members_of
+from bboxqa.formats.translation.members import members_of, members_with
 from bboxqa.formats.translation.translated import (
     UNLABELLED,
     UNNAMED,
@@ -47,7 +47,7 @@ _WORDS = (
 
 def translate_darwin(path: Path, add: Add, wanted: Wanted) -> Translated:
     """Translate Darwin files; raises DatasetError if none is about an image, nor has defects."""
-    named = [each for each in members_of(path) if each.name.endswith(".json") or not each.name]
+    named = [*members_with(members_of(path), ".json")]
     files = [each for each in named if not each.name or begins(looks_right, each.head())]
     records = _DarwinRecords(add, wanted, is_named=_is_named(files))
     for number, (member, content) in enumerate(json_objects(files, records.into, TITLE), start=1):

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from bboxqa.formats.translation.json_files import all_begin, recognises_text
+from bboxqa.formats.translation.json_files import all_begin, json_in, recognises_text
 
 _HEAD = re.compile(
     rb'\{(?!.*"images"\s*:)(?=.*"categories"\s*:\s*\{\s*(?:"|\}))'
@@ -26,7 +26,7 @@ recognises = recognises_text(looks_right)
 
 def is_folder(folder: Path) -> bool:
     """Return whether a folder is one data set; files with other names belong to annotators."""
-    if all_begin(looks_right, folder, "annotations/*.json"):
+    if all_begin(looks_right, folder / "annotations"):
         return True
-    names = {file.stem.lower() for file in folder.glob("*.json")}
-    return bool(names) and names <= _SUBSETS and all_begin(looks_right, folder, "*.json")
+    names = {file.stem.lower() for file in json_in(folder)}
+    return bool(names) and names <= _SUBSETS and all_begin(looks_right, folder)

@@ -14,7 +14,7 @@ from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.json_files import begins, json_objects
 from bboxqa.formats.translation.label_images import path_below, without_suffix
-from bboxqa.formats.translation.members import members_of
+from bboxqa.formats.translation.members import members_of, members_with
 from bboxqa.formats.translation.translated import UNLABELLED, Add, Record, Translated, Wanted
 from bboxqa.formats.translation.untrusted import (
     ValueProblemError,
@@ -28,7 +28,7 @@ TITLE = "Datumaro JSON"
 
 def translate_datumaro(path: Path, add: Add, wanted: Wanted) -> Translated:
     """Translate the subsets of a data set; raises DatasetError if they have no images."""
-    named = [each for each in members_of(path) if each.name.endswith(".json") or not each.name]
+    named = [*members_with(members_of(path), ".json")]
     files = [each for each in named if not each.name or begins(looks_right, each.head())]
     records = _DatumaroRecords(add, wanted)
     for number, (member, content) in enumerate(json_objects(files, records.into, TITLE), start=1):

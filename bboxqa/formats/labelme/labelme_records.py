@@ -26,7 +26,7 @@ from bboxqa.formats.translation.label_images import (
     without_suffix,
 )
 from bboxqa.formats.translation.member import Member
-from bboxqa.formats.translation.members import members_of
+from bboxqa.formats.translation.members import members_of, members_with
 from bboxqa.formats.translation.other_files import add_others
 from bboxqa.formats.translation.picture_sizes import size_of_picture
 from bboxqa.formats.translation.translated import (
@@ -78,7 +78,7 @@ def translate_labelme(path: Path, add: Add, wanted: Wanted) -> Translated:
     Raises DatasetError if there are no files, and BrokenTextError if the only file is not JSON.
     """
     members = members_of(path)
-    named = [each for each in members if each.name.lower().endswith(".json") or not each.name]
+    named = [*members_with(members, ".json")]
     files = [each for each in named if begins(is_labelme_head, each.head())]
     if not files:
         raise DatasetError([f"{path}: has no JSON of LabelMe"])

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from bboxqa.formats.translation.heads import head_of
-from bboxqa.formats.translation.json_files import all_begin, recognises_text
+from bboxqa.formats.translation.json_files import all_begin, begins, json_in, recognises_text
 
 META = "meta.json"
 """The file of a project that lists its classes."""
@@ -21,12 +21,18 @@ def looks_right(head: bytes) -> bool:
     return _IMAGE.match(head) is not None
 
 
+def _is_meta(head: bytes) -> bool:
+    """Return whether a text begins like the list of classes of a project."""
+    return _META.match(head) is not None
+
+
 recognises = recognises_text(looks_right)
 """Return whether a file is of this format."""
 
 
 def is_folder(folder: Path) -> bool:
     """Return whether a folder is a project, a dataset, or the annotations of a dataset."""
-    if _META.match(head_of(folder / META).lstrip(b"\xef\xbb\xbf").lstrip()):
+    named = (each for each in json_in(folder) if each.name.lower() == META)
+    if any(begins(_is_meta, head_of(each)) for each in named):
         return True
-    return any(all_begin(looks_right, folder, pattern) for pattern in ("ann/*.json", "*.json"))
+    return any(all_begin(looks_right, each) for each in (folder / "ann", folder))

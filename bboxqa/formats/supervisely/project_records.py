@@ -15,7 +15,7 @@ from bboxqa.formats.supervisely.project_heads import META, looks_right
 from bboxqa.formats.translation.collector import SIDES, Collector
 from bboxqa.formats.translation.json_files import NoObject, begins, decoded_parts, json_objects
 from bboxqa.formats.translation.member import Member
-from bboxqa.formats.translation.members import members_of
+from bboxqa.formats.translation.members import members_of, members_with
 from bboxqa.formats.translation.short_names import short_names
 from bboxqa.formats.translation.translated import (
     UNLABELLED,
@@ -60,10 +60,10 @@ def translate_project(path: Path, add: Add, wanted: Wanted) -> Translated:
 
 def _annotations_of(members: Sequence[Member]) -> list[Member]:
     """Return the files with annotations of images, in folders named "ann" if there are any."""
-    named = [each for each in members if each.name.endswith(".json") or not each.name]
+    named = [*members_with(members, ".json")]
     inside = [each for each in named if PurePosixPath(each.name).parent.name == "ann"]
-    if inside and any(each.name != META for each in inside):
-        return [each for each in inside if PurePosixPath(each.name).name != META]
+    if not all(map(_is_meta, inside)):
+        return [each for each in inside if not _is_meta(each)]
     return [each for each in named if not each.name or begins(looks_right, each.head())]
 
 
@@ -146,9 +146,9 @@ class _ProjectRecords:
     def _name(self, name: str, content: dict[str, Any]) -> str:
         """Return the name of an image with its datasets, which are nested folders."""
         if not name:
-            own = self._path.name.removesuffix(".gz").removesuffix(".json")
+            own = _without_suffix(_without_suffix(self._path.name, ".gz"), ".json")
             return plain_text(content.get("name")) or own
-        parts = PurePosixPath(name.removesuffix(".json")).parts
+        parts = PurePosixPath(_without_suffix(name, ".json")).parts
         return "/".join(part for part in parts[:-1] if part not in {"ann", "datasets"}) + (
             f"/{parts[-1]}"
         )
@@ -217,6 +217,14 @@ class _ProjectRecords:
         return found
 
 
+def _is_meta(member: Member) -> bool:
+    return PurePosixPath(member.name).name.lower() == META
+
+
+def _without_suffix(name: str, suffix: str) -> str:
+    return name[: -len(suffix)] if name.lower().endswith(suffix) else name
+
+
 def image_label(member: Member, path: Path) -> str:
     """Return the name of the file of an image in messages."""
     return one_line(PurePosixPath(member.name).name or path.name)
@@ -225,7 +233,7 @@ def image_label(member: Member, path: Path) -> str:
 def _classes(members: Sequence[Member]) -> list[dict[str, Any]]:
     """Return the classes that meta.json lists; empty without meta.json."""
     for member in members:
-        if PurePosixPath(member.name).name != META:
+        if not _is_meta(member):
             continue
         try:
             content = mapping(msgspec.json.decode(member.text()))

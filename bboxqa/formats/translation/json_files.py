@@ -1,5 +1,6 @@
 """JSON sources with one file per image: in a folder, in an archive, or a single file."""
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -16,7 +17,7 @@ from bboxqa.formats.format import Recognises
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.heads import head_of, is_archive
 from bboxqa.formats.translation.member import Member
-from bboxqa.formats.translation.members import members_of
+from bboxqa.formats.translation.members import members_of, members_with
 from bboxqa.formats.translation.translated import BrokenTextError
 
 _BYTE = re.compile(r"\(byte (\d+)\)")
@@ -45,8 +46,8 @@ def _recognises(looks_right: LooksRight, suffixes: tuple[str, ...], path: Path) 
         members = members_of(path)
     except DatasetError:
         return False
-    named = (each for each in members if each.name.endswith(suffixes) or not each.name)
-    return any(begins(looks_right, each.head()) for each in islice(named, _LOOKED_AT))
+    named = islice(members_with(members, suffixes), _LOOKED_AT)
+    return any(begins(looks_right, each.head()) for each in named)
 
 
 def begins(looks_right: LooksRight, head: bytes) -> bool:
@@ -71,12 +72,12 @@ def json_problem(text: bytes, error: Exception) -> str:
     return f"line {line}: {found[0].decode()}, which JSON does not have"
 
 
-def first_files(folder: Path, pattern: str) -> Iterator[Path]:
-    """Yield a few files of a folder that match a pattern, without sorting all files."""
-    try:
-        yield from islice((each for each in folder.glob(pattern) if each.is_file()), _SAMPLE)
-    except OSError:
-        return
+def json_in(folder: Path) -> Iterator[Path]:
+    """Yield the JSON files directly in a folder, unsorted; none if it cannot be read."""
+    with suppress(OSError), os.scandir(folder) as found:
+        for each in found:
+            if each.name.lower().endswith(".json") and each.is_file():
+                yield Path(each.path)
 
 
 def json_objects(
@@ -121,7 +122,7 @@ def decoded_parts(files: Iterable[Member], part: type[Part]) -> Iterator[Part]:
             yield decoder.decode(file.text())
 
 
-def all_begin(looks_right: LooksRight, folder: Path, pattern: str) -> bool:
-    """Return whether a folder has files matching a pattern, and the first ones are of a format."""
-    files = [*first_files(folder, pattern)]
+def all_begin(looks_right: LooksRight, folder: Path) -> bool:
+    """Return whether a folder has JSON files directly inside, and a few of them are of a format."""
+    files = [*islice(json_in(folder), _SAMPLE)]
     return bool(files) and all(begins(looks_right, head_of(file)) for file in files)

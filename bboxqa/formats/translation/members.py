@@ -1,6 +1,7 @@
 """The files of a source, which is a file, a folder, or an archive that is read in place."""
 
 import os
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import partial
 from operator import attrgetter
@@ -46,6 +47,11 @@ def members_of(path: Path) -> list[Member]:
             return packed_tar_members(path)
         return [Member("", str(path), most_of(size), partial(unzipped, path))]
     return [Member("", str(path), size, partial(opened_file, path), is_file=True)]
+
+
+def members_with(members: Iterable[Member], suffixes: str | tuple[str, ...]) -> Iterator[Member]:
+    """Yield the files with a suffix, in upper or lower case, or the only file of a source."""
+    return (each for each in members if each.name.lower().endswith(suffixes) or not each.name)
 
 
 def files_in(folder: Path) -> list[Member]:

@@ -17,7 +17,7 @@ from bboxqa.formats.translation.label_images import (
     pictures_of,
 )
 from bboxqa.formats.translation.member import Member
-from bboxqa.formats.translation.members import members_of
+from bboxqa.formats.translation.members import members_of, members_with
 from bboxqa.formats.translation.other_files import add_others
 from bboxqa.formats.translation.picture_sizes import is_picture, size_of_picture
 from bboxqa.formats.translation.translated import (
@@ -60,9 +60,7 @@ def translate_voc(path: Path, add: Add, wanted: Wanted) -> Translated:
     Raises DatasetError if there are no files.
     """
     members = members_of(path)
-    named = by_place(
-        [each for each in members if each.name.lower().endswith(".xml") or not each.name]
-    )
+    named = by_place([*members_with(members, ".xml")])
     heads = {place: member.head() for place, member in named.items()}
     if not any(map(is_voc_head, heads.values())):
         raise DatasetError([f"{path}: has no XML of Pascal VOC"])
