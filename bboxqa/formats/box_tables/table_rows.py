@@ -123,7 +123,7 @@ def delimiter_of(first: str) -> str:
 
 
 def _of_cells(member: Member, text: str) -> Iterator[Row]:
-    first = text.lstrip("\r\n").partition("\n")[0]
+    first = text.lstrip(" \r\n").partition("\n")[0]
     return cells_of(member, text, delimiter_of(first))
 
 
@@ -142,7 +142,7 @@ def cells_of(
         for cells in reader:
             # A cell may span lines.
             start, line = line + 1, before + reader.line_num
-            if not cells:
+            if not "".join(cells).strip() and len(cells) < 2:
                 continue
             if not header:
                 header = [cell.strip() for cell in cells]

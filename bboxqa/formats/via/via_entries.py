@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +17,7 @@ from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.translated import BrokenTextError
 from bboxqa.formats.translation.untrusted import items, mapping, plain_text
 
+_MARK = re.compile(r"\A(\s*)#")
 _COLUMNS = ("filename", "region_shape_attributes", "region_attributes")
 
 
@@ -84,16 +86,20 @@ def _of_json(content: dict[str, Any]) -> Iterator[Entry]:
 
 
 def _of_csv(member: Member, text: str) -> Iterator[Entry]:
-    reader = csv.reader(io.StringIO(text.lstrip("#"), newline=""), strict=True)
+    reader = csv.reader(io.StringIO(_MARK.sub(r"\1", text), newline=""), strict=True)
     found: dict[str, Entry] = {}
-    line = 1
+    header: list[str] = []
+    line = 0
     try:
-        header = [name.strip() for name in next(reader)]
         for row in reader:
             # A cell may span lines.
             start, line = line + 1, reader.line_num
-            if row:
+            if not "".join(row).strip():
+                continue
+            if header:
                 _add_row(found, dict(zip(header, row, strict=False)), start)
+            else:
+                header = [name.strip() for name in row]
     except csv.Error as error:
         problem = f"{member.shown}: line {reader.line_num}: cannot be split into cells: {error}"
         raise BrokenTextError([problem], AGAIN) from None

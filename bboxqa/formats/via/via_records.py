@@ -54,7 +54,7 @@ class _ViaRecords:
     """Converts regions to COCO records."""
 
     def __init__(self, member: Member, labels: Labels, add: Add) -> None:
-        is_table = member.head()[:64].lstrip(b"\xef\xbb\xbf \r\n\t")[:1] != b"{"
+        is_table = not begins(lambda head: head[:1] == b"{", member.head())
         self._into = Collector("VIA csv" if is_table else "VIA JSON", add)
         self._member = member.name
         self._labels = labels

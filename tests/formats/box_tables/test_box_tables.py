@@ -291,3 +291,10 @@ def test_validate_says_that_a_table_has_no_categories(tmp_path):
     (finding,) = [each for each in bboxqa.validate(path).findings if each.code == "T004"]
     assert finding.message.startswith("no column of categories: all boxes are of one")
     assert finding.spot.line == 1
+
+
+def test_lines_of_blanks_are_skipped(tmp_path):
+    header, row = "image,category,x,y,width,height", "a.jpg,cat,1,2,3,4"
+    path = table(tmp_path, "  ", "", header, row, "   ", row.replace("4", "wide"))
+    ((_, line, _, message),) = found(path, "T001")
+    assert (line, message) == (6, "line 6: height is 'wide'; expected a number")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from support.tool_files import alone, asked, drawn, found, write
 
-from bboxqa import agree, read_coco
+from bboxqa import agree, read_coco, validate
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.registry import format_of
 
@@ -211,3 +211,21 @@ def test_json_and_csv_of_one_annotation_agree(tmp_path):
     path = write(tmp_path, **{"a.json": content}) / "a.json"
     result = agree(read_coco([path, SHARED / "via_region_data.csv"]))
     assert result.alpha == 1
+
+
+@pytest.mark.parametrize("blank", ["\n", "  \r\n\n"])
+@pytest.mark.parametrize("mark", ["", "#"])
+def test_blank_lines_before_the_header_of_csv_are_skipped(tmp_path, blank, mark):
+    rows = [ROW + '"{""label"":""cat""}"', 'a.jpg,9,"{}",2,1,"{rect","{}"']
+    text = blank + mark + HEADER + "\n" + "\n".join(rows)
+    path = write(tmp_path, **{"a.csv": text}) / "a.csv"
+    ((_, line, _, message),) = found(path, "T001")
+    assert (line, message.split(":")[0]) == (4 + blank.count("\n"), "a.jpg, region 2")
+    path.write_text("\n".join(text.split("\n")[:-1]), "utf-8")
+    assert drawn(alone(path)) == [("a.jpg", "(not named)", "cat", 10, 20, 30, 40)]
+
+
+def test_json_in_utf_16_is_called_json(tmp_path):
+    text = json.dumps(images(BOX))
+    path = write(tmp_path, **{"a.json": text.encode("utf-16")}) / "a.json"
+    assert validate(path).files[0].exporter == "VIA JSON"
