@@ -14,6 +14,7 @@ from bboxqa.formats.translation.translated import Record
 from bboxqa.formats.xml_elements import Element
 
 _CORNER = re.compile(rb"<[xy]m(?:in|ax)>\s*(%b)\s*<" % NUMBER)
+_PART = re.compile(rb"<part\b")
 _FEW_FRACTIONS = 0.05
 """The least share of fractions that counts; fewer come from single files edited later."""
 _SIDES = ("xmin", "ymin", "xmax", "ymax")
@@ -34,8 +35,11 @@ class CornerTally:
     n_ones: int = 0
 
     def add(self, text: bytes) -> None:
-        """Count the coordinates of a file; other values become defects of their boxes."""
-        for number in _CORNER.findall(text):
+        """Count the coordinates of a file; other values become defects of their boxes.
+
+        Parts of objects are left out, so their fractions do not count.
+        """
+        for number in _CORNER.findall(_without_parts(text)):
             value = float(number)
             self.n += 1
             self.n_fractions += not value.is_integer()
@@ -59,6 +63,11 @@ class CornerTally:
         if self.n_ones:
             return 1, "since some are 1 and none is 0"
         return 1, "as Pascal VOC defines, since no value shows it"
+
+
+def _without_parts(text: bytes) -> bytes:
+    first, *parts = _PART.split(text)
+    return first + b"".join(part.partition(b"</part>")[2] for part in parts)
 
 
 def base_note(base: int, reason: str, *, given: bool) -> str:

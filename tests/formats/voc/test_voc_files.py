@@ -296,3 +296,12 @@ def test_how_corners_are_read_is_said_once_for_all_annotators(tmp_path):
     (tmp_path / "e/a.xml").write_bytes((tmp_path / "a/a.xml").read_bytes())
     (note,) = [each for each in read_coco(tmp_path).notes if "same byte" in each]
     assert note == f"{tmp_path}/a and {tmp_path}/e are the same byte for byte"
+
+
+def test_parts_do_not_decide_how_objects_are_read(tmp_path):
+    part = "<part><name>head</name><bndbox><xmin>5.5</xmin><ymin>0.5</ymin>"
+    part += "<xmax>6.5</xmax><ymax>7.5</ymax></bndbox></part>"
+    folder = written(tmp_path, a=xml(thing(4, 4, 5, 6, more=part), thing(1, 2, 3, 4)))
+    found, records = translated(folder)
+    assert [each["bbox"] for each in records] == [[3, 3, 2, 3], [0, 1, 3, 3]]
+    assert "counted from 1, since some are 1" in found.notes[0]
