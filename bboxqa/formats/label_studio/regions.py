@@ -176,6 +176,8 @@ def _polygon(points: FloatArray, degrees: float = 0) -> Record:
 def _brush(value: Value, size: tuple[int, int], *, outlines: bool) -> Record:
     if "rle" not in value:
         raise MaskError("has no rle")
+    if value["rle"] == []:
+        raise EmptyMaskError("the mask has no pixels")
     return _masked(brush_mask(value["rle"], *size), size, outlines=outlines)
 
 

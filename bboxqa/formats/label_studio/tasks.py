@@ -97,11 +97,17 @@ def task_of(item: Value, pointer: str, number: int) -> Task:
     ('task 7', {'id': 7, 'image': 'a'}, '/4/label/0')
     """
     name = _name(item.get("id"), number)
-    if any(isinstance(item.get(key), list) for key in _LISTS):
+    if any(isinstance(item.get(key), list) for key in _LISTS) or _is_unannotated(item):
         return _whole(item, pointer, name)
     if isinstance(item.get("result"), list):
         return _single(item, pointer, number)
     return _minimal(item, pointer, name)
+
+
+def _is_unannotated(item: Value) -> bool:
+    """Return whether a task has null in place of a list of annotations."""
+    has_null = any(key in item and item[key] is None for key in _LISTS)
+    return has_null and isinstance(item.get("data"), dict)
 
 
 def _whole(item: Value, pointer: str, name: str) -> Task:

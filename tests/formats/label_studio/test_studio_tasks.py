@@ -403,3 +403,11 @@ def test_choices_are_measured_in_a_table(tmp_path):
     said = run("stats", path).stderr
     assert "export the project as CSV" in said
     assert "bboxqa stats FILE.csv --value COLUMN" in said
+
+
+def test_a_task_with_null_for_annotations_is_asked_of_nobody(tmp_path):
+    empty = {"id": 8, "data": {"image": "b.jpg"}, "annotations": None}
+    path = written(tmp_path / "a.json", task(7, work(1, box(1, 2, 3, 4))), empty)
+    data = read_coco(path, min_annotators=1)
+    assert data.assigned.sum(axis=1).tolist() == [1, 0]
+    assert [each for each in validate(path).findings if each.code == "T005"] == []
