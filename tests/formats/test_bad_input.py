@@ -9,6 +9,7 @@ import pytest
 from support.datasets import annotation, document, image, two_annotators, write
 from support.forks import forked
 
+from bboxqa import validate
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats import opening
 from bboxqa.formats.dataset.reader import read_dataset
@@ -504,3 +505,25 @@ def test_names_that_differ_only_in_escapes_are_not_joined(kind, tmp_path):
     assert problems(tmp_path, content) == [
         f"{kind} {pair_of_names} differ only in escaped characters; rename one of them"
     ]
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        """[{"id": 1, "data": {"image": "a.jpg"}, "annotations": [{"completed_by": 1, "result": [
+            {"type": "rectanglelabels", "value": {"x": NUMBER}}]}]}]""",
+        """{"version": "5", "flags": {}, "imagePath": "a.jpg", "imageHeight": 9, "imageWidth": 9,
+            "shapes": [{"label": "cat", "shape_type": "rectangle", "points": [[NUMBER, 1]]}]}""",
+    ],
+)
+def test_numbers_that_json_does_not_have_are_named_with_their_place(tmp_path, text, number):
+    path = tmp_path / "a.json"
+    path.write_text(text.replace("NUMBER", number), "ascii")
+    (finding,) = [each for each in validate(path).findings if each.code == "F001"]
+    place = text.index("NUMBER")
+    assert finding.message == (
+        f"not JSON at byte {place:,}: the number {number}, which JSON does not have; "
+        "the rest of the file is not read"
+    )
+    assert (finding.spot.line, finding.spot.column) == (2, place - text.index("\n"))

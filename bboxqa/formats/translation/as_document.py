@@ -10,6 +10,7 @@ from bboxqa.formats.document.content import RawDocument
 from bboxqa.formats.document.origin import Origin
 from bboxqa.formats.document.tolerant import read_bytes, read_path
 from bboxqa.formats.translation.boxes.own_ids import shown_file
+from bboxqa.formats.translation.json_files import no_number_in
 from bboxqa.formats.translation.places import Places
 from bboxqa.formats.translation.plain.document_parts import DocumentParts
 from bboxqa.formats.translation.translated import BrokenTextError, Translate, Wanted
@@ -78,8 +79,7 @@ def read_document(
 
 def _syntax_of(read: RawDocument) -> RawDocument:
     """Return the syntax errors of a file, without its content, which is not that of COCO."""
-    # Bytes that are not UTF-8 stop the readers of tools, though not that of COCO.
-    broken = read.broken or [(read.not_utf8 or 0, "a text that is not UTF-8")]
+    broken = read.broken or [_stopped_at(read)]
     return RawDocument(
         read.name,
         read.text,
@@ -91,3 +91,17 @@ def _syntax_of(read: RawDocument) -> RawDocument:
         stopped=True,
         memory=read.memory,
     )
+
+
+def _stopped_at(read: RawDocument) -> tuple[int, str]:
+    """Return where and why the readers of tools stop at a text, though not that of COCO."""
+    if read.not_utf8 is None:
+        text = bytes(read.text[:])
+        try:
+            msgspec.json.decode(text)
+        except (msgspec.DecodeError, RecursionError) as error:
+            if (found := no_number_in(text, error)) is not None:
+                place, name = found
+                return place, f"the number {name}, which JSON does not have"
+            return 0, str(error)
+    return read.not_utf8 or 0, "a text that is not UTF-8"

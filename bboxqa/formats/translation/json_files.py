@@ -63,13 +63,26 @@ def json_problem(text: bytes, error: Exception) -> str:
     >>> json_problem(b'[1,\n NaN]', ValueError("invalid character (byte 5)"))
     'line 2: NaN, which JSON does not have'
     """
+    found = no_number_in(text, error)
+    if found is None:
+        return str(error)
+    place, name = found
+    line = text.count(b"\n", 0, place) + 1
+    return f"line {line}: {name}, which JSON does not have"
+
+
+def no_number_in(text: bytes, error: Exception) -> tuple[int, str] | None:
+    """Return the byte offset and the name of NaN or an infinity that stopped a JSON reader.
+
+    Examples
+    --------
+    >>> no_number_in(b"[1, -Infinity]", ValueError("invalid character (byte 5)"))
+    (4, '-Infinity')
+    """
     place = _BYTE.search(str(error))
     begin = max(0, int(place[1]) - 1) if place is not None else len(text)
     found = _NO_NUMBER.search(text, begin, begin + 12)
-    if found is None:
-        return str(error)
-    line = text.count(b"\n", 0, begin) + 1
-    return f"line {line}: {found[0].decode()}, which JSON does not have"
+    return None if found is None else (found.start(), found[0].decode())
 
 
 def json_in(folder: Path) -> Iterator[Path]:
