@@ -228,4 +228,4 @@ def test_blank_lines_before_the_header_of_csv_are_skipped(tmp_path, blank, mark)
 def test_json_in_utf_16_is_called_json(tmp_path):
     text = json.dumps(images(BOX))
     path = write(tmp_path, **{"a.json": text.encode("utf-16")}) / "a.json"
-    assert validate(path).files[0].exporter == "VIA JSON"
+    assert validate(path).files[0].kind == "VIA JSON"
