@@ -205,7 +205,7 @@ class _DotaRecords:
         """Return the translation, with all images, categories and notes."""
         known = sorted({*self._pictures} - self._places)
         unlabelled = {place: self._pictures[place] for place in known}
-        notes = [*add_unlabelled(self._into, unlabelled, self._image)]
+        notes = [*add_unlabelled(self._into, unlabelled, self._places, self._image)]
         return self._into.done([*tally_notes(self._tally, _WORDS), *notes])
 
 

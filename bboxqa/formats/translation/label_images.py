@@ -2,8 +2,9 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from operator import itemgetter
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from bboxqa.core.text import count, one_line
@@ -21,6 +22,12 @@ _PLACES = re.compile(
     re.IGNORECASE,
 )
 """Folders whose names do not belong to image names."""
+_OF_LABELS = re.compile(
+    r"segmentation(?:class|object)(?:png)?|masks|scribbles|.*visualization", re.IGNORECASE
+)
+"""Folders of pictures that show labels, as Pascal VOC, CVAT and LabelMe write them."""
+_EXPORTED = ("img", "label", "label_viz")
+"""Pictures that labelme_export_json writes to a folder for each file."""
 _SPLITS = re.compile(r"train|val|valid|test", re.IGNORECASE)
 
 
@@ -62,7 +69,7 @@ class FileImages:
         """Add image files and listed images without a label file; see `add_unlabelled`."""
         places = sorted({*self.pictures, *listed} - self._places)
         unlabelled = {place: self.pictures.get(place) for place in places}
-        yield from add_unlabelled(self._into, unlabelled, self._add_empty)
+        yield from add_unlabelled(self._into, unlabelled, self._places, self._add_empty)
 
     def _add_empty(self, place: str, where: Where) -> None:
         picture = self.pictures.get(place)
@@ -98,21 +105,59 @@ def shared_folders(path: Path) -> list[Path]:
     return [above, above.parent] if is_of_labels else [above]
 
 
+def of_labels(pictures: Collection[str], labelled: Iterable[str]) -> list[str]:
+    """Return the places of pictures that show labels: masks and drawings, which are no images.
+
+    Parameters
+    ----------
+    pictures : collection of str
+        The places of pictures without a label file.
+    labelled : iterable of str
+        The places of labelled images; what else is in their folders are images.
+
+    Examples
+    --------
+    >>> of_labels(["SegmentationClass/a", "b", "x/img", "x/label", "x/label_viz"], ["a"])
+    ['SegmentationClass/a', 'x/img', 'x/label', 'x/label_viz']
+    """
+    folders = {place.rpartition("/")[0] for place in labelled}
+    places = {each for each in pictures if each.rpartition("/")[0] not in folders}
+    found = {each for each in places if any(map(_OF_LABELS.fullmatch, each.split("/")[:-1]))}
+    for each in places:
+        folder = each.removesuffix(_EXPORTED[-1])
+        exported = {folder + name for name in _EXPORTED}
+        if exported <= places:
+            found |= exported
+    return sorted(found)
+
+
 def add_unlabelled(
-    into: Collector, unlabelled: Mapping[str, Member | None], add: Callable[[str, Where], object]
+    into: Collector,
+    unlabelled: Mapping[str, Member | None],
+    labelled: Iterable[str],
+    add: Callable[[str, Where], object],
 ) -> Iterator[str]:
     """Add the images without a label file, if annotators were asked about them; yield notes.
+
+    Pictures that show labels are left out.
 
     Parameters
     ----------
     into : Collector
     unlabelled : mapping of str to Member or None
         Image files by the places of images; None for images that only a list names.
+    labelled : iterable of str
+        The places of images that have a label file.
     add : callable
         Called with the place and the location of an image to add.
     """
+    pictures = {place: each for place, each in unlabelled.items() if each is not None}
+    if apart := of_labels(pictures, labelled):
+        some = count(len(apart), "picture")
+        yield f"{some} of masks or labels left out, such as {one_line(pictures[apart[0]].name)}"
+    unlabelled = {place: unlabelled[place] for place in unlabelled.keys() - {*apart}}
     asked = choices().missing_txt
-    for place, picture in unlabelled.items():
+    for place, picture in sorted(unlabelled.items(), key=itemgetter(0)):
         if asked == "asked":
             add(place, Where(picture.name if picture is not None else "", 1))
         else:

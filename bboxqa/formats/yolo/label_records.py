@@ -231,5 +231,5 @@ class _LabelRecords:
         known = sorted({*self._files.pictures, *self._files.listed} - {*self._files.labels})
         unlabelled = {place: self._files.pictures.get(place) for place in known}
         notes = [*add_others(self._into, self._files.others, "labels of YOLO")]
-        notes += add_unlabelled(self._into, unlabelled, self._image)
+        notes += add_unlabelled(self._into, unlabelled, self._files.labels, self._image)
         return self._into.done([*notes_of(self._tally, self._files), *notes])

@@ -305,3 +305,27 @@ def test_parts_do_not_decide_how_objects_are_read(tmp_path):
     found, records = translated(folder)
     assert [each["bbox"] for each in records] == [[3, 3, 2, 3], [0, 1, 3, 3]]
     assert "counted from 1, since some are 1" in found.notes[0]
+
+
+@pytest.mark.parametrize("missing", [None, "asked"])
+def test_pictures_of_masks_are_no_images(tmp_path, missing):
+    written(tmp_path, Annotations__a=xml(thing(1, 1, 9, 9)))
+    folders = ("SegmentationClass", "SegmentationObject", "Masks", "AnnotationsVisualization")
+    for folder in ("JPEGImages", *folders):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "a.png").write_text("P6\n70 50\n255\n")
+    found, _ = translated(tmp_path, missing_txt=missing)
+    assert [each["file_name"] for each in found.images] == ["a.jpg"]
+    assert found.defects == []
+    note = "4 pictures of masks or labels left out, such as AnnotationsVisualization/a.png"
+    assert note in found.notes
+
+
+def test_pictures_beside_labelled_ones_are_images_whatever_their_folder(tmp_path):
+    # A data set of people who wear masks.
+    written(tmp_path, Annotations__masks__a=xml(thing(1, 1, 9, 9)))
+    (tmp_path / "JPEGImages/masks").mkdir(parents=True)
+    for name in "ab":
+        (tmp_path / f"JPEGImages/masks/{name}.jpg").write_text("P6\n70 50\n255\n")
+    found, _ = translated(tmp_path, missing_txt="asked")
+    assert [each["file_name"] for each in found.images] == ["masks/a.jpg", "masks/b.jpg"]
