@@ -15,6 +15,7 @@ from bboxqa.formats.inputs import as_paths
 from bboxqa.formats.read_files import files_read
 from bboxqa.formats.writing.content import Content, without_points
 from bboxqa.formats.writing.gathering.gathered import Gathering
+from bboxqa.formats.writing.left_out import left_out_notes
 from bboxqa.formats.writing.losses import Loss, repeat_losses
 from bboxqa.formats.writing.registry import writer
 from bboxqa.formats.writing.writer import Options, Writer, Written
@@ -37,10 +38,10 @@ class Conversion:
     annotators : tuple of str
         Names of the annotators.
     losses : tuple of Loss
-        What was left out because the format cannot hold it.
+        What annotators said, and was left out because the format cannot hold it.
     notes : tuple of str
         Findings because of which `agree` refuses the files, what was left out when they were read,
-        and what only the pictures hold.
+        what is left out without being refused, such as ids, and what only the pictures hold.
     """
 
     path: Path
@@ -150,7 +151,7 @@ def convert(
     if losses and not lossy:
         raise DatasetError([str(each) for each in losses], _ADVICE)
     n_files = _write(path, to_format, to_format.files(content, options))
-    notes = (*notes, *_size_notes(content, to_format))
+    notes = (*notes, *left_out_notes(content, to_format), *_size_notes(content, to_format))
     held = content.held(to_format.lines)
     sizes = n_files, len(content.images), len(content.annotations) + len(held)
     return Conversion(path, *sizes, tuple(content.annotators), losses, notes)

@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -186,5 +187,8 @@ def _of_one_type(column: tuple[Any, ...]) -> list[Any]:
     return list(column)
 
 
-CSV = Writer("csv", "file", (".csv",), _losses, _csv, is_known_by_suffix=True)
-PARQUET = Writer("parquet", "file", (".parquet",), _losses, _parquet, is_known_by_suffix=True)
+_write = partial(
+    Writer, layout="file", losses=_losses, is_known_by_suffix=True, holds=("images", "annotations")
+)
+CSV = _write("csv", suffixes=(".csv",), files=_csv)
+PARQUET = _write("parquet", suffixes=(".parquet",), files=_parquet)

@@ -39,5 +39,6 @@ def _annotation(annotation: Record) -> Record:
     return whole
 
 
-COCO_JSON = Writer("COCO", "file", (".json",), _losses, _files, has_keypoints=True)
+_HELD = ("descriptions", "unused categories", "images", "annotations", "categories")
+COCO_JSON = Writer("COCO", "file", (".json",), _losses, _files, has_keypoints=True, holds=_HELD)
 """All data, with `annotator` on annotations and `annotators` on images."""

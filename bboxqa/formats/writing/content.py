@@ -40,7 +40,9 @@ class Content:
     if no annotators are named.
     """
     top: Record = field(default_factory=dict)
-    """Top-level keys of a COCO file, such as `info`."""
+    """Top-level keys of COCO files, such as `info`, in which they do not differ."""
+    differing: Sequence[str] = ()
+    """Top-level keys of COCO files that differ."""
 
     @cached_property
     def annotators(self) -> list[str]:

@@ -279,6 +279,13 @@ def _text(text: str) -> str:
 
 
 CVAT_XML = Writer(
-    _TITLE, "folder or file", (".xml",), _losses, _files, has_keypoints=True, lines=_LINES
+    _TITLE,
+    "folder or file",
+    (".xml",),
+    _losses,
+    _files,
+    has_keypoints=True,
+    holds=("unused categories",),
+    lines=_LINES,
 )
 """One file per annotator, who is the assignee of its task."""

@@ -12,6 +12,8 @@ from bboxqa.formats.writing.safe_names import people_paths
 _OF_ANNOTATIONS = {"id", "own_id", "image_id", "category_id", "bbox", "annotator", "area"}
 _OF_LINES = {"points", "label"}
 _OF_IMAGES = {"id", "own_id", "file_name", "width", "height", "annotators"}
+IMAGE_ORIGINS = ("license", "flickr_url", "coco_url", "date_captured")
+"""Keys of images in COCO that say where a picture is from."""
 _OF_CATEGORIES = {"id", "name"}
 # Keys that follow from other keys, or carry no information.
 _DERIVED = {"num_keypoints", "shape", "segmentation", "iscrowd"}
@@ -127,7 +129,7 @@ def common_losses(
     known = {*_OF_ANNOTATIONS, *_DERIVED, *annotations}
     yield from key_losses(content.annotations, "annotations", why, _among(known))
     yield from key_losses(held, "lines", why, _among(known | _OF_LINES))
-    known = {*_OF_IMAGES, *images}
+    known = {*_OF_IMAGES, *IMAGE_ORIGINS, *images}
     yield from key_losses(content.images, "images", why, _among(known), image_name)
     known = {*_OF_CATEGORIES, *categories}
     named = "categories", why, _among(known), lambda each: str(each["name"])
@@ -192,13 +194,19 @@ def key_losses(
 
 
 def _said(record: Record) -> Iterator[tuple[str, object]]:
-    """Yield the keys and values of a record, and those of its attributes, that say something."""
+    """Yield the keys and values of a record, and those of its attributes, that say something.
+
+    A supercategory that is the name of the category, or "none", says nothing.
+    """
+    name = record.get("name")
     for key, value in record.items():
         if key == ATTRIBUTES and isinstance(value, dict):
             # Outlines keep the angle.
             inside = ((name, each) for name, each in value.items() if name != "rotation")
             yield from ((f"{ATTRIBUTES}.{name}", each) for name, each in inside)
-        elif value not in ("", [], {}) and not (key == "keypoints" and _are_unlabelled(value)):
+        elif value in ("", [], {}) or (key == "supercategory" and value in ("none", name)):
+            continue
+        elif key != "keypoints" or not _are_unlabelled(value):
             yield key, value
 
 

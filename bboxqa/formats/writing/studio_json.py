@@ -278,5 +278,14 @@ def _shape(annotation: Record, width: float, height: float) -> tuple[str, dict[s
     return "rectangle", {**box, "rotation": degrees}
 
 
-STUDIO_JSON = Writer(_TITLE, "file", (".json",), _losses, _files, has_keypoints=True, lines=_LINES)
+STUDIO_JSON = Writer(
+    _TITLE,
+    "file",
+    (".json",),
+    _losses,
+    _files,
+    has_keypoints=True,
+    holds=("images", "annotations"),
+    lines=_LINES,
+)
 """Tasks with annotations, or with predictions."""

@@ -49,6 +49,9 @@ class Writer:
         Whether annotations with key points but no box are written.
     has_sizes : bool
         Whether the sizes of images are written; otherwise readers take them from the pictures.
+    holds : collection of str
+        What is written of "descriptions" (keys such as `info`), "unused categories", and the ids of
+        "images", "annotations" and "categories".
     lines : collection of str
         The shapes without a box that are written if their points are known.
     """
@@ -61,4 +64,5 @@ class Writer:
     is_known_by_suffix: bool = False
     has_keypoints: bool = False
     has_sizes: bool = True
+    holds: Collection[str] = ()
     lines: Collection[str] = ()

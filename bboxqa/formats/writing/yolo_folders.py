@@ -164,7 +164,13 @@ def _four_corners(annotation: Record) -> FloatArray:
     return bbox_corners(annotation) if found is None else found
 
 
-_write = partial(Writer, layout="folder", suffixes=(".txt", ".yaml"), has_sizes=False)
+_write = partial(
+    Writer,
+    layout="folder",
+    suffixes=(".txt", ".yaml"),
+    has_sizes=False,
+    holds=("unused categories",),
+)
 
 YOLO = _write("YOLO detect", losses=_boxes_losses, files=_boxes)
 """Boxes."""

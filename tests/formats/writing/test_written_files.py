@@ -409,7 +409,7 @@ def test_dota_loses_endings_and_leaves_sizes_to_the_pictures(tmp_path):
         bboxqa.convert(source, tmp_path / "out", to="dota")
     for to in ("dota", "yolo"):
         found = bboxqa.convert(source, tmp_path / to, to=to, lossy=True)
-        (note,) = found.notes
+        (note,) = (each for each in found.notes if not each.startswith("left out: "))
         assert note.startswith("1 size of an image is not in the labels of ")
 
 
@@ -435,7 +435,8 @@ def test_boxes_in_another_layout_are_noted(tmp_path):
     assert "B005 error boxes look like x1, y1, x2, y2" in found.notes[0]
     assert found.notes[0].endswith("; written as they are")
     sound = _source(tmp_path, images=images)
-    assert bboxqa.convert(sound, tmp_path / "sound", to="voc", lossy=True).notes == ()
+    notes = bboxqa.convert(sound, tmp_path / "sound", to="voc", lossy=True).notes
+    assert [each for each in notes if not each.startswith("left out: ")] == []
 
 
 def test_key_points_without_a_box_are_no_boxes_in_another_layout(tmp_path):
@@ -480,3 +481,65 @@ def test_tracks_of_a_video_are_a_column_and_other_attributes_are_named_as_losses
             "annotations with 'attributes.track_id'": 4,
             "annotations with 'source = file'": 4,
         }.items()
+
+
+UNUSED = ["dota", "voc", "labelme", "label-studio", "csv"]
+
+
+@pytest.mark.parametrize("to", ["coco", "yolo", "cvat", *UNUSED])
+def test_what_describes_a_file_is_noted_and_not_refused(to, tmp_path):
+    images = [("a.jpg", 200, 100, ["ann"])]
+    content = document(images, [(0, "ann", 1, BOX)], ["unused", "cat"])
+    for each, number in zip(content["categories"], (3, 7), strict=True):
+        each |= {"id": number, "supercategory": each["name"]}
+    content["annotations"][0]["category_id"] = 7
+    content["images"][0] |= {"license": 1, "coco_url": "https://example.org/a.jpg"}
+    content |= {"info": {"year": 2020}, "licenses": [{"id": 1, "name": "CC0"}]}
+    out = tmp_path / {"coco": "out.json", "csv": "out.csv"}.get(to, "out")
+    # DOTA also refuses the endings of names.
+    found = bboxqa.convert(written(tmp_path / "s.json", content), out, to=to, lossy=to == "dota")
+    assert {each.what for each in found.losses} <= {"endings of image names"}
+    notes = " ".join(each for each in found.notes if each.startswith("left out: "))
+    assert ("'info', 'licenses' of the file" in notes) == (to != "coco")
+    assert ("'license', 'coco_url' of images" in notes) == (to != "coco")
+    assert ("1 category that no annotation has ('unused')" in notes) == (to in UNUSED)
+    ids = {
+        "coco": "",
+        "csv": "the ids of 2 categories: ",
+        "label-studio": "the ids of 2 categories: ",
+    }.get(to, "the ids of 1 image, 1 annotation and 2 categories: ")
+    assert ids in notes
+    assert ("the ids" in notes) == bool(ids)
+    with bboxqa.reading(image_size=(200, 100)):
+        bboxqa.convert(out, tmp_path / "back.json", to="coco")
+    back = json.loads((tmp_path / "back.json").read_bytes())
+    names = {each["name"]: each["id"] for each in back["categories"]}
+    assert {*names} == ({"cat"} if to in UNUSED else {"unused", "cat"})
+    assert back["annotations"][0]["category_id"] == names["cat"]
+    if to == "coco":
+        assert {key: back[key] for key in ("info", "licenses")} == {
+            key: content[key] for key in ("info", "licenses")
+        }
+
+
+def test_numbers_that_readers_would_give_again_are_not_noted(tmp_path):
+    content = document([("a.jpg", 200, 100, ["ann"])], [(0, "ann", 0, BOX)], ["cat"])
+    content["images"][0]["id"] = content["annotations"][0]["image_id"] = 0
+    content["annotations"][0]["id"] = 1
+    source = written(tmp_path / "source.json", content)
+    assert bboxqa.convert(source, tmp_path / "out", to="cvat").notes == ()
+
+
+def test_descriptions_in_which_files_differ_are_noted(tmp_path):
+    people = {}
+    for who, year in (("ann", 2020), ("bob", 2021)):
+        content = document([("a.jpg", 200, 100, None)], [(0, None, 0, BOX)])
+        for each in content["annotations"]:
+            del each["annotator"]
+        content |= {"info": {"year": year}, "licenses": [{"id": 1, "name": "CC0"}]}
+        people[who] = written(tmp_path / f"{who}.json", content)
+    found = bboxqa.convert(people, tmp_path / "out.json", to="coco")
+    assert "left out: 'info', in which the files differ" in found.notes
+    back = json.loads((tmp_path / "out.json").read_bytes())
+    assert "info" not in back
+    assert back["licenses"] == [{"id": 1, "name": "CC0"}]

@@ -192,8 +192,14 @@ class _Joined:
         for record, label in self._apart:
             own = {"image_id": image_ids[label], "id": next(numbers)} if label else {}
             apart.append({**record, **own})
-        top = self._tops[0] if len(self._tops) == 1 else {}
-        return Content(images, categories, annotations, apart, self._repeats, asked, top)
+        top = {key: each for keys in self._tops for key, each in keys.items()}
+        # One file may lack a key of the others.
+        differing = [
+            key for key in top if any(each.get(key, top[key]) != top[key] for each in self._tops)
+        ]
+        for key in differing:
+            del top[key]
+        return Content(images, categories, annotations, apart, self._repeats, asked, top, differing)
 
     def _with_asked(self) -> tuple[list[Record], list[list[str]]]:
         """Return the images, and the annotators asked about each image."""
