@@ -26,6 +26,7 @@ _FILES = 1 << 16
 # Bytes that each annotation needs in memory even so, and bytes that the program needs.
 _OF_ANNOTATION = 200
 _OF_PROGRAM = 500_000_000
+_MEMORY = "raise --memory"
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 
@@ -77,7 +78,7 @@ class Spool:
             self._file.write(self._held)
             self._file.flush()
         except OSError as error:
-            raise _no_room(error) from None
+            raise no_room(error, _MEMORY) from None
         self._written += len(self._held)
         self._held = bytearray()
 
@@ -92,7 +93,7 @@ class Spool:
         try:
             mapped = mmap.mmap(self._file.fileno(), self._written, access=mmap.ACCESS_READ)
         except OSError as error:
-            raise _no_room(error) from None
+            raise no_room(error, _MEMORY) from None
         self._file.close()
         with suppress(AttributeError, OSError):
             if scattered:
@@ -100,11 +101,14 @@ class Spool:
         return np.frombuffer(mapped, dtype)
 
 
-def _no_room(error: OSError) -> OutputError:
-    """Return the error for a temporary file that cannot be created or written."""
+def no_room(error: OSError, otherwise: str) -> OutputError:
+    """Return the error for a temporary file that cannot be created or written.
+
+    `otherwise` is the advice besides a larger disk, such as "raise --memory".
+    """
     if error.errno in (EMFILE, ENFILE):
         return OutputError(
-            "too many open temporary files; allow more with `ulimit -n`, or raise --memory"
+            f"too many open temporary files; allow more with `ulimit -n`, or {otherwise}"
         )
     try:
         place = tempfile.gettempdir()
@@ -112,7 +116,7 @@ def _no_room(error: OSError) -> OutputError:
         place = "no folder for temporary files"
     return OutputError(
         f"{place}: no room for temporary files: {error.strerror}; set TMPDIR to a folder on "
-        "a larger disk, or raise --memory"
+        f"a larger disk, or {otherwise}"
     )
 
 

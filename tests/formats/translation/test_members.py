@@ -4,16 +4,19 @@ import gzip
 import io
 import json
 import os
+import shutil
 import struct
 import tarfile
 import zipfile
+from pathlib import Path
 
 import pytest
 from support.datasets import two_annotators
 from support.studio import box, task, work, written
+from support.tool_files import write
 
 from bboxqa import read_coco, validate
-from bboxqa.core.errors import DatasetError
+from bboxqa.core.errors import DatasetError, OutputError
 from bboxqa.formats.inputs import list_files
 from bboxqa.formats.translation.archives import tars, zips
 from bboxqa.formats.translation.members import members_of
@@ -328,3 +331,20 @@ def test_a_file_of_a_folder_has_a_largest_size(tmp_path):
     with pytest.raises(DatasetError, match=problem) as refused:
         member.read()
     assert "Split it." in str(refused.value)
+
+
+def test_no_room_for_the_content_of_a_packed_tar_is_not_the_fault_of_the_archive(tmp_path):
+    resource = pytest.importorskip("resource")
+    write(tmp_path / "in", **{"a.txt": bytes(range(256)) * 40})
+    path = shutil.make_archive(str(tmp_path / "a"), "gztar", tmp_path / "in")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+    try:
+        with pytest.raises(OutputError, match="no room for temporary files") as refused:
+            members_of(Path(path))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert str(refused.value).endswith(
+        "set TMPDIR to a folder on a larger disk, or unpack the archive, and name its folder"
+    )
+    assert [each.name for each in members_of(Path(path))] == ["a.txt"]

@@ -4,22 +4,41 @@ import gzip
 import mmap
 import tempfile
 from pathlib import Path
+from typing import IO
+
+from bboxqa.core.spool import no_room
 
 _CHUNK = 1 << 20
+_UNPACK = "unpack the archive, and name its folder"
 
 
 def unpacked(path: Path, most: int) -> mmap.mmap | None:
     """Return the content of a gzip file; None if it has more than `most` bytes.
 
     It is in a temporary file that is removed once the content is no longer used. Raises OSError,
-    EOFError or zlib.error if the file cannot be read.
+    EOFError or zlib.error if the file cannot be read, and OutputError if there is no room for the
+    temporary file.
     """
-    with gzip.open(path) as packed, tempfile.TemporaryFile() as file:
+    with gzip.open(path) as packed, _temporary_file() as file:
         left = most + 1
         while left > 0 and (chunk := packed.read(min(left, _CHUNK))):
-            file.write(chunk)
+            _write(file, chunk)
             left -= len(chunk)
         if left <= 0:
             return None
-        file.flush()
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+
+def _temporary_file() -> IO[bytes]:
+    try:
+        return tempfile.TemporaryFile(prefix="bboxqa-")
+    except OSError as error:
+        raise no_room(error, _UNPACK) from None
+
+
+def _write(file: IO[bytes], chunk: bytes) -> None:
+    try:
+        file.write(chunk)
+        file.flush()
+    except OSError as error:
+        raise no_room(error, _UNPACK) from None
