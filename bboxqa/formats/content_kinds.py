@@ -13,7 +13,7 @@ TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".pq")
 """Suffixes of tables."""
 CLASS_NAMES = "*class-descriptions*.csv"
 """The pattern of tables of Open Images with the names of classes by code."""
-_ARCHIVES = (b"PK\x03\x04", b"\x1f\x8b", b"7z\xbc\xaf", b"Rar!", b"BZh", b"\xfd7zXZ")
+_ARCHIVES = (b"PK\x03\x04", b"PK\x05\x06", b"\x1f\x8b", b"7z\xbc\xaf", b"Rar!", b"BZh", b"\xfd7zXZ")
 _TAR = slice(257, 262)
 _OFFICE = re.compile(rb"PK\x03\x04.*(?:\[Content_Types\]\.xml|opendocument)", re.DOTALL)
 _NUMPY = re.compile(rb"\x93NUMPY|PK\x03\x04.{26}[^/]{1,200}?\.npy", re.DOTALL)

@@ -119,9 +119,9 @@ def _refuse_archive(path: Path) -> None:
         problem = f"{path}: holds archives, which are not read inside of another one: {names}"
         raise DatasetError([problem], unpack)
     names = first_few(inside, _SHOWN, lambda each: one_line(each.name or path.stem))
-    found = f"{count(len(inside), 'file')}: {names}" if inside else "it is empty"
+    found = f"in which no file is of a known format ({count(len(inside), 'file')}: {names})"
     raise DatasetError(
-        [f"{path}: is an archive in which no file is of a known format ({found})"],
+        [f"{path}: is an archive {found if inside else 'without files'}"],
         "Name the archive, file or folder that holds annotations.",
     )
 

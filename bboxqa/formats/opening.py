@@ -81,7 +81,7 @@ def decoded(name: str, data: bytes) -> str:
     DatasetError
         If the content is not text, with the first line that is not.
     """
-    if data[:4] == b"PK\x03\x04":
+    if data[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
         raise DatasetError([f"{name}: is a zip archive, as xlsx and ods files are"], SAVE_AS_CSV)
     if data[:2] == b"\x1f\x8b":
         raise DatasetError([f"{name}: is compressed (gzip)"], "Unpack it first.")

@@ -7,8 +7,8 @@ from stat import S_ISREG
 
 HEAD = 1 << 16
 """Number of bytes from which formats recognise a file."""
-ZIP, GZIP = b"PK\x03\x04", b"\x1f\x8b"
-"""The first bytes of archives."""
+ZIP, GZIP = (b"PK\x03\x04", b"PK\x05\x06"), b"\x1f\x8b"
+"""The first bytes of archives, also of a zip archive without files."""
 NUMBER = rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 """The pattern of a number in a text."""
 ARCHIVES = (".zip", ".tar", ".gz", ".tgz")
@@ -38,7 +38,7 @@ def _head(path: str, _inode: int, _size: int, _time: int) -> bytes:
 
 def is_archive(head: bytes) -> bool:
     """Return whether a file begins like a zip, gzip or tar archive."""
-    return head.startswith((ZIP, GZIP)) or is_tar(head)
+    return head.startswith((*ZIP, GZIP)) or is_tar(head)
 
 
 def is_tar(head: bytes) -> bool:
