@@ -22,6 +22,8 @@ from bboxqa.formats.dataset.mixed_keys import check_keys
 from bboxqa.formats.dataset.ways_to_name import listed_files, nothing_to_compare, ways_to_name
 from bboxqa.formats.dataset.wrong_values import unnamed
 from bboxqa.formats.registry import is_of_one_image
+from bboxqa.formats.translation.heads import head_of, is_archive
+from bboxqa.formats.translation.members import members_of
 from bboxqa.formats.translation.translated import UNNAMED
 
 WAYS = ("annotator-key", "image-records", "files")
@@ -257,7 +259,7 @@ def _check_people(files: Sequence[AnnotationFile]) -> None:
     images: dict[Path, set[str | None]] = {}
     for file in files:
         path = Path(file.source.name)
-        if path.is_file() and is_of_one_image(path):
+        if path.is_file() and not _is_packed(path) and is_of_one_image(path):
             images.setdefault(path.parent, set()).add(file.images[0].file_name)
     # Several files of the same image may be by different people.
     if any(len(names) > 1 for names in images.values()):
@@ -265,6 +267,12 @@ def _check_people(files: Sequence[AnnotationFile]) -> None:
             f"{listed_files(files)}: each file is about one image and does not say who drew it"
         )
         raise DatasetError([problem], _FOLDERS)
+
+
+def _is_packed(path: Path) -> bool:
+    """Return whether a file is an archive of files, all by one annotator, even if it has one."""
+    head = head_of(path)
+    return is_archive(head) and members_of(path)[0].name != ""
 
 
 def _unnamed(files: Sequence[AnnotationFile]) -> Attribution:

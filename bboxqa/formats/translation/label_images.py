@@ -55,7 +55,7 @@ class FileImages:
         picture = self.pictures.get(place) or self.pictures.get(without_suffix(name))
         self._places.add(place)
         if picture is not None:
-            self._places.add(place_of(picture.name))
+            self._places.add(place_of(picture.inner))
         return picture
 
     def give_size(self, image: Record, size: tuple[int, int] | None) -> None:
@@ -179,10 +179,10 @@ def without_suffix(name: str) -> str:
 
 def by_place(members: Sequence[Member]) -> dict[str, Member]:
     """Return files by the places of their images, or by full paths if places are not unique."""
-    places = [place_of(member.name) for member in members]
+    places = [place_of(member.inner) for member in members]
     known = Counter(places)
     return {
-        place if known[place] == 1 else without_suffix(member.name): member
+        place if known[place] == 1 else without_suffix(member.inner): member
         for place, member in zip(places, members, strict=True)
     }
 

@@ -43,6 +43,13 @@ class Member:
     open: Callable[[], IO[bytes]]
     is_file: bool = False
     """Whether `shown` is the path of a file with this content."""
+    top: str = ""
+    """The folder around all files of an archive that is named after it, with ``/``."""
+
+    @property
+    def inner(self) -> str:
+        """The path below `top`, by which images are named."""
+        return self.name.removeprefix(self.top)
 
     def head(self) -> bytes:
         """Return the beginning of the content; b"" if it cannot be read."""

@@ -167,7 +167,7 @@ class _LabelRecords:
 
     def _refuse_size(self, member: Member, where: Where) -> None:
         reason = "there is no image file next to it"
-        if place_of(member.name) in self._files.pictures:
+        if place_of(member.inner) in self._files.pictures:
             reason = "its image file cannot be opened"
         elif self._files.pictures:
             reason = "no image file has its name"

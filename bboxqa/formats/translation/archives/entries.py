@@ -1,5 +1,6 @@
 """Names of the files in an archive."""
 
+from dataclasses import replace
 from itertools import pairwise
 from operator import attrgetter
 from pathlib import Path, PurePosixPath
@@ -33,4 +34,19 @@ def sorted_once(path: Path, members: list[Member]) -> list[Member]:
         if one.name == other.name and PurePosixPath(one.name).suffix.lower() not in IMAGE_SUFFIXES:
             problem = f"{path}: has two files named {one_line(one.name)!r}; expected one of a name"
             raise DatasetError([problem], "Pack it again, each annotator in a folder of its own.")
-    return found
+    top = _top(path.name, found)
+    return [replace(each, top=top) for each in found] if top else found
+
+
+def _top(archive: str, members: list[Member]) -> str:
+    """Return the only folder at the top of an archive that is named after it, else "".
+
+    File managers name an archive after the folder they pack, which is that of an annotator. Copies
+    and downloads have more behind the name, such as "ann (1).zip".
+    """
+    folder, slash, _ = members[0].name.partition("/") if members else ("", "", "")
+    behind = archive.removeprefix(folder)
+    if not slash or behind == archive or behind[:1].isalnum():
+        return ""
+    top = folder + slash
+    return top if all(each.name.startswith(top) for each in members) else ""

@@ -1,0 +1,83 @@
+"""Archives that file managers make of a folder: all files are in a folder of that name."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from support.cli import run
+from support.converted import document, written
+from support.tool_files import alone, asked, drawn, found, write
+
+import bboxqa
+from bboxqa.core.errors import DatasetError
+
+PEOPLE = ["ada", "bob"]
+CONTENT = document(
+    [("a.jpg", 200, 100, PEOPLE), ("b.jpg", 200, 100, PEOPLE)],
+    [(image, who, 0, [10, 20, 30, 40 + image]) for image in (0, 1) for who in PEOPLE],
+)
+BOX = {"label": "cat", "points": [[1, 1], [9, 9]], "shape_type": "rectangle"}
+LABELME = {"version": "5.2", "flags": {}, "shapes": [BOX], "imageHeight": 100, "imageWidth": 200}
+
+
+def packed(folder, name=None, kind="zip"):
+    """Pack a folder with its name at the top; return the archive."""
+    target = folder.parent / (name or folder.name)
+    archive = Path(shutil.make_archive(target, kind, folder.parent, folder.name))
+    # Annotators are named after archives without the last suffix only.
+    return archive.rename(f"{target}.tgz") if kind == "gztar" else archive
+
+
+@pytest.mark.parametrize("to", ["yolo", "dota", "voc", "labelme"])
+@pytest.mark.parametrize("kind", ["zip", "tar", "gztar"])
+def test_a_packed_folder_is_read_like_the_folder(tmp_path, to, kind):
+    source, out = written(tmp_path / "source.json", CONTENT), tmp_path / "out"
+    bboxqa.convert(source, out, to=to, lossy=True)
+    archives = [packed(out / who, kind=kind) for who in PEOPLE]
+    with bboxqa.reading(image_size=(200, 100)):
+        folders = bboxqa.read_coco([out / who for who in PEOPLE])
+        data = bboxqa.read_coco(archives)
+    assert (drawn(data), asked(data)) == (drawn(folders), asked(folders))
+    assert len(drawn(data)) == 4
+
+
+@pytest.mark.parametrize("labels", ["", "labels/"])
+def test_pictures_in_a_packed_folder_are_those_of_its_labels(tmp_path, labels):
+    files = {f"{labels}a.txt": "0 .5 .5 .2 .25\n", "images/a.ppm": "P6\n100 80\n255\n"}
+    write(tmp_path / "ada", **files)
+    data = alone(packed(tmp_path / "ada"))
+    assert data.image_names == ("a.ppm",)
+    assert data.image_size.tolist() == [[100, 80]]
+
+
+@pytest.mark.parametrize(
+    ("archive", "image"),
+    [("ada (1)", "a.jpg"), ("ada-2026", "a.jpg"), ("adam", "ada/a.jpg"), ("day1", "ada/a.jpg")],
+)
+def test_an_archive_named_otherwise_keeps_the_folder_in_image_names(tmp_path, archive, image):
+    write(tmp_path / "ada", **{"a.json": LABELME | {"imagePath": "a.jpg"}})
+    assert alone(packed(tmp_path / "ada", archive)).image_names == (image,)
+
+
+def test_findings_name_the_path_inside_of_the_archive(tmp_path):
+    wrong = LABELME | {"imagePath": "a.jpg", "shapes": [BOX | {"points": [[1, 1]]}]}
+    write(tmp_path / "ada", **{"a.json": wrong})
+    ((file, *_),) = found(packed(tmp_path / "ada"), "T001")
+    assert file == f"{tmp_path}/ada.zip/ada/a.json"
+
+
+def test_an_archive_of_one_label_file_is_by_one_annotator(tmp_path):
+    for who in PEOPLE:
+        write(tmp_path / who, **{f"{who}.json": LABELME | {"imagePath": f"{who}.jpg"}})
+        packed(tmp_path / who)
+    with pytest.raises(DatasetError, match="2 annotators by one file per annotator"):
+        bboxqa.read_coco([tmp_path / f"{who}.zip" for who in PEOPLE])
+
+
+@pytest.mark.parametrize("command", ["agree", "validate"])
+def test_an_archive_without_files_says_so(tmp_path, command):
+    (tmp_path / "empty").mkdir()
+    path = shutil.make_archive(tmp_path / "ada", "zip", tmp_path / "empty")
+    outcome = run(command, path)
+    assert outcome.returncode == 2
+    assert f"{path}: is an archive without files" in outcome.stderr
