@@ -1,5 +1,6 @@
 """Writing CVAT XML 1.1 for images, with one task per annotator."""
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
@@ -16,7 +17,13 @@ from bboxqa.formats.writing.key_points import (
     joints_of,
     other_areas,
 )
-from bboxqa.formats.writing.losses import Loss, common_losses, losses_of
+from bboxqa.formats.writing.losses import (
+    ATTRIBUTES,
+    Loss,
+    common_losses,
+    key_losses,
+    losses_of,
+)
 from bboxqa.formats.writing.outlines import (
     ONE_OUTLINE,
     crop_of,
@@ -36,6 +43,11 @@ _LINES = ("polyline", "line", "cuboid")
 _OF_REVIEW = ("reason", "gain")
 # CVAT's own attributes of shapes, with their defaults.
 _OWN = {"occluded": "0", "z_order": "0", "group_id": ""}
+_VALUES = {
+    "occluded": re.compile("[01]"),
+    "z_order": re.compile(r"-?\d{1,9}"),
+    "group_id": re.compile(r"\d{1,9}"),
+}
 
 
 def _losses(content: Content, _options: Options) -> Iterator[Loss]:
@@ -56,6 +68,9 @@ def _losses(content: Content, _options: Options) -> Iterator[Loss]:
     both = [*content.annotations, *content.held(_LINES)]
     nested = [each for each in both if not _is_flat(each.get("attributes"))]
     yield from losses_of(nested, "attributes of several values", f"{_TITLE} has one value for each")
+    yield from key_losses(both, "annotations", f"{_TITLE} has no null", _is_given)
+    why = f"{_TITLE} has whole numbers for it, and 0 and 1 for 'occluded'"
+    yield from key_losses(both, "annotations", why, _is_own_value)
     images = [image_name(each) for each in content.images]
     lost = [name for name in images if plain_xml(name) != name]
     names = [*content.annotators, *content.category_names.values()]
@@ -69,6 +84,18 @@ def _is_flat(attributes: object) -> bool:
     if not isinstance(attributes, dict):
         return attributes is None
     return all(isinstance(each, str | int | float | None) for each in attributes.values())
+
+
+def _is_given(key: str, value: object) -> bool:
+    return value is not None or not key.startswith(f"{ATTRIBUTES}.")
+
+
+def _is_own_value(key: str, value: object) -> bool:
+    """Return whether a value is one that CVAT has for its own attribute, or any other value."""
+    own = key.removeprefix(f"{ATTRIBUTES}.")
+    if own == key or own not in _OWN or value is None:
+        return True
+    return _VALUES[own].fullmatch(_flag(value)) is not None
 
 
 def _files(content: Content, _options: Options) -> Iterator[Written]:
@@ -171,16 +198,15 @@ def _shape(content: Content, annotation: Record) -> Iterator[str]:
 def _element(
     kind: str, where: dict[str, Any], label: str, annotation: Record, joints: Sequence[Joint] = ()
 ) -> Iterator[str]:
-    given = annotation.get("attributes")
-    own = given if isinstance(given, dict) else {}
+    own = _own_values(annotation)
     values = {
         "label": label,
         "source": annotation.get("source", "manual"),
-        "occluded": _flag(own.get("occluded", "0")),
+        "occluded": own["occluded"],
         **where,
-        "z_order": own.get("z_order", "0"),
+        "z_order": own["z_order"],
     }
-    if "group_id" in own:
+    if own["group_id"]:
         values["group_id"] = own["group_id"]
     yield f"    <{kind}{_attributes(values)}>\n"
     for joint in joints:
@@ -188,6 +214,16 @@ def _element(
     for key, each in _said(annotation).items():
         yield f"      <attribute name={_quoted(key)}>{_text(each)}</attribute>\n"
     yield f"    </{kind}>\n"
+
+
+def _own_values(annotation: Record) -> dict[str, str]:
+    """Return CVAT's own attributes of a shape, with their defaults for other values."""
+    given = annotation.get(ATTRIBUTES)
+    said = given if isinstance(given, dict) else {}
+    values = {key: _flag(said.get(key)) for key in _OWN}
+    return {
+        key: each if _VALUES[key].fullmatch(each) else _OWN[key] for key, each in values.items()
+    }
 
 
 def _is_skeleton(content: Content, annotation: Record) -> bool:
@@ -286,6 +322,7 @@ CVAT_XML = Writer(
     _files,
     has_keypoints=True,
     holds=("unused categories",),
+    has_numbers=False,
     lines=_LINES,
 )
 """One file per annotator, who is the assignee of its task."""

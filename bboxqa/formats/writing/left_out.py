@@ -1,10 +1,10 @@
-"""Noting what is left out without being refused: it describes files, or counts records."""
+"""Noting what is left out or changed without being refused, as it is no work of annotators."""
 
 from collections.abc import Collection, Iterator, Sequence
 
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.formats.writing.content import Content, Record
-from bboxqa.formats.writing.losses import IMAGE_ORIGINS
+from bboxqa.formats.writing.losses import ATTRIBUTES, IMAGE_ORIGINS
 from bboxqa.formats.writing.writer import Writer
 
 _LISTED = 5
@@ -12,7 +12,7 @@ _EMPTY: tuple[object, ...] = (None, "", [], {}, 0)
 
 
 def left_out_notes(content: Content, to_format: Writer) -> Iterator[str]:
-    """Yield notes on what a format has no place for, but what no annotator said."""
+    """Yield notes on what a format has no place for, but what no annotator said, and on numbers."""
     title, held = to_format.title, to_format.holds
     if "descriptions" not in held:
         yield from _descriptions(content, title)
@@ -29,6 +29,15 @@ def left_out_notes(content: Content, to_format: Writer) -> Iterator[str]:
             )
     if lost := [*_lost_ids(content, held)]:
         yield f"left out: the ids of {_in_words(lost)}: {title} has no place for them"
+    if not to_format.has_numbers and (names := _numeric(content)):
+        yield f"changed: attributes that are numbers or true are texts in {title}: {_quoted(names)}"
+
+
+def _numeric(content: Content) -> list[str]:
+    """Return the names of attributes that are numbers or true or false, without the angle."""
+    given = (each.get(ATTRIBUTES) for each in (*content.annotations, *content.apart))
+    pairs = (pair for each in given if isinstance(each, dict) for pair in each.items())
+    return sorted({key for key, each in pairs if isinstance(each, int | float)} - {"rotation"})
 
 
 def _descriptions(content: Content, title: str) -> Iterator[str]:

@@ -52,6 +52,8 @@ class Writer:
     holds : collection of str
         What is written of "descriptions" (keys such as `info`), "unused categories", and the ids of
         "images", "annotations" and "categories".
+    has_numbers : bool
+        Whether attributes may be numbers; otherwise they are written as texts.
     lines : collection of str
         The shapes without a box that are written if their points are known.
     """
@@ -65,4 +67,5 @@ class Writer:
     has_keypoints: bool = False
     has_sizes: bool = True
     holds: Collection[str] = ()
+    has_numbers: bool = True
     lines: Collection[str] = ()

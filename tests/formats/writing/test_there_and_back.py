@@ -230,6 +230,33 @@ def _own(annotation):
     return annotation["image_id"], annotation["annotator"], annotation["own_id"]
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "back"),
+    [
+        ("occluded", True, "1"), ("occluded", "1", "1"), ("occluded", "maybe", None),
+        ("occluded", 2, None), ("z_order", -3, "-3"), ("z_order", "high", None),
+        ("z_order", 1.5, None), ("group_id", 4, "4"), ("group_id", "g", None),
+        ("side", None, None), ("z_order", None, None), ("side", "", ""), ("side", "a\rb", "a\rb"),
+        ("age", 3, "3"), ("seen", False, "false"),
+    ],
+)  # fmt: skip
+def test_cvat_keeps_an_attribute_or_lists_it(key, value, back, tmp_path):
+    content = document(
+        [("a.jpg", 90, 90, ["ann"])],
+        [(0, "ann", 0, {"bbox": [5, 5, 30, 40], "attributes": {key: value}})],
+    )
+    source, out = written(tmp_path / "source.json", content), tmp_path / "out"
+    if back is None:
+        with pytest.raises(DatasetError, match=rf"1 annotation with 'attributes\.{key}'"):
+            bboxqa.convert(source, out, to="cvat")
+    found = bboxqa.convert(source, out, to="cvat", lossy=back is None)
+    as_text = f"are texts in CVAT: '{key}'"
+    assert any(as_text in each for each in found.notes) == isinstance(value, int | float)
+    bboxqa.convert(out, tmp_path / "back.json", to="coco")
+    (annotation,) = json.loads((tmp_path / "back.json").read_bytes())["annotations"]
+    assert annotation.get("attributes") == (None if back is None else {key: back})
+
+
 def test_cvat_keeps_outlines_angles_and_attributes(tmp_path):
     ring = [20, 0, 40, 20, 20, 40, 0, 20]
     shapes = [
