@@ -1,105 +1,32 @@
 """Writing CVAT XML 1.1 for images, with one task per annotator."""
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
-from bboxqa.core.text import one_line
 from bboxqa.formats.cvat.cvat_shapes import CUBOID
 from bboxqa.formats.writing.content import Content, Record, image_name
-from bboxqa.formats.writing.key_points import (
-    Joint,
-    boxes_beside_points,
-    has_joints,
-    joints_of,
-    other_areas,
+from bboxqa.formats.writing.cvat_losses import (
+    LINES,
+    OF_REVIEW,
+    OWN,
+    TITLE,
+    VALUES,
+    cvat_losses,
+    flag,
 )
-from bboxqa.formats.writing.losses import (
-    ATTRIBUTES,
-    Loss,
-    common_losses,
-    key_losses,
-    losses_of,
-)
-from bboxqa.formats.writing.outlines import (
-    ONE_OUTLINE,
-    crop_of,
-    kind_of,
-    outline_losses,
-    rings_of,
-    rotated,
-    rounded_losses,
-)
+from bboxqa.formats.writing.key_points import Joint, has_joints, joints_of
+from bboxqa.formats.writing.losses import ATTRIBUTES
+from bboxqa.formats.writing.outlines import crop_of, kind_of, rings_of, rotated
 from bboxqa.formats.writing.safe_names import people_paths, plain_xml
 from bboxqa.formats.writing.skeleton_drawings import drawing_of
 from bboxqa.formats.writing.writer import Options, Writer, Written
 
-_TITLE = "CVAT"
-_LINES = ("polyline", "line", "cuboid")
-# Keys of review.json that reviewers see as attributes.
-_OF_REVIEW = ("reason", "gain")
-# CVAT's own attributes of shapes, with their defaults.
-_OWN = {"occluded": "0", "z_order": "0", "group_id": ""}
-_VALUES = {
-    "occluded": re.compile("[01]"),
-    "z_order": re.compile(r"-?\d{1,9}"),
-    "group_id": re.compile(r"\d{1,9}"),
-}
-
-
-def _losses(content: Content, _options: Options) -> Iterator[Loss]:
-    yield from outline_losses(content, _TITLE, ONE_OUTLINE)
-    yield from rounded_losses(content, _TITLE)
-    yield from boxes_beside_points(content, _TITLE)
-    yield from other_areas(content, _TITLE)
-    held = ("attributes", "source", "keypoints", *_OF_REVIEW)
-    yield from common_losses(
-        content,
-        _TITLE,
-        annotations=held,
-        # That of an image is the sum over its objects, whose shapes have it.
-        images=("gain",),
-        categories=("keypoints", "skeleton"),
-        lines=_LINES,
-    )
-    both = [*content.annotations, *content.held(_LINES)]
-    nested = [each for each in both if not _is_flat(each.get("attributes"))]
-    yield from losses_of(nested, "attributes of several values", f"{_TITLE} has one value for each")
-    yield from key_losses(both, "annotations", f"{_TITLE} has no null", _is_given)
-    why = f"{_TITLE} has whole numbers for it, and 0 and 1 for 'occluded'"
-    yield from key_losses(both, "annotations", why, _is_own_value)
-    images = [image_name(each) for each in content.images]
-    lost = [name for name in images if plain_xml(name) != name]
-    names = [*content.annotators, *content.category_names.values()]
-    lost += [name for name in names if not name or plain_xml(name).strip() != name]
-    if lost:
-        why = "XML has no control characters, and CVAT no blanks around names"
-        yield Loss(len(lost), "names", why, repr(one_line(lost[0])), "changed")
-
-
-def _is_flat(attributes: object) -> bool:
-    if not isinstance(attributes, dict):
-        return attributes is None
-    return all(isinstance(each, str | int | float | None) for each in attributes.values())
-
-
-def _is_given(key: str, value: object) -> bool:
-    return value is not None or not key.startswith(f"{ATTRIBUTES}.")
-
-
-def _is_own_value(key: str, value: object) -> bool:
-    """Return whether a value is one that CVAT has for its own attribute, or any other value."""
-    own = key.removeprefix(f"{ATTRIBUTES}.")
-    if own == key or own not in _OWN or value is None:
-        return True
-    return _VALUES[own].fullmatch(_flag(value)) is not None
-
 
 def _files(content: Content, _options: Options) -> Iterator[Written]:
-    content.check_sizes(_TITLE)
+    content.check_sizes(TITLE)
     places: dict[str, list[int]] = {name: [] for name in content.annotators or [""]}
     for place in range(len(content.images)):
         for name, _ in content.works(place):
@@ -129,7 +56,7 @@ def _lines(content: Content, name: str, places: Sequence[int]) -> Iterator[str]:
         yield f"  <image{_attributes(values)}>\n"
         for each in dict(content.works(place))[name]:
             yield from _shape(content, each)
-        for each in content.lines(place, name, _LINES):
+        for each in content.lines(place, name, LINES):
             yield from _element(*_line(each), each["label"], each)
         yield "  </image>\n"
     yield "</annotations>\n"
@@ -142,7 +69,7 @@ def _labels(content: Content) -> Iterator[str]:
     of_label: dict[str, dict[str, None]] = {name: {} for name in names.values()}
     for each in content.annotations:
         of_label[names[each["category_id"]]] |= dict.fromkeys(_said(each))
-    for each in content.held(_LINES):
+    for each in content.held(LINES):
         of_label.setdefault(each["label"], {}).update(dict.fromkeys(_said(each)))
     numbers = {name: number for number, name in names.items()}
     for name, attributes in of_label.items():
@@ -172,12 +99,12 @@ def _labels(content: Content) -> Iterator[str]:
 def _said(annotation: Record) -> dict[str, str]:
     """Return the attributes that are not CVAT's own."""
     given = annotation.get("attributes")
-    said = {key: annotation[key] for key in _OF_REVIEW if key in annotation}
+    said = {key: annotation[key] for key in OF_REVIEW if key in annotation}
     said |= given if isinstance(given, dict) else {}
     return {
         str(key): _value(each)
         for key, each in said.items()
-        if key not in {*_OWN, "rotation"} and isinstance(each, str | int | float)
+        if key not in {*OWN, "rotation"} and isinstance(each, str | int | float)
     }
 
 
@@ -220,10 +147,8 @@ def _own_values(annotation: Record) -> dict[str, str]:
     """Return CVAT's own attributes of a shape, with their defaults for other values."""
     given = annotation.get(ATTRIBUTES)
     said = given if isinstance(given, dict) else {}
-    values = {key: _flag(said.get(key)) for key in _OWN}
-    return {
-        key: each if _VALUES[key].fullmatch(each) else _OWN[key] for key, each in values.items()
-    }
+    values = {key: flag(said.get(key)) for key in OWN}
+    return {key: each if VALUES[key].fullmatch(each) else OWN[key] for key, each in values.items()}
 
 
 def _is_skeleton(content: Content, annotation: Record) -> bool:
@@ -239,8 +164,8 @@ def _joint(joint: Joint) -> dict[str, str]:
     return {
         "label": joint.name,
         "source": "manual",
-        "outside": _flag(joint.visibility == 0),
-        "occluded": _flag(joint.visibility == 1),
+        "outside": flag(joint.visibility == 0),
+        "occluded": flag(joint.visibility == 1),
         "points": f"{_number(joint.x)},{_number(joint.y)}",
     }
 
@@ -252,10 +177,6 @@ def _line(annotation: Record) -> tuple[str, dict[str, str]]:
         return "cuboid", dict(zip(CUBOID, points, strict=True))
     pairs = zip(points[::2], points[1::2], strict=True)
     return "polyline", {"points": ";".join(f"{x},{y}" for x, y in pairs)}
-
-
-def _flag(value: object) -> str:
-    return str(int(value)) if isinstance(value, bool) else str(value)
 
 
 def _where(annotation: Record) -> tuple[str, dict[str, Any]]:
@@ -315,14 +236,14 @@ def _text(text: str) -> str:
 
 
 CVAT_XML = Writer(
-    _TITLE,
+    TITLE,
     "folder or file",
     (".xml",),
-    _losses,
+    cvat_losses,
     _files,
     has_keypoints=True,
     holds=("unused categories",),
     has_numbers=False,
-    lines=_LINES,
+    lines=LINES,
 )
 """One file per annotator, who is the assignee of its task."""

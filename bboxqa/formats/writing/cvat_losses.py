@@ -1,0 +1,84 @@
+"""Data that CVAT XML cannot hold, and the values that it has for its own attributes."""
+
+import re
+from collections.abc import Iterator
+
+from bboxqa.core.text import one_line
+from bboxqa.formats.writing.content import Content, image_name
+from bboxqa.formats.writing.key_points import boxes_beside_points, other_areas
+from bboxqa.formats.writing.losses import (
+    ATTRIBUTES,
+    Loss,
+    common_losses,
+    key_losses,
+    losses_of,
+)
+from bboxqa.formats.writing.outlines import ONE_OUTLINE, outline_losses, rounded_losses
+from bboxqa.formats.writing.safe_names import plain_xml
+from bboxqa.formats.writing.writer import Options
+
+TITLE = "CVAT"
+LINES = ("polyline", "line", "cuboid")
+OF_REVIEW = ("reason", "gain")
+"""Keys of review.json that reviewers see as attributes."""
+OWN = {"occluded": "0", "z_order": "0", "group_id": ""}
+"""CVAT's own attributes of shapes, with their defaults."""
+VALUES = {
+    "occluded": re.compile("[01]"),
+    "z_order": re.compile(r"-?\d{1,9}"),
+    "group_id": re.compile(r"\d{1,9}"),
+}
+
+
+def cvat_losses(content: Content, _options: Options) -> Iterator[Loss]:
+    """Yield the data that CVAT cannot hold."""
+    yield from outline_losses(content, TITLE, ONE_OUTLINE)
+    yield from rounded_losses(content, TITLE)
+    yield from boxes_beside_points(content, TITLE)
+    yield from other_areas(content, TITLE)
+    held = ("attributes", "source", "keypoints", *OF_REVIEW)
+    yield from common_losses(
+        content,
+        TITLE,
+        annotations=held,
+        # That of an image is the sum over its objects, whose shapes have it.
+        images=("gain",),
+        categories=("keypoints", "skeleton"),
+        lines=LINES,
+    )
+    both = [*content.annotations, *content.held(LINES)]
+    nested = [each for each in both if not _is_flat(each.get("attributes"))]
+    yield from losses_of(nested, "attributes of several values", f"{TITLE} has one value for each")
+    yield from key_losses(both, "annotations", f"{TITLE} has no null", _is_given)
+    why = f"{TITLE} has whole numbers for it, and 0 and 1 for 'occluded'"
+    yield from key_losses(both, "annotations", why, _is_own_value)
+    images = [image_name(each) for each in content.images]
+    lost = [name for name in images if plain_xml(name) != name]
+    names = [*content.annotators, *content.category_names.values()]
+    lost += [name for name in names if not name or plain_xml(name).strip() != name]
+    if lost:
+        why = "XML has no control characters, and CVAT no blanks around names"
+        yield Loss(len(lost), "names", why, repr(one_line(lost[0])), "changed")
+
+
+def _is_flat(attributes: object) -> bool:
+    if not isinstance(attributes, dict):
+        return attributes is None
+    return all(isinstance(each, str | int | float | None) for each in attributes.values())
+
+
+def _is_given(key: str, value: object) -> bool:
+    return value is not None or not key.startswith(f"{ATTRIBUTES}.")
+
+
+def _is_own_value(key: str, value: object) -> bool:
+    """Return whether a value is one that CVAT has for its own attribute, or any other value."""
+    own = key.removeprefix(f"{ATTRIBUTES}.")
+    if own == key or own not in OWN or value is None:
+        return True
+    return VALUES[own].fullmatch(flag(value)) is not None
+
+
+def flag(value: object) -> str:
+    """Return a value as CVAT writes it, with 0 and 1 for true and false."""
+    return str(int(value)) if isinstance(value, bool) else str(value)
