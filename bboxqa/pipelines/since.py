@@ -58,8 +58,8 @@ def changed_since(
 ) -> SinceRun:
     """Return the changes since a result was saved in a folder.
 
-    If the measured files still exist, both versions are compared as by `compare`; if the present
-    files are the review queue alone, they are compared with the queue as it was. Otherwise
+    If the present files are the review queue alone, they are compared with the queue as it was; if
+    the measured files still exist, both versions are compared as by `compare`. Otherwise
     annotations are identified by their ids, unless these may be positions.
 
     Parameters
@@ -82,14 +82,16 @@ def changed_since(
     present = read_for(source, settings, digest=False, **reading)
     figures = _figures(saved["summary"]["thresholds"], result)
     before, reason = _former(saved["manifest"], settings, reading)
-    if before is not None:
-        queue = _reviewed_queue(folder, before, present, settings, reading)
-        compared = compare_with(queue or before, present, settings, memory=memory)
-        if queue is None:
-            return SinceRun(str(folder), figures, comparison=compared)
-        numbers = len(queue.annotations), len(before.annotations)
+    n_saved = saved["summary"]["n_annotations"] if before is None else len(before.annotations)
+    queue = _reviewed_queue(folder, before, n_saved, present, settings, reading)
+    if queue is not None:
+        compared = compare_with(queue, present, settings, memory=memory)
+        numbers = len(queue.annotations), n_saved
         return SinceRun(str(folder), (), comparison=compared, of_queue=numbers)
-    numbers = saved["summary"]["n_annotations"], len(present.annotations)
+    if before is not None:
+        compared = compare_with(before, present, settings, memory=memory)
+        return SinceRun(str(folder), figures, comparison=compared)
+    numbers = n_saved, len(present.annotations)
     units = _saved_units(folder)
     if unused := _unused_ids(units, numbers[0], present):
         reason = f"{reason}; {unused}"
@@ -157,25 +159,29 @@ def _former(
 
 def _reviewed_queue(
     folder: Path,
-    before: Dataset,
+    before: Dataset | None,
+    n_saved: int,
     present: Dataset,
     settings: AgreeSettings,
     reading: dict[str, Any],
 ) -> Dataset | None:
     """Return the review queue as it was, if the present files are the queue and nothing else.
 
-    They are if they have some of its annotations, and lack more than half of the others.
+    They are if they have some of its annotations, and lack more than half of the others, of
+    `n_saved` that were measured. If these can no longer be read, all that are not of the queue
+    count as others.
     """
     path = folder / _QUEUE
-    if before.is_pseudonymous or not path.is_file():
+    if (before is not None and before.is_pseudonymous) or not path.is_file():
         return None
     try:
         queue = read_for(path, settings, digest=False, **reading)
     except BboxqaError:
         return None
-    n_others = len(before.annotations) - len(queue.annotations)
+    n_others = n_saved - len(queue.annotations)
     n_of_queue = n_matched(queue, present, settings)
-    n_kept = n_matched(before, present, settings) - n_of_queue
+    n_found = len(present.annotations) if before is None else n_matched(before, present, settings)
+    n_kept = n_found - n_of_queue
     return queue if n_of_queue and 2 * n_kept < n_others else None
 
 

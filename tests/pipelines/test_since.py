@@ -152,6 +152,32 @@ def test_a_queue_without_changes_has_none(queue, file):
     assert changes(text) == {"unchanged": 3}
 
 
+@pytest.mark.parametrize("change", ["moved", "changed"])
+@pytest.mark.parametrize("file", ["cvat", "tasks.json"])
+def test_a_queue_is_compared_if_the_measured_file_is_gone(file, change, queue, tmp_path):
+    shutil.copytree(queue, tmp_path, dirs_exist_ok=True)
+    source = tmp_path / "export.json"
+    if change == "moved":
+        source.rename(tmp_path / "elsewhere.json")
+    else:
+        source.write_text(source.read_text().replace("[0, 0, 40, 40]", "[1, 0, 40, 40]", 1))
+    _, text = since(tmp_path, file)
+    assert "they are compared with its 3 annotations, not with all 23" in text
+    assert changes(text) == {"unchanged": 3}
+
+
+@pytest.mark.parametrize("file", ["elsewhere.json", "fewer.json"])
+def test_other_files_than_the_queue_are_not_taken_for_it(file, queue, tmp_path):
+    shutil.copytree(queue, tmp_path, dirs_exist_ok=True)
+    (tmp_path / "export.json").rename(tmp_path / "elsewhere.json")
+    content = json.loads((tmp_path / "elsewhere.json").read_bytes())
+    del content["annotations"][:8]
+    (tmp_path / "fewer.json").write_text(json.dumps(content))
+    _, text = since(tmp_path, file)
+    assert "they are compared with its" not in text
+    assert "no longer exists" in text
+
+
 def test_a_reviewed_queue_of_cvat_is_compared_with_the_queue(queue, tmp_path):
     shutil.copytree(queue, tmp_path, dirs_exist_ok=True)
     file = tmp_path / "cvat/bob.xml"
