@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from bboxqa.formats.document.origin import Origin
+from bboxqa.formats.document.origin import Origin, OwnPlace
+from bboxqa.model.file_places import place_in_words
 from bboxqa.model.findings import Finding
 
 
@@ -31,10 +32,22 @@ def placed_in_origin(origin: Origin, findings: Iterable[Finding]) -> Iterator[Fi
             spot=place.spot,
             ids=_shown(finding.ids, origin.image_names),
             excerpt=place.excerpt,
-            examples=tuple(dict.fromkeys(places[each].pointer for each in finding.examples)),
+            examples=_examples([places[each] for each in finding.examples], place.file),
             fix=None,
             edits=(),
         )
+
+
+def _examples(places: Iterable[OwnPlace], file: str) -> tuple[str, ...]:
+    """Return where examples are, by pointer in the file of the finding, without unknown places."""
+    known = [each for each in places if each.pointer or each.excerpt]
+    words = (
+        each.pointer
+        if each.pointer and each.file == file
+        else place_in_words(each.file, each.pointer or each.spot.line)
+        for each in known
+    )
+    return tuple(dict.fromkeys(words))
 
 
 def _shown(ids: Mapping[str, Any], names: Mapping[int, str]) -> Mapping[str, Any]:

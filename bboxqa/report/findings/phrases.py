@@ -25,6 +25,8 @@ def subject(ids: Mapping[str, Any]) -> str:
     --------
     >>> subject({"annotation": 20, "image": 5, "category": 1})
     'annotation 20 (image 5)'
+    >>> subject({"annotation": "annotations/default.json#/items/0/annotations/12"})
+    'annotation "annotations/default…s/0/annotations/12"'
     >>> subject({"category": "7"}), subject({})
     ('category "7"', '')
     """
@@ -38,13 +40,24 @@ def subject(ids: Mapping[str, Any]) -> str:
 
 def _named(name: str, value: Any) -> str:
     if name == "annotator" and isinstance(value, str):
-        text = one_line(value)
-    elif isinstance(value, list | tuple) and len(value) > 1:
-        text = ", ".join(map(json_line, value))
-    else:
-        text = json_line(value)
-    text = one_line(text)
-    return f"{name} {text if len(text) <= _ID_LENGTH else text[: _ID_LENGTH - 1] + '…'}"
+        return f"{name} {_cut(one_line(value), _ID_LENGTH)}"
+    if isinstance(value, list | tuple) and len(value) > 1:
+        return f"{name} {_cut(', '.join(map(_id, value)), 2 * _ID_LENGTH)}"
+    return f"{name} {_id(value)}"
+
+
+def _id(value: Any) -> str:
+    """Return an id; a long text without its middle, as places differ at the end."""
+    if isinstance(value, str):
+        text, most = one_line(value), _ID_LENGTH - 2
+        if len(text) > most:
+            text = f"{text[: most // 2]}…{text[1 - most // 2 :]}"
+        return one_line(json_line(text))
+    return _cut(one_line(json_line(value)), _ID_LENGTH)
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def about_record(finding: Finding) -> str:
@@ -56,11 +69,15 @@ def about_record(finding: Finding) -> str:
     >>> ids = {"annotation": "b.txt:13", "image": "b.jpg"}
     >>> about_record(Finding("B001", Severity.ERROR, "", "a/b.txt", "", ids, spot=Spot(13, 1, 9)))
     'image "b.jpg"'
+    >>> ids = {"annotation": "a.json#/shapes/3", "image": "b.jpg"}
+    >>> about_record(Finding("B001", Severity.ERROR, "", "x/a.json", "/shapes/3", ids))
+    'image "b.jpg"'
     """
     ids, spot = finding.ids, finding.spot
     own = ids.get("annotation")
     line = "" if spot is None else f"{finding.file}:{spot.line}"
-    if isinstance(own, str) and own and line.endswith(own):
+    places = line, f"{finding.file}#{finding.pointer}"
+    if isinstance(own, str) and own and any(each.endswith(own) for each in places):
         ids = {name: value for name, value in ids.items() if name != "annotation"}
     return subject(ids)
 

@@ -34,6 +34,11 @@ def yolo(folder):
     put(folder / "labels" / "a.txt", "0 .2 .2 .1 .1\n\n1 .5 .5 .1 .1\n")
 
 
+def yolo_without_names(folder):
+    yolo(folder)
+    (folder / "data.yaml").unlink()
+
+
 def voc(folder):
     put(folder / "Annotations" / "a.xml", VOC)
 
@@ -127,3 +132,41 @@ def test_messages_name_places(tmp_path):
     with pytest.raises(DatasetError, match=r"annotation t\.csv:2: created_at is 'noon'"):
         bboxqa.read_coco(tmp_path / "t.csv", min_annotators=1, time_key="created_at")
     assert format_of(tmp_path / "t.csv").name == "table"
+
+
+@pytest.mark.parametrize(
+    ("make", "places"),
+    [
+        (yolo_without_names, ["{}/labels/a.txt:1", "{}/labels/a.txt:3"]),
+        # Both names of classes are in one line.
+        (yolo, ["{}/data.yaml:1"]),
+        (label_me, ["/shapes/0", "/shapes/1"]),
+    ],
+)
+def test_summaries_name_the_places_of_records(tmp_path, make, places):
+    make(tmp_path)
+    with bboxqa.reading(image_size=(100, 80)):
+        (found,) = [each for each in bboxqa.validate(tmp_path).findings if each.code == "Q001"]
+    assert found.count == 2
+    assert [*found.examples] == [each.format(tmp_path) for each in places]
+
+
+def test_summaries_of_files_without_lines_name_no_places(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    row = {"image": "a.jpg", "annotator": "ann", "x": 1, "y": 1, "width": 9, "height": 9}
+    rows = [row | {"label": each} for each in ("cat", "dog")]
+    pandas.DataFrame(rows).to_parquet(tmp_path / "a.parquet")
+    with bboxqa.reading(image_size=(100, 80)):
+        (found,) = [each for each in bboxqa.validate(tmp_path).findings if each.code == "Q001"]
+    assert (found.count, found.examples) == (2, ())
+    assert "records, such as" not in cli.run("validate", tmp_path, "--verbose").stdout
+
+
+def test_a_place_is_shown_once_and_whole(tmp_path):
+    shape = {"label": "cat", "points": [[5, 6], [90, 99]], "shape_type": "rectangle"}
+    folder = tmp_path / "a_folder_with_a_long_name" / "train"
+    put(folder / "a.json", json.dumps(LABEL_ME | {"shapes": [shape] * 2}))
+    text = cli.run("validate", folder.parent, "--select", "B003", "--verbose").stdout
+    assert text.count("a.json:1:") == 2
+    assert 'annotation "' not in text
+    assert text.count('image "train/a.jpg": bbox extends') == 2
