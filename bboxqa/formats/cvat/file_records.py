@@ -107,7 +107,10 @@ class FileRecords:
 
     def annotator(self) -> str:
         """Return who annotated the image or track; empty if the file names nobody."""
-        person = self._person or ("" if self._job is None else self._job.person)
+        return self._annotator_of(self._job)
+
+    def _annotator_of(self, job: Job | None) -> str:
+        person = self._person or ("" if job is None else job.person)
         return person or (UNNAMED if self._names_people else "")
 
     def _image_record(self, subset: str, name: str, where: Where) -> Record:
@@ -171,7 +174,7 @@ class FileRecords:
             problem = f"track {one_line(track.get('id', ''))}: a {element.name} has the "
             self.into.defect("T001", f"{problem}frame {shown!r}; expected a whole number", where)
             return
-        image, shared = self._frame(frame, where)
+        image, shared = self._frame(self._job, frame, where)
         element.values = {**track, **element.values}
         self._add_shape(element, track.get("label"), image, shared, frame)
 
@@ -183,13 +186,13 @@ class FileRecords:
         ids = []
         for frame, inside, line in zip(frames, is_inside, lines, strict=True):
             if inside and frame not in known:
-                known[frame] = self._frame(frame, Where(self.member, line))[0]["id"]
+                image, _ = self._frame(self._job, frame, Where(self.member, line))
+                known[frame] = image["id"]
             ids.append(known[frame] if inside else 0)
         return ids
 
-    def _frame(self, frame: int, where: Where) -> tuple[Record, Record]:
+    def _frame(self, job: Job | None, frame: int, where: Where) -> tuple[Record, Record]:
         """Return the image of a frame, and the keys that its annotations share."""
-        job = self._job
         video = ""
         if job is not None:
             video = job.source or (job.name if len(self._head.jobs) > 1 else "")
@@ -197,7 +200,7 @@ class FileRecords:
         image = self._image_record("", f"{video}/{name}" if video else name, where)
         if job is not None:
             self.into.size(image, name, job.size, self._where(job))
-        return image, self._asked(image, self.annotator())
+        return image, self._asked(image, self._annotator_of(job))
 
     def _add_shape(
         self, element: Element, label: str | None, image: Record, shared: Record, frame: int = -1
@@ -263,8 +266,8 @@ class FileRecords:
             return
         self._tally["unnamed frames"] += any(not job.is_video for job in self._head.jobs)
         self._tally["unnamed videos"] += sum(job.is_video and not job.source for job in jobs)
-        for self._job in jobs:
-            for frame in self._job.frames or ():
-                self._frame(frame, self._where(self._job))
+        for job in jobs:
+            for frame in job.frames or ():
+                self._frame(job, frame, self._where(job))
         n_unknown = len(self._head.jobs) - len(jobs) if self._head.jobs else 1
         self._tally["unknown frames"] += n_unknown
