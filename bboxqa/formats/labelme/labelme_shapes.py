@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.core.text import one_line
+from bboxqa.core.text import count, one_line
 from bboxqa.formats.translation.boxes import shapes
 from bboxqa.formats.translation.translated import Record
 from bboxqa.formats.translation.untrusted import (
@@ -61,13 +61,13 @@ def shape_of(
         return {"bbox": shapes.bounds(points)}
     if kind == "circle":
         if len(points) != 2:
-            raise ValueProblemError(f"a circle has {len(points)} points; expected 2")
+            raise ValueProblemError(f"a circle has {count(len(points), 'point')}; expected 2")
         centre, radius = points[0], float(np.hypot(*(points[1] - points[0])))
         points = shapes.ellipse((float(centre[0]), float(centre[1])), (radius, radius))
     elif kind not in ("polygon", "rectangle", *_QUADRANGLES):
         return {"shape": one_line(kind[:40])}
     if len(points) < 3:
-        raise ValueProblemError(f"a {kind} has {len(points)} points; expected 3 or more")
+        raise ValueProblemError(f"a {kind} has {count(len(points), 'point')}; expected 3 or more")
     record: Record = {"bbox": shapes.bounds(points)}
     if kind in ("rectangle", *_QUADRANGLES) and len(points) == 4:
         record["attributes"] = {"rotation": _rotation(points)}

@@ -14,8 +14,11 @@ from bboxqa.core.text import guarded, one_line
 from bboxqa.formats.box_tables.box_units import UnitCounts
 from bboxqa.formats.writing.content import Content, Record, image_name
 from bboxqa.formats.writing.losses import (
+    ANNOTATOR_NAMES,
     ATTRIBUTES,
+    IMAGE_NAMES,
     Loss,
+    Noun,
     common_losses,
     label_losses,
     losses_of,
@@ -53,17 +56,18 @@ def _losses(content: Content, _options: Options) -> Iterator[Loss]:
     yield from rounded_losses(content, _TITLE, any_rectangle=True)
     yield from label_losses(content, _TITLE)
     of_images = map(image_name, content.images)
-    for what, names in (("images", of_images), ("annotators", content.annotators)):
+    for noun, names in ((IMAGE_NAMES, of_images), (ANNOTATOR_NAMES, content.annotators)):
         lost = [name for name in names if name.strip() != name]
         if lost:
             why = f"{_TITLE} has no blanks around them"
-            yield Loss(len(lost), f"names of {what}", why, repr(one_line(lost[0])), "changed")
+            yield Loss(len(lost), noun, why, repr(one_line(lost[0])), "changed")
     units = UnitCounts()
     boxes = np.array([each["bbox"] for each in content.annotations], np.float64)
     units.add(np.arange(len(boxes)), boxes)
     if units.unit != "pixels":
         why = f"{_TITLE} with only small numbers is read as relative to the image"
-        yield from losses_of(content.annotations, "boxes of less than a pixel", why, "ambiguous")
+        noun = Noun("box of less than a pixel", "boxes of less than a pixel")
+        yield from losses_of(content.annotations, noun, why, "ambiguous")
     # The gain of an image in review.json is the sum over its objects, whose rows have it.
     yield from common_losses(
         content, _TITLE, annotations=held, images=("gain",), crowds=True, unasked=True

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from bboxqa.core.text import one_line
 from bboxqa.formats.translation.label_images import place_of
 from bboxqa.formats.writing.content import Content, image_name
-from bboxqa.formats.writing.losses import Loss
+from bboxqa.formats.writing.losses import IMAGE_NAMES, Loss
 from bboxqa.formats.writing.safe_names import safe_paths, without_ending
 
 ReadName = Callable[[str, str], str]
@@ -52,9 +52,9 @@ def image_name_losses(
         f"{title} names files after images without the ending, and another image has this one"
     )
     others = [name for name in lost if name not in {*twins}]
-    of_others = f"{title} names files after images, and these cannot be paths"
+    of_others = f"{title} names files after images, and has no such paths"
     for some, why in ((others, of_others), (twins, of_twins)):
         if some:
             words = f"{why}; read as {one_line(lost[some[0]])!r}"
             example = repr(one_line(some[0]))
-            yield Loss(len(some), "names of images", words, example, "changed")
+            yield Loss(len(some), IMAGE_NAMES, words, example, "changed")

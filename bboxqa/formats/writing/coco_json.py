@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import msgspec
 
 from bboxqa.formats.writing.content import Content, Record
-from bboxqa.formats.writing.losses import Loss
+from bboxqa.formats.writing.losses import Loss, Noun
 from bboxqa.formats.writing.outlines import area_of
 from bboxqa.formats.writing.writer import Options, Writer, Written
 
@@ -14,7 +14,9 @@ from bboxqa.formats.writing.writer import Options, Writer, Written
 def _losses(content: Content, _options: Options) -> Iterator[Loss]:
     apart = Counter(each["shape"] for each in content.apart)
     for shape, n in apart.most_common():
-        yield Loss(n, f"{shape}s", "COCO only has boxes, polygons, masks and key points")
+        yield Loss(
+            n, Noun(shape, f"{shape}s"), "COCO only has boxes, polygons, masks and key points"
+        )
 
 
 def _files(content: Content, _options: Options) -> Iterator[Written]:

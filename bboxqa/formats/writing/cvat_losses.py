@@ -7,8 +7,10 @@ from bboxqa.core.text import one_line
 from bboxqa.formats.writing.content import Content, image_name
 from bboxqa.formats.writing.key_points import boxes_beside_points, other_areas
 from bboxqa.formats.writing.losses import (
+    ANNOTATIONS,
     ATTRIBUTES,
     Loss,
+    Noun,
     common_losses,
     key_losses,
     losses_of,
@@ -48,17 +50,18 @@ def cvat_losses(content: Content, _options: Options) -> Iterator[Loss]:
     )
     both = [*content.annotations, *content.held(LINES)]
     nested = [each for each in both if not _is_flat(each.get("attributes"))]
-    yield from losses_of(nested, "attributes of several values", f"{TITLE} has one value for each")
-    yield from key_losses(both, "annotations", f"{TITLE} has no null", _is_given)
+    noun = Noun("attribute of several values", "attributes of several values")
+    yield from losses_of(nested, noun, f"{TITLE} has one value for each")
+    yield from key_losses(both, ANNOTATIONS, f"{TITLE} has no null", _is_given)
     why = f"{TITLE} has whole numbers for it, and 0 and 1 for 'occluded'"
-    yield from key_losses(both, "annotations", why, _is_own_value)
+    yield from key_losses(both, ANNOTATIONS, why, _is_own_value)
     images = [image_name(each) for each in content.images]
     lost = [name for name in images if plain_xml(name) != name]
     names = [*content.annotators, *content.category_names.values()]
     lost += [name for name in names if not name or plain_xml(name).strip() != name]
     if lost:
         why = "XML has no control characters, and CVAT no blanks around names"
-        yield Loss(len(lost), "names", why, repr(one_line(lost[0])), "changed")
+        yield Loss(len(lost), Noun("name", "names"), why, repr(one_line(lost[0])), "changed")
 
 
 def _is_flat(attributes: object) -> bool:

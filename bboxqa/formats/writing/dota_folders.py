@@ -6,8 +6,11 @@ from bboxqa.core.text import one_line
 from bboxqa.formats.writing.changed_names import image_name_losses
 from bboxqa.formats.writing.content import Content, Record, image_name
 from bboxqa.formats.writing.losses import (
+    ANNOTATIONS,
     ATTRIBUTES,
+    CATEGORY_NAMES,
     Loss,
+    Noun,
     common_losses,
     folder_losses,
     key_losses,
@@ -24,18 +27,19 @@ def _losses(content: Content, _options: Options) -> Iterator[Loss]:
     yield from corner_losses(content, _TITLE)
     yield from common_losses(content, _TITLE, annotations=("attributes",))
     why = f"{_TITLE} only has the mark 'difficult'"
-    yield from key_losses(content.annotations, "annotations", why, _is_mark)
+    yield from key_losses(content.annotations, ANNOTATIONS, why, _is_mark)
     yield from folder_losses(content, _TITLE)
     yield from image_name_losses(content, _TITLE, "labelTxt")
     lost = [name for name in content.category_names.values() if not _is_held(name)]
     if lost:
-        why = f"{_TITLE} writes them after numbers, with single blanks between words"
-        yield Loss(len(lost), "names of categories", why, repr(one_line(lost[0])), "changed")
+        why = f"{_TITLE} writes names after numbers, with single blanks between words"
+        yield Loss(len(lost), CATEGORY_NAMES, why, repr(one_line(lost[0])), "changed")
     names = [image_name(each) for each in content.images]
     lost = [name for name in names if without_ending(name) != name]
     if lost:
         why = f"{_TITLE} names files after images, without what kind of file they are"
-        yield Loss(len(lost), "endings of image names", why, repr(one_line(lost[0])), "changed")
+        noun = Noun("ending of an image name", "endings of image names")
+        yield Loss(len(lost), noun, why, repr(one_line(lost[0])), "changed")
 
 
 def _is_held(name: str) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 
 from bboxqa.formats.annotations.records import Category, extent_of
 from bboxqa.formats.writing.content import Content, Record, shown_id
-from bboxqa.formats.writing.losses import Loss, losses_of
+from bboxqa.formats.writing.losses import Loss, Noun, losses_of
 from bboxqa.model.shapes.keypoints import Keypoints
 
 KEY_POINT = "key point"
@@ -85,9 +85,11 @@ def boxes_beside_points(content: Content, title: str) -> Iterator[Loss]:
     pointed = [each for each in content.annotations if has_joints(each)]
     outlined = [each for each in pointed if each.get("segmentation")]
     why = f"key points of {title} have neither box nor outline; they are written without"
-    yield from losses_of(outlined, "outlines around key points", why)
+    yield from losses_of(
+        outlined, Noun("outline around key points", "outlines around key points"), why
+    )
     boxed = [each for each in pointed if "shape" not in each and not _is_extent(each)]
-    yield from losses_of(boxed, "boxes around key points", why)
+    yield from losses_of(boxed, Noun("box around key points", "boxes around key points"), why)
 
 
 def _is_extent(annotation: Record) -> bool:
@@ -101,7 +103,8 @@ def other_areas(content: Content, title: str) -> Iterator[Loss]:
     """Yield the loss of areas that are not those of boxes, by which key points are compared."""
     lost = [each for each in content.annotations if has_joints(each) and not _is_of_box(each)]
     why = f"{title} has no place for it: OKS takes the area of the box, or of the points, instead"
-    yield from losses_of(lost, "areas of objects with key points", why)
+    noun = Noun("area of an object with key points", "areas of objects with key points")
+    yield from losses_of(lost, noun, why)
 
 
 def _is_of_box(annotation: Record) -> bool:
@@ -121,7 +124,8 @@ def hidden_points(content: Content, title: str) -> Iterator[Loss]:
     if lost:
         example = f"in annotation {shown_id(lost[0])}"
         why = f"{title} has no visibility: written as visible"
-        yield Loss(n, "joints that are hidden", why, example, "changed")
+        noun = Noun("joint that is hidden", "joints that are hidden")
+        yield Loss(n, noun, why, example, "changed")
 
 
 def _all(annotation: Record) -> list[Joint]:

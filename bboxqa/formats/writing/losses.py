@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from bboxqa.core.text import one_line
+from bboxqa.core.text import count, one_line
 from bboxqa.formats.writing.content import Content, Record, image_name, shown_id
 from bboxqa.formats.writing.safe_names import people_paths
 
@@ -25,54 +25,60 @@ _SOURCES = ("auto", "semi-auto", "file", "consensus", "prediction")
 How = Literal["left out", "changed", "ambiguous"]
 
 
+class Noun(NamedTuple):
+    """A noun, or a phrase that begins with it, in both numbers."""
+
+    one: str
+    many: str
+
+
+ANNOTATIONS = Noun("annotation", "annotations")
+IMAGES = Noun("image", "images")
+CATEGORY_NAMES = Noun("name of a category", "names of categories")
+IMAGE_NAMES = Noun("name of an image", "names of images")
+ANNOTATOR_NAMES = Noun("name of an annotator", "names of annotators")
+
+
 @dataclass(frozen=True, slots=True)
 class Loss:
     """One kind of data that a format cannot hold."""
 
     n: int
-    what: str
-    """The noun in the plural, such as "polygons"."""
+    noun: Noun
     why: str
     example: str = ""
     how: How = "left out"
     """What happens to the data: they are not written, or are read back differently, for sure or
     perhaps."""
 
+    @property
+    def what(self) -> str:
+        """The noun in the plural, such as "polygons"."""
+        return self.noun.many
+
     def __str__(self) -> str:
-        noun = self.what if self.n != 1 else singular(self.what)
         such = "such as " * (self.n > 1)
-        return f"{self.n:,} {noun}{f' ({such}{self.example})' * bool(self.example)}: {self.why}"
+        shown = f" ({such}{self.example})" * bool(self.example)
+        return f"{count(self.n, *self.noun)}{shown}: {self.why}"
 
 
-def singular(what: str) -> str:
-    """Return a phrase that begins with a plural noun in the singular.
-
-    Examples
-    --------
-    >>> singular("boxes that are turned"), singular("categories"), singular("masks")
-    ('box that is turned', 'category', 'mask')
-    """
-    first, _, rest = what.partition(" ")
-    for plural, single in (("boxes", "box"), ("ies", "y"), ("s", "")):
-        if first.endswith(plural):
-            first = first[: -len(plural)] + single
-            break
-    words = {"are": "is", "have": "has", "differ": "differs"}
-    return " ".join([first, *(words.get(word, word) for word in rest.split())])
-
-
-def losses_of(lost: Sequence[Record], what: str, why: str, how: How = "left out") -> Iterator[Loss]:
+def losses_of(
+    lost: Sequence[Record], noun: Noun, why: str, how: How = "left out"
+) -> Iterator[Loss]:
     """Yield the loss of annotations, if there are any."""
     if lost:
-        yield Loss(len(lost), what, why, f"annotation {one_line(shown_id(lost[0]))}", how)
+        yield Loss(len(lost), noun, why, f"annotation {one_line(shown_id(lost[0]))}", how)
 
 
 def repeat_losses(content: Content) -> Iterator[Loss]:
     """Yield the loss of images that a person annotated again, of which no format holds both."""
     if content.repeats:
-        what = "annotations of an image that a person repeated"
+        noun = Noun(
+            "annotation of an image that a person repeated",
+            "annotations of an image that a person repeated",
+        )
         why = "only the first by each person is written"
-        yield Loss(len(content.repeats), what, why, one_line(content.repeats[0]))
+        yield Loss(len(content.repeats), noun, why, one_line(content.repeats[0]))
 
 
 def common_losses(
@@ -111,28 +117,29 @@ def common_losses(
     apart.subtract(each["shape"] for each in held)
     for shape, n in apart.most_common():
         if n:
-            yield Loss(n, f"{shape}s", f"{title} is written without them")
+            yield Loss(n, Noun(shape, f"{shape}s"), f"{title} is written without them")
     if not crowds:
         crowd = [each for each in content.annotations if "iscrowd" in each]
-        yield from losses_of(crowd, "crowds", f"{title} has no mark of a group")
+        yield from losses_of(crowd, Noun("crowd", "crowds"), f"{title} has no mark of a group")
     if not unasked and content.annotators:
         places = [place for place, names in enumerate(content.asked) if not names]
         if places:
-            some = "images of no annotator"
+            some = Noun("image of no annotator", "images of no annotator")
             first = one_line(image_name(content.images[places[0]]))
             yield Loss(len(places), some, f"{title} only holds images of annotators", first)
     unnamed = [image_name(each) for each in content.images if not each.get("file_name")]
     if unnamed:
         example = f"image {one_line(unnamed[0])}"
         why_id = f"{title} has their id as name"
-        yield Loss(len(unnamed), "images without a name", why_id, example, "changed")
+        noun = Noun("image without a name", "images without a name")
+        yield Loss(len(unnamed), noun, why_id, example, "changed")
     known = {*_OF_ANNOTATIONS, *_DERIVED, *annotations}
-    yield from key_losses(content.annotations, "annotations", why, _among(known))
-    yield from key_losses(held, "lines", why, _among(known | _OF_LINES))
+    yield from key_losses(content.annotations, ANNOTATIONS, why, _among(known))
+    yield from key_losses(held, Noun("line", "lines"), why, _among(known | _OF_LINES))
     known = {*_OF_IMAGES, *IMAGE_ORIGINS, *images}
-    yield from key_losses(content.images, "images", why, _among(known), image_name)
+    yield from key_losses(content.images, IMAGES, why, _among(known), image_name)
     known = {*_OF_CATEGORIES, *categories}
-    named = "categories", why, _among(known), lambda each: str(each["name"])
+    named = Noun("category", "categories"), why, _among(known), lambda each: str(each["name"])
     yield from key_losses(content.categories, *named)
 
 
@@ -141,8 +148,8 @@ def folder_losses(content: Content, title: str) -> Iterator[Loss]:
     paths = people_paths(content.annotators)
     lost = [name for name in content.annotators if paths[name] != (name,)]
     if lost:
-        why = f"{title} names folders after annotators, and these names cannot be folders"
-        yield Loss(len(lost), "names of annotators", why, repr(one_line(lost[0])), "changed")
+        why = f"{title} names folders after annotators, and has no such folders"
+        yield Loss(len(lost), ANNOTATOR_NAMES, why, repr(one_line(lost[0])), "changed")
 
 
 def label_losses(
@@ -157,12 +164,12 @@ def label_losses(
     if lost:
         why = f"{title} has no blanks around labels"
         why += "" if plain is None else ", and no control characters"
-        yield Loss(len(lost), "names of categories", why, repr(one_line(lost[0])), "changed")
+        yield Loss(len(lost), CATEGORY_NAMES, why, repr(one_line(lost[0])), "changed")
 
 
 def key_losses(
     records: Iterable[Record],
-    noun: str,
+    noun: Noun,
     why: str,
     is_held: Callable[[str, object], bool],
     name: Callable[[Record], str] = shown_id,
@@ -172,8 +179,10 @@ def key_losses(
     Parameters
     ----------
     records : iterable of dict
-    noun, why : str
-        The noun of records in the plural, and why keys are lost.
+    noun : Noun
+        What the records are.
+    why : str
+        Why keys are lost.
     is_held : callable
         (key, value) → whether the format holds it. Keys of attributes are such as
         "attributes.occluded".
@@ -189,8 +198,9 @@ def key_losses(
                 n_of[shown] += 1
                 first.setdefault(shown, name(record))
     for key in sorted(n_of):
-        example = f"{singular(noun)} {one_line(first[key])}"
-        yield Loss(n_of[key], f"{noun} with {one_line(key)!r}", why, example)
+        example = f"{noun.one} {one_line(first[key])}"
+        with_key = Noun(*(f"{each} with {one_line(key)!r}" for each in noun))
+        yield Loss(n_of[key], with_key, why, example)
 
 
 def _said(record: Record) -> Iterator[tuple[str, object]]:

@@ -8,7 +8,7 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.formats.annotations.rotations import degrees
 from bboxqa.formats.writing.content import Content, Record
-from bboxqa.formats.writing.losses import Loss, losses_of
+from bboxqa.formats.writing.losses import Loss, Noun, losses_of
 from bboxqa.model.shapes.rotated_boxes import corners, from_corners, turned_to, upright
 from bboxqa.model.shapes.run_lengths import decode_counts, run_bounds
 
@@ -20,11 +20,20 @@ _SAME, _SAME_ANGLE = 1e-3, 1e-5
 _CORNERS = 4
 ONE_OUTLINE: tuple[Kind, ...] = ("rotated", "polygon", "mask")
 """What formats hold that have one outline or mask for an annotation."""
-_WORDS: tuple[tuple[Kind, str, str], ...] = (
-    ("rotated", "rotated boxes", "no angle"),
-    ("polygon", "polygons", "no polygon"),
-    ("polygons", "polygons of several rings", "a single ring of each"),
-    ("mask", "masks", "no mask"),
+_ROTATED = Noun("rotated box", "rotated boxes")
+_WORDS: tuple[tuple[Kind, Noun, str], ...] = (
+    ("rotated", _ROTATED, "no angle"),
+    ("polygon", Noun("polygon", "polygons"), "no polygon"),
+    (
+        "polygons",
+        Noun("polygon of several rings", "polygons of several rings"),
+        "a single ring of each",
+    ),
+    ("mask", Noun("mask", "masks"), "no mask"),
+)
+_APART = Noun(
+    "box that differs from the bounds of the outline",
+    "boxes that differ from the bounds of the outline",
 )
 
 
@@ -202,14 +211,18 @@ def outline_losses(
     of_kind["box"] = []
     for each in content.annotations:
         of_kind[kind_of(each, any_rectangle=any_rectangle)].append(each)
-    for kind, what, why in _WORDS:
+    for kind, noun, why in _WORDS:
         if kind not in held:
-            words = f"{title} holds {why}; their boxes are written"
-            yield from losses_of(of_kind[kind], what, words)
+            words = f"{title} holds {why}; {_instead(of_kind[kind])}"
+            yield from losses_of(of_kind[kind], noun, words)
     apart = [each for kind, some in of_kind.items() if kind in held for each in some]
     apart = [each for each in apart if _differs(each)]
     why = f"{title} holds the outline, whose bounds are the box"
-    yield from losses_of(apart, "boxes that differ from the bounds of the outline", why)
+    yield from losses_of(apart, _APART, why)
+
+
+def _instead(lost: Collection[Record]) -> str:
+    return "its box is written" if len(lost) == 1 else "their boxes are written"
 
 
 def corner_losses(content: Content, title: str) -> Iterator[Loss]:
@@ -221,11 +234,11 @@ def corner_losses(content: Content, title: str) -> Iterator[Loss]:
             others[kind_of(each)].append(each)
         elif _differs(each):
             apart.append(each)
-    for kind, what, _ in _WORDS:
-        why = f"{title} holds four corners; their boxes are written"
-        yield from losses_of(others[kind], what, why)
+    for kind, noun, _ in _WORDS:
+        why = f"{title} holds four corners; {_instead(others[kind])}"
+        yield from losses_of(others[kind], noun, why)
     why = f"{title} holds the outline, whose bounds are the box"
-    yield from losses_of(apart, "boxes that differ from the bounds of the outline", why)
+    yield from losses_of(apart, _APART, why)
 
 
 def rounded_losses(content: Content, title: str, *, any_rectangle: bool = False) -> Iterator[Loss]:
@@ -241,7 +254,7 @@ def rounded_losses(content: Content, title: str, *, any_rectangle: bool = False)
         f"{title} holds sides and angle, and their corners are not exact rectangles: "
         f"corners move by up to {farthest:.2g} px"
     )
-    yield from losses_of(moved, "rotated boxes", why, "changed")
+    yield from losses_of(moved, _ROTATED, why, "changed")
 
 
 def _moved(annotation: Record) -> float:

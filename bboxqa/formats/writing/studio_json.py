@@ -21,7 +21,17 @@ from bboxqa.formats.writing.key_points import (
     joints_of,
     other_areas,
 )
-from bboxqa.formats.writing.losses import Loss, common_losses, key_losses, label_losses, losses_of
+from bboxqa.formats.writing.losses import (
+    ANNOTATIONS,
+    ANNOTATOR_NAMES,
+    IMAGE_NAMES,
+    Loss,
+    Noun,
+    common_losses,
+    key_losses,
+    label_losses,
+    losses_of,
+)
 from bboxqa.formats.writing.outlines import (
     ONE_OUTLINE,
     kind_of,
@@ -69,9 +79,9 @@ def _losses(content: Content, options: Options) -> Iterator[Loss]:
     )
     apart = _differing(content, times)
     why = f"{_TITLE} holds one time for all annotations of an annotator in an image"
-    yield from losses_of(apart, "times that differ", why)
+    yield from losses_of(apart, Noun("time that differs", "times that differ"), why)
     why = f"{_TITLE} only says what began as a prediction"
-    yield from key_losses(content.annotations, "annotations", why, _is_begun)
+    yield from key_losses(content.annotations, ANNOTATIONS, why, _is_begun)
     yield from _name_losses(content, options)
 
 
@@ -87,14 +97,15 @@ def _name_losses(content: Content, options: Options) -> Iterator[Loss]:
     lost = [name for name in names if read[_address(name)] != name]
     if lost:
         why = f"{_TITLE} names images by the path of a URL"
-        yield Loss(len(lost), "names of images", why, one_line(lost[0]), "changed")
+        yield Loss(len(lost), IMAGE_NAMES, why, one_line(lost[0]), "changed")
     lost = [str(each["id"]) for each in content.images if not 0 < each["id"] < 1 << 53]
     if lost:
-        yield Loss(len(lost), "ids of images", f"{_TITLE} numbers tasks from 1", lost[0], "changed")
+        why = f"{_TITLE} numbers tasks from 1"
+        yield Loss(len(lost), Noun("id of an image", "ids of images"), why, lost[0], "changed")
     lost = [name for name in content.annotators if _read_person(name, options) != name]
     if lost:
         why = f"{_TITLE} would show another name"
-        yield Loss(len(lost), "names of annotators", why, one_line(lost[0]), "changed")
+        yield Loss(len(lost), ANNOTATOR_NAMES, why, one_line(lost[0]), "changed")
     yield from label_losses(content, _TITLE)
 
 

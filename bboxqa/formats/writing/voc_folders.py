@@ -12,8 +12,10 @@ from bboxqa.formats.voc.voc_boxes import CornerTally
 from bboxqa.formats.writing.changed_names import image_name_losses
 from bboxqa.formats.writing.content import Content, Record, image_name
 from bboxqa.formats.writing.losses import (
+    ANNOTATIONS,
     ATTRIBUTES,
     Loss,
+    Noun,
     common_losses,
     folder_losses,
     key_losses,
@@ -42,11 +44,11 @@ def _losses(content: Content, _options: Options) -> Iterator[Loss]:
     yield from image_name_losses(content, _TITLE, "Annotations", _read_name)
     yield from label_losses(content, _TITLE, plain_xml)
     why = f"{_TITLE} only has the marks {', '.join(_MARKS)}"
-    yield from key_losses(content.annotations, "annotations", why, _is_mark)
+    yield from key_losses(content.annotations, ANNOTATIONS, why, _is_mark)
     unclear = [drawn for drawn in _by_annotator(content).values() if _base(drawn) is None]
     why = f"{_TITLE} does not say whether the first pixel is 0 or 1: read with --voc-base 0"
     boxes = [each for drawn in unclear for each in drawn]
-    yield from losses_of(boxes, "unclear boxes", why, "ambiguous")
+    yield from losses_of(boxes, Noun("unclear box", "unclear boxes"), why, "ambiguous")
 
 
 def _is_mark(key: str, value: object) -> bool:

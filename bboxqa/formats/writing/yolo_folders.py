@@ -10,7 +10,7 @@ from bboxqa.core.arrays import FloatArray
 from bboxqa.formats.writing.changed_names import image_name_losses
 from bboxqa.formats.writing.content import Content, Record, image_name
 from bboxqa.formats.writing.key_points import completed, other_areas
-from bboxqa.formats.writing.losses import Loss, common_losses, folder_losses
+from bboxqa.formats.writing.losses import Loss, Noun, common_losses, folder_losses
 from bboxqa.formats.writing.outlines import (
     Kind,
     bbox_corners,
@@ -56,7 +56,8 @@ def _pose_losses(content: Content, _options: Options) -> Iterator[Loss]:
     fewer = [name for name, joints in named if joints and len(joints) < most]
     if fewer:
         why = f"{title} has {most} in each category; the others have no names"
-        yield Loss(len(fewer), "categories with fewer key points", why, repr(fewer[0]))
+        noun = Noun("category with fewer key points", "categories with fewer key points")
+        yield Loss(len(fewer), noun, why, repr(fewer[0]))
 
 
 def _losses(content: Content, title: str, held: Sequence[Kind]) -> Iterator[Loss]:

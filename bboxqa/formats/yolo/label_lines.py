@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from bboxqa.core.text import count
 from bboxqa.formats.translation.boxes import shapes
 from bboxqa.formats.translation.translated import Record
 from bboxqa.formats.translation.untrusted import LEAST_PIXELS, MOST_BEYOND
@@ -53,11 +54,11 @@ def label_of(line: str, keypoints: tuple[int, int] | None) -> Label:
         values = [float(each) for each in rest]
         number = float(first)
     except ValueError:
-        raise LineError(f"{line[:60]!r} is not only numbers") from None
+        raise LineError(f"{line[:60]!r} has a value that is no number") from None
     if not number.is_integer() or not 0 <= number < 1 << 31:
         raise LineError(f"the class is {first}; expected a whole number, 0 or more")
     if not all(map(math.isfinite, values)):
-        raise LineError(f"{line[:60]!r} is not only finite numbers")
+        raise LineError(f"{line[:60]!r} has a value that is not finite")
     kind, score = _kind(values, keypoints)
     return Label(int(number), kind, values[: len(values) - (score is not None)], score)
 
@@ -72,7 +73,9 @@ def _kind(values: list[float], keypoints: tuple[int, int] | None) -> tuple[Label
     if n in (4, 5):
         return "box", values[-1] if n == 5 else None
     if n < 6:
-        raise LineError(f"has {n} numbers after the class; expected 4 for a box, or more points")
+        raise LineError(
+            f"has {count(n, 'number')} after the class; expected 4 for a box, or more points"
+        )
     if n % 2 and not 0 <= values[-1] <= 1:
         poses = ", or kpt_shape in data.yaml for key points" if keypoints is None else ""
         raise LineError(f"has {n} numbers after the class; expected pairs of x and y{poses}")

@@ -146,7 +146,7 @@ def test_each_folder_is_by_one_person(tmp_path, place):
 @pytest.mark.parametrize(
     ("wrong", "code", "words"),
     [
-        (shape([[1, 2]]), "T001", "a rectangle has 1 points; expected 3 or more"),
+        (shape([[1, 2]]), "T001", "a rectangle has 1 point; expected 3 or more"),
         (shape([[1, 2], [3, "x"]]), "T001", "a coordinate is 'x'; expected a number"),
         (shape(None, "polygon"), "T001", "points are missing"),
         (shape([[1, 2], [3, 4]]) | {"label": ""}, "T004", "a shape has no label"),

@@ -74,6 +74,6 @@ def test_a_name_that_differs_in_the_ending_is_called_so(tmp_path):
         bboxqa.convert(source, tmp_path / "out", to="yolo")
     (problem,) = error.value.problems
     assert problem == (
-        "1 name of images ('a.png'): YOLO detect names files after images without the ending, and "
-        "another image has this one; read as 'a (2).png'"
+        "1 name of an image ('a.png'): YOLO detect names files after images without the ending, "
+        "and another image has this one; read as 'a (2).png'"
     )

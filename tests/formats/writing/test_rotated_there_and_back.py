@@ -102,7 +102,7 @@ def test_dota_and_yolo_have_four_corners(tmp_path):
 def test_outlines_of_more_corners_are_refused(to, tmp_path):
     ring = [10, 10, 50, 10, 70, 30, 50, 60, 10, 60]
     record = {"bbox": [10, 10, 60, 50], "segmentation": [ring]}
-    with pytest.raises(DatasetError, match=r"1 polygon .*four corners; their boxes are written"):
+    with pytest.raises(DatasetError, match=r"1 polygon .*four corners; its box is written"):
         _one(tmp_path, record, to)
 
 

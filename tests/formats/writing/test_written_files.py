@@ -4,6 +4,7 @@ import base64
 import csv
 import io
 import json
+import re
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -205,7 +206,7 @@ def test_labelme_has_a_folder_for_each_annotator(tmp_path):
 def test_names_do_not_lead_out_of_the_output(tmp_path):
     images = [("../../../a.jpg", 200, 100, ["../b"])]
     source = _source(tmp_path, [(0, "../b", 0, BOX)], images)
-    with pytest.raises(DatasetError, match="1 name of annotators"):
+    with pytest.raises(DatasetError, match="1 name of an annotator"):
         bboxqa.convert(source, tmp_path / "in/out", to="yolo")
     bboxqa.convert(source, tmp_path / "in/out", to="yolo", lossy=True)
     written_files = {
@@ -405,7 +406,7 @@ def test_an_image_annotated_again_is_a_loss(tmp_path):
 
 def test_dota_loses_endings_and_leaves_sizes_to_the_pictures(tmp_path):
     source = _source(tmp_path, images=IMAGES[:1])
-    with pytest.raises(DatasetError, match=r"1 ending of image names \('a.jpg'\): DOTA"):
+    with pytest.raises(DatasetError, match=r"1 ending of an image name \('a.jpg'\): DOTA"):
         bboxqa.convert(source, tmp_path / "out", to="dota")
     for to in ("dota", "yolo"):
         found = bboxqa.convert(source, tmp_path / to, to=to, lossy=True)
@@ -420,8 +421,8 @@ def test_what_is_written_differently_is_not_called_left_out(tmp_path):
     out = run("convert", source, tmp_path / "out", "--to", "yolo", "--lossy")
     assert "left out: 1 annotation with 'track_id' (annotation 100)" in out.stderr
     assert (
-        "changed: 1 name of images ('a:b.jpg'): YOLO detect names files after images, and these "
-        "cannot be paths; read as 'a%3Ab.jpg'"
+        "changed: 1 name of an image ('a:b.jpg'): YOLO detect names files after images, and has no "
+        "such paths; read as 'a%3Ab.jpg'"
     ) in out.stderr
 
 
@@ -543,3 +544,36 @@ def test_descriptions_in_which_files_differ_are_noted(tmp_path):
     back = json.loads((tmp_path / "out.json").read_bytes())
     assert "info" not in back
     assert back["licenses"] == [{"id": 1, "name": "CC0"}]
+
+
+@pytest.mark.parametrize(
+    ("n", "words"),
+    [
+        (1, "1 polygon (annotation 100): a table of boxes holds no polygon; its box is written"),
+        (2, "2 polygons (such as annotation 100): a table of boxes holds no polygon; their boxes "),
+    ],
+)
+def test_losses_are_in_the_singular_or_the_plural(n, words, tmp_path):
+    skewed = {"bbox": [0, 0, 40, 30], "segmentation": SKEW}
+    source = _source(tmp_path, [(0, "ann", 0, skewed)] * n)
+    with pytest.raises(DatasetError) as error:
+        bboxqa.convert(source, tmp_path / "out.csv", to="csv")
+    (problem,) = error.value.problems
+    assert problem.startswith(words)
+
+
+@pytest.mark.parametrize("to", ["yolo", "dota", "voc"])
+def test_losses_name_one_thing_as_one(to, tmp_path):
+    """Nouns are given in both numbers: "1 name of annotators" and the like are no words."""
+    content = document(
+        [("a:b.jpg", 200, 100, ["../b"]), ("", 200, 100, ["../b"])],
+        [(0, "../b", 0, {"bbox": BOX, "keypoints": [1, 1, 2], "x": 1, "iscrowd": 1})],
+        [" cat", "dog"],
+    )
+    with pytest.raises(DatasetError) as error:
+        bboxqa.convert(written(tmp_path / "source.json", content), tmp_path / "out", to=to)
+    assert len(error.value.problems) > 4
+    for problem in error.value.problems:
+        assert re.match(r"1 (?:\w+) (?:without a name|with '|of an? \w+|\()", problem) or re.match(
+            r"2 \w+s ", problem
+        ), problem

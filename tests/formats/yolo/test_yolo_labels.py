@@ -273,10 +273,11 @@ def test_what_is_said_of_files_is_checked(choice):
     [
         ("2 .5 .5 .2 .2", "T020", "class 2 has no name; the last class with a name is 1"),
         ("0 .5 .5 .2", "T001", "has 3 numbers after the class"),
-        ("0 .5 .5 .2 x", "T001", "is not only numbers"),
+        ("0 .5", "T001", "has 1 number after the class"),
+        ("0 .5 .5 .2 x", "T001", "has a value that is no number"),
         ("0.5 .5 .5 .2 .2", "T001", "the class is 0.5"),
         ("-1 .5 .5 .2 .2", "T001", "the class is -1"),
-        ("0 .5 .5 .2 nan", "T001", "is not only finite numbers"),
+        ("0 .5 .5 .2 nan", "T001", "has a value that is not finite"),
         ("0 320 .5 .2 .2", "T001", "a coordinate is 320, which is in pixels; expected 0 to 1,"),
         ("0 .1 .1 .2 .2 1.2 .3", "T003", "a coordinate is 1.2;"),
     ],
