@@ -51,6 +51,17 @@ def may_be_pose(values: list[float]) -> bool:
     return len(values) > _BOX and _are_visibilities(len(values), set(values[_BOX + 2 :: 3]))
 
 
+def is_surely_pose(values: list[float]) -> bool:
+    """Return whether the numbers after a class are a box and key points, one of which is visible.
+
+    Examples
+    --------
+    >>> is_surely_pose([0.5, 0.5, 0.2, 0.2, 0.5, 0.5, 2]), is_surely_pose([0.5, 0.5, 0.2, 0.2, 2])
+    (True, False)
+    """
+    return 2 in values[_BOX + 2 :: 3] and may_be_pose(values)
+
+
 def _visibilities(words: list[bytes]) -> set[float] | None:
     """Return the visibilities in a line; None if it has no key points."""
     try:

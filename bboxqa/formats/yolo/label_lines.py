@@ -10,6 +10,7 @@ from bboxqa.core.text import count
 from bboxqa.formats.translation.boxes import shapes
 from bboxqa.formats.translation.translated import Record
 from bboxqa.formats.translation.untrusted import LEAST_PIXELS, MOST_BEYOND
+from bboxqa.formats.yolo.inferred_poses import is_surely_pose
 
 
 class LineError(ValueError):
@@ -76,9 +77,13 @@ def _kind(values: list[float], keypoints: tuple[int, int] | None) -> tuple[Label
         raise LineError(
             f"has {count(n, 'number')} after the class; expected 4 for a box, or more points"
         )
+    if keypoints is None and is_surely_pose(values):
+        shape = f"kpt_shape: [{(n - 4) // 3}, 3]"
+        raise LineError(
+            f"seems to be a box and key points; expected {shape} with names in data.yaml"
+        )
     if n % 2 and not 0 <= values[-1] <= 1:
-        poses = ", or kpt_shape in data.yaml for key points" if keypoints is None else ""
-        raise LineError(f"has {n} numbers after the class; expected pairs of x and y{poses}")
+        raise LineError(f"has {n} numbers after the class; expected pairs of x and y")
     return "quadrangle" if n in (8, 9) else "outline", values[-1] if n % 2 else None
 
 

@@ -42,6 +42,6 @@ def _of_shapes(tally: Mapping[str, int]) -> Iterator[str]:
         yield f"no kpt_shape in data.yaml: {inferred}, as all labels have these"
     if (number := tally.get("unsure", 0)) and number == tally["outline"]:
         are = "is taken as an outline" if number == 1 else "are taken as outlines"
-        shape = "kpt_shape: [number of key points, 3] in data.yaml"
+        shape = "kpt_shape: [number of key points, 3] with names in data.yaml"
         yield f"{count(number, 'label')} {are}, but may be a box and key points: {shape} says so"
     yield from tally_notes(tally, _LABELS)

@@ -182,10 +182,6 @@ def test_key_points_are_inferred_if_all_lines_have_them(tmp_path):
         (FIVE_POINTS, FIVE_POINTS.replace(" 1 ", " .999 "), False),
         # A triangle with a confidence, or one key point.
         ("0 .5 .5 .6 .3 .8 .9 1.0\n", "0 .5 .5 .6 .3 .8 .9 0\n", True),
-        # Not all lines have as many values as a pose.
-        (POSE, POSE.replace("\n", " .5 .5 2\n"), True),
-        (POSE, BOX, True),
-        (POSE, "0 .5 .5 .2 .25 .5 .5 2 .6 nan .25\n", True),
     ],
 )
 def test_key_points_are_not_inferred_from_what_outlines_have(tmp_path, a, b, is_unsure):
@@ -194,6 +190,31 @@ def test_key_points_are_not_inferred_from_what_outlines_have(tmp_path, a, b, is_
     assert len(records) > 0
     assert all("keypoints" not in each for each in records)
     assert any(UNSURE in note for note in found.notes) == is_unsure
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        POSE.replace("\n", " .5 .5 2\n"),
+        BOX,
+        FIVE_POINTS.replace(" 1 ", " .999 "),
+        "0 .5 .5 .2 .25 .5 .5 2 .6 nan .25\n",
+    ],
+)
+def test_key_points_among_other_labels_are_refused_with_their_shape(tmp_path, other):
+    folder = made(tmp_path, labels__a_txt=POSE + other, images__a_ppm=PICTURE)
+    found, _ = translated(folder)
+    defect = found.defects[0]
+    assert (defect.code, defect.where.at) == ("T001", 1)
+    assert defect.message.endswith(
+        "seems to be a box and key points; expected kpt_shape: [2, 3] with names in data.yaml"
+    )
+
+
+def test_one_key_point_is_not_inferred_but_refused(tmp_path):
+    folder = made(tmp_path, labels__a_txt="0 .5 .5 .2 .25 .5 .5 2\n", images__a_ppm=PICTURE)
+    (defect,) = translated(folder)[0].defects
+    assert "expected kpt_shape: [1, 3] with names in data.yaml" in defect.message
 
 
 def test_one_clipped_outline_is_compared_with_outlines(tmp_path):
