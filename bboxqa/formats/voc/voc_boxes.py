@@ -11,6 +11,7 @@ from bboxqa.formats.translation.boxes import shapes
 from bboxqa.formats.translation.boxes.turned_boxes import turned_box
 from bboxqa.formats.translation.heads import NUMBER
 from bboxqa.formats.translation.translated import Record
+from bboxqa.formats.translation.untrusted import ValueProblemError
 from bboxqa.formats.xml_elements import Element
 
 _CORNER = re.compile(rb"<[xy]m(?:in|ax)>\s*(%b)\s*<" % NUMBER)
@@ -19,10 +20,6 @@ _FEW_FRACTIONS = 0.05
 """The least share of fractions that counts; fewer come from single files edited later."""
 _SIDES = ("xmin", "ymin", "xmax", "ymax")
 _LARGEST = 1e9
-
-
-class CornerError(ValueError):
-    """Corners that cannot be read; its text follows "object 7: "."""
 
 
 @dataclass(slots=True)
@@ -84,7 +81,7 @@ def box_of(element: Element, base: int) -> tuple[Record, bool]:
 
     Corners are swapped if xmin is greater than xmax, or ymin than ymax.
 
-    Raises CornerError if a value is not a number.
+    Raises ValueProblemError if a value is not a number.
     """
     left, top, right, bottom = (_number(element, side) for side in _SIDES)
     is_turned = left > right or top > bottom
@@ -107,7 +104,7 @@ def rotated_box(element: Element, base: int) -> Record:
 def outline_of(element: Element, base: int) -> Record | None:
     """Return the COCO geometry keys of a `polygon` with x1, y1, x2, …; None without these.
 
-    Raises CornerError if it has anything but numbers.
+    Raises ValueProblemError if it has anything but numbers.
     """
     points = points_of(element) - base
     if len(points) < 3:
@@ -118,7 +115,7 @@ def outline_of(element: Element, base: int) -> Record | None:
 def points_of(element: Element) -> FloatArray:
     """Return the (K, 2) points of a `polygon`; none where x and y are not as many.
 
-    Raises CornerError if it has anything but numbers.
+    Raises ValueProblemError if it has anything but numbers.
     """
     numbers = []
     for each in element.inside:
@@ -132,7 +129,7 @@ def points_of(element: Element) -> FloatArray:
 def _number(element: Element, name: str) -> float:
     found = element.find(name)
     if found is None:
-        raise CornerError(f"{element.name} has no {name}")
+        raise ValueProblemError(f"{element.name} has no {name}")
     return _value(found)
 
 
@@ -141,7 +138,7 @@ def _value(element: Element) -> float:
     try:
         value = float(text)
     except ValueError:
-        raise CornerError(f"{element.name} is {text[:40]!r}; expected a number") from None
+        raise ValueProblemError(f"{element.name} is {text[:40]!r}; expected a number") from None
     if not abs(value) < _LARGEST:
-        raise CornerError(f"{element.name} is {text[:40]}; expected a coordinate")
+        raise ValueProblemError(f"{element.name} is {text[:40]}; expected a coordinate")
     return value

@@ -28,8 +28,8 @@ from bboxqa.formats.translation.translated import (
     Wanted,
     tally_notes,
 )
+from bboxqa.formats.translation.untrusted import ValueProblemError
 from bboxqa.formats.voc.voc_boxes import (
-    CornerError,
     CornerTally,
     base_note,
     box_of,
@@ -127,8 +127,8 @@ class _VocRecords:
                 continue
             try:
                 self._add_object(found, image, where)
-            except CornerError as error:
-                self._into.defect("T001", f"object {number}: {error}", where)
+            except ValueProblemError as error:
+                self._into.refuse(f"object {number}", error, where)
 
     def _image(self, place: str, member: Member, root: Element) -> Record:
         where = Where(member.name, root.line)
@@ -204,7 +204,7 @@ class _VocRecords:
         inside = outline_of(outline, self._base) if outline is not None else None
         if box is None:
             if inside is None:
-                raise CornerError("has no bndbox")
+                raise ValueProblemError("has no bndbox")
             return inside, False
         shape, is_turned = box_of(box, self._base)
         degrees = _rotation(found)

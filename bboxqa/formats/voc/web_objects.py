@@ -5,7 +5,8 @@ import re
 from bboxqa.core.text import clean
 from bboxqa.formats.translation.boxes import shapes
 from bboxqa.formats.translation.translated import Record
-from bboxqa.formats.voc.voc_boxes import CornerError, box_of, points_of
+from bboxqa.formats.translation.untrusted import ValueProblemError
+from bboxqa.formats.voc.voc_boxes import box_of, points_of
 from bboxqa.formats.xml_elements import Element
 
 ANONYMOUS = "anonymous"
@@ -36,13 +37,13 @@ def web_shape(found: Element) -> tuple[Record, bool]:
     """Return the COCO geometry keys of an object, and whether it is a mask.
 
     Edges are counted from 0. A mask is stored in a separate image, so only its box is used. Raises
-    CornerError if the numbers are missing.
+    ValueProblemError if the numbers are missing.
     """
     mask = found.find("segm")
     if mask is not None:
         box = mask.find("box")
         if box is None:
-            raise CornerError("its mask has no box")
+            raise ValueProblemError("its mask has no box")
         return box_of(box, 0)[0], True
     outline = found.find("polygon") or Element("polygon", found.line)
     points = points_of(outline)
