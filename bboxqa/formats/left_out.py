@@ -118,7 +118,7 @@ def people_inside(sources: Iterable[Path]) -> list[str]:
             continue
         names: dict[str, set[str]] = {}
         for member in members_of(path):
-            folder, _, name = member.name.partition("/")
+            folder, _, name = member.inner.partition("/")
             is_label = is_label_name(name) or name.lower().endswith((".json", ".xml"))
             if is_label and not INSIDE.fullmatch(folder):
                 names.setdefault(folder, set()).add(name)

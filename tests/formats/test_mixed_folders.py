@@ -150,8 +150,9 @@ def test_annotations_of_a_format_that_is_not_read_are_named_beside_labels(tmp_pa
 
 
 @pytest.mark.parametrize("of_two", FOLDERS)
-def test_an_archive_of_several_people_is_told(tmp_path, of_two):
-    write(tmp_path / "in", **FOLDERS[of_two]("ann"), **FOLDERS[of_two]("bob"))
+@pytest.mark.parametrize("below", [".", "all"])
+def test_an_archive_of_several_people_is_told(tmp_path, of_two, below):
+    write(tmp_path / "in" / below, **FOLDERS[of_two]("ann"), **FOLDERS[of_two]("bob"))
     path = shutil.make_archive(str(tmp_path / "all"), "zip", tmp_path / "in")
     note = (
         f"{path}: folders with labels of the same images (ann, bob) are read as one annotator; if "
