@@ -54,6 +54,13 @@ _JSON_KINDS = tuple(
             "Label Studio",
         ),
         (rb'\s*\[\s*\{(?=.*"image(?:filename)?"\s*:\s*")(?=.*"coordinates"\s*:\s*\{)', "CreateML"),
+        (
+            (
+                rb'\s*(?:\[\s*)?\{(?:\s*"data_row"\s*:\s*\{'
+                rb'|(?=.*"Labeled Data"\s*:).*"Label"\s*:)'
+            ),
+            "Labelbox",
+        ),
         (rb'\s*\{(?!.*"images"\s*:)(?=.*"version"\s*:)(?=.*"shapes"\s*:\s*\[)', "LabelMe"),
         (
             (
@@ -146,6 +153,7 @@ WHAT = {
         "Name the folder of the XML files that it was made from.",
     ),
     "CreateML": ("JSON of CreateML", "Export COCO JSON from the tool that wrote it."),
+    "Labelbox": ("JSON of Labelbox", "Convert it to COCO JSON first."),
     "Supervisely": (
         "Supervisely's own JSON",
         "`bboxqa agree` measures its boxes.",

@@ -6,7 +6,15 @@ from pathlib import Path
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import first_few, one_line
-from bboxqa.formats.content_kinds import HEAD, IS_COCO, PARQUET, WHAT, json_kind_of, kind_of
+from bboxqa.formats.content_kinds import (
+    HEAD,
+    IS_COCO,
+    PARQUET,
+    TABLES,
+    WHAT,
+    json_kind_of,
+    kind_of,
+)
 from bboxqa.formats.dota.dota_heads import is_dota_head
 from bboxqa.formats.opening import SAVE_AS_CSV
 from bboxqa.formats.translation.heads import as_utf8
@@ -16,7 +24,7 @@ from bboxqa.formats.yolo.label_heads import is_label_head
 _ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+):/+(.+)", re.IGNORECASE)
 _BY_CURL = {"http", "https", "ftp"}
 
-_TABLES = {".csv", ".tsv"}
+_CELLS, _LINES = {".csv", ".tsv"}, {".jsonl", ".ndjson"}
 # Blanks and byte order marks.
 _BLANK = b" \t\r\n\0\xef\xbb\xbf\xff\xfe"
 # The first character of JSON in each encoding, after a byte order mark.
@@ -44,9 +52,9 @@ def refuse_foreign(path: Path, *, table: bool = False) -> None:
     DatasetError if the file has a known format that is not read.
     """
     refuse_address(path)
-    is_table = path.suffix.lower() in _TABLES and path.is_file()
+    is_table = path.suffix.lower() in TABLES and path.is_file()
     if is_table and not table and not _head(path).strip(_BLANK):
-        problem = f"{path}: is empty; expected a table with a header"
+        problem = f"{path}: is empty; expected a table"
         raise DatasetError([problem], "Export it again: nothing was written.")
     kind = foreign_kind(path)
     if kind is None and table and IS_COCO.match(_head(path)):
@@ -91,14 +99,22 @@ def foreign_kind(path: Path) -> str | None:
     head = _head(path)
     if path.suffix.lower() == ".json":
         return json_kind_of(head)
-    kind = kind_of(head)
-    is_table = path.suffix.lower() in _TABLES and path.exists()
-    if kind is None and is_table and not _JSON.match(head):
-        return "table"
+    kind = kind_of(head) or _kind_of_table(path, head)
     if path.suffix.lower() != ".txt":
         return kind or (_SUFFIXES.get(path.suffix.lower()) if head else None)
     text = as_utf8(head)
     return "YOLO" if is_label_head(text, strict=True) else "DOTA" if is_dota_head(text) else kind
+
+
+def _kind_of_table(path: Path, head: bytes) -> str | None:
+    """Return the kind of a table of text, by its suffix and its beginning."""
+    from bboxqa.formats.box_tables.table_rows import header_of
+
+    suffix = path.suffix.lower()
+    if suffix in _LINES and not IS_COCO.match(head):
+        return json_kind_of(head) or ("table" if header_of(head) else None)
+    is_table = suffix in _CELLS and path.exists() and not _JSON.match(head)
+    return "table" if is_table else None
 
 
 def _head(path: Path) -> bytes:

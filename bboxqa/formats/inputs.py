@@ -151,6 +151,8 @@ def _files_below(folder: Path, pattern: str | None, *, only_checked: bool) -> li
     inside = _files_inside(folder, pattern, only_checked=only_checked)
     if not inside:
         raise _nothing_in(folder, suffixes(only_checked=only_checked), pattern)
+    if all(format_of(file) is COCO and foreign_kind(file) for file in inside):
+        refuse_foreign(inside[0])
     return inside
 
 

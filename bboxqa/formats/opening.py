@@ -17,6 +17,8 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _MOST_STREAMED = 256_000_000
+_OF_LINES = (".jsonl", ".ndjson")
+_SAVE_TEXT = "Save it in utf-8."
 SAVE_AS_CSV = "Save the table as CSV in utf-8."
 
 
@@ -99,5 +101,6 @@ def decoded(name: str, data: bytes) -> str:
         line = data.count(b"\n", 0, place) + 1
         found = f"byte {place} is {data[place]:#04x}"
         raise DatasetError(
-            [f"{name}: line {line}: is not {encoding}: {found}"], SAVE_AS_CSV
+            [f"{name}: line {line}: is not {encoding}: {found}"],
+            _SAVE_TEXT if name.lower().endswith(_OF_LINES) else SAVE_AS_CSV,
         ) from None

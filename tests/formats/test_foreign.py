@@ -7,8 +7,10 @@ import zipfile
 import pytest
 from support.cli import run
 
-from bboxqa.formats.content_kinds import content_words
+from bboxqa.core.errors import DatasetError
+from bboxqa.formats.content_kinds import content_words, json_kind_of
 from bboxqa.formats.foreign import foreign_kind
+from bboxqa.formats.inputs import list_files
 
 
 def packed(name, content):
@@ -42,7 +44,7 @@ FILES = [
         b"PK\x03\x04....[Content_Types].xml",
         "is an office document; expected COCO",
     ),
-    ("a.parquet", b"PAR1\x15\x04", "is a Parquet table; expected columns of images and boxes"),
+    ("a.parquet", b"PAR1\x15\x04", "is not Parquet that can be read: "),
     ("a.csv", "", "is empty; expected a table with a header"),
     ("a.csv", "\ufeff\n", "is empty; expected a table with a header"),
     (
@@ -266,3 +268,40 @@ def test_files_of_no_format_beside_annotations_are_named(tmp_path, command):
     # A file that is named is refused with the reason.
     alone = run(command, "export/page.xml", cwd=tmp_path)
     assert alone.returncode == 2
+
+
+LABELBOX = [{"ID": "c1", "Labeled Data": "https://a.example/a.png", "Label": {"objects": []}}]
+ROW = {"data_row": {"id": "c1"}, "media_attributes": {}, "projects": {}}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "what"),
+    [
+        ("a.json", json.dumps(LABELBOX), "JSON of Labelbox"),
+        ("a.ndjson", json.dumps(ROW) + "\n" + json.dumps(ROW) + "\n", "JSON of Labelbox"),
+        (
+            "a.json",
+            '[{"image": "a.jpg", "annotations": [{"label": "b", "coordinates": {"x": 1}}]}]',
+            "JSON of CreateML",
+        ),
+        ("a.jsonl", '{"file": "a", "text": "b"}\n' * 2, "a table with the columns file and text"),
+    ],
+)
+def test_files_of_other_programs_are_named_alone_and_in_a_folder(tmp_path, name, text, what):
+    (tmp_path / name).write_text(text, "utf-8")
+    sources = [tmp_path / name, *([tmp_path] if name.endswith(".json") else [])]
+    for source in sources:
+        with pytest.raises(DatasetError, match=f"{name}: is {what}; expected "):
+            list_files([source])
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.ndjson", "a.parquet", "a.csv"])
+def test_empty_tables_are_named(tmp_path, name):
+    (tmp_path / name).write_bytes(b"")
+    with pytest.raises(DatasetError, match="is empty; expected a table"):
+        list_files([tmp_path / name])
+
+
+def test_blanks_do_not_slow_the_recognition_of_json():
+    # Each blank doubles the time of a pattern that may divide them between two parts.
+    assert json_kind_of(b" " * 60_000) is None

@@ -15,53 +15,50 @@ if TYPE_CHECKING:
 
 
 def _recognises(path: Path) -> bool:
-    head = head_of(path)
-    if is_archive(head):
+    if is_archive(head_of(path)):
         return _member(path) is not None
-    return path.name.lower().endswith(TABLES) and _is_table(path, head)
+    return path.name.lower().endswith(TABLES) and _is_table(path)
 
 
-def _is_table(path: Path, head: bytes) -> bool:
+def _is_table(path: Path) -> bool:
     """Return whether the columns hold boxes; True for any table if the user names its columns."""
     from bboxqa.formats.box_tables.table_columns import columns_of
-    from bboxqa.formats.box_tables.table_rows import header_of
     from bboxqa.formats.translation.choices import choices
+    from bboxqa.formats.translation.members import members_of
 
     chosen = choices().columns
-    header = _parquet_header(path) if head.startswith(PARQUET) else header_of(head)
+    header = _header_in(members_of(path)[0])
     return bool(header) and (bool(chosen) or not columns_of(header, {}).problem)
 
 
-def _parquet_header(path: Path) -> Sequence[str]:
-    try:
-        from pyarrow import parquet
+def _header_in(member: "Member") -> Sequence[str]:
+    """Return the column names of a table; empty if it is none."""
+    from bboxqa.formats.box_tables.parquet_rows import parquet_file
+    from bboxqa.formats.box_tables.table_rows import header_of
 
-        found: Sequence[str] = parquet.read_schema(path).names
-    except ImportError:
-        # Reading then raises an error that says what to install.
+    head = member.head()
+    if not head.startswith(PARQUET):
+        return header_of(head)
+    try:
+        with parquet_file(member) as file:
+            found: Sequence[str] = file.schema_arrow.names
+    except DatasetError:
+        # Reading then raises an error that says what is wrong, or what to install.
         return ["image", "bbox"]
-    # Any error means that the file is not of this format.
-    except Exception:  # noqa: BLE001
-        return []
     return found
 
 
 def _member(path: Path) -> "Member | None":
     """Return the table of boxes of an archive, if it has exactly one."""
     from bboxqa.formats.box_tables.table_columns import columns_of
-    from bboxqa.formats.box_tables.table_rows import header_of
     from bboxqa.formats.translation.members import members_of
 
     try:
         members = members_of(path)
     except DatasetError:
         return None
-    named = [(each.name or path.stem).lower().endswith(TABLES) for each in members]
-    found = [
-        each
-        for each, is_named in zip(members, named, strict=True)
-        if is_named and not columns_of(header_of(each.head()), {}).problem
-    ]
+    named = [each for each in members if (each.name or path.stem).lower().endswith(TABLES)]
+    found = [each for each in named if not columns_of(_header_in(each), {}).problem]
     return found[0] if len(found) == 1 else None
 
 

@@ -1,5 +1,6 @@
 """Rows of Parquet files, including those of Hugging Face, which contain whole images."""
 
+import io
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -30,7 +31,8 @@ def parquet_file(member: Member) -> Iterator[Any]:
             'Install it: pip install "bboxqa[parquet]"; or save the table as CSV.',
         ) from None
     try:
-        with member.open() as stream:
+        # Packed content cannot be read from its end without unpacking it each time.
+        with member.open() if member.is_file else io.BytesIO(member.read()) as stream:
             yield parquet.ParquetFile(stream)
     except (pa.ArrowException, OSError) as error:
         problem = f"{member.shown}: is not Parquet that can be read: {clean(str(error).strip())}"

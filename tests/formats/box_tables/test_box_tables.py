@@ -1,6 +1,8 @@
 """Tables of boxes: columns, forms of boxes, shares of the image, rows without a box."""
 
+import gzip
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -298,3 +300,50 @@ def test_lines_of_blanks_are_skipped(tmp_path):
     path = table(tmp_path, "  ", "", header, row, "   ", row.replace("4", "wide"))
     ((_, line, _, message),) = found(path, "T001")
     assert (line, message) == (6, "line 6: height is 'wide'; expected a number")
+
+
+def parquet_in(tmp_path):
+    """Write a table in Parquet with a box by each of two annotators; return its path."""
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    columns = {"image": ["a.jpg"] * 2, "rater": ["ann", "bob"], "label": ["cat", "cat"]}
+    columns |= {"x": [1, 2], "y": [1, 1], "w": [5, 5], "h": [5, 5]}
+    parquet.write_table(pa.table(columns), tmp_path / "a.parquet")
+    return tmp_path / "a.parquet"
+
+
+@pytest.mark.parametrize("kind", ["zip", "tar", "gztar", "gz"])
+def test_packed_parquet_is_read(tmp_path, kind):
+    path = parquet_in(tmp_path)
+    expected = drawn(read_coco(path))
+    if kind == "gz":
+        packed = tmp_path / "a.parquet.gz"
+        packed.write_bytes(gzip.compress(path.read_bytes()))
+    else:
+        packed = shutil.make_archive(tmp_path / "b", kind, tmp_path, "a.parquet")
+    assert drawn(read_coco(packed)) == expected
+    assert len(expected) == 2
+
+
+def test_cut_parquet_is_named(tmp_path):
+    path = parquet_in(tmp_path)
+    path.write_bytes(path.read_bytes()[:-50])
+    with pytest.raises(DatasetError, match="is not Parquet that can be read"):
+        read_coco(path)
+
+
+def test_the_advice_for_json_lines_of_another_encoding_fits(tmp_path):
+    path = tmp_path / "a.jsonl"
+    row = {"image": "a.jpg", "label": "K\u00e4fer", "x": 1, "y": 1, "w": 5, "h": 5}
+    path.write_text((json.dumps(row, ensure_ascii=False) + "\n") * 2, "latin-1")
+    with pytest.raises(DatasetError, match="line 1: is not utf-8") as caught:
+        alone(path)
+    assert caught.value.advice == "Save it in utf-8."
+
+
+def test_parquet_without_boxes_asks_for_its_columns(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(pa.table({"text": ["a"]}), tmp_path / "a.parquet")
+    with pytest.raises(DatasetError, match="is a Parquet table; expected columns of images"):
+        read_coco(tmp_path / "a.parquet")
