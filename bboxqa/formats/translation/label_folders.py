@@ -18,6 +18,7 @@ INSIDE = re.compile(
 )
 """Names of folders that belong to the data set of their parent folder."""
 _OF_LABELS = re.compile(r"labels|labeltxt.*|annfiles|annotations?|xmls?|jsons?", re.IGNORECASE)
+_OF_PICTURES = re.compile(r"images|jpegimages", re.IGNORECASE)
 _OF_OTHERS = {".csv", ".gz", ".json", ".md", ".parquet", ".py", ".xml", ".zip"}
 _LOOKED_AT, _DEPTH, _SAMPLE, _SAMPLE_OF_ARCHIVE = 5000, 6, 8, 20
 _NO_LABELS = {"classes.txt", "labels.txt", "labelmap.txt"}
@@ -153,7 +154,11 @@ class LabelFolders:
             deeper = [here / each for each in inside if not INSIDE.fullmatch(each)]
             if len(here.relative_to(folder).parts) >= _DEPTH:
                 inside = []
-            elif _OF_LABELS.fullmatch(here.name) and self._are_annotators(deeper):
+            elif (
+                _OF_LABELS.fullmatch(here.name)
+                and self._are_annotators(deeper)
+                and not _have_pictures(here.parent, {each.name for each in deeper})
+            ):
                 inside = [each for each in inside if INSIDE.fullmatch(each)]
             waiting += [here / each for each in reversed(inside) if not (here / each).is_symlink()]
 
@@ -169,6 +174,25 @@ class LabelFolders:
             n_labels = sum(self.is_label(head, strict) for head in filled)
             return 2 * n_labels > len(filled) if strict else n_labels > 0
         return self.may_be_empty and bool(names) and _has_images_only(folder)
+
+
+def _have_pictures(folder: Path, names: set[str]) -> bool:
+    """Return whether pictures of a data set, or of a list in it, are in folders of these names."""
+    with suppress(OSError):
+        inside = sorted(islice(folder.iterdir(), _LOOKED_AT))
+        if any(
+            (each / name).is_dir()
+            for each in inside
+            if _OF_PICTURES.fullmatch(each.name)
+            for name in names
+        ):
+            return True
+        for each in inside:
+            if LISTS.fullmatch(each.name) and each.is_file():
+                listed = as_utf8(head_of(each)).decode("utf-8", "replace").replace("\\", "/")
+                if any(names & {*line.split("/")[:-1]} for line in listed.splitlines()):
+                    return True
+    return False
 
 
 def _folders_and_files(folder: Path, most: int) -> tuple[list[str], list[str]]:

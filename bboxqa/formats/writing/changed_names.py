@@ -1,12 +1,13 @@
 """Reporting names of images that formats with a file for each image cannot hold."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 
 from bboxqa.core.text import one_line
+from bboxqa.formats.translation.label_folders import INSIDE
 from bboxqa.formats.translation.label_images import place_of
 from bboxqa.formats.writing.content import Content, image_name
-from bboxqa.formats.writing.losses import IMAGE_NAMES, Loss
+from bboxqa.formats.writing.losses import IMAGE_NAMES, Loss, Noun
 from bboxqa.formats.writing.safe_names import safe_paths, without_ending
 
 ReadName = Callable[[str, str], str]
@@ -58,3 +59,30 @@ def image_name_losses(
             words = f"{why}; read as {one_line(lost[some[0]])!r}"
             example = repr(one_line(some[0]))
             yield Loss(len(some), IMAGE_NAMES, words, example, "changed")
+
+
+def folders_as_people(content: Content, title: str) -> Iterator[Loss]:
+    """Yield the images whose folders readers may take for those of annotators.
+
+    These hold label files of the same names, as do the folders of a name such as v1/1.jpg.
+    """
+    paths = safe_paths(image_name(each) for each in content.images)
+    folders: dict[str, set[str]] = defaultdict(set)
+    for parts in paths.values():
+        if len(parts) > 1 and not INSIDE.fullmatch(parts[0]):
+            folders[parts[-1]].add(parts[0])
+    found = [
+        name
+        for name, parts in paths.items()
+        if parts[0] in folders[parts[-1]] and len(folders[parts[-1]]) > 1
+    ]
+    if found:
+        why = (
+            f"{title} has the same folders for several annotators: put the pictures beside the "
+            "labels in the folder images before they are read"
+        )
+        noun = Noun(
+            "image of the same name in several folders",
+            "images of the same names in several folders",
+        )
+        yield Loss(len(found), noun, why, repr(one_line(found[0])), "ambiguous")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from bboxqa.core.text import one_line
-from bboxqa.formats.writing.changed_names import image_name_losses
+from bboxqa.formats.writing.changed_names import folders_as_people, image_name_losses
 from bboxqa.formats.writing.content import Content, Record, image_name
 from bboxqa.formats.writing.losses import (
     ANNOTATIONS,
@@ -30,6 +30,7 @@ def _losses(content: Content, _options: Options) -> Iterator[Loss]:
     yield from key_losses(content.annotations, ANNOTATIONS, why, _is_mark)
     yield from folder_losses(content, _TITLE)
     yield from image_name_losses(content, _TITLE, "labelTxt")
+    yield from folders_as_people(content, _TITLE)
     lost = [name for name in content.category_names.values() if not _is_held(name)]
     if lost:
         why = f"{_TITLE} writes names after numbers, with single blanks between words"

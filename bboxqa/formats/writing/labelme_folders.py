@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from bboxqa.formats.translation.label_images import path_below, place_of
-from bboxqa.formats.writing.changed_names import image_name_losses
+from bboxqa.formats.writing.changed_names import folders_as_people, image_name_losses
 from bboxqa.formats.writing.content import Content, Record, image_name
 from bboxqa.formats.writing.key_points import KEY_POINT, hidden_points, joints_of, other_areas
 from bboxqa.formats.writing.losses import Loss, common_losses, folder_losses, label_losses
@@ -42,6 +42,7 @@ def _losses(content: Content, _options: Options) -> Iterator[Loss]:
     )
     yield from folder_losses(content, _TITLE)
     yield from image_name_losses(content, _TITLE, "annotations", _read_name)
+    yield from folders_as_people(content, _TITLE)
     yield from label_losses(content, _TITLE)
 
 

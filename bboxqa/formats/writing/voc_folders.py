@@ -9,7 +9,7 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray
 from bboxqa.formats.translation.label_images import path_below
 from bboxqa.formats.voc.voc_boxes import CornerTally
-from bboxqa.formats.writing.changed_names import image_name_losses
+from bboxqa.formats.writing.changed_names import folders_as_people, image_name_losses
 from bboxqa.formats.writing.content import Content, Record, image_name
 from bboxqa.formats.writing.losses import (
     ANNOTATIONS,
@@ -42,6 +42,7 @@ def _losses(content: Content, _options: Options) -> Iterator[Loss]:
     yield from common_losses(content, _TITLE, annotations=("attributes",))
     yield from folder_losses(content, _TITLE)
     yield from image_name_losses(content, _TITLE, "Annotations", _read_name)
+    yield from folders_as_people(content, _TITLE)
     yield from label_losses(content, _TITLE, plain_xml)
     why = f"{_TITLE} only has the marks {', '.join(_MARKS)}"
     yield from key_losses(content.annotations, ANNOTATIONS, why, _is_mark)
