@@ -54,7 +54,8 @@ def refuse_foreign(path: Path, *, table: bool = False) -> None:
     refuse_address(path)
     is_table = path.suffix.lower() in TABLES and path.is_file()
     if is_table and not table and not _head(path).strip(_BLANK):
-        problem = f"{path}: is empty; expected a table"
+        header = " with a header" if path.suffix.lower() in _CELLS else ""
+        problem = f"{path}: is empty; expected a table{header}"
         raise DatasetError([problem], "Export it again: nothing was written.")
     kind = foreign_kind(path)
     if kind is None and table and IS_COCO.match(_head(path)):

@@ -284,7 +284,7 @@ ROW = {"data_row": {"id": "c1"}, "media_attributes": {}, "projects": {}}
             '[{"image": "a.jpg", "annotations": [{"label": "b", "coordinates": {"x": 1}}]}]',
             "JSON of CreateML",
         ),
-        ("a.jsonl", '{"file": "a", "text": "b"}\n' * 2, "a table with the columns file and text"),
+        ("a.jsonl", '{"file": "a", "text": "b"}\n' * 2, "a table with the columns file, text"),
     ],
 )
 def test_files_of_other_programs_are_named_alone_and_in_a_folder(tmp_path, name, text, what):
