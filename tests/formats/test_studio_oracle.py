@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.masks import drawn_spans
 from support.studio import box, task, work, written
 from support.tool_files import drawn
 
@@ -73,4 +74,4 @@ def test_masks_are_the_same(tmp_path):
         expected = decode_rle(each["value"]["rle"]).reshape(high, wide, 4)[:, :, 3] > 0
         found = brush_mask(each["value"]["rle"], wide, high)
         assert expected.any()
-        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(drawn_spans(found.spans, high, wide), expected)

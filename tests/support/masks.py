@@ -11,6 +11,14 @@ def encode(picture):
     return coco.encode(np.asfortranarray(picture, np.uint8))
 
 
+def drawn_spans(spans, height, width):
+    """Return spans row by row as a picture, (height, width) bool."""
+    picture = np.zeros(height * width, bool)
+    for start, stop in spans.tolist():
+        picture[start:stop] = True
+    return picture.reshape(height, width)
+
+
 def decode(rle):
     """Return run lengths as a picture, (height, width) bool."""
     with warnings.catch_warnings():

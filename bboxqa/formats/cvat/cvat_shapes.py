@@ -7,10 +7,12 @@ import numpy as np
 
 from bboxqa.formats.document.rotation_columns import WRITTEN_ANGLE
 from bboxqa.formats.translation.boxes import shapes
+from bboxqa.formats.translation.boxes.masks import Masks, RowMask, Size
 from bboxqa.formats.translation.translated import Record
+from bboxqa.formats.translation.untrusted import MaskProblemError, ValueProblemError
 from bboxqa.formats.xml_elements import Element
+from bboxqa.model.shapes.mask_spans import spans_of_runs
 
-Size = tuple[int, int]
 CUBOID = [
     f"{axis}{corner}{side}"
     for side in "12"
@@ -23,40 +25,28 @@ _SIDES = ("xtl", "ytl", "xbr", "ybr")
 _FARTHEST = 1e9
 
 
-class ShapeError(ValueError):
-    """A shape that cannot be read; its text follows "box: "."""
-
-
-class MaskError(ShapeError):
-    """A mask that cannot be decoded."""
-
-
-class EmptyMaskError(ShapeError):
-    """A mask without pixels."""
-
-
-class UnknownSizeError(ShapeError):
+class UnknownSizeError(ValueProblemError):
     """A mask in an image of unknown size."""
 
 
-def shape_of(element: Element, size: Size | None, *, outlines: bool) -> Record:
+def shape_of(element: Element, size: Size | None, masks: Masks) -> Record:
     """Return the geometry keys of an annotation.
 
     A shape without a box has the key `shape` with its name.
 
-    Raises ShapeError if the values are not as CVAT writes them.
+    Raises ValueProblemError if the values are not as CVAT writes them.
     """
     if element.name == "mask":
-        return _mask(element, size, outlines=outlines)
+        return _mask(element, size, masks)
     read = _SHAPES.get(element.name)
     return {"shape": element.name} if read is None else read(element)
 
 
 def number(values: dict[str, str], name: str) -> float:
-    """Return a coordinate. Raises ShapeError if it is not a number."""
+    """Return a coordinate. Raises ValueProblemError if it is not a number."""
     text = values.get(name)
     if text is None:
-        raise ShapeError(f"has no {name}; expected a number")
+        raise ValueProblemError(f"has no {name}; expected a number")
     return _number(text, name)
 
 
@@ -66,7 +56,7 @@ def _number(text: str, name: str) -> float:
     except ValueError:
         found = np.nan
     if not abs(found) < _FARTHEST:
-        raise ShapeError(f"{name} is {text[:40]!r}; expected a number")
+        raise ValueProblemError(f"{name} is {text[:40]!r}; expected a number")
     return found
 
 
@@ -75,7 +65,7 @@ def _points(element: Element) -> list[float]:
     text = element.values.get("points", "").strip(" ;")
     pairs = [pair.split(",") for pair in text.split(";")]
     if not text or any(len(pair) != 2 for pair in pairs):
-        raise ShapeError(f"points are {text[:40]!r}; expected x,y;x,y")
+        raise ValueProblemError(f"points are {text[:40]!r}; expected x,y;x,y")
     return [_number(each, "a coordinate") for each in chain.from_iterable(pairs)]
 
 
@@ -164,37 +154,31 @@ def _tag(_element: Element) -> Record:
     return {"shape": "image label"}
 
 
-def _mask(element: Element, size: Size | None, *, outlines: bool) -> Record:
+def _mask(element: Element, size: Size | None, masks: Masks) -> Record:
     values = element.values
     left, top, width, height = (_whole(values, key) for key in ("left", "top", "width", "height"))
     counts = _run_lengths(values.get("rle", ""))
     if min(width, height) < 1 or counts.sum() != width * height:
-        raise MaskError(
+        raise MaskProblemError(
             f"has run lengths of {counts.sum()} pixels; expected {width} × {height}, "
             f"which is {width * height}"
         )
     if size is not None and (
         min(left, top) < 0 or left + width > size[0] or top + height > size[1]
     ):
-        raise MaskError(
+        raise MaskProblemError(
             f"is {width} × {height} at {left}, {top}, beyond the image of {size[0]} × {size[1]}"
         )
-    filled = np.arange(len(counts)) % 2 == 1
-    crop = np.repeat(filled, counts).reshape(height, width)
-    bbox = shapes.mask_bounds(crop, left, top)
-    if bbox is None:
-        raise EmptyMaskError("has no pixels")
-    if not outlines:
-        return {"bbox": bbox}
-    if size is None:
+    rows = RowMask(spans_of_runs(counts), width, height, left, top, len(values.get("rle", "")))
+    if masks.outlines and size is None and len(rows.spans):
         raise UnknownSizeError("the size of its image is not known")
-    return {"bbox": bbox, "segmentation": shapes.mask(crop, left, top, *size)}
+    return masks.record(rows, size)
 
 
 def _whole(values: dict[str, str], name: str) -> int:
     found = number(values, name)
     if not found.is_integer():
-        raise MaskError(f"has a {name} of {values[name][:40]}; expected a whole number")
+        raise MaskProblemError(f"has a {name} of {values[name][:40]}; expected a whole number")
     return int(found)
 
 
@@ -203,10 +187,10 @@ def _run_lengths(text: str) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     try:
         counts = np.array(text.split(","), np.int64)
     except (ValueError, OverflowError):
-        raise MaskError(f"has run lengths {text[:40]!r}; expected whole numbers") from None
+        raise MaskProblemError(f"has run lengths {text[:40]!r}; expected whole numbers") from None
     # A mask is not larger than an image.
     if counts.min() < 0 or counts.max() >= 1 << 31 or counts.sum() >= 1 << 31:
-        raise MaskError("has run lengths below zero, or of more pixels than an image has")
+        raise MaskProblemError("has run lengths below zero, or of more pixels than an image has")
     return counts
 
 

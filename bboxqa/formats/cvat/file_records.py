@@ -6,19 +6,19 @@ from dataclasses import dataclass, field
 
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.annotations.records import whole_number
-from bboxqa.formats.cvat.cvat_shapes import (
-    EmptyMaskError,
-    MaskError,
-    ShapeError,
-    UnknownSizeError,
-    shape_of,
-)
+from bboxqa.formats.cvat.cvat_shapes import UnknownSizeError, shape_of
 from bboxqa.formats.cvat.jobs import Head, Job, head_of_file
 from bboxqa.formats.cvat.said_keys import said_more
 from bboxqa.formats.cvat.skeleton_tracks import SkeletonTrack
 from bboxqa.formats.document.origin import Where
+from bboxqa.formats.translation.boxes.masks import Masks
 from bboxqa.formats.translation.collector import SIDES, Collector
 from bboxqa.formats.translation.translated import UNLABELLED, UNNAMED, Record, Wanted
+from bboxqa.formats.translation.untrusted import (
+    EmptyMaskProblemError,
+    MaskProblemError,
+    ValueProblemError,
+)
 from bboxqa.formats.xml_elements import Element
 from bboxqa.model.file_places import id_as_name
 
@@ -32,8 +32,12 @@ class Gathered:
     tally: Counter[str] = field(default_factory=Counter)
     images: dict[tuple[str, str], Record] = field(default_factory=dict)
     """Image records by subset and name."""
+    masks: Masks = field(init=False)
     times: dict[tuple[int, str], int] = field(default_factory=dict)
     """How often an image was annotated, by its id and the annotator."""
+
+    def __post_init__(self) -> None:
+        self.masks = Masks(outlines=self.wanted.outlines)
 
 
 class FileRecords:
@@ -55,6 +59,7 @@ class FileRecords:
         self._images = gathered.images
         self._times = gathered.times
         self._wanted = gathered.wanted
+        self._masks = gathered.masks
         self._person = person
         self._head = Head()
         self._labels: set[str] = set()
@@ -209,8 +214,8 @@ class FileRecords:
         known = "width" in image and "height" in image
         size = (image["width"], image["height"]) if known else None
         try:
-            shape = self._wanted.boxed(shape_of(element, size, outlines=self._wanted.outlines))
-        except ShapeError as error:
+            shape = self._wanted.boxed(shape_of(element, size, self._masks))
+        except ValueProblemError as error:
             self._refuse(element.name, error, where)
             return
         inside = {
@@ -249,9 +254,13 @@ class FileRecords:
             problem = f"label {one_line(name)!r} is not among the labels at the beginning"
             self.into.defect("T041", f"{problem} of the file", where, row)
 
-    def _refuse(self, what: str, error: ShapeError, where: Where) -> None:
-        codes = {EmptyMaskError: "T011", MaskError: "T008", UnknownSizeError: "T002"}
-        self._tally["empty"] += isinstance(error, EmptyMaskError)
+    def _refuse(self, what: str, error: ValueProblemError, where: Where) -> None:
+        codes = {
+            EmptyMaskProblemError: "T011",
+            MaskProblemError: "T008",
+            UnknownSizeError: "T002",
+        }
+        self._tally["empty"] += isinstance(error, EmptyMaskProblemError)
         self.into.defect(codes.get(type(error), "T001"), f"{what}: {error}", where)
 
     def end(self) -> None:

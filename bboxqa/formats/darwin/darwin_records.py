@@ -12,6 +12,7 @@ from bboxqa.core.text import count, one_line
 from bboxqa.formats.darwin.darwin_heads import looks_right
 from bboxqa.formats.darwin.darwin_shapes import Raster, shape_of
 from bboxqa.formats.document.origin import Where
+from bboxqa.formats.translation.boxes.masks import Masks
 from bboxqa.formats.translation.collector import SIDES, Collector
 from bboxqa.formats.translation.json_files import NoObject, begins, decoded_parts, json_objects
 from bboxqa.formats.translation.member import Member
@@ -84,6 +85,7 @@ class _DarwinRecords:
     def __init__(self, add: Add, wanted: Wanted, *, is_named: bool) -> None:
         self.into = Collector(TITLE, add)
         self._wanted = wanted
+        self._masks = Masks(outlines=wanted.outlines)
         self._is_named = is_named
         self._images: list[Record] = []
         self._people: set[str] = set()
@@ -140,7 +142,7 @@ class _DarwinRecords:
         own_id = plain_text(given.get("id"))
         try:
             if "mask" in given:
-                shape, n_holes = layers.shape_of(own_id, outlines=self._wanted.outlines), 0
+                shape, n_holes = layers.shape_of(own_id, self._masks), 0
             else:
                 shape, n_holes = shape_of(given)
             shape = self._wanted.boxed(shape)
@@ -192,12 +194,12 @@ class _Layers:
         self._images = images
         self._rasters: list[Raster] | None = None
 
-    def shape_of(self, own_id: str, *, outlines: bool) -> Record:
+    def shape_of(self, own_id: str, masks: Masks) -> Record:
         """Return the geometry keys of a mask; raises MaskProblemError if no layer has it."""
         if self._rasters is None:
             self._rasters = [*map(self._raster, self._annotations)]
         for raster in self._rasters:
-            shape = raster.shape_of(own_id, outlines=outlines)
+            shape = raster.shape_of(own_id, masks)
             if shape is not None:
                 return shape
         raise MaskProblemError("is in no raster_layer of the file")

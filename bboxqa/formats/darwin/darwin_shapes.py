@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.core.arrays import IntArray
+from bboxqa.core.arrays import IndexArray
 from bboxqa.formats.translation.boxes import shapes
+from bboxqa.formats.translation.boxes.masks import Masks, RowMask, Size, checked_size
 from bboxqa.formats.translation.translated import Record
 from bboxqa.formats.translation.untrusted import (
-    EmptyMaskProblemError,
     MaskProblemError,
     ValueProblemError,
     items,
@@ -19,6 +19,7 @@ from bboxqa.formats.translation.untrusted import (
     plain_text,
     points_of,
 )
+from bboxqa.model.shapes.mask_spans import joined
 from bboxqa.model.shapes.run_lengths import MAX_MASK_PIXELS
 
 # Names of shapes that are kept but not compared; the first that an annotation has counts.
@@ -90,31 +91,46 @@ class Raster:
     Raises MaskProblemError if the values are not as Darwin writes them.
     """
 
-    def __init__(self, layer: dict[str, Any], size: tuple[int, int] | None) -> None:
-        if size is None or size[0] * size[1] >= MAX_MASK_PIXELS:
+    def __init__(self, layer: dict[str, Any], size: Size | None) -> None:
+        if size is None:
             raise MaskProblemError("is in an image whose size the file does not say")
-        self._size = size
+        self._size = checked_size(size)
         self._numbers = mapping(layer.get("mask_annotation_ids_mapping"))
-        self._pixels = _pixels(layer.get("dense_rle"), *size)
+        self._spans: dict[float, IndexArray] = _spans(layer.get("dense_rle"), *size)
+        self._is_taken: set[float] = set()
 
-    def shape_of(self, own_id: str, *, outlines: bool) -> Record | None:
+    def shape_of(self, own_id: str, masks: Masks) -> Record | None:
         """Return the geometry keys of a mask; None if it is not in this layer."""
         number = self._numbers.get(own_id)
         if number is None:
             return None
-        record = shapes.mask_record(self._pixels == number, self._size, outlines=outlines)
-        if record is None:
-            raise EmptyMaskProblemError("the mask has no pixels")
-        return record
+        number = number if isinstance(number, int | float) else -1
+        spans = self._spans.get(number, _NOTHING)
+        # The text of a mask is counted once, even if several annotations have it.
+        n_characters = 0 if number in self._is_taken else _LEAST_OF_SPAN * len(spans)
+        self._is_taken.add(number)
+        return masks.record(RowMask(spans, *self._size, n_characters=n_characters), self._size)
 
 
-def _pixels(rle: object, width: int, height: int) -> IntArray:
-    """Return (height, width) mask numbers from alternating values and run lengths, row by row."""
+_NOTHING: IndexArray = np.zeros((0, 2), np.int64)
+_LEAST_OF_SPAN = 4
+"""Characters that a number and a run length take at least, with their commas."""
+
+
+def _spans(rle: object, width: int, height: int) -> dict[float, IndexArray]:
+    """Return the spans of each mask number, from alternating numbers and run lengths by row."""
     flat = items(rle)
     if len(flat) % 2 or not all(type(each) is int and 0 <= each < MAX_MASK_PIXELS for each in flat):
         raise MaskProblemError("has a dense_rle that is not a list of values and run lengths")
-    values, runs = np.array(flat[::2], np.int32), np.array(flat[1::2], np.int64)
+    values, runs = np.array(flat[::2], np.int64), np.array(flat[1::2], np.int64)
     if runs.sum() != width * height:
         found = f"has run lengths of {runs.sum():,} pixels"
         raise MaskProblemError(f"{found}; its image has {width} × {height}")
-    return np.repeat(values, runs).reshape(height, width)
+    stops = np.cumsum(runs)
+    order = np.flatnonzero(runs > 0)
+    order = order[np.argsort(values[order], kind="stable")]
+    spans, numbers = np.stack([stops - runs, stops], 1)[order], values[order]
+    begins = np.flatnonzero(np.diff(numbers, prepend=-1))
+    parts = np.split(spans, begins[1:])
+    by_number = zip(numbers[begins].tolist(), parts, strict=True)
+    return {number: joined(part) for number, part in by_number}

@@ -8,6 +8,7 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray
 from bboxqa.formats.document.rotation_columns import WRITTEN_ANGLE
 from bboxqa.formats.translation.boxes import shapes
+from bboxqa.formats.translation.boxes.masks import checked_size
 from bboxqa.formats.translation.translated import Record
 from bboxqa.formats.translation.untrusted import (
     EmptyMaskProblemError,
@@ -20,7 +21,7 @@ from bboxqa.formats.translation.untrusted import (
     plain_text,
     size_of,
 )
-from bboxqa.model.shapes.run_lengths import MAX_MASK_PIXELS, decode_counts, run_bounds
+from bboxqa.model.shapes.run_lengths import decode_counts, run_bounds
 
 # Names of shapes that are kept but not compared.
 _APART = {
@@ -125,9 +126,9 @@ def _pairs(values: object) -> FloatArray:
 def _mask(rle: dict[str, Any]) -> Record:
     sides = items(rle.get("size"))
     size = size_of(sides[1], sides[0]) if len(sides) == 2 else None
-    if size is None or size[0] * size[1] >= MAX_MASK_PIXELS:
+    if size is None:
         raise MaskProblemError("does not say its height and width")
-    width, height = size
+    width, height = checked_size(size)
     try:
         runs = decode_counts(plain_text(rle.get("counts")).encode())
     except ValueError as error:
@@ -137,7 +138,7 @@ def _mask(rle: dict[str, Any]) -> Record:
         raise MaskProblemError(f"{found}; its size is {width} × {height}")
     left, top, right, bottom = run_bounds(runs, height)
     if np.isnan(left):
-        raise EmptyMaskProblemError("the mask has no pixels")
+        raise EmptyMaskProblemError("has no pixels")
     bbox = [float(left), float(top), float(right - left), float(bottom - top)]
     counts = plain_text(rle.get("counts"))
     return {"bbox": bbox, "segmentation": {"size": [height, width], "counts": counts}}

@@ -5,11 +5,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, ByteArray
-from bboxqa.model.shapes.run_lengths import MAX_MASK_PIXELS
-
-
-class MaskError(ValueError):
-    """A mask that is not as Label Studio writes it."""
+from bboxqa.formats.translation.boxes.masks import RowMask
+from bboxqa.formats.translation.untrusted import MaskProblemError
+from bboxqa.model.shapes.mask_spans import joined, spans_of_pixels
 
 
 class _Bits:
@@ -22,7 +20,7 @@ class _Bits:
     def read(self, width: int) -> int:
         first, last = self.place >> 3, (self.place + width + 7) >> 3
         if last > len(self.data):
-            raise MaskError("is cut off")
+            raise MaskProblemError("is cut off")
         number = int.from_bytes(self.data[first:last], "big")
         self.place += width
         return (number >> (8 * last - self.place)) & ((1 << width) - 1)
@@ -32,14 +30,14 @@ class _Bits:
         first, shift = self.place >> 3, self.place & 7
         last = (self.place + 8 * n + 7) >> 3
         if last > len(self.data):
-            raise MaskError("is cut off")
+            raise MaskProblemError("is cut off")
         self.place += 8 * n
         held = np.frombuffer(self.data[first:last] + b"\0", np.uint8).astype(np.uint16)
         wide: ByteArray = ((held[:-1] << 8 | held[1:]) >> (8 - shift) & 255)[:n].astype(np.uint8)
         return wide
 
 
-def brush_mask(numbers: object, width: int, height: int) -> BoolArray:
+def brush_mask(numbers: object, width: int, height: int) -> RowMask:
     """Decode the numbers under `rle` to a mask of the pixels that are not transparent.
 
     The bits are: 32 for the number of bytes of the image, 4 per pixel; 5 for the bit width of a
@@ -47,8 +45,8 @@ def brush_mask(numbers: object, width: int, height: int) -> BoolArray:
     consists of 1 bit that is set if one value is repeated, 2 bits that select the width of its
     length, the length minus 1, and the value or values. Pixels go row by row.
 
-    Raises MaskError if the numbers are not such bits, or have another size; memory is allocated
-    only for an image of the given size.
+    Raises MaskProblemError if the numbers are not such bits, or have another size. Memory is taken
+    for the bits only, as a run of one value may be long.
 
     Parameters
     ----------
@@ -59,36 +57,39 @@ def brush_mask(numbers: object, width: int, height: int) -> BoolArray:
 
     Returns
     -------
-    (height, width) bool
+    RowMask
+        The mask, in the whole image.
     """
-    if not 0 < width * height < MAX_MASK_PIXELS:
-        raise MaskError(f"is of an image of {width} × {height} pixels")
     try:
         data = bytes(numbers)  # type: ignore[call-overload]
     except (TypeError, ValueError):
-        raise MaskError("is not a list of bytes") from None
+        raise MaskProblemError("is not a list of bytes") from None
     bits = _Bits(data)
     n_bytes, value_width = bits.read(32), bits.read(5) + 1
     if n_bytes != 4 * width * height:
-        raise MaskError(f"has {n_bytes // 4:,} pixels; expected {width} × {height}")
+        raise MaskProblemError(f"has {n_bytes // 4:,} pixels; expected {width} × {height}")
     if value_width != 8:
-        raise MaskError(f"has values of {value_width} bits; expected 8")
+        raise MaskProblemError(f"has values of {value_width} bits; expected 8")
     length_widths = [bits.read(4) + 1 for _ in range(4)]
-    alpha = np.zeros(width * height, np.bool_)
+    found = [np.zeros((0, 2), np.int64)]
     place = 0
     while place < n_bytes:
         repeats = bits.read(1)
         n = bits.read(length_widths[bits.read(2)]) + 1
         if place + n > n_bytes:
-            raise MaskError("has more pixels than it says")
+            raise MaskProblemError("has more pixels than it says")
         # The last of the four bytes of a pixel is its opacity.
         first, last = place // 4, (place + n) // 4
         if repeats:
-            alpha[first:last] = bits.read(8) > 0
+            spans = np.array([[first, last]] if bits.read(8) > 0 else [], np.int64)
         else:
-            alpha[first:last] = bits.read_bytes(n)[3 - place % 4 :: 4] > 0
+            opacity = bits.read_bytes(n)[3 - place % 4 :: 4]
+            spans = first + spans_of_pixels(opacity > 0)
+        if first < last:
+            found.append(spans.reshape(-1, 2))
         place += n
-    return alpha.reshape(height, width)
+    # A byte takes two characters or more, with its comma.
+    return RowMask(joined(np.concatenate(found)), width, height, n_characters=2 * len(data))
 
 
 _LENGTH_WIDTHS = (3, 4, 8, 16)
@@ -100,8 +101,8 @@ def brush_numbers(mask: BoolArray) -> list[int]:
     Examples
     --------
     >>> mask = np.array([[False, True, True], [False, False, True]])
-    >>> bool((brush_mask(brush_numbers(mask), 3, 2) == mask).all())
-    True
+    >>> brush_mask(brush_numbers(mask), 3, 2).spans.tolist()
+    [[1, 3], [5, 6]]
     """
     flat = mask.ravel()
     bits = [f"{4 * len(flat):032b}{7:05b}", *(f"{width - 1:04b}" for width in _LENGTH_WIDTHS)]

@@ -3,8 +3,11 @@
 from collections.abc import Iterable, Sequence
 
 from bboxqa.formats.label_studio.regions import Region, shape_of
+from bboxqa.formats.translation.boxes.masks import Masks
 from bboxqa.formats.translation.translated import UNLABELLED, Record
 from bboxqa.formats.translation.untrusted import plain_text
+
+_BOXES = Masks(outlines=False)
 
 
 def points_by_parent(regions: Iterable[Region]) -> dict[str, list[Region]]:
@@ -22,11 +25,11 @@ def points_by_parent(regions: Iterable[Region]) -> dict[str, list[Region]]:
 def joints_of(points: Sequence[Region], size: tuple[int, int]) -> Record:
     """Return the key points of a shape and their names; nothing if it has none.
 
-    Raises RegionError if a value is not as Label Studio writes it.
+    Raises ValueProblemError if a value is not as Label Studio writes it.
     """
     if not points:
         return {}
-    keypoints = [shape_of(each, size, outlines=False)["keypoints"] for each in points]
+    keypoints = [shape_of(each, size, _BOXES)["keypoints"] for each in points]
     return {
         "keypoints": [number for triple in keypoints for number in triple],
         "joints": [each.labels[0] if each.labels else UNLABELLED for each in points],

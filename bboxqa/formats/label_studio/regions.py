@@ -6,16 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray
+from bboxqa.core.arrays import FloatArray
 from bboxqa.formats.document.rotation_columns import WRITTEN_ANGLE
-from bboxqa.formats.label_studio.brush import MaskError, brush_mask
+from bboxqa.formats.label_studio.brush import brush_mask
 from bboxqa.formats.translation.boxes import shapes
+from bboxqa.formats.translation.boxes.masks import Masks, checked_size
+from bboxqa.formats.translation.boxes.picture_masks import picture_mask
 from bboxqa.formats.translation.translated import Record
 from bboxqa.formats.translation.untrusted import (
+    EmptyMaskProblemError,
+    MaskProblemError,
     ValueProblemError,
     items,
     mapping,
-    picture_mask,
     plain_text,
 )
 
@@ -27,14 +30,6 @@ _MOST_PERCENT = 100.5
 _LEAST = 3
 _PIXELS = 200
 """Coordinates above this are pixels, not percentages."""
-
-
-class RegionError(ValueError):
-    """A region that cannot be read; its text follows "region 7: "."""
-
-
-class EmptyMaskError(RegionError):
-    """A mask without pixels."""
 
 
 @dataclass(slots=True)
@@ -120,17 +115,17 @@ def size_of(result: Value) -> tuple[int, int] | None:
     return width, height
 
 
-def shape_of(region: Region, size: tuple[int, int], *, outlines: bool) -> Record:
+def shape_of(region: Region, size: tuple[int, int], masks: Masks) -> Record:
     """Return the COCO geometry keys of a region.
 
-    Raises RegionError if the values are not as Label Studio writes them.
+    Raises ValueProblemError if the values are not as Label Studio writes them.
     """
     value = _value(region.result)
     _check_percent(region)
     if region.kind == "bitmask":
-        return _bitmask(value, size, outlines=outlines)
+        return _bitmask(value, size, masks)
     if region.kind == "brush":
-        return _brush(value, size, outlines=outlines)
+        return _brush(value, size, masks)
     return _READ[region.kind](value, size)
 
 
@@ -173,38 +168,28 @@ def _polygon(points: FloatArray, degrees: float = 0) -> Record:
     return record
 
 
-def _brush(value: Value, size: tuple[int, int], *, outlines: bool) -> Record:
+def _brush(value: Value, size: tuple[int, int], masks: Masks) -> Record:
     if "rle" not in value:
-        raise MaskError("has no rle")
+        raise MaskProblemError("has no rle")
     if value["rle"] == []:
-        raise EmptyMaskError("the mask has no pixels")
-    return _masked(brush_mask(value["rle"], *size), size, outlines=outlines)
+        raise EmptyMaskProblemError("has no pixels")
+    return masks.record(brush_mask(value["rle"], *checked_size(size)), size)
 
 
-def _bitmask(value: Value, size: tuple[int, int], *, outlines: bool) -> Record:
+def _bitmask(value: Value, size: tuple[int, int], masks: Masks) -> Record:
     """Return a mask of single pixels, which is a picture that is transparent elsewhere."""
     _, _, picture = plain_text(value.get("imageDataURL")).partition(";base64,")
-    try:
-        mask = picture_mask(picture, size[0] * size[1], packed=False)
-    except ValueProblemError as error:
-        raise MaskError(str(error)) from None
-    if mask.shape != size[::-1]:
-        found = f"{mask.shape[1]} × {mask.shape[0]} pixels"
-        raise MaskError(f"has {found}; its image has {size[0]} × {size[1]}")
-    return _masked(mask, size, outlines=outlines)
-
-
-def _masked(mask: BoolArray, size: tuple[int, int], *, outlines: bool) -> Record:
-    record = shapes.mask_record(mask, size, outlines=outlines)
-    if record is None:
-        raise EmptyMaskError("the mask has no pixels")
-    return record
+    mask = picture_mask(picture, masks, within=size)
+    if (mask.width, mask.height) != size:
+        found = f"{mask.width} × {mask.height} pixels"
+        raise MaskProblemError(f"has {found}; its image has {size[0]} × {size[1]}")
+    return masks.record(mask, size)
 
 
 def _number(value: object, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e9:
         shown = "missing" if value is None else repr(value)[:40]
-        raise RegionError(f"{name} is {shown}; expected a number")
+        raise ValueProblemError(f"{name} is {shown}; expected a number")
     return value
 
 
@@ -222,10 +207,10 @@ def _pixels(value: Value, names: tuple[str, ...], size: tuple[int, int]) -> list
 def _points(value: Value, size: tuple[int, int]) -> FloatArray:
     points = _listed_points(value)
     if not points:
-        raise RegionError("points are missing; expected a list of [x, y]")
+        raise ValueProblemError("points are missing; expected a list of [x, y]")
     for point in points:
         if not isinstance(point, list) or len(point) != 2:
-            raise RegionError(f"a point is {str(point)[:40]}; expected [x, y]")
+            raise ValueProblemError(f"a point is {str(point)[:40]}; expected [x, y]")
         for number in point:
             _number(number, "a coordinate")
     found: FloatArray = np.array(points, np.float64) * size / 100
@@ -254,11 +239,11 @@ def beyond(region: Region) -> str:
 
 
 def _check_percent(region: Region) -> None:
-    """Raise RegionError if a coordinate is too large for a percentage, and so is in pixels."""
+    """Raise ValueProblemError if a coordinate is too large for a percentage, so is in pixels."""
     for name, number in _coordinates(region):
         if abs(number) > _PIXELS:
             problem = f"{name} is {number:g}, which is in pixels"
-            raise RegionError(f"{problem}; expected 0 to 100, in percent of the image")
+            raise ValueProblemError(f"{problem}; expected 0 to 100, in percent of the image")
 
 
 def _coordinates(region: Region) -> Iterator[tuple[str, float]]:

@@ -9,15 +9,12 @@ import msgspec
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.annotations.records import whole_number
 from bboxqa.formats.document.origin import Where
-from bboxqa.formats.label_studio.brush import MaskError
 from bboxqa.formats.label_studio.grouped_points import joints_of, points_by_parent
 from bboxqa.formats.label_studio.image_paths import image_names, short_path
 from bboxqa.formats.label_studio.people import names_in, person
 from bboxqa.formats.label_studio.plain_boxes import PlainBoxes
 from bboxqa.formats.label_studio.regions import (
-    EmptyMaskError,
     Region,
-    RegionError,
     beyond,
     regions_of,
     shape_of,
@@ -41,6 +38,7 @@ from bboxqa.formats.label_studio.task_images import (
 )
 from bboxqa.formats.label_studio.task_sizes import said_size, sizes_of
 from bboxqa.formats.label_studio.tasks import Task, Work, tasks_of
+from bboxqa.formats.translation.boxes.masks import Masks
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.given_sizes import given_size
 from bboxqa.formats.translation.member import Member
@@ -53,7 +51,12 @@ from bboxqa.formats.translation.translated import (
     Translated,
     Wanted,
 )
-from bboxqa.formats.translation.untrusted import ValueProblemError, plain_text, side_of
+from bboxqa.formats.translation.untrusted import (
+    EmptyMaskProblemError,
+    ValueProblemError,
+    plain_text,
+    side_of,
+)
 
 TITLE = "Label Studio JSON"
 _PREDICTIONS = "predictions"
@@ -90,6 +93,7 @@ class _TaskRecords:
     def __init__(self, member: Member, names: dict[str, str], add: Add, wanted: Wanted) -> None:
         self._member = member.name
         self._wanted = wanted
+        self._masks = Masks(outlines=wanted.outlines)
         self._into = Collector(TITLE, add)
         add_boxes = None if wanted.in_full else wanted.add_boxes
         self._boxes = PlainBoxes(member.name, self._into, add_boxes)
@@ -264,21 +268,13 @@ class _TaskRecords:
             problem = f"{label}: the image is {size[0]} × {size[1]}; other regions of it say"
             self._into.defect("T010", f"{problem} {known[0]} × {known[1]}", where)
         try:
-            shape = shape_of(region, size or known, outlines=self._wanted.outlines)
+            shape = shape_of(region, size or known, self._masks)
             shape = self._wanted.boxed(shape | joints_of(points, size or known))
-        except (RegionError, MaskError) as error:
-            self._refuse(label, error, where)
+        except ValueProblemError as error:
+            self._tally["empty"] += isinstance(error, EmptyMaskProblemError)
+            self._into.refuse(label, error, where)
             return
         self._add_labels(label, region, {**shape, "image_id": image["id"], **shared}, where)
-
-    def _refuse(self, label: str, error: ValueError, where: Where) -> None:
-        if isinstance(error, EmptyMaskError):
-            self._tally["empty"] += 1
-            self._into.defect("T011", f"{label}: {error}", where)
-        elif isinstance(error, MaskError):
-            self._into.defect("T008", f"{label}: the mask {error}", where)
-        else:
-            self._into.defect("T001", f"{label}: {error}", where)
 
     def _add_labels(self, label: str, region: Region, record: Record, where: Where) -> None:
         if region.result.get("image_rotation"):

@@ -15,6 +15,7 @@ from bboxqa.formats.document.origin import Where
 from bboxqa.formats.labelme.labelme_heads import is_labelme_head
 from bboxqa.formats.labelme.labelme_shapes import shape_of
 from bboxqa.formats.labelme.point_groups import group_of, n_grouped, points_by_shape
+from bboxqa.formats.translation.boxes.masks import Masks
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.json_files import begins, json_problem
 from bboxqa.formats.translation.label_images import (
@@ -40,7 +41,6 @@ from bboxqa.formats.translation.translated import (
 )
 from bboxqa.formats.translation.untrusted import (
     EmptyMaskProblemError,
-    MaskProblemError,
     ValueProblemError,
     mapping,
     plain_text,
@@ -102,6 +102,7 @@ class _LabelmeRecords:
         self._into = Collector(TITLE, add)
         pictures = pictures_of(path, members, ("images", "JPEGImages"))
         self._images = FileImages(self._into, pictures)
+        self._masks = Masks(outlines=wanted.outlines)
         self._tally: Counter[str] = Counter()
 
     def add_file(self, place: str, member: Member) -> None:
@@ -153,13 +154,8 @@ class _LabelmeRecords:
         return {"keypoints": keypoints, "joints": joints} if joints else {}
 
     def _refuse(self, number: int, error: ValueProblemError, where: Where) -> None:
-        if isinstance(error, EmptyMaskProblemError):
-            self._tally["empty"] += 1
-            self._into.defect("T011", f"shape {number + 1}: the mask has no pixels", where)
-        elif isinstance(error, MaskProblemError):
-            self._into.defect("T008", f"shape {number + 1}: the mask {error}", where)
-        else:
-            self._into.defect("T001", f"shape {number + 1}: {error}", where)
+        self._tally["empty"] += isinstance(error, EmptyMaskProblemError)
+        self._into.refuse(f"shape {number + 1}", error, where)
 
     def _image(self, place: str, member: Member, content: _File) -> Record:
         image = self._into.image(place, Where(member.name, ""))
@@ -196,7 +192,7 @@ class _LabelmeRecords:
         if not isinstance(value, dict):
             raise ValueProblemError("is not an object")
         wanted = self._wanted
-        shape = shape_of(value, size, outlines=wanted.outlines, keypoints=wanted.keypoints)
+        shape = shape_of(value, size, self._masks, keypoints=wanted.keypoints)
         label = plain_text(value.get("label"))
         record = {**wanted.boxed(shape), **joints, "image_id": image["id"]}
         record["category_id"] = self._into.category(label or UNLABELLED, where)
@@ -224,7 +220,8 @@ class _LabelmeRecords:
 
 
 def _point_of(value: dict[str, Any]) -> list[float]:
-    keypoints: list[float] = shape_of(value, None, outlines=False, keypoints=True)["keypoints"]
+    shape = shape_of(value, None, Masks(outlines=False), keypoints=True)
+    keypoints: list[float] = shape["keypoints"]
     return keypoints
 
 

@@ -1,23 +1,23 @@
 """Converting LabelMe shapes to keys of COCO annotations."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.translation.boxes import shapes
+from bboxqa.formats.translation.boxes.masks import Masks, checked_size
+from bboxqa.formats.translation.boxes.picture_masks import picture_mask
 from bboxqa.formats.translation.translated import Record
 from bboxqa.formats.translation.untrusted import (
-    EmptyMaskProblemError,
     MaskProblemError,
     ValueProblemError,
     line_of,
-    picture_mask,
     plain_text,
     points_of,
 )
 
-_MOST_PIXELS = 1 << 28
 _APART = {
     "line": "line", "linestrip": "polyline", "point": "key point", "points": "point",
     "polyline": "polyline",
@@ -29,8 +29,8 @@ _QUADRANGLES = ("rotation", "oriented_rectangle", "quadrilateral")
 def shape_of(
     value: dict[str, Any],
     size: tuple[int, int] | None,
+    masks: Masks,
     *,
-    outlines: bool,
     keypoints: bool = False,
 ) -> Record:
     """Return the COCO geometry keys of a shape.
@@ -43,15 +43,15 @@ def shape_of(
         The shape.
     size : tuple of int or None
         Width and height of the image, if known.
-    outlines : bool
-        Whether to return outlines.
+    masks : Masks
+        The masks of the source; they say whether outlines are requested.
     keypoints : bool
         Whether to return the coordinates of points.
     """
     # Old versions have polygons only, without a `shape_type`.
     kind = plain_text(value.get("shape_type")) or "polygon"
     if kind == "mask":
-        return _mask(value, size, outlines=outlines)
+        return _mask(value, size, masks)
     if kind in _APART:
         if kind == "point":
             return {"shape": _APART[kind], **(_key_point(value) if keypoints else {})}
@@ -71,7 +71,7 @@ def shape_of(
     record: Record = {"bbox": shapes.bounds(points)}
     if kind in ("rectangle", *_QUADRANGLES) and len(points) == 4:
         record["attributes"] = {"rotation": _rotation(points)}
-    if outlines:
+    if masks.outlines:
         record["segmentation"] = [shapes.ring(points)]
     return record
 
@@ -87,19 +87,13 @@ def _rotation(points: Any) -> float:
     return round(float(np.degrees(np.arctan2(down, right))) % 90, 3) % 90
 
 
-def _mask(value: dict[str, Any], size: tuple[int, int] | None, *, outlines: bool) -> Record:
+def _mask(value: dict[str, Any], size: tuple[int, int] | None, masks: Masks) -> Record:
     """Return the box and run lengths of a mask, which is stored as an image between two corners."""
     points = points_of(value.get("points"), least=2)
     left, top = (int(each) for each in points.min(0))
-    mask = picture_mask(value.get("mask"), _MOST_PIXELS, packed=False)
-    box = shapes.mask_bounds(mask, left, top)
-    if box is None:
-        raise EmptyMaskProblemError("has no pixels")
-    record: Record = {"bbox": box}
-    if not outlines or size is None:
-        return record
-    width, height = size
-    if left < 0 or top < 0 or left + mask.shape[1] > width or top + mask.shape[0] > height:
-        raise MaskProblemError(f"lies outside the image of {width} × {height} pixels")
-    record["segmentation"] = shapes.mask(mask, left, top, width, height)
-    return record
+    mask = replace(picture_mask(value.get("mask"), masks), left=left, top=top)
+    if masks.outlines and size is not None:
+        width, height = checked_size(size)
+        if left < 0 or top < 0 or left + mask.width > width or top + mask.height > height:
+            raise MaskProblemError(f"lies outside the image of {width} × {height} pixels")
+    return masks.record(mask, size)

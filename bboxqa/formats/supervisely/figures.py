@@ -1,26 +1,26 @@
 """Converting Supervisely shapes to keys of COCO annotations."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray
 from bboxqa.formats.translation.boxes import shapes
+from bboxqa.formats.translation.boxes.masks import Masks, checked_size
+from bboxqa.formats.translation.boxes.picture_masks import picture_mask
 from bboxqa.formats.translation.translated import Record
 from bboxqa.formats.translation.untrusted import (
-    EmptyMaskProblemError,
     MaskProblemError,
     ValueProblemError,
     items,
     line_of,
     mapping,
     number_of,
-    picture_mask,
     plain_text,
     points_of,
 )
-from bboxqa.model.shapes.run_lengths import MAX_MASK_PIXELS
 
 # Names of shapes that are kept but not compared.
 _APART = {"point": "key point", "line": "polyline", "polyline": "polyline", "graph": "skeleton"}
@@ -46,8 +46,7 @@ def shape_of(
     kind: str,
     size: tuple[int, int] | None,
     joints: Mapping[str, str],
-    *,
-    outlines: bool,
+    masks: Masks,
 ) -> tuple[Record, int]:
     """Return the COCO geometry keys of a shape, and its number of holes.
 
@@ -65,7 +64,7 @@ def shape_of(
     if kind == "multipolygon":
         return _polygons(items(figure.get("parts")))
     if kind in _MASKS:
-        return _mask(mapping(figure.get(kind) or figure.get("bitmap")), size, outlines), 0
+        return _mask(mapping(figure.get(kind) or figure.get("bitmap")), size, masks), 0
     if not kind:
         raise ValueProblemError("has no geometryType, and its class in meta.json has none either")
     name = _APART.get(kind, kind.replace("_", " "))
@@ -109,19 +108,14 @@ def _polygons(parts: list[Any]) -> tuple[Record, int]:
     return {**record, "segmentation": [shapes.ring(each) for each in rings]}, n_holes
 
 
-def _mask(bitmap: dict[str, Any], size: tuple[int, int] | None, outlines: bool) -> Record:
-    if size is None or size[0] * size[1] >= MAX_MASK_PIXELS:
-        said = "does not say" if size is None else f"says to be {size[0]} × {size[1]}"
-        raise MaskProblemError(f"is in an image whose size the file {said}")
+def _mask(bitmap: dict[str, Any], size: tuple[int, int] | None, masks: Masks) -> Record:
+    if size is None:
+        raise MaskProblemError("is in an image whose size the file does not say")
+    width, height = checked_size(size)
     (origin,) = points_of([bitmap.get("origin")], "origin").astype(np.int64).tolist()
-    crop = picture_mask(bitmap.get("data"), size[0] * size[1], packed=True)
+    crop = picture_mask(bitmap.get("data"), masks, within=size, packed=True)
     left, top = origin
-    if left < 0 or top < 0 or left + crop.shape[1] > size[0] or top + crop.shape[0] > size[1]:
-        found = f"{crop.shape[1]} × {crop.shape[0]} pixels at ({left}, {top})"
-        raise MaskProblemError(f"has {found}, beyond the image of {size[0]} × {size[1]}")
-    bbox = shapes.mask_bounds(crop, left, top)
-    if bbox is None:
-        raise EmptyMaskProblemError("the mask has no pixels")
-    if not outlines:
-        return {"bbox": bbox}
-    return {"bbox": bbox, "segmentation": shapes.mask(crop, left, top, *size)}
+    if left < 0 or top < 0 or left + crop.width > width or top + crop.height > height:
+        found = f"{crop.width} × {crop.height} pixels at ({left}, {top})"
+        raise MaskProblemError(f"has {found}, beyond the image of {width} × {height}")
+    return masks.record(replace(crop, left=left, top=top), size)

@@ -12,6 +12,7 @@ from bboxqa.core.text import count, one_line
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.supervisely.figures import kind_of, shape_of
 from bboxqa.formats.supervisely.project_heads import META, looks_right
+from bboxqa.formats.translation.boxes.masks import Masks
 from bboxqa.formats.translation.collector import SIDES, Collector
 from bboxqa.formats.translation.json_files import NoObject, begins, decoded_parts, json_objects
 from bboxqa.formats.translation.member import Member
@@ -114,6 +115,7 @@ class _ProjectRecords:
             config = mapping(each.get("geometry_config"))
             names = [self._joints[key] for key in mapping(config.get("nodes"))]
             self.into.skeleton(plain_text(each.get("title")), names, _limbs(config, self._joints))
+        self._masks = Masks(outlines=wanted.outlines)
         self._images: list[tuple[Record, str]] = []
         self._tally: Counter[str] = Counter()
 
@@ -163,9 +165,7 @@ class _ProjectRecords:
     ) -> None:
         kind = kind_of(figure, self._classes)
         try:
-            shape, n_holes = shape_of(
-                figure, kind, pixels, self._joints, outlines=self._wanted.outlines
-            )
+            shape, n_holes = shape_of(figure, kind, pixels, self._joints, self._masks)
             shape = self._wanted.boxed(shape)
         except ValueProblemError as error:
             self.into.refuse(label, error, where)

@@ -173,10 +173,9 @@ class Collector:
 
     def refuse(self, label: str, error: ValueProblemError, where: Where) -> None:
         """Add the defect of a shape that cannot be read; `label` names the shape."""
-        if isinstance(error, EmptyMaskProblemError):
-            self.defect("T011", f"{label}: {error}", where)
-        elif isinstance(error, MaskProblemError):
-            self.defect("T008", f"{label}: the mask {error}", where)
+        if isinstance(error, MaskProblemError):
+            code = "T011" if isinstance(error, EmptyMaskProblemError) else "T008"
+            self.defect(code, f"{label}: the mask {error}", where)
         else:
             self.defect("T001", f"{label}: {error}", where)
 

@@ -1,16 +1,11 @@
 """Checking values from untrusted files before they are used."""
 
-import base64
-import binascii
-import io
-import warnings
-import zlib
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray
+from bboxqa.core.arrays import FloatArray
 from bboxqa.core.text import one_line
 
 LARGEST = 1e9
@@ -30,7 +25,7 @@ class MaskProblemError(ValueProblemError):
     """A mask that cannot be decoded; its text follows "the mask "."""
 
 
-class EmptyMaskProblemError(ValueProblemError):
+class EmptyMaskProblemError(MaskProblemError):
     """A mask without pixels."""
 
 
@@ -162,42 +157,3 @@ def size_of(width: object, height: object) -> tuple[int, int] | None:
         if isinstance(each, bool) or not isinstance(each, int | float) or not 1 <= each < 1 << 31:
             return None
     return int(width), int(height)  # type: ignore[call-overload]
-
-
-def picture_mask(text: object, most: int, *, packed: bool) -> BoolArray:
-    """Return the mask in a base64 image: the pixels that are not transparent, or not black.
-
-    Parameters
-    ----------
-    text : object
-        Expected is base64 of a PNG.
-    most : int
-        The largest accepted number of pixels.
-    packed : bool
-        Whether the PNG is additionally compressed with zlib.
-
-    Raises
-    ------
-    MaskProblemError
-        If the value is not such an image.
-    """
-    from PIL import Image
-
-    if not isinstance(text, str):
-        raise MaskProblemError("is missing")
-    try:
-        data = base64.b64decode(text, validate=False)
-        if packed:
-            data = zlib.decompressobj().decompress(data, 8 * most + (1 << 16))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            picture = Image.open(io.BytesIO(data), formats=["PNG"])
-            if picture.width * picture.height > most:
-                raise MaskProblemError(f"has {picture.width} × {picture.height} pixels")
-            has_alpha = "A" in picture.getbands() or "transparency" in picture.info
-            flat = picture.convert("RGBA").getchannel("A") if has_alpha else picture.convert("L")
-    except (binascii.Error, zlib.error, OSError, SyntaxError, ValueError) as error:
-        if isinstance(error, MaskProblemError):
-            raise
-        raise MaskProblemError("is not a PNG in base64") from None
-    return np.asarray(flat) > 0

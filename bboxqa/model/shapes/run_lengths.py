@@ -3,6 +3,7 @@
 import numpy as np
 
 from bboxqa.core.arrays import IndexArray
+from bboxqa.model.shapes.mask_spans import joined, runs_of_spans, span_bounds, spans_of_runs, turned
 
 MAX_MASK_PIXELS = 1 << 31
 """Pixels that a mask must stay below: a file may claim any size, and run lengths have 32 bits."""
@@ -65,21 +66,7 @@ def run_bounds(runs: IndexArray, height: int) -> tuple[float, float, float, floa
     >>> run_bounds(np.array([5, 2, 2, 1, 6]), 4)
     (1.0, 1.0, 3.0, 3.0)
     """
-    stops = np.cumsum(runs)
-    first, last = stops[:-1:2], stops[1::2] - 1
-    filled = first <= last
-    first, last = first[filled], last[filled]
-    if len(first) == 0:
-        return (np.nan,) * 4
-    left, right = first[0] // height, last[-1] // height + 1
-    if (first // height != last // height).any():
-        return float(left), 0.0, float(right), float(height)
-    return (
-        float(left),
-        float((first % height).min()),
-        float(right),
-        float((last % height).max() + 1),
-    )
+    return span_bounds(spans_of_runs(runs), height)
 
 
 def transposed_runs(runs: IndexArray, height: int, width: int) -> IndexArray:
@@ -93,10 +80,9 @@ def transposed_runs(runs: IndexArray, height: int, width: int) -> IndexArray:
     >>> transposed_runs(np.array([1, 2, 3]), 2, 3)
     array([2, 1, 1, 1, 1])
     """
-    pixels = np.repeat(np.arange(len(runs)) % 2 == 1, runs).reshape(height, width).T.ravel()
-    stops = np.append(np.flatnonzero(pixels[1:] != pixels[:-1]) + 1, len(pixels))
-    columnwise: IndexArray = np.diff(stops, prepend=0)
-    return np.insert(columnwise, 0, 0) if pixels[0] else columnwise
+    spans = joined(turned(spans_of_runs(runs), height, width))
+    columnwise = runs_of_spans(spans, height * width)
+    return columnwise if columnwise[-1] else columnwise[:-1]
 
 
 def compress_counts(runs: IndexArray, height: int, width: int) -> bytes:

@@ -5,10 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.masks import drawn_spans
 from support.studio import box, result, task, work, written
 
 from bboxqa import read_coco, validate
-from bboxqa.formats.label_studio.brush import MaskError, brush_mask
+from bboxqa.formats.label_studio.brush import brush_mask
+from bboxqa.formats.translation.untrusted import MaskProblemError
 from bboxqa.model.shapes.run_lengths import decode_counts
 
 SHARED = Path(__file__).parents[4] / "shared/data/formats/label_studio"
@@ -48,7 +50,8 @@ def test_any_runs_give_the_mask(seed):
     rgba = np.zeros((height, width, 4), np.int64)
     rgba[..., 3] = np.where(mask, rng.integers(1, 256, mask.shape), 0)
     numbers = encoded(rgba.ravel(), rng)
-    assert (brush_mask(numbers, width, height) == mask).all()
+    found = brush_mask(numbers, width, height)
+    assert (drawn_spans(found.spans, height, width) == mask).all()
 
 
 @pytest.mark.parametrize(
@@ -65,13 +68,14 @@ def test_any_runs_give_the_mask(seed):
     ],
 )
 def test_what_is_no_mask_is_refused(numbers, words):
-    with pytest.raises(MaskError, match=words):
+    with pytest.raises(MaskProblemError, match=words):
         brush_mask(numbers, 2, 1)
 
 
 def test_no_memory_is_taken_for_the_size_that_a_file_claims():
-    with pytest.raises(MaskError, match="is of an image of"):
-        brush_mask([0, 0, 0, 8], 1 << 20, 1 << 20)
+    # The number of bytes is 32 bits, of which an image of 2^30 pixels has none left.
+    with pytest.raises(MaskProblemError, match="is cut off"):
+        brush_mask([255, 254, 0, 0, 57, 17, 20], 1 << 15, (1 << 15) - 1)
 
 
 def test_masks_are_run_lengths_of_coco(tmp_path):
@@ -100,7 +104,7 @@ def test_masks_of_a_real_model(tmp_path):
     path.write_text(content)
     assert {each.code for each in validate(path).findings} == {"Q001"}
     result = json.loads(content)[0]["result"][0]
-    mask = brush_mask(result["value"]["rle"], 768, 576)
+    mask = drawn_spans(brush_mask(result["value"]["rle"], 768, 576).spans, 576, 768)
     rows, columns = np.nonzero(mask)
     assert (columns.min(), rows.min()) == (689, 41)
     assert (np.ptp(columns) + 1, np.ptp(rows) + 1) == (79, 230)

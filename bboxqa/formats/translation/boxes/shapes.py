@@ -1,12 +1,10 @@
 """Converting shapes of annotation tools to COCO boxes, polygons and masks."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray
-from bboxqa.model.shapes.run_lengths import compress_counts
+from bboxqa.core.arrays import FloatArray
 
 _SIDES = 72
 """The number of points of the polygon that replaces an ellipse; its area is 0.13 % smaller."""
@@ -128,67 +126,6 @@ def ring(points: FloatArray) -> list[float]:
     """Return (K, 2) points as a COCO ring, a flat list of x and y."""
     flat: list[float] = points.ravel().tolist()
     return flat
-
-
-def mask(crop: BoolArray, left: int, top: int, width: int, height: int) -> dict[str, Any]:
-    """Return COCO's run lengths of a mask that is given for a part of an image.
-
-    Parameters
-    ----------
-    crop : (H, W) bool
-    left, top : int
-        Position of the crop in the image.
-    width, height : int
-        Size of the image, which contains the crop.
-
-    Examples
-    --------
-    >>> mask(np.ones((1, 2), np.bool_), 1, 0, 3, 2)
-    {'size': [2, 3], 'counts': '21100'}
-    """
-    columns, rows = np.nonzero(crop.T)
-    filled = (left + columns.astype(np.int64)) * height + top + rows
-    # The begins and ends of runs of mask pixels, column by column.
-    starts = filled[np.diff(filled, prepend=-2) != 1]
-    stops = filled[np.diff(filled, append=-2) != 1] + 1
-    edges = np.stack([starts, stops], 1).ravel()
-    runs = np.diff(edges, prepend=0, append=width * height)
-    return {"size": [height, width], "counts": compress_counts(runs, height, width).decode()}
-
-
-def mask_record(
-    whole: BoolArray, size: tuple[int, int], *, outlines: bool
-) -> dict[str, Any] | None:
-    """Return the box of a mask of a whole image, and if requested the mask; None if it is empty.
-
-    Examples
-    --------
-    >>> mask_record(np.array([[False, True]]), (2, 1), outlines=True)
-    {'bbox': [1.0, 0.0, 1.0, 1.0], 'segmentation': {'size': [1, 2], 'counts': '110'}}
-    """
-    bbox = mask_bounds(whole)
-    if bbox is None:
-        return None
-    if not outlines:
-        return {"bbox": bbox}
-    left, top, width, height = map(int, bbox)
-    crop = whole[top : top + height, left : left + width]
-    return {"bbox": bbox, "segmentation": mask(crop, left, top, *size)}
-
-
-def mask_bounds(crop: BoolArray, left: int = 0, top: int = 0) -> list[float] | None:
-    """Return the box around the pixels of a mask; None if it is empty.
-
-    Examples
-    --------
-    >>> mask_bounds(np.array([[False, True], [False, True]]), left=5)
-    [6.0, 0.0, 1.0, 2.0]
-    """
-    rows, columns = np.flatnonzero(crop.any(1)), np.flatnonzero(crop.any(0))
-    if not len(rows):
-        return None
-    width, height = columns[-1] - columns[0] + 1, rows[-1] - rows[0] + 1
-    return [float(left + columns[0]), float(top + rows[0]), float(width), float(height)]
 
 
 def outer_rings(rings: Sequence[FloatArray]) -> list[FloatArray]:

@@ -1,0 +1,134 @@
+"""Masks as spans of pixels: turning rows into columns without an array of all pixels.
+
+Spans are (N, 2) int64: where runs of mask pixels begin, and where they end, among the pixels of an
+image in order. They are sorted and do not touch. Of a mask in a file, only its runs take memory,
+however large its image is.
+"""
+
+from collections.abc import Callable
+from typing import cast
+
+import numpy as np
+
+from bboxqa.core.arrays import BoolArray, IndexArray
+
+
+def spans_of_runs(runs: IndexArray) -> IndexArray:
+    """Return the spans of run lengths, which begin with a run outside the mask.
+
+    Examples
+    --------
+    >>> spans_of_runs(np.array([1, 2, 0, 3, 4])).tolist()
+    [[1, 6]]
+    """
+    ends = np.cumsum(runs)
+    spans = np.stack([ends[:-1:2], ends[1::2]], 1)
+    return joined(spans[spans[:, 0] < spans[:, 1]])
+
+
+def spans_of_pixels(pixels: BoolArray) -> IndexArray:
+    """Return the spans of (H, W) pixels, row by row.
+
+    Examples
+    --------
+    >>> spans_of_pixels(np.array([[True, False, True], [True, False, False]])).tolist()
+    [[0, 1], [2, 4]]
+    """
+    flat = pixels.ravel()
+    edges = np.flatnonzero(flat[1:] != flat[:-1]) + 1
+    first = [0] if flat[:1].any() else []
+    last = [len(flat)] if flat[-1:].any() else []
+    return np.concatenate([first, edges, last]).astype(np.int64).reshape(-1, 2)
+
+
+def joined(spans: IndexArray) -> IndexArray:
+    """Join spans that touch.
+
+    Examples
+    --------
+    >>> joined(np.array([[0, 2], [2, 5], [6, 7]])).tolist()
+    [[0, 5], [6, 7]]
+    """
+    apart = spans[1:, 0] != spans[:-1, 1]
+    starts = spans[np.concatenate([np.ones(len(spans[:1]), np.bool_), apart]), 0]
+    stops = spans[np.concatenate([apart, np.ones(len(spans[:1]), np.bool_)]), 1]
+    return np.stack([starts, stops], 1)
+
+
+def runs_of_spans(spans: IndexArray, n_pixels: int) -> IndexArray:
+    """Return the run lengths of spans among `n_pixels` pixels; the inverse of `spans_of_runs`.
+
+    The last run is one outside the mask, of length 0 if the last pixel is inside.
+
+    Examples
+    --------
+    >>> runs_of_spans(np.array([[1, 6]]), 10).tolist()
+    [1, 5, 4]
+    """
+    return np.diff(spans.ravel(), prepend=0, append=n_pixels)
+
+
+def span_bounds(spans: IndexArray, height: int) -> tuple[float, float, float, float]:
+    """Return left, top, right and bottom of spans column by column in pixels; NaN if there is none.
+
+    Of spans row by row, and with the width instead of the height, these are top, left, bottom and
+    right.
+
+    Examples
+    --------
+    >>> span_bounds(np.array([[5, 7], [9, 10]]), 4)
+    (1.0, 1.0, 3.0, 3.0)
+    """
+    if len(spans) == 0:
+        return (np.nan,) * 4
+    first, last = spans[:, 0], spans[:, 1] - 1
+    left, right = first[0] // height, last[-1] // height + 1
+    if (first // height != last // height).any():
+        return float(left), 0.0, float(right), float(height)
+    return (
+        float(left),
+        float((first % height).min()),
+        float(right),
+        float((last % height).max() + 1),
+    )
+
+
+def turned(
+    spans: IndexArray, height: int, width: int, check: Callable[[int], None] | None = None
+) -> IndexArray:
+    """Return the spans column by column of a mask with spans row by row; columns are not joined.
+
+    `check` is called with their number before memory is taken for them, and may raise.
+
+    Examples
+    --------
+    >>> turned(np.array([[1, 3], [4, 6]]), 2, 3).tolist()
+    [[2, 4], [4, 6]]
+    """
+    first = _without(spans, spans + width)
+    if check is not None:
+        check(int((first[:, 1] - first[:, 0]).sum()))
+    last = _without(spans, spans - width)
+    ends = [_columnwise(each, height, width) for each in (first, last)]
+    return np.stack([ends[0], ends[1] + 1], 1)
+
+
+def _columnwise(spans: IndexArray, height: int, width: int) -> IndexArray:
+    """Return the places of pixels column by column, sorted."""
+    n = spans[:, 1] - spans[:, 0]
+    pixels = np.repeat(spans[:, 0] - np.cumsum(n) + n, n) + np.arange(n.sum())
+    rows, columns = np.divmod(pixels, width)
+    places: IndexArray = np.sort(columns * height + rows)
+    return places
+
+
+def _without(spans: IndexArray, others: IndexArray) -> IndexArray:
+    """Return spans without the pixels of others."""
+    edges = np.concatenate([spans[:, 0], spans[:, 1], others[:, 0], others[:, 1]])
+    # A span adds 1 and one of the others takes 2, so that only pixels in a span alone are at 1.
+    steps = np.repeat(np.array([1, -1, -2, 2], np.int8), len(spans))
+    order = np.argsort(edges, kind="stable")
+    edges, level = edges[order], np.cumsum(steps[order], dtype=np.int8)
+    is_kept = (level[:-1] == 1) & (edges[1:] > edges[:-1])
+    kept = np.flatnonzero(is_kept)
+    return cast("IndexArray", np.stack([edges[kept], edges[kept + 1]], 1))

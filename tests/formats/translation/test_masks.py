@@ -1,0 +1,167 @@
+"""Masks of tools as runs: columns from rows, and what is refused before memory is taken."""
+
+import base64
+import io
+import struct
+import zlib
+
+import numpy as np
+import pytest
+from PIL import Image
+from support.masks import decode
+
+from bboxqa.formats.translation.boxes.masks import MOST_RUNS, Allowance, Masks, RowMask
+from bboxqa.formats.translation.boxes.picture_masks import MOST_PIXELS, picture_mask
+from bboxqa.formats.translation.untrusted import EmptyMaskProblemError, MaskProblemError
+from bboxqa.model.shapes.mask_spans import spans_of_pixels, turned
+
+SHARES = (0, 0.1, 0.5, 0.9, 1)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_mask_of_a_part_is_that_of_the_whole_image(seed):
+    rng = np.random.default_rng(seed)
+    for share in SHARES:
+        height, width, left, top, right, bottom = rng.integers(1, 9, 6).tolist()
+        part = rng.random((height, width)) < share
+        whole = np.pad(part, ((top, bottom), (left, right)))
+        mask = RowMask(spans_of_pixels(part), width, height, left, top)
+        if not part.any():
+            with pytest.raises(EmptyMaskProblemError, match="has no pixels"):
+                mask.bounds()
+            continue
+        record = Masks(outlines=True).record(mask, whole.shape[::-1])
+        assert np.array_equal(decode(record["segmentation"]), whole)
+        rows, columns = np.nonzero(whole)
+        box = [columns.min(), rows.min(), np.ptp(columns) + 1, np.ptp(rows) + 1]
+        assert record["bbox"] == box
+        assert Masks(outlines=False).record(mask, None) == {"bbox": box}
+
+
+def test_columns_are_counted_before_they_take_memory():
+    # Every other row of 2,000,000,000 pixels.
+    row = np.arange(0, 1000, 2)[:, None] * 2_000_000
+    spans = np.concatenate([row, row + 2_000_000], 1)
+    counted = []
+
+    def refuse(n_spans):
+        counted.append(n_spans)
+        raise MaskProblemError
+
+    with pytest.raises(MaskProblemError):
+        turned(spans, 1000, 2_000_000, refuse)
+    assert counted == [500 * 2_000_000]
+
+
+def test_a_mask_of_too_many_runs_is_refused():
+    n = MOST_RUNS + 1
+    mask = RowMask(np.array([[0, n]]), n, 2)
+    assert Masks(outlines=False).record(mask, (n, 2)) == {"bbox": [0, 0, n, 1]}
+    with pytest.raises(MaskProblemError) as found:
+        Masks(outlines=True).record(mask, (n, 2))
+    assert str(found.value) == (
+        "has 2,097,153 runs of pixels column by column; expected at most 2,097,152: "
+        "draw it as a polygon"
+    )
+
+
+def test_masks_of_few_characters_add_up_to_a_bounded_number_of_runs():
+    masks = Masks(outlines=True)
+    long = RowMask(np.array([[0, MOST_RUNS]]), MOST_RUNS, 2, n_characters=20)
+    for _ in range(4):
+        masks.record(long, (MOST_RUNS, 2))
+    with pytest.raises(MaskProblemError, match=r"10,485,760 runs of pixels in 100 char.*split"):
+        masks.record(long, (MOST_RUNS, 2))
+    # Those before and after it are read.
+    short = RowMask(np.array([[0, 2]]), 2, 2, n_characters=20)
+    assert masks.record(short, (2, 2))["bbox"] == [0, 0, 2, 1]
+
+
+def test_masks_whose_texts_are_as_long_are_not_bounded():
+    runs = Allowance("runs", least=10, rates=(16, 16))
+    for _ in range(1000):
+        runs.take(1600, 100)
+    with pytest.raises(MaskProblemError):
+        runs.take(1611, 100)
+
+
+def test_short_texts_are_bounded_more_than_long_ones():
+    runs = Allowance("runs", least=0, rates=(2, 32))
+    runs.take(2_000_000, 1_000_000)
+    with pytest.raises(MaskProblemError):
+        runs.take(1, 0)
+    runs.take(32_000_000, 1_000_000)
+    with pytest.raises(MaskProblemError):
+        runs.take(1, 0)
+
+
+def picture(image, **more):
+    data = io.BytesIO()
+    image.save(data, "PNG", **more)
+    return base64.b64encode(data.getvalue()).decode()
+
+
+def claimed(width, height):
+    """Return a PNG that only claims to have a size."""
+    head = b"IHDR" + struct.pack(">IIBBBBB", width, height, 1, 0, 0, 0, 0)
+    data = b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + head + struct.pack(">I", zlib.crc32(head))
+    return base64.b64encode(data).decode()
+
+
+def of_palette(pixels):
+    image = Image.fromarray(pixels.astype(np.uint8))
+    image.putpalette([0, 0, 0, 9, 9, 9])
+    return image
+
+
+KINDS = {
+    "bits": lambda pixels: (Image.fromarray(pixels), {}),
+    "grey": lambda pixels: (Image.fromarray(pixels.astype(np.uint8)), {}),
+    "opacity": lambda pixels: (
+        Image.fromarray(np.stack([pixels * np.uint8(9)] * 4, 2)),
+        {},
+    ),
+    "palette": lambda pixels: (of_palette(pixels), {}),
+    "transparent palette": lambda pixels: (of_palette(pixels), {"transparency": 0}),
+    "transparent colours": lambda pixels: (of_palette(pixels), {"transparency": b"\x00\x05"}),
+    "transparent grey": lambda pixels: (
+        Image.fromarray(pixels.astype(np.uint8)),
+        {"transparency": 0},
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_pictures_of_each_kind_give_their_mask(kind):
+    pixels = np.random.default_rng(1).random((30, 20)) < 0.5
+    image, more = KINDS[kind](pixels)
+    mask = picture_mask(picture(image, **more), Masks(outlines=True))
+    assert np.array_equal(mask.spans, spans_of_pixels(pixels))
+    assert (mask.width, mask.height) == (20, 30)
+
+
+@pytest.mark.parametrize(
+    ("text", "within", "words"),
+    [
+        (claimed(40_000, 40_000), None, "has 40,000 × 40,000 pixels; expected at most 134,217,728"),
+        (claimed(1, 2**31), None, "has 1 × 2,147,483,648 pixels; expected"),
+        (claimed(5000, 20), (100, 80), "has 5000 × 20 pixels; its image has 100 × 80"),
+        (claimed(50, 20), (100, 80), "is not a PNG in base64"),
+        (claimed(0, 0), None, "is not a PNG in base64"),
+        ("iVBORw0KGgo=", None, "is not a PNG in base64"),
+    ],
+)
+def test_pictures_are_checked_before_they_are_decoded(text, within, words):
+    with pytest.raises(MaskProblemError) as found:
+        picture_mask(text, Masks(outlines=True), within=within)
+    assert str(found.value).startswith(words)
+
+
+def test_pictures_add_up_to_a_bounded_number_of_pixels():
+    masks = Masks(outlines=True)
+    text = claimed(1 << 13, MOST_PIXELS >> 13)
+    for _ in range(4):
+        with pytest.raises(MaskProblemError, match="is not a PNG"):
+            picture_mask(text, masks)
+    with pytest.raises(MaskProblemError, match=r"bring the masks to 671,088,640 pixels in 220 c"):
+        picture_mask(text, masks)
