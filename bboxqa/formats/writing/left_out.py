@@ -28,7 +28,7 @@ def left_out_notes(content: Content, to_format: Writer) -> Iterator[str]:
                 "of categories"
             )
     if lost := [*_lost_ids(content, held)]:
-        yield f"left out: the ids of {_in_words(lost)}: {title} has no place for them"
+        yield f"left out: the ids of {_in_words(lost)}: {title} has no place for ids"
     if not to_format.has_numbers and (names := _numeric(content)):
         yield f"changed: attributes that are numbers or true are texts in {title}: {_quoted(names)}"
 
@@ -44,12 +44,12 @@ def _descriptions(content: Content, title: str) -> Iterator[str]:
     """Yield notes on keys of the file, and of images, that describe their origin."""
     said = [key for key, each in content.top.items() if each not in _EMPTY]
     if keys := sorted({*said, *content.differing}):
-        yield f"left out: {_quoted(keys)} of the file: {title} has no place for it"
+        yield f"left out: {_quoted(keys)} of the file: {title} has no place for such keys"
     images = content.images
     if keys := [
         key for key in IMAGE_ORIGINS if any(each.get(key) not in _EMPTY for each in images)
     ]:
-        yield f"left out: {_quoted(keys)} of images: {title} has no place for it"
+        yield f"left out: {_quoted(keys)} of images: {title} has no place for such keys"
 
 
 def _lost_ids(content: Content, held: Collection[str]) -> Iterator[str]:

@@ -19,6 +19,9 @@ _OF_CATEGORIES = {"id", "name"}
 _DERIVED = {"num_keypoints", "shape", "segmentation", "iscrowd"}
 
 ATTRIBUTES = "attributes"
+# Marks of objects, which say nothing if they are not set, as in all exports of CVAT.
+_MARKS = ("occluded", "truncated", "difficult")
+_UNMARKED = (0, "0", "false")
 # How CVAT says that a shape began; other tools write what they like.
 _SOURCES = ("auto", "semi-auto", "file", "consensus", "prediction")
 
@@ -211,9 +214,10 @@ def _said(record: Record) -> Iterator[tuple[str, object]]:
     name = record.get("name")
     for key, value in record.items():
         if key == ATTRIBUTES and isinstance(value, dict):
-            # Outlines keep the angle.
-            inside = ((name, each) for name, each in value.items() if name != "rotation")
-            yield from ((f"{ATTRIBUTES}.{name}", each) for name, each in inside)
+            for name, each in value.items():
+                # Outlines keep the angle.
+                if name != "rotation" and not (name in _MARKS and each in _UNMARKED):
+                    yield f"{ATTRIBUTES}.{name}", each
         elif value in ("", [], {}) or (key == "supercategory" and value in ("none", name)):
             continue
         elif key != "keypoints" or not _are_unlabelled(value):

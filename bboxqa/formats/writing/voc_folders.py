@@ -34,6 +34,8 @@ from bboxqa.formats.writing.writer import Options, Writer, Written
 _TITLE = "Pascal VOC"
 _DECIMALS = 6
 _MARKS = ("truncated", "difficult", "occluded")
+# CVAT has texts.
+_SET = (1, "1")
 
 
 def _losses(content: Content, _options: Options) -> Iterator[Loss]:
@@ -55,7 +57,7 @@ def _losses(content: Content, _options: Options) -> Iterator[Loss]:
 def _is_mark(key: str, value: object) -> bool:
     """Return whether a key is a mark, or anything but an attribute."""
     first, _, name = key.partition(".")
-    return first != ATTRIBUTES or (name in _MARKS and value in (0, 1))
+    return first != ATTRIBUTES or (name in _MARKS and value in (0, *_SET))
 
 
 def _read_name(name: str, place: str) -> str:
@@ -125,8 +127,9 @@ def _lines(content: Content, image: Record, drawn: Sequence[Record], base: int) 
         yield f"  <object>\n    <name>{_text(content.category_names[each['category_id']])}</name>\n"
         yield "    <pose>Unspecified</pose>\n"
         for mark in _MARKS:
-            if mark != "occluded" or marks.get(mark):
-                yield f"    <{mark}>{int(bool(marks.get(mark)))}</{mark}>\n"
+            is_set = marks.get(mark) in _SET
+            if mark != "occluded" or is_set:
+                yield f"    <{mark}>{int(is_set)}</{mark}>\n"
         turned = _turned(each)
         if turned is None:
             box = {"xmin": left, "ymin": top, "xmax": right, "ymax": bottom}

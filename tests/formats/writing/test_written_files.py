@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 from support.cli import run
-from support.converted import document, written
+from support.converted import ENDINGS, document, written
 
 import bboxqa
 from bboxqa import ConfigError, DatasetError, OutputError
@@ -577,3 +577,28 @@ def test_losses_name_one_thing_as_one(to, tmp_path):
         assert re.match(r"1 (?:\w+) (?:without a name|with '|of an? \w+|\()", problem) or re.match(
             r"2 \w+s ", problem
         ), problem
+
+
+@pytest.mark.parametrize("to", ["yolo", "csv", "label-studio", "voc"])
+def test_marks_that_are_not_set_are_no_losses(to, tmp_path):
+    marks = {"occluded": False, "truncated": 0, "difficult": "0"}
+    source = _source(tmp_path, [(0, "ann", 0, {"bbox": BOX, "attributes": marks})], IMAGES[:1])
+    out = tmp_path / f"out{ENDINGS.get(to, '')}"
+    assert bboxqa.convert(source, out, to=to).losses == ()
+    marks["occluded"] = True
+    source = _source(tmp_path, [(0, "ann", 0, {"bbox": BOX, "attributes": marks})], IMAGES[:1])
+    losses = bboxqa.convert(source, out, to=to, lossy=True, force=True).losses
+    expected = [] if to == "voc" else ["annotations with 'attributes.occluded'"]
+    assert [each.what for each in losses] == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "shown", "n_lost"), [("0", "0", 0), ("1", "1", 0), (True, "1", 0), ("yes", "0", 1)]
+)
+def test_marks_of_pascal_voc_are_numbers(value, shown, n_lost, tmp_path):
+    record = {"bbox": BOX, "attributes": {"difficult": value}}
+    source = _source(tmp_path, [(0, "ann", 0, record)], IMAGES[:1])
+    found = bboxqa.convert(source, tmp_path / "out", to="voc", lossy=True)
+    assert sum(each.n for each in found.losses) == n_lost
+    text = (tmp_path / "out/ann/Annotations/a.xml").read_text()
+    assert f"<difficult>{shown}</difficult>" in text
