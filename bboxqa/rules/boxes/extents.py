@@ -23,6 +23,8 @@ from bboxqa.rules.facts.image_bounds import (
 from bboxqa.rules.facts.layouts.box_layout import diagnose, in_other_layout
 from bboxqa.rules.facts.layouts.doubtful_boxes import doubtful_boxes
 
+_ROUNDING = 1e-6
+
 
 def _sound_boxes(document: Document) -> BoolArray:
     """Return which boxes have an area and are in COCO's layout, (N,) bool."""
@@ -97,10 +99,15 @@ def _with_area(document: Document, row: int) -> Edit:
 
 
 def _small(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
-    bbox = document.annotations.bbox
-    small = _sound_boxes(document) & rows_where(
-        len(bbox), lambda rows: row_min(bbox[rows, 2:]) < settings.min_side_px
-    )
+    bbox, is_translated = document.annotations.bbox, document.reading.origin is not None
+
+    def are_small(rows: slice) -> BoolArray:
+        sides = bbox[rows, 2:]
+        # A side of YOLO is rounded to six decimals of that of its image.
+        rounding = _ROUNDING * np.nan_to_num(document.size[rows]) if is_translated else 0.0
+        return np.asarray(row_min(sides + rounding) < settings.min_side_px)
+
+    small = _sound_boxes(document) & rows_where(len(bbox), are_small)
 
     def describe(row: int) -> Defect:
         side = "width" if bbox[row, 2] <= bbox[row, 3] else "height"

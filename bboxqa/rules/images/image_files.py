@@ -12,11 +12,16 @@ from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect
 from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
 from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.file_kinds import kind_of
 from bboxqa.rules.facts.image_folder import ImageFolder
 from bboxqa.rules.facts.image_places import ImageState
 
 _LED_OUT = (
     ": the name or a link leads out of it; for links, add --images with the folder they lead to"
+)
+
+_OF_PANOPTIC = (
+    "; its images are in another folder than its PNG files: add --images with that folder"
 )
 
 
@@ -29,13 +34,14 @@ def _missing(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     targets = _targets(names, disk)
     lost = np.isin(disk.state, [ImageState.MISSING, ImageState.OUTSIDE])
     has_target = np.array([bool(target) for target in targets], np.bool_)
+    elsewhere = _OF_PANOPTIC if "segments_info" in kind_of(document).required else ""
 
     def describe(row: int) -> Defect:
         outside = disk.state[row] == ImageState.OUTSIDE
         what = "outside" if outside else "not found in"
         near, pointer = disk.suggestions[row], pointer_to("images", row, "file_name")
         hint = f"; did you mean {' or '.join(map(shortened, near))}?" if near else ""
-        hint = hint or (_LED_OUT if outside else "")
+        hint = hint or (_LED_OUT if outside else elsewhere)
         return record_defect(
             document,
             ("images", row, "file_name"),
@@ -49,7 +55,7 @@ def _missing(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
         first, target = shortened(names[some[0]]), targets[some[0]]
         hint = f"; {first} may be {shortened(target)}" if target else ""
         are_outside = bool(np.all(disk.state[some] == ImageState.OUTSIDE))
-        hint = hint or (_LED_OUT if are_outside else "")
+        hint = hint or (_LED_OUT if are_outside else elsewhere)
         where = "outside" if are_outside else "not in"
         return f"files of {share} are {where} the image folder, such as {first}{hint}"
 

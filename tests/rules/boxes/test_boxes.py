@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.validation import codes, document_of, findings
 
+from bboxqa import reading, validate
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.facts.visible_areas import clipped_area
@@ -470,3 +471,12 @@ def test_boxes_that_are_equal_by_chance_are_left_alone():
     copied = [(place + 1, BOX) for place in range(40)]
     (found,) = findings(scattered(*many, *copied, n_images=40), code="B014")
     assert found.count == 40
+
+
+@pytest.mark.parametrize(("width", "is_small"), [("0.133333", False), ("0.133330", True)])
+def test_the_decimals_of_yolo_make_no_box_small(tmp_path, width, is_small):
+    # 0.133333 of 15 px is 1.999995 px, and was 2 px before it was written.
+    (tmp_path / "a.txt").write_text(f"0 0.266667 0.45 {width} 0.3\n")
+    with reading(image_size=(15, 10)):
+        found = {each.code for each in validate(tmp_path).findings}
+    assert ("B008" in found) == is_small

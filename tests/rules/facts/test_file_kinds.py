@@ -608,3 +608,13 @@ def test_rules_of_other_packages_apply_to_every_kind():
     assert OBJECTS.has_rule("X001")
     own = {code[0] for code in known_rules()}
     assert {letter for letter in own if CAPTIONS.has_rule(f"{letter}999")} == set("FSMI") - {"I"}
+
+
+def test_missing_images_of_a_panoptic_file_ask_for_their_folder(tmp_path):
+    painted(tmp_path / "a.png", 7, 8)
+    path = tmp_path / "panoptic.json"
+    path.write_text(panoptic_example())
+    (found,) = (each for each in validate(path, images=tmp_path).findings if each.code == "M001")
+    assert found.message.endswith(
+        "; its images are in another folder than its PNG files: add --images with that folder"
+    )
