@@ -20,6 +20,7 @@ from bboxqa.formats.translation.untrusted import (
     items,
     mapping,
     plain_text,
+    size_of,
 )
 
 Value = dict[str, Any]
@@ -106,13 +107,9 @@ def _value(result: Value) -> Value:
     return value if isinstance(value, dict) else {}
 
 
-def size_of(result: Value) -> tuple[int, int] | None:
+def size_in(result: Value) -> tuple[int, int] | None:
     """Return width and height of the image of a result in pixels; None if they are missing."""
-    sides = [result.get("original_width"), result.get("original_height")]
-    if not all(isinstance(each, int | float) and 1 <= each < 1 << 31 for each in sides):
-        return None
-    width, height = map(int, sides)  # type: ignore[arg-type]
-    return width, height
+    return size_of(result.get("original_width"), result.get("original_height"))
 
 
 def shape_of(region: Region, size: tuple[int, int], masks: Masks) -> Record:

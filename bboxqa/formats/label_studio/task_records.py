@@ -18,7 +18,7 @@ from bboxqa.formats.label_studio.regions import (
     beyond,
     regions_of,
     shape_of,
-    size_of,
+    size_in,
 )
 from bboxqa.formats.label_studio.studio_notes import (
     GROUND_TRUTH,
@@ -257,7 +257,7 @@ class _TaskRecords:
         except ValueProblemError as error:
             self._into.defect("T001", f"{label}: {error}", where)
             return
-        size = size_of(region.result)
+        size = size_in(region.result)
         if "width" not in image:
             problem = f"{label}: has no original_width and original_height, so that percent cannot"
             advice = "--image-size gives them: 1920x1080, or a file with the size of each image"

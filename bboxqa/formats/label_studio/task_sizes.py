@@ -1,16 +1,16 @@
 """Image sizes of tasks."""
 
-from bboxqa.formats.label_studio.regions import size_of
+from bboxqa.formats.label_studio.regions import size_in
 from bboxqa.formats.label_studio.task_images import NO_IMAGE, ImageKey, image_of, images_of
 from bboxqa.formats.label_studio.tasks import Task
+from bboxqa.formats.translation.untrusted import size_of
 
 
 def said_size(data: dict[str, object]) -> tuple[int, int] | None:
     """Return the size in the data of a task, which is used if no region has one."""
     if len(images_of(data)) > 1:
         return None
-    named = {f"original_{key}": data.get(key) for key in ("width", "height")}
-    return size_of(named)
+    return size_of(data.get("width"), data.get("height"))
 
 
 def sizes_of(task: Task, images: dict[str, list[str]]) -> dict[ImageKey, tuple[int, int]]:
@@ -22,7 +22,7 @@ def sizes_of(task: Task, images: dict[str, list[str]]) -> dict[ImageKey, tuple[i
             key = ImageKey(next(iter(images.values()))[0]) if images else NO_IMAGE
             return {key: (plain.original_width, plain.original_height)}
         for _, result in work.results:
-            size = size_of(result)
+            size = size_in(result)
             if size is not None:
                 sizes.setdefault(image_of(images, result) or NO_IMAGE, size)
                 if pages <= 1:

@@ -270,6 +270,15 @@ def test_a_region_without_a_size_takes_that_of_others_or_is_refused(tmp_path):
     assert "bboxqa validate" in caught.value.advice
 
 
+def test_true_is_not_the_size_of_an_image(tmp_path):
+    shape = box(10, 20, 5, 50, original_width=None, original_height=None)
+    tasks = [task(1, work(who, shape)) for who in (1, 2)]
+    for each in tasks:
+        each["data"] |= {"width": True, "height": True}
+    with pytest.raises(DatasetError, match="T002"):
+        read_coco(written(tmp_path / "a.json", *tasks))
+
+
 def test_a_size_is_given_for_regions_without_one(tmp_path):
     bare = box(10, 10, 50, 50)
     del bare["original_width"]
