@@ -60,7 +60,9 @@ def _lost_ids(content: Content, held: Collection[str]) -> Iterator[str]:
         ("categories", "category", content.categories),
     )
     for plural, noun, records in lists:
-        if plural not in held and not _count_up(records):
+        # Only COCO and annotations have a place for ids that are texts.
+        is_text = plural == "images" and any("own_id" in each for each in records)
+        if ("categories" if is_text else plural) not in held and not _count_up(records):
             yield count(len(records), noun, plural)
 
 

@@ -14,7 +14,7 @@ _OF_LINES = {"points", "label"}
 _OF_IMAGES = {"id", "own_id", "file_name", "width", "height", "annotators"}
 IMAGE_ORIGINS = ("license", "flickr_url", "coco_url", "date_captured")
 """Keys of images in COCO that say where a picture is from."""
-_OF_CATEGORIES = {"id", "name"}
+_OF_CATEGORIES = {"id", "own_id", "name"}
 # Keys that follow from other keys, or carry no information.
 _DERIVED = {"num_keypoints", "shape", "segmentation", "iscrowd"}
 

@@ -602,3 +602,26 @@ def test_marks_of_pascal_voc_are_numbers(value, shown, n_lost, tmp_path):
     assert sum(each.n for each in found.losses) == n_lost
     text = (tmp_path / "out/ann/Annotations/a.xml").read_text()
     assert f"<difficult>{shown}</difficult>" in text
+
+
+@pytest.mark.parametrize(
+    ("to", "lost"),
+    [
+        ("coco", ""),
+        ("csv", "the ids of 1 image and 1 category: csv"),
+        ("label-studio", "the ids of 1 image and 1 category: Label Studio"),
+        ("cvat", "the ids of 1 image, 1 annotation and 1 category: CVAT"),
+    ],
+)
+def test_ids_that_are_texts_are_kept_or_noted(to, lost, tmp_path):
+    content = document([("a.jpg", 90, 90, ["ann"])], [(0, "ann", 0, BOX)], ["cat"])
+    content["images"][0]["id"] = content["annotations"][0]["image_id"] = "front"
+    content["categories"][0]["id"] = content["annotations"][0]["category_id"] = "c"
+    content["annotations"][0]["id"] = "box"
+    out = tmp_path / f"out{ENDINGS.get(to, '')}"
+    notes = bboxqa.convert(written(tmp_path / "source.json", content), out, to=to).notes
+    assert [each.startswith(f"left out: {lost}") for each in notes] == [True] * bool(lost)
+    if to == "coco":
+        found = json.loads(out.read_bytes())
+        owns = [found[key][0]["own_id"] for key in ("images", "annotations", "categories")]
+        assert owns == ["front", "box", "c"]

@@ -164,7 +164,8 @@ class _Joined:
             number = id_number(category.id)
             category_of[number] = name
             self._has_text_ids |= number != category.id
-            known = self._categories.setdefault(name, {**record, "id": number, "name": name})
+            own = {} if number == category.id else {"own_id": category.id}
+            known = self._categories.setdefault(name, {**record, "id": number, "name": name, **own})
             known |= more_joints(known, category)
             if category.keypoints != record.get("keypoints"):
                 moved.add(number)
