@@ -160,6 +160,10 @@ def test_an_annotation_without_an_outline(name):
         "annotation 1 of 'annotator 0001' in image 'image 0000' has no segmentation",
     )
     assert "on every annotation; compare with --similarity" in str(error)
+    # In the files of annotation tools, boxes are outlines as well.
+    own = "or the files of the annotation tool, in which a box is a rectangular outline."
+    assert str(error).endswith(own)
+    assert own not in str(refused(two(None, None), name))
 
 
 @pytest.mark.parametrize("name", ["pixel", "raster"])

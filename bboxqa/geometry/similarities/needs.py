@@ -98,11 +98,13 @@ def _require_outlines(dataset: Dataset, similarity: str, *, polygons_only: bool)
         rle = np.flatnonzero(segmentation.kind == SegmentationKind.RLE)
         problems += [f"{describe(dataset, index)} is RLE, not polygons" for index in rle.tolist()]
     if problems:
+        how = "mask, polygon or bbox" if polygons_only else "bbox"
+        if 0 < len(absent) < len(segmentation.kind):
+            how += ", or the files of the annotation tool, in which a box is a rectangular outline"
         raise DatasetError(
             problems,
             f"Similarity {similarity!r} needs {'polygons' if polygons_only else 'outlines'} on "
-            "every annotation; compare with --similarity "
-            + ("mask, polygon or bbox." if polygons_only else "bbox."),
+            f"every annotation; compare with --similarity {how}.",
         )
     return segmentation
 
