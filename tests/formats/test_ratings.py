@@ -310,6 +310,7 @@ HEAD = "unit,annotator,value\n"
         ("t,unit,annotator,value\n,a,x,1\n", {"by": "t"}, "line 2: t is missing"),
         ("thing,who,what\na,x,1\n", {}, "line 1: the header does not show the layout of the table"),
         ("unit,annotator,label\na,x,1\n", {}, "line 1: the header does not show"),
+        ("image,category,x,y,width,height\na,b,1,2,3,4\n", {}, "`bboxqa agree` measures its boxes"),
         ("unit,ann,bob\na,1,2\nb,3,3\n", {},
          "may be scores, or counts of how often each column was chosen"),
         ("1,2,3\n1,2,4\n", {"layout": "raters-x-units"}, "line 1: may be names or ratings"),

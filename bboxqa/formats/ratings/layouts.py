@@ -25,7 +25,8 @@ def layout_of(table: TableFile, columns: dict[str, str]) -> str:
     wanted = [columns[field] for field in ("unit", "annotator", "value")]
     if set(wanted) <= set(header) or len(columns) > len(wanted):
         return "long"
-    if len(header) > 1:
+    boxes = _boxes_in(header)
+    if len(header) > 1 and not boxes:
         if names_of_annotators(header[0]):
             return "raters-x-units"
         if looks_like_annotators(header[1:]):
@@ -43,7 +44,8 @@ def layout_of(table: TableFile, columns: dict[str, str]) -> str:
             f"{table.name}: line 1: the header does not show the layout of the table: "
             + _listed(header)
         ],
-        _hint(header, columns)
+        boxes
+        + _hint(header, columns)
         + _doubt(table)
         + "Say so with --layout: long (one rating a row; name its columns with --unit, --annotator "
         "and --value),\nraters-x-units (one annotator a row), units-x-raters (one unit a row) or "
@@ -56,6 +58,13 @@ def _doubt(table: TableFile) -> str:
     if not (len(table.header) > 1 and names_of_units(table.header[0]) and is_counts(table)):
         return ""
     return "Its small whole numbers may be scores, or counts of how often each column was chosen.\n"
+
+
+def _boxes_in(header: tuple[str, ...]) -> str:
+    """Return a sentence on the command for tables of boxes; "" for other tables."""
+    from bboxqa.formats.box_tables.table_columns import columns_of
+
+    return "" if columns_of(header, {}).problem else "`bboxqa agree` measures its boxes.\n"
 
 
 def _hint(header: tuple[str, ...], columns: dict[str, str]) -> str:
