@@ -112,6 +112,9 @@ def _whole(found: dict[str, str], chosen: Mapping[str, str], *, is_open_images: 
     for corner, side in (("x1", "x"), ("y1", "y")):
         if corner not in found and side in found and {"x2", "y2"} <= found.keys():
             found[corner] = found[side]
+    # A first corner is left and top if only a width and a height are beside it.
+    if {"x1", "y1", "width", "height"} <= found.keys() and not {"x", "x2", "y2"} & found.keys():
+        found |= {"x": found["x1"], "y": found["y1"]}
     named = [
         form for form, keys in FORMS.items() if chosen.keys() & set(keys) - {"width", "height"}
     ]

@@ -36,6 +36,7 @@ def table(tmp_path, *rows, name="a.csv"):
         ),
         ("file\tworker\tlabel\tleft\ttop\tright\tbottom", "a.jpg\tann\tcat\t10\t20\t40\t60"),
         ("img;user;label;x_center;y_center;w;h", "a.jpg;ann;cat;25;40;30;40"),
+        ("image_name,annotator,label_name,x1,y1,w,h", "a.jpg,ann,cat,10,20,30,40"),
         ("Image Id,Labeler,Category Name,X,Y,W,H", "a.jpg,ann,cat,10,20,30,40"),
     ],
 )

@@ -74,3 +74,19 @@ def test_problems_name_the_table(rows, words):
 def test_other_values_are_no_table():
     with pytest.raises(TypeError, match="source is of type int; expected one or several paths"):
         read_coco([1])
+
+
+def test_a_lazy_frame_of_polars_is_a_table():
+    polars = pytest.importorskip("polars")
+    check(polars.DataFrame(ROWS).lazy())
+
+
+@pytest.mark.parametrize("index", ["file", ["file", "who"]])
+def test_the_index_of_a_frame_of_pandas_holds_columns(index):
+    pandas = pytest.importorskip("pandas")
+    check(pandas.DataFrame(ROWS).set_index(index))
+
+
+def test_an_index_that_repeats_a_column_is_left_out():
+    pandas = pytest.importorskip("pandas")
+    check(pandas.DataFrame(ROWS).set_index("file", drop=False))
