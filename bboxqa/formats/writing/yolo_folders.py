@@ -1,12 +1,15 @@
 """Writing YOLO label files, with one folder per annotator."""
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray
+from bboxqa.core.file_names import normalised_name
+from bboxqa.formats.translation.label_images import place_of
 from bboxqa.formats.writing.changed_names import image_name_losses
 from bboxqa.formats.writing.content import Content, Record, image_name
 from bboxqa.formats.writing.key_points import completed, other_areas
@@ -86,7 +89,7 @@ def _poses(content: Content, _options: Options) -> Iterator[Written]:
 def _files(content: Content, points: Points, n_joints: int = 0) -> Iterator[Written]:
     drawn_in = {each["image_id"] for each in content.annotations}
     content.check_sizes("YOLO", drawn_in)
-    paths = safe_paths(image_name(each) for each in content.images)
+    paths = _paths(content)
     people = people_paths(content.annotators)
     classes = {each["id"]: place for place, each in enumerate(content.categories)}
     listed: dict[str, list[str]] = {name: [] for name in content.annotators or [""]}
@@ -101,6 +104,20 @@ def _files(content: Content, points: Points, n_joints: int = 0) -> Iterator[Writ
     for name, own in listed.items():
         yield Written((*people[name], "train.txt"), "".join(f"{each}\n" for each in own).encode())
         yield Written((*people[name], "data.yaml"), _settings(content, n_joints).encode())
+
+
+def _paths(content: Content) -> dict[str, tuple[str, ...]]:
+    """Return the path of each image below its folder, without folders that belong to the format.
+
+    Trainers take the last folder images of a path for that of the pictures.
+    """
+    full = safe_paths(image_name(each) for each in content.images)
+    places = {name: place_of(f"{'/'.join(('labels', *path))}.txt") for name, path in full.items()}
+    known = Counter(map(normalised_name, places.values()))
+    return {
+        name: tuple(place.split("/")) if known[normalised_name(place)] == 1 else full[name]
+        for name, place in places.items()
+    }
 
 
 def _n_joints(content: Content) -> int:

@@ -625,3 +625,19 @@ def test_ids_that_are_texts_are_kept_or_noted(to, lost, tmp_path):
         found = json.loads(out.read_bytes())
         owns = [found[key][0]["own_id"] for key in ("images", "annotations", "categories")]
         assert owns == ["front", "box", "c"]
+
+
+def test_yolo_has_labels_where_trainers_look_for_them(tmp_path):
+    """Ultralytics replaces the last folder images in the path of a picture by labels."""
+    names = ["images/a.jpg", "train/images/v1/b.jpg", "v2/c.jpg"]
+    images = [(name, 200, 100, ["ann"]) for name in names]
+    source = written(
+        tmp_path / "s.json", document(images, [(place, "ann", 0, BOX) for place in range(3)])
+    )
+    bboxqa.convert(source, tmp_path / "out", to="yolo", lossy=True)
+    folder = tmp_path / "out/ann"
+    listed = (folder / "train.txt").read_text().splitlines()
+    assert listed == ["./images/a.jpg", "./images/train/v1/b.jpg", "./images/v2/c.jpg"]
+    for each in listed:
+        label = "/labels/".join(each.rsplit("/images/", 1)).replace(".jpg", ".txt")
+        assert (folder / label).read_text().startswith("0 ")
