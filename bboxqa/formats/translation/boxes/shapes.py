@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray
+from bboxqa.formats.translation.untrusted import ValueProblemError
 
 _SIDES = 72
 """The number of points of the polygon that replaces an ellipse; its area is 0.13 % smaller."""
@@ -13,6 +14,9 @@ _SAME_ANGLE = 1e-9
 _SQUARE = 0.02
 """The largest absolute cosine of a corner that counts as a right angle."""
 _HALF = 1e-6
+_LEAST_PAIRS, _PAIRS_OF_EDGE = 1 << 20, 256
+"""Pairs of an edge and another ring at its height that are compared: in any case, and by edge."""
+_BLOCK = 1 << 20
 
 
 def bounds(points: FloatArray) -> list[float]:
@@ -131,7 +135,8 @@ def ring(points: FloatArray) -> list[float]:
 def outer_rings(rings: Sequence[FloatArray]) -> list[FloatArray]:
     """Return the (K, 2) rings that are not holes, which lie inside an even number of others.
 
-    Some tools apply the even-odd rule and do not mark holes, whereas COCO fills all rings.
+    Some tools apply the even-odd rule and do not mark holes, whereas COCO fills all rings. Raises
+    ValueProblemError if the rings are too entangled for that to be found out in a few seconds.
 
     Examples
     --------
@@ -139,17 +144,31 @@ def outer_rings(rings: Sequence[FloatArray]) -> list[FloatArray]:
     >>> len(outer_rings([square, hole])), len(outer_rings([square, hole + 20]))
     (1, 2)
     """
-    return [
-        ring
-        for place, ring in enumerate(rings)
-        if sum(_is_inside(ring[0], each) for each in [*rings[:place], *rings[place + 1 :]]) % 2 == 0
-    ]
-
-
-def _is_inside(point: FloatArray, ring: FloatArray) -> bool:
-    """Return whether a ray from a point to the right crosses a ring an odd number of times."""
-    begin, end = ring, np.roll(ring, -1, axis=0)
-    crosses = (begin[:, 1] > point[1]) != (end[:, 1] > point[1])
-    begin, end = begin[crosses], end[crosses]
-    share = (point[1] - begin[:, 1]) / (end[:, 1] - begin[:, 1])
-    return bool((begin[:, 0] + share * (end[:, 0] - begin[:, 0]) > point[0]).sum() % 2)
+    first = np.array([ring[0] for ring in rings])
+    owner = np.repeat(np.arange(len(rings)), [len(ring) for ring in rings])
+    begin = np.concatenate(rings)
+    end = np.concatenate([np.roll(ring, -1, axis=0) for ring in rings])
+    # A ray to the right from a point crosses the edges whose ends are on both sides of its y.
+    order = np.argsort(first[:, 1], kind="stable")
+    heights = np.sort(np.stack([begin[:, 1], end[:, 1]]), axis=0)
+    start, stop = np.searchsorted(first[order, 1], heights)
+    n_pairs = np.cumsum(stop - start)
+    if n_pairs[-1] > _LEAST_PAIRS + _PAIRS_OF_EDGE * len(begin):
+        raise ValueProblemError(
+            f"has {len(rings):,} paths, which are too entangled to find the holes among them: "
+            "draw them as objects of their own"
+        )
+    n_crossed = np.zeros(len(rings), np.int64)
+    parts = np.searchsorted(n_pairs, np.arange(_BLOCK, n_pairs[-1] + 1, _BLOCK))
+    for edges in np.split(np.arange(len(begin)), np.unique(parts)):
+        n = stop[edges] - start[edges]
+        edge = np.repeat(edges, n)
+        place = np.repeat(start[edges] - np.cumsum(n) + n, n) + np.arange(n.sum())
+        ring_of_point = order[place]
+        x, y = first[ring_of_point].T
+        (left, top), (right, bottom) = begin[edge].T, end[edge].T
+        is_crossed = left + (y - top) / (bottom - top) * (right - left) > x
+        is_crossed &= owner[edge] != ring_of_point
+        n_crossed += np.bincount(ring_of_point[is_crossed], minlength=len(rings))
+    # Crossing each of some rings an odd or even number of times adds up to odd or even.
+    return [ring for ring, n in zip(rings, n_crossed.tolist(), strict=True) if n % 2 == 0]
