@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 
 from bboxqa.core.errors import DatasetError
+from bboxqa.core.text import count
 from bboxqa.formats.cvat.cvat_elements import elements_of
 from bboxqa.formats.cvat.cvat_notes import named_by, notes_of, repeat_notes
 from bboxqa.formats.cvat.file_records import FileRecords, Gathered
@@ -18,6 +19,10 @@ from bboxqa.formats.xml_elements import Element
 
 TITLE = "CVAT XML"
 
+_MOST_FRAMES = 500_000
+"""Frames of videos that are read in a few seconds, even if nearly all are without shapes."""
+_FRAMES_BY_SHAPE = 50
+
 
 def translate_members(members: Sequence[Member], add: Add, wanted: Wanted) -> Translated:
     """Translate CVAT files.
@@ -26,6 +31,7 @@ def translate_members(members: Sequence[Member], add: Add, wanted: Wanted) -> Tr
     """
     gathered = Gathered(Collector(TITLE, add), wanted)
     people = _people_by_file(members) if len(members) > 1 else {}
+    n_frames = n_shapes = 0
     for member in members:
         records = FileRecords(member.name, gathered, people.get(member.name, ""))
         as_columns = wanted.add_boxes
@@ -35,6 +41,9 @@ def translate_members(members: Sequence[Member], add: Add, wanted: Wanted) -> Tr
                 records.add(found)
             elif as_columns is not None:
                 add_run(records, found, as_columns)
+        n_frames += records.n_frames()
+        n_shapes += records.n_shapes
+        _check_frames(member, n_frames, n_shapes)
         records.end()
     if not gathered.images:
         raise DatasetError(
@@ -44,6 +53,18 @@ def translate_members(members: Sequence[Member], add: Add, wanted: Wanted) -> Tr
     _name_images(gathered.images)
     tally = gathered.tally
     return gathered.into.done([*notes_of(tally)], named_by(tally), [*repeat_notes(tally)])
+
+
+def _check_frames(member: Member, n_frames: int, n_shapes: int) -> None:
+    """Refuse videos with far more frames than shapes, as each takes memory."""
+    most = max(_MOST_FRAMES, _FRAMES_BY_SHAPE * n_shapes)
+    if n_frames > most:
+        found = f"its videos have {n_frames:,} frames and {count(n_shapes, 'shape')}"
+        limit = f"expected at most {_MOST_FRAMES:,}, or {_FRAMES_BY_SHAPE} for each shape"
+        raise DatasetError(
+            [f"{member.shown}: {found}; {limit}"],
+            "If that is right, export its jobs one by one. Otherwise correct <size> in <meta>.",
+        )
 
 
 def _people_by_file(members: Sequence[Member]) -> dict[str, str]:

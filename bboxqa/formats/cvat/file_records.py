@@ -73,6 +73,8 @@ class FileRecords:
         self._frames: dict[Job | None, dict[int, int]] = {}
         self._n_images = 0
         self._n_tracks = 0
+        self.n_shapes = 0
+        """The number of shapes in frames of videos."""
 
     def add(self, element: Element) -> None:
         """Add the content of an element."""
@@ -181,12 +183,14 @@ class FileRecords:
             return
         image, shared = self._frame(self._job, frame, where)
         element.values = {**track, **element.values}
+        self.n_shapes += 1
         self._add_shape(element, track.get("label"), image, shared, frame)
 
     def ids_of_frames(
         self, frames: Sequence[int], is_inside: Sequence[bool], lines: Sequence[int]
     ) -> list[int]:
         """Return the image id of each frame of a track; 0 where the shape is outside."""
+        self.n_shapes += sum(is_inside)
         known = self._frames.setdefault(self._job, {})
         ids = []
         for frame, inside, line in zip(frames, is_inside, lines, strict=True):
@@ -263,6 +267,15 @@ class FileRecords:
         self._tally["empty"] += isinstance(error, EmptyMaskProblemError)
         self.into.defect(codes.get(type(error), "T001"), f"{what}: {error}", where)
 
+    def _has_frames(self) -> bool:
+        """Return whether images are the frames of videos, which are not listed."""
+        videos = [job for job in self._head.jobs if job.is_video and job.frames is not None]
+        return not self._n_images and bool(self._n_tracks or videos)
+
+    def n_frames(self) -> int:
+        """Return how many frames the beginning of the file says that its videos have."""
+        return sum(len(job.frames or ()) for job in self._head.jobs) if self._has_frames() else 0
+
     def end(self) -> None:
         """Add unused labels, and the frames of a video in which nobody drew anything."""
         self._end_track()
@@ -270,9 +283,9 @@ class FileRecords:
             # Labels of points and lines have no boxes, which is not a defect.
             if label.has_box and label.name not in self._apart:
                 self.into.category(label.name, Where(self.member, label.line))
-        jobs = [job for job in self._head.jobs if job.frames is not None]
-        if self._n_images or not (self._n_tracks or any(job.is_video for job in jobs)):
+        if not self._has_frames():
             return
+        jobs = [job for job in self._head.jobs if job.frames is not None]
         self._tally["unnamed frames"] += any(not job.is_video for job in self._head.jobs)
         self._tally["unnamed videos"] += sum(job.is_video and not job.source for job in jobs)
         for job in jobs:

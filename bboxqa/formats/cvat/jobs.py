@@ -12,7 +12,7 @@ from bboxqa.formats.xml_elements import Element
 
 _KINDS = ("task", "job")
 _WITHOUT_BOX = {"tag", "points", "polyline", "skeleton", "cuboid"}
-_MOST_FRAMES = 10_000_000
+_MOST_FRAMES = 1 << 31
 
 
 @dataclass(frozen=True, slots=True)

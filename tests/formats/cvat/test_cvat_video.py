@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 from support.cvat_xml import box, head, image, project, shape, track, written
@@ -70,6 +71,33 @@ def test_frames_without_shapes_are_unknown_where_numbers_contradict_each_other(t
 
 def test_a_video_without_tracks_was_asked_about(tmp_path):
     assert len(read(written_video(tmp_path / "a.xml", "ann")).image_names) == 4
+
+
+def test_videos_of_very_many_empty_frames_are_refused(tmp_path):
+    path = written_video(tmp_path / "a.xml", "ann", track(0, frame(0)), size=10_000_000, last="")
+    with pytest.raises(DatasetError) as found:
+        read(path)
+    assert str(found.value).split("a.xml: ")[1] == (
+        "its videos have 10,000,000 frames and 1 shape; expected at most 500,000, or 50 for each "
+        "shape\nIf that is right, export its jobs one by one. Otherwise correct "
+        "<size> in <meta>."
+    )
+
+
+def test_frames_of_all_files_of_an_archive_are_counted(tmp_path):
+    path = tmp_path / "a.zip"
+    one = written_video(tmp_path / "a.xml", "ann", track(0, frame(0)), size=300_000, last="")
+    with ZipFile(path, "w") as archive:
+        for name in ("job_1", "job_2"):
+            archive.write(one, f"{name}/annotations.xml")
+    with pytest.raises(DatasetError, match="600,000 frames and 2 shapes"):
+        read(path)
+
+
+def test_a_long_video_with_tracks_is_read(tmp_path):
+    frames = (frame(number) for number in range(0, 510_000, 48))
+    path = written_video(tmp_path / "a.xml", "ann", track(0, *frames), size=510_000, last="")
+    assert len(read(path).image_names) == 510_000
 
 
 def test_videos_of_a_project_have_frames_of_their_own(tmp_path):
