@@ -55,6 +55,9 @@ def cvat_losses(content: Content, _options: Options) -> Iterator[Loss]:
     yield from key_losses(both, ANNOTATIONS, f"{TITLE} has no null", _is_given)
     why = f"{TITLE} has whole numbers for it, and 0 and 1 for 'occluded'"
     yield from key_losses(both, ANNOTATIONS, why, _is_own_value)
+    marked = [each for each in both if not _is_plain(each.get(ATTRIBUTES))]
+    noun = Noun("attribute with a control character", "attributes with control characters")
+    yield from losses_of(marked, noun, "XML has none: a mark is written", "changed")
     images = [image_name(each) for each in content.images]
     lost = [name for name in images if plain_xml(name) != name]
     names = [*content.annotators, *content.category_names.values()]
@@ -68,6 +71,12 @@ def _is_flat(attributes: object) -> bool:
     if not isinstance(attributes, dict):
         return attributes is None
     return all(isinstance(each, str | int | float | None) for each in attributes.values())
+
+
+def _is_plain(attributes: object) -> bool:
+    """Return whether XML has all characters of the names and texts of attributes."""
+    pairs = attributes.items() if isinstance(attributes, dict) else ()
+    return all(plain_xml(each) == each for pair in pairs for each in pair if isinstance(each, str))
 
 
 def _is_given(key: str, value: object) -> bool:

@@ -257,6 +257,19 @@ def test_cvat_keeps_an_attribute_or_lists_it(key, value, back, tmp_path):
     assert annotation.get("attributes") == (None if back is None else {key: back})
 
 
+def test_control_characters_in_attributes_of_cvat_are_listed(tmp_path):
+    boxes = [{"bbox": [5, 5, 30, 40], "attributes": {"side": each}} for each in ("a\x01b", "ab")]
+    content = document([("a.jpg", 90, 90, ["ann"])], [(0, "ann", 0, box) for box in boxes])
+    source = written(tmp_path / "source.json", content)
+    with pytest.raises(
+        DatasetError, match=r"1 attribute with a control character \(annotation 100"
+    ):
+        bboxqa.convert(source, tmp_path / "out", to="cvat")
+    bboxqa.convert(source, tmp_path / "out", to="cvat", lossy=True)
+    text = (tmp_path / "out/ann.xml").read_text("utf-8")
+    assert '<attribute name="side">a\ufffdb</attribute>' in text
+
+
 def test_cvat_keeps_outlines_angles_and_attributes(tmp_path):
     ring = [20, 0, 40, 20, 20, 40, 0, 20]
     shapes = [
