@@ -39,7 +39,8 @@ from bboxqa.core.errors import (
 )
 from bboxqa.core.files import write_atomically
 from bboxqa.core.parallel import can_fork, second_process
-from bboxqa.core.text import clean
+from bboxqa.core.text import clean, first_few, one_line
+from bboxqa.formats.dataset.predictions import is_results_list
 from bboxqa.formats.translation.choices import chosen
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import AgreeSettings, ValidateSettings
@@ -54,6 +55,7 @@ LONG = 1 << 22
 
 # The folder of a result until it is complete.
 _MEASURED = ".measured"
+_FILES_NAMED = 3
 # An annotation has at least 50 bytes of JSON, and may need 200 bytes of memory in each process.
 _OF_JSON = 8
 
@@ -255,9 +257,19 @@ def _read_objects(
 ) -> Dataset:
     """Return the data set of the files that hold objects, with all `shapes` on request.
 
-    Other files are skipped.
+    Other files are skipped. So are lists of results beside files that can be measured without
+    them, since results of a model in a folder should not change how far people agree.
     """
     read = partial(read_for, settings=settings, memory=memory, outlines=shapes, keypoints=shapes)
+    lists = [file for file in files if is_results_list(file)]
+    if 0 < len(lists) < len(files):
+        with suppress(NothingToCompareError):
+            data = _read_objects(
+                [file for file in files if file not in lists], settings, memory, shapes=shapes
+            )
+            some = first_few(lists, _FILES_NAMED, lambda each: one_line(each.name))
+            note = f"lists of results left out, as the other files are measured: {some}"
+            return replace(data, notes=(*data.notes, note))
     try:
         return read(files)
     except OtherKindError as error:

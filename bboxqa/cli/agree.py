@@ -75,7 +75,8 @@ if TYPE_CHECKING:
     "--score",
     type=click.FloatRange(0, 1),
     metavar="NUMBER",
-    help="Lowest score of the predictions that count; default 0.5.",
+    help="Lowest score of results that count, in --predictions and in lists of results; default "
+    "0.5.",
 )
 @path_option(
     "--since",
@@ -158,6 +159,7 @@ def agree(
             settings,
             reference=reference,
             predictions=model,
+            score=score,
             pseudonyms=pseudonyms,
             memory=memory,
             digest=bool(out or page),
@@ -263,8 +265,7 @@ def _whole(story: "Story | None") -> "Diagnosis | None":
 
 def _predictions(path: Path | None, score: float | None) -> Any:
     """Return the results of a model, if there are any."""
-    if score is not None and path is None:
-        raise click.UsageError("--score is for --predictions FILE, which is missing")
+    from bboxqa.formats.annotations.read_options import LOWEST_SCORE
     from bboxqa.formats.dataset.predictions import Predictions
 
-    return None if path is None else Predictions(path, 0.5 if score is None else score)
+    return None if path is None else Predictions(path, LOWEST_SCORE if score is None else score)

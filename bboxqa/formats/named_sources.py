@@ -9,6 +9,7 @@ from typing import NamedTuple
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import count, one_line
 from bboxqa.core.types import Files
+from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.inputs import as_paths, list_files
 from bboxqa.formats.left_out import (
@@ -74,6 +75,8 @@ class Sources(NamedTuple):
     """Notes on files that are left out."""
     is_named: bool = False
     """Whether the user named the annotator of each file."""
+    tables: Sequence[AnnotationFile] = ()
+    """Files that are not measured, as they only list images and categories of results."""
 
 
 def sources_of(

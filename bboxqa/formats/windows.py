@@ -15,6 +15,13 @@ Cut = re.Match[bytes]
 ANNOTATIONS = re.compile(rb'"annotations"\s*:\s*\[')
 """The beginning of the list of annotations; a nested list may have the same name."""
 
+LIST = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[")
+"""The beginning of a list at the top level."""
+
+# The keys by which a result is recognised even if a long mask follows.
+_OF_IMAGE, _OF_RESULTS = b'"image_id"', (b'"score"', b'"caption"')
+_FIRST_RESULT = 1 << 20
+
 BETWEEN_RECORDS = re.compile(rb"\}\s*,\s*\{")
 """The end of an object in a list and the beginning of the next; strings may also contain it."""
 
@@ -22,6 +29,19 @@ WINDOW = 1 << 20
 """Bytes per window: few enough objects to stay in the processor's cache."""
 
 _Result = TypeVar("_Result")
+
+
+def begins_with_results(text: Text, place: int = 0) -> bool:
+    """Return whether a list at a place begins like one of results.
+
+    Examples
+    --------
+    >>> begins_with_results(b'[{"image_id": 1, "score": 1}]'), begins_with_results(b"[7]")
+    (True, False)
+    """
+    head = text[place : place + _FIRST_RESULT]
+    is_list = LIST.match(head) is not None
+    return is_list and _OF_IMAGE in head and any(key in head for key in _OF_RESULTS)
 
 
 def next_cut(

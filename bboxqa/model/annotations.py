@@ -117,7 +117,7 @@ class Source:
     annotator: str | None = None
     """The annotator that the user assigned the file to."""
     score: float | None = None
-    """The lowest score of the predictions that count."""
+    """The lowest score of results that count; None where a file has none."""
 
 
 @frozen_arrays

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from bboxqa.core.errors import DatasetError
+from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.pseudonyms import pseudonyms_of
 from bboxqa.core.types import Files, Progress
 from bboxqa.formats.dataset.predictions import Predictions
@@ -29,6 +29,7 @@ def agree_files(
     *,
     reference: str | None = None,
     predictions: Predictions | None = None,
+    score: float | None = None,
     pseudonyms: Path | None = None,
     memory: int | None = None,
     digest: bool = True,
@@ -40,14 +41,23 @@ def agree_files(
     Files that would give a false result are refused with the findings of `validate`. If a map
     merges categories, notes say how that changes alpha. `reference` is an annotator or a file; with
     one, the other annotators may have no image in common. `predictions` are the results of a model,
-    which is one more annotator. With `diagnosed`, data whose diagnosis needs more than `memory` are
+    which is one more annotator. `score` is the lowest one that counts in lists of results among the
+    files. With `diagnosed`, data whose diagnosis needs more than `memory` are
     refused before they are measured. `pseudonyms` is the key file of `read_coco`.
     """
     reading: dict[str, Any] = {"memory": memory, "digest": digest, "progress": progress}
     annotated = reading | {"predictions": predictions, "pseudonyms": pseudonyms}
+    if reference is not None and Path(reference).is_file():
+        annotated["truth"] = Path(reference)
+    if score is not None:
+        annotated["score"] = score
     # With a reference, one annotator is enough.
     least = 2 if reference is None else 1
     data = read_for(source, settings, min_annotators=least, **annotated)
+    if score is not None and all(each.score is None for each in data.sources):
+        raise ConfigError(
+            "--score is for results: --predictions FILE, or a list of results among the files"
+        )
     beside: str | Dataset | None = None
     if reference is not None:
         from bboxqa.pipelines.reference.reading import read_reference

@@ -1,6 +1,6 @@
 """Differences between two versions of a data set."""
 
-from typing import Unpack
+from typing import Any, Unpack
 
 import msgspec
 import numpy as np
@@ -114,9 +114,9 @@ def compare_files(
     `read_coco`. Raises DatasetError if nothing is compared, as no image is in both versions and not
     both of them have agreement.
     """
+    reading: dict[str, Any] = {"memory": memory, "digest": digest, "progress": progress}
     first, second = (
-        read_for(path, settings, memory=memory, digest=digest, min_annotators=1, progress=progress)
-        for path in (before, after)
+        read_for(path, settings, score=0, min_annotators=1, **reading) for path in (before, after)
     )
     result = compare_with(first, second, settings, memory=memory, progress=progress)
     if not result.thresholds:

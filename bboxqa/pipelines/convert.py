@@ -193,6 +193,7 @@ def gather(
         min_annotators=1,
         outlines=True,
         keypoints=True,
+        score=0,
         progress=progress,
         check=check,
         pseudonyms=pseudonyms,

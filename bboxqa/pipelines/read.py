@@ -12,6 +12,7 @@ from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.json_values import document_bytes
 from bboxqa.core.types import AnyPath, Files, Progress, Rows, Samples
 from bboxqa.formats.annotations.columns import AnnotationFile
+from bboxqa.formats.annotations.read_options import LOWEST_SCORE
 from bboxqa.formats.annotations.records import LISTS
 from bboxqa.formats.dataset.attribution import Attribution
 from bboxqa.formats.dataset.predictions import Predictions
@@ -44,7 +45,7 @@ def read_coco(
     time_key: str | None = None,
     tracks: bool = False,
     predictions: AnyPath | None = None,
-    score: float = 0.5,
+    score: float = LOWEST_SCORE,
     pseudonyms: AnyPath | None = None,
     digest: bool = True,
     memory: int | None = None,
@@ -95,7 +96,8 @@ def read_coco(
         annotator, with the name of the file, who was asked about all images. One annotator is
         then enough.
     score : float
-        Results with a lower score are left out.
+        Results with a lower score are left out, of predictions and of lists of results among the
+        files.
     pseudonyms : path, optional
         The key: a JSON file with a pseudonym for each annotator, which replaces the name. Missing
         pseudonyms are added to the file, which is created if necessary. Keep it apart from results.
@@ -144,6 +146,7 @@ def read_coco(
         "time_key": time_key,
         "tracks": tracks,
         "predictions": None if predictions is None else Predictions(Path(predictions), score),
+        "score": score,
         "pseudonyms": None if pseudonyms is None else Path(pseudonyms),
         "digest": digest,
         "progress": progress,
@@ -199,14 +202,18 @@ def read_for(
     outlines: bool = False,
     keypoints: bool = False,
     predictions: Predictions | None = None,
+    score: float = LOWEST_SCORE,
+    truth: Path | None = None,
     progress: Progress | None = None,
     check: Check | None = None,
     pseudonyms: Path | None = None,
 ) -> Dataset:
     """Return the data set of files after checks for defects that would falsify agreement.
 
-    Outlines and key points are read if the similarity needs them, or on request. `check` replaces
-    the checks that the settings ask for.
+    Outlines and key points are read if the similarity needs them, or on request. `score` is the
+    lowest one that counts in lists of results, which take images and categories from `truth` if no
+    other file has them. `check` replaces the checks that the settings ask
+    for.
     """
     if choices().rotated is not None and needs_keypoints(settings.similarity):
         raise ConfigError(
@@ -235,6 +242,8 @@ def read_for(
         time_key=settings.time_key,
         tracks=settings.tracks,
         predictions=predictions,
+        score=score,
+        truth=truth,
         pseudonyms=pseudonyms,
         min_annotators=min_annotators,
         digest=digest,

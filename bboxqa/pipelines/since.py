@@ -79,6 +79,9 @@ def changed_since(
     saved = read_saved(folder)
     _check_settings(saved["manifest"]["settings"], settings)
     reading: dict[str, Any] = {"memory": memory, "min_annotators": 1}
+    scores = (each.get("score") for each in saved["manifest"]["inputs"])
+    if (score := next((each for each in scores if each is not None), None)) is not None:
+        reading["score"] = score
     present = read_for(source, settings, digest=False, **reading)
     figures = _figures(saved["summary"]["thresholds"], result)
     before, reason = _former(saved["manifest"], settings, reading)

@@ -655,6 +655,8 @@ def test_objects_are_measured_beside_results_and_lists_of_images(tmp_path):
     row = done(tmp_path, differing())
     assert (row.status, row.n_files, row.n_errors) == ("measured", 3, 0)
     assert (row.alpha, row.n_images) == (alone.alpha, alone.n_images)
+    summary = next((tmp_path / "out").rglob("summary.json")).read_text()
+    assert "lists of results left out, as the other files are measured: r.json" in summary
 
 
 def test_notes_say_what_a_map_of_categories_changes(tmp_path):

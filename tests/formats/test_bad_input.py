@@ -122,9 +122,9 @@ def test_another_top_level(text, found, tmp_path):
     assert problems(tmp_path, text) == [f"the top level is {found}; expected an object"]
 
 
-def test_detection_results(tmp_path):
+def test_a_result_without_a_category(tmp_path):
     path = write(tmp_path / "a.json", [{"image_id": 1, "bbox": [0, 0, 1, 1], "score": 0.5}])
-    assert "the top level is a list; expected an object" in str(refused(path))
+    assert "results[0]: category_id is missing; expected a whole number" in str(refused(path))
 
 
 def test_missing_lists(tmp_path):

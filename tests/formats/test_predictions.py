@@ -148,7 +148,10 @@ def test_masks_of_results_are_read(folder):
             [RESULTS[0], {"image_id": 1, "category_id": 1, "bbox": HERE}],
             ["E001", "score is missing"],
         ),
-        ([{"image_id": 1, "bbox": HERE}], ["missing required field `category_id`", '"score": 0.9']),
+        (
+            [{"image_id": 1, "bbox": HERE}],
+            ["results[0]: category_id is missing", "results[0]: score is missing", '"score": 0.9'],
+        ),
         ([{"image_id": 1, "category_id": 1, "score": 0.9}], ["bbox"]),
         ([{**RESULTS[0], "score": 90}], ["from 90 to 90; expected 0 to 1", "divided by 100"]),
         ([{**RESULTS[0], "bbox": [10, 10, -2, 5]}], ["-2"]),
@@ -183,7 +186,9 @@ def test_contradictions_are_refused(folder):
             folder / "export.json", predictions=folder / "yolo.json", session_key="session"
         )
     done = run("agree", "export.json", "--score", "0.5", cwd=folder)
-    assert "--score is for --predictions FILE, which is missing" in done.stderr
+    assert done.returncode == 2
+    said = "--score is for results: --predictions FILE, or a list of results among the files"
+    assert said in done.stderr
 
 
 def test_a_model_has_no_vote_on_what_annotators_miss_or_add(tmp_path):

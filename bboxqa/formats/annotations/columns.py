@@ -230,10 +230,12 @@ class AnnotationFile:
     """The coordinate of the first pixel, if the values of the file show it."""
     n_apart: Mapping[str, int] = field(default_factory=dict)
     """The number of annotations without a box by shape, such as "polyline"; not in `columns`."""
-    records: Literal["annotations", "segments"] = "annotations"
-    """What the file lists: annotations, or segments of panoptic COCO, whose outlines are in PNG
-    files.
+    records: Literal["annotations", "segments", "results"] = "annotations"
+    """What the file lists: annotations; segments of panoptic COCO, whose outlines are in PNG files;
+    or results, whose images and categories are those of another file, or known by id only.
     """
+    n_below: int = 0
+    """The number of results that are left out, since their score is too low."""
     repeat_notes: tuple[str, ...] = ()
     """Notes on images that someone annotated again; a conversion lists these as losses."""
 

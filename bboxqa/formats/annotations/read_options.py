@@ -4,6 +4,9 @@ from dataclasses import dataclass
 
 from bboxqa.core.types import Steps
 
+LOWEST_SCORE = 0.5
+"""The default of the lowest score of results that count."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadOptions:
@@ -19,6 +22,10 @@ class ReadOptions:
         Whether to read key points, also of annotations that have no box.
     rotated : bool
         Whether to read rotated boxes.
+    score : float
+        The lowest score of results that count.
+    tables : bool
+        Whether files without a list of annotations are read, for their images and categories.
     digest : bool
         Whether to compute the digest of the file.
     memory : int or None
@@ -31,6 +38,8 @@ class ReadOptions:
     outlines: bool = False
     keypoints: bool = False
     rotated: bool = False
+    score: float = LOWEST_SCORE
+    tables: bool = False
     digest: bool = True
     memory: int | None = None
     progress: Steps | None = None

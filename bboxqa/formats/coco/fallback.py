@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,12 @@ from bboxqa.formats.document.record_list import RecordList
 
 
 def read_fallback(
-    document: RawDocument, records: Mapping[str, RecordList], builder: ColumnsBuilder, path: Path
+    document: RawDocument,
+    records: Mapping[str, RecordList],
+    builder: ColumnsBuilder,
+    path: Path,
+    *,
+    has_annotations: bool = True,
 ) -> tuple[list[Image], list[Category]]:
     """Convert the records of a file one by one, and return its images and categories.
 
@@ -36,7 +41,7 @@ def read_fallback(
     DatasetError if the file is not JSON in UTF-8, or not an object with COCO's three lists.
     """
     check_text(document, path)
-    check_lists(document, path)
+    check_lists(document, path, LISTS if has_annotations else ("images", "categories"))
     report = Report(document.name, builder.problems)
     images, categories = read_tables(records, builder.image_type, report)
     _add_annotations(records["annotations"], builder, report)
@@ -99,8 +104,8 @@ def check_text(document: RawDocument, path: Path) -> None:
         raise DatasetError(problems, files=[path] * len(problems))
 
 
-def check_lists(document: RawDocument, path: Path) -> None:
-    """Refuse a document that is not an object with COCO's three lists."""
+def check_lists(document: RawDocument, path: Path, needed: Sequence[str] = LISTS) -> None:
+    """Refuse a document that is not an object with COCO's lists."""
     name = document.name
     problems = []
     advice = "A COCO file is an object with the lists images, annotations and categories."
@@ -108,7 +113,7 @@ def check_lists(document: RawDocument, path: Path) -> None:
         found = "a list" if isinstance(document.top, list) else _shortened(document.top)
         problems.append(f"{name}: the top level is {found}; expected an object")
     for key in LISTS if isinstance(document.top, dict) else ():
-        if key not in document.sections:
+        if key not in document.sections and (key in needed or key in document.top):
             value = document.top.get(key, ABSENT)
             found = "missing" if value is ABSENT else f"a {type(value).__name__}"
             problems.append(f"{name}: {key} is {found}; expected a list")

@@ -158,7 +158,7 @@ class _Segments:
         """Return the segments, and their places in the file if their ids are not unique."""
         columns = self.builder.done()
         n = len(columns.id)
-        if len(np.unique(columns.id)) == n:
+        if (np.diff(np.sort(columns.id)) > 0).all():
             return columns, None
         of = np.repeat(np.arange(len(self._counts)), self._counts)
         firsts = np.cumsum([0, *self._counts[:-1]])
@@ -184,7 +184,7 @@ class _Segments:
                 codes = np.unique(authors.code[columns.image_id == number]).tolist()
                 names |= {authors.names[code] for code in codes if code >= 0}
             break
-        for image in images:
+        for image in images if asked else ():
             if not (image.annotators or image.rater_list) and (
                 given := asked.get(id_number(image.id))
             ):

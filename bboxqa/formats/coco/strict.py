@@ -24,7 +24,7 @@ from bboxqa.formats.format import Format
 from bboxqa.formats.opening import named_errors
 from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.translation.heads import head_of
-from bboxqa.formats.windows import ANNOTATIONS, Cut, Text, in_two_halves
+from bboxqa.formats.windows import ANNOTATIONS, Cut, Text, begins_with_results, in_two_halves
 from bboxqa.model.annotations import Source
 
 # Everything before the first list of images.
@@ -52,6 +52,10 @@ def read_text(text: Text, path: Path, options: ReadOptions) -> Callable[[Source]
 
     Raises the errors of `read_file`; `path` is for messages.
     """
+    if begins_with_results(text):
+        from bboxqa.formats.coco.results import read_results
+
+        return read_results(text, path, options)
     name = str(path)
     opening = ANNOTATIONS.search(text)
     if opening is not None and begins_with_segments(text, opening.end()):
@@ -67,7 +71,9 @@ def read_text(text: Text, path: Path, options: ReadOptions) -> Callable[[Source]
         from bboxqa.formats.coco.fallback import read_fallback
         from bboxqa.formats.document.tolerant import read_records
 
-        images, categories = read_fallback(*read_records(text, name), builder, path)
+        images, categories = read_fallback(
+            *read_records(text, name), builder, path, has_annotations=not options.tables
+        )
     builder.problems += [
         *builder.author_problems(),
         *numbered("images", name, images),

@@ -54,8 +54,8 @@ class Attribution:
     """Whether annotators are only numbered, image by image, since the files name nobody."""
     of_files: bool = False
     """Whether each file was made by one annotator."""
-    has_model: bool = False
-    """Whether the last file has a model's predictions, and says nothing about who was asked."""
+    n_beside: int = 0
+    """The number of lists of results at the end, which say nothing about who else was asked."""
 
 
 def attribute(

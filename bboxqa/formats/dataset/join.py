@@ -210,7 +210,7 @@ def _assign_all(
     assigned = np.zeros((len(joined.images), len(annotator_names)), np.bool_)
     listed = np.zeros(len(joined.images), np.bool_)
     parts = zip(files, indexed, authors, attribution.asked, strict=True)
-    n_listing = len(files) - attribution.has_model
+    n_listing = len(files) - attribution.n_beside
     for place, (file, part, author, names) in enumerate(parts):
         found = _assign(joined, assigned, file, part, author, names, number)
         if place < n_listing:

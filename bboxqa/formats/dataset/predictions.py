@@ -1,27 +1,31 @@
-"""Predictions of a model as a further annotator."""
+"""Lists of results as annotators, with the images and categories of other files."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
-import msgspec
 import numpy as np
 
+from bboxqa.core.arrays import find
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.text import count, one_line
-from bboxqa.formats.annotations.box_numbers import has_angles
-from bboxqa.formats.annotations.columns import AnnotationFile, ColumnsBuilder
-from bboxqa.formats.annotations.five_numbers import settled
+from bboxqa.core.text import count, first_few, one_line
+from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.read_options import ReadOptions
-from bboxqa.formats.annotations.records import Category, Id, Image, Rle, extent_of
+from bboxqa.formats.annotations.records import Category, Image, id_number, ids_of
+from bboxqa.formats.coco.results import read_results
+from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.dataset.attribution import Attribution
 from bboxqa.formats.opening import named_errors, read_whole
-from bboxqa.formats.translation.choices import choices
+from bboxqa.formats.registry import format_of
+from bboxqa.formats.translation.heads import head_of
+from bboxqa.formats.windows import begins_with_results
 from bboxqa.model.annotations import Source
 
 _Record = TypeVar("_Record", Image, Category)
+_Tables = tuple[list[Image], list[Category]]
+_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,119 +41,141 @@ class Predictions:
         return self.path.stem
 
 
-class _Result(msgspec.Struct, gc=False):
-    image_id: Id
-    category_id: Id
-    bbox: tuple[float, float, float, float]
-    score: float
-
-
-class _OutlinedResult(_Result, gc=False):
-    segmentation: list[list[float]] | Rle | None = None
-
-
-class _JointedResult(_Result, gc=False, kw_only=True):
-    # Key point results in COCO's format have no box.
-    bbox: tuple[float, float, float, float] | None = None  # type: ignore[assignment]
-    keypoints: list[float]
-
-
-class _TurnedResult(_OutlinedResult, gc=False, kw_only=True):
-    bbox: list[float]  # type: ignore[assignment]
-
-
-def read_predictions(
-    predictions: Predictions,
-    files: Sequence[AnnotationFile],
-    options: ReadOptions,
-) -> AnnotationFile:
-    """Return results of at least the minimum score, with images and categories of annotated files.
+def read_predictions(predictions: Predictions, options: ReadOptions) -> AnnotationFile:
+    """Return results of at least the minimum score, with images and categories known by id.
 
     Raises DatasetError if the file is not a list of results, if a score is missing or not between 0
-    and 1, if no result reaches the minimum score, or if the annotated files use the same id for
-    different things.
+    and 1, or if no result reaches the minimum score.
     """
     path = predictions.path
     with named_errors(path, "a JSON file of results"):
         content = read_whole(path)
-    turned = has_angles(content)
-    kind: type[_Result] = _OutlinedResult if options.outlines or options.rotated else _Result
-    if options.keypoints:
-        kind = _JointedResult
-    elif turned:
-        kind = _TurnedResult
-    results = _decoded(path, content, kind)
-    kept = _kept(predictions, results)
-    builder = ColumnsBuilder(str(path), options, turned=turned and not options.keypoints)
-    builder.add([builder.type(id=row, **_fields(results[row])) for row in kept])
-    if builder.problems:
-        raise DatasetError(builder.problems, files=[path] * len(builder.problems))
-    columns, notes = settled(builder.done(), choices().rotated, options.memory)
-    return AnnotationFile(
+    file = read_results(content, path, replace(options, score=predictions.score))
+    return file(
         Source(
             str(path),
             len(content),
             blake2b(content).hexdigest() if options.digest else None,
             role="predictions",
             annotator=predictions.annotator,
-            score=predictions.score,
-        ),
-        _by_id("images", [(file, file.images) for file in files]),
-        _by_id("categories", [(file, file.categories) for file in files]),
-        columns,
-        notes,
+        )
     )
 
 
-def _decoded(path: Path, content: bytes, kind: type[_Result]) -> list[_Result]:
-    """Return the results in a file."""
+def is_results_list(path: Path) -> bool:
+    """Return whether a file is a list of results by its beginning."""
+    return format_of(path) is COCO and begins_with_results(head_of(path))
+
+
+def are_results(file: AnnotationFile) -> bool:
+    """Return whether a file is a list of results."""
+    return file.records == "results"
+
+
+def with_tables(
+    files: Sequence[AnnotationFile], tables: Sequence[AnnotationFile]
+) -> list[AnnotationFile]:
+    """Return files in which lists of results have the images and categories of other files.
+
+    Without other files, images and categories keep their ids as names, and each list is about the
+    images of all lists. If the ids of other files contradict each other, those files count that
+    have all ids of a list.
+
+    Raises DatasetError if the ids can mean several things, or nothing.
+
+    Parameters
+    ----------
+    files : sequence of AnnotationFile
+        The files that are measured.
+    tables : sequence of AnnotationFile
+        The files that are no lists of results, also those that are not measured.
+    """
+    lists = [file for file in files if are_results(file)]
+    if not lists:
+        return [*files]
+    if not tables:
+        together: _Tables = _by_id(lists, "images"), _by_id(lists, "categories")
+        found = dict.fromkeys(lists, together)
+    else:
+        known = [each for each in tables if not each.numbers_categories]
+        if not known:
+            problem = f"{lists[0].source.name}: the ids of results are those of COCO JSON, but "
+            other = f"{tables[0].source.name} is of another format"
+            raise DatasetError(
+                [problem + other],
+                "Convert it and use the ids of the copy: bboxqa convert FILE OUT.json --to coco",
+            )
+        found = _tables_of(lists, known)
+    return [
+        replace(file, images=found[file][0], categories=found[file][1]) if file in found else file
+        for file in files
+    ]
+
+
+def _tables_of(
+    lists: Sequence[AnnotationFile], known: Sequence[AnnotationFile]
+) -> dict[AnnotationFile, _Tables]:
+    """Return the images and categories that the ids of each list refer to."""
     try:
-        results: list[_Result] = msgspec.json.decode(content, type=list[kind])  # type: ignore[valid-type]
-    except msgspec.DecodeError as error:
-        raise DatasetError([f"{path}: {error}"], files=[path]) from None
-    return results
+        whole: _Tables | DatasetError = _by_id(known, "images"), _by_id(known, "categories")
+    except DatasetError as error:
+        whole = error
+    found = {}
+    for file in lists:
+        if not isinstance(whole, DatasetError):
+            found[file] = whole
+            continue
+        fitting = [
+            each for each in known if not any(_unknown(file, (each.images, each.categories)))
+        ]
+        if not fitting or len(fitting) == len(known):
+            raise whole
+        found[file] = _by_id(fitting, "images"), _by_id(fitting, "categories")
+    return found
 
 
-def _kept(predictions: Predictions, results: Sequence[_Result]) -> list[int]:
-    """Return the indices of the results that reach the minimum score."""
-    path, lowest = predictions.path, predictions.score
-    if not results:
-        raise DatasetError([f"{path}: the list of results is empty; expected results of a model"])
-    scores = [result.score for result in results]
-    if not 0 <= min(scores) <= max(scores) <= 1:
-        problem = f"scores are from {min(scores):g} to {max(scores):g}; expected 0 to 1"
-        raise DatasetError([f"{path}: {problem}"], "Convert them: percentages, divided by 100.")
-    kept = [row for row, score in enumerate(scores) if score >= lowest]
-    if not kept:
-        problem = f"none of {count(len(results), 'result')} has a score of {lowest:g} or more"
+def refuse_unknown_ids(files: Sequence[AnnotationFile], tables: Sequence[AnnotationFile]) -> None:
+    """Refuse lists of results with ids that no file has; `files` have the tables by now."""
+    names = first_few(tables, _NAMED, lambda each: each.source.name)
+    problems: list[str] = []
+    lists = [file for file in files if are_results(file) and file.source.role == "annotations"]
+    for file in lists:
+        problems += _unknown(file, (file.images, file.categories), names)
+    if problems:
+        truth = one_line(tables[0].source.name) if tables else "ANNOTATIONS"
         raise DatasetError(
-            [f"{path}: {problem}; the highest is {max(scores):g}"],
-            "Choose a lower --score (in Python: score).",
+            problems,
+            "For all findings: bboxqa validate "
+            f"{one_line(lists[0].source.name)} --ground-truth {truth}",
         )
-    return kept
 
 
-def _fields(result: _Result) -> dict[str, Any]:
-    fields = msgspec.structs.asdict(result)
-    del fields["score"]
-    if fields["bbox"] is None:
-        fields["bbox"] = extent_of(fields["keypoints"]) or (0.0, 0.0, 0.0, 0.0)
-    return fields
+def _unknown(file: AnnotationFile, tables: _Tables, names: str = "") -> Iterator[str]:
+    """Yield a problem for each result whose image or category is not in the tables."""
+    columns, shown = file.columns, file.shown_ids
+    for key, values, records in (
+        ("image_id", columns.image_id, tables[0]),
+        ("category_id", columns.category_id, tables[1]),
+    ):
+        what = "an image" if key == "image_id" else "a category"
+        for row in np.flatnonzero(find(ids_of(records), values) < 0).tolist():
+            yield f"{shown[row]}: {key} is {values[row]}; expected the id of {what} in {names}"
 
 
-def _by_id(name: str, lists: Sequence[tuple[AnnotationFile, Sequence[_Record]]]) -> list[_Record]:
+def _by_id(files: Sequence[AnnotationFile], name: str) -> list[_Record]:
     """Return the records of all files, each id once; refuse ids with several meanings."""
-    known: dict[object, tuple[AnnotationFile, _Record]] = {}
-    for file, records in lists:
+    known: dict[int, tuple[AnnotationFile, _Record]] = {}
+    for file in files:
+        records: list[_Record] = getattr(file, name)
         for record in records:
-            first, other = known.setdefault(record.id, (file, record))
+            first, other = known.setdefault(id_number(record.id), (file, record))
             if _label(other) != _label(record):
                 names = [one_line(str(_label(each))) for each in (other, record)]
                 here = f"{names[0]!r} in {first.source.name}"
                 there = f"{names[1]!r} in {file.source.name}"
                 raise DatasetError(
                     [f"{name}: {record.id} is {here}, but {there}: the results can mean either"],
-                    "Name one annotated file with --predictions, the one the model was run on.",
+                    "Name only the annotated file that the results belong to.",
                 )
     return [record for _, record in known.values()]
 
@@ -158,35 +184,70 @@ def _label(record: Image | Category) -> str | None:
     return record.file_name if isinstance(record, Image) else record.name
 
 
-def with_model(attribution: Attribution, file: AnnotationFile, name: str) -> Attribution:
-    """Return an attribution with a further file, of a model that was asked about all its images.
+def with_results(attribution: Attribution, file: AnnotationFile, name: str) -> Attribution:
+    """Return an attribution with a further file, of an annotator asked about all its images.
 
-    Raises DatasetError if an annotator has the name of the model.
+    Raises DatasetError if another annotator has the name.
     """
     if name in attribution.names:
         raise DatasetError(
             [f"{file.source.name}: an annotator is named {one_line(name)!r} as well"],
-            "A model is named after its file: rename the file.",
+            "Results are by an annotator who is named after the file: rename the file.",
         )
-    model = np.full(len(file.columns.id), len(attribution.names), np.int32)
-    said = f"{one_line(name)} is a model"
-    way = f"{attribution.way}; {said}"
-    if not attribution.way:
-        way = f"one file per annotator: {said}, the other is not named"
+    author = np.full(len(file.columns.id), len(attribution.names), np.int32)
+    way = attribution.way
+    if file.source.role == "predictions":
+        said = f"{one_line(name)} is a model"
+        way = f"{way}; {said}" if way else f"one file per annotator: {said}, the other is not named"
+    elif not attribution.of_files:
+        way = f"{way}; {one_line(name)} by its list of results"
     return replace(
         attribution,
         way=way,
-        author=[*attribution.author, model],
+        author=[*attribution.author, author],
         asked=[*attribution.asked, [(name,)] * len(file.images)],
         names=(*attribution.names, name),
-        has_model=True,
+        n_beside=attribution.n_beside + 1,
     )
 
 
-def prediction_note(predictions: Predictions, file: AnnotationFile) -> str:
-    """Return a note on the number of results that count as annotations of the model."""
-    return (
-        f"{one_line(predictions.annotator)}: {count(len(file.columns.id), 'result')} of "
-        f"{predictions.path.name} with a score of {predictions.score:g} or more; the model was "
-        "asked about all images"
-    )
+def result_notes(files: Sequence[AnnotationFile], tables: Sequence[AnnotationFile]) -> list[str]:
+    """Return notes on the results that count as annotations, and on images known by id only."""
+    lists = [file for file in files if are_results(file)]
+    notes = [_note(file) for file in lists]
+    if lists and not tables:
+        names = first_few(lists, _NAMED, lambda each: one_line(each.source.name))
+        notes.append(
+            f"images and categories of {names} are known by id only (image 7, category 3): to name "
+            "them, give the COCO file with these ids as well"
+        )
+    return notes
+
+
+def _note(file: AnnotationFile) -> str:
+    """Return a note on the results that count as annotations."""
+    source, n = file.source, len(file.columns.id)
+    path = Path(source.name)
+    if source.role == "predictions":
+        return (
+            f"{one_line(path.stem)}: {count(n, 'result')} of {one_line(path.name)} with a score of "
+            f"{source.score:g} or more; the model was asked about all images"
+        )
+    chosen = f"{n:,} of {count(n + file.n_below, 'result')} count, with a score of"
+    return f"{one_line(source.name)}: {chosen} {source.score:g} or more; asked about all images"
+
+
+def without_empty(
+    files: Sequence[AnnotationFile],
+) -> tuple[list[int], list[AnnotationFile], list[str]]:
+    """Return the files to measure, those that only list images, and a note on these.
+
+    Beside lists of results, a file without annotations is not by an annotator.
+    """
+    kept = [place for place, file in enumerate(files) if are_results(file) or len(file.columns.id)]
+    left = [file for place, file in enumerate(files) if place not in kept]
+    if not left or not any(map(are_results, files)):
+        return [*range(len(files))], [], []
+    names = first_few(left, _NAMED, lambda each: one_line(each.source.name))
+    note = f"{names}: no annotations; the results take images and categories from there"
+    return kept, left, [note]

@@ -4,13 +4,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.memory import check_limit, gc_paused, trim_memory
 from bboxqa.core.spool import check_memory
 from bboxqa.core.types import Files, Progress
 from bboxqa.formats.annotations.columns import AnnotationFile, with_rotated_boxes
-from bboxqa.formats.annotations.read_options import ReadOptions
+from bboxqa.formats.annotations.read_options import LOWEST_SCORE, ReadOptions
 from bboxqa.formats.annotations.records import ANNOTATOR_KEYS
 from bboxqa.formats.dataset.attribution import Attribution, attribute
 from bboxqa.formats.dataset.category_names import unused_map_notes, with_category_map
@@ -19,9 +20,14 @@ from bboxqa.formats.dataset.join import join
 from bboxqa.formats.dataset.joint_names import with_one_order
 from bboxqa.formats.dataset.predictions import (
     Predictions,
-    prediction_note,
+    are_results,
+    is_results_list,
     read_predictions,
-    with_model,
+    refuse_unknown_ids,
+    result_notes,
+    with_results,
+    with_tables,
+    without_empty,
 )
 from bboxqa.formats.dataset.pseudonymous import with_pseudonyms, without_people
 from bboxqa.formats.dataset.sessions import read_sessions
@@ -31,8 +37,11 @@ from bboxqa.formats.dataset.unused_sessions import session_notes
 from bboxqa.formats.named_sources import Sources, refuse_repeated_files, sources_of
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.task_files import read_twice
+from bboxqa.formats.translation.translated import UNNAMED
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import Asked, JoinBy
+
+_NO_SESSIONS = "a model has no sessions: give either a session key or predictions"
 
 Check = Callable[[Sequence[Path], Sequence[AnnotationFile], Attribution], tuple[str, ...]]
 
@@ -56,6 +65,8 @@ def read_dataset(
     time_key: str | None = None,
     tracks: bool = False,
     predictions: Predictions | None = None,
+    score: float = LOWEST_SCORE,
+    truth: Path | None = None,
     pseudonyms: Path | None = None,
     digest: bool = True,
     memory: int | None = None,
@@ -64,24 +75,32 @@ def read_dataset(
 ) -> Dataset:
     """Return the data set of one or several files; see `bboxqa.read_coco`.
 
-    `check` is called with the paths, the files and the attribution. It raises an error for files
-    that must not be measured, and returns headlines for the others.
+    Lists of results take images and categories from `truth` if no other file has them. `check` is
+    called with the paths, the files and the attribution. It raises an error for files that must not
+    be measured, and returns headlines for the others.
 
     Raises DatasetError with every problem that would falsify a result.
     """
     check_limit(memory)
     if predictions is not None and session_key is not None:
-        raise ConfigError("a model has no sessions: give either a session key or predictions")
+        raise ConfigError(_NO_SESSIONS)
     options = ReadOptions(
         keys=_keys(annotator_key, session_key, time_key, tracks=tracks),
-        outlines=outlines, keypoints=keypoints, rotated=rotated, digest=digest, memory=memory,
+        outlines=outlines, keypoints=keypoints, rotated=rotated, score=score, digest=digest,
+        memory=memory,
         progress=None if progress is None else partial(progress, "reading"),
     )  # fmt: skip
     found, read = _read_source(sources_of(source, pattern, attribution, min_annotators), options)
-    files = found.files
+    files, tables = found.files, [*found.tables, *(each for each in read if not are_results(each))]
+    if session_key is not None and any(map(are_results, read)):
+        raise ConfigError(_NO_SESSIONS)
+    if truth is not None and not tables and any(map(are_results, read)):
+        tables += _read_all([truth], replace(options, tables=True, progress=None))
     if predictions is not None:
-        read.append(read_predictions(predictions, read, options))
+        read.append(read_predictions(predictions, options))
         files = [*files, predictions.path]
+    read = with_tables(read, tables)
+    refuse_unknown_ids(read, tables)
     read = with_join_names(read, join_by)
     unused = unused_map_notes(read, category_map or {})
     read = with_one_order(with_category_map(read, category_map or {}))
@@ -101,31 +120,43 @@ def read_dataset(
         sessions=sessions, seconds=seconds, with_tracks=tracks,
     )  # fmt: skip
     notes = [*found.notes, *data.notes, *unused.values(), *trackless_notes(data.annotations.track)]
-    if session_key is None and predictions is None:
+    if session_key is None and not any(map(are_results, read)):
         notes += session_notes(files, _annotator_keys(annotator_key))
     if time_key is not None and seconds is not None:
         notes += untimed_notes(seconds, time_key)
-    if predictions is not None:
-        notes.append(prediction_note(predictions, read[-1]))
+    notes += result_notes(read, tables)
     headlines = (*doubts, *data.headlines)
-    data = replace(data, notes=tuple(notes), headlines=headlines, map_notes=unused)
+    sources = (*data.sources, *(each.source for each in found.tables))
+    data = replace(data, notes=tuple(notes), headlines=headlines, map_notes=unused, sources=sources)
     del read
     trim_memory()
     return data if pseudonyms is None else without_people(data, given)
 
 
 def _read_source(sources: Sources, options: ReadOptions) -> tuple[Sources, list[AnnotationFile]]:
-    """Read all files; return those that are kept, without a second file of the same annotations."""
+    """Read all files; return those that are measured, lists of results last.
+
+    A second file of the same annotations is left out.
+    """
     refuse_repeated_files(sources.files)
-    read = _read_all(sources.files, options)
+    has_lists = any(map(is_results_list, sources.files))
+    read = _read_all(sources.files, replace(options, tables=has_lists))
+    tables: list[AnnotationFile] = []
+    notes: list[str] = []
+    kept = [*range(len(read))]
     if sources.is_named:
-        return sources, _with_annotators(read, sources.names)
-    repeated = read_twice(sources.files, read, keypoints=options.keypoints)
-    kept = [place for place in range(len(read)) if place not in repeated]
+        read = _with_annotators(read, sources.names)
+    else:
+        repeated = read_twice(sources.files, read, keypoints=options.keypoints)
+        measured, tables, notes = without_empty(read)
+        notes += repeated.values()
+        kept = [place for place in measured if place not in repeated]
+    kept.sort(key=lambda place: are_results(read[place]))
     left = sources._replace(
         files=[sources.files[each] for each in kept],
         names=[sources.names[each] for each in kept],
-        notes=[*sources.notes, *repeated.values()],
+        notes=[*sources.notes, *notes],
+        tables=tables,
     )
     return left, [read[each] for each in kept]
 
@@ -140,15 +171,26 @@ def _attributed(
     pseudonyms: Path | None,
 ) -> tuple[Attribution, dict[str, str]]:
     """Return the annotators of all files, and the pseudonyms that they were given."""
+    options: dict[str, Any] = {"annotator_key": annotator_key, "session_key": session_key}
+    names = sources.names
+    n_whole = sum(not are_results(each) for each in read)
+    # Lists of results alone are attributed as other files are.
+    n_attributed = n_whole or len(names)
+    has_more = predictions is not None or n_attributed < len(names)
     found = attribute(
-        read[: len(sources.names)], sources.names,
-        annotator_key=annotator_key, way=sources.attribution,
-        min_annotators=min_annotators if predictions is None else 1, session_key=session_key,
+        read[:n_attributed], names[:n_attributed],
+        way=sources.attribution, min_annotators=1 if has_more else min_annotators, **options,
     )  # fmt: skip
+    if n_attributed < len(names) and found.names == (UNNAMED,):
+        found = attribute(
+            read[:n_attributed], names[:n_attributed], way="files", min_annotators=1, **options
+        )
+    for file, name in zip(read[n_attributed:], names[n_attributed:], strict=False):
+        found = with_results(found, file, name)
     model = ""
     if predictions is not None:
         model = predictions.annotator
-        found = with_model(found, read[-1], model)
+        found = with_results(found, read[-1], model)
     return (found, {}) if pseudonyms is None else with_pseudonyms(found, pseudonyms, model)
 
 
@@ -179,6 +221,7 @@ def _read_all(files: Sequence[Path], options: ReadOptions) -> list[AnnotationFil
         memory = None if options.memory is None else options.memory // len(files)
         options = replace(options, digest=True, memory=memory)
     problems: list[str] = []
+    advice: list[str] = []
     origins: list[Path | None] = []
     read = []
     for file in files:
@@ -190,6 +233,7 @@ def _read_all(files: Sequence[Path], options: ReadOptions) -> list[AnnotationFil
                 raise
             problems += error.problems
             origins += error.files
+            advice += [error.advice] if error.advice else []
     if problems:
-        raise DatasetError(problems, files=origins)
+        raise DatasetError(problems, "\n".join(dict.fromkeys(advice)), files=origins)
     return read

@@ -37,7 +37,7 @@ def headlines_of(
         who = " and ".join(names) if len(apart) <= _NAMED else f"{', '.join(names)} and others"
         apart_names = f"few images of {who} are in other files. Images are joined by file_name"
         result.append(f"only {n_joined} of {len(data.assigned):,} joined: {advice or apart_names}")
-    if attribution.of_files:
+    if attribution.of_files or attribution.n_beside:
         copies = list(_copies(data))
         more = f" ({len(copies) - _NAMED:,} more such pairs)" if len(copies) > _NAMED else ""
         result += [*copies[: _NAMED - 1], *(each + more for each in copies[_NAMED - 1 : _NAMED])]

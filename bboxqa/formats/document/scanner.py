@@ -13,12 +13,9 @@ from bboxqa.formats.document.chunk import AGAIN, Chunk, StopReadingError, ValueR
 from bboxqa.formats.document.content import RESULTS_LIST, RawDocument, Section
 from bboxqa.formats.document.plain_records import decoded_entirely
 from bboxqa.formats.document.record_list import RecordList
-from bboxqa.formats.windows import Cut, in_two_halves, next_cut, release_before
+from bboxqa.formats.windows import Cut, begins_with_results, in_two_halves, next_cut, release_before
 
 _BLANK = re.compile(rb"[ \t\n\r]*")
-# The keys by which a result is recognised even if a long mask follows.
-_OF_IMAGE, _OF_RESULTS = b'"image_id"', (b'"score"', b'"caption"')
-_FIRST_RESULT = 1 << 20
 _EMPTY = re.compile(rb"\[[ \t\n\r]*\]")
 _KEY = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 
@@ -126,9 +123,8 @@ class Scanner:
     def _top_list(self, place: int) -> int:
         """Read a list at the top level; results of detectors and an empty list are annotations."""
         out, name = self._out, RESULTS_LIST
-        head = self._text[place : place + _FIRST_RESULT]
-        is_empty = _EMPTY.match(head) is not None
-        if not is_empty and (_OF_IMAGE not in head or not any(key in head for key in _OF_RESULTS)):
+        is_empty = _EMPTY.match(self._text, place) is not None
+        if not is_empty and not begins_with_results(self._text, place):
             return self._list("", place + 1, _NoSink())
         out.sections[name] = Section()
         out.spans[name] = (place, place, len(self._text))

@@ -78,8 +78,7 @@ def check_files(
         columns = _columns(file, author, attribution.names)
         layout = layout_of(columns) if boxes else None
         # The rules cannot check results without the ground truth, nor the layout of segments.
-        of_model = attribution.has_model and path == paths[-1]
-        if format_of(path) is COCO and not of_model and file.records == "annotations":
+        if format_of(path) is COCO and file.records == "annotations":
             suspect = boxes and (layout or _is_sample_suspect(path, file))
             codes = (
                 *(LAYOUTS if suspect else ()),
@@ -96,7 +95,7 @@ def check_files(
     if found:
         lines = [line for each in found.values() for line in each.lines]
         n_found = sum(each.n_found for each in found.values())
-        truth = paths[0] if attribution.has_model and paths[-1] in found else None
+        truth = paths[0] if attribution.n_beside and paths[-1] in found else None
         raise DatasetError(lines, f"{_advice(found, truth)}\n{_ANYWAY}", total=n_found)
     return tuple(doubts)
 

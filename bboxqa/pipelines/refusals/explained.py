@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 _LISTED = 10
 _A_RESULT = '[{"image_id": 1, "category_id": 1, "bbox": [x, y, width, height], "score": 0.9}, …]'
 _FILES_NAMED = 3
+_GROUND_TRUTH = " --ground-truth ANNOTATIONS"
+_POINTS = "--similarity keypoints compares key points, which need no bbox."
+# Without a score, results cannot be chosen.
+_OF_SCORES = ("E001",)
 
 
 def with_findings(error: DatasetError, memory: int | None) -> DatasetError:
@@ -30,7 +34,7 @@ def with_findings(error: DatasetError, memory: int | None) -> DatasetError:
     lines: list[str] = []
     files: list[Path] = []
     others: dict[Path, FileKind] = {}
-    n_left_out, all_safe, are_points = 0, True, False
+    n_left_out, all_safe, are_points, of_truth = 0, True, False, True
     for path in dict.fromkeys(path for path in error.files if path is not None):
         read = format_of(path).document
         if read is None:
@@ -40,27 +44,29 @@ def with_findings(error: DatasetError, memory: int | None) -> DatasetError:
         if kind.name and not kind.is_measured:
             others[path] = kind
             continue
-        found = causes(document, STOPPING)
+        found = causes(document, (*STOPPING, *_OF_SCORES))
+        are_points |= _are_points(document)
         if found.lines:
             files.append(path)
             lines += found.lines
             n_left_out += found.n_found - len(found.lines)
             all_safe &= found.fix == "safe" and found.is_complete
-            are_points |= _are_points(document)
+            of_truth &= kind.is_of_truth
     if others:
         return _unmeasured(others)
     if not files:
-        return error
+        return error.with_advice([_POINTS] if are_points else [])
     # Problems of annotators or of several files cannot be found in the content of one file.
     of_files = zip(error.problems, error.files, strict=True)
     rest = [problem for problem, path in of_files if path not in files]
     command = "bboxqa validate " + shlex.join(map(str, files[:_FILES_NAMED]))
+    command += _GROUND_TRUTH * of_truth
     if all_safe and not rest:
         advice = f"Safe fixes, written to a copy: {command} --fix"
     else:
         advice = f"For all findings, and what to do about them: {command}"
     if are_points:
-        advice += "\n--similarity keypoints compares key points, which need no bbox."
+        advice += f"\n{_POINTS}"
     lines += rest
     return DatasetError(lines[:_LISTED], advice, total=len(lines) + n_left_out)
 
@@ -96,7 +102,7 @@ def of_predictions(
             advice,
             files=[path],
         )
-    found = causes(document, (*STOPPING, "E001"))
+    found = causes(document, (*STOPPING, *_OF_SCORES))
     if not found.lines:
         return error
     command = f"bboxqa validate {shlex.quote(str(path))}"
@@ -112,6 +118,6 @@ def _unmeasured(kinds: "Mapping[Path, FileKind]") -> OtherKindError:
     command = "bboxqa validate " + shlex.join(map(str, [*kinds][:_FILES_NAMED]))
     return OtherKindError(
         [f"{path}: holds {kind.name}; {expected}" for path, kind in kinds.items()],
-        f"What can be checked of it: {command}{' --ground-truth ANNOTATIONS' * of_truth}",
+        f"What can be checked of it: {command}{_GROUND_TRUTH * of_truth}",
         files=list(kinds),
     )

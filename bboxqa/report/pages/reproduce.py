@@ -43,6 +43,7 @@ def command(
     if inputs and inputs[0]["name"] in IN_MEMORY:
         return _call(manifest, defaults, reference)
     names = [word for source in inputs for word in _given(source)]
+    names += _lowest_score(inputs)
     if reference is not None and all(source["role"] != "reference" for source in inputs):
         names += ["--reference", reference]
     changed = {**_reading(manifest), **_changed(manifest, defaults)}
@@ -115,6 +116,14 @@ def _given(source: Mapping[str, Any]) -> tuple[str, ...]:
     if source["role"] == "predictions":
         return ("--predictions", name, "--score", f"{source['score']:g}")
     return (name,) if annotator is None else ("--annotator", f"{annotator}={name}")
+
+
+def _lowest_score(inputs: Sequence[Mapping[str, Any]]) -> Sequence[str]:
+    """Return the option of the lowest score that counts in lists of results."""
+    if any(source["role"] == "predictions" for source in inputs):
+        return ()
+    scores = {source.get("score") for source in inputs} - {None}
+    return [word for score in scores for word in ("--score", f"{score:g}")]
 
 
 def _changed(manifest: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:

@@ -83,7 +83,7 @@ RESULTS = FileKind(
     "COCO results",
     (*_RESULTS, "S006", "S010", "S015", "B001", "B002", "B005", "B006", "B007", "P", "R", "E"),
     ("F006", "R003", "R004", "R005"),
-    required=("image_id", "category_id", "bbox"), lists=(), is_of_truth=True,
+    required=("image_id", "category_id", "bbox"), lists=(), is_measured=True, is_of_truth=True,
 )  # fmt: skip
 CAPTION_RESULTS = FileKind(
     "results of COCO captions", (*_RESULTS, "S014"), ("F006",),

@@ -316,7 +316,7 @@ def test_the_unsafe_fix_of_results_removes_records_of_no_image(tmp_path):
         (captions(), "COCO captions"),
         (PANOPTIC_RESULTS, "results of panoptic COCO"),
         (videos(), "YouTube-VIS"),
-        (results(), "COCO results"),
+        (CAPTION_RESULTS, "results of COCO captions"),
         (exact(TOP), "COCO image info, without annotations"),
     ],
 )

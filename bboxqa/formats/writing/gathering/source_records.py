@@ -3,11 +3,13 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.coco.panoptic import segment_records
+from bboxqa.formats.coco.results import result_records
 from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.document.content import BYTE_ORDER_MARK
 from bboxqa.formats.document.origin import Where
@@ -38,11 +40,14 @@ def records_of(path: Path, file: AnnotationFile) -> Record:
         content = bytes(found.document(path).text[:])
     content = content.removeprefix(BYTE_ORDER_MARK)
     try:
-        records: Record = msgspec.json.decode(content)
+        records: Any = msgspec.json.decode(content)
     except msgspec.DecodeError:
         # Python's decoder accepts NaN, which can only be in values that are not used.
         records = json.loads(content)
-    return segment_records(records) if file.records == "segments" else records
+    if isinstance(records, list):
+        return result_records(records, file)
+    lists: Record = segment_records(records) if file.records == "segments" else records
+    return lists
 
 
 def _translated(translate: Translate, path: Path) -> Record:
