@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).resolve().parent
 NAMES = ("car", "person", "dog", "bicycle", "traffic light", "bus", "truck", "cat", "bird", "boat")
-WIDTH, HEIGHT, PER_IMAGE = 1920, 1080, 20
+WIDTH, HEIGHT = 1920, 1080
 JOBS = ("read", "validate")
 COLUMNS = (
     "job", "format", "MB", "files", "median s", "min-max s", "processor s", "processor ms a MB",
@@ -56,12 +56,13 @@ class Boxes:
     bbox: NDArray[np.float64]
     """(N, 4). x, y, width and height in hundredths of pixels."""
     label: list[str]
+    per_image: int
 
     def images(self) -> Iterator[tuple[str, list[tuple[int, str, list[float]]]]]:
         """Yield the name of each image, and number, label, and box of each annotation."""
-        for number, start in enumerate(range(0, len(self.bbox), PER_IMAGE), start=1):
-            rows = range(start, min(start + PER_IMAGE, len(self.bbox)))
-            boxes = self.bbox[start : start + PER_IMAGE].tolist()
+        for number, start in enumerate(range(0, len(self.bbox), self.per_image), start=1):
+            rows = range(start, min(start + self.per_image, len(self.bbox)))
+            boxes = self.bbox[start : start + self.per_image].tolist()
             named = [(row + 1, self.label[row], box) for row, box in zip(rows, boxes, strict=True)]
             yield f"frame_{number:06d}", named
 
@@ -94,13 +95,13 @@ class Row:
         return "| " + " | ".join(cells) + " |"
 
 
-def drawn(size: int) -> Boxes:
+def drawn(size: int, per_image: int) -> Boxes:
     """Give random boxes."""
     random = np.random.default_rng(0)
     sides = random.uniform(8, 300, (size, 2))
     corners = random.random((size, 2)) * ([WIDTH, HEIGHT] - sides)
     names = random.choice(NAMES, size).tolist()
-    return Boxes(np.concatenate([corners, sides], 1).round(2), names)
+    return Boxes(np.concatenate([corners, sides], 1).round(2), names, per_image)
 
 
 def coco(boxes: Boxes) -> Iterator[tuple[str, str]]:
@@ -204,21 +205,21 @@ FORMATS: dict[str, Callable[[Boxes], Iterator[tuple[str, str]]]] = {
 }  # fmt: skip
 
 
-def make(folder: Path, name: str, size: int) -> None:
+def make(folder: Path, name: str, size: int, per_image: int) -> None:
     """Write the boxes in a format."""
-    for part, text in FORMATS[name](drawn(size)):
+    for part, text in FORMATS[name](drawn(size, per_image)):
         file = folder / part
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, "utf-8")
 
 
-def source_of(data: Path, name: str, size: int) -> Path:
+def source_of(data: Path, name: str, size: int, per_image: int) -> Path:
     """Give the file or folder with the boxes in a format, made if it is not there."""
-    folder = data / f"{name}_{size}"
+    folder = data / f"{name}_{size}_{per_image}"
     made = folder / "made"
     if not made.exists():
         # The memory that it takes would count as that of the processes that are measured.
-        maker = get_context("spawn").Process(target=make, args=(folder, name, size))
+        maker = get_context("spawn").Process(target=make, args=(folder, name, size, per_image))
         maker.start()
         maker.join()
         made.touch()
@@ -248,13 +249,16 @@ def main() -> None:
     add = parser.add_argument
     add("--data", type=Path, required=True, metavar="DIR", help="where the files are kept")
     add("--size", type=int, default=1_000_000, metavar="N", help="number of boxes")
+    add("--per-image", type=int, default=20, metavar="N", help="number of boxes in an image")
     add("--formats", nargs="+", choices=list(FORMATS), default=list(FORMATS))
     add("--jobs", nargs="+", choices=JOBS, default=list(JOBS))
     add("--runs", type=int, default=5)
     add("--out", type=Path, default=HERE / "results" / "formats.md", metavar="FILE")
     arguments = parser.parse_args()
     names = list(dict.fromkeys(["coco", *arguments.formats]))
-    sources = {name: source_of(arguments.data, name, arguments.size) for name in names}
+    sources = {
+        name: source_of(arguments.data, name, arguments.size, arguments.per_image) for name in names
+    }
     lines = [*machine_facts(), "", "| " + " | ".join(COLUMNS) + " |"]
     lines.append("| " + " | ".join(["---"] * len(COLUMNS)) + " |")
     for job in arguments.jobs:
