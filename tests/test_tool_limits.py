@@ -129,3 +129,19 @@ def test_an_ordinary_mask_takes_little_memory(tmp_path):
     done = forked("validate", path, limits=LIMITS)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.memory < 200e6
+
+
+def test_very_many_people_of_an_image_are_read_quickly(tmp_path):
+    # Looking for each name among those before it took 8 s.
+    work = "<size>9</size><mode>interpolation</mode>"
+    tasks = (
+        f"<task><id>{i}</id>{work}<assignee><username>p{i}</username></assignee></task>"
+        for i in range(8500)
+    )
+    meta = f"<meta><project><tasks>{''.join(tasks)}</tasks></project></meta>"
+    path = tmp_path / "a.xml"
+    path.write_text(f"<annotations>{meta}</annotations>")
+    assert path.stat().st_size < 1_000_000
+    done = forked("validate", path, limits=LIMITS)
+    assert (done.returncode, done.stderr) in {(0, ""), (1, "")}
+    assert done.seconds < SECONDS / 3

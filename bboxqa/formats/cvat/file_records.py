@@ -35,6 +35,8 @@ class Gathered:
     masks: Masks = field(init=False)
     times: dict[tuple[int, str], int] = field(default_factory=dict)
     """How often an image was annotated, by its id and the annotator."""
+    asked: set[tuple[int, str]] = field(default_factory=set)
+    """Ids of images, each with an annotator who was asked about it."""
 
     def __post_init__(self) -> None:
         self.masks = Masks(outlines=self.wanted.outlines)
@@ -58,6 +60,7 @@ class FileRecords:
         self._tally = gathered.tally
         self._images = gathered.images
         self._times = gathered.times
+        self._asked_people = gathered.asked
         self._wanted = gathered.wanted
         self._masks = gathered.masks
         self._person = person
@@ -152,7 +155,8 @@ class FileRecords:
         shared = {"image_id": image["id"], "annotator": annotator}
         if not annotator:
             del shared["annotator"]
-        elif annotator not in image["annotators"]:
+        elif (image["id"], annotator) not in self._asked_people:
+            self._asked_people.add((image["id"], annotator))
             image["annotators"].append(annotator)
         if self._wanted.sessions:
             shared["session"] = str(number)

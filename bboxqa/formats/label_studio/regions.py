@@ -97,9 +97,8 @@ def _outline(result: Value) -> Value:
 def _add_labels(region: Region, result: Value) -> None:
     kind = plain_text(result.get("type"))
     labels = _value(result).get(kind) if kind.endswith("labels") else None
-    for label in map(plain_text, labels if isinstance(labels, list) else ()):
-        if label and label not in region.labels:
-            region.labels.append(label)
+    named = filter(None, map(plain_text, items(labels)))
+    region.labels = [*dict.fromkeys([*region.labels, *named])]
 
 
 def _value(result: Value) -> Value:
