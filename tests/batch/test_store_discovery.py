@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from bboxqa.batch.keys import result_key
+from bboxqa.batch.projects import store
 from bboxqa.batch.projects.discovery import discover
 from bboxqa.batch.projects.store import Content, Stored, fetched
 from bboxqa.batch.projects.store_discovery import find_projects
@@ -265,3 +266,40 @@ def test_a_file_among_many_that_changed_is_not_measured(of_tools, tmp_path):
     changed = pytest.raises(OutputError, match=r"007.txt: has changed since it was found")
     with changed, fetched(project, tmp_path, images=False):
         pass
+
+
+@pytest.mark.parametrize("n_lost", [1, 2])
+def test_a_request_that_is_lost_is_made_once_more(tmp_path, monkeypatch, n_lost):
+    import asyncio
+
+    import fsspec
+    from fsspec.asyn import AsyncFileSystem
+
+    lost = []
+
+    def end(target):
+        Path(target).write_text("{}")
+
+    class Losing(AsyncFileSystem):
+        protocol = "losing"
+
+        async def _info(self, path, **_):
+            return {"name": path, "size": 2, "type": "file"}
+
+        async def _get_file(self, _path, target, **_):
+            if len(lost) < n_lost:
+                lost.append(target)
+                await asyncio.sleep(3600)
+            end(target)
+
+    fsspec.register_implementation("losing", Losing, clobber=True)
+    monkeypatch.setattr(store, "_LEAST_SECONDS", 0.2)
+    content = Content("a/x.json", 2, (("size", "2"),))
+    project = Stored("a", Path("a"), (Path("a/x.json"),), None, None, 2, "losing://b", (content,))
+    if n_lost == 2:
+        with pytest.raises(OutputError, match="TimeoutError: no answer within 0 s, twice"):
+            fetched(project, tmp_path, images=False).__enter__()
+        return
+    with fetched(project, tmp_path, images=False) as (local, _):
+        assert local.files[0].read_text() == "{}"
+    assert len(lost) == 1

@@ -5,7 +5,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,8 @@ _STAMPS_OF_OTHERS = ("updated", "created", "generation")
 _VERSIONS = {"ETag", "etag", "md5", "md5Hash", "generation"}
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://(?P<rest>.*)")
 _ASKED_EACH = 20
+_LEAST_SECONDS, _SLOWEST = 60, 20_000
+"""The time that a request may take at least, and the bytes per second of a slow line."""
 AT_A_TIME = 256
 """Number of files that are requested in parallel."""
 
@@ -135,7 +137,8 @@ def _fetch(project: Stored, wanted: Sequence[Content], root: Path) -> None:
         try:
             for target in targets:
                 target.parent.mkdir(parents=True, exist_ok=True)
-            system.get([f"{base}/{content.name}" for content in part], [*map(str, targets)])
+            names = [f"{base}/{content.name}" for content in part]
+            _get(system, names, [*map(str, targets)], _seconds_for(part))
         except Exception as error:  # noqa: BLE001 - each store has errors of its own
             raise OutputError(f"could not be fetched: {error_text(error)}") from None
     for content in wanted:
@@ -143,6 +146,23 @@ def _fetch(project: Stored, wanted: Sequence[Content], root: Path) -> None:
         if not target.is_file() or target.stat().st_size != content.size:
             raise OutputError(f"{content.name}: has changed since it was found")
     _check_unchanged(system, base, project.contents)
+
+
+def _seconds_for(contents: Sequence[Content]) -> float:
+    """Return the time after which a request hangs, as even a slow line would have ended it."""
+    return _LEAST_SECONDS + sum(content.size for content in contents) / _SLOWEST
+
+
+def _get(system: Any, names: list[str], targets: list[str], seconds: float) -> None:
+    """Fetch files; ask a second time if no answer comes, since requests may get lost."""
+    if not system.async_impl:
+        system.get(names, targets)
+        return
+    for _ in range(2):
+        with suppress(TimeoutError):
+            system.get(names, targets, timeout=seconds)
+            return
+    raise TimeoutError(f"no answer within {seconds:,.0f} s, twice")
 
 
 def _check_unchanged(system: Any, base: str, contents: Sequence[Content]) -> None:
