@@ -112,7 +112,7 @@ def test_results_take_images_and_categories_of_the_coco_file(folder, least):
     assert data.assigned.all()
     assert data.attribution == "one file per annotator"
     n = sum(each["score"] >= least for each in made(1))
-    said = f"a.json: {n} of 40 results count, with a score of {least:g} or more; asked about all"
+    said = f"a.json: results with a score of {least:g} or more count: {n} of 40; asked about all"
     assert said in "\n".join(data.notes)
 
 

@@ -233,8 +233,10 @@ def _note(file: AnnotationFile) -> str:
             f"{one_line(path.stem)}: {count(n, 'result')} of {one_line(path.name)} with a score of "
             f"{source.score:g} or more; the model was asked about all images"
         )
-    chosen = f"{n:,} of {count(n + file.n_below, 'result')} count, with a score of"
-    return f"{one_line(source.name)}: {chosen} {source.score:g} or more; asked about all images"
+    chosen = (
+        f"results with a score of {source.score:g} or more count: {n:,} of {n + file.n_below:,}"
+    )
+    return f"{one_line(source.name)}: {chosen}; asked about all images"
 
 
 def without_empty(
