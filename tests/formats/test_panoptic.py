@@ -6,6 +6,7 @@ import random
 import numpy as np
 import pytest
 from support.cli import run
+from support.tool_files import exact_rows
 
 import bboxqa
 from bboxqa.core.errors import DatasetError
@@ -56,17 +57,8 @@ def made(seed, *, n_images=5, unique=True):
 
 def rows_of(data):
     """Return the annotations of a data set as sorted tuples."""
-    of = data.annotations
-    return sorted(
-        (
-            data.image_names[of.image[row]],
-            data.annotator_names[of.annotator[row]],
-            data.category_names[of.category[row]],
-            tuple(of.bbox[row].tolist()),
-            bool(of.iscrowd[row]),
-        )
-        for row in range(len(of))
-    )
+    crowd = data.annotations.iscrowd.tolist()
+    return sorted((*row, is_crowd) for row, is_crowd in zip(exact_rows(data), crowd, strict=True))
 
 
 def expected(records, annotator):

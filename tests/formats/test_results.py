@@ -9,6 +9,7 @@ import pytest
 from pycocotools import mask as coco_mask
 from pycocotools.coco import COCO
 from support.cli import run
+from support.tool_files import exact_rows
 
 import bboxqa
 from bboxqa.core.errors import ConfigError, DatasetError
@@ -72,16 +73,7 @@ def paths(folder, *names):
 
 
 def rows_of(data):
-    of = data.annotations
-    return sorted(
-        (
-            data.image_names[of.image[row]],
-            data.annotator_names[of.annotator[row]],
-            data.category_names[of.category[row]],
-            tuple(of.bbox[row].tolist()),
-        )
-        for row in range(len(of))
-    )
+    return sorted(exact_rows(data))
 
 
 def expected(results, annotator, least=0.5, *, named=True):

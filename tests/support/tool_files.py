@@ -29,6 +29,18 @@ def drawn(data):
     )
 
 
+def exact_rows(data):
+    """Return (image, annotator, category, box) of each annotation, in order and not rounded."""
+    each = data.annotations
+    boxes = map(tuple, each.bbox.tolist())
+    return [
+        (data.image_names[image], data.annotator_names[who], data.category_names[label], box)
+        for image, who, label, box in zip(
+            each.image, each.annotator, each.category, boxes, strict=True
+        )
+    ]
+
+
 def asked(data):
     """Return who was asked about each image."""
     names = np.array(data.annotator_names, object)
