@@ -33,8 +33,9 @@ def _losses(content: Content, _options: Options) -> Iterator[Loss]:
     yield from folders_as_people(content, _TITLE)
     lost = [name for name in content.category_names.values() if not _is_held(name)]
     if lost:
-        why = f"{_TITLE} writes names after numbers, with single blanks between words"
-        yield Loss(len(lost), CATEGORY_NAMES, why, repr(one_line(lost[0])), "changed")
+        why = f"{_TITLE} writes names after numbers, as words with single blanks between them"
+        words = f"{why}; read as {_as_words(lost[0])!r}"
+        yield Loss(len(lost), CATEGORY_NAMES, words, repr(one_line(lost[0])), "changed")
     names = [image_name(each) for each in content.images]
     lost = [name for name in names if without_ending(name) != name]
     if lost:
@@ -45,11 +46,13 @@ def _losses(content: Content, _options: Options) -> Iterator[Loss]:
 
 def _is_held(name: str) -> bool:
     """Return whether a category name is read back unchanged."""
-    return bool(name) and _on_one_line(name) == name and not name.replace(" ", "").isdecimal()
+    return _as_words(name) == name
 
 
-def _on_one_line(name: str) -> str:
-    return " ".join(name.split())
+def _as_words(name: str) -> str:
+    """Return a category name as it is written; a number could not be told from the others."""
+    words = " ".join(name.split())
+    return words if words and not words.replace(" ", "").isdecimal() else f"class {words}".strip()
 
 
 def _is_mark(key: str, value: object) -> bool:
@@ -76,7 +79,7 @@ def _line(content: Content, annotation: Record) -> str:
     marks = annotation.get("attributes")
     difficult = marks.get("difficult", 0) if isinstance(marks, dict) else 0
     mark = int(difficult) if difficult in range(_MOST + 1) else 0
-    name = _on_one_line(content.category_names[annotation["category_id"]])
+    name = _as_words(content.category_names[annotation["category_id"]])
     return f"{values} {name} {mark}\n"
 
 

@@ -328,6 +328,19 @@ def test_dota_has_a_category_in_one_line_with_single_blanks(name, tmp_path):
     assert data.category_names == (" ".join(name.split()),)
 
 
+@pytest.mark.parametrize(
+    ("name", "read"), [("4", "class 4"), ("3 21", "class 3 21"), ("", "class")]
+)
+def test_dota_has_no_category_that_is_a_number(name, read, tmp_path):
+    source = written(tmp_path / "source.json", document(IMAGES[:1], [(0, "ann", 0, BOX)], [name]))
+    found = bboxqa.convert(source, tmp_path / "out", to="dota", lossy=True)
+    (loss,) = [each for each in found.losses if each.what == "names of categories"]
+    assert loss.why.endswith(f"; read as {read!r}")
+    data = bboxqa.read_coco(tmp_path / "out/ann", min_annotators=1)
+    assert data.category_names == (read,)
+    assert data.annotations.bbox.tolist() == [[20, 10, 60.5, 40]]
+
+
 def test_a_table_that_would_not_be_read_is_refused(tmp_path):
     with pytest.raises(OutputError, match=r"ends in \.csv; try: .*/out\.csv"):
         bboxqa.convert(_source(tmp_path), tmp_path / "out", to="csv")
