@@ -3,7 +3,7 @@
 import os
 import re
 import unicodedata
-from pathlib import Path
+from pathlib import Path, PurePath
 
 IMAGE_SUFFIXES = frozenset({
     ".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".jp2",
@@ -11,6 +11,9 @@ IMAGE_SUFFIXES = frozenset({
 })  # fmt: skip
 """Suffixes of image files, in lower case."""
 
+_PACKED = re.compile(
+    r"(?<=.)(?:\.(?:json|jsonl|ndjson|xml|csv|tsv|txt|tar))?\.(?:zip|gz|tar|tgz)$", re.IGNORECASE
+)
 _DRIVE = re.compile(r"[a-z]:", re.IGNORECASE)
 _URL = re.compile(r"(?:[a-z][a-z0-9+.-]*:/|data:)", re.IGNORECASE)
 
@@ -24,6 +27,20 @@ def normalised_name(name: str) -> str:
     'photos/a.jpg'
     """
     return unicodedata.normalize("NFC", name.replace("\\", "/")).casefold()
+
+
+def own_name(file: PurePath) -> str:
+    """Return the name of a file without its suffixes, which may name a person.
+
+    Packed files have two suffixes. Other dots belong to the name.
+
+    Examples
+    --------
+    >>> [own_name(Path(name)) for name in ("p/ada.json", "ada.tar.gz", "a.lovelace.xml.zip")]
+    ['ada', 'ada', 'a.lovelace']
+    """
+    packed = _PACKED.search(file.name)
+    return file.name[: packed.start()] if packed else file.stem
 
 
 def is_foreign(name: str) -> bool:

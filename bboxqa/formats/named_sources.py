@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.core.file_names import own_name
 from bboxqa.core.text import count, one_line
 from bboxqa.core.types import Files
 from bboxqa.formats.annotations.columns import AnnotationFile
@@ -30,13 +31,12 @@ def names_of(files: Sequence[Path]) -> list[str]:
     A file that is alone in a folder beside folders of annotators has the name of its folder.
     """
     files = _in_folders(files)
-    # A dot in the name of a folder does not begin a suffix.
-    stems = {file: file.name if file.is_dir() else file.stem for file in files}
+    # A folder has no suffix: bob@example.org may be the name of a person.
+    stems = {file: file.name if file.is_dir() else own_name(file) for file in files}
     depth = 1
     # Files with the same stem, in several formats, need their suffixes.
-    is_stem_enough = len({file.with_suffix("") for file in files}) == len(set(files))
-    # A folder has no suffix: bob@example.org may be the name of a person.
-    ends = [file.stem if is_stem_enough and not file.is_dir() else file.name for file in files]
+    is_stem_enough = len({file.parent / stem for file, stem in stems.items()}) == len(stems)
+    ends = [stems[file] if is_stem_enough else file.name for file in files]
     while True:
         names = [
             "/".join((*file.parent.parts, end)[-depth:])

@@ -530,6 +530,16 @@ def test_files_of_one_name_in_several_formats_are_several_annotators(tmp_path):
     assert names_of([tmp_path / "a.json", tmp_path / "b.json"]) == ["a", "b"]
 
 
+@pytest.mark.parametrize("end", [".tar.gz", ".tgz", ".json.gz", ".xml.zip", ".CSV.GZ", ".zip"])
+def test_packed_files_name_their_annotators_without_any_suffix(end, tmp_path):
+    paths = [tmp_path / f"{name}{end}" for name in ("ada", "b.o.b")]
+    assert names_of(paths) == ["ada", "b.o.b"]
+
+
+def test_one_name_packed_in_two_ways_is_two_annotators(tmp_path):
+    assert names_of([tmp_path / "a.zip", tmp_path / "a.tar.gz"]) == ["a.zip", "a.tar.gz"]
+
+
 XML = """<annotations><version>1.1</version><meta><job><id>1</id><assignee><username>ann</username>
 </assignee></job></meta><image id="0" name="a.jpg" width="9" height="9">
 <box label="cat" xtl="1" ytl="1" xbr="3" ybr="3"></box></image></annotations>"""

@@ -1,5 +1,6 @@
 """Pseudonyms stand in place of annotators in all that is written."""
 
+import gzip
 import json
 import stat
 
@@ -136,15 +137,17 @@ def test_another_file_is_no_key(source):
     assert "annotations" in json.loads(source.read_bytes())
 
 
-def test_places_in_files_named_after_people_have_no_name(tmp_path):
+@pytest.mark.parametrize(("end", "packed"), [(".xml", bytes), (".xml.gz", gzip.compress)])
+def test_places_in_files_named_after_people_have_no_name(end, packed, tmp_path):
     boxes = '<box label="cat" xtl="1" ytl="1" xbr="{}" ybr="20"></box>\n'
     for who, right in (("anna", 20), ("bert", 60)):
-        (tmp_path / f"{who}.xml").write_text(
+        text = (
             "<annotations><version>1.1</version>\n"
             f'<image id="0" name="a.jpg" width="90" height="90">\n{boxes.format(right)}</image>'
             "</annotations>"
         )
-    files = [tmp_path / "anna.xml", tmp_path / "bert.xml"]
+        (tmp_path / f"{who}{end}").write_bytes(packed(text.encode()))
+    files = [tmp_path / f"anna{end}", tmp_path / f"bert{end}"]
     out, key = tmp_path / "out", tmp_path / "key.json"
     outcome = run("agree", *files, "--diagnose", "--out", out, "--pseudonyms", key)
     assert outcome.returncode == 0
@@ -152,4 +155,4 @@ def test_places_in_files_named_after_people_have_no_name(tmp_path):
         text = path.read_text(encoding="utf-8")
         assert "anna" not in text, path
         assert "bert" not in text, path
-    assert "person-01.xml:3" in (out / "units.csv").read_text()
+    assert f"person-01{end}:3" in (out / "units.csv").read_text()

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 
 from bboxqa.core.errors import DatasetError
+from bboxqa.core.file_names import own_name
 from bboxqa.core.text import count
 from bboxqa.formats.cvat.cvat_elements import elements_of
 from bboxqa.formats.cvat.cvat_notes import named_by, notes_of, repeat_notes
@@ -75,7 +76,7 @@ def _people_by_file(members: Sequence[Member]) -> dict[str, str]:
     paths = [PurePosixPath(member.name) for member in members]
     # Files job_1/annotations.xml and job_2/annotations.xml are named job_1 and job_2.
     is_folder = len({path.name for path in paths}) < len(paths)
-    names = [str(path.parent) if is_folder else path.stem for path in paths]
+    names = [str(path.parent) if is_folder else own_name(path) for path in paths]
     return {member.name: name for member, name in zip(members, names, strict=True)}
 
 

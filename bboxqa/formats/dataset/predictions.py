@@ -10,6 +10,7 @@ import numpy as np
 
 from bboxqa.core.arrays import find
 from bboxqa.core.errors import DatasetError
+from bboxqa.core.file_names import own_name
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.read_options import ReadOptions
@@ -38,7 +39,7 @@ class Predictions:
     @property
     def annotator(self) -> str:
         """The name of the model among the annotators."""
-        return self.path.stem
+        return own_name(self.path)
 
 
 def read_predictions(predictions: Predictions, options: ReadOptions) -> AnnotationFile:
@@ -230,8 +231,8 @@ def _note(file: AnnotationFile) -> str:
     path = Path(source.name)
     if source.role == "predictions":
         return (
-            f"{one_line(path.stem)}: {count(n, 'result')} of {one_line(path.name)} with a score of "
-            f"{source.score:g} or more; the model was asked about all images"
+            f"{one_line(own_name(path))}: {count(n, 'result')} of {one_line(path.name)} with a "
+            f"score of {source.score:g} or more; the model was asked about all images"
         )
     chosen = (
         f"results with a score of {source.score:g} or more count: {n:,} of {n + file.n_below:,}"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from bboxqa.core.file_names import own_name
 from bboxqa.core.pseudonyms import pseudonyms_of, without_names
 from bboxqa.formats.dataset.attribution import Attribution
 from bboxqa.formats.translation.translated import UNNAMED
@@ -83,7 +84,8 @@ def _unplaced(annotations: Annotations, given: Mapping[str, str]) -> Annotations
 def _file_name(name: str, given: Mapping[str, str]) -> str:
     """Return the name of a file with pseudonyms, as files may be named after annotators."""
     path = Path(name)
-    if path.stem in given:
-        path = path.with_name(given[path.stem] + path.suffix)
+    person = own_name(path)
+    if person in given:
+        path = path.with_name(given[person] + path.name.removeprefix(person))
     shown: str = without_names(str(path), given)
     return shown

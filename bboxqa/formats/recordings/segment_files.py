@@ -9,6 +9,7 @@ import numpy as np
 
 from bboxqa.core.arrays import IndexArray, IntArray
 from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.core.file_names import own_name
 from bboxqa.core.text import count, in_natural_order
 from bboxqa.formats.recordings.clock_times import TimeUnit, fraction, is_number
 from bboxqa.formats.recordings.segment_records import Record, SegmentReading
@@ -148,10 +149,10 @@ def _refuse_mixture(tables: Sequence[Table], has: Sequence[bool], what: str) -> 
 
 def _file_names(paths: Sequence[Path]) -> list[str]:
     """Return the name of each file without its suffix, with its folder where needed."""
-    stems = [path.stem for path in paths]
+    stems = [own_name(path) for path in paths]
     if len(set(stems)) == len(stems):
         return stems
-    longer = [path.with_suffix("").as_posix() for path in paths]
+    longer = [(path.parent / stem).as_posix() for path, stem in zip(paths, stems, strict=True)]
     return longer if len(set(longer)) == len(longer) else [path.as_posix() for path in paths]
 
 

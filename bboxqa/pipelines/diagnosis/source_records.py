@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 
 from bboxqa.core.arrays import IndexArray
+from bboxqa.core.file_names import own_name
 from bboxqa.core.memory import gc_paused
 from bboxqa.formats.annotations.records import annotator_name, id_number
 from bboxqa.formats.coco.strict import COCO
@@ -75,7 +76,7 @@ def _found(
             record = msgspec.json.decode(file.annotations[place])
             image = images.get(id_number(record.get("image_id")))
             if image is not None:
-                own = (Path(source.name).stem, SourceRecord(record, image))
+                own = (own_name(Path(source.name)), SourceRecord(record, image))
                 found.setdefault(key, []).append(own)
     if not all(key in found for key in keys):
         return None

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
+from bboxqa.core.file_names import own_name
 from bboxqa.core.text import count
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
@@ -85,7 +86,7 @@ def _shapes(document: Document, images: IndexArray, rules: _Rules) -> tuple[list
         if np.isin(_records_about(hits, "images"), images).any():
             notes.append(f"about the image itself: {rule.code} {rule.title}")
     whose = authorship(document)
-    names = [*whose.names, Path(document.name).stem]
+    names = [*whose.names, own_name(Path(document.name))]
     texts = [*document.categories.texts("name"), ""]
     shapes = []
     for row in sorted(codes):
