@@ -8,6 +8,7 @@ from bboxqa.formats.translation.json_files import all_begin, begins, json_in, re
 
 META = "meta.json"
 """The file of a project that lists its classes."""
+_ANNOTATIONS = "ann"
 _IMAGE = re.compile(
     rb'\{(?!.*"images"\s*:)(?=.*"objects"\s*:\s*\[)'
     rb'(?=.*"(?:classTitle|tags)"\s*:)(?=.*"(?:size|classTitle|figures|frames)"\s*:)',
@@ -31,8 +32,14 @@ recognises = recognises_text(looks_right)
 
 
 def is_folder(folder: Path) -> bool:
-    """Return whether a folder is a project, a dataset, or the annotations of a dataset."""
+    """Return whether a folder is a project, a dataset, or the annotations of a dataset.
+
+    Annotations in `ann` and in a folder beside it are those of two people.
+    """
+    own = folder / _ANNOTATIONS
+    if all_begin(looks_right, own):
+        return not any(all_begin(looks_right, each) for each in folder.glob("*/") if each != own)
     named = (each for each in json_in(folder) if each.name.lower() == META)
     if any(begins(_is_meta, head_of(each)) for each in named):
         return True
-    return any(all_begin(looks_right, each) for each in (folder / "ann", folder))
+    return all_begin(looks_right, folder)

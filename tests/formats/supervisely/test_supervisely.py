@@ -122,6 +122,18 @@ def test_where_nobody_is_named_a_folder_is_a_person(tmp_path):
     assert found(tmp_path / "ann", "T005") == []
 
 
+@pytest.mark.parametrize("more", [{}, {"meta.json": META}])
+def test_a_person_called_like_the_folder_of_annotations(tmp_path, more):
+    boxes = {who: image(box("", [1, 1], [9, 9])) for who in ("ann", "bob")}
+    write(tmp_path, **{f"{who}/a.png.json": drew for who, drew in boxes.items()}, **more)
+    assert asked(read_coco(tmp_path)) == {"a.png": ["ann", "bob"]}
+
+
+def test_images_beside_annotations_are_no_people(tmp_path):
+    files = {"ann/a.png.json": image(ANN), "img_info/a.png.json": {"id": 1, "name": "a.png"}}
+    assert asked(alone(write(tmp_path, **files))) == {"a.png": ["ann"]}
+
+
 def test_an_object_without_a_name_among_others_is_a_finding(tmp_path):
     write(
         tmp_path, **{"meta.json": META, "ds0/ann/a.png.json": image(ANN, box("", [1, 1], [9, 9]))}
