@@ -1,4 +1,4 @@
-"""Boxes and outlines as datumaro writes them: `pip install --group oracles`."""
+"""Boxes and outlines as datumaro writes them: `make oracles`, which has its own environment."""
 
 from pathlib import Path
 
@@ -8,8 +8,9 @@ from support.tool_files import drawn
 
 from bboxqa import read_coco, reading
 
-datumaro = pytest.importorskip("datumaro", reason="an oracle, which is not needed otherwise")
-pytestmark = pytest.mark.filterwarnings("default")
+datumaro = pytest.importorskip(
+    "datumaro", reason="needs older versions of pandas and Pillow: make oracles"
+)
 
 BOXES = [("a", "cat", 10, 20, 30, 40), ("a", "dog", 1, 2, 3, 4), ("b", "cat", 50.5, 10.25, 20, 30)]
 RING = [60.0, 60, 80, 60, 80, 75]

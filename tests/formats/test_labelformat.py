@@ -1,15 +1,15 @@
-"""Boxes and outlines as labelformat reads them: `pip install --group oracles`."""
+"""Boxes and outlines as labelformat reads them."""
 
 from pathlib import Path
 
 import pytest
+from labelformat import formats
 from PIL import Image
 from support.cvat_xml import box, head, image, written
 from support.tool_files import write
 
 from bboxqa import read_coco
 
-formats = pytest.importorskip("labelformat.formats", reason="an oracle, not needed otherwise")
 SHARED = Path(__file__).parents[3] / "shared/data/formats"
 needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of tools here")
 YAML = "train: images\nnames: {0: cat, 1: dog}\n"

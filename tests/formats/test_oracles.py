@@ -1,7 +1,8 @@
-"""Boxes as other programs read them from the same files: `pip install --group oracles`."""
+"""Boxes as globox reads them from the same files."""
 
 from pathlib import Path
 
+import globox
 import pytest
 from PIL import Image
 from support.tool_files import write
@@ -10,7 +11,6 @@ from bboxqa import read_coco, reading
 
 SHARED = Path(__file__).parents[3] / "shared/data/formats"
 needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of tools here")
-globox = pytest.importorskip("globox", reason="an oracle, which is not needed otherwise")
 
 
 def ours(path, **choices):

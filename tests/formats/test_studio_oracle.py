@@ -1,10 +1,11 @@
-"""Boxes and masks as Label Studio's own converter has them: `pip install --group oracles`."""
+"""Boxes and masks as Label Studio's own converter has them."""
 
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+from label_studio_sdk import converter
 from support.masks import drawn_spans
 from support.studio import box, task, work, written
 from support.tool_files import drawn
@@ -12,8 +13,6 @@ from support.tool_files import drawn
 from bboxqa import read_coco, reading
 from bboxqa.formats.label_studio.brush import brush_mask
 
-converter = pytest.importorskip("label_studio_sdk.converter", reason="an oracle, not needed else")
-pytestmark = pytest.mark.filterwarnings("default")
 SHARED = Path(__file__).parents[3] / "shared/data/formats/label_studio"
 needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of Label Studio here")
 

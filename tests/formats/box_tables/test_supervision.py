@@ -1,16 +1,13 @@
-"""Detections that supervision itself makes: `pip install --group oracles`."""
+"""Detections that supervision itself makes."""
 
 import pytest
+import supervision
 from PIL import Image
 from support.tool_files import drawn, write
 
 from bboxqa import read_coco
 
-pytestmark = pytest.mark.filterwarnings("ignore:OpenCV")
-supervision = pytest.importorskip("supervision", reason="an oracle, not needed otherwise")
 
-
-@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("is_obb", [False, True])
 def test_detections_are_those_of_the_files_they_were_made_of(is_obb, tmp_path):
     lines = "1 .2 .3 .6 .3 .6 .5 .2 .5\n" if is_obb else "0 .5 .5 .25 .5\n1 .25 .5 .125 .25\n"
