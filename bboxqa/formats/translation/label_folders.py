@@ -22,7 +22,8 @@ _OF_PICTURES = re.compile(r"images|jpegimages", re.IGNORECASE)
 _OF_OTHERS = {".csv", ".gz", ".json", ".md", ".parquet", ".py", ".xml", ".zip"}
 _LOOKED_AT, _DEPTH, _SAMPLE, _SAMPLE_OF_ARCHIVE = 5000, 6, 8, 20
 _NO_LABELS = {"classes.txt", "labels.txt", "labelmap.txt"}
-_LIST = r"(?:train|val|valid|test|trainval|default)(?:20\d\d)?\.txt"
+# CVAT writes train.txt, and FiftyOne images.txt.
+_LIST = r"(?:train|val|valid|test|trainval|default|images)(?:20\d\d)?\.txt"
 LISTS = re.compile(_LIST, re.IGNORECASE)
 """Names of files that list images."""
 _NO_LABEL = re.compile(rf"readme|license|requirements|notes|\A{_LIST}\Z")

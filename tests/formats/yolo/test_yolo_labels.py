@@ -344,6 +344,19 @@ def test_labels_of_an_image_named_like_a_split(tmp_path, other):
         assert drawn == (["b.ppm", "train.ppm"] if other else ["train.ppm"])
 
 
+@pytest.mark.parametrize("labels", ["", BOX])
+def test_a_list_of_images_beside_labels_as_fiftyone_writes_it(tmp_path, labels):
+    listed = "data/a.ppm\ndata/b.ppm\n"
+    files = {"obj_names": "cat", "data__a_txt": BOX, "data__a_ppm": PICTURE, "images_txt": listed}
+    # An image may be named like the list.
+    more = {"data__images_txt": labels, "data__images_ppm": PICTURE} if labels else {}
+    folder = made(tmp_path / "ann", **files, **more, data__b_ppm=PICTURE)
+    found, records = translated(folder, missing_txt="asked")
+    names = sorted(image["file_name"] for image in found.images)
+    assert names == ["a.ppm", "b.ppm", *(["images.ppm"] if labels else [])]
+    assert len(records) == (2 if labels else 1)
+
+
 @pytest.mark.parametrize("name", ["../a.txt", "/a.txt", "C:\\a.txt"])
 def test_an_archive_with_names_that_lead_out_is_none(tmp_path, name):
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
