@@ -71,7 +71,13 @@ _JSON_KINDS = tuple(
         ),
         (rb'\s*\{(?!.*"images"\s*:)(?=.*"objects"\s*:\s*\[).*"classTitle"\s*:', "Supervisely"),
         (rb'\s*\{(?=.*"categories"\s*:\s*\{).*"items"\s*:\s*\[', "Datumaro"),
-        (rb'\s*\{(?!.*"images"\s*:)(?=.*"samples"\s*:\s*\[).*"filepath"\s*:', "FiftyOne"),
+        (
+            (
+                rb'\s*\{(?!.*"images"\s*:)(?:(?=.*"samples"\s*:\s*\[).*"filepath"\s*:'
+                rb'|\s*"classes"\s*:.*"labels"\s*:\s*\{.*"bounding_box"\s*:)'
+            ),
+            "FiftyOne",
+        ),
         (rb'\s*\{(?!.*"images"\s*:).*"type"\s*:\s*"FeatureCollection"', "GeoJSON"),
         (
             rb'\s*\{(?!.*"images"\s*:)(?=\s*"information"\s*:).*"shape"\s*:.*"labels"\s*:\s*\[\[',
@@ -160,7 +166,7 @@ WHAT = {
     ),
     "Datumaro": ("Datumaro's own JSON", "`bboxqa agree` measures its boxes."),
     "FiftyOne": (
-        "samples.json of FiftyOne",
+        "FiftyOne's own JSON",
         "Load it in Python, and give the data set to bboxqa.agree; or export COCO JSON from it.",
     ),
     "Darwin": ("JSON of V7 Darwin", "`bboxqa agree` measures its boxes."),

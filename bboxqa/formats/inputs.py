@@ -13,6 +13,7 @@ from bboxqa.core.file_names import IMAGE_SUFFIXES, folder_problem
 from bboxqa.core.text import clean, count, first_few, one_line
 from bboxqa.core.types import AnyPath
 from bboxqa.formats.coco.archive import COCO_ARCHIVE, parts_of
+from bboxqa.formats.coco.coco_ends import has_nothing_of_coco
 from bboxqa.formats.coco.strict import COCO, is_surely_coco
 from bboxqa.formats.damaged import damage_of, refuse_damaged
 from bboxqa.formats.foreign import foreign_kind, refuse_foreign
@@ -151,9 +152,20 @@ def _files_below(folder: Path, pattern: str | None, *, only_checked: bool) -> li
     inside = _files_inside(folder, pattern, only_checked=only_checked)
     if not inside:
         raise _nothing_in(folder, suffixes(only_checked=only_checked), pattern)
-    if all(format_of(file) is COCO and foreign_kind(file) for file in inside):
-        refuse_foreign(inside[0])
+    # Settings may be beside annotations, such as metadata.json beside samples.json of FiftyOne.
+    annotated = (file for file in inside if not _is_settings(file))
+    first = next(annotated, None)
+    if first is not None and _is_foreign(first) and all(map(_is_foreign, annotated)):
+        refuse_foreign(first)
     return inside
+
+
+def _is_foreign(file: Path) -> bool:
+    return format_of(file) is COCO and foreign_kind(file) is not None
+
+
+def _is_settings(file: Path) -> bool:
+    return format_of(file) is COCO and foreign_kind(file) is None and has_nothing_of_coco(file)
 
 
 def _files_inside(folder: Path, pattern: str | None, *, only_checked: bool) -> list[Path]:

@@ -73,7 +73,12 @@ FILES = [
     (
         "samples.json",
         '{"samples": [{"filepath": "a.jpg", "gt": {"_cls": "Detections", "detections": []}}]}',
-        "is samples.json of FiftyOne; expected COCO JSON",
+        "is FiftyOne's own JSON; expected COCO JSON",
+    ),
+    (
+        "labels.json",
+        '{"classes": null, "labels": {"a": [{"label": "cat", "bounding_box": [0, 0, 0.5, 1]}]}}',
+        "is FiftyOne's own JSON; expected COCO JSON",
     ),
     (
         ".val.json",
@@ -99,6 +104,20 @@ FILES = [
 def written(path, content):
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     return path
+
+
+def test_settings_beside_files_of_another_program_do_not_hide_what_they_are(tmp_path):
+    sample = '{"samples": [{"filepath": "data/a.png", "gt": {"_cls": "Detections"}}]}'
+    written(tmp_path / "samples.json", sample)
+    written(tmp_path / "metadata.json", '{"name": "street", "version": "1.22.1", "tags": []}')
+    for command in ("agree", "validate"):
+        done = run(command, ".", cwd=tmp_path)
+        assert done.returncode == 2
+        assert "samples.json: is FiftyOne's own JSON; expected COCO JSON" in done.stderr
+    # Beside COCO JSON, neither is the reason to stop.
+    empty = {"images": [], "annotations": [], "categories": []}
+    written(tmp_path / "ann.json", json.dumps(empty))
+    assert "expected COCO JSON" not in run("validate", ".", cwd=tmp_path).stderr
 
 
 def test_a_damaged_file_in_an_archive_is_named(tmp_path):
