@@ -19,6 +19,9 @@ Record = dict[str, Any]
 
 _ANNOTATOR = "annotator"
 _SIZES = "Compute them: dataset.compute_metadata()"
+_SLICES = 'Select slices: dataset.select_group_slices(["left", "right"])'
+_FRAMES = "Make images of the frames: dataset.to_frames(sample_frames=True)"
+_PATCHES = "A view of patches has none: give the data set that it was made of."
 _FORM = "Expected is {image: {annotator: Detections}}"
 
 
@@ -29,10 +32,19 @@ def objects_in(source: object, annotator_key: str | None) -> Record | None:
     DatasetError if image sizes or annotators are missing.
     """
     if _is_of("fiftyone", source) and hasattr(source, "iter_samples"):
+        _refuse_other_media(getattr(source, "media_type", None))
         return _of_fiftyone(source.iter_samples(), annotator_key)
     if isinstance(source, Mapping) and any(map(_has_detections, source.values())):
         return _of_supervision(source)
     return None
+
+
+def _refuse_other_media(media_type: object) -> None:
+    """Refuse a data set of FiftyOne of which samples would be left out, or all frames."""
+    if media_type == "group":
+        raise DatasetError(["has groups of samples, of which one slice would be read"], _SLICES)
+    if media_type == "video":
+        raise DatasetError(["has videos, whose frames are not read"], _FRAMES)
 
 
 def _is_of(library: str, value: object) -> bool:
@@ -87,6 +99,8 @@ class _Document:
 def _of_fiftyone(samples: Iterator[Any], annotator_key: str | None) -> Record:
     """Convert samples; annotators are named by an attribute of detections, else by the field."""
     kept = [(sample, dict(_detections_of(sample))) for sample in samples]
+    if not any(fields for _, fields in kept):
+        raise DatasetError(["no sample has a field with Detections"], _PATCHES)
     attribute = annotator_key or _ANNOTATOR
     # If a field has detections by several annotators, those who drew nothing are not known.
     shared = {

@@ -19,8 +19,9 @@ class Detections:
 
 
 class Samples:
-    def __init__(self, *samples):
+    def __init__(self, *samples, media_type="image"):
         self._samples = samples
+        self.media_type = media_type
 
     def iter_samples(self):
         return iter(self._samples)
@@ -93,6 +94,27 @@ def test_an_attribute_that_no_detection_has_is_refused():
     found = Samples(sample("a.jpg", ann=[box(0, 0)], bob=[box(0, 0)]))
     with pytest.raises(DatasetError, match="no detection has the attribute 'worker'"):
         read_coco(found, annotator_key="worker")
+
+
+@pytest.mark.parametrize(
+    ("media", "words", "advice"),
+    [
+        ("group", "groups of samples, of which one slice would be read", "select_group_slices"),
+        ("video", "videos, whose frames are not read", "to_frames(sample_frames=True)"),
+    ],
+)
+def test_samples_that_would_be_left_out_are_refused(media, words, advice):
+    found = Samples(sample("a.jpg", ann=[box(0, 0)], bob=[box(0, 0)]), media_type=media)
+    with pytest.raises(DatasetError, match=words) as caught:
+        read_coco(found)
+    assert advice in caught.value.advice
+
+
+def test_a_view_of_patches_is_refused():
+    patch = Sample(id="a1", filepath="/data/a.jpg", metadata=None, gt=box(0, 0))
+    with pytest.raises(DatasetError, match="no sample has a field with Detections") as caught:
+        read_coco(Samples(patch))
+    assert "view of patches" in caught.value.advice
 
 
 def test_shares_need_the_size_of_the_image():
