@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from bboxqa.core.arrays import IndexArray
 from bboxqa.model.findings import Spot
 
 STOPPING = ("T001", "T002", "T008", "T010")
@@ -53,8 +54,10 @@ class Origin:
     """Called with a pointer of the document, or with "/defects/7" for the eighth of `defects`."""
     place_of: Callable[[int], str]
     """Takes the row of an annotation, and returns where it stands, such as "a.xml:12"."""
-    are_of_one_region: Callable[[int, int], bool]
-    """Takes the rows of two annotations, and returns whether they are labels of one region."""
+    regions_of: Callable[[IndexArray], IndexArray]
+    """Takes the rows of annotations, and returns the first row of the region of each; a region has
+    several rows if it has several labels.
+    """
     image_names: Mapping[int, str] = field(default_factory=dict)
     """The file names of images by those ids that their tool does not show."""
     notes: Sequence[str] = ()

@@ -3,11 +3,13 @@
 from pathlib import Path
 
 import msgspec
+import numpy as np
 
+from bboxqa.core.arrays import IndexArray
 from bboxqa.core.memory import gc_paused
 from bboxqa.core.types import Steps
 from bboxqa.formats.document.content import RawDocument
-from bboxqa.formats.document.origin import Origin
+from bboxqa.formats.document.origin import Origin, Where
 from bboxqa.formats.document.tolerant import read_bytes, read_path
 from bboxqa.formats.translation.boxes.own_ids import shown_file
 from bboxqa.formats.translation.json_files import no_number_in
@@ -54,17 +56,22 @@ def read_document(
         where = parts.places[row]
         return place_in_words(shown_file(path, where.member), where.at)
 
-    def are_of_one_region(first: int, second: int) -> bool:
-        where = parts.places[first]
+    def regions_of(rows: IndexArray) -> IndexArray:
+        first: dict[Where, int] = {}
+        listed = rows.tolist()
         # Several boxes may be on one line, but not at one pointer.
-        return isinstance(where.at, str) and where == parts.places[second]
+        found = (
+            first.setdefault(where, row) if isinstance(where.at, str) else row
+            for row, where in zip(listed, map(parts.places.__getitem__, listed), strict=True)
+        )
+        return np.fromiter(found, np.int64, len(rows))
 
     reading.origin = Origin(
         found.title,
         found.defects,
         Places(path, of_lists).find,
         place_of,
-        are_of_one_region,
+        regions_of,
         {
             image["id"]: image["file_name"]
             for image in found.images

@@ -45,20 +45,31 @@ class _Earlier:
     """(N,) int64. The row of an earlier box of the same, or of another, category; -1 for none."""
 
 
-def _repeats(document: Document) -> IndexArray:
-    """Return the first annotation with an equal record except for the id, (N,); -1 for none."""
-    columns, boxes = document.annotations, document.once(written_boxes)
+def _sides(document: Document) -> list[BoxColumn]:
+    """Return the columns of each box as written, or of the bounds of its outline."""
+    boxes = document.once(written_boxes)
 
     def side(place: int, rows: slice | IndexArray) -> FloatArray:
         written = boxes[rows, place]
         return np.where(np.isfinite(written), written, document.outline_bounds[rows, place])
 
-    sides = [partial(side, place) for place in range(4)]
+    return [partial(side, place) for place in range(4)]
+
+
+def _in_equal_boxes(document: Document) -> IndexArray:
+    """Return the rows of annotations whose box equals that of another one of their image."""
+    columns, sides = document.annotations, _sides(document)
     sound = columns.record == Kind.DICT
     for each in sides:
         sound &= rows_where(len(columns), partial(_finite, each))
-    rows = np.flatnonzero(sound)
-    rows = _with_equals(rows, [*sides, columns.image_id.__getitem__])
+    rows = _with_equals(np.flatnonzero(sound), [*sides, columns.image_id.__getitem__])
+    return document.spilled(rows)
+
+
+def _repeats(document: Document) -> IndexArray:
+    """Return the first annotation with an equal record except for the id, (N,); -1 for none."""
+    columns, sides = document.annotations, _sides(document)
+    rows = document.once(_in_equal_boxes)
     # If many boxes are equal, these columns distinguish records without decoding them.
     whole = (columns.image_id, columns.category_id, document.annotator, columns.iscrowd,
              columns.form)  # fmt: skip
@@ -106,30 +117,35 @@ def _earlier(document: Document, threshold: float) -> _Earlier:
     same, other = np.full(none, none), np.full(none, none)
     kind = columns.category_id
     bbox, lowest = compared_boxes(document, threshold)
+    regions = document.once(_regions)
     for found in overlapping(bbox, _drawer(document, exact), kind, lowest):
-        # Rotated boxes that cross each other may have equal bounds.
-        kept = box_iou(document, found.left, found.right) >= threshold
-        left, right = found.left[kept], found.right[kept]
+        left, right = found.left, found.right
+        if lowest < threshold:
+            # Rotated boxes that cross each other may have equal bounds.
+            kept = box_iou(document, left, right) >= threshold
+            left, right = left[kept], right[kept]
         alike = kind[left] == kind[right]
         np.minimum.at(same, right[alike], left[alike])
-        left, right = _of_two_regions(document, left[~alike], right[~alike])
-        np.minimum.at(other, right, left)
+        if regions is not None:
+            # Some tools allow several labels of one region.
+            alike |= regions[left] == regions[right]
+        np.minimum.at(other, right[~alike], left[~alike])
     same[same == none] = -1
     other[other == none] = -1
     return _Earlier(document.spilled(same), document.spilled(other))
 
 
-def _of_two_regions(
-    document: Document, left: IndexArray, right: IndexArray
-) -> tuple[IndexArray, IndexArray]:
-    """Return the pairs without the labels of one region, which some tools allow to have several."""
-    origin, bbox = document.reading.origin, document.annotations.bbox
-    if origin is None:
-        return left, right
-    of_two = np.ones(len(left), np.bool_)
-    for pair in np.flatnonzero((bbox[left] == bbox[right]).all(1)).tolist():
-        of_two[pair] = not origin.are_of_one_region(int(left[pair]), int(right[pair]))
-    return left[of_two], right[of_two]
+def _regions(document: Document) -> IndexArray | None:
+    """Return the region of each annotation, (N,); None if no region has several labels.
+
+    Only annotations of one image with equal boxes share a region.
+    """
+    if document.reading.origin is None:
+        return None
+    regions = np.arange(len(document.annotations))
+    rows = document.once(_in_equal_boxes)
+    regions[rows] = document.reading.origin.regions_of(rows)
+    return document.spilled(regions)
 
 
 def _drawer(document: Document, exact: IndexArray) -> IndexArray:
