@@ -48,8 +48,8 @@ def names_of_lines(text: str) -> ClassNames:
     return found
 
 
-def names_of_yaml(text: str) -> ClassNames | None:
-    r"""Return `names`, `nc` and `kpt_shape` of a YAML file; None without names.
+def names_of_yaml(text: str) -> ClassNames:
+    r"""Return `names`, `nc` and `kpt_shape` of a YAML file, as far as it has them.
 
     Names are a list, or a mapping from numbers. Unquoted words are texts: a class may be called
     ``no``.
@@ -76,10 +76,9 @@ def names_of_yaml(text: str) -> ClassNames | None:
         return ClassNames(problem=one_line(problem), problem_line=mark.line + 1 if mark else 1)
     pairs = top.value if isinstance(top, MappingNode) else []
     values = {key.value: value for key, value in pairs if isinstance(key.value, str)}
-    if "names" not in values:
-        return None
     found = ClassNames()
-    _add_names(found, values["names"])
+    if "names" in values:
+        _add_names(found, values["names"])
     if (number := _number(values.get("nc"))) is not None:
         found.n_classes, found.nc_line = number, values["nc"].start_mark.line + 1
     shape = [_number(each) for each in _items(values.get("kpt_shape"))]

@@ -15,7 +15,12 @@ from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.members import files_in
 from bboxqa.formats.translation.other_files import json_or_xml_of_tools
 from bboxqa.formats.translation.picture_sizes import is_picture
-from bboxqa.formats.yolo.label_heads import is_label_head, is_names_file, is_names_head
+from bboxqa.formats.yolo.label_heads import (
+    is_label_head,
+    is_names_file,
+    is_names_head,
+    is_shape_head,
+)
 
 _ORDER = ("data.yaml", "data.yml", "dataset.yaml", "obj.names", "classes.txt")
 
@@ -32,6 +37,8 @@ class LabelFiles:
     names_inside: bool = False
     """Whether the file of class names is inside the source."""
     n_names: int = 0
+    key_point_shape: Member | None = None
+    """The file that says how many key points there are, with or without names of classes."""
     others: list[Member] = field(default_factory=list)
     """Files of other tools in label folders."""
 
@@ -47,11 +54,14 @@ def label_files_of(path: Path, members: list[Member]) -> LabelFiles:
     for each in members:
         is_label = is_label_name(each.name) or holds_labels(each.name, each.head, is_label_head)
         (texts if is_label else others).append(each)
-    names = [member for member in others if is_names_file(member.name) and _has_names(member)]
+    names, shapes = [*filter(_has_names, others)], [*filter(_has_shape, others)]
     found.names_inside, found.n_names = bool(names), len(names)
     for folder in shared_folders(path):
-        names = names or [each for each in files_in(folder) if _has_names(each)]
+        beside = files_in(folder)
+        names = names or [*filter(_has_names, beside)]
+        shapes = shapes or [*filter(_has_shape, beside)]
     found.names = min(names, key=_rank, default=None)
+    found.key_point_shape = min(shapes, key=_rank, default=None)
     for each in others:
         if LISTS.fullmatch(each.name.rpartition("/")[2]):
             found.listed |= _listed(each)
@@ -68,6 +78,10 @@ def label_files_of(path: Path, members: list[Member]) -> LabelFiles:
 
 def _has_names(member: Member) -> bool:
     return is_names_file(member.name) and is_names_head(member.name, member.head())
+
+
+def _has_shape(member: Member) -> bool:
+    return is_names_file(member.name) and is_shape_head(member.name, member.head())
 
 
 def _rank(member: Member) -> tuple[int, int, str]:

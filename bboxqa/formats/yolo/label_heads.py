@@ -9,20 +9,27 @@ from bboxqa.formats.translation.label_folders import LabelFolders, is_label_name
 _LINE = re.compile(rb"\s*\d+(?:\.0*)?(?:[ \t]+" + NUMBER + rb"){4,}[ \t]*\r?(?:\n|\Z)")
 _SHARES = re.compile(rb"\s*\d+(?:[ \t]+0?\.\d+(?:[eE]-?\d+)?|[ \t]+[01](?:\.0*)?){4}")
 _NAMES_KEY = re.compile(rb"^[\"']?names[\"']?\s*:", re.MULTILINE)
+_SHAPE_KEY = re.compile(rb"^[\"']?kpt_shape[\"']?\s*:", re.MULTILINE)
+_YAML = (".yaml", ".yml")
 
 
 def is_names_file(name: str) -> bool:
     """Return whether a file has class names, by its name."""
     last = name.rpartition("/")[2].lower()
-    return last.endswith((".yaml", ".yml", ".names")) or last == "classes.txt"
+    return last.endswith((*_YAML, ".names")) or last == "classes.txt"
 
 
 def is_names_head(name: str, head: bytes) -> bool:
     """Return whether a file has class names, by its name and beginning."""
     text = as_utf8(head).strip()
-    if name.lower().endswith((".yaml", ".yml")):
+    if name.lower().endswith(_YAML):
         return _NAMES_KEY.search(text) is not None
     return b"\0" not in text and bool(text)
+
+
+def is_shape_head(name: str, head: bytes) -> bool:
+    """Return whether a file says how many key points there are, by its name and beginning."""
+    return name.lower().endswith(_YAML) and _SHAPE_KEY.search(as_utf8(head)) is not None
 
 
 def is_label_head(head: bytes, *, strict: bool = False) -> bool:
@@ -49,8 +56,9 @@ def is_yolo_folder(folder: Path) -> bool:
         names = [each.name for each in folder.iterdir() if is_names_file(each.name)]
     except OSError:
         return False
-    has_names = any(is_names_head(each, head_of(folder / each)) for each in names)
-    return _FOLDERS.is_one_source(folder, is_marked=has_names)
+    heads = {each: head_of(folder / each) for each in names}
+    is_marked = any(is_names_head(*each) or is_shape_head(*each) for each in heads.items())
+    return _FOLDERS.is_one_source(folder, is_marked=is_marked)
 
 
 def is_yolo_archive(path: Path) -> bool:

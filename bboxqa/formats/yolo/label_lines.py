@@ -79,9 +79,7 @@ def _kind(values: list[float], keypoints: tuple[int, int] | None) -> tuple[Label
         )
     if keypoints is None and is_surely_pose(values):
         shape = f"kpt_shape: [{(n - 4) // 3}, 3]"
-        raise LineError(
-            f"seems to be a box and key points; expected {shape} with names in data.yaml"
-        )
+        raise LineError(f"seems to be a box and key points; expected {shape} in data.yaml")
     if n % 2 and not 0 <= values[-1] <= 1:
         raise LineError(f"has {n} numbers after the class; expected pairs of x and y")
     return "quadrangle" if n in (8, 9) else "outline", values[-1] if n % 2 else None

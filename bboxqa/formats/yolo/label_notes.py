@@ -17,7 +17,10 @@ _LABELS = (
 
 def notes_of(tally: Mapping[str, int], files: LabelFiles) -> Iterator[str]:
     """Yield a note for each fact that was counted, inferred or left out."""
-    if tally.get("unnamed"):
+    if tally.get("unnamed") and files.key_point_shape is not None:
+        file = one_line(files.key_point_shape.name)
+        yield f"{file} has no names of classes, which training needs: categories are class numbers"
+    elif tally.get("unnamed"):
         yield "no data.yaml or classes.txt: categories are class numbers"
     elif files.n_names > 1 and files.names is not None:
         several = f"{count(files.n_names, 'file')} with class names"
@@ -42,6 +45,6 @@ def _of_shapes(tally: Mapping[str, int]) -> Iterator[str]:
         yield f"no kpt_shape in data.yaml: {inferred}, as all labels have these"
     if (number := tally.get("unsure", 0)) and number == tally["outline"]:
         are = "is taken as an outline" if number == 1 else "are taken as outlines"
-        shape = "kpt_shape: [number of key points, 3] with names in data.yaml"
+        shape = "kpt_shape: [number of key points, 3] in data.yaml"
         yield f"{count(number, 'label')} {are}, but may be a box and key points: {shape} says so"
     yield from tally_notes(tally, _LABELS)

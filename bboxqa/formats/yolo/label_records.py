@@ -44,7 +44,7 @@ def translate_labels(path: Path, add: Add, wanted: Wanted) -> Translated:
         raise DatasetError([f"{path}: has no label files of YOLO"])
     records = _LabelRecords(files, add, wanted)
     records.add_classes()
-    records.infer_poses()
+    records.add_poses()
     for batch in label_batches(source, files.labels, wanted.progress):
         records.take(batch)
     return records.done()
@@ -67,10 +67,7 @@ class _LabelRecords:
         if member is None:
             self._tally["unnamed"] = 1
             return
-        text = member.text().decode("utf-8", "replace")
-        is_yaml = member.name.lower().endswith((".yaml", ".yml"))
-        found = (names_of_yaml(text) or ClassNames()) if is_yaml else names_of_lines(text)
-        self._classes = found
+        self._classes = found = _class_names(member)
         if found.problem:
             problem = f"{member.name}: class names cannot be read: {found.problem}"
             self._into.defect("T001", problem, self._names_where(found.problem_line))
@@ -91,8 +88,15 @@ class _LabelRecords:
         inside = member is not None and self._files.names_inside
         return Where(member.name if inside and member else "", line)
 
-    def infer_poses(self) -> None:
-        """Infer the number of key points where the file of class names does not say it."""
+    def add_poses(self) -> None:
+        """Take the number of key points from the file that says it, or infer it without one."""
+        member = self._files.key_point_shape
+        if member is not None and member is not self._files.names:
+            found = _class_names(member)
+            self._classes.keypoints, self._classes.joints = found.keypoints, found.joints
+            if found.problem:
+                problem = f"{member.name}: kpt_shape cannot be read: {found.problem}"
+                self._into.defect("T001", problem, Where("", found.problem_line))
         if self._classes.keypoints is None:
             texts = (each.text() for each in self._files.labels.values())
             self._classes.keypoints = inferred_shape(texts)
@@ -233,3 +237,9 @@ class _LabelRecords:
         notes = [*add_others(self._into, self._files.others, "labels of YOLO")]
         notes += add_unlabelled(self._into, unlabelled, self._files.labels, self._image)
         return self._into.done([*notes_of(self._tally, self._files), *notes])
+
+
+def _class_names(member: Member) -> ClassNames:
+    text = member.text().decode("utf-8", "replace")
+    is_yaml = member.name.lower().endswith((".yaml", ".yml"))
+    return names_of_yaml(text) if is_yaml else names_of_lines(text)

@@ -152,6 +152,25 @@ def test_key_points_are_kept(tmp_path, shape, line, points):
     assert notes == ["1 label with key points, which are not compared"]
 
 
+def test_key_points_need_no_names_of_classes(tmp_path):
+    line = "0 .5 .5 .2 .25 .5 .5 0 0"
+    record, notes = of_line(tmp_path, line, "kpt_shape: [2, 2]\nkpt_names:\n  0: [nose, tail]\n")
+    assert np.allclose(record["keypoints"], [50, 40, 2, 0, 0, 0])
+    assert notes == [
+        "data.yaml has no names of classes, which training needs: categories are class numbers",
+        "1 label with key points, which are not compared",
+    ]
+    # Names may be in another file.
+    made(tmp_path, classes_txt="cat\n")
+    found, records = translated(tmp_path)
+    assert [each["name"] for each in found.categories] == ["cat"]
+    assert np.allclose(records[0]["keypoints"], [50, 40, 2, 0, 0, 0])
+    assert found.notes == notes[1:]
+    made(tmp_path, data_yaml="kpt_shape: [2, 2\n")
+    (defect,) = translated(tmp_path)[0].defects
+    assert defect.message.startswith("data.yaml: kpt_shape cannot be read: expected ',' or ']'")
+
+
 POSE = "0 .5 .5 .2 .25 .5 .5 2 .6 .25 1\n"
 HIDDEN = "0 .5 .5 .2 .25 .5 .5 1 .6 .25 0\n"
 FIVE_POINTS = "0 .5 .5 .6 .3 .8 .2 1 .4 .9 1\n"
@@ -207,14 +226,14 @@ def test_key_points_among_other_labels_are_refused_with_their_shape(tmp_path, ot
     defect = found.defects[0]
     assert (defect.code, defect.where.at) == ("T001", 1)
     assert defect.message.endswith(
-        "seems to be a box and key points; expected kpt_shape: [2, 3] with names in data.yaml"
+        "seems to be a box and key points; expected kpt_shape: [2, 3] in data.yaml"
     )
 
 
 def test_one_key_point_is_not_inferred_but_refused(tmp_path):
     folder = made(tmp_path, labels__a_txt="0 .5 .5 .2 .25 .5 .5 2\n", images__a_ppm=PICTURE)
     (defect,) = translated(folder)[0].defects
-    assert "expected kpt_shape: [1, 3] with names in data.yaml" in defect.message
+    assert "expected kpt_shape: [1, 3] in data.yaml" in defect.message
 
 
 def test_one_clipped_outline_is_compared_with_outlines(tmp_path):
