@@ -6,6 +6,8 @@ from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
+from bboxqa.core.errors import DatasetError
+from bboxqa.core.text import count
 from bboxqa.formats.cvat.cvat_shapes import CUBOID
 from bboxqa.formats.writing.content import Content, Record, image_name
 from bboxqa.formats.writing.cvat_losses import (
@@ -24,37 +26,55 @@ from bboxqa.formats.writing.safe_names import people_paths, plain_xml
 from bboxqa.formats.writing.skeleton_drawings import drawing_of
 from bboxqa.formats.writing.writer import Options, Writer, Written
 
+_Works = list[tuple[int, list[Record]]]
+"""The indices of the images that an annotator was asked about, each with their annotations."""
+_MOST_LABELS = 1_000_000_000
+"""Bytes of labels in all files together."""
+
 
 def _files(content: Content, _options: Options) -> Iterator[Written]:
     content.check_sizes(TITLE)
-    places: dict[str, list[int]] = {name: [] for name in content.annotators or [""]}
+    labels = "".join(_labels(content))
+    works: dict[str, _Works] = {name: [] for name in content.annotators or [""]}
     for place in range(len(content.images)):
-        for name, _ in content.works(place):
-            places[name].append(place)
-    folders = people_paths(places)
-    for name, own in places.items():
+        for name, drawn in content.works(place):
+            works[name].append((place, drawn))
+    _check_labels(content, len(labels) * len(works))
+    folders = people_paths(works)
+    for name, own in works.items():
         parts = folders[name] or ("annotations",)
-        text = "".join(_lines(content, name, own))
+        text = "".join(_lines(content, name, own, labels))
         yield Written((f"{parts[0]}.xml",), text.encode())
 
 
-def _lines(content: Content, name: str, places: Sequence[int]) -> Iterator[str]:
-    """Yield the file of an annotator; `places` are indices of images."""
+def _check_labels(content: Content, n_bytes: int) -> None:
+    """Refuse to write very many labels into the files of very many annotators."""
+    if n_bytes > _MOST_LABELS:
+        labels = count(len(content.category_names), "label")
+        repeated = f"all {labels} in the file of each of {len(content.annotators):,} annotators"
+        raise DatasetError(
+            [f"{TITLE} needs {repeated}: {n_bytes / 1e9:.1f} GB; expected at most 1 GB"],
+            "Convert the annotations of fewer annotators at a time, or to COCO.",
+        )
+
+
+def _lines(content: Content, name: str, works: _Works, labels: str) -> Iterator[str]:
+    """Yield the file of an annotator."""
     yield '<?xml version="1.0" encoding="utf-8"?>\n<annotations>\n  <version>1.1</version>\n'
     yield f"  <meta>\n    <task>\n      <name>{_text(name or 'annotations')}</name>\n"
-    yield f"      <size>{len(places)}</size>\n      <mode>annotation</mode>\n      <labels>\n"
-    yield from _labels(content)
+    yield f"      <size>{len(works)}</size>\n      <mode>annotation</mode>\n      <labels>\n"
+    yield labels
     yield "      </labels>\n"
     if name:
         yield f"      <assignee>\n        <username>{_text(name)}</username>\n"
         yield "        <email></email>\n      </assignee>\n"
     yield "    </task>\n  </meta>\n"
-    for frame, place in enumerate(places):
+    for frame, (place, drawn) in enumerate(works):
         image = content.images[place]
         values = {"id": frame, "name": image_name(image)}
         values |= {"width": int(image["width"]), "height": int(image["height"])}
         yield f"  <image{_attributes(values)}>\n"
-        for each in dict(content.works(place))[name]:
+        for each in drawn:
             yield from _shape(content, each)
         for each in content.lines(place, name, LINES):
             yield from _element(*_line(each), each["label"], each)

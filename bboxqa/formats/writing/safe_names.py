@@ -1,7 +1,7 @@
 """Making safe file names from names in files."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from urllib.parse import quote
 
@@ -49,16 +49,24 @@ def safe_paths(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
     ['street/a', 'a', 'A (2)', '%2E%2E/%2E%2E/etc/b', '%00/c']
     """
     found: dict[str, tuple[str, ...]] = {}
-    taken: set[str] = set()
+    taken: dict[str, int] = {}
     for name in names:
         *folders, last = map(safe_part, without_ending(name).split("/"))
-        parts, number = (*folders, last), 1
-        while normalised_name("/".join(parts)) in taken:
+        parts: tuple[str, ...] = (*folders, last)
+        first = _normalised(parts)
+        # Lower numbers are taken, so that very many names alike take no more time than others.
+        number = taken.get(first, 1)
+        while _normalised(parts) in taken:
             number += 1
             parts = (*folders, f"{last} ({number})")
-        taken.add(normalised_name("/".join(parts)))
+        taken[first] = number
+        taken.setdefault(_normalised(parts), 1)
         found[name] = parts
     return found
+
+
+def _normalised(parts: Sequence[str]) -> str:
+    return normalised_name("/".join(parts))
 
 
 _ENDING = re.compile(r"(?<=[^/])\.(?:avif|bmp|gif|jfif|jp2|jpe?g|png|tiff?|webp)\Z", re.IGNORECASE)
