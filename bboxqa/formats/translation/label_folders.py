@@ -81,8 +81,7 @@ class LabelFolders:
         except OSError:
             return False
         files = [each.name for each in inside if not each.is_dir()]
-        names = [each for each in files if self._may_be_label(folder, each)]
-        if self._has_labels(folder, names, strict=not is_marked):
+        if self._has_labels(folder, files, strict=not is_marked):
             return True
         folders = [folder / each.name for each in inside if each.is_dir()]
         known = [each for each in folders if INSIDE.fullmatch(each.name)]
@@ -128,7 +127,12 @@ class LabelFolders:
         """Return whether several folders have labels of the same images."""
         seen: set[str] = set()
         for folder in folders:
-            names = {each for _, found in self._label_names(folder) for each in found}
+            names = {
+                each
+                for here, files in self._files_by_folder(folder)
+                for each in files
+                if self._may_be_label(here, each)
+            }
             if names & seen:
                 return True
             seen |= names
@@ -136,17 +140,17 @@ class LabelFolders:
 
     def _holds_labels(self, folder: Path, *, strict: bool) -> bool:
         """Return whether a folder has labels, directly or in folders that belong to it."""
-        found = self._label_names(folder)
-        return any(self._has_labels(path, names, strict=strict) for path, names in found)
+        found = self._files_by_folder(folder)
+        return any(self._has_labels(path, files, strict=strict) for path, files in found)
 
-    def _label_names(self, folder: Path) -> Iterator[tuple[Path, list[str]]]:
-        """Yield the folders of a data set, and the names of their label files."""
+    def _files_by_folder(self, folder: Path) -> Iterator[tuple[Path, list[str]]]:
+        """Yield the folders of a data set, and the names of their files."""
         left = _LOOKED_AT
         waiting = [folder]
         while waiting:
             here = waiting.pop()
             inside, files = _folders_and_files(here, left)
-            yield here, [each for each in files if self._may_be_label(here, each)]
+            yield here, files
             left -= len(files)
             if left <= 0:
                 return
@@ -163,18 +167,20 @@ class LabelFolders:
                 inside = [each for each in inside if INSIDE.fullmatch(each)]
             waiting += [here / each for each in reversed(inside) if not (here / each).is_symlink()]
 
-    def _has_labels(self, folder: Path, names: list[str], *, strict: bool) -> bool:
-        """Return whether most of a sample of non-empty files hold labels.
+    def _has_labels(self, folder: Path, files: Sequence[str], *, strict: bool) -> bool:
+        """Return whether most of a sample of non-empty label files hold labels.
 
         One file is enough if another file indicates the format and `strict` is False. Files that
         are all empty may be labels if the folder has nothing else but images.
         """
-        heads = (as_utf8(head_of(folder / each)) for each in sorted(names))
+        named = (each for each in sorted(files) if self._may_be_label(folder, each))
+        heads = (as_utf8(head_of(folder / each)) for each in named)
         filled = list(islice((head for head in heads if head.strip()), _SAMPLE))
         if filled:
             n_labels = sum(self.is_label(head, strict) for head in filled)
             return 2 * n_labels > len(filled) if strict else n_labels > 0
-        return self.may_be_empty and bool(names) and _has_images_only(folder)
+        is_named = any(self._may_be_label(folder, each) for each in files)
+        return self.may_be_empty and is_named and _has_images_only(folder)
 
 
 def _have_pictures(folder: Path, names: set[str]) -> bool:
