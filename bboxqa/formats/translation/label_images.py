@@ -180,6 +180,8 @@ def without_suffix(name: str) -> str:
 def by_place(members: Sequence[Member]) -> dict[str, Member]:
     """Return files by the places of their images, or by full paths if places are not unique."""
     places = [place_of(member.inner) for member in members]
+    if len({*places}) == len(places):
+        return dict(zip(places, members, strict=True))
     known = Counter(places)
     return {
         place if known[place] == 1 else without_suffix(member.inner): member

@@ -4,9 +4,8 @@ import os
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import one_line
@@ -30,8 +29,7 @@ _CHUNK = 1 << 20
 _READ_ONLY = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Member:
+class Member(NamedTuple):
     """One file of a source."""
 
     name: str

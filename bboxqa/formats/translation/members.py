@@ -71,15 +71,17 @@ def _of_folder(path: Path) -> list[Member]:
         folder, start = waiting.pop()
         # As with `os.walk`, folders that cannot be read are passed over.
         with suppress(OSError), os.scandir(folder) as entries:
-            for each in entries:
+            # Texts created in the order in which they are used are near each other in memory.
+            for each in sorted(entries, key=attrgetter("name")):
                 if each.name[0] == ".":
                     continue
                 if each.is_dir(follow_symlinks=False):
                     waiting.append((each.path, f"{start}{each.name}/"))
                 elif each.is_file():
-                    opened = partial(opened_file, each.path)
+                    whole = f"{folder}{os.sep}{each.name}"
+                    opened = partial(opened_file, whole)
                     name = start + each.name
-                    found.append(Member(name, each.path, MAX_SIZE, opened, is_file=True))
+                    found.append(Member(name, whole, MAX_SIZE, opened, is_file=True))
         if len(found) > MAX_MEMBERS:
             raise DatasetError([f"{path}: has more than {count(MAX_MEMBERS, 'file')}"])
     return sorted(found, key=attrgetter("name"))

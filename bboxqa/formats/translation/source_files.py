@@ -1,7 +1,9 @@
 """The files of a source, which are listed once and opened once."""
 
 import hashlib
+from bisect import bisect_left
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 
 from bboxqa.formats.translation.heads import as_utf8
@@ -40,7 +42,6 @@ class MeasuredFiles(SourceFiles):
         self._size = 0
         self._digest = _Digest() if digest else None
         self._n_done = 0
-        self._place = {each.name: place for place, each in enumerate(self.members)}
 
     def text(self, member: Member) -> bytes:
         """Return the content of a file, as `Member.text` does.
@@ -48,20 +49,25 @@ class MeasuredFiles(SourceFiles):
         Files read in the order of `members` are not read again for the digest.
         """
         data = member.read()
-        place = self._place[member.name]
-        if place >= self._n_done:
-            if place > self._n_done:
-                self._pass_over(place)
+        if self._is_next(member):
             self._size += len(data)
             if self._digest is not None:
                 self._digest.add(_head(member, len(data)), data)
-            self._n_done = place + 1
+            self._n_done += 1
         return as_utf8(data)
 
     def size_and_digest(self) -> tuple[int, str | None]:
         """Return the size in bytes without images, and the digest of names and contents."""
         self._pass_over(len(self.members))
         return self._size, None if self._digest is None else self._digest.hexdigest()
+
+    def _is_next(self, member: Member) -> bool:
+        """Return whether a file was not read before; those before it are passed over."""
+        if self._n_done < len(self.members) and member is self.members[self._n_done]:
+            return True
+        place = bisect_left(self.members, member.name, key=attrgetter("name"))
+        self._pass_over(max(place, self._n_done))
+        return place == self._n_done
 
     def _pass_over(self, stop: int) -> None:
         """Add the files before index `stop` that were not read."""

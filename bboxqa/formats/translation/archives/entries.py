@@ -1,6 +1,5 @@
 """Names of the files in an archive."""
 
-from dataclasses import replace
 from itertools import pairwise
 from operator import attrgetter
 from pathlib import Path, PurePosixPath
@@ -35,7 +34,7 @@ def sorted_once(path: Path, members: list[Member]) -> list[Member]:
             problem = f"{path}: has two files named {one_line(one.name)!r}; expected one of a name"
             raise DatasetError([problem], "Pack it again, each annotator in a folder of its own.")
     top = _top(path.name, found)
-    return [replace(each, top=top) for each in found] if top else found
+    return [each._replace(top=top) for each in found] if top else found
 
 
 def _top(archive: str, members: list[Member]) -> str:
