@@ -3,8 +3,9 @@
     python benchmarks/formats.py --data DIR
 
 The same boxes by one annotator are written in each format, laid out as its tool does. The formats
-take turns (A B C A B C …) after one warm-up each. Imports of the package are not measured. Formats
-differ in length: processor time, of all processes, is compared by the megabyte.
+take turns (A B C A B C …) after one warm-up each. Each process does the job on one image first, so
+that imports are not measured. Formats differ in length: processor time, of all processes, is
+compared by the megabyte.
 """
 
 from __future__ import annotations
@@ -37,14 +38,15 @@ COLUMNS = (
 )  # fmt: skip
 CODE = f"""
 import json, os, sys, time
-import bboxqa, bboxqa.rules.registry
-job, path = sys.argv[1:]
+import bboxqa
+job, *paths = sys.argv[1:]
 with bboxqa.reading(image_size=({WIDTH}, {HEIGHT})):
-    wall, processor = time.perf_counter(), sum(os.times()[:4])
-    if job == "read":
-        bboxqa.read_coco([path], segmentation=False, min_annotators=1)
-    else:
-        bboxqa.validate([path], max_findings=20)
+    for path in paths:
+        wall, processor = time.perf_counter(), sum(os.times()[:4])
+        if job == "read":
+            bboxqa.read_coco([path], segmentation=False, min_annotators=1)
+        else:
+            bboxqa.validate([path], max_findings=20)
     print(json.dumps([time.perf_counter() - wall, sum(os.times()[:4]) - processor]))
 """
 
@@ -226,9 +228,9 @@ def source_of(data: Path, name: str, size: int, per_image: int) -> Path:
     return next(each for each in folder.iterdir() if each != made)
 
 
-def measured(job: str, source: Path) -> tuple[float, float, int]:
+def measured(job: str, small: Path, source: Path) -> tuple[float, float, int]:
     """Give wall and processor seconds of a job, and the peak of its memory in bytes."""
-    done = measure([sys.executable, "-c", CODE, job, str(source)])
+    done = measure([sys.executable, "-c", CODE, job, str(small), str(source)])
     if not done.succeeded:
         sys.exit(f"{source}: {done.last_error_line}")
     wall, processor = json.loads(done.output)
@@ -256,16 +258,16 @@ def main() -> None:
     add("--out", type=Path, default=HERE / "results" / "formats.md", metavar="FILE")
     arguments = parser.parse_args()
     names = list(dict.fromkeys(["coco", *arguments.formats]))
-    sources = {
-        name: source_of(arguments.data, name, arguments.size, arguments.per_image) for name in names
-    }
+    per_image = arguments.per_image
+    sources = {name: source_of(arguments.data, name, arguments.size, per_image) for name in names}
+    small = {name: source_of(arguments.data, name, per_image, per_image) for name in names}
     lines = [*machine_facts(), "", "| " + " | ".join(COLUMNS) + " |"]
     lines.append("| " + " | ".join(["---"] * len(COLUMNS)) + " |")
     for job in arguments.jobs:
         runs: dict[str, list[tuple[float, float, int]]] = {name: [] for name in names}
         for turn in range(arguments.runs + 1):
             for name, source in sources.items():
-                found = measured(job, source)
+                found = measured(job, small[name], source)
                 print(f"{job} {name} {found[0]:.2f} s", file=sys.stderr, flush=True)
                 runs[name] += [found] if turn else []
         rows = [row(job, sources[name], name, runs[name]) for name in names]
