@@ -82,8 +82,10 @@ def _repeats(document: Document) -> IndexArray:
     rows = _with_equals(rows, [*sides, *(each.__getitem__ for each in whole), *finite_sizes])
     result = np.full(len(columns), -1)
     first: dict[str, int] = {}
+    # Annotation tools have ids of their own.
+    ids = {"id"} if document.reading.origin is None else {"id", "own_id"}
     for row in rows.tolist():
-        record = {key: value for key, value in document.record(row).items() if key != "id"}
+        record = {key: value for key, value in document.record(row).items() if key not in ids}
         earlier = first.setdefault(json.dumps(record, sort_keys=True), row)
         result[row] = -1 if earlier == row else earlier
     return document.spilled(result)
