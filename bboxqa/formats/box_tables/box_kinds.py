@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from math import nan
+from typing import Any
 
 import numpy as np
 
@@ -88,11 +89,17 @@ def _boxes(
 
 
 def _boxes_in_rows(part: TablePart, columns: Columns) -> Iterator[tuple[int, Cells, list[float]]]:
-    rows = ((line, row) for line, row in part.rows() if "" not in row)
-    for line, cells in ((line, each) for line, row in rows for each in boxes_in(row, columns)):
-        with suppress(ValueProblemError):
-            if (box := numbers_of_box(cells, columns.form)) is not None:
-                yield line, cells, box
+    for line, row in part.rows():
+        for cells in _readable_boxes(row, columns):
+            with suppress(ValueProblemError):
+                if (box := numbers_of_box(cells, columns.form)) is not None:
+                    yield line, cells, box
+
+
+def _readable_boxes(row: dict[str, Any], columns: Columns) -> list[Cells]:
+    with suppress(ValueProblemError):
+        return [] if "" in row else boxes_in(row, columns)
+    return []
 
 
 def _sides(cells: Cells) -> list[float]:

@@ -1,10 +1,11 @@
 """Converting table cells to boxes, and detecting the layout of boxes from their numbers."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, cast
 
+import msgspec
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray
@@ -21,35 +22,65 @@ Cells = dict[str, Any]
 """The cells of one box, by the keys of `NAMES`."""
 
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+# What is read of objects, each by the first of its usual names.
+_OF_OBJECTS = {
+    "bbox": ("bbox", "box"),
+    "category": ("category", "label", "category_id", "label_id"),
+    "annotator": ("annotator", "annotator_id"),
+    "id": ("id", "bbox_id"),
+}
 _NOTHING = (None, "", "nan", "NaN", "None", "null")
 
 
-def boxes_in(row: Mapping[str, Any], columns: Columns) -> Iterator[Cells]:
-    """Yield the cells of each box in a row; for an image without objects, cells without a box."""
+def boxes_in(row: Mapping[str, Any], columns: Columns) -> list[Cells]:
+    """Return the cells of each box in a row; for an image without objects, cells without a box.
+
+    Raises ValueProblemError if the column of objects holds anything else.
+    """
     cells = {key: row[name] for key, name in columns.of.items() if name in row}
     if "objects" not in columns.of:
-        yield cells
-        return
-    objects = cells.pop("objects", None)
-    listed = objects if isinstance(objects, list) else _by_rows(mapping(objects))
-    yield from ({**cells, **_known(mapping(each))} for each in listed)
-    if not listed:
-        yield cells
+        return [cells]
+    listed = _listed(cells.pop("objects", None))
+    return [{**cells, **_known(mapping(each))} for each in listed] or [cells]
+
+
+def _listed(objects: object) -> list[Any]:
+    """Return the objects of an image, which cells of csv hold as JSON."""
+    if _is_empty(objects):
+        return []
+    if isinstance(objects, str):
+        objects = _decoded(objects)
+    if isinstance(objects, dict):
+        return _by_rows(objects)
+    if not isinstance(objects, list):
+        raise ValueProblemError(f"objects is {str(objects)[:40]}; expected a list")
+    return objects
+
+
+def _decoded(text: str) -> object:
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        raise ValueProblemError(f"objects is {text[:40]!r}; expected JSON") from None
 
 
 def _by_rows(objects: dict[str, Any]) -> list[dict[str, Any]]:
     """Convert an object of parallel lists to a list of objects."""
-    n = max((len(items(each)) for each in objects.values()), default=0)
-    whole = {key: each for key, each in objects.items() if len(items(each)) == n}
-    return [{key: each[place] for key, each in whole.items()} for place in range(n)]
+    n = {key: len(items(objects.get(key))) for names in _OF_OBJECTS.values() for key in names}
+    first = next((key for key, length in n.items() if length), None)
+    if first is None:
+        return []
+    if other := next((key for key, length in n.items() if length not in (0, n[first])), None):
+        problem = f"objects has {n[first]} {first} and {n[other]} {other}; expected as many"
+        raise ValueProblemError(problem)
+    whole = {key: each for key, each in objects.items() if len(items(each)) == n[first]}
+    return [{key: each[place] for key, each in whole.items()} for place in range(n[first])]
 
 
 def _known(given: dict[str, Any]) -> Cells:
     """Return the known values of an object, by the keys of `NAMES`."""
-    names = {"bbox": ("bbox", "box"), "category": ("category", "label", "category_id", "label_id")}
-    names |= {"annotator": ("annotator", "annotator_id"), "id": ("id", "bbox_id")}
     found = {}
-    for key, usual in names.items():
+    for key, usual in _OF_OBJECTS.items():
         name = next((each for each in usual if given.get(each) is not None), None)
         if name is not None:
             found[key] = given[name]

@@ -86,6 +86,7 @@ class _TableRecords:
         has_cells = not head.startswith(PARQUET) and not head.lstrip().startswith(b"{")
         # As bboxqa writes cells that spreadsheets would run as formulas.
         self._said: Callable[[str], str] = unguarded if has_cells else str
+        self._of_objects = "objects" in columns.of
         self._word = "row" if head.startswith(PARQUET) else "line"
         self._tally: Counter[str] = Counter()
         # Whether some rows have no box, as their annotators were asked and drew nothing.
@@ -99,14 +100,20 @@ class _TableRecords:
             problem = f"{label}: has {row['']} cells; the first line has another number"
             self._into.defect("T001", problem, where)
             return
-        for cells in boxes_in(row, self._columns):
+        try:
+            boxes = boxes_in(row, self._columns)
+        except ValueProblemError as error:
+            self._into.refuse(label, error, where)
+            return
+        for number, cells in enumerate(boxes, start=1):
+            named = f"{label}, object {number}" if self._of_objects else label
             try:
                 numbers = numbers_of_box(cells, self._columns.form)
             except ValueProblemError as error:
-                self._into.refuse(label, error, where)
+                self._into.refuse(named, error, where)
                 continue
             self._has_empty |= numbers is None
-            self._add(cells, numbers, label, where)
+            self._add(cells, numbers, named, where)
 
     def add_plain(self, rows: PlainRows, add: Callable[[Boxes], None]) -> bool:
         """Add the boxes of rows; return False if any row holds more than a box."""
@@ -217,7 +224,8 @@ class _TableRecords:
         return UNNAMED
 
     def _shared(self, cells: Cells, label: str) -> Record:
-        own = self._said(plain_text(cells.get("id"))) or (label if self._word == "row" else "")
+        is_shown = self._of_objects or self._word == "row"
+        own = self._said(plain_text(cells.get("id"))) or (label if is_shown else "")
         shared: Record = {"own_id": own} if own else {}
         if "iscrowd" in cells and str(cells["iscrowd"]).strip().lower() in _TRUE:
             shared["iscrowd"] = 1

@@ -196,6 +196,51 @@ def test_json_lines_and_objects_of_an_image(tmp_path):
     assert data.image_names == ("a.jpg", "b.jpg", "c.jpg")
 
 
+def test_objects_of_one_line_are_told_apart(tmp_path):
+    boxes = [[10, 20, 30, 40], [60, 50, 100, 40], [10, 20, 30, 40]]
+    row = {"file_name": "a.jpg", "objects": {"bbox": boxes, "category": [0, 1, 0]}}
+    path = table(tmp_path, json.dumps(row), name="metadata.jsonl")
+    (twice,) = [each for each in bboxqa.validate(path).findings if each.code == "D001"]
+    assert twice.ids["annotation"] == "line 1, object 3"
+    assert 'annotation "line 1, object 1"' in twice.message
+    assert twice.spot.line == 1
+
+
+def test_equal_rows_with_ids_of_their_own_are_one_annotation_twice(tmp_path):
+    rows = ("7,a.jpg,cat,1,2,30,40", "8,a.jpg,cat,1,2,30,40", "9,a.jpg,cat,1,2,30,40.5")
+    path = table(tmp_path, "id,image,category,x,y,width,height", *rows)
+    codes = [each.code for each in bboxqa.validate(path).findings if each.code[0] == "D"]
+    assert sorted(codes) == ["D001", "D002"]
+
+
+def test_objects_in_cells_of_csv_are_json(tmp_path):
+    objects = json.dumps({"bbox": [[60, 20, 30, 40]], "category": ["cat"]}).replace('"', '""')
+    path = table(tmp_path, "file_name,objects", f'a.jpg,"{objects}"', "b.jpg,", "c.jpg,[]")
+    data = alone(path)
+    assert drawn(data) == [("a.jpg", "(not named)", "cat", 60, 20, 30, 40)]
+    assert data.image_names == ("a.jpg", "b.jpg", "c.jpg")
+
+
+@pytest.mark.parametrize(
+    ("objects", "words"),
+    [
+        # As data frames write it, with names of classes of Python in between.
+        ("{'bbox': array([[1, 2, 3, 4]])}", "objects is \"{'bbox': array([[1, 2, 3, 4]])}\""),
+        (7, "objects is 7; expected a list"),
+        ({"bbox": [[1, 2, 3, 4]] * 2, "category": [1]}, "2 bbox and 1 category; expected as many"),
+        ({"bbox": [[1, 2, 3, 4]], "category": [1, 2]}, "1 bbox and 2 category; expected as many"),
+    ],
+)
+def test_objects_that_cannot_be_read_are_refused(tmp_path, objects, words):
+    good = {"file_name": "a.jpg", "objects": {"bbox": [[60, 20, 30, 40]], "category": [1]}}
+    rows = [good, {"file_name": "b.jpg", "objects": objects}]
+    path = table(tmp_path, *map(json.dumps, rows), name="a.jsonl")
+    ((_, line, _, message),) = found(path, "T001")
+    assert (line, words in message) == (2, True)
+    with pytest.raises(DatasetError, match="line 2: objects"):
+        alone(path)
+
+
 def test_parquet_is_read(tmp_path):
     pa = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
