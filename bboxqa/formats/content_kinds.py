@@ -78,6 +78,10 @@ _JSON_KINDS = tuple(
             ),
             "FiftyOne",
         ),
+        (
+            rb'\s*\{(?!.*"images"\s*:\s*\[)(?=.*"features"\s*:\s*\{).*"_type"\s*:\s*"',
+            "Hugging Face",
+        ),
         (rb'\s*\{(?!.*"images"\s*:).*"type"\s*:\s*"FeatureCollection"', "GeoJSON"),
         (
             rb'\s*\{(?!.*"images"\s*:)(?=\s*"information"\s*:).*"shape"\s*:.*"labels"\s*:\s*\[\[',
@@ -168,6 +172,10 @@ WHAT = {
     "FiftyOne": (
         "FiftyOne's own JSON",
         "Load it in Python, and give the data set to bboxqa.agree; or export COCO JSON from it.",
+    ),
+    "Hugging Face": (
+        "the description of a Hugging Face data set",
+        'Save the data set as Parquet, in Python: dataset.to_parquet("a.parquet")',
     ),
     "Darwin": ("JSON of V7 Darwin", "`bboxqa agree` measures its boxes."),
     "GeoJSON": (

@@ -170,8 +170,8 @@ def without_settings(files: list[Path], given: Sequence[AnyPath]) -> tuple[list[
     others = [
         file
         for file in files
-        if file not in named and format_of(file) is COCO
-        if has_nothing_of_coco(file) and foreign_kind(file) is None
+        if file not in named
+        if format_of(file) is COCO and _has_no_annotations(file)
     ]
     if not others or len(others) == len(files):
         return files, []
@@ -179,3 +179,8 @@ def without_settings(files: list[Path], given: Sequence[AnyPath]) -> tuple[list[
     note = f"{some} left out: no annotations (such as {one_line(str(others[0]))})"
     left_out = {*others}
     return [file for file in files if file not in left_out], [note]
+
+
+def _has_no_annotations(file: Path) -> bool:
+    kind = foreign_kind(file)
+    return kind == "Hugging Face" or (kind is None and has_nothing_of_coco(file))

@@ -81,6 +81,11 @@ FILES = [
         "is FiftyOne's own JSON; expected COCO JSON",
     ),
     (
+        "dataset_info.json",
+        '{"features": {"image_id": {"dtype": "int64", "_type": "Value"}, "bbox": {}}}',
+        "is the description of a Hugging Face data set; expected COCO JSON",
+    ),
+    (
         ".val.json",
         '{"information": {"/a.jpg": {"shape": [64, 48], "labels": [[2.0, 0.5, 0.5, 0.1, 0.1]]}}}',
         "is YOLOv6's cache of labels; expected COCO JSON",
@@ -118,6 +123,16 @@ def test_settings_beside_files_of_another_program_do_not_hide_what_they_are(tmp_
     empty = {"images": [], "annotations": [], "categories": []}
     written(tmp_path / "ann.json", json.dumps(empty))
     assert "expected COCO JSON" not in run("validate", ".", cwd=tmp_path).stderr
+
+
+def test_the_description_of_a_data_set_beside_it_is_left_out(tmp_path):
+    row = {"file_name": "a.jpg", "objects": {"bbox": [[60, 20, 30, 40]], "category": [1]}}
+    written(tmp_path / "metadata.jsonl", json.dumps(row) + "\n")
+    told = {"features": {"objects": {"bbox": {"_type": "List"}}}, "splits": {"train": {}}}
+    written(tmp_path / "dataset_info.json", json.dumps(told))
+    done = run("validate", ".", cwd=tmp_path)
+    assert "1 annotation" in done.stdout
+    assert "1 JSON file left out: no annotations (such as dataset_info.json)" in done.stdout
 
 
 def test_a_damaged_file_in_an_archive_is_named(tmp_path):
