@@ -18,7 +18,7 @@ from bboxqa.formats.translation.picture_sizes import is_picture, size_of_picture
 from bboxqa.formats.translation.translated import Record
 
 _PLACES = re.compile(
-    r"labels|labeltxt.*|annfiles|annotations?|xmls?|jsons?|images|jpegimages|data|obj_.*_data",
+    r"labels|labeltxt.*|annfiles|annotations?|xmls?|jsons?|images|jpegimages|data|obj_.*_data|exports?",
     re.IGNORECASE,
 )
 """Folders whose names do not belong to image names."""

@@ -52,11 +52,26 @@ def test_pictures_in_a_packed_folder_are_those_of_its_labels(tmp_path, labels):
 
 @pytest.mark.parametrize(
     ("archive", "image"),
-    [("ada (1)", "a.jpg"), ("ada-2026", "a.jpg"), ("adam", "ada/a.jpg"), ("day1", "ada/a.jpg")],
+    [
+        ("ada (1)", "a.jpg"),
+        ("ada-2026", "a.jpg"),
+        ("labels_ada", "a.jpg"),
+        ("adam", "ada/a.jpg"),
+        ("canada", "ada/a.jpg"),
+        ("day1", "ada/a.jpg"),
+    ],
 )
 def test_an_archive_named_otherwise_keeps_the_folder_in_image_names(tmp_path, archive, image):
     write(tmp_path / "ada", **{"a.json": LABELME | {"imagePath": "a.jpg"}})
     assert alone(packed(tmp_path / "ada", archive)).image_names == (image,)
+
+
+def test_folders_named_after_their_content_are_not_in_image_names(tmp_path):
+    for who, folder in zip(PEOPLE, ("export", "labels"), strict=True):
+        write(tmp_path / who, **{f"{folder}/a.json": LABELME | {"imagePath": "a.jpg"}})
+        shutil.make_archive(tmp_path / who, "zip", tmp_path / who)
+    data = bboxqa.read_coco([tmp_path / f"{who}.zip" for who in PEOPLE])
+    assert asked(data) == {"a.jpg": PEOPLE}
 
 
 def test_findings_name_the_path_inside_of_the_archive(tmp_path):

@@ -1,11 +1,12 @@
 """Names of the files in an archive."""
 
+import re
 from itertools import pairwise
 from operator import attrgetter
 from pathlib import Path, PurePosixPath
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.file_names import IMAGE_SUFFIXES
+from bboxqa.core.file_names import IMAGE_SUFFIXES, own_name
 from bboxqa.core.text import one_line
 from bboxqa.formats.translation.member import Member
 
@@ -33,19 +34,18 @@ def sorted_once(path: Path, members: list[Member]) -> list[Member]:
         if one.name == other.name and PurePosixPath(one.name).suffix.lower() not in IMAGE_SUFFIXES:
             problem = f"{path}: has two files named {one_line(one.name)!r}; expected one of a name"
             raise DatasetError([problem], "Pack it again, each annotator in a folder of its own.")
-    top = _top(path.name, found)
+    top = _top(own_name(path), found)
     return [each._replace(top=top) for each in found] if top else found
 
 
 def _top(archive: str, members: list[Member]) -> str:
-    """Return the only folder at the top of an archive that is named after it, else "".
+    """Return the only folder at the top of an archive if the archive is named after it, else "".
 
-    File managers name an archive after the folder they pack, which is that of an annotator. Copies
-    and downloads have more behind the name, such as "ann (1).zip".
+    File managers name an archive after the folder they pack, which is that of an annotator. People
+    add words, as in "labelme_ann.zip", and copies have more behind the name: "ann (1).zip".
     """
     folder, slash, _ = members[0].name.partition("/") if members else ("", "", "")
-    behind = archive.removeprefix(folder)
-    if not slash or behind == archive or behind[:1].isalnum():
+    if not slash or not re.search(rf"(?<![^\W_]){re.escape(folder)}(?![^\W_])", archive):
         return ""
     top = folder + slash
     return top if all(each.name.startswith(top) for each in members) else ""
