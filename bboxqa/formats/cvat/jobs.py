@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from bboxqa.core.text import one_line
+from bboxqa.core.text import clean, one_line
 from bboxqa.formats.annotations.records import whole_number
 from bboxqa.formats.cvat.skeleton_labels import Skeleton, skeletons_of
 from bboxqa.formats.xml_elements import Element
@@ -111,7 +111,7 @@ def _person(work: Element, role: str) -> str:
     found = work.find(role)
     if found is None:
         return ""
-    return one_line(found.said("username") or found.said("email") or found.text.strip())
+    return clean(found.said("username") or found.said("email") or found.text.strip())
 
 
 def _frames(work: Element) -> range | None:

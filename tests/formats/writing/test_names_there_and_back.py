@@ -26,7 +26,22 @@ IMAGES = [
     ["license_plate1.jpg", "notes 1.jpg", "readme.jpg", "labels.jpg", "train.jpg", "classes.jpg"],
     ["x" * 230 + ".jpg"],
 ]
-PEOPLE = ["ann", " bob ", "a/b", "labels", "train", "images", "con", ".", "7", "07", "=1+1", "nan"]
+PEOPLE = [
+    "ann",
+    " bob ",
+    "a/b",
+    "labels",
+    "train",
+    "images",
+    "con",
+    ".",
+    "7",
+    "07",
+    "=1+1",
+    "nan",
+    "two\nlines",
+    "a\rb",
+]
 
 
 def _back(tmp_path, content, to):
