@@ -91,6 +91,12 @@ def _is_own_value(key: str, value: object) -> bool:
     return VALUES[own].fullmatch(flag(value)) is not None
 
 
+def becomes_text(name: str, value: object) -> bool:
+    """Return whether an attribute is a number, true or false, and is written."""
+    is_written = name != "rotation" and _is_own_value(f"{ATTRIBUTES}.{name}", value)
+    return is_written and isinstance(value, int | float)
+
+
 def flag(value: object) -> str:
     """Return a value as CVAT writes it, with 0 and 1 for true and false."""
     return str(int(value)) if isinstance(value, bool) else str(value)

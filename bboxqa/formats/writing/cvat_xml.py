@@ -16,6 +16,7 @@ from bboxqa.formats.writing.cvat_losses import (
     OWN,
     TITLE,
     VALUES,
+    becomes_text,
     cvat_losses,
     flag,
 )
@@ -263,7 +264,7 @@ CVAT_XML = Writer(
     _files,
     has_keypoints=True,
     holds=("unused categories",),
-    has_numbers=False,
+    becomes_text=becomes_text,
     lines=LINES,
 )
 """One file per annotator, who is the assignee of its task."""

@@ -29,15 +29,15 @@ def left_out_notes(content: Content, to_format: Writer) -> Iterator[str]:
             )
     if lost := [*_lost_ids(content, held)]:
         yield f"left out: the ids of {_in_words(lost)}: {title} has no place for ids"
-    if not to_format.has_numbers and (names := _numeric(content)):
+    if names := _numeric(content, to_format):
         yield f"changed: attributes that are numbers or true are texts in {title}: {_quoted(names)}"
 
 
-def _numeric(content: Content) -> list[str]:
-    """Return the names of attributes that are numbers or true or false, without the angle."""
+def _numeric(content: Content, to_format: Writer) -> list[str]:
+    """Return the names of attributes whose numbers, or true and false, become texts."""
     given = (each.get(ATTRIBUTES) for each in (*content.annotations, *content.apart))
     pairs = (pair for each in given if isinstance(each, dict) for pair in each.items())
-    return sorted({key for key, each in pairs if isinstance(each, int | float)} - {"rotation"})
+    return sorted({key for key, each in pairs if to_format.becomes_text(key, each)})
 
 
 def _descriptions(content: Content, title: str) -> Iterator[str]:

@@ -25,6 +25,10 @@ class Written:
     data: bytes
 
 
+def _never(_name: str, _value: object) -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class Writer:
     """A format in which annotations can be written.
@@ -52,8 +56,8 @@ class Writer:
     holds : collection of str
         What is written of "descriptions" (keys such as `info`), "unused categories", and the ids of
         "images", "annotations" and "categories".
-    has_numbers : bool
-        Whether attributes may be numbers; otherwise they are written as texts.
+    becomes_text : callable
+        Whether an attribute, given by its name and value, is read back as a text though it is none.
     lines : collection of str
         The shapes without a box that are written if their points are known.
     """
@@ -67,5 +71,5 @@ class Writer:
     has_keypoints: bool = False
     has_sizes: bool = True
     holds: Collection[str] = ()
-    has_numbers: bool = True
+    becomes_text: Callable[[str, object], bool] = _never
     lines: Collection[str] = ()
