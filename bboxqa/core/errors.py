@@ -1,6 +1,6 @@
 """Exceptions whose text a command can print unchanged."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -9,6 +9,10 @@ _SHOWN = 20
 
 class BboxqaError(Exception):
     """Root of all errors raised on purpose; its text is written for the user."""
+
+    def change_texts(self, change: Callable[[str], str]) -> None:
+        """Change every text of the message."""
+        self.args = tuple(map(change, self.args))
 
 
 class ConfigError(BboxqaError):
@@ -79,6 +83,11 @@ class DatasetError(BboxqaError):
         """Return the error with more lines of advice."""
         advice = "\n".join(filter(None, (self.advice, *more)))
         return type(self)(self.problems, advice, total=self.total, files=self.files)
+
+    def change_texts(self, change: Callable[[str], str]) -> None:
+        """Change every text of the message."""
+        self.problems, self.advice = tuple(map(change, self.problems)), change(self.advice)
+        self.args = self.problems, self.advice
 
     def __str__(self) -> str:
         lines = list(self.problems[:_SHOWN])

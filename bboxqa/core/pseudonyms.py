@@ -2,40 +2,94 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache, partial
 from pathlib import Path
-from secrets import SystemRandom
+from secrets import SystemRandom, token_hex
 from typing import Any
 
 from bboxqa.core.errors import ConfigError, OutputError
 from bboxqa.core.files import write_atomically
+from bboxqa.core.json_values import pointer_to, shortened
+from bboxqa.core.text import names_in_words, one_line
 
 _FORM = re.compile(r"person-(\d+)")
 _LETTER = re.compile(r"[^\W\d_]")
 # Shorter names are likely to be ordinary words or symbols as well.
 _SHORTEST = 3
+# Stands among the names of a key, for the identity of the key.
+_THIS_KEY = "(this key)"
+_SECONDS_TO_WAIT = 60
 
 
 def pseudonyms_of(path: Path, names: Iterable[str]) -> dict[str, str]:
-    """Return a pseudonym for each name, and add the new ones to a file, the key.
+    """Return the pseudonym of each name in a file, the key, after adding the missing ones.
 
-    Pseudonyms already in the key stay the same. The key is written atomically and only its owner
-    can read it. Raises ConfigError if the file is not a key, and OutputError if it cannot be
+    Pseudonyms already in the key stay the same. Data converted with the key may be read with it
+    again: a name that is a pseudonym in the key stays, unless its person is among the names. The
+    key is written atomically, only its owner can read it, and several processes may add names at
+    the same time. Raises ConfigError if the file is not a key, and OutputError if it cannot be
     written.
     """
+    wanted = {*names}
     known = _read(path)
-    new = sorted({*names} - known.keys())
+    if _missing(wanted, known):
+        with _locked(path):
+            known = _read(path)
+            known |= _numbered(_missing(wanted, known), known.values())
+            _write(path, known)
+    known.pop(_THIS_KEY, None)
+    return {name: name for name in wanted - known.keys()} | known
+
+
+def _missing(names: set[str], known: Mapping[str, str]) -> set[str]:
+    """Return the names that have no pseudonym, and are none."""
+    given = {known[name] for name in names & known.keys()}
+    return names - known.keys() - ({*known.values()} - given)
+
+
+def identity_of_key(path: Path) -> str:
+    """Return the identity of a key, which stays when names are added; a new key is begun."""
+    known = _read(path)
+    if _THIS_KEY not in known:
+        with _locked(path):
+            known = {_THIS_KEY: f"key-{token_hex(16)}"} | _read(path)
+            _write(path, known)
+    return known[_THIS_KEY]
+
+
+def _numbered(names: Iterable[str], used: Iterable[str]) -> dict[str, str]:
+    """Return new pseudonyms for names, with the numbers after those that are used."""
+    new = sorted(names)
     # Numbers in the order of names would reveal that order.
     SystemRandom().shuffle(new)
-    used = [int(found[1]) for each in known.values() if (found := _FORM.fullmatch(each))]
-    first = max(used, default=0) + 1
-    known |= {name: f"person-{number:02d}" for number, name in enumerate(new, first)}
-    if new:
-        text = json.dumps(dict(sorted(known.items())), ensure_ascii=False, indent=2)
+    first = max((int(found[1]) for each in used if (found := _FORM.fullmatch(each))), default=0) + 1
+    return {name: f"person-{number:02d}" for number, name in enumerate(new, first)}
+
+
+def _write(path: Path, known: Mapping[str, str]) -> None:
+    text = json.dumps(dict(sorted(known.items())), ensure_ascii=False, indent=2)
+    write_atomically(path, f"{text}\n".encode("utf-8", "backslashreplace"), private=True)
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Keep other processes from writing the key, as their names would be lost."""
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(path.with_name(f".{path.name}.lock"), timeout=_SECONDS_TO_WAIT)
+    try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, f"{text}\n".encode("utf-8", "backslashreplace"), private=True)
-    return known
+        lock.acquire()
+    except Timeout:
+        raise OutputError(f"{path}: another program has kept it locked for a minute") from None
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written: {error.strerror}") from None
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _read(path: Path) -> dict[str, str]:
@@ -66,6 +120,31 @@ def check_key(path: Path, outputs: Iterable[Path | None]) -> None:
                 f"{path}: the key of pseudonyms would be in {output}, which is passed on; name a "
                 "file elsewhere"
             )
+
+
+def spellings(given: Mapping[str, str]) -> dict[str, str]:
+    """Return the pseudonyms of names and of all forms in which texts show these names.
+
+    Texts escape signs that are not safe to print, and shorten long names.
+
+    Examples
+    --------
+    >>> list(spellings({"Lee, Ann": "person-01"}))
+    ['Lee, Ann', "'Lee, Ann'"]
+    """
+    forms = {
+        form: given[name]
+        for name in given
+        for form in (
+            one_line(name),
+            *names_in_words([name]),
+            shortened(name)[1:].removesuffix('"'),
+            pointer_to(name)[1:],
+            # As in a command that the shell reads.
+            name.replace("'", "'\"'\"'"),
+        )
+    }
+    return {**given, **forms, **given}
 
 
 def without_names(value: Any, given: Mapping[str, str], *, any_case: bool = False) -> Any:
