@@ -170,7 +170,11 @@ def agree(
             result = replace(result, diagnoser=result.diagnoser.keeping(top))
         in_text = output_format == "text" and not quiet
         story, failure = _diagnosed(result, wanted=wanted, written=out is not None, in_text=in_text)
-        changed = None if since is None else _changed(since, source, settings, result, memory)
+        changed = (
+            None
+            if since is None
+            else _changed(since, source, settings, result, pseudonyms=pseudonyms, memory=memory)
+        )
     diagnosis = _whole(story)
     more = _more_json(diagnosis if diagnose else None, changed) if output_format == "json" else {}
     if in_text:
@@ -234,12 +238,12 @@ def _changed(
     source: Any,
     settings: "AgreeSettings",
     result: "AgreementResult",
-    memory: int | None,
+    **reading: Any,
 ) -> "SinceRun":
     """Return the changes since a saved result."""
     from bboxqa.pipelines.since import changed_since
 
-    return changed_since(since, source, settings, result, memory=memory)
+    return changed_since(since, source, settings, result, **reading)
 
 
 def _diagnosed(

@@ -12,7 +12,13 @@ from bboxqa.cli.options.agree_options import (
     min_f1_option,
     reading_options,
 )
-from bboxqa.cli.options.shared_options import A_PATH, agree_settings, format_option, quiet_option
+from bboxqa.cli.options.shared_options import (
+    A_PATH,
+    agree_settings,
+    format_option,
+    pseudonyms_option,
+    quiet_option,
+)
 from bboxqa.report.registry import COMPARISON_VIEWS
 
 if TYPE_CHECKING:
@@ -28,6 +34,7 @@ if TYPE_CHECKING:
 @min_alpha_option("Exit with 1 if the pooled alpha of AFTER, in all of its images, is lower.")
 @min_f1_option("Exit with 1 if F1 of AFTER, in all of its images, is lower.")
 @measuring_options
+@pseudonyms_option
 @quiet_option("Print the numbers of annotations and alpha only.")
 @format_option(*COMPARISON_VIEWS)
 def compare(
@@ -35,6 +42,7 @@ def compare(
     before: Path,
     after: Path,
     config: str | None,
+    pseudonyms: Path | None,
     memory: int | None,
     out: Path | None,
     force: bool,
@@ -59,6 +67,7 @@ def compare(
     130: interrupted.
     """  # noqa: D301 - click reads the sign
     from bboxqa.cli.output.console import show, tracking
+    from bboxqa.core.pseudonyms import check_key
     from bboxqa.pipelines.compare import compare_files
 
     if quiet and output_format != "text":
@@ -68,9 +77,17 @@ def compare(
         from bboxqa.report.result_files import check_folder
 
         check_folder(out, force=force)
+    if pseudonyms is not None:
+        check_key(pseudonyms, [out])
     with tracking() as progress:
         result = compare_files(
-            before, after, settings, memory=memory, digest=out is not None, progress=progress
+            before,
+            after,
+            settings,
+            pseudonyms=pseudonyms,
+            memory=memory,
+            digest=out is not None,
+            progress=progress,
         )
     written = []
     if out is not None:

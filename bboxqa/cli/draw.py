@@ -14,6 +14,7 @@ from bboxqa.cli.options.shared_options import (
     completed_configs,
     files_argument,
     path_option,
+    pseudonyms_option,
     threshold_options,
 )
 
@@ -49,6 +50,7 @@ from bboxqa.cli.options.shared_options import (
     metavar="FILE",
     help="Settings of `agree` in TOML, or a bundled name.",
 )
+@pseudonyms_option
 @path_option(
     "--out", "PNG (300 dots per inch), SVG or PDF to write; default IMAGE_BY.png in this folder."
 )
@@ -61,6 +63,7 @@ def draw(
     by: Any,
     side_by_side: bool,
     config: str | None,
+    pseudonyms: Path | None,
     out: Path | None,
     force: bool,
     **options: Any,
@@ -86,7 +89,7 @@ def draw(
     if not paths:
         raise click.UsageError("no file given; try: bboxqa draw export.json --image NAME")
     if out is not None:
-        refuse_inputs([out], [*paths, config])
+        refuse_inputs([out], [*paths, config, pseudonyms])
         check_target(out, force=force)
     settings = agree_settings(config, options)
     with tracking() as progress:
@@ -97,6 +100,7 @@ def draw(
             images=images or None,
             by=by,
             side_by_side=side_by_side,
+            pseudonyms=pseudonyms,
             progress=progress,
         )
     path = drawing.save(out or drawing.default_path(), force=force)

@@ -19,6 +19,7 @@ from bboxqa.cli.options.shared_options import (
     completed_configs,
     files_argument,
     format_option,
+    pseudonyms_option,
     threshold_options,
     written_option,
 )
@@ -54,6 +55,7 @@ _FEW = 50
     metavar="FILE",
     help="Settings of `agree` in TOML, or a bundled name.",
 )
+@pseudonyms_option
 @format_option("text", "json")
 @written_option()
 def plan(
@@ -61,6 +63,7 @@ def plan(
     paths: tuple[Path, ...],
     target_width: float,
     config: str | None,
+    pseudonyms: Path | None,
     output_format: str,
     output: Path | None,
     **options: Any,
@@ -84,12 +87,12 @@ def plan(
 
     if not paths:
         raise click.UsageError("no file given; try: bboxqa plan export.json --target-width 0.05")
-    refuse_inputs([output], [*paths, config])
+    refuse_inputs([output], [*paths, config, pseudonyms])
     settings = agree_settings(config, options)
     if options.get("bootstrap") == 0:
         raise click.UsageError("--bootstrap is 0; expected 40 to 100,000: a plan needs an interval")
     with tracking() as progress:
-        data = read_for(paths, settings, digest=False, progress=progress)
+        data = read_for(paths, settings, digest=False, pseudonyms=pseudonyms, progress=progress)
         planned = plan_images(data, target_width, settings, progress)
     for note in data.map_notes.values():
         click.echo(f"note: {note}", err=True)

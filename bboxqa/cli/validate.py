@@ -20,6 +20,7 @@ from bboxqa.cli.options.shared_options import (
     format_option,
     memory_option,
     path_option,
+    pseudonyms_option,
     quiet_option,
     split_option,
     top_option,
@@ -122,6 +123,7 @@ _LISTED = {"text": 10, "html": 100}
     "nearest pyproject.toml. Options on the command line replace them.",
 )
 @path_option("--report", "Write a page of html with pictures of the findings to this file.")
+@pseudonyms_option
 @split_option
 @top_option("With --report: how many images have pictures on the page")
 @written_option()
@@ -152,7 +154,7 @@ def validate(
         from bboxqa.pipelines.result_pages import write_report
 
         with tracking() as progress:
-            notes = write_report(report, page, progress, settings, options["ground_truth"])
+            notes = write_report(report, page, progress, settings, _shown_truth(options))
         show_notes(notes)
         click.echo(f"Written: {page.page}", err=True)
     is_for_readers = options["output_format"] == "text" or options["write_baseline"]
@@ -201,6 +203,7 @@ def _report(
             listed,
             options["memory"],
             progress,
+            options["pseudonyms"],
         )
     return report if known is None else baseline.new(report, known, limit)
 
@@ -249,7 +252,22 @@ def _typed(options: dict[str, Any]) -> str:
         for name in deciding
         if options[name] is not None
     ]
-    return "".join(f" {name} {shlex.quote(value)}" for name, value in given)
+    return "".join(f" {name} {shlex.quote(_shown(value, options))}" for name, value in given)
+
+
+def _shown_truth(options: dict[str, Any]) -> Path | None:
+    """Return the path of the ground truth as it is shown."""
+    truth: Path | None = options["ground_truth"]
+    return None if truth is None else Path(_shown(str(truth), options))
+
+
+def _shown(path: str, options: dict[str, Any]) -> str:
+    """Return a path, with pseudonyms in place of the names in it if there is a key."""
+    from bboxqa.core.pseudonyms import pseudonyms_of
+    from bboxqa.formats.dataset.pseudonymous import file_without_names
+
+    key: Path | None = options["pseudonyms"]
+    return path if key is None else file_without_names(path, pseudonyms_of(key, ()))
 
 
 def _check_examined(report: "FoundReport") -> None:

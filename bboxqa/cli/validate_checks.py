@@ -9,10 +9,14 @@ from bboxqa.cli.failures import refuse_inputs
 
 
 def check_outputs(paths: tuple[Path, ...], config: str | None, options: dict[str, Any]) -> None:
-    """Refuse to replace files that are read."""
+    """Refuse to replace files that are read, and to pass on the key of pseudonyms."""
+    from bboxqa.core.pseudonyms import check_key
+
     outputs = (options["output"], options["write_baseline"], options["report"])
     inputs = (*paths, options["ground_truth"], options["baseline"], config)
     refuse_inputs(outputs, inputs, options["images"])
+    if options["pseudonyms"] is not None:
+        check_key(options["pseudonyms"], outputs)
 
 
 def check_options(paths: tuple[Path, ...], options: dict[str, Any]) -> None:
@@ -29,6 +33,10 @@ def check_options(paths: tuple[Path, ...], options: dict[str, Any]) -> None:
         (
             (options["split"] or options["top"] is not None) and options["report"] is None,
             f"--{'split' if options['split'] else 'top'} is for --report, which is missing",
+        ),
+        (
+            options["pseudonyms"] and (fix or diff),
+            f"--{'fix' if fix else 'diff'} shows the file with names; leave out --pseudonyms",
         ),
         (fix and diff, "--diff writes nothing; give either --fix or --diff"),
         (baseline and write_baseline, "give either --baseline or --write-baseline"),

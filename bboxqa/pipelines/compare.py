@@ -1,5 +1,6 @@
 """Differences between two versions of a data set."""
 
+from pathlib import Path
 from typing import Any, Unpack
 
 import msgspec
@@ -104,6 +105,7 @@ def compare_files(
     after: AnyPath,
     settings: AgreeSettings,
     *,
+    pseudonyms: Path | None = None,
     memory: int | None = None,
     digest: bool = True,
     progress: Progress | None = None,
@@ -114,7 +116,9 @@ def compare_files(
     `read_coco`. Raises DatasetError if nothing is compared, as no image is in both versions and not
     both of them have agreement.
     """
-    reading: dict[str, Any] = {"memory": memory, "digest": digest, "progress": progress}
+    reading: dict[str, Any] = {
+        "pseudonyms": pseudonyms, "memory": memory, "digest": digest, "progress": progress,
+    }  # fmt: skip
     first, second = (
         read_for(path, settings, score=0, min_annotators=1, **reading) for path in (before, after)
     )

@@ -27,6 +27,7 @@ from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import AgreeSettings, Asked, JoinBy
 from bboxqa.pipelines.refusals.checks import check_files
 from bboxqa.pipelines.refusals.explained import of_predictions, with_findings
+from bboxqa.rules.people import names_hidden
 
 
 def read_coco(
@@ -273,12 +274,13 @@ def _with_outlines(
 
 def _read(source: Files, memory: int | None, **options: Any) -> Dataset:
     """Return the data set of files; errors of refused files have the findings of the rules."""
-    try:
-        return read_dataset(source, memory=memory, **options)
-    except DatasetError as error:
-        if not any(error.files):
-            raise
-        predictions: Predictions | None = options.get("predictions")
-        if predictions is not None and predictions.path in error.files:
-            raise of_predictions(error, predictions.path, source, memory) from None
-        raise with_findings(error, memory) from None
+    with names_hidden(options["pseudonyms"], source, options["pattern"], memory):
+        try:
+            return read_dataset(source, memory=memory, **options)
+        except DatasetError as error:
+            if not any(error.files):
+                raise
+            predictions: Predictions | None = options.get("predictions")
+            if predictions is not None and predictions.path in error.files:
+                raise of_predictions(error, predictions.path, source, memory) from None
+            raise with_findings(error, memory) from None

@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 
 from bboxqa.core.errors import BboxqaError, ConfigError
+from bboxqa.core.pseudonyms import pseudonyms_of, spellings, without_names
 from bboxqa.core.text import one_line
 from bboxqa.core.types import Files
 from bboxqa.formats.saved_results import read_saved
@@ -54,6 +55,7 @@ def changed_since(
     settings: AgreeSettings,
     result: MeasuredAgreement,
     *,
+    pseudonyms: Path | None = None,
     memory: int | None = None,
 ) -> SinceRun:
     """Return the changes since a result was saved in a folder.
@@ -78,13 +80,15 @@ def changed_since(
     """
     saved = read_saved(folder)
     _check_settings(saved["manifest"]["settings"], settings)
-    reading: dict[str, Any] = {"memory": memory, "min_annotators": 1}
+    reading: dict[str, Any] = {"memory": memory, "min_annotators": 1, "pseudonyms": pseudonyms}
     scores = (each.get("score") for each in saved["manifest"]["inputs"])
     if (score := next((each for each in scores if each is not None), None)) is not None:
         reading["score"] = score
     present = read_for(source, settings, digest=False, **reading)
     figures = _figures(saved["summary"]["thresholds"], result)
     before, reason = _former(saved["manifest"], settings, reading)
+    if pseudonyms is not None:
+        reason = without_names(reason, spellings(pseudonyms_of(pseudonyms, ())))
     n_saved = saved["summary"]["n_annotations"] if before is None else len(before.annotations)
     queue = _reviewed_queue(folder, before, n_saved, present, settings, reading)
     if queue is not None:

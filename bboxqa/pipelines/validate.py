@@ -34,6 +34,7 @@ from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.file_kinds import kind_of
 from bboxqa.rules.facts.image_folder import check_folders, scan_images
 from bboxqa.rules.fixes import Fixed, fix
+from bboxqa.rules.people import People, names_hidden
 from bboxqa.rules.runner import validate_documents
 
 
@@ -164,13 +165,32 @@ def validate_with(
     max_findings: int = 0,
     memory: int | None = None,
     progress: Progress | None = None,
+    pseudonyms: Path | None = None,
 ) -> Report:
     """Look at files with checked settings.
 
-    Parameters and errors are as those of `validate`.
+    Parameters and errors are as those of `validate`; `pseudonyms` is the key of `read_coco`.
     """
     if not paths:
         raise DatasetError(["no file given"])
+    with names_hidden(pseudonyms, paths, memory=memory) as people:
+        return _report(
+            _validated(
+                paths, settings, images, ground_truth, max_findings, memory, progress, people
+            )
+        )
+
+
+def _validated(
+    paths: Sequence[AnyPath],
+    settings: ValidateSettings,
+    images: AnyPath | Sequence[AnyPath] | None,
+    ground_truth: AnyPath | None,
+    max_findings: int,
+    memory: int | None,
+    progress: Progress | None,
+    people: People | None,
+) -> FoundReport:
     # A file that is named twice would be reported as a copy of itself. Path.resolve stops at a
     # link that leads to itself.
     all_listed = list_files(paths, only_checked=True)
@@ -179,8 +199,11 @@ def validate_with(
     notes += [*beside_labels(listed), *beside_others(paths, all_listed), *people_inside(listed)]
     files = list({realpath(file): file for file in reversed(listed)}.values())[::-1]
     documents = _documents(files, images, _read_truth(ground_truth), memory, progress)
+    if people is not None:
+        documents = map(people.noted, documents)
     found = validate_documents(documents, settings, max_findings, progress)
-    return _report(replace(found, notes=(*notes, *found.notes)))
+    found = replace(found, notes=(*notes, *found.notes))
+    return found if people is None else people.hidden(found, files, paths)
 
 
 def _report(found: FoundReport) -> Report:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from bboxqa.core.file_names import own_name
-from bboxqa.core.pseudonyms import pseudonyms_of, without_names
+from bboxqa.core.pseudonyms import pseudonyms_of, spellings, without_names
 from bboxqa.formats.dataset.attribution import Attribution
 from bboxqa.formats.translation.translated import UNNAMED
 from bboxqa.model.annotations import Annotations, Dataset
@@ -28,8 +28,8 @@ def with_pseudonyms(
     `model` keeps its name.
     """
     people = [name for name in attribution.names if name not in (*_NOBODY, model)]
-    given = pseudonyms_of(key, people)
-    given = {name: given[name] for name in people}
+    known = pseudonyms_of(key, people)
+    given = {name: known[name] for name in people}
 
     def named(name: str) -> str:
         return given.get(name, name)
@@ -44,10 +44,11 @@ def with_pseudonyms(
 
 def without_people(data: Dataset, given: Mapping[str, str]) -> Dataset:
     """Return a data set with pseudonyms in its notes and file names as well."""
+    given = spellings(given)
     sources = tuple(
         replace(
             each,
-            name=_file_name(each.name, given),
+            name=file_without_names(each.name, given),
             annotator=None if each.annotator is None else given.get(each.annotator, each.annotator),
         )
         for each in data.sources
@@ -75,13 +76,15 @@ def _unplaced(annotations: Annotations, given: Mapping[str, str]) -> Annotations
     if own is None:
         return annotations
     if isinstance(own, FilePlaces):
-        files = tuple(_file_name(name, given) for name in own.files)
+        files = tuple(file_without_names(name, given) for name in own.files)
         return replace(annotations, own_id=replace(own, files=files))
-    texts = [_PLACE.sub(lambda found: _file_name(found[0], given), each) for each in own.tolist()]
+    texts = [
+        _PLACE.sub(lambda found: file_without_names(found[0], given), each) for each in own.tolist()
+    ]
     return replace(annotations, own_id=np.array(texts, np.str_))
 
 
-def _file_name(name: str, given: Mapping[str, str]) -> str:
+def file_without_names(name: str, given: Mapping[str, str]) -> str:
     """Return the name of a file with pseudonyms, as files may be named after annotators."""
     path = Path(name)
     person = own_name(path)

@@ -32,6 +32,7 @@ from bboxqa.report.drawing.drawing import Drawing
 from bboxqa.report.drawing.figure import draw_scene, drawn_texts, scene_figure
 from bboxqa.report.drawing.scene import By, Scene
 from bboxqa.rules.facts.document import Document
+from bboxqa.rules.people import names_hidden, people_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -111,18 +112,23 @@ def draw_with(
     by: By | None = None,
     side_by_side: bool = False,
     ax: "Axes | None" = None,
+    pseudonyms: Path | None = None,
     progress: Progress | None = None,
 ) -> Drawing:
-    """Draw an image with checked settings; see `draw`."""
+    """Draw an image with checked settings; see `draw`, and `read_coco` for `pseudonyms`."""
     if by is not None and by not in get_args(By):
         raise ConfigError(unknown_name(by, get_args(By)), "by")
     if ax is not None and side_by_side:
         raise ConfigError("side_by_side draws a figure of its own; leave it or ax out")
-    if by == "finding":
-        scene, notes = finding_scene(_documents(source, settings.filter), image)
-    else:
-        scene, by = _scene(source, image, settings, by, progress)
-        notes = [] if scene.shapes else [_why_empty(source, image, settings, progress)]
+    reading: dict[str, Any] = {"pseudonyms": pseudonyms, "progress": progress}
+    with names_hidden(pseudonyms, _paths_of(source), settings.filter):
+        if by == "finding":
+            documents = _documents(source, settings.filter)
+            given = people_of(documents, pseudonyms, _paths_of(source))
+            scene, notes = finding_scene(documents, image, given)
+        else:
+            scene, by = _scene(source, image, settings, by, reading)
+            notes = [] if scene.shapes else [_why_empty(source, image, settings, reading)]
     scene, of_pixels, file = _with_pixels(scene, images, _folder_of(source))
     scene, of_size = _with_size(scene)
     notes += _about_shape(scene)
@@ -149,7 +155,7 @@ def _scene(
     image: str | int,
     settings: AgreeSettings,
     by: By | None,
-    progress: Progress | None,
+    reading: dict[str, Any],
 ) -> tuple[Scene, By]:
     """Return an image of a data set, and the meaning of its colours."""
     if isinstance(source, Dataset):
@@ -160,14 +166,12 @@ def _scene(
             keypoints=needs_keypoints(settings.similarity),
             min_annotators=1,
             digest=False,
-            progress=progress,
+            **reading,
         )
     else:
         # No checks: a drawing should show defects as well.
         unchecked = msgspec.structs.replace(settings, checks=False)
-        data = read_for(
-            source, unchecked, digest=False, min_annotators=1, outlines=True, progress=progress
-        )
+        data = read_for(source, unchecked, digest=False, min_annotators=1, outlines=True, **reading)
     name = chosen_image(image, data.image_names, lambda: _records(source, settings.filter))
     is_one = len(data.annotator_names) < 2
     chosen: By = by or ("category" if is_one or not data.attribution else "annotator")
@@ -175,12 +179,12 @@ def _scene(
 
 
 def _why_empty(
-    source: Source, image: str | int, settings: AgreeSettings, progress: Progress | None
+    source: Source, image: str | int, settings: AgreeSettings, reading: dict[str, Any]
 ) -> str:
     """Return why an image has nothing to draw: nobody annotated it, or only with key points."""
     if not isinstance(source, Dataset) and not needs_keypoints(settings.similarity):
         of_points = msgspec.structs.replace(settings, similarity="keypoints")
-        scene, _ = _scene(source, image, of_points, "annotator", progress)
+        scene, _ = _scene(source, image, of_points, "annotator", reading)
         if scene.shapes:
             found = count(len(scene.shapes), "annotation")
             have = "has" if len(scene.shapes) == 1 else "have"

@@ -1,6 +1,6 @@
 """Images as scenes that show the findings of rules."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -23,10 +23,13 @@ from bboxqa.rules.runner import apply
 _Rules = dict[str, tuple[Severity, str]]
 
 
-def finding_scene(documents: Sequence[Document], wanted: str | int) -> tuple[Scene, list[str]]:
+def finding_scene(
+    documents: Sequence[Document], wanted: str | int, pseudonyms: Mapping[str, str]
+) -> tuple[Scene, list[str]]:
     """Return an image with its annotations that have findings.
 
-    Also return notes on findings that cannot be drawn.
+    Also return notes on findings that cannot be drawn. Annotators have the names that `pseudonyms`
+    maps theirs to.
     """
     names = [[name_of_record(record) for record in each.images.values] for each in documents]
     known = list(dict.fromkeys(name for each in names for name in each if name))
@@ -40,7 +43,7 @@ def finding_scene(documents: Sequence[Document], wanted: str | int) -> tuple[Sce
     for document, own in zip(documents, names, strict=True):
         images = np.flatnonzero(np.array([each == name for each in own], np.bool_))
         sizes.append(document.image_size[images])
-        found, note = _shapes(document, images, rules)
+        found, note = _shapes(document, images, rules, pseudonyms)
         shapes += found
         notes += note
     categories = dict.fromkeys(
@@ -70,7 +73,9 @@ def finding_scene(documents: Sequence[Document], wanted: str | int) -> tuple[Sce
 
 # Numbers of a file may overflow in sums and products; rules report them.
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
-def _shapes(document: Document, images: IndexArray, rules: _Rules) -> tuple[list[Shape], list[str]]:
+def _shapes(
+    document: Document, images: IndexArray, rules: _Rules, pseudonyms: Mapping[str, str]
+) -> tuple[list[Shape], list[str]]:
     """Return the annotations of an image with findings, and notes on what cannot be drawn."""
     found, _ = without_consequences(document, apply(document, ValidateSettings()))
     codes: dict[int, list[str]] = {}
@@ -86,7 +91,7 @@ def _shapes(document: Document, images: IndexArray, rules: _Rules) -> tuple[list
         if np.isin(_records_about(hits, "images"), images).any():
             notes.append(f"about the image itself: {rule.code} {rule.title}")
     whose = authorship(document)
-    names = [*whose.names, own_name(Path(document.name))]
+    names = [pseudonyms.get(name, name) for name in (*whose.names, own_name(Path(document.name)))]
     texts = [*document.categories.texts("name"), ""]
     shapes = []
     for row in sorted(codes):

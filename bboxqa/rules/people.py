@@ -1,0 +1,145 @@
+"""Pseudonyms in findings and in error messages, which show more of a file than is measured."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from bboxqa.core.errors import BboxqaError
+from bboxqa.core.pseudonyms import pseudonyms_of, spellings, without_names
+from bboxqa.core.types import AnyPath, Files
+from bboxqa.formats.dataset.pseudonymous import file_without_names
+from bboxqa.formats.inputs import as_paths, list_files
+from bboxqa.formats.named_sources import names_of
+from bboxqa.formats.registry import format_of
+from bboxqa.model.findings import Finding, FoundReport
+from bboxqa.rules.facts.authorship import authorship
+from bboxqa.rules.facts.document import Document
+
+
+class People:
+    """The people of some files, who have pseudonyms in texts and findings.
+
+    So have all others in the key, as a single file may be named after somebody.
+    """
+
+    def __init__(self, key: Path, names: Iterable[str] = ()) -> None:
+        self._key = key
+        self._names = {*names}
+        # A file that is no key is refused before other files are read.
+        pseudonyms_of(key, ())
+
+    def noted(self, document: Document) -> Document:
+        """Return a document after noting whom it names."""
+        self._names.update(document.once(authorship).names)
+        return document
+
+    def note_files(self, files: Sequence[Path], given: Iterable[AnyPath]) -> None:
+        """Note after whom files are named, if they name nobody."""
+        is_person = len(files) == 1 and files[0].is_dir() and files[0] not in map(Path, given)
+        if not self._names and (len(files) > 1 or is_person):
+            self._names.update(names_of(files))
+
+    def pseudonyms(self) -> dict[str, str]:
+        """Return the pseudonym of each name, in all spellings that messages use."""
+        return spellings(pseudonyms_of(self._key, self._names))
+
+    def hidden(
+        self, report: FoundReport, read: Sequence[Path], given_paths: Iterable[AnyPath]
+    ) -> FoundReport:
+        """Return a report on files with pseudonyms, and without excerpts and edits."""
+        self.note_files(read, given_paths)
+        given = self.pseudonyms()
+        files = (
+            replace(
+                each,
+                name=file_without_names(each.name, given),
+                unread=without_names(each.unread, given),
+            )
+            for each in report.files
+        )
+        return replace(
+            report,
+            files=tuple(files),
+            findings=tuple(_hidden(each, given) for each in report.findings),
+            notes=tuple(without_names(report.notes, given)),
+        )
+
+
+def _hidden(finding: Finding, given: Mapping[str, str]) -> Finding:
+    """Return a finding with pseudonyms.
+
+    An excerpt may hold other information on people, such as a first name.
+    """
+
+    def hide(value: Any) -> Any:
+        return without_names(value, given)
+
+    return replace(
+        finding,
+        message=hide(finding.message),
+        file=file_without_names(finding.file, given),
+        pointer=hide(finding.pointer),
+        ids=hide(finding.ids),
+        found=hide(finding.found),
+        expected=hide(finding.expected),
+        edits=(),
+        examples=tuple(hide(finding.examples)),
+        key=hide(finding.key),
+        excerpt="",
+    )
+
+
+def people_of(
+    documents: Iterable[Document], key: Path | None, given: Sequence[AnyPath]
+) -> dict[str, str]:
+    """Return the pseudonyms of the people in documents of the `given` files; none without a key."""
+    if key is None:
+        return {}
+    people = People(key)
+    files = [Path(people.noted(each).name) for each in documents]
+    people.note_files(files, given)
+    return people.pseudonyms()
+
+
+@contextmanager
+def names_hidden(
+    key: Path | None, source: Files = (), pattern: str | None = None, memory: int | None = None
+) -> Iterator[People | None]:
+    """Replace names in errors by pseudonyms, if there is a key; yield the people then.
+
+    `source` are the files that are read: whom they name is found out when an error is raised.
+    """
+    if key is None:
+        yield None
+        return
+    people = People(key, source if isinstance(source, Mapping) else ())
+    try:
+        yield people
+    except BboxqaError as error:
+        error.change_texts(_of_source(people, source, pattern, memory))
+        raise
+
+
+def _of_source(
+    people: People, source: Files, pattern: str | None, memory: int | None
+) -> Callable[[str], str]:
+    """Return a function that replaces the names of the people of a source in a text."""
+    paths = as_paths([*source.values()] if isinstance(source, Mapping) else source)
+    with suppress(BboxqaError, OSError):
+        files = list_files(paths, pattern)
+        for document in _readable(files, memory):
+            people.noted(document)
+        people.note_files(files, paths)
+    given = people.pseudonyms()
+    return lambda text: str(without_names(text, given))
+
+
+def _readable(files: Iterable[Path], memory: int | None) -> Iterator[Document]:
+    """Yield the documents of those files that can be read."""
+    for file in files:
+        with suppress(BboxqaError, OSError):
+            read = format_of(file).document
+            if read is not None:
+                yield Document(read(file, memory=memory))

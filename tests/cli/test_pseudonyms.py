@@ -1,0 +1,162 @@
+"""With a key of pseudonyms, no command shows the name of a person."""
+
+import json
+
+import pytest
+from support.cli import run
+from support.named_people import (
+    PEOPLE,
+    SOURCES,
+    files_named_after_people,
+    jobs_of_assignees,
+    key_on_annotations,
+    names_shown,
+    tasks_completed_by,
+)
+
+COMMANDS = {
+    "plan": ("plan", "IN", "--target-width", "0.1"),
+    "plan as json": ("plan", "IN", "--target-width", "0.1", "--format", "json"),
+    "draw": ("draw", "IN", "--image", "0.jpg", "--out", "OUT/drawn.svg"),
+    "draw as png": ("draw", "IN", "--image", "0.jpg", "--by", "unit", "--out", "OUT/drawn.png"),
+    "draw panels": ("draw", "IN", "--image", "0.jpg", "--side-by-side", "--out", "OUT/drawn.svg"),
+    "draw findings": ("draw", "IN", "--image", "0.jpg", "--by", "finding", "--out", "OUT/f.svg"),
+    "compare": ("compare", "IN", "IN", "--bootstrap", "0", "--out", "OUT/changes"),
+    "compare as json": ("compare", "IN", "IN", "--bootstrap", "0", "--format", "json"),
+    "validate": ("validate", "IN", "--verbose", "--max-findings", "0", "--show-consequences"),
+    "validate page": (
+        *("validate", "IN", "--report", "OUT/page.html"),
+        *("--write-baseline", "OUT/known.json"),
+    ),
+    **{
+        f"validate as {view}": ("validate", "IN", "--format", view, "--out", "OUT/found")
+        for view in ("concise", "json", "jsonl", "sarif", "github", "junit", "html")
+    },
+}
+
+
+@pytest.fixture(params=SOURCES, ids=lambda make: make.__name__)
+def source(request, tmp_path):
+    (tmp_path / "in").mkdir()
+    return request.param(tmp_path / "in")
+
+
+@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
+def test_no_output_and_no_error_shows_a_name(source, command, tmp_path):
+    out, key = tmp_path / "out", tmp_path / "key.json"
+    out.mkdir()
+    arguments = [str(each).replace("OUT/", f"{out}/") for each in command]
+    arguments = [source if each == "IN" else each for each in arguments]
+    outcome = run(*arguments, "--pseudonyms", key)
+    assert "internal error" not in outcome.output
+    assert names_shown(outcome, out) == []
+    assert {*json.loads(key.read_bytes())} >= {*PEOPLE}
+
+
+@pytest.mark.parametrize(
+    ("make", "command"),
+    [
+        (key_on_annotations, "draw panels"),
+        (jobs_of_assignees, "draw"),
+        (files_named_after_people, "validate as sarif"),
+        (tasks_completed_by, "validate"),
+        (tasks_completed_by, "compare"),
+    ],
+)
+def test_names_are_shown_without_a_key(make, command, tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    arguments = [str(each).replace("OUT/", f"{out}/") for each in COMMANDS[command]]
+    (tmp_path / "in").mkdir()
+    source = make(tmp_path / "in")
+    outcome = run(*[source if each == "IN" else each for each in arguments])
+    assert names_shown(outcome, out) != []
+
+
+def test_every_command_calls_a_person_the_same(tmp_path):
+    source, key = key_on_annotations(tmp_path), tmp_path / "key.json"
+    drawn = tmp_path / "drawn.svg"
+    run("draw", source, "--image", "0.jpg", "--pseudonyms", key, "--out", drawn)
+    given = json.loads(key.read_bytes())
+    assert all(given[who] in drawn.read_text() for who in PEOPLE)
+    found = json.loads(run("validate", source, "--pseudonyms", key, "--format", "json").stdout)
+    (case,) = [each for each in found["findings"] if each["code"] == "A001"]
+    assert given[PEOPLE[0]] in case["message"]
+    assert given[f"{PEOPLE[0]} "] in case["message"]
+    assert case["line"] == 1
+    changes = tmp_path / "changes"
+    run("compare", source, source, "--pseudonyms", key, "--bootstrap", "0", "--out", changes)
+    assert all(given[who] in (changes / "annotators.csv").read_text() for who in PEOPLE)
+    assert json.loads(key.read_bytes()) == given
+
+
+def test_known_findings_stay_known_with_the_key(tmp_path):
+    source, key, known = key_on_annotations(tmp_path), tmp_path / "key.json", tmp_path / "known"
+    run("validate", source, "--pseudonyms", key, "--write-baseline", known)
+    again = run("validate", source, "--pseudonyms", key, "--baseline", known, "--format", "json")
+    assert json.loads(again.stdout)["findings"] == []
+
+
+@pytest.mark.parametrize("option", ["--fix", "--diff"])
+def test_fixes_have_the_content_of_the_file(option, tmp_path):
+    source = key_on_annotations(tmp_path)
+    refused = run("validate", source, option, "--pseudonyms", tmp_path / "key.json")
+    assert refused.returncode == 2
+    assert "shows the file with names; leave out --pseudonyms" in refused.stderr
+    assert not (tmp_path / "key.json").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("plan", "--target-width", "0.1", "--out"),
+        ("draw", "--image", "0.jpg", "--force", "--out"),
+        ("validate", "--report"),
+        ("validate", "--write-baseline"),
+    ],
+)
+def test_the_key_is_not_written_over(arguments, tmp_path):
+    source, key = key_on_annotations(tmp_path), tmp_path / "key.json"
+    key.write_text('{"ann": "person-01"}')
+    refused = run(arguments[0], source, *arguments[1:], key, "--pseudonyms", key)
+    assert refused.returncode == 2
+    assert key.read_text() == '{"ann": "person-01"}'
+
+
+def test_the_key_is_not_among_results(tmp_path):
+    source, out = key_on_annotations(tmp_path), tmp_path / "out"
+    refused = run("compare", source, source, "--out", out, "--pseudonyms", out / "key.json")
+    assert refused.returncode == 2
+    assert "would be in" in refused.stderr
+    assert not out.exists()
+
+
+def test_a_file_that_is_no_key_is_refused_first(tmp_path):
+    source = key_on_annotations(tmp_path)
+    for arguments in (
+        ("plan", tmp_path / "none.json", "--target-width", "1"),
+        ("validate", source),
+    ):
+        refused = run(*arguments, "--pseudonyms", source)
+        assert refused.returncode == 2
+        assert "is not a key of pseudonyms; expected an object" in refused.stderr
+
+
+def test_a_file_named_after_a_known_person_has_the_pseudonym(tmp_path):
+    source, key = files_named_after_people(tmp_path), tmp_path / "keys/key.json"
+    run("compare", source, source, "--pseudonyms", key, "--bootstrap", "0")
+    given = json.loads(key.read_bytes())
+    alone = run("validate", source / f"{PEOPLE[0]}.json", "--pseudonyms", key)
+    assert f"{given[PEOPLE[0]]}.json: 5 images" in alone.stdout
+    assert "lovelace" not in alone.output
+
+
+def test_changes_since_a_result_with_names_show_none(tmp_path):
+    (tmp_path / "in").mkdir()
+    source, saved = files_named_after_people(tmp_path / "in"), tmp_path / "saved"
+    run("agree", source, "--bootstrap", "0", "--no-checks", "--out", saved)
+    moved = source.rename(tmp_path / "now")
+    key = ("--pseudonyms", tmp_path / "key.json")
+    outcome = run("agree", moved, "--since", saved, *key)
+    assert "no longer exists" in outcome.stdout
+    assert names_shown(outcome) == []

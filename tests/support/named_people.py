@@ -1,0 +1,137 @@
+"""Sources that name people by their e-mail, each in the way of its tool; and where names are."""
+
+import json
+
+from support.converted import document, written
+
+PEOPLE = (
+    "ada.lovelace@example.org",
+    "Bob Mc'Arthur, jr",
+    "grace-hopper-who-has-a-very-long-name-indeed@navy.example.org",
+)
+MARKS = ("lovelace", "arthur", "hopper", "navy")
+"""Parts of the names that stand for nothing else."""
+
+
+def key_on_annotations(folder):
+    """Return a COCO file of all, with defects that show names in findings."""
+    content = document(_images(PEOPLE), [*_drawn(PEOPLE), (0, f"{PEOPLE[0]} ", 0, [150, 9, 90, 9])])
+    for each in content["annotations"]:
+        each["note"] = f"checked by {each['annotator']}"
+    content["images"][0]["annotators"] = [*PEOPLE, f"{PEOPLE[0]} "]
+    return written(folder / "export.json", content)
+
+
+def broken_key_on_annotations(folder):
+    """Return a COCO file that is refused for a box."""
+    content = json.loads(key_on_annotations(folder).read_bytes())
+    content["annotations"][0]["bbox"] = [1, 2, None, 4]
+    return written(folder / "broken.json", content)
+
+
+def files_named_after_people(folder):
+    """Return a folder of COCO files, one of each annotator, whose boxes leave their image."""
+    for who in PEOPLE:
+        content = document(_images(None), _drawn([who]))
+        for each in content["annotations"]:
+            del each["annotator"]
+            each["bbox"][0] += 150
+        written(folder / f"{who}.json", content)
+    return folder
+
+
+def broken_file_named_after_a_person(folder):
+    """Return a folder of such files, one of which ends early."""
+    path = files_named_after_people(folder) / f"{PEOPLE[1]}.json"
+    path.write_bytes(path.read_bytes()[:200])
+    return folder
+
+
+def folders_named_after_people(folder):
+    """Return a folder of YOLO labels, a folder of each annotator, whose image sizes are unknown."""
+    for who in PEOPLE:
+        (folder / who / "labels").mkdir(parents=True)
+        (folder / who / "data.yaml").write_text("names: [cat, dog]\n")
+        (folder / who / "labels/0.txt").write_text("0 0.5 0.5 0.2 1.2\n")
+    return folder
+
+
+def jobs_of_assignees(folder):
+    """Return a folder of CVAT XML, a job of each assignee, with a label that it does not list."""
+    for number, who in enumerate(PEOPLE):
+        (folder / f"job{number}.xml").write_text(
+            "<annotations><version>1.1</version><meta><task><assignee>"
+            f"<username>{who}</username><email>{who}</email></assignee><labels><label>"
+            "<name>cat</name></label></labels></task></meta>"
+            '<image id="0" name="0.jpg" width="90" height="90">'
+            f'<box label="dog" xtl="1" ytl="1" xbr="{50 + number}" ybr="120"/></image>'
+            "</annotations>"
+        )
+    return folder
+
+
+def tasks_completed_by(folder):
+    """Return an export of Label Studio, with boxes that leave their image."""
+    task = {"id": 1, "data": {"image": "/data/upload/1/0.jpg"}, "annotations": []}
+    for number, who in enumerate(PEOPLE):
+        value = {"x": 1, "y": 1, "width": 50 + number, "height": 140, "rectanglelabels": ["cat"]}
+        size = {"original_width": 90, "original_height": 90}
+        names = {"type": "rectanglelabels", "from_name": "label", "to_name": "image"}
+        task["annotations"].append(
+            {
+                "id": 10 + number,
+                "completed_by": {"id": number, "email": who, "first_name": who},
+                "result": [{"id": "r", "value": value} | size | names],
+            }
+        )
+    return written(folder / "tasks.json", [task])
+
+
+def objects_of_logins(folder):
+    """Return a project of Supervisely, with objects that leave their image."""
+    (folder / "ds/ann").mkdir(parents=True)
+    written(folder / "meta.json", {"classes": [{"title": "cat", "shape": "rectangle"}]})
+    drawn = {"geometryType": "rectangle", "classTitle": "cat", "tags": []}
+    objects = [
+        {"id": 1 + number, "labelerLogin": who}
+        | {"points": {"exterior": [[1, 1], [40 + number, 120]], "interior": []}}
+        | drawn
+        for number, who in enumerate(PEOPLE)
+    ]
+    content = {"size": {"height": 90, "width": 90}, "tags": [], "objects": objects}
+    written(folder / "ds/ann/0.jpg.json", content)
+    return folder
+
+
+SOURCES = (
+    key_on_annotations,
+    broken_key_on_annotations,
+    files_named_after_people,
+    broken_file_named_after_a_person,
+    folders_named_after_people,
+    jobs_of_assignees,
+    tasks_completed_by,
+    objects_of_logins,
+)
+
+
+def names_shown(outcome, *folders):
+    """Return where output, error messages, and the names and bytes of files show a person."""
+    texts = {"output": outcome.output}
+    for folder in folders:
+        for path in folder.rglob("*"):
+            content = path.read_bytes() if path.is_file() else b""
+            texts[str(path.relative_to(folder))] = f"{path.name} {content.decode(errors='replace')}"
+    return [where for where, text in texts.items() if any(mark in text.lower() for mark in MARKS)]
+
+
+def _images(asked):
+    return [(f"{place}.jpg", 200, 100, asked) for place in range(5)]
+
+
+def _drawn(people):
+    return [
+        (place, who, (place + number) % 2, [10, 10, 50 - 9 * number, 40])
+        for place in range(5)
+        for number, who in enumerate(people)
+    ]
