@@ -68,6 +68,7 @@ class _Document:
         self._images: list[Record] = []
         self._annotations: list[Record] = []
         self._categories: dict[str, int] = {}
+        self._asked: set[tuple[int, str]] = set()
 
     def image(self, name: str, size: tuple[int, int] | None) -> Record:
         """Add an image."""
@@ -79,7 +80,9 @@ class _Document:
 
     def ask(self, image: Record, annotator: str) -> None:
         """Add an annotator to the annotators who were asked about an image."""
-        if annotator not in image["annotators"]:
+        asked = image["id"], annotator
+        if asked not in self._asked:
+            self._asked.add(asked)
             image["annotators"].append(annotator)
 
     def box(self, image: Record, annotator: str, label: str, bbox: list[float]) -> None:

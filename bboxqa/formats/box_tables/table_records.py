@@ -131,8 +131,8 @@ class _TableRecords:
             where = Where(self._member.name, rows.line + row)
             image = self._image(self._said(cells["image"].strip()), cells, where)
             annotator = self._said(cells.get("annotator", "").strip())
-            if annotator and annotator not in image["annotators"]:
-                image["annotators"].append(annotator)
+            if annotator:
+                self._into.ask(image, annotator)
             images.append(image)
             people.append(annotator)
         if self._boxes.is_share and (
@@ -168,8 +168,8 @@ class _TableRecords:
             return
         image = self._image(name, cells, where)
         annotator = self._annotator(cells, numbers, label, where)
-        if annotator and annotator not in image["annotators"]:
-            image["annotators"].append(annotator)
+        if annotator:
+            self._into.ask(image, annotator)
         if numbers is None:
             return
         bbox, problem = as_corner_and_size(numbers, self._boxes.form), ""

@@ -35,8 +35,6 @@ class Gathered:
     masks: Masks = field(init=False)
     times: dict[tuple[int, str], int] = field(default_factory=dict)
     """How often an image was annotated, by its id and the annotator."""
-    asked: set[tuple[int, str]] = field(default_factory=set)
-    """Ids of images, each with an annotator who was asked about it."""
 
     def __post_init__(self) -> None:
         self.masks = Masks(outlines=self.wanted.outlines)
@@ -60,7 +58,6 @@ class FileRecords:
         self._tally = gathered.tally
         self._images = gathered.images
         self._times = gathered.times
-        self._asked_people = gathered.asked
         self._wanted = gathered.wanted
         self._masks = gathered.masks
         self._person = person
@@ -155,9 +152,8 @@ class FileRecords:
         shared = {"image_id": image["id"], "annotator": annotator}
         if not annotator:
             del shared["annotator"]
-        elif (image["id"], annotator) not in self._asked_people:
-            self._asked_people.add((image["id"], annotator))
-            image["annotators"].append(annotator)
+        else:
+            self.into.ask(image, annotator)
         if self._wanted.sessions:
             shared["session"] = str(number)
         return shared

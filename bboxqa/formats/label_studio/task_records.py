@@ -178,8 +178,7 @@ class _TaskRecords:
             self._into.defect("T007", f"{problem}; the first counts", self._where(work.pointer))
             return
         for record in records.values():
-            if annotator not in record["annotators"]:
-                record["annotators"].append(annotator)
+            self._into.ask(record, annotator)
         shared: Record = {key: work.content[key] for key in _TIMES if work.content.get(key)}
         shared |= {"annotator": annotator, "session": str(works[annotator])}
         if work.plain:

@@ -38,6 +38,7 @@ class Collector:
         self._n_boxed = 0
         self._images: dict[Hashable, Record] = {}
         self._image_places: list[Where] = []
+        self._asked: set[tuple[int, str]] = set()
         self._shown: set[int] = set()
         self._last = 0
         self._categories: dict[str, int] = {}
@@ -50,13 +51,20 @@ class Collector:
     def image(self, key: Hashable, where: Where, number: object = None) -> Record:
         """Return the record of an image, which is created on first use.
 
-        The caller adds `file_name`, `width` and `height`, and appends to `annotators`. `number` is
-        the id that the tool shows, which is kept if it is a unique whole number.
+        The caller adds `file_name`, `width` and `height`. `number` is the id that the tool shows,
+        which is kept if it is a unique whole number.
         """
         if key not in self._images:
             self._images[key] = {"id": self._number(number), "annotators": []}
             self._image_places.append(where)
         return self._images[key]
+
+    def ask(self, image: Record, annotator: str) -> None:
+        """Add an annotator to those who were asked about an image, unless already added."""
+        asked = image["id"], annotator
+        if asked not in self._asked:
+            self._asked.add(asked)
+            image["annotators"].append(annotator)
 
     def _number(self, own: object) -> int:
         """Return the number that a tool shows if no image has it, or else the next number."""

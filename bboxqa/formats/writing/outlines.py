@@ -1,6 +1,7 @@
 """Classifying the outlines of annotations for writing."""
 
 from collections.abc import Collection, Iterator
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -18,6 +19,9 @@ Kind = Literal["box", "rotated", "polygon", "polygons", "mask"]
 _ROUNDED = 0.011
 _SAME, _SAME_ANGLE = 1e-3, 1e-5
 _CORNERS = 4
+# From each corner, in both directions.
+_ORDERS = np.array([[*range(4)], [*range(3, -1, -1)]])[:, (np.arange(4)[:, None] + range(4)) % 4]
+_ORDERS = _ORDERS.reshape(-1, _CORNERS)
 ONE_OUTLINE: tuple[Kind, ...] = ("rotated", "polygon", "mask")
 """What formats hold that have one outline or mask for an annotation."""
 _ROTATED = Noun("rotated box", "rotated boxes")
@@ -135,10 +139,16 @@ def rotated(annotation: Record) -> FloatArray | None:
     points = _without_last(rings[0])
     if len(points) != _CORNERS:
         return None
-    boxes, is_rectangle = from_corners(points[None])
+    return _rotated(points.tobytes(), said_angle(annotation))
+
+
+# A writer asks several times for the box of each annotation.
+@lru_cache(1 << 16)
+def _rotated(points: bytes, said: float | None) -> FloatArray | None:
+    """Return `rotated` of the bytes of (4, 2) points and an angle in degrees; read-only."""
+    boxes, is_rectangle = from_corners(np.frombuffer(points).reshape(1, _CORNERS, 2))
     if not is_rectangle[0] or not boxes[0, 2] * boxes[0, 3]:
         return None
-    said = said_angle(annotation)
     if said is not None:
         boxes = turned_to(boxes, np.array([said]))
         off = np.deg2rad(abs((boxes[0, 4] - said + 180) % 360 - 180))
@@ -146,6 +156,7 @@ def rotated(annotation: Record) -> FloatArray | None:
         if off * np.hypot(*boxes[0, 2:4]) <= _SAME_ANGLE:
             boxes[0, 4] = said % 360
     found: FloatArray = boxes[0]
+    found.setflags(write=False)
     return found
 
 
@@ -267,8 +278,7 @@ def _moved(annotation: Record) -> float:
 
 def _distance(points: FloatArray, own: FloatArray) -> float:
     """Return the largest distance of four corners from others in x or y, in the best order."""
-    turns = (np.roll(each, turn, 0) for each in (own, own[::-1]) for turn in range(_CORNERS))
-    return min(float(np.abs(points - each).max()) for each in turns)
+    return float(np.abs(points - own[_ORDERS]).max((1, 2)).min())
 
 
 def _differs(annotation: Record) -> bool:

@@ -11,7 +11,8 @@ from support.converted import ENDINGS, document, there_and_back, written
 
 import bboxqa
 from bboxqa import DatasetError
-from bboxqa.model.shapes.rotated_boxes import bounds, corners, smallest_angle
+from bboxqa.formats.writing import outlines
+from bboxqa.model.shapes.rotated_boxes import bounds, corners, from_corners, smallest_angle
 
 DATA = Path(__file__).parents[4] / "shared/data/formats"
 # Formats in which rotated boxes are written and read.
@@ -129,3 +130,18 @@ def test_rotated_boxes_of_label_studio_stay(to, tmp_path):
     assert all(each["attributes"]["rotation"] for each in content["annotations"])
     there_and_back(written(first, content), tmp_path, to)
     np.testing.assert_allclose(_read(tmp_path / "step1.json"), _read(first), atol=1e-4)
+
+
+def test_the_rotated_box_of_a_ring_is_computed_once(monkeypatch):
+    n_computed = 0
+
+    def counted(points):
+        nonlocal n_computed
+        n_computed += 1
+        return from_corners(points)
+
+    monkeypatch.setattr(outlines, "from_corners", counted)
+    diamond = [2.0, 0.0, 4.25, 2.25, 2.25, 4.25, 0.0, 2.0]
+    found = [outlines.rotated({"segmentation": [[*diamond]]}) for _ in range(3)]
+    assert n_computed == 1
+    assert found[0] is found[2]
