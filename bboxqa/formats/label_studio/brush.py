@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, ByteArray
+from bboxqa.core.arrays import ByteArray, IndexArray
 from bboxqa.formats.translation.boxes.masks import RowMask
 from bboxqa.formats.translation.untrusted import MaskProblemError
 from bboxqa.model.shapes.mask_spans import joined, spans_of_pixels
@@ -95,24 +95,25 @@ def brush_mask(numbers: object, width: int, height: int) -> RowMask:
 _LENGTH_WIDTHS = (3, 4, 8, 16)
 
 
-def brush_numbers(mask: BoolArray) -> list[int]:
+def brush_numbers(runs: IndexArray) -> list[int]:
     """Encode a mask as the numbers under `rle`; the inverse of `brush_mask`.
+
+    Parameters
+    ----------
+    runs : (R,) int64
+        Run lengths of all pixels, row by row, beginning with a run outside the mask.
 
     Examples
     --------
-    >>> mask = np.array([[False, True, True], [False, False, True]])
-    >>> brush_mask(brush_numbers(mask), 3, 2).spans.tolist()
+    >>> brush_mask(brush_numbers(np.array([1, 2, 2, 1])), 3, 2).spans.tolist()
     [[1, 3], [5, 6]]
     """
-    flat = mask.ravel()
-    bits = [f"{4 * len(flat):032b}{7:05b}", *(f"{width - 1:04b}" for width in _LENGTH_WIDTHS)]
-    stops = np.append(np.flatnonzero(np.diff(flat)) + 1, len(flat))
-    starts = np.append(0, stops[:-1])
+    bits = [f"{4 * runs.sum():032b}{7:05b}", *(f"{width - 1:04b}" for width in _LENGTH_WIDTHS)]
     longest = 1 << _LENGTH_WIDTHS[-1]
-    for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
-        value = 255 if flat[start] else 0
+    for number, length in enumerate(runs.tolist()):
+        value = 255 * (number % 2)
         # A run has four equal bytes for each pixel.
-        for n in _parts(4 * (stop - start), longest):
+        for n in _parts(4 * length, longest):
             place = next(i for i, width in enumerate(_LENGTH_WIDTHS) if n <= 1 << width)
             bits.append(f"1{place:02b}{n - 1:0{_LENGTH_WIDTHS[place]}b}{value:08b}")
     text = "".join(bits)

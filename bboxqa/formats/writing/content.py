@@ -8,6 +8,7 @@ from typing import Any
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count
+from bboxqa.formats.writing.row_masks import RowMasks
 
 Record = dict[str, Any]
 
@@ -43,6 +44,8 @@ class Content:
     """Top-level keys of COCO files, such as `info`, in which they do not differ."""
     differing: Sequence[str] = ()
     """Top-level keys of COCO files that differ."""
+
+    masks: RowMasks = field(default_factory=RowMasks)
 
     @cached_property
     def annotators(self) -> list[str]:

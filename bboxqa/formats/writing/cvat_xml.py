@@ -4,8 +4,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
-import numpy as np
-
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count
 from bboxqa.formats.cvat.cvat_shapes import CUBOID
@@ -22,10 +20,11 @@ from bboxqa.formats.writing.cvat_losses import (
 )
 from bboxqa.formats.writing.key_points import Joint, has_joints, joints_of
 from bboxqa.formats.writing.losses import ATTRIBUTES
-from bboxqa.formats.writing.outlines import crop_of, kind_of, rings_of, rotated
+from bboxqa.formats.writing.outlines import kind_of, rings_of, rotated
 from bboxqa.formats.writing.safe_names import people_paths, plain_xml
 from bboxqa.formats.writing.skeleton_drawings import drawing_of
 from bboxqa.formats.writing.writer import Options, Writer, Written
+from bboxqa.model.shapes.mask_spans import runs_of_spans
 
 _Works = list[tuple[int, list[Record]]]
 """The indices of the images that an annotator was asked about, each with their annotations."""
@@ -137,7 +136,7 @@ def _shape(content: Content, annotation: Record) -> Iterator[str]:
     if _is_skeleton(content, annotation):
         kind, where = "skeleton", dict[str, Any]()
     else:
-        kind, where = _where(annotation)
+        kind, where = _where(content, annotation)
     joints = joints_of(content, annotation) if kind == "skeleton" else ()
     label = content.category_names[annotation["category_id"]]
     yield from _element(kind, where, label, annotation, joints)
@@ -200,7 +199,7 @@ def _line(annotation: Record) -> tuple[str, dict[str, str]]:
     return "polyline", {"points": ";".join(f"{x},{y}" for x, y in pairs)}
 
 
-def _where(annotation: Record) -> tuple[str, dict[str, Any]]:
+def _where(content: Content, annotation: Record) -> tuple[str, dict[str, Any]]:
     """Return the element name of a shape, and its geometry attributes."""
     if has_joints(annotation):
         places = annotation["keypoints"]
@@ -211,7 +210,7 @@ def _where(annotation: Record) -> tuple[str, dict[str, Any]]:
         pairs = rings_of(annotation)[0].tolist()
         return "polygon", {"points": ";".join(f"{_number(x)},{_number(y)}" for x, y in pairs)}
     if kind == "mask":
-        return "mask", _crop(annotation)
+        return "mask", _crop(content, annotation)
     turned = rotated(annotation) if kind == "rotated" else None
     x, y, width, height = annotation["bbox"]
     more = {}
@@ -224,18 +223,17 @@ def _where(annotation: Record) -> tuple[str, dict[str, Any]]:
     return "box", {key: _number(each) for key, each in edges.items()} | more
 
 
-def _crop(annotation: Record) -> dict[str, Any]:
+def _crop(content: Content, annotation: Record) -> dict[str, Any]:
     """Return the bounds of a mask, and the run lengths inside them, row by row."""
-    pixels, left, top = crop_of(annotation)
-    crop = pixels.ravel()
-    edges = np.flatnonzero(np.diff(crop, prepend=False))
-    lengths = np.diff(edges, prepend=0, append=len(crop))
+    mask = content.masks.cropped(annotation)
+    lengths = runs_of_spans(mask.spans, mask.width * mask.height)
+    lengths = lengths if lengths[-1] else lengths[:-1]
     return {
         "rle": ", ".join(map(str, lengths.tolist())),
-        "left": left,
-        "top": top,
-        "width": pixels.shape[1],
-        "height": pixels.shape[0],
+        "left": mask.left,
+        "top": mask.top,
+        "width": mask.width,
+        "height": mask.height,
     }
 
 

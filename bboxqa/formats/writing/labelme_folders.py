@@ -16,7 +16,6 @@ from bboxqa.formats.writing.losses import Loss, common_losses, folder_losses, la
 from bboxqa.formats.writing.outlines import (
     ONE_OUTLINE,
     corners_of,
-    crop_of,
     kind_of,
     outline_losses,
     rings_of,
@@ -90,7 +89,7 @@ def _shapes(content: Content, drawn: Sequence[Record]) -> Iterator[Record]:
             continue
         group += bool(joints)
         own = group if joints else None
-        kind, points, more = _where(each)
+        kind, points, more = _where(content, each)
         yield {**_shape(label, kind, points, own), **more}
         for joint in joints:
             yield _shape(joint.name, "point", [[joint.x, joint.y]], own)
@@ -112,7 +111,7 @@ def _shape(label: str, kind: str, points: list[list[float]], group: int | None =
     }
 
 
-def _where(annotation: Record) -> tuple[str, list[list[float]], dict[str, Any]]:
+def _where(content: Content, annotation: Record) -> tuple[str, list[list[float]], dict[str, Any]]:
     """Return the type of a shape, its points, and its mask if it has one."""
     kind = kind_of(annotation)
     if kind == "rotated":
@@ -121,16 +120,16 @@ def _where(annotation: Record) -> tuple[str, list[list[float]], dict[str, Any]]:
     if kind == "polygon":
         return "polygon", rings_of(annotation)[0].tolist(), {}
     if kind == "mask":
-        return _mask(annotation)
+        return _mask(content, annotation)
     x, y, width, height = annotation["bbox"]
     return "rectangle", [[x, y], [x + width, y + height]], {}
 
 
-def _mask(annotation: Record) -> tuple[str, list[list[float]], dict[str, Any]]:
+def _mask(content: Content, annotation: Record) -> tuple[str, list[list[float]], dict[str, Any]]:
     """Return a mask as an image of the pixels between its corners."""
     from PIL import Image
 
-    pixels, left, top = crop_of(annotation)
+    pixels, left, top = content.masks.picture(annotation)
     height, width = pixels.shape
     picture = io.BytesIO()
     Image.fromarray(pixels).save(picture, "PNG")

@@ -6,12 +6,13 @@ from typing import Literal
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
+from bboxqa.core.arrays import FloatArray
 from bboxqa.formats.annotations.rotations import degrees
 from bboxqa.formats.writing.content import Content, Record
 from bboxqa.formats.writing.losses import Loss, Noun, losses_of
+from bboxqa.formats.writing.row_masks import runs_of
 from bboxqa.model.shapes.rotated_boxes import corners, from_corners, turned_to, upright
-from bboxqa.model.shapes.run_lengths import decode_counts, run_bounds
+from bboxqa.model.shapes.run_lengths import run_bounds
 
 Kind = Literal["box", "rotated", "polygon", "polygons", "mask"]
 
@@ -47,33 +48,6 @@ def rings_of(annotation: Record) -> list[FloatArray]:
     if not isinstance(given, list):
         return []
     return [np.array(ring, np.float64).reshape(-1, 2) for ring in given if len(ring) >= 6]
-
-
-def runs_of(annotation: Record) -> tuple[IndexArray, int, int]:
-    """Return the run lengths of a mask, column by column, and its height and width."""
-    given = annotation["segmentation"]
-    height, width = map(int, given["size"])
-    counts = given["counts"]
-    runs = decode_counts(counts.encode()) if isinstance(counts, str) else np.array(counts, np.int64)
-    return runs, height, width
-
-
-def pixels_of(annotation: Record) -> BoolArray:
-    """Return the pixels of a mask, (H, W)."""
-    runs, height, width = runs_of(annotation)
-    pixels: BoolArray = np.repeat(np.arange(len(runs)) % 2 == 1, runs).reshape(width, height).T
-    return pixels
-
-
-def crop_of(annotation: Record) -> tuple[BoolArray, int, int]:
-    """Return the pixels of a mask inside its bounds, and the left and top of the bounds."""
-    pixels = pixels_of(annotation)
-    rows, columns = np.flatnonzero(pixels.any(1)), np.flatnonzero(pixels.any(0))
-    if not len(rows):
-        return pixels[:1, :1], 0, 0
-    top, left = int(rows[0]), int(columns[0])
-    crop = pixels[top : rows[-1] + 1, left : columns[-1] + 1]
-    return np.ascontiguousarray(crop), left, top
 
 
 def kind_of(annotation: Record, *, any_rectangle: bool = False) -> Kind:

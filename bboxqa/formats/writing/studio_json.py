@@ -36,7 +36,6 @@ from bboxqa.formats.writing.outlines import (
     ONE_OUTLINE,
     kind_of,
     outline_losses,
-    pixels_of,
     rings_of,
     rotated,
     rounded_losses,
@@ -228,7 +227,7 @@ def _region(content: Content, image: Record, annotation: Record) -> Record:
     if annotation.get("shape") == KEY_POINT:
         kind, value = "keypoint", _point(joints_of(content, annotation)[0], image)
     else:
-        kind, value = _shape(annotation, image["width"], image["height"])
+        kind, value = _shape(content, image, annotation)
     return _labelled(
         image, annotation, kind, value, content.category_names[annotation["category_id"]]
     )
@@ -269,15 +268,16 @@ def _labelled(image: Record, annotation: Record, kind: str, value: Record, name:
     return region
 
 
-def _shape(annotation: Record, width: float, height: float) -> tuple[str, dict[str, Any]]:
+def _shape(content: Content, image: Record, annotation: Record) -> tuple[str, dict[str, Any]]:
     """Return the type of a region, and its geometry in percent of the image."""
     kind = kind_of(annotation)
-    across, down = 100 / width, 100 / height
+    across, down = 100 / image["width"], 100 / image["height"]
     if kind == "polygon":
         points = rings_of(annotation)[0] * [across, down]
         return "polygon", {"points": points.tolist(), "closed": True}
     if kind == "mask":
-        return "brush", {"format": "rle", "rle": brush_numbers(pixels_of(annotation))}
+        runs = content.masks.runs_in_image(annotation)
+        return "brush", {"format": "rle", "rle": brush_numbers(runs)}
     turned = rotated(annotation) if kind == "rotated" else None
     x, y, wide, high = annotation["bbox"]
     degrees: float = 0
