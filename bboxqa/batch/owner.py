@@ -12,10 +12,14 @@ from bboxqa.batch.projects.store import is_url
 from bboxqa.batch.result_folders import LOCK
 from bboxqa.core.errors import OutputError
 from bboxqa.core.files import unfinished, write_atomically
+from bboxqa.core.pseudonyms import identity_of_key
 from bboxqa.core.text import one_line
 
 FILE = ".root.json"
 """In every folder of a run: the names of its root."""
+
+KEY = ".pseudonyms.json"
+"""In folders of runs with a key of pseudonyms: its identity."""
 
 
 def refuse_foreign(out: Path) -> None:
@@ -28,7 +32,10 @@ def refuse_foreign(out: Path) -> None:
     except OSError as error:
         raise OutputError(f"{out}: cannot be read: {error.strerror}") from None
     # A run that was killed at once leaves only its lock. Earlier versions noted no root.
-    begun = all(name == LOCK or fnmatchcase(name, unfinished(FILE)) for name in names)
+    begun = all(
+        name in (LOCK, KEY) or any(fnmatchcase(name, unfinished(each)) for each in (FILE, KEY))
+        for name in names
+    )
     if not begun and not {FILE, HISTORY} & set(names):
         raise OutputError(
             f"{out}: is not empty, and holds no results of bboxqa batch; name another folder with "
@@ -36,12 +43,15 @@ def refuse_foreign(out: Path) -> None:
         )
 
 
-def claim(out: Path, root: str | Path, *, force: bool) -> None:
+def claim(out: Path, root: str | Path, pseudonyms: Path | None = None, *, force: bool) -> None:
     """Note the root in its folder of results; refuse a folder with the results of another root.
 
+    So does the key of pseudonyms, as results of another one, or with names, cannot be mixed.
+
     With `force` the folder is taken over, and the history of the other root is put aside. Raises
-    OutputError if the folder belongs to another root and `force` is false.
+    OutputError if the folder belongs to another root and `force` is false, or to another key.
     """
+    _claim_for_key(out, pseudonyms)
     names, before = _names(out, str(root)), _noted(out)
     if before and not set(before) & set(names):
         if not force:
@@ -53,6 +63,25 @@ def claim(out: Path, root: str | Path, *, force: bool) -> None:
         before = []
     if not before:
         write_atomically(out / FILE, json.dumps(names).encode())
+
+
+def _claim_for_key(out: Path, pseudonyms: Path | None) -> None:
+    """Note the key of pseudonyms; refuse a folder with results of another one, or of none."""
+    identity = "" if pseudonyms is None else identity_of_key(pseudonyms)
+    noted = ""
+    with suppress(OSError, ValueError):
+        noted = str(json.loads((out / KEY).read_bytes()))
+    if identity == noted:
+        return
+    if (out / FILE).exists() or (out / HISTORY).exists():
+        other = "made with another key of pseudonyms" if noted else "that name annotators"
+        if not identity:
+            other = "made with --pseudonyms"
+        raise OutputError(f"{out}: holds results {other}; name another folder with --out")
+    if identity:
+        write_atomically(out / KEY, json.dumps(identity).encode())
+    else:
+        (out / KEY).unlink()
 
 
 def _names(out: Path, root: str) -> list[str]:

@@ -29,6 +29,7 @@ from bboxqa.batch.rows import (
     gates_not_measured,
     settings_of,
 )
+from bboxqa.batch.shown_names import shown, shown_row
 from bboxqa.batch.validation import RunElsewhere, ValidationOutcome, validate_project
 from bboxqa.core.errors import (
     BboxqaError,
@@ -109,6 +110,7 @@ def run_project(
             refuse_other_key(project, given, key)
         with filled(folder_of(out, project.name)) as scratch:
             row, keep, log = _run(project, settings, scratch, count_all, validate_elsewhere)
+            row, log = shown_row(row, settings), shown(log, settings)
             check_unchanged(project, begun)
             name = "log.txt" if keep else FAILURE
             (scratch / name).write_text(log, "utf-8", "backslashreplace")
@@ -119,8 +121,8 @@ def run_project(
                 # ASCII with escapes preserves names that are not UTF-8.
                 (scratch / RECORD).write_text(json.dumps(record), encoding="ascii")
     except (OSError, OutputError) as error:
-        note_failure(out, project.name, traceback.format_exc())
-        return failed_row(project, error)
+        note_failure(out, project.name, shown(traceback.format_exc(), settings, project.files))
+        return shown_row(failed_row(project, error), settings)
     return row
 
 
@@ -140,8 +142,9 @@ def _run(
             row = replace(row, n_files=len(project.files))
             images = project.images if settings.images else None
             validating = partial(
-                validate_project, project, validate, images, settings.memory, settings.pages
-            )
+                validate_project, project, validate, images, settings.memory, settings.pages,
+                settings.pseudonyms,
+            )  # fmt: skip
             measuring = partial(
                 _measured_into, scratch / _MEASURED, project, settings, agree, count_all
             )
@@ -227,8 +230,8 @@ def _measured_into(
         reading = agree
         if agree.attribution is None and _splits(project):
             reading = msgspec.structs.replace(agree, attribution="annotator-key")
-        data = _read_objects(project.files, reading, settings.memory)
-        reread = partial(_read_objects, project.files, memory=settings.memory)
+        reread = partial(_read_objects, project.files, settings=settings)
+        data = reread(reading)
         # The files passed the checks before.
         shapes = partial(reread, msgspec.structs.replace(reading, checks=False), shapes=True)
         result = agree_with(
@@ -253,23 +256,25 @@ def _measured_into(
 
 
 def _read_objects(
-    files: Sequence[Path], settings: AgreeSettings, memory: int | None, *, shapes: bool = False
+    files: Sequence[Path], agree: AgreeSettings, settings: Settings, *, shapes: bool = False
 ) -> Dataset:
     """Return the data set of the files that hold objects, with all `shapes` on request.
 
     Other files are skipped. So are lists of results beside files that can be measured without
     them, since results of a model in a folder should not change how far people agree.
     """
-    read = partial(read_for, settings=settings, memory=memory, outlines=shapes, keypoints=shapes)
+    read = partial(
+        read_for, settings=agree, memory=settings.memory, pseudonyms=settings.pseudonyms,
+        outlines=shapes, keypoints=shapes,
+    )  # fmt: skip
     lists = [file for file in files if is_results_list(file)]
     if 0 < len(lists) < len(files):
         with suppress(NothingToCompareError):
-            data = _read_objects(
-                [file for file in files if file not in lists], settings, memory, shapes=shapes
-            )
+            others = [file for file in files if file not in lists]
+            data = _read_objects(others, agree, settings, shapes=shapes)
             some = first_few(lists, _FILES_NAMED, lambda each: one_line(each.name))
             note = f"lists of results left out, as the other files are measured: {some}"
-            return replace(data, notes=(*data.notes, note))
+            return replace(data, notes=(*data.notes, shown(note, settings)))
     try:
         return read(files)
     except OtherKindError as error:

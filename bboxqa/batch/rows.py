@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from math import isnan
+from pathlib import Path
 from typing import Any
 
 from bboxqa.batch.projects.discovery import Project
@@ -48,6 +49,8 @@ class Settings:
     """What the user states about files that lack it, such as the size of images."""
     reading: Choices = field(default_factory=Choices)
     """The same for projects that do not state it themselves, if no option does."""
+    pseudonyms: Path | None = None
+    """The key of pseudonyms, an absolute path, or None to call annotators by their names."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,11 +28,14 @@ from bboxqa.batch.result_folders import (
     remove_unfinished,
 )
 from bboxqa.batch.rows import FAILED, Row, Settings, failed_row, unused_by_all
+from bboxqa.batch.shown_names import shown, shown_files, shown_row
+from bboxqa.batch.workers.cluster import is_local
 from bboxqa.batch.workers.pool import Outcome, WorkerDied, run_all
 from bboxqa.batch.workers.schedule import n_two_core
 from bboxqa.batch.workers.transport import Task, run_task
-from bboxqa.core.errors import OutputError
+from bboxqa.core.errors import ConfigError, OutputError
 from bboxqa.core.parallel import can_fork
+from bboxqa.core.pseudonyms import check_key
 from bboxqa.core.version import __version__
 
 _Engine = Callable[[Sequence[Task], Settings, Path], Generator[Outcome[Task, Row]]]
@@ -114,18 +117,22 @@ def run_batch(
         Called with a `Step` after each project.
     """
     _check_out(out, root)
+    if settings.pseudonyms is not None:
+        check_key(settings.pseudonyms, [out])
+        _check_workers(scheduler)
     if not force:
         refuse_foreign(out)
     found = find_projects(root, pattern, skip=out, follow_links=follow_links)
+    named = shown_files(found, settings)
     if not found.projects:
         # Nothing is found if a folder is not mounted: this must not replace the results.
-        return BatchResult(found, (), 0, 0, ())
+        return BatchResult(named, (), 0, 0, ())
     started = datetime.now(UTC).isoformat(timespec="seconds")
     with locked(out), _engine(scheduler, jobs, part_size, project_timeout) as run:
-        claim(out, root, force=force)
+        claim(out, root, settings.pseudonyms, force=force)
         remove_unfinished(out)
         before = last_rows(out)
-        unusable = unusable_projects(found, before)
+        unusable = [shown_row(row, settings) for row in unusable_projects(found, before)]
         names = {row.project for row in unusable}
         projects = [project for project in found.projects if project.name not in names]
         try:
@@ -138,12 +145,22 @@ def run_batch(
             remove_unfinished(out)
         n_left = len(projects) + len(unusable) - len(rows)
         worse = (*regressions(before, rows), *missing_projects(root, out, rows, pattern))
-        write_outputs(out, found, rows, worse, settings, started)
+        write_outputs(out, named, rows, worse, settings, started)
         if not n_left:
             append(out, started, __version__, rows)
     mapped = {**settings.agree, **settings.agree_over}.get("category_map") or {}
     unused = tuple(unused_by_all(rows, mapped))
-    return BatchResult(found, rows, n_reused, n_left, worse, unused)
+    return BatchResult(named, rows, n_reused, n_left, worse, unused)
+
+
+def _check_workers(scheduler: str | None) -> None:
+    """Refuse workers on other machines, which cannot add names to the key of this one."""
+    if scheduler is not None and not is_local(scheduler):
+        raise ConfigError(
+            f"--pseudonyms with --scheduler {scheduler}: its workers may be on other machines, and "
+            "cannot add names to the key; run without --scheduler or with local:N, or convert the "
+            "files first: bboxqa convert FILE OUT --pseudonyms KEY"
+        )
 
 
 def _check_out(out: Path, root: str | Path) -> None:
@@ -198,6 +215,7 @@ def _rows(
     with closing(run(pending, settings, out)) as outcomes:
         for (project, _), outcome in outcomes:
             row = failed_row(project, outcome) if isinstance(outcome, WorkerDied) else outcome
+            row = shown_row(row, settings)
             _explain(out, row)
             done(row, reused=False)
             if fail_fast and not row.passed:
@@ -231,8 +249,9 @@ def _last_result(project: Project, settings: Settings, out: Path) -> tuple[str |
     try:
         key = result_key(project, settings)
     except Exception as error:  # noqa: BLE001 - one project never stops the others
-        note_failure(out, project.name, "".join(traceback.format_exception(error)))
-        return None, failed_row(project, error)
+        text = "".join(traceback.format_exception(error))
+        note_failure(out, project.name, shown(text, settings, project.files))
+        return None, shown_row(failed_row(project, error), settings)
     record = recorded(out, project.name, pages=settings.pages)
     return key, record[1] if record is not None and record[0] == key else None
 

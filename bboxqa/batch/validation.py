@@ -49,9 +49,17 @@ def validate_project(
     images: Path | None,
     memory: int | None,
     pages: bool = False,
+    pseudonyms: Path | None = None,
 ) -> ValidationOutcome:
     """Validate the files of a project, and its images if their folder is given."""
-    report = validate_with(project.files, settings, images, max_findings=_LISTED, memory=memory)
+    report = validate_with(
+        project.files,
+        settings,
+        images,
+        max_findings=_LISTED,
+        memory=memory,
+        pseudonyms=pseudonyms,
+    )
     lines = "".join(f"{line}\n" for line in jsonl_lines(report))
     return ValidationOutcome(
         lines.encode("utf-8", "surrogateescape"),

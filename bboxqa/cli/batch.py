@@ -21,6 +21,7 @@ from bboxqa.cli.options.shared_options import (
     completed_configs,
     memory_option,
     path_option,
+    pseudonyms_option,
     quiet_option,
     raw_csv_option,
 )
@@ -30,6 +31,7 @@ from bboxqa.cli.output.batch_output import (
     show_plan,
     show_result,
     show_some,
+    warn_of_names,
     warn_of_settings,
 )
 from bboxqa.core.interrupts import signal_of, signal_words
@@ -93,6 +95,7 @@ if TYPE_CHECKING:
 @source_options
 @memory_option(" per project")
 @raw_csv_option()
+@pseudonyms_option
 @click.option("--dry-run", is_flag=True, help="Print the projects that are found, and stop.")
 @click.option("--fail-fast", is_flag=True, help="Stop at the first project that fails.")
 @quiet_option("Print the numbers of projects only.")
@@ -136,7 +139,8 @@ def batch(
     from bboxqa.core.parallel import cores
 
     out = out or Path("bboxqa-batch")
-    _check_options(root, jobs, project_timeout, scheduler)
+    pseudonyms = options["pseudonyms"]
+    _check_options(root, jobs, project_timeout, scheduler, pseudonyms, dry_run=dry_run)
     settings = _settings(**options)
     if dry_run:
         found = find_projects(root, pattern, skip=out, follow_links=follow_symlinks)
@@ -168,18 +172,27 @@ def batch(
         show_some(result.found.not_read, "nothing read in ", err=True)
         return 2
     show_result(result, out, quiet=quiet)
+    warn_of_names(result.rows, settings)
     warn_of_settings(root, options["config"], result.found)
     return 0 if result.passed else 1
 
 
 def _check_options(
-    root: str, jobs: int | None, project_timeout: float | None, scheduler: str | None
+    root: str,
+    jobs: int | None,
+    project_timeout: float | None,
+    scheduler: str | None,
+    pseudonyms: Path | None,
+    *,
+    dry_run: bool,
 ) -> None:
     """Refuse options that do not go together."""
     if project_timeout is not None and scheduler is not None:
         raise click.UsageError("--project-timeout is for this machine only, without --scheduler")
     if jobs is not None and scheduler is not None:
         raise click.UsageError("--jobs is for this machine only; with --scheduler, give local:N")
+    if dry_run and pseudonyms is not None:
+        raise click.UsageError("--dry-run prints the names of files; leave out --pseudonyms")
     if not root:
         # An empty shell variable must not stand for the current folder.
         raise click.UsageError("ROOT is empty; name a folder or a URL")
@@ -207,6 +220,7 @@ def _settings(
     memory: int | None,
     raw_csv: bool,
     pages: bool,
+    pseudonyms: Path | None,
     **agree_options: Any,
 ) -> "Settings":
     from bboxqa.batch.rows import Settings
@@ -227,4 +241,6 @@ def _settings(
     return Settings(
         agree, validate, images, memory, agree_over, validate_over, raw_csv, pages, choices(),
         Choices() if config is None else reading_of(config),
+        # Workers may have another current folder.
+        None if pseudonyms is None else pseudonyms.absolute(),
     )  # fmt: skip

@@ -43,6 +43,11 @@ _SECONDS_TO_JOIN = 600
 _LARGE = 1 << 26
 
 
+def is_local(scheduler: str) -> bool:
+    """Return whether the workers of a scheduler are processes of this machine."""
+    return _LOCAL.fullmatch(scheduler) is not None
+
+
 @contextmanager
 def connected(scheduler: str) -> "Iterator[Client]":
     """Connect to ``tcp://host:port``, or start a cluster of N processes here for ``local:N``."""

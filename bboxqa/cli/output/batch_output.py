@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from bboxqa.batch.projects.discovery import Discovered
+    from bboxqa.batch.rows import Row, Settings
     from bboxqa.batch.run import BatchResult, Step
 
 _SHOWN = 20
@@ -40,6 +41,20 @@ def warn_of_settings(root: str, config: str | None, found: "Discovered") -> None
         click.echo(
             f"Warning: {settings} is not in the folder of a project, and is not used; "
             f"for all projects: --config {settings}",
+            err=True,
+        )
+
+
+def warn_of_names(rows: "Sequence[Row]", settings: "Settings") -> None:
+    """Warn of projects whose names are those of annotators who have pseudonyms."""
+    from bboxqa.batch.shown_names import n_named_after_people
+    from bboxqa.core.text import count
+
+    if number := n_named_after_people(rows, settings):
+        has = "is" if number == 1 else "are"
+        click.echo(
+            f"Warning: {count(number, 'project')} {has} named after annotators, and results show "
+            "the names of projects; rename the folders, and run with another --out",
             err=True,
         )
 
