@@ -22,7 +22,13 @@ from bboxqa.pipelines.counting import AgreementCounts, count_sequentially
 from bboxqa.pipelines.diagnosis.diagnoser import ImageDiagnoser
 from bboxqa.pipelines.image_parts import ImagePart, compared_images
 from bboxqa.pipelines.joint_sigmas import with_points, with_sigmas
-from bboxqa.pipelines.notes import all_asked_notes, chance_notes, image_notes, pair_note
+from bboxqa.pipelines.notes import (
+    all_asked_notes,
+    chance_notes,
+    crowd_notes,
+    image_notes,
+    pair_note,
+)
 from bboxqa.pipelines.refusals.checks import check_boxes
 from bboxqa.pipelines.repeats import repeat_notes, with_repeats
 from bboxqa.pipelines.results.threshold_results import threshold_results
@@ -260,15 +266,12 @@ def _agree(
     results = with_all_asked(results, figures_if_all_asked(data, counted, settings))
     thresholds = with_repeats(results, data, settings, memory=memory, progress=progress)
     n_images = int((n_annotators >= 2).sum())
-    n_crowd = int(data.annotations.iscrowd.sum())
-    crowds = n_crowd, _crowd_images(data, part)
-    notes = image_notes(part.data, settings, counted.counts, *crowds, thresholds)
     return AgreementResult(
         thresholds=thresholds,
         n_images=n_images,
         n_annotators=len(data.annotator_names),
         n_annotations=len(part.data.annotations),
-        n_crowd=n_crowd,
+        n_crowd=int(data.annotations.iscrowd.sum()),
         n_empty_images=len(part.empty),
         settings=settings,
         version=__version__,
@@ -279,7 +282,8 @@ def _agree(
             *data.headlines,
             *all_asked_notes(data, thresholds),
             *data.notes,
-            *notes,
+            *crowd_notes(data, _crowd_images(data, part)),
+            *image_notes(part.data, settings, counted.counts, thresholds),
             *repeat_notes(thresholds[0]),
             *chance_notes(chance.n_alone, n_images, chance.reason, thresholds[0].existence.chance),
             *pair_note(part.paired),

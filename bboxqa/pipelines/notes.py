@@ -7,7 +7,7 @@ from math import isnan
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray
-from bboxqa.core.text import count
+from bboxqa.core.text import count, first_few, one_line
 from bboxqa.formats.annotations.rotated_columns import outline_notes
 from bboxqa.geometry.similarities.registry import needs_rotated_boxes
 from bboxqa.model.annotations import Dataset
@@ -21,22 +21,20 @@ FEW_CLUSTERS = 10
 
 # From this F1 by chance on, F1 hardly depends on what images show.
 _HIGH_CHANCE = 0.9
+_SHOWN = 3
 
 
 def image_notes(
     data: Dataset,
     settings: AgreeSettings,
     counts: Counter[str],
-    n_crowd: int,
-    n_crowd_images: int,
     thresholds: Sequence[ThresholdResult],
 ) -> Iterator[str]:
     """Yield notes on the data that were compared, and on alpha at each threshold.
 
-    `counts` come from `candidate_pairs`; `n_crowd` crowd annotations were left out, and
-    `n_crowd_images` images have no other annotations.
+    `counts` come from `candidate_pairs`.
     """
-    yield from _annotation_notes(counts, n_crowd, n_crowd_images)
+    yield from _annotation_notes(counts)
     boxes = data.annotations.rotated_box if needs_rotated_boxes(settings.similarity) else None
     if boxes is not None and are_upright(boxes, data.annotations.bbox):
         yield "no box is rotated: --similarity bbox gives the same figures, and is faster"
@@ -117,15 +115,20 @@ def chance_notes(n_alone: int, n_images: int, reason: str, f1: float) -> Iterato
         )
 
 
-def _annotation_notes(counts: Counter[str], n_crowd: int, n_crowd_images: int) -> Iterator[str]:
+def crowd_notes(data: Dataset, n_images: int) -> Iterator[str]:
+    """Yield numbers of crowd annotations; `n_images` images have no other annotations."""
+    crowds = data.annotations.category[data.annotations.iscrowd]
+    if len(crowds):
+        names = [data.category_names[each] for each in np.unique(crowds).tolist()]
+        shown = first_few(names, _SHOWN, lambda each: repr(one_line(each)))
+        of = "of category" if len(names) == 1 else "of categories"
+        yield f"{count(len(crowds), 'crowd annotation')} left out, {of} {shown}"
+    if n_images:
+        yield f"{count(n_images, 'image')} with crowd annotations only: not in the mean over images"
+
+
+def _annotation_notes(counts: Counter[str]) -> Iterator[str]:
     """Yield numbers of annotations that were left out, match nothing or were repaired."""
-    if n_crowd:
-        yield f"{count(n_crowd, 'crowd annotation')} left out"
-    if n_crowd_images:
-        yield (
-            f"{count(n_crowd_images, 'image')} with crowd annotations only: not in the mean over "
-            "images"
-        )
     if counts["flat"]:
         match = "matches" if counts["flat"] == 1 else "match"
         yield f"{count(counts['flat'], 'annotation')} without area {match} no other"

@@ -391,7 +391,12 @@ def test_crowd_is_left_out_and_counted():
     assert figures(found) == figures(expected)
     assert found.n_crowd == crowd.sum()
     assert found.n_annotations == (~crowd).sum()
-    assert f"{crowd.sum()} crowd annotations left out" in found.notes
+    drawn = np.unique(data.annotations.category[crowd]).tolist()
+    names = ", ".join(repr(data.category_names[each]) for each in drawn)
+    assert f"{crowd.sum()} crowd annotations left out, of categories {names}" in found.notes
+    alone = replace(data, annotations=replace(data.annotations, iscrowd=np.arange(len(crowd)) == 0))
+    name = data.category_names[data.annotations.category[0]]
+    assert f"1 crowd annotation left out, of category {name!r}" in agree(alone).notes
 
 
 def test_an_image_that_holds_only_a_crowd_is_not_empty():
