@@ -64,7 +64,7 @@ def agree_files(
 
         if pseudonyms is not None:
             reference = pseudonyms_of(pseudonyms, ()).get(reference, reference)
-        beside = read_reference(reference, data, settings, **reading)
+        beside = read_reference(reference, data, settings, pseudonyms=pseudonyms, **reading)
     # The check comes later: annotations of an annotator who is the reference must be left out.
     if diagnosed and not isinstance(beside, str):
         check_diagnosis(data, memory)

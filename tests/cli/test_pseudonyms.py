@@ -160,3 +160,19 @@ def test_changes_since_a_result_with_names_show_none(tmp_path):
     outcome = run("agree", moved, "--since", saved, *key)
     assert "no longer exists" in outcome.stdout
     assert names_shown(outcome) == []
+
+
+@pytest.mark.parametrize("expert", [PEOPLE[0], "noor@navy.example.org", PEOPLE[1]])
+def test_a_reference_file_named_after_a_person_has_the_pseudonym(expert, tmp_path):
+    (tmp_path / "in").mkdir()
+    annotated = files_named_after_people(tmp_path / "in")
+    reference = (annotated / f"{PEOPLE[0]}.json").read_bytes()
+    (tmp_path / "reference").mkdir()
+    file = tmp_path / "reference" / f"{expert}.json"
+    file.write_bytes(reference)
+    outcome = run(
+        *("agree", annotated, "--reference", file, "--no-checks", "--bootstrap", "0"),
+        *("--diagnose", "--out", tmp_path / "out", "--pseudonyms", tmp_path / "key.json"),
+    )
+    assert "against the reference person-0" in outcome.stdout
+    assert names_shown(outcome, tmp_path / "out") == []

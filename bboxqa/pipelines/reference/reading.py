@@ -5,7 +5,10 @@ from pathlib import Path
 
 import msgspec
 
+from bboxqa.core.file_names import own_name
+from bboxqa.core.pseudonyms import pseudonyms_of
 from bboxqa.core.types import Progress
+from bboxqa.formats.dataset.pseudonymous import without_people
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.read import read_for
@@ -19,6 +22,7 @@ def read_reference(
     *,
     memory: int | None = None,
     digest: bool = True,
+    pseudonyms: Path | None = None,
     progress: Progress | None = None,
 ) -> str | Dataset:
     """Return `name` if it is an annotator, otherwise the data set of a file or folder.
@@ -41,7 +45,12 @@ def read_reference(
         tracks=False,
     )
     found = read_for(
-        reference, own, memory=memory, digest=digest, min_annotators=1, progress=progress
-    )
+        reference, own, memory=memory, digest=digest, min_annotators=1, pseudonyms=pseudonyms,
+        progress=progress,
+    )  # fmt: skip
+    if pseudonyms is not None:
+        # The file of an expert may name nobody, and be named after the expert.
+        name = own_name(Path(reference))
+        found = without_people(found, pseudonyms_of(pseudonyms, [name] if "@" in name else []))
     names = tuple(settings.category_map.get(name, name) for name in found.category_names)
     return replace(found, category_names=names)
