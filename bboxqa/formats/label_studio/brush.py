@@ -1,6 +1,6 @@
 """Decoding Label Studio's brush masks, bit-packed run lengths of the bytes of an RGBA image."""
 
-from collections.abc import Iterator
+from functools import lru_cache
 
 import numpy as np
 
@@ -113,15 +113,16 @@ def brush_numbers(runs: IndexArray) -> list[int]:
     for number, length in enumerate(runs.tolist()):
         value = 255 * (number % 2)
         # A run has four equal bytes for each pixel.
-        for n in _parts(4 * length, longest):
-            place = next(i for i, width in enumerate(_LENGTH_WIDTHS) if n <= 1 << width)
-            bits.append(f"1{place:02b}{n - 1:0{_LENGTH_WIDTHS[place]}b}{value:08b}")
+        n_longest, rest = divmod(4 * length, longest)
+        bits.append(_run_bits(longest, value) * n_longest)
+        if rest:
+            bits.append(_run_bits(rest, value))
     text = "".join(bits)
     text += "0" * (-len(text) % 8)
     return list(int(text, 2).to_bytes(len(text) // 8, "big"))
 
 
-def _parts(total: int, longest: int) -> Iterator[int]:
-    while total > 0:
-        yield min(total, longest)
-        total -= longest
+@lru_cache(1 << 12)
+def _run_bits(n: int, value: int) -> str:
+    place = next(i for i, width in enumerate(_LENGTH_WIDTHS) if n <= 1 << width)
+    return f"1{place:02b}{n - 1:0{_LENGTH_WIDTHS[place]}b}{value:08b}"

@@ -113,6 +113,18 @@ def turned(
     return np.stack([ends[0], ends[1] + 1], 1)
 
 
+def n_turned(spans: IndexArray, width: int) -> int:
+    """Return how many spans `turned` returns.
+
+    Examples
+    --------
+    >>> n_turned(np.array([[1, 3], [4, 6]]), 3)
+    2
+    """
+    first = _without(spans, spans + width)
+    return int((first[:, 1] - first[:, 0]).sum())
+
+
 def _columnwise(spans: IndexArray, height: int, width: int) -> IndexArray:
     """Return the places of pixels column by column, sorted."""
     n = spans[:, 1] - spans[:, 0]

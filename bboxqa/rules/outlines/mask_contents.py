@@ -4,16 +4,21 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from bboxqa.core.arrays import IndexArray
 from bboxqa.core.json_values import pointer_to
 from bboxqa.core.text import count
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
+from bboxqa.model.shapes.mask_spans import n_turned, spans_of_runs
 from bboxqa.model.shapes.run_lengths import compress_counts, transposed_runs
 from bboxqa.rules.base.reporting import record_defect, row_edits, summary_hits
 from bboxqa.rules.base.rule import Defect, Hits, Rule, hits
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import figure
 from bboxqa.rules.facts.misread_masks import row_major_masks, runs_of
+
+_MOST_RUNS, _RUNS_EACH = 1 << 21, 8
+"""Runs that all masks may have after a fix: some however few they had, and some more for each."""
 
 
 def _row_major(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
@@ -35,8 +40,23 @@ def _row_major(document: Document, settings: ValidateSettings) -> Iterator[Hits]
         "counts",
         expected="run lengths column by column",
         # In a square image, the box may be transposed instead.
-        edits=row_edits(rows[height != width], lambda row: _columnwise(document, row)),
+        edits=row_edits(
+            _of_few_runs(document, rows[height != width]), lambda row: _columnwise(document, row)
+        ),
     )
+
+
+def _of_few_runs(document: Document, rows: IndexArray) -> IndexArray:
+    """Return all rows of masks, or none if their runs column by column would be too many."""
+    n_given = n_found = 0
+    for row in rows.tolist():
+        runs = runs_of(document, row)
+        width = document.record(row)["segmentation"]["size"][1]
+        n_given += len(runs)
+        n_found += n_turned(spans_of_runs(runs), width)
+        if n_found > _MOST_RUNS + _RUNS_EACH * n_given:
+            return rows[:0]
+    return rows
 
 
 def _columnwise(document: Document, row: int) -> tuple[Edit, ...]:
@@ -87,7 +107,8 @@ RULES = (
             C order instead of Fortran order. If none fits its box, the sizes of nearly all of at
             least 5 masks show it, and their boxes were shifted as well. Masks whose box fits both
             are not checked. The fix writes the runs column by column; in square images, where the
-            box may be transposed instead, nothing is changed.""",
+            box may be transposed instead, nothing is changed, nor where a few runs would become
+            millions.""",
         bad={"annotations": [{**_FIELDS, "segmentation": {"size": [80, 100], "counts": _ROWWISE}}]},
         good={
             "annotations": [{**_FIELDS, "segmentation": {"size": [80, 100], "counts": _COLUMNWISE}}]

@@ -238,6 +238,19 @@ def test_a_box_that_fits_in_neither_order_proves_nothing():
     assert "R007" not in codes({"annotations": [{**sound, "bbox": [50, 21, 12, 20]}]})
 
 
+def test_runs_that_would_become_millions_are_not_changed():
+    # A line in a row has a run for each of its pixels if it is written column by column.
+    height, width = 40_000, 30_000
+    line = [100 * width + 5, width - 10, (height - 100) * width - width + 5]
+    drawn = {"segmentation": {"size": [height, width], "counts": line}, "area": width - 10}
+    drawn["bbox"] = [5, 100, width - 10, 1]
+    images = [{"width": width, "height": height}]
+    (found,) = findings({"images": images, "annotations": [drawn] * 5}, code="R007")
+    assert (found.count, len(found.edits)) == (5, 5)
+    (found,) = findings({"images": images, "annotations": [drawn] * 80}, code="R007")
+    assert (found.count, len(found.edits)) == (80, 0)
+
+
 def test_masks_of_square_images_may_have_transposed_boxes_and_are_not_changed():
     pixels = ellipse(90, 90)
     drawn = {"segmentation": row_major(pixels), "area": int(pixels.sum()), "bbox": [24, 21, 34, 20]}
