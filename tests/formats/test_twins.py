@@ -145,6 +145,40 @@ def test_an_excerpt_agrees_in_what_both_formats_hold(made, tmp_path, pair):
     assert check(made, pair, tmp_path, sizes / "sizes.csv") == 1
 
 
+def lacks(name, categories, number):
+    """Return the note on categories that a file in another format has."""
+    return (
+        f"{name} has no annotations of {categories}, and the other file has {number}: if the files "
+        "are exports of one project, its format may not hold these shapes"
+    )
+
+
+@pytest.mark.parametrize(
+    ("pair", "lacking"),
+    [
+        (("cvat", "coco"), ("coco", "'ellipse'", 1)),
+        (("cvat", "voc"), ("voc", "'ellipse' and 'triangle'", 2)),
+        (("coco", "yolo"), ("yolo", "'triangle'", 1)),
+        (("voc", "yolo"), None),
+    ],
+)
+def test_notes_name_what_an_export_lacks(made, tmp_path, pair, lacking):
+    table = {"sizes.csv": "image,width,height\nshapes.jpg,588,643\nstrawberry.jpg,800,800\n"}
+    with reading(image_size=write(tmp_path, **table) / "sizes.csv"):
+        result = agree(read_coco([made[name] for name in pair], join="stem"), bootstrap=0)
+    found = [note for note in result.notes if "exports of one project" in note]
+    assert found == ([lacks(made[lacking[0]], *lacking[1:])] if lacking else [])
+    crowd = "1 crowd annotation left out, of category 'ellipse'"
+    assert (crowd in result.notes) == ("coco" in pair)
+
+
+def test_files_of_one_format_are_not_said_to_lack_shapes(made, tmp_path):
+    other = tmp_path / "other.xml"
+    other.write_text(CVAT.replace("triangle", "wedge"))
+    result = agree(read_coco([made["cvat"], other]), bootstrap=0)
+    assert not any("exports of one project" in note for note in result.notes)
+
+
 @needs_shared
 @pytest.mark.parametrize("pair", PAIRS)
 def test_real_exports_agree_in_what_both_formats_hold(tmp_path, pair):

@@ -1,10 +1,12 @@
 """Category names: renaming them, and finding variants of one name."""
 
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from itertools import combinations
+from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -12,6 +14,7 @@ import numpy as np
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import as_written, clean, count, first_few, folded, joined, nearest, one_line
 from bboxqa.formats.annotations.columns import AnnotationFile
+from bboxqa.formats.registry import format_of
 
 _SHOWN = 3
 _MAP = "--map "
@@ -147,6 +150,37 @@ def _missing_in_lists(
             f"category lists differ: {', '.join(parts[:_SHOWN])}{more}. Who annotated with another "
             "list may not have had these categories"
         )
+
+
+def lacking_notes(files: Sequence[AnnotationFile]) -> Iterator[str]:
+    """Yield which categories of other files a file in another format does not have.
+
+    An export to a format without a place for the shapes of a category lacks all of it.
+    """
+    numbers = [_numbers_by_name(each) for each in files]
+    lacking = [sorted(set().union(*numbers) - {*own}) for own in numbers]
+    if not any(lacking) or len({format_of(Path(file.source.name)).name for file in files}) < 2:
+        return
+    others = "the other file has" if len(files) == 2 else "other files have"
+    notes = [
+        f"{one_line(file.source.name)} has no annotations of {_and([*map(repr, names)])}, and "
+        f"{others} {sum(own[name] for own in numbers for name in names):,}: if the files are "
+        "exports of one project, its format may not hold these shapes"
+        for file, names in zip(files, lacking, strict=True)
+        if names
+    ]
+    yield from notes[:_SHOWN]
+
+
+def _numbers_by_name(file: AnnotationFile) -> Counter[str]:
+    """Return the number of annotations by category, without crowds and empty categories."""
+    columns = file.columns
+    ids, counts = np.unique(columns.category_id[~columns.iscrowd], return_counts=True)
+    numbers = dict(zip(ids.tolist(), counts.tolist(), strict=True))
+    found: Counter[str] = Counter()
+    for category in file.categories:
+        found[clean(category.name)] += numbers.get(category.id, 0)
+    return +found
 
 
 def _ids(known: Mapping[str, Mapping[str, AbstractSet[int | str]]]) -> Iterator[str]:

@@ -12,7 +12,7 @@ from bboxqa.core.text import as_written, count, folded, joined, one_line
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.shapes_apart import apart_note
 from bboxqa.formats.dataset.attribution import Attribution
-from bboxqa.formats.dataset.category_names import list_notes, variant_remark
+from bboxqa.formats.dataset.category_names import lacking_notes, list_notes, variant_remark
 from bboxqa.formats.dataset.image_names import join_advice, names_of_images
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.shapes.rounding import equal_edges
@@ -231,6 +231,8 @@ def notes_of(
 ) -> tuple[str, ...]:
     """Return notes on the data for readers of a result."""
     notes = [*file_notes(files), *_same_files(files), *list_notes(files)]
+    if attribution.of_files:
+        notes += lacking_notes(files)
     n_asked = assigned.sum(1)
     single = int((n_asked < 2).sum()) if min_annotators > 1 else 0
     bare = int((n_asked == 0).sum())
