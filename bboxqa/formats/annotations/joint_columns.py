@@ -13,6 +13,15 @@ from bboxqa.model.shapes.keypoints import Keypoints
 
 MOST_VISIBLE = 2
 """The visibility of a joint that is labelled and can be seen."""
+_MOST_JOINTS, _JOINTS_EACH = 2_000_000, 20
+
+
+def most_joints(n_given: int) -> int:
+    """Return how many joints lists may have with those that they omit, if `n_given` are given.
+
+    The names of a category are few characters for a joint of each of its annotations.
+    """
+    return max(_MOST_JOINTS, _JOINTS_EACH * n_given)
 
 
 class JointsBuilder:

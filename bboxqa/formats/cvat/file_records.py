@@ -83,8 +83,7 @@ class FileRecords:
             if self.image is not None:
                 self._add_shape(element, element.values.get("label"), self.image, self.shared)
         elif around == "track":
-            if not self._skeletons.takes(element):
-                self._add_frame(element)
+            self._add_of_track(element)
         elif element.name == "image":
             self.begin_image(element.values, element.line)
         elif element.name == "track":
@@ -168,6 +167,17 @@ class FileRecords:
     def _end_track(self) -> None:
         for skeleton in self._skeletons.whole():
             self._add_frame(skeleton)
+
+    def _add_of_track(self, element: Element) -> None:
+        try:
+            is_taken = self._skeletons.takes(element)
+        except ValueProblemError as error:
+            if not self._tally["many points"]:
+                self._refuse(element.name, error, self._where(element))
+            self._tally["many points"] += 1
+            return
+        if not is_taken:
+            self._add_frame(element)
 
     def _add_frame(self, element: Element) -> None:
         """Add the shape of a track in a frame, unless it is outside."""

@@ -9,6 +9,7 @@ from bboxqa.core.arrays import IndexArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import clean, count
 from bboxqa.formats.annotations.columns import AnnotationFile
+from bboxqa.formats.annotations.joint_columns import most_joints
 from bboxqa.formats.annotations.records import Category, whole_number
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.shapes.coco_joints import limbs_of
@@ -32,8 +33,9 @@ def with_one_order(files: Sequence[AnnotationFile]) -> list[AnnotationFile]:
         for category in file.categories:
             name, joints = clean(category.name), _names_of(category)
             known = orders.get(name, ())
-            more = tuple(joint for joint in joints if joint not in known)
-            fewer = [joint for joint in known if joint not in joints]
+            had, has = {*known}, {*joints}
+            more = tuple(joint for joint in joints if joint not in had)
+            fewer = [joint for joint in known if joint not in has]
             if joints and more and fewer and not file.numbers_categories:
                 problems.append(
                     f"category {name!r} has key points {_shown(more)} in {file.source.name} only, "
@@ -55,7 +57,9 @@ def _reordered(file: AnnotationFile, orders: dict[str, _Names]) -> AnnotationFil
         joints, order = _names_of(category), orders.get(clean(category.name), ())
         if joints and order[: len(joints)] != joints:
             rows = np.flatnonzero(file.columns.category_id == whole_number(category.id))
-            place = np.array([order.index(joint) for joint in joints], np.int64)
+            # The first of two equal names counts.
+            places = {joint: number for number, joint in reversed([*enumerate(order)])}
+            place = np.array([places[joint] for joint in joints], np.int64)
             held = (keypoints.stop - keypoints.start)[rows]
             keypoints = _placed(keypoints, rows[held <= len(joints)], place, len(order))
             limbs = [[int(place[end]) + 1 for end in ends] for ends in skeleton_of(category)]
@@ -137,11 +141,25 @@ def _completed(annotations: Annotations, joint_names: tuple[_Names, ...]) -> Ann
     if keypoints is None:
         return annotations
     expected = np.array([len(names) for names in joint_names], np.int64)[annotations.category]
-    short = keypoints.stop - keypoints.start < expected
+    held = keypoints.stop - keypoints.start
+    short = held < expected
+    _check_omitted(int(expected[short].sum()), int(held.sum()), int(short.sum()))
     for number in np.unique(expected[short]).tolist():
         rows = np.flatnonzero(short & (expected == number))
         keypoints = _placed(keypoints, rows, np.arange(number), number)
     return replace(annotations, keypoints=keypoints)
+
+
+def _check_omitted(n_points: int, n_given: int, n_lists: int) -> None:
+    """Refuse to add very many omitted joints, which a few names of a category stand for."""
+    most = most_joints(n_given)
+    if n_points > most:
+        have = f"{count(n_lists, 'list')} of key points with fewer than the category names"
+        found = f"{have} would have {n_points:,} points"
+        raise DatasetError(
+            [f"{found}; expected at most {most:,} where {n_given:,} are given"],
+            "Leave out names of key points that no annotation has.",
+        )
 
 
 def _placed(keypoints: Keypoints, rows: IndexArray, place: IndexArray, n_joints: int) -> Keypoints:

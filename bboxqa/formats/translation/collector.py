@@ -5,6 +5,7 @@ from collections.abc import Callable, Hashable, Sequence
 from functools import lru_cache
 
 from bboxqa.core.text import one_line
+from bboxqa.formats.annotations.joint_columns import most_joints
 from bboxqa.formats.document.origin import ToolDefect, Where
 from bboxqa.formats.translation.translated import Add, Boxes, Record, Translated
 from bboxqa.formats.translation.untrusted import (
@@ -42,8 +43,11 @@ class Collector:
         self._shown: set[int] = set()
         self._last = 0
         self._categories: dict[str, int] = {}
+        self._names: list[str] = []
         self._category_places: list[Where] = []
         self._joints: dict[int, dict[str, int]] = {}
+        self._n_given = self._n_joints = 0
+        self._has_too_many = False
         self._skeletons: dict[str, tuple[Sequence[str], Sequence[tuple[str, str]]]] = {}
         self._defects: list[ToolDefect] = []
         self._wrong_sizes: set[tuple[int, str]] = set()
@@ -112,6 +116,7 @@ class Collector:
         """Return the id of a category."""
         if name not in self._categories:
             self._categories[name] = len(self._categories) + 1
+            self._names.append(name)
             self._category_places.append(where)
         return self._categories[name]
 
@@ -124,7 +129,10 @@ class Collector:
         """Add an annotation; return its row among annotations with boxes, or -1 without a box."""
         joints = record.pop("joints", None)
         if joints is not None and "category_id" in record:
-            record["keypoints"] = self._ordered(record, joints)
+            places, n_joints = self._places(record["category_id"], joints)
+            if self._are_too_many(len(joints), n_joints, where):
+                return -1
+            record["keypoints"] = _ordered(record["keypoints"], places, n_joints)
         self._records.append(record)
         self._wheres.append(where)
         row = self._n_boxed if "bbox" in record else -1
@@ -133,25 +141,35 @@ class Collector:
             self._flush()
         return row
 
-    def _ordered(self, record: Record, joints: Sequence[str]) -> list[float]:
-        """Return the key points of a record in the order of its category's joints."""
-        known = self._joints_of(record["category_id"])
+    def _places(self, category_id: int, joints: Sequence[str]) -> tuple[list[int], int]:
+        """Return the place of each joint among those of its category so far, and their number."""
+        known = self._joints_of(category_id)
         times: Counter[str] = Counter()
         places = []
         for joint in joints:
             times[joint] += 1
             name = f"{joint} {times[joint]}" if times[joint] > 1 else joint
             places.append(known.setdefault(name, len(known)))
-        keypoints: list[float] = record["keypoints"]
-        ordered = [0.0] * (3 * len(known))
-        for number, place in enumerate(places):
-            ordered[3 * place : 3 * place + 3] = keypoints[3 * number : 3 * number + 3]
-        return ordered
+        return places, len(known)
+
+    def _are_too_many(self, n_given: int, n_joints: int, where: Where) -> bool:
+        """Count the joints of an annotation; report, once, that there are too many."""
+        self._n_given += n_given
+        self._n_joints += n_joints
+        most = most_joints(self._n_given)
+        if self._n_joints <= most:
+            return False
+        if not self._has_too_many:
+            self._has_too_many = True
+            problem = f"its label has {n_joints:,} key points, most of which annotations lack"
+            found = f"all so far have {self._n_joints:,}, of which {self._n_given:,} are drawn"
+            self.defect("T001", f"{problem}: {found}; expected at most {most:,}", where)
+        return True
 
     def _joints_of(self, category_id: int) -> dict[str, int]:
         """Return the places of a category's joints, which begin with those of its skeleton."""
         if category_id not in self._joints:
-            name = [*self._categories][category_id - 1]
+            name = self._names[category_id - 1]
             joints, _ = self._skeletons.get(name, ((), ()))
             self._joints[category_id] = {joint: place for place, joint in enumerate(joints)}
         return self._joints[category_id]
@@ -213,6 +231,14 @@ class Collector:
         if self._records:
             self._add(self._records, self._wheres)
         self._records, self._wheres = [], []
+
+
+def _ordered(keypoints: Sequence[float], places: Sequence[int], n_joints: int) -> list[float]:
+    """Return key points at their places among `n_joints`, of which others are not labelled."""
+    ordered = [0.0] * (3 * n_joints)
+    for number, place in enumerate(places):
+        ordered[3 * place : 3 * place + 3] = keypoints[3 * number : 3 * number + 3]
+    return ordered
 
 
 @lru_cache(1024)

@@ -158,6 +158,21 @@ def joint(number, label, *points):
     return f'<track id="{number}" label="{label}" source="manual">{frames}</track>\n'
 
 
+def test_very_many_points_of_few_written_joints_are_refused_once(tmp_path):
+    # 9,000 skeletons and 6,000 joints in 1 MB took 12 GB.
+    skeletons = "".join(shape("skeleton", None, frame=at, outside=0) for at in range(1000))
+    joints = (joint(0, f"j{number}", (0, 10, 20, 0)) for number in range(600))
+    drawn = track(3, skeletons, *joints)
+    path = written_video(tmp_path / "a.xml", "ann", drawn, size=1000, last="")
+        tmp_path / "a.xml", "ann", track(3, skeletons, *joints), size=1000, last=""
+    )
+    (found,) = (each for each in validate(path).findings if each.code == "T001")
+    assert found.message == (
+        "track: would bring the skeletons to 501,000 points, of which 501 are written; "
+        "expected at most 500,000"
+    )
+
+
 def test_joints_of_skeletons_have_tracks_of_their_own(tmp_path):
     skeletons = "".join(shape("skeleton", None, frame=at, outside=0) for at in (0, 1, 2))
     # The tail is out of sight from frame 1 on, and not written again; the paw begins in frame 1.

@@ -8,6 +8,9 @@ import pytest
 from support.converted import document, there_and_back, written
 
 import bboxqa
+from bboxqa import DatasetError
+from bboxqa.formats.document.origin import Where
+from bboxqa.formats.translation.collector import Collector
 
 NAMES = ("head", "neck", "tail")
 PLACES = {"tail": (40, 60), "head": (10, 20), "neck": (20, 30)}
@@ -114,3 +117,41 @@ def test_limbs_stay_in_cvat_and_are_lost_elsewhere(tmp_path):
     for to, out in (("label-studio", "o.json"), ("labelme", "labelme"), ("yolo-pose", "yolo")):
         with pytest.raises(bboxqa.DatasetError, match="1 category with 'skeleton'"):
             bboxqa.convert(source, tmp_path / out, to=to)
+
+
+def test_very_many_joints_that_annotations_lack_are_refused_once():
+    # 12,000 graphs with a point of another name each took 2 GB.
+    added = []
+    into = Collector("Supervisely", lambda records, _: added.extend(records))
+    where = Where("", 7)
+    category = into.category("person", where)
+    for number in range(2100):
+        record = {"category_id": category, "keypoints": [1, 2, 2], "joints": [f"k{number}"]}
+        into.annotation(record, where)
+    (defect,) = into.done([]).defects
+    assert (defect.code, defect.where) == ("T001", where)
+    assert defect.message == (
+        "its label has 2,000 key points, most of which annotations lack: all so far have "
+        "2,001,000, of which 2,000 are drawn; expected at most 2,000,000"
+    )
+    assert len(added) == 1999
+
+
+def test_omitted_joints_of_very_many_names_are_refused(tmp_path):
+    # Each annotation got all joints of its category: 11 GB for a file of 1 MB.
+    names = [f"k{number}" for number in range(30_000)]
+    drawn = {"image_id": 1, "category_id": 1, "bbox": [1, 1, 9, 9], "keypoints": [1, 2, 2]}
+    content = {
+        "images": [{"id": 1, "file_name": "a.jpg", "width": 90, "height": 90}],
+        "categories": [{"id": 1, "name": "person", "keypoints": names}],
+        "annotations": [{"id": number, **drawn} for number in range(1, 101)],
+    }
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(content))
+    with pytest.raises(DatasetError) as found:
+        bboxqa.convert(path, tmp_path / "out.json", to="coco", lossy=True)
+    assert str(found.value) == (
+        "100 lists of key points with fewer than the category names would have 3,000,000 points; "
+        "expected at most 2,000,000 where 100 are given\n"
+        "Leave out names of key points that no annotation has."
+    )
