@@ -68,8 +68,8 @@ if TYPE_CHECKING:
 )
 @path_option(
     "--predictions",
-    "COCO results of a model, as one more annotator, with the name of this file, who was asked "
-    "about all images. Their ids are those of FILE.",
+    "COCO results of a model, which counts as one more annotator: named after this file, and asked "
+    "about all images. Ids of images and categories are those of the annotated files.",
 )
 @click.option(
     "--score",

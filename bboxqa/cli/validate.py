@@ -130,7 +130,7 @@ _LISTED = {"text": 10, "html": 100}
 def validate(
     *, paths: tuple[Path, ...], config: str | None, exit_zero: bool, **options: Any
 ) -> int:
-    """Find what is wrong with COCO files.
+    """Find what is wrong with files of annotations.
 
     PATH is a COCO JSON file, what another tool wrote (docs/formats.md), or a folder of them.
     `bboxqa explain CODE` explains a rule.
