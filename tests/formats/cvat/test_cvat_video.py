@@ -164,8 +164,6 @@ def test_very_many_points_of_few_written_joints_are_refused_once(tmp_path):
     joints = (joint(0, f"j{number}", (0, 10, 20, 0)) for number in range(600))
     drawn = track(3, skeletons, *joints)
     path = written_video(tmp_path / "a.xml", "ann", drawn, size=1000, last="")
-        tmp_path / "a.xml", "ann", track(3, skeletons, *joints), size=1000, last=""
-    )
     (found,) = (each for each in validate(path).findings if each.code == "T001")
     assert found.message == (
         "track: would bring the skeletons to 501,000 points, of which 501 are written; "
