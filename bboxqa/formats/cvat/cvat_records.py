@@ -20,7 +20,7 @@ from bboxqa.formats.xml_elements import Element
 
 TITLE = "CVAT XML"
 
-_MOST_FRAMES = 500_000
+_MOST_FRAMES = 250_000
 """Frames of videos that are read in a few seconds, even if nearly all are without shapes."""
 _FRAMES_BY_SHAPE = 50
 

@@ -9,6 +9,7 @@ from support.cvat_xml import box, head, image, project, shape, track, written
 
 from bboxqa import convert, read_coco, validate
 from bboxqa.core.errors import DatasetError
+from bboxqa.formats.cvat import skeleton_tracks
 
 SHARED = Path(__file__).parents[4] / "shared/data/formats/cvat"
 needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of CVAT here")
@@ -78,7 +79,7 @@ def test_videos_of_very_many_empty_frames_are_refused(tmp_path):
     with pytest.raises(DatasetError) as found:
         read(path)
     assert str(found.value).split("a.xml: ")[1] == (
-        "its videos have 10,000,000 frames and 1 shape; expected at most 500,000, or 50 for each "
+        "its videos have 10,000,000 frames and 1 shape; expected at most 250,000, or 50 for each "
         "shape\nIf that is right, export its jobs one by one. Otherwise correct "
         "<size> in <meta>."
     )
@@ -86,18 +87,18 @@ def test_videos_of_very_many_empty_frames_are_refused(tmp_path):
 
 def test_frames_of_all_files_of_an_archive_are_counted(tmp_path):
     path = tmp_path / "a.zip"
-    one = written_video(tmp_path / "a.xml", "ann", track(0, frame(0)), size=300_000, last="")
+    one = written_video(tmp_path / "a.xml", "ann", track(0, frame(0)), size=150_000, last="")
     with ZipFile(path, "w") as archive:
         for name in ("job_1", "job_2"):
             archive.write(one, f"{name}/annotations.xml")
-    with pytest.raises(DatasetError, match="600,000 frames and 2 shapes"):
+    with pytest.raises(DatasetError, match="300,000 frames and 2 shapes"):
         read(path)
 
 
 def test_a_long_video_with_tracks_is_read(tmp_path):
-    frames = (frame(number) for number in range(0, 510_000, 48))
-    path = written_video(tmp_path / "a.xml", "ann", track(0, *frames), size=510_000, last="")
-    assert len(read(path).image_names) == 510_000
+    frames = (frame(number) for number in range(0, 260_000, 48))
+    path = written_video(tmp_path / "a.xml", "ann", track(0, *frames), size=260_000, last="")
+    assert len(read(path).image_names) == 260_000
 
 
 def test_videos_of_a_project_have_frames_of_their_own(tmp_path):
@@ -158,16 +159,17 @@ def joint(number, label, *points):
     return f'<track id="{number}" label="{label}" source="manual">{frames}</track>\n'
 
 
-def test_very_many_points_of_few_written_joints_are_refused_once(tmp_path):
+def test_very_many_points_of_few_written_joints_are_refused_once(tmp_path, monkeypatch):
     # 9,000 skeletons and 6,000 joints in 1 MB took 12 GB.
-    skeletons = "".join(shape("skeleton", None, frame=at, outside=0) for at in range(1000))
-    joints = (joint(0, f"j{number}", (0, 10, 20, 0)) for number in range(600))
+    monkeypatch.setattr(skeleton_tracks, "_MOST_POINTS", 5000)
+    skeletons = "".join(shape("skeleton", None, frame=at, outside=0) for at in range(100))
+    joints = (joint(0, f"j{number}", (0, 10, 20, 0)) for number in range(60))
     drawn = track(3, skeletons, *joints)
-    path = written_video(tmp_path / "a.xml", "ann", drawn, size=1000, last="")
+    path = written_video(tmp_path / "a.xml", "ann", drawn, size=100, last="")
     (found,) = (each for each in validate(path).findings if each.code == "T001")
     assert found.message == (
-        "track: would bring the skeletons to 501,000 points, of which 501 are written; "
-        "expected at most 500,000"
+        "track: would bring the skeletons to 5,100 points, of which 51 are written; "
+        "expected at most 5,000"
     )
 
 
