@@ -192,17 +192,18 @@ class _Layers:
     def __init__(self, annotations: list[dict[str, Any]], images: dict[str, Record]) -> None:
         self._annotations = [each for each in annotations if _LAYER in each]
         self._images = images
-        self._rasters: list[Raster] | None = None
+        self._rasters: dict[str, Raster] | None = None
 
     def shape_of(self, own_id: str, masks: Masks) -> Record:
         """Return the geometry keys of a mask; raises MaskProblemError if no layer has it."""
         if self._rasters is None:
-            self._rasters = [*map(self._raster, self._annotations)]
-        for raster in self._rasters:
-            shape = raster.shape_of(own_id, masks)
-            if shape is not None:
-                return shape
-        raise MaskProblemError("is in no raster_layer of the file")
+            self._rasters = {}
+            for raster in map(self._raster, self._annotations):
+                for each in raster.ids():
+                    self._rasters.setdefault(each, raster)
+        if own_id not in self._rasters:
+            raise MaskProblemError("is in no raster_layer of the file")
+        return self._rasters[own_id].shape_of(own_id, masks)
 
     def _raster(self, annotation: dict[str, Any]) -> Raster:
         slot = plain_text(next(iter(items(annotation.get("slot_names"))), ""))

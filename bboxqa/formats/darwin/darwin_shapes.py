@@ -99,11 +99,13 @@ class Raster:
         self._spans: dict[float, IndexArray] = _spans(layer.get("dense_rle"), *size)
         self._is_taken: set[float] = set()
 
-    def shape_of(self, own_id: str, masks: Masks) -> Record | None:
-        """Return the geometry keys of a mask; None if it is not in this layer."""
-        number = self._numbers.get(own_id)
-        if number is None:
-            return None
+    def ids(self) -> list[str]:
+        """Return the ids of the masks in this layer."""
+        return [own_id for own_id, number in self._numbers.items() if number is not None]
+
+    def shape_of(self, own_id: str, masks: Masks) -> Record:
+        """Return the geometry keys of a mask of this layer."""
+        number = self._numbers[own_id]
         number = number if isinstance(number, int | float) else -1
         spans = self._spans.get(number, _NOTHING)
         # The text of a mask is counted once, even if several annotations have it.

@@ -9,6 +9,7 @@ from support.tool_files import alone, asked, drawn, found, write
 
 from bboxqa import read_coco
 from bboxqa.core.errors import DatasetError
+from bboxqa.formats.darwin.darwin_shapes import Raster
 from bboxqa.formats.registry import format_of
 
 SHARED = Path(__file__).parents[4] / "shared/data/formats/darwin/all_shapes"
@@ -145,6 +146,24 @@ def test_ellipses_between_two_directions_have_exact_bounds(tmp_path):
 
 def layer(rle, **numbers):
     return {"dense_rle": rle, "mask_annotation_ids_mapping": numbers, "total_pixels": 80}
+
+
+def test_each_mask_is_looked_for_in_one_layer(tmp_path, monkeypatch):
+    # 9,000 masks were looked for in 6,000 layers.
+    asked_for = []
+    shape_of = Raster.shape_of
+
+    def counted(raster, own_id, masks):
+        asked_for.append(own_id)
+        return shape_of(raster, own_id, masks)
+
+    monkeypatch.setattr(Raster, "shape_of", counted)
+    rle = [1, 10, 0, 70]
+    layers = (shape(raster_layer=layer(rle, **{f"i{number}": 1})) for number in range(20))
+    masks = ({**shape(mask={}), "id": f"i{number}"} for number in range(20))
+    path = write(tmp_path, **{"a.json": item(*layers, *masks)}) / "a.json"
+    assert len(read_coco(path).annotations) == 20
+    assert sorted(asked_for) == sorted(f"i{number}" for number in range(20))
 
 
 def test_masks_stand_in_layers(tmp_path):

@@ -117,8 +117,9 @@ class Masks:
 
     def __init__(self, *, outlines: bool) -> None:
         self.outlines = outlines
-        self.pictures = Allowance("pixels", 1 << 29, (64, 4096))
-        """The pixels of masks that are stored as pictures."""
+        self.pictures = Allowance("values of pixels", 3 << 27, (64, 4096))
+        """The values of the pixels of pictures: one of a grey pixel, four with colour and opacity.
+        """
         self._runs = Allowance("runs of pixels", 1 << 23, (2, 32))
 
     def record(self, mask: RowMask, size: Size | None) -> Record:

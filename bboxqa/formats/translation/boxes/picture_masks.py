@@ -22,6 +22,8 @@ MOST_PIXELS = 1 << 27
 
 _MOST_UNPACKED = 1 << 26
 _NO_PICTURE = "is not a PNG in base64"
+_VALUES_BY_COLOUR = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
+"""The number of values of a pixel, by the colour type of a PNG."""
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 
@@ -55,7 +57,8 @@ def picture_mask(
         if packed:
             data = zlib.decompressobj().decompress(data, _MOST_UNPACKED)
         width, height = _size_of(data, within)
-        masks.pictures.take(width * height, len(text))
+        n_values = _VALUES_BY_COLOUR.get(data[25], 4)
+        masks.pictures.take(width * height * n_values, len(text))
         pixels = _pixels(data, (width, height))
     except MaskProblemError:
         raise
@@ -66,7 +69,7 @@ def picture_mask(
 
 def _size_of(data: bytes, within: Size | None) -> Size:
     """Return the size of a PNG from its beginning, before a library takes memory for it."""
-    if not data.startswith(_SIGNATURE) or data[12:16] != b"IHDR" or len(data) < 24:
+    if not data.startswith(_SIGNATURE) or data[12:16] != b"IHDR" or len(data) < 26:
         raise MaskProblemError(_NO_PICTURE)
     width, height = (int.from_bytes(data[place : place + 4]) for place in (16, 20))
     if within is not None and (width > within[0] or height > within[1]):
