@@ -161,8 +161,8 @@ def test_each_mask_is_looked_for_in_one_layer(tmp_path, monkeypatch):
     rle = [1, 10, 0, 70]
     layers = (shape(raster_layer=layer(rle, **{f"i{number}": 1})) for number in range(20))
     masks = ({**shape(mask={}), "id": f"i{number}"} for number in range(20))
-    path = write(tmp_path, **{"a.json": item(*layers, *masks)}) / "a.json"
-    assert len(read_coco(path).annotations) == 20
+    data = alone(write(tmp_path, **{"a.json": item(*layers, *masks)}))
+    assert len(data.annotations) == 20
     assert sorted(asked_for) == sorted(f"i{number}" for number in range(20))
 
 
