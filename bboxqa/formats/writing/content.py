@@ -12,6 +12,8 @@ from bboxqa.formats.writing.row_masks import RowMasks
 
 Record = dict[str, Any]
 
+_MOST_BYTES = 1_000_000_000
+
 
 @dataclass(frozen=True, eq=False)
 class Content:
@@ -97,6 +99,17 @@ class Content:
         if not names and not self.annotators:
             names = [""]
         return [(name, drawn.get(name, [])) for name in sorted(names)]
+
+    def check_labels(self, title: str, n_bytes: int) -> None:
+        """Refuse to write all labels, of `n_bytes`, for each of very many annotators."""
+        n_people = len(self.annotators)
+        if n_bytes * n_people > _MOST_BYTES:
+            labels = count(len(self.categories), "label")
+            found = f"{title} needs all {labels} in the files of each of {n_people:,} annotators"
+            raise DatasetError(
+                [f"{found}: {n_bytes * n_people / 1e9:.1f} GB; expected at most 1 GB"],
+                "Convert the annotations of fewer annotators at a time, or to COCO.",
+            )
 
     def check_sizes(self, title: str, needed: Container[int] | None = None) -> None:
         """Refuse images of unknown size, among all images or the ids in `needed`."""

@@ -4,8 +4,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
-from bboxqa.core.errors import DatasetError
-from bboxqa.core.text import count
 from bboxqa.formats.cvat.cvat_shapes import CUBOID
 from bboxqa.formats.writing.content import Content, Record, image_name
 from bboxqa.formats.writing.cvat_losses import (
@@ -28,8 +26,6 @@ from bboxqa.model.shapes.mask_spans import runs_of_spans
 
 _Works = list[tuple[int, list[Record]]]
 """The indices of the images that an annotator was asked about, each with their annotations."""
-_MOST_LABELS = 1_000_000_000
-"""Bytes of labels in all files together."""
 
 
 def _files(content: Content, _options: Options) -> Iterator[Written]:
@@ -39,23 +35,12 @@ def _files(content: Content, _options: Options) -> Iterator[Written]:
     for place in range(len(content.images)):
         for name, drawn in content.works(place):
             works[name].append((place, drawn))
-    _check_labels(content, len(labels) * len(works))
+    content.check_labels(TITLE, len(labels))
     folders = people_paths(works)
     for name, own in works.items():
         parts = folders[name] or ("annotations",)
         text = "".join(_lines(content, name, own, labels))
         yield Written((f"{parts[0]}.xml",), text.encode())
-
-
-def _check_labels(content: Content, n_bytes: int) -> None:
-    """Refuse to write very many labels into the files of very many annotators."""
-    if n_bytes > _MOST_LABELS:
-        labels = count(len(content.category_names), "label")
-        repeated = f"all {labels} in the file of each of {len(content.annotators):,} annotators"
-        raise DatasetError(
-            [f"{TITLE} needs {repeated}: {n_bytes / 1e9:.1f} GB; expected at most 1 GB"],
-            "Convert the annotations of fewer annotators at a time, or to COCO.",
-        )
 
 
 def _lines(content: Content, name: str, works: _Works, labels: str) -> Iterator[str]:

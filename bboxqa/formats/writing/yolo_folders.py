@@ -89,6 +89,8 @@ def _poses(content: Content, _options: Options) -> Iterator[Written]:
 def _files(content: Content, points: Points, n_joints: int = 0) -> Iterator[Written]:
     drawn_in = {each["image_id"] for each in content.annotations}
     content.check_sizes("YOLO", drawn_in)
+    settings = _settings(content, n_joints).encode()
+    content.check_labels("YOLO", len(settings))
     paths = _paths(content)
     people = people_paths(content.annotators)
     classes = {each["id"]: place for place, each in enumerate(content.categories)}
@@ -103,7 +105,7 @@ def _files(content: Content, points: Points, n_joints: int = 0) -> Iterator[Writ
             listed[name].append("/".join(("./images", *folders, last + ending)))
     for name, own in listed.items():
         yield Written((*people[name], "train.txt"), "".join(f"{each}\n" for each in own).encode())
-        yield Written((*people[name], "data.yaml"), _settings(content, n_joints).encode())
+        yield Written((*people[name], "data.yaml"), settings)
 
 
 def _paths(content: Content) -> dict[str, tuple[str, ...]]:

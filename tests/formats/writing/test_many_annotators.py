@@ -1,5 +1,7 @@
 """Writing very many annotators, labels and names takes work and space of their number."""
 
+from dataclasses import replace
+
 import pytest
 
 from bboxqa.core.errors import DatasetError
@@ -7,6 +9,7 @@ from bboxqa.core.file_names import normalised_name
 from bboxqa.formats.writing import cvat_xml, safe_names
 from bboxqa.formats.writing.content import Content
 from bboxqa.formats.writing.writer import Options
+from bboxqa.formats.writing.yolo_folders import YOLO
 
 
 class _Counted(list):
@@ -56,12 +59,24 @@ def test_the_annotators_of_an_image_are_sorted_once():
     assert places == [0]
 
 
+def test_categories_are_not_gone_through_for_each_annotator():
+    times = []
+    for n_annotators in (2, 50):
+        content = _content(n_annotators)
+        content = replace(content, categories=_Counted(content.categories))
+        assert [*YOLO.files(content, Options())]
+        times.append(content.categories.n)
+    assert times[0] == times[1]
+
+
 def test_all_labels_in_the_files_of_very_many_annotators_are_refused():
     content = _content(20_000, 20_000)
+    with pytest.raises(DatasetError, match=r"YOLO needs all 20,000 labels in .*: 6\.8 GB"):
+        next(YOLO.files(content, Options()))
     with pytest.raises(DatasetError) as found:
         next(cvat_xml.CVAT_XML.files(content, Options()))
     assert str(found.value) == (
-        "CVAT needs all 20,000 labels in the file of each of 20,000 annotators: 54.6 GB; "
+        "CVAT needs all 20,000 labels in the files of each of 20,000 annotators: 54.6 GB; "
         "expected at most 1 GB\n"
         "Convert the annotations of fewer annotators at a time, or to COCO."
     )
