@@ -98,7 +98,7 @@ def run_batch(
         The folder of the results; made if it does not exist.
     settings : Settings
     pattern : str, optional
-        A glob that the names of COCO files have to match.
+        A glob that the names of files have to match.
     jobs : int
         Number of projects that run at a time.
     fresh, fail_fast : bool

@@ -29,9 +29,9 @@ def cli() -> None:
     """Validate image annotations, and measure how far annotators agree.
 
     \b
-      bboxqa validate export.json    find what is wrong with a COCO file
+      bboxqa validate export.json    find what is wrong with annotations
       bboxqa example fruits          walk through a small example
-      bboxqa agree export.json       measure a COCO file with several annotators
+      bboxqa agree export.json       measure a file with several annotators
       bboxqa agree ann.json bob.json one file per annotator
       bboxqa report results/         a page of a result, with its worst images
       bboxqa compare before.json after.json

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 @join_option
 @asked_option
 @click.option(
-    "--pattern", cls=RenamedOption, metavar="GLOB", help="Read only COCO files whose names match."
+    "--pattern", cls=RenamedOption, metavar="GLOB", help="Read only files whose names match."
 )
 @click.option(
     "--config",

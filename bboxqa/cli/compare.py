@@ -57,10 +57,10 @@ def compare(
       bboxqa compare before.json after.json
       bboxqa compare round1/ round2/ --out changes/
 
-    BEFORE and AFTER are COCO JSON, or folders with one file per annotator. Two annotations are
-    the same if they have the same annotator, image and id, and overlap or are near; other
-    annotations are matched by similarity. With several annotators, agreement before and after is
-    compared in the images that both versions have.
+    BEFORE and AFTER are files of annotations, or folders with one file per annotator. Two
+    annotations are the same if they have the same annotator, image and id, and overlap or are near;
+    other annotations are matched by similarity. With several annotators, agreement before and after
+    is compared in the images that both versions have.
 
     \b
     Exit code 0: compared. 1: AFTER is below --min-alpha or --min-f1. 2: could not run.

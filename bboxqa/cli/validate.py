@@ -1,4 +1,4 @@
-"""`bboxqa validate`: defects of COCO files."""
+"""`bboxqa validate`: defects of annotation files."""
 
 import shlex
 import sys
