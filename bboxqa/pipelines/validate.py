@@ -34,7 +34,7 @@ from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.file_kinds import kind_of
 from bboxqa.rules.facts.image_folder import check_folders, scan_images
 from bboxqa.rules.fixes import Fixed, fix
-from bboxqa.rules.people import People, names_hidden
+from bboxqa.rules.people import names_hidden
 from bboxqa.rules.runner import validate_documents
 
 
@@ -62,7 +62,7 @@ def validate(
     large_file_mb: float = 500.0,
     **unknown: Never,
 ) -> Report:
-    """Check COCO files for defects.
+    """Check files of annotations for defects.
 
     Parameters
     ----------
@@ -174,36 +174,19 @@ def validate_with(
     if not paths:
         raise DatasetError(["no file given"])
     with names_hidden(pseudonyms, paths, memory=memory) as people:
-        return _report(
-            _validated(
-                paths, settings, images, ground_truth, max_findings, memory, progress, people
-            )
-        )
-
-
-def _validated(
-    paths: Sequence[AnyPath],
-    settings: ValidateSettings,
-    images: AnyPath | Sequence[AnyPath] | None,
-    ground_truth: AnyPath | None,
-    max_findings: int,
-    memory: int | None,
-    progress: Progress | None,
-    people: People | None,
-) -> FoundReport:
-    # A file that is named twice would be reported as a copy of itself. Path.resolve stops at a
-    # link that leads to itself.
-    all_listed = list_files(paths, only_checked=True)
-    listed, notes = without_settings(all_listed, paths)
-    notes += of_no_format(paths, all_listed)
-    notes += [*beside_labels(listed), *beside_others(paths, all_listed), *people_inside(listed)]
-    files = list({realpath(file): file for file in reversed(listed)}.values())[::-1]
-    documents = _documents(files, images, _read_truth(ground_truth), memory, progress)
-    if people is not None:
-        documents = map(people.noted, documents)
-    found = validate_documents(documents, settings, max_findings, progress)
-    found = replace(found, notes=(*notes, *found.notes))
-    return found if people is None else people.hidden(found, files, paths)
+        all_listed = list_files(paths, only_checked=True)
+        listed, notes = without_settings(all_listed, paths)
+        notes += of_no_format(paths, all_listed)
+        notes += [*beside_labels(listed), *beside_others(paths, all_listed), *people_inside(listed)]
+        # A file that is named twice would be reported as a copy of itself. Path.resolve stops at a
+        # link that leads to itself.
+        files = list({realpath(file): file for file in reversed(listed)}.values())[::-1]
+        documents = _documents(files, images, _read_truth(ground_truth), memory, progress)
+        if people is not None:
+            documents = map(people.noted, documents)
+        found = validate_documents(documents, settings, max_findings, progress)
+        found = replace(found, notes=(*notes, *found.notes))
+        return _report(found if people is None else people.hidden(found, files, paths))
 
 
 def _report(found: FoundReport) -> Report:
