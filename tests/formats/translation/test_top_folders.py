@@ -55,7 +55,10 @@ def test_pictures_in_a_packed_folder_are_those_of_its_labels(tmp_path, labels):
     [
         ("ada (1)", "a.jpg"),
         ("ada-2026", "a.jpg"),
-        ("labels_ada", "a.jpg"),
+        ("ada - Copy (2)", "a.jpg"),
+        ("ada-20261127T101500Z-001", "a.jpg"),
+        ("labels_ada", "ada/a.jpg"),
+        ("ada_labels", "ada/a.jpg"),
         ("adam", "ada/a.jpg"),
         ("canada", "ada/a.jpg"),
         ("day1", "ada/a.jpg"),
@@ -64,6 +67,32 @@ def test_pictures_in_a_packed_folder_are_those_of_its_labels(tmp_path, labels):
 def test_an_archive_named_otherwise_keeps_the_folder_in_image_names(tmp_path, archive, image):
     write(tmp_path / "ada", **{"a.json": LABELME | {"imagePath": "a.jpg"}})
     assert alone(packed(tmp_path / "ada", archive)).image_names == (image,)
+
+
+@pytest.mark.parametrize(
+    ("folder", "names"),
+    [
+        ("day1", ["ann_day1", "bob"]),
+        ("day1", ["day1_ann", "bob"]),
+        ("day1", ["ann_day1", "bob_day1"]),
+        ("1", ["day 1 ann", "bob"]),
+    ],
+)
+def test_a_folder_in_the_archives_of_two_people_joins_their_images(tmp_path, folder, names):
+    write(tmp_path / folder, **{"a.json": LABELME | {"imagePath": "a.jpg"}})
+    archives = [packed(tmp_path / folder, name) for name in names]
+    assert asked(bboxqa.read_coco(archives)) == {f"{folder}/a.jpg": sorted(names)}
+
+
+def test_folders_of_people_in_archives_named_otherwise_can_be_joined_by_name(tmp_path):
+    for who in PEOPLE:
+        write(tmp_path / who, **{"a.json": LABELME | {"imagePath": "a.jpg"}})
+    archives = [packed(tmp_path / who, f"labels_{who}") for who in PEOPLE]
+    outcome = run("agree", *archives, "-o", tmp_path / "out")
+    assert outcome.returncode == 2
+    assert "--join name would join 1 more image, such as 'ada/a.jpg' = 'bob/a.jpg'" in " ".join(
+        outcome.stderr.split()
+    )
 
 
 def test_folders_named_after_their_content_are_not_in_image_names(tmp_path):

@@ -10,6 +10,9 @@ from bboxqa.core.file_names import IMAGE_SUFFIXES, own_name
 from bboxqa.core.text import one_line
 from bboxqa.formats.translation.member import Member
 
+_OF_COPIES = re.compile(r"(?:[\W_]+(?:copy|\d\w*)[\W_]*)*", re.IGNORECASE)
+"""What is behind the name of a copy, a download, or a folder packed on some day."""
+
 
 def is_hidden(name: str) -> bool:
     """Return whether a file is hidden, as those that systems add to archives."""
@@ -39,13 +42,15 @@ def sorted_once(path: Path, members: list[Member]) -> list[Member]:
 
 
 def _top(archive: str, members: list[Member]) -> str:
-    """Return the only folder at the top of an archive if the archive is named after it, else "".
+    """Return the only folder at the top of an archive if the archive has its name, else "".
 
-    File managers name an archive after the folder they pack, which is that of an annotator. People
-    add words, as in "labelme_ann.zip", and copies have more behind the name: "ann (1).zip".
+    File managers name an archive after the folder they pack, which is that of an annotator. Copies
+    and downloads have numbers behind the name, such as "ann (1).zip". Other words are of people:
+    "ann_day1.zip" may hold day1/, which the archive of another annotator holds as well.
     """
     folder, slash, _ = members[0].name.partition("/") if members else ("", "", "")
-    if not slash or not re.search(rf"(?<![^\W_]){re.escape(folder)}(?![^\W_])", archive):
+    behind = archive.removeprefix(folder)
+    if not slash or behind == archive or not _OF_COPIES.fullmatch(behind):
         return ""
     top = folder + slash
     return top if all(each.name.startswith(top) for each in members) else ""
