@@ -13,7 +13,8 @@ from bboxqa.formats.coco.coco_ends import LOOKED_AT, has_nothing_of_coco
 from bboxqa.formats.content_kinds import TABLES
 from bboxqa.formats.own_files import is_result
 from bboxqa.formats.translation.heads import ARCHIVES, as_utf8, head_of, is_archive
-from bboxqa.formats.translation.members import members_of
+from bboxqa.formats.translation.member import Member
+from bboxqa.formats.translation.members import members_of, members_with
 from bboxqa.formats.xml_elements import RefusedXmlError, XmlElements, XmlError
 
 _ADVICE = "Export or download it again; if it is not of an annotator, move it out of the folder."
@@ -52,6 +53,20 @@ def refuse_damaged(folder: Path, sources: Sequence[Path], pattern: str | None) -
     problems = [f"{file}: {reason}" for file, reason in found]
     if problems:
         raise DatasetError(problems, _ADVICE)
+
+
+def refuse_damaged_members(archive: Path) -> list[Member]:
+    """Return the files of an archive. Raises DatasetError if one of annotations cannot be read.
+
+    No format would recognise that file, and its annotator would be missing from the result.
+    """
+    inside = members_of(archive)
+    for each in members_with(inside, (".json", ".xml", *TABLES)):
+        # A single packed file may be cut off after its beginning; other files that are damaged
+        # have none.
+        if not each.name or (each.most and not each.head()):
+            next(each.chunks(), b"")
+    return inside
 
 
 def files_beside(folder: Path, sources: AbstractSet[Path], pattern: str | None) -> Iterator[Path]:
@@ -108,9 +123,7 @@ def _archive_damage(file: Path) -> str:
     if not is_archive(head_of(file)):
         return "is not an archive"
     try:
-        for each in members_of(file):
-            if not each.name:
-                next(each.chunks(), b"")
+        refuse_damaged_members(file)
     except DatasetError as error:
         return error.problems[0].removeprefix(f"{file}: ").removeprefix(str(file)).lstrip("/")
     return ""

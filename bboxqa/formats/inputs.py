@@ -15,7 +15,7 @@ from bboxqa.core.types import AnyPath
 from bboxqa.formats.coco.archive import COCO_ARCHIVE, parts_of
 from bboxqa.formats.coco.coco_ends import has_nothing_of_coco
 from bboxqa.formats.coco.strict import COCO, is_surely_coco
-from bboxqa.formats.damaged import damage_of, refuse_damaged
+from bboxqa.formats.damaged import damage_of, refuse_damaged, refuse_damaged_members
 from bboxqa.formats.foreign import foreign_kind, refuse_foreign
 from bboxqa.formats.own_files import RESULT_FILES, is_result
 from bboxqa.formats.registry import (
@@ -29,7 +29,6 @@ from bboxqa.formats.registry import (
 from bboxqa.formats.translation.heads import ARCHIVES, head_of, is_archive
 from bboxqa.formats.translation.label_folders import share_images
 from bboxqa.formats.translation.member import AGAIN
-from bboxqa.formats.translation.members import members_of
 
 _OTHER_ARCHIVES = (".7z", ".bz2", ".rar", ".xz")
 _SHOWN = 3
@@ -101,18 +100,16 @@ def list_files(
 
 
 def _parts_of(path: Path) -> list[Path]:
-    is_packed = path.is_file() and format_of(path) is COCO_ARCHIVE
-    return parts_of(path) if is_packed else [path]
+    found = format_of(path) if path.is_file() and is_archive(head_of(path)) else COCO
+    if found is COCO:
+        return [path]
+    refuse_damaged_members(path)
+    return parts_of(path) if found is COCO_ARCHIVE else [path]
 
 
 def _refuse_archive(path: Path) -> None:
     """Refuse an archive that cannot be read, that has archives inside, or nothing that is read."""
-    inside = members_of(path)
-    for each in inside:
-        # A single packed file may be cut off after its beginning; other files that are damaged
-        # have none.
-        if not each.name or (each.most and not each.head()):
-            next(each.chunks(), b"")
+    inside = refuse_damaged_members(path)
     held = [each for each in inside if is_archive(each.head())]
     unpack = "Unpack it into a folder of its own, and name the folder."
     if held:

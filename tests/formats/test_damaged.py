@@ -149,3 +149,60 @@ def test_a_file_of_labelme_that_is_cut_off_is_an_error_and_not_another_format(tm
 
 def test_a_pipe_is_not_read(tmp_path):
     assert damage_of(tmp_path) == damage_of(tmp_path / "gone.xml") == ""
+
+
+def packed(path, files, hurt, compression, place):
+    """Write a zip archive in which twenty bytes of one file are zero."""
+    with zipfile.ZipFile(path, "w", compression) as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+        info = archive.getinfo(hurt)
+    content = bytearray(path.read_bytes())
+    begin = info.header_offset + 30 + len(info.filename)
+    at = begin + int(place * (info.compress_size - 20))
+    content[at : at + 20] = bytes(20)
+    path.write_bytes(content)
+
+
+def many(n):
+    return json.dumps(coco([annotation(k) for k in range(1, n)]))
+
+
+@pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+@pytest.mark.parametrize("place", [0, 0.5, 1])
+@pytest.mark.parametrize("n", [9, 2000])
+def test_a_damaged_file_in_an_archive_is_named_and_its_person_is_not_dropped(
+    tmp_path, compression, place, n
+):
+    path = tmp_path / "all.zip"
+    packed(path, {f"{who}.json": many(n) for who in WHO}, "ann.json", compression, place)
+    for command in ("agree", "validate"):
+        result = run(command, path)
+        assert result.returncode == 2
+        assert f"{path}/ann.json: cannot be read: " in result.stderr
+        assert "Export or download it again." in result.stderr
+
+
+@pytest.mark.parametrize("hurt", ["ann.csv", "bob.xml"])
+def test_a_damaged_file_in_an_archive_of_several_formats_is_named(tmp_path, hurt):
+    path = tmp_path / "all.zip"
+    rows = "image,category,x,y,width,height\n" + "a.jpg,cat,1,2,3,4\n" * 20
+    files = {"ann.csv": rows, "bob.xml": VOC.format("a"), "eve.json": many(9)}
+    packed(path, files, hurt, zipfile.ZIP_STORED, 0.5)
+    with pytest.raises(DatasetError, match=f"all.zip/{hurt}: cannot be read: Bad CRC-32"):
+        read_coco(path)
+
+
+def test_an_archive_with_a_damaged_file_beside_other_archives_is_an_error(tmp_path):
+    folder = tmp_path / "exports"
+    folder.mkdir()
+    for who in WHO:
+        with zipfile.ZipFile(folder / f"{who}.zip", "w") as archive:
+            archive.writestr("x.json", many(9))
+    packed(folder / "ann.zip", {"x.json": many(9)}, "x.json", zipfile.ZIP_STORED, 0.5)
+    words = "x.json: cannot be read: Bad CRC-32 for file 'x.json'"
+    result = run("agree", folder)
+    assert (result.returncode, words in result.stderr) == (2, True)
+    settings = Settings({"bootstrap": 0, "checks": False}, {})
+    (row,) = run_batch(tmp_path, tmp_path / "out", settings).rows
+    assert (row.status, words in row.message) == ("failed", True)

@@ -49,8 +49,19 @@ def _members(path: Path) -> "list[Member]":
 
 
 def parts_of(path: Path) -> list[Path]:
-    """Return the paths of the files of an archive: itself if it has one, else a path below it."""
+    """Return the paths of the files of an archive: itself if it has one, else a path below it.
+
+    Raises DatasetError if another JSON file inside cannot be read, which may be one of them.
+    """
+    from bboxqa.formats.translation.members import members_of, members_with
+
     members = _members(path)
+    names = {each.name for each in members}
+    for other in members_with(members_of(path), ".json"):
+        if other.name not in names:
+            # Archives have a checksum of all the content of a file.
+            for _ in other.chunks():
+                pass
     return [path] if len(members) == 1 else [path / member.name for member in members]
 
 
