@@ -34,11 +34,11 @@ class LabelFiles:
     listed: dict[str, str] = field(default_factory=dict)
     """Image names in lists such as train.txt, by place."""
     names: Member | None = None
-    names_inside: bool = False
-    """Whether the file of class names is inside the source."""
     n_names: int = 0
     key_point_shape: Member | None = None
     """The file that says how many key points there are, with or without names of classes."""
+    inside: list[Member] = field(default_factory=list)
+    """The files of both kinds that are inside the source, where findings can point to them."""
     others: list[Member] = field(default_factory=list)
     """Files of other tools in label folders."""
 
@@ -54,12 +54,11 @@ def label_files_of(path: Path, members: list[Member]) -> LabelFiles:
     for each in members:
         is_label = is_label_name(each.name) or holds_labels(each.name, each.head, is_label_head)
         (texts if is_label else others).append(each)
-    names, shapes = [*filter(_has_names, others)], [*filter(_has_shape, others)]
-    found.names_inside, found.n_names = bool(names), len(names)
+    names, shapes = _names_and_shapes(others)
+    found.inside, found.n_names = [*names, *shapes], len(names)
     for folder in shared_folders(path):
-        beside = files_in(folder)
-        names = names or [*filter(_has_names, beside)]
-        shapes = shapes or [*filter(_has_shape, beside)]
+        names_beside, shapes_beside = _names_and_shapes(files_in(folder))
+        names, shapes = names or names_beside, shapes or shapes_beside
     found.names = min(names, key=_rank, default=None)
     found.key_point_shape = min(shapes, key=_rank, default=None)
     for each in others:
@@ -76,12 +75,11 @@ def label_files_of(path: Path, members: list[Member]) -> LabelFiles:
     return found
 
 
-def _has_names(member: Member) -> bool:
-    return is_names_file(member.name) and is_names_head(member.name, member.head())
-
-
-def _has_shape(member: Member) -> bool:
-    return is_names_file(member.name) and is_shape_head(member.name, member.head())
+def _names_and_shapes(members: Iterable[Member]) -> tuple[list[Member], list[Member]]:
+    """Return the files with class names, and those that say how many key points there are."""
+    heads = [(each, each.head()) for each in members if is_names_file(each.name)]
+    names = [each for each, head in heads if is_names_head(each.name, head)]
+    return names, [each for each, head in heads if is_shape_head(each.name, head)]
 
 
 def _rank(member: Member) -> tuple[int, int, str]:

@@ -10,26 +10,30 @@ _LINE = re.compile(rb"\s*\d+(?:\.0*)?(?:[ \t]+" + NUMBER + rb"){4,}[ \t]*\r?(?:\
 _SHARES = re.compile(rb"\s*\d+(?:[ \t]+0?\.\d+(?:[eE]-?\d+)?|[ \t]+[01](?:\.0*)?){4}")
 _NAMES_KEY = re.compile(rb"^[\"']?names[\"']?\s*:", re.MULTILINE)
 _SHAPE_KEY = re.compile(rb"^[\"']?kpt_shape[\"']?\s*:", re.MULTILINE)
-_YAML = (".yaml", ".yml")
+
+
+def is_yaml(name: str) -> bool:
+    """Return whether a file is YAML, by its name."""
+    return name.lower().endswith((".yaml", ".yml"))
 
 
 def is_names_file(name: str) -> bool:
-    """Return whether a file has class names, by its name."""
+    """Return whether a file may describe the data set: its class names, or its key points."""
     last = name.rpartition("/")[2].lower()
-    return last.endswith((*_YAML, ".names")) or last == "classes.txt"
+    return is_yaml(last) or last.endswith(".names") or last == "classes.txt"
 
 
 def is_names_head(name: str, head: bytes) -> bool:
     """Return whether a file has class names, by its name and beginning."""
     text = as_utf8(head).strip()
-    if name.lower().endswith(_YAML):
+    if is_yaml(name):
         return _NAMES_KEY.search(text) is not None
     return b"\0" not in text and bool(text)
 
 
 def is_shape_head(name: str, head: bytes) -> bool:
     """Return whether a file says how many key points there are, by its name and beginning."""
-    return name.lower().endswith(_YAML) and _SHAPE_KEY.search(as_utf8(head)) is not None
+    return is_yaml(name) and _SHAPE_KEY.search(as_utf8(head)) is not None
 
 
 def is_label_head(head: bytes, *, strict: bool = False) -> bool:

@@ -17,6 +17,10 @@ class LineError(ValueError):
     """A line that is not a label; its text follows "line 7: "."""
 
 
+class ShapeError(LineError):
+    """A line with key points, of which no file says how many there are."""
+
+
 LabelKind = Literal["box", "outline", "quadrangle", "pose"]
 """The kinds of labels, which the number of values distinguishes."""
 
@@ -79,7 +83,7 @@ def _kind(values: list[float], keypoints: tuple[int, int] | None) -> tuple[Label
         )
     if keypoints is None and is_surely_pose(values):
         shape = f"kpt_shape: [{(n - 4) // 3}, 3]"
-        raise LineError(f"seems to be a box and key points; expected {shape} in data.yaml")
+        raise ShapeError(f"seems to be a box and key points; expected {shape} in data.yaml")
     if n % 2 and not 0 <= values[-1] <= 1:
         raise LineError(f"has {n} numbers after the class; expected pairs of x and y")
     return "quadrangle" if n in (8, 9) else "outline", values[-1] if n % 2 else None

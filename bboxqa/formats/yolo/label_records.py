@@ -26,7 +26,16 @@ from bboxqa.formats.translation.translated import Add, Boxes, Record, Translated
 from bboxqa.formats.yolo.class_names import ClassNames, names_of_lines, names_of_yaml
 from bboxqa.formats.yolo.inferred_poses import inferred_shape, may_be_pose
 from bboxqa.formats.yolo.label_files import LabelFiles, label_files_of
-from bboxqa.formats.yolo.label_lines import Label, LineError, beyond, label_of, pixels_in, shape_of
+from bboxqa.formats.yolo.label_heads import is_yaml
+from bboxqa.formats.yolo.label_lines import (
+    Label,
+    LineError,
+    ShapeError,
+    beyond,
+    label_of,
+    pixels_in,
+    shape_of,
+)
 from bboxqa.formats.yolo.label_notes import notes_of
 from bboxqa.formats.yolo.plain_labels import plain_labels
 
@@ -60,6 +69,8 @@ class _LabelRecords:
         self._classes = ClassNames()
         self._ids: dict[int, int] = {}
         self._tally: Counter[str] = Counter()
+        # One finding says so; that labels need `kpt_shape` follows from it.
+        self._is_shape_unread = False
 
     def add_classes(self) -> None:
         """Add the categories in the file of class names, in its order."""
@@ -70,10 +81,10 @@ class _LabelRecords:
         self._classes = found = _class_names(member)
         if found.problem:
             problem = f"{member.name}: class names cannot be read: {found.problem}"
-            self._into.defect("T001", problem, self._names_where(found.problem_line))
+            self._into.defect("T001", problem, self._where(member, found.problem_line))
         seen: dict[str, int] = {}
         for number, name in sorted(found.names.items()):
-            where = self._names_where(found.lines[number])
+            where = self._where(member, found.lines[number])
             if name in seen:
                 problem = f"classes {seen[name]} and {number} are both named {one_line(name)!r}"
                 self._into.defect("T024", problem, where)
@@ -81,26 +92,28 @@ class _LabelRecords:
             self._ids[number] = self._into.category(name, where)
         if found.n_classes is not None and found.n_classes != len(found.names):
             problem = f"nc is {found.n_classes}, but there are {len(found.names)} names"
-            self._into.defect("T021", problem, self._names_where(found.nc_line))
+            self._into.defect("T021", problem, self._where(member, found.nc_line))
 
-    def _names_where(self, line: int) -> Where:
-        member = self._files.names
-        inside = member is not None and self._files.names_inside
-        return Where(member.name if inside and member else "", line)
+    def _where(self, member: Member, line: int) -> Where:
+        """Return a place in a file of class names or key points."""
+        return Where(member.name if member in self._files.inside else "", line)
 
     def add_poses(self) -> None:
         """Take the number of key points from the file that says it, or infer it without one."""
         member = self._files.key_point_shape
+        found = self._classes
         if member is not None and member is not self._files.names:
             found = _class_names(member)
             self._classes.keypoints, self._classes.joints = found.keypoints, found.joints
             if found.problem:
                 problem = f"{member.name}: kpt_shape cannot be read: {found.problem}"
-                self._into.defect("T001", problem, Where("", found.problem_line))
+                self._into.defect("T001", problem, self._where(member, found.problem_line))
         if self._classes.keypoints is None:
+            self._is_shape_unread = member is not None and bool(found.problem)
             texts = (each.text() for each in self._files.labels.values())
             self._classes.keypoints = inferred_shape(texts)
-            self._tally["inferred"] = (self._classes.keypoints or (0,))[0]
+            if not self._is_shape_unread:
+                self._tally["inferred"] = (self._classes.keypoints or (0,))[0]
 
     def take(self, batch: Sequence[tuple[str, Member, bytes]]) -> None:
         """Take the labels of images, given by the place of the image, the file and its content."""
@@ -160,6 +173,8 @@ class _LabelRecords:
             try:
                 label = label_of(line, self._classes.keypoints)
             except LineError as error:
+                if self._is_shape_unread and isinstance(error, ShapeError):
+                    continue
                 self._into.defect("T001", f"{member.name}: line {number}: {error}", where)
                 continue
             if (pixels := pixels_in(label)) is not None:
@@ -213,7 +228,8 @@ class _LabelRecords:
         if kind == "quadrangle":
             kind = "oriented" if "attributes" in record else "outline"
         values = label.values if label.score is None else [*label.values, label.score]
-        self._tally["unsure"] += kind == "outline" and keypoints is None and may_be_pose(values)
+        is_unknown = keypoints is None and not self._is_shape_unread
+        self._tally["unsure"] += kind == "outline" and is_unknown and may_be_pose(values)
         # Key points are only noted if they are not compared.
         self._tally[kind] += kind != "pose" or not self._wanted.keypoints
         row = self._into.annotation(record, where)
@@ -241,5 +257,4 @@ class _LabelRecords:
 
 def _class_names(member: Member) -> ClassNames:
     text = member.text().decode("utf-8", "replace")
-    is_yaml = member.name.lower().endswith((".yaml", ".yml"))
-    return names_of_yaml(text) if is_yaml else names_of_lines(text)
+    return names_of_yaml(text) if is_yaml(member.name) else names_of_lines(text)

@@ -23,6 +23,10 @@ needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of YOLO 
 
 BOX = "0 0.5 0.5 0.2 0.25\n"
 PICTURE = "P6\n100 80\n255\n"
+POSE = "0 .5 .5 .2 .25 .5 .5 2 .6 .25 1\n"
+HIDDEN = "0 .5 .5 .2 .25 .5 .5 1 .6 .25 0\n"
+FIVE_POINTS = "0 .5 .5 .6 .3 .8 .2 1 .4 .9 1\n"
+UNSURE = "but may be a box and key points"
 
 
 def made(folder, **files):
@@ -169,12 +173,29 @@ def test_key_points_need_no_names_of_classes(tmp_path):
     made(tmp_path, data_yaml="kpt_shape: [2, 2\n")
     (defect,) = translated(tmp_path)[0].defects
     assert defect.message.startswith("data.yaml: kpt_shape cannot be read: expected ',' or ']'")
+    assert defect.where == ("data.yaml", 2)
 
 
-POSE = "0 .5 .5 .2 .25 .5 .5 2 .6 .25 1\n"
-HIDDEN = "0 .5 .5 .2 .25 .5 .5 1 .6 .25 0\n"
-FIVE_POINTS = "0 .5 .5 .6 .3 .8 .2 1 .4 .9 1\n"
-UNSURE = "but may be a box and key points"
+@pytest.mark.parametrize("names", ["", "names: [cat]\n"])
+@pytest.mark.parametrize(
+    "line", ["0 .5 .5 .2 .25 .5 .5 2", POSE, "0 .5 .5 .2 .25 .5 .5 1", FIVE_POINTS]
+)
+def test_a_file_of_key_points_that_cannot_be_read_is_named_once(tmp_path, line, names):
+    folder = made(tmp_path / "ada", labels__a_txt=line, images__a_ppm=PICTURE)
+    made(folder, args_yaml=f"{names}kpt_shape: [1,3")
+    shown = run("validate", folder, "--format", "concise")
+    (finding,) = [row for row in shown.stdout.splitlines() if "T001" in row]
+    assert finding.startswith(f"{folder}/args.yaml:{names.count(chr(10)) + 1}:1: T001 ")
+    assert "cannot be read: expected ',' or ']'" in finding
+    assert "in data.yaml" not in shown.stdout + shown.stderr
+
+
+def test_a_file_of_key_points_beside_the_labels_is_of_no_annotator(tmp_path):
+    made(tmp_path, data_yaml="kpt_shape: [2, 2\n", ada__a_txt=POSE, bob__a_txt=POSE)
+    made(tmp_path, images__a_ppm=PICTURE)
+    (defect,) = translated(tmp_path / "ada")[0].defects
+    assert defect.message.startswith("data.yaml: kpt_shape cannot be read: expected ',' or ']'")
+    assert defect.where.member == ""
 
 
 def test_key_points_are_inferred_if_all_lines_have_them(tmp_path):
