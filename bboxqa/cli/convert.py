@@ -39,7 +39,8 @@ def convert(*, paths: tuple[Path, ...], named: tuple[str, ...], to: str, **optio
       bboxqa convert ann.json bob.json all.json --to coco
 
     FILE is what `bboxqa agree` reads. Who drew what, and who was asked about which image, are kept.
-    What the format cannot hold is listed, and refused without --lossy.
+    What the format cannot hold is listed, and refused without --lossy. A review queue
+    (review.json of `bboxqa agree --out`) needs no --lossy, as the measured files stay as they are.
 
     \b
     Exit code 0: written. 2: could not write or run. 130: interrupted.

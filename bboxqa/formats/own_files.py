@@ -2,10 +2,12 @@
 
 from pathlib import Path
 
+REVIEW_QUEUE = "review.json"
+"""The name of the annotations to review first, which `agree --out` writes."""
 RESULT_FILES = frozenset({"manifest.json", "summary.json"})
 """The JSON files that `agree --out` and `compare --out` always write next to their tables."""
 WRITTEN_FILES = RESULT_FILES | {
-    "diagnosis.json", "diagnosis.schema.json", "review.json", "worst_images.json",
+    "diagnosis.json", "diagnosis.schema.json", REVIEW_QUEUE, "worst_images.json",
 }  # fmt: skip
 """All JSON files that these commands may write."""
 
@@ -20,3 +22,8 @@ def is_result(file: Path) -> bool:
     if not all(file.with_name(name).is_file() for name in RESULT_FILES):
         return False
     return any(file.with_name(table).is_file() for table in ("units.csv", "changes.csv"))
+
+
+def is_review_queue(file: Path) -> bool:
+    """Return whether a file is the review queue in a result of `agree --out`."""
+    return file.name == REVIEW_QUEUE and is_result(file)

@@ -12,6 +12,7 @@ from bboxqa.core.pseudonyms import check_key, pseudonyms_of, without_names
 from bboxqa.core.text import count
 from bboxqa.core.types import AnyPath, Files, Progress
 from bboxqa.formats.inputs import as_paths
+from bboxqa.formats.own_files import is_review_queue
 from bboxqa.formats.read_files import files_read
 from bboxqa.formats.writing.content import Content, without_points
 from bboxqa.formats.writing.gathering.gathered import Gathering
@@ -94,7 +95,7 @@ def convert(
         The format, such as "coco" or "label-studio".
     lossy : bool
         Whether to write what the format can hold, and leave out the rest. By default,
-        annotations that it cannot hold completely are refused.
+        annotations that it cannot hold completely are refused, unless they are a review queue.
     force : bool
         Whether to replace what is there.
     as_predictions : bool
@@ -148,7 +149,8 @@ def convert(
     if not to_format.has_keypoints:
         content = without_points(content)
     losses = (*repeat_losses(content), *to_format.losses(content, options))
-    if losses and not lossy:
+    # The measured files still have what a review queue loses.
+    if losses and not lossy and not all(map(is_review_queue, _given(source))):
         raise DatasetError([str(each) for each in losses], _ADVICE)
     n_files = _write(path, to_format, to_format.files(content, options))
     notes = (*notes, *left_out_notes(content, to_format), *_size_notes(content, to_format))
@@ -203,11 +205,15 @@ def gather(
     return gathering.content(data, given), tuple(notes)
 
 
+def _given(source: Files) -> list[Path]:
+    return list(map(Path, as_paths([*source.values()] if isinstance(source, Mapping) else source)))
+
+
 def _refuse_inputs(path: Path, source: Files) -> None:
     """Refuse an output that would replace one of the inputs or a folder of them."""
-    given = as_paths([*source.values()] if isinstance(source, Mapping) else source)
+    given = _given(source)
     place = path.resolve()
-    for each in chain(map(Path, given), files_read(given) if path.is_dir() else ()):
+    for each in chain(given, files_read(given) if path.is_dir() else ()):
         if each.resolve().is_relative_to(place):
             held = "is read" if each == path else f"holds {each}, which is read"
             raise OutputError(f"{path}: {held}; name another output")

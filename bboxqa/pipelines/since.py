@@ -13,6 +13,7 @@ from bboxqa.core.errors import BboxqaError, ConfigError
 from bboxqa.core.pseudonyms import pseudonyms_of, spellings, without_names
 from bboxqa.core.text import one_line
 from bboxqa.core.types import Files
+from bboxqa.formats.own_files import REVIEW_QUEUE
 from bboxqa.formats.saved_results import read_saved
 from bboxqa.model.annotations import Dataset, Source
 from bboxqa.model.comparison import SinceRun
@@ -30,7 +31,6 @@ _COMPARED = (
     "all_touched", "sigmas",
 )  # fmt: skip
 _MOVED = "To see whether boxes moved, keep the former files beside the new ones."
-_QUEUE = "review.json"
 _Keys = dict[tuple[str, str, str], str]
 
 
@@ -178,7 +178,7 @@ def _reviewed_queue(
     `n_saved` that were measured. If these can no longer be read, all that are not of the queue
     count as others.
     """
-    path = folder / _QUEUE
+    path = folder / REVIEW_QUEUE
     if (before is not None and before.is_pseudonymous) or not path.is_file():
         return None
     try:

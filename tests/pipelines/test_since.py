@@ -140,7 +140,7 @@ def queue(tmp_path_factory):
     (folder / "export.json").write_text(json.dumps(whole))
     assert run("agree", "export.json", "--out", "result", cwd=folder).returncode == 0
     for name, to in (("cvat", "cvat"), ("tasks.json", "label-studio")):
-        done = run("convert", "result/review.json", name, "--to", to, "--lossy", cwd=folder)
+        done = run("convert", "result/review.json", name, "--to", to, cwd=folder)
         assert done.returncode == 0
     return folder
 
@@ -150,6 +150,59 @@ def test_a_queue_without_changes_has_none(queue, file):
     _, text = since(queue, file)
     assert "they are compared with its 3 annotations, not with all 23" in text
     assert changes(text) == {"unchanged": 3}
+
+
+@pytest.fixture(scope="module", params=["coco", "label-studio", "cvat"])
+def queue_of_tool(request, queue, tmp_path_factory):
+    """A folder with the result of an export of a tool, whose annotations have keys of their own."""
+    folder = tmp_path_factory.mktemp("tool")
+    content = json.loads((queue / "export.json").read_bytes())
+    keys = {
+        "coco": {"my_note": "far away", "created_at": "2024-05-01T10:00:00Z"},
+        "label-studio": {"created_at": "2024-05-01T10:00:00Z", "lead_time": 12.5},
+        "cvat": {"attributes": {"occluded": True}},
+    }
+    for annotation in content["annotations"]:
+        annotation.update(keys[request.param])
+    (folder / "plain.json").write_text(json.dumps(content))
+    name = "export" + ".json" * (request.param != "cvat")
+    done = run("convert", "plain.json", name, "--to", request.param, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    done = run("agree", name, "--diagnose", "--out", "result", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        ("tasks.json", "--to", "label-studio"),
+        ("predictions.json", "--to", "label-studio", "--as-predictions"),
+        ("files", "--to", "cvat"),
+    ],
+    ids=lambda written: written[0],
+)
+def test_a_queue_of_any_tool_is_written_and_read_back(queue_of_tool, written):
+    done = run("convert", "result/review.json", *written, cwd=queue_of_tool)
+    assert done.returncode == 0, done.stderr
+    _, text = since(queue_of_tool, written[0])
+    assert changes(text) == {"unchanged": 3}
+
+
+def test_what_a_queue_loses_is_listed_and_refused_where_it_is_a_copy(queue, tmp_path):
+    shutil.copytree(queue / "result", tmp_path / "result")
+    path = tmp_path / "result" / "review.json"
+    content = json.loads(path.read_bytes())
+    content["annotations"][0]["said"] = "by me"
+    path.write_text(json.dumps(content))
+    written = run("convert", path, tmp_path / "tasks.json", "--to", "label-studio")
+    assert written.returncode == 0
+    assert "left out: 1 annotation with 'said'" in written.stderr
+    copy = shutil.copy(path, tmp_path / "review.json")
+    refused = run("convert", copy, tmp_path / "lost.json", "--to", "label-studio")
+    assert refused.returncode == 2
+    assert "1 annotation with 'said'" in refused.stderr
+    assert not (tmp_path / "lost.json").exists()
 
 
 @pytest.mark.parametrize("change", ["moved", "changed"])
