@@ -122,6 +122,8 @@ def _earlier(document: Document, threshold: float) -> _Earlier:
     regions = document.once(_regions)
     for found in overlapping(bbox, _drawer(document, exact), kind, lowest):
         left, right = found.left, found.right
+        before = np.where(kind[left] == kind[right], same[right], other[right])
+        left, right = left[left < before], right[left < before]
         if lowest < threshold:
             # Rotated boxes that cross each other may have equal bounds.
             kept = box_iou(document, left, right) >= threshold

@@ -26,7 +26,7 @@ class Turned(NamedTuple):
         boxes.
     clockwise, counter : (R, 5) float64
         Centre, sides and degrees of each box; `counter` differs for five numbers, whose direction
-        is unknown.
+        is unknown, and is the same array if there are none.
     """
 
     place: IndexArray
@@ -50,6 +50,8 @@ def turned_boxes(document: Document) -> Turned:
     place = np.full(len(document.annotations), -1)
     place[rows] = np.arange(len(rows))
     mirrored = numbers * (1, 1, 1, 1, -1)
+    if not len(fives):
+        return Turned(place, cornered, cornered)
     return Turned(place, np.concatenate([cornered, numbers]), np.concatenate([cornered, mirrored]))
 
 
@@ -74,14 +76,15 @@ def box_iou(document: Document, left: IndexArray, right: IndexArray) -> FloatArr
         return iou
     some = np.flatnonzero((turned.place[left] >= 0) | (turned.place[right] >= 0))
     both = []
-    for boxes in (turned.clockwise, turned.counter):
+    has_one_direction = turned.counter is turned.clockwise
+    for boxes in (turned.clockwise,) if has_one_direction else (turned.clockwise, turned.counter):
         sides = []
         for rows in (left[some], right[some]):
             side, place = shapes.upright(bbox[rows]), turned.place[rows]
             side[place >= 0] = boxes[place[place >= 0]]
             sides.append(side)
         both.append(rotated_iou(*sides))
-    iou[some] = np.minimum(*both)
+    iou[some] = np.minimum.reduce(both)
     return iou
 
 
