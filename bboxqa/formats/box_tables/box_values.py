@@ -1,7 +1,7 @@
 """Converting table cells to boxes, and detecting the layout of boxes from their numbers."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any, cast
 
@@ -9,12 +9,12 @@ import msgspec
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray
-from bboxqa.formats.box_tables.table_columns import FORMS, Columns
+from bboxqa.core.text import count, one_line
+from bboxqa.formats.box_tables.table_columns import FORMS, NAMES, Columns, plain_name
 from bboxqa.formats.translation.untrusted import (
     LARGEST,
     ValueProblemError,
     items,
-    mapping,
     number_of,
 )
 
@@ -22,13 +22,26 @@ Cells = dict[str, Any]
 """The cells of one box, by the keys of `NAMES`."""
 
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
-# What is read of objects, each by the first of its usual names.
+# What is read of objects, and its usual names in lower case without punctuation, the best first.
 _OF_OBJECTS = {
-    "bbox": ("bbox", "box"),
-    "category": ("category", "label", "category_id", "label_id"),
-    "annotator": ("annotator", "annotator_id"),
-    "id": ("id", "bbox_id"),
+    "bbox": (*NAMES["bbox"], "bboxes", "boxes", "boundingboxes"),
+    "category": (
+        "category", "categoryname", "label", "labelname", "class", "classname",
+        "categories", "categorynames", "labels", "labelnames", "classes", "classnames",
+        "categoryid", "labelid", "classid", "categoryids", "labelids", "classids",
+    ),
+    "annotator": (*NAMES["annotator"], "annotators"),
+    "id": ("id", "bboxid", *NAMES["id"][1:], "ids"),
+    "iscrowd": NAMES["iscrowd"],
+}  # fmt: skip
+_WORDS = {
+    "bbox": ("box", "boxes"),
+    "category": ("category", "categories"),
+    "annotator": ("annotator", "annotators"),
+    "id": ("id", "ids"),
+    "iscrowd": ("mark", "marks"),
 }
+_EXPECTED = "expected four numbers of each in 'bbox'"
 _NOTHING = (None, "", "nan", "NaN", "None", "null")
 
 
@@ -41,7 +54,7 @@ def boxes_in(row: Mapping[str, Any], columns: Columns) -> list[Cells]:
     if "objects" not in columns.of:
         return [cells]
     listed = _listed(cells.pop("objects", None))
-    return [{**cells, **_known(mapping(each))} for each in listed] or [cells]
+    return [{**cells, **_cells_of(each)} for each in listed] or [cells]
 
 
 def _listed(objects: object) -> list[Any]:
@@ -65,26 +78,79 @@ def _decoded(text: str) -> object:
 
 
 def _by_rows(objects: dict[str, Any]) -> list[dict[str, Any]]:
-    """Convert an object of parallel lists to a list of objects."""
-    n = {key: len(items(objects.get(key))) for names in _OF_OBJECTS.values() for key in names}
-    first = next((key for key, length in n.items() if length), None)
-    if first is None:
+    """Convert an object of parallel lists to a list of objects.
+
+    Raises ValueProblemError if there are no boxes, or not as many as of anything else.
+    """
+    names = {key: name for key, name in _names_in(objects).items() if objects[name] is not None}
+    if "bbox" not in names:
+        if any(map(_holds, objects.values())):
+            raise ValueProblemError(f"objects has {_listing(objects)}, but no boxes; {_EXPECTED}")
         return []
-    if other := next((key for key, length in n.items() if length not in (0, n[first])), None):
-        problem = f"objects has {n[first]} {first} and {n[other]} {other}; expected as many"
-        raise ValueProblemError(problem)
-    whole = {key: each for key, each in objects.items() if len(items(each)) == n[first]}
-    return [{key: each[place] for key, each in whole.items()} for place in range(n[first])]
+    lists = {key: objects[name] for key, name in names.items()}
+    for key, each in lists.items():
+        if not isinstance(each, list):
+            found = f"objects has {str(each)[:40]!r} in {one_line(names[key])!r}"
+            raise ValueProblemError(
+                f"{found}; expected a list with one {_WORDS[key][0]} per object"
+            )
+    n = len(lists["bbox"])
+    for key, each in lists.items():
+        if len(each) != n:
+            boxes, others = (
+                f"{count(len(lists[of]), *_WORDS[of])} in {one_line(names[of])!r}"
+                for of in ("bbox", key)
+            )
+            expected = f"expected as many {_WORDS[key][1]} as boxes"
+            raise ValueProblemError(f"objects has {boxes} and {others}; {expected}")
+    return [{key: each[place] for key, each in lists.items()} for place in range(n)]
 
 
-def _known(given: dict[str, Any]) -> Cells:
-    """Return the known values of an object, by the keys of `NAMES`."""
+def _names_in(given: dict[str, Any]) -> dict[str, str]:
+    """Return the name of each known key of objects: the best one that holds anything.
+
+    Raises ValueProblemError if two names hold different boxes.
+    """
+    plain = {plain_name(name): name for name in reversed(given)}
     found = {}
     for key, usual in _OF_OBJECTS.items():
-        name = next((each for each in usual if given.get(each) is not None), None)
-        if name is not None:
-            found[key] = given[name]
+        there = [plain[name] for name in usual if name in plain]
+        holding = [name for name in there if _holds(given[name])]
+        if key == "bbox" and any(given[name] != given[holding[0]] for name in holding):
+            raise ValueProblemError(
+                f"objects has different boxes in {_listing(holding)}; expected one of them"
+            )
+        if there:
+            found[key] = (holding or there)[0]
     return found
+
+
+def _cells_of(given: object) -> Cells:
+    """Return the known values of an object, by the keys of `NAMES`.
+
+    What cannot be read has the key "problem", so that the other objects of the row are read.
+    """
+    if not isinstance(given, dict):
+        return {"problem": f"is {str(given)[:40]}; {_EXPECTED}"} if _holds(given) else {}
+    try:
+        names = _names_in(given)
+    except ValueProblemError as error:
+        return {"problem": str(error)}
+    found = {key: given[name] for key, name in names.items() if given[name] is not None}
+    # An annotator who was asked and drew nothing has no box.
+    others = [name for name in given if name != names.get("annotator") and _holds(given[name])]
+    if others and not _holds(found.get("bbox")):
+        return {"problem": f"has {_listing(others)}, but no box; {_EXPECTED}"}
+    return found
+
+
+def _holds(value: object) -> bool:
+    return not _is_empty(value) and value not in ([], {})
+
+
+def _listing(names: Iterable[str]) -> str:
+    """Return the first names, quoted."""
+    return ", ".join(repr(one_line(name)[:40]) for name in [*names][:3])
 
 
 def numbers_of_box(cells: Cells, form: str) -> list[float] | None:
@@ -102,8 +168,10 @@ def numbers_of_box(cells: Cells, form: str) -> list[float] | None:
         if all(_is_empty(each) for each in values):
             return None
         return [_number(each, key) for each, key in zip(values, FORMS[form], strict=True)]
+    if "problem" in cells:
+        raise ValueProblemError(cells["problem"])
     given = cells.get("bbox")
-    if _is_empty(given) or given == []:
+    if not _holds(given):
         return None
     values = _NUMBER.findall(given) if isinstance(given, str) else items(given)
     if len(values) != 4:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from bboxqa.core.text import one_line
 
@@ -101,6 +102,7 @@ def columns_of(header: Sequence[str], chosen: Mapping[str, str]) -> Columns:
     return _whole(found, chosen, is_open_images={"imageid", "xmin", "labelname"} <= plain.keys())
 
 
+@lru_cache(1024)
 def plain_name(name: str) -> str:
     """Return the name of a column in lower case without punctuation, as in `NAMES`."""
     return _SIGNS.sub("", name).lower()

@@ -44,7 +44,8 @@ from bboxqa.formats.translation.translated import (
 )
 from bboxqa.formats.translation.untrusted import ValueProblemError, mapping, plain_text
 
-_TRUE = {"1", "true"}
+# Data frames write whole numbers as fractions where some are missing.
+_TRUE = {"1", "1.0", "true"}
 _ONE_CATEGORY = "no column of categories: all boxes are of one; --columns category=NAME names it"
 SAY = f"Say what the columns hold: --columns image=NAME,bbox=NAME,… ({', '.join(NAMES)})"
 """The advice if no columns of boxes are found."""

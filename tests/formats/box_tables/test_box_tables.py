@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from support.cli import run
 from support.tool_files import alone, asked, drawn, found, write
 
 import bboxqa
@@ -227,8 +228,28 @@ def test_objects_in_cells_of_csv_are_json(tmp_path):
         # As data frames write it, with names of classes of Python in between.
         ("{'bbox': array([[1, 2, 3, 4]])}", "objects is \"{'bbox': array([[1, 2, 3, 4]])}\""),
         (7, "objects is 7; expected a list"),
-        ({"bbox": [[1, 2, 3, 4]] * 2, "category": [1]}, "2 bbox and 1 category; expected as many"),
-        ({"bbox": [[1, 2, 3, 4]], "category": [1, 2]}, "1 bbox and 2 category; expected as many"),
+        (
+            {"bbox": [[1, 2, 3, 4]] * 2, "category": [1]},
+            "2 boxes in 'bbox' and 1 category in 'category'; expected as many categories as boxes",
+        ),
+        (
+            {"Boxes": [[1, 2, 3, 4]], "iscrowd": [1, 0]},
+            "1 box in 'Boxes' and 2 marks in 'iscrowd'; expected as many marks as boxes",
+        ),
+        ({"bbox": [], "category": [1, 2]}, "has 0 boxes in 'bbox' and 2 categories in 'category'"),
+        (
+            {"bbox": [[1, 2, 3, 4]], "labels": []},
+            "has 1 box in 'bbox' and 0 categories in 'labels'",
+        ),
+        ({"polygons": [[1, 2]], "category": [1]}, "has 'polygons', 'category', but no boxes"),
+        (
+            {"bbox": [[1, 2, 3, 4]], "category": "c"},
+            "objects has 'c' in 'category'; expected a list",
+        ),
+        (
+            {"bbox": [[1, 2, 3, 4]], "boxes": [[1, 2, 9, 9]]},
+            "has different boxes in 'bbox', 'boxes'",
+        ),
     ],
 )
 def test_objects_that_cannot_be_read_are_refused(tmp_path, objects, words):
@@ -268,6 +289,74 @@ def test_data_sets_of_hugging_face_have_names_of_classes_and_pictures(tmp_path):
     data = alone(tmp_path / "a.parquet")
     assert drawn(data) == [("a.jpg", "(not named)", "dog", 60, 2, 3, 4)]
     assert data.image_names == ("a.jpg", "b.jpg")
+
+
+@pytest.mark.parametrize(
+    "objects",
+    [
+        {"bboxes": [[1, 2, 3, 4], [5, 6, 7, 8]], "labels": ["c", "d"]},
+        {"boxes": [[1, 2, 3, 4], [5, 6, 7, 8]], "categories": ["c", "d"], "area": [12, 56]},
+        {"bbox": [], "Bounding_Boxes": [[1, 2, 3, 4], [5, 6, 7, 8]], "class_name": ["c", "d"]},
+        [{"box": [1, 2, 3, 4], "class": "c"}, {"bbox": [5, 6, 7, 8], "label": None, "labels": "d"}],
+    ],
+)
+def test_objects_have_any_of_the_usual_names(tmp_path, objects):
+    good = {"file_name": "a.jpg", "objects": {"bbox": [[60, 20, 30, 40]], "category": ["c"]}}
+    rows = [good, {"file_name": "b.jpg", "objects": objects}]
+    data = alone(table(tmp_path, *map(json.dumps, rows), name="a.jsonl"))
+    assert drawn(data)[1:] == [
+        ("b.jpg", "(not named)", "c", 1, 2, 3, 4),
+        ("b.jpg", "(not named)", "d", 5, 6, 7, 8),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("lost", "words"),
+    [
+        ({"category": "c"}, "has 'category', but no box; expected four numbers of each in 'bbox'"),
+        ({"bbox": None, "label": "c"}, "has 'label', but no box"),
+        ({"x": 1, "y": 2, "w": 3, "h": 4}, "has 'x', 'y', 'w', but no box"),
+        ([1, 2, 3, 4], "is [1, 2, 3, 4]; expected four numbers of each in 'bbox'"),
+        (
+            {"box": [1, 2, 3, 4], "bbox": [1, 2, 9, 9]},
+            "different boxes in 'bbox', 'box'; expected one",
+        ),
+    ],
+)
+def test_an_object_without_a_box_is_refused_and_the_others_are_read(tmp_path, lost, words):
+    objects = [{"bbox": [60, 20, 30, 40], "category": "c"}, lost]
+    path = table(tmp_path, json.dumps({"file_name": "a.jpg", "objects": objects}), name="a.jsonl")
+    ((_, line, _, message),) = found(path, "T001")
+    assert line == 1
+    assert message.startswith("line 1, object 2: ")
+    assert words in message
+    assert bboxqa.validate(path).files[0].n_annotations == 1
+    with pytest.raises(DatasetError, match="line 1, object 2: "):
+        alone(path)
+
+
+@pytest.mark.parametrize(
+    "nothing",
+    [None, {}, [], {"bbox": [], "category": []}, {"bboxes": None, "category": []},
+     [{"bbox": None, "category": None}], {"bbox": [None], "annotator": ["ann"]}],
+)  # fmt: skip
+def test_rows_with_nothing_in_objects_are_images_without_boxes(tmp_path, nothing):
+    good = {"file_name": "a.jpg", "objects": {"bbox": [[60, 20, 30, 40]], "category": ["c"]}}
+    rows = [good, {"file_name": "b.jpg", "objects": nothing}]
+    path = table(tmp_path, *map(json.dumps, rows), name="a.jsonl")
+    assert found(path, "T001") == []
+    data = alone(path)
+    assert (data.image_names, len(drawn(data))) == (("a.jpg", "b.jpg"), 1)
+
+
+def test_crowds_are_read_from_objects(tmp_path):
+    boxes = [[60, 20, 30, 40], [1, 2, 3, 4], [5, 6, 7, 8], [15, 6, 7, 8]]
+    objects = {"bbox": boxes, "category": [*"cccc"], "iscrowd": [1, 0, True, 1.0]}
+    path = table(tmp_path, json.dumps({"file_name": "a.jpg", "objects": objects}), name="a.jsonl")
+    ran = run("convert", path, tmp_path / "a.json", "--to", "coco", "--box-format", "xywh")
+    assert ran.returncode == 0, ran.output
+    converted = json.loads((tmp_path / "a.json").read_text())["annotations"]
+    assert [each["iscrowd"] for each in converted] == [1, 0, 1, 1]
 
 
 def test_parquet_of_labels_or_cut_off_is_no_table_of_boxes(tmp_path):
