@@ -144,7 +144,8 @@ def spellings(given: Mapping[str, str]) -> dict[str, str]:
             name.replace("'", "'\"'\"'"),
         )
     }
-    return {**given, **forms, **given}
+    # The form of a name may be the name of somebody else, who has that pseudonym.
+    return {**forms, **given}
 
 
 def without_names(value: Any, given: Mapping[str, str], *, any_case: bool = False) -> Any:
