@@ -48,7 +48,7 @@ class People:
     def hidden(
         self, report: FoundReport, read: Sequence[Path], given_paths: Iterable[AnyPath]
     ) -> FoundReport:
-        """Return a report on files with pseudonyms, and without excerpts and edits."""
+        """Return a report on files with pseudonyms, and without excerpts and fixes."""
         self.note_files(read, given_paths)
         given = self.pseudonyms()
         files = (
@@ -70,7 +70,8 @@ class People:
 def _hidden(finding: Finding, given: Mapping[str, str]) -> Finding:
     """Return a finding with pseudonyms.
 
-    An excerpt may hold other information on people, such as a first name.
+    An excerpt may hold other information on people, such as a first name. No fix is proposed, as
+    files are fixed without a key.
     """
 
     def hide(value: Any) -> Any:
@@ -84,6 +85,7 @@ def _hidden(finding: Finding, given: Mapping[str, str]) -> Finding:
         ids=hide(finding.ids),
         found=hide(finding.found),
         expected=hide(finding.expected),
+        fix=None,
         edits=(),
         examples=tuple(hide(finding.examples)),
         key=hide(finding.key),

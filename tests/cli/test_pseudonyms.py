@@ -106,6 +106,12 @@ def test_fixes_have_the_content_of_the_file(option, tmp_path):
     assert not (tmp_path / "key.json").exists()
 
 
+def test_fixes_that_are_refused_are_not_proposed(tmp_path):
+    source = key_on_annotations(tmp_path)
+    assert "fixable with --fix" in run("validate", source).stdout
+    assert "--fix" not in run("validate", source, "--pseudonyms", tmp_path / "key.json").stdout
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
