@@ -10,6 +10,7 @@ from bboxqa.core.file_names import own_name
 from bboxqa.core.pseudonyms import pseudonyms_of, spellings, without_names
 from bboxqa.formats.named_sources import names_of
 from bboxqa.formats.registry import suffixes
+from bboxqa.formats.task_files import splits_among
 from bboxqa.formats.translation.heads import ARCHIVES
 
 
@@ -20,8 +21,8 @@ def shown(text: str, settings: Settings, files: Sequence[Path] = ()) -> str:
     """
     if settings.pseudonyms is None:
         return text
-    people = names_of(files) if len(files) > 1 else []
-    given = pseudonyms_of(settings.pseudonyms, people)
+    names = names_of(files) if len(files) > 1 else []
+    given = pseudonyms_of(settings.pseudonyms, {*names} - splits_among(names))
     found: str = without_names(text, spellings(given))
     return found
 

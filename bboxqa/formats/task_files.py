@@ -5,7 +5,7 @@ none.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import combinations
 from pathlib import Path
 
@@ -14,12 +14,16 @@ import numpy as np
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.annotations.columns import AnnotationFile
 
-_NAME = re.compile(
-    r"(instances|person_keypoints|captions|panoptic|stuff|labels|image_info)[_-](.+)\.json",
+_TASKS = "instances|person_keypoints|captions|panoptic|stuff|labels|image_info"
+_NAME = re.compile(rf"({_TASKS})[_-](.+)\.json", re.IGNORECASE)
+_OBJECTS, _KEYPOINTS = "instances", "person_keypoints"
+_SPLITS = "train|training|val|valid|validation|test|testing"
+_SPLIT = re.compile(rf"(?:.*[_-])?({_SPLITS})(?:20\d\d)?")
+# What stands before the split in bob_val may be the name of a person.
+_ONLY_SPLIT = re.compile(
+    rf"(?:(?:{_TASKS})[_-])?(?:{_SPLITS})(?:20\d\d)?(?:/(?:{_TASKS}|_?annotations(?:\.coco)?))?",
     re.IGNORECASE,
 )
-_OBJECTS, _KEYPOINTS = "instances", "person_keypoints"
-_SPLIT = re.compile(r"(?:.*[_-])?(train|training|val|valid|validation|test|testing)(?:20\d\d)?")
 
 _SAME = {"training": "train", "valid": "val", "validation": "val", "testing": "test"}
 
@@ -90,6 +94,22 @@ def _split_of(file: Path) -> str | None:
     stem, folder = file.stem.lower(), file.parent.name.lower()
     found = _SPLIT.fullmatch(stem) or _SPLIT.fullmatch(folder)
     return found and _SAME.get(found[1], found[1])
+
+
+def splits_among(names: Collection[str]) -> set[str]:
+    """Return the names of files and folders that are those of splits, and of no person.
+
+    Examples
+    --------
+    >>> sorted(splits_among(["train", "instances_val2017", "val/_annotations.coco", "ann_test"]))
+    ['instances_val2017', 'train', 'val/_annotations.coco']
+    >>> splits_among(["val", "ann"])
+    set()
+    """
+    found = {name for name in names if _ONLY_SPLIT.fullmatch(name)}
+    # Beside people and no other split, Val is one of them.
+    is_person = {name.lower() for name in found} == {"val"} and len(found) < len({*names})
+    return set() if is_person else found
 
 
 def split_advice(files: Sequence[Path]) -> str:

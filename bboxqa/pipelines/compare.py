@@ -8,6 +8,7 @@ import numpy as np
 
 from bboxqa.core.types import AnyPath, Progress
 from bboxqa.core.version import __version__
+from bboxqa.formats.dataset.pseudonymous import without_later_people
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.comparison import CHANGES, AgreementChange, ComparisonResult, Version
 from bboxqa.model.settings import AgreeKeywords, AgreeSettings
@@ -122,6 +123,10 @@ def compare_files(
     first, second = (
         read_for(path, settings, score=0, min_annotators=1, **reading) for path in (before, after)
     )
+    if pseudonyms is not None:
+        # A file that is alone may be named after a person of the other version.
+        first = without_later_people(first, pseudonyms, Path(before))
+        second = without_later_people(second, pseudonyms, Path(after))
     result = compare_with(first, second, settings, memory=memory, progress=progress)
     if not result.thresholds:
         check_common_image(first, second, result.images)

@@ -13,6 +13,7 @@ from bboxqa.formats.dataset.pseudonymous import file_without_names
 from bboxqa.formats.inputs import as_paths, list_files
 from bboxqa.formats.named_sources import names_of
 from bboxqa.formats.registry import format_of
+from bboxqa.formats.task_files import splits_among
 from bboxqa.model.findings import Finding, FoundReport
 from bboxqa.rules.facts.authorship import authorship
 from bboxqa.rules.facts.document import Document
@@ -27,23 +28,41 @@ class People:
     def __init__(self, key: Path, names: Iterable[str] = ()) -> None:
         self._key = key
         self._names = {*names}
+        # Names that the user gave stand for files, and not the names of these files.
+        self._are_files_named = bool(self._names)
+        self._naming: set[str] = set()
+        self._splits: set[str] = set()
         # A file that is no key is refused before other files are read.
         pseudonyms_of(key, ())
 
     def noted(self, document: Document) -> Document:
         """Return a document after noting whom it names."""
-        self._names.update(document.once(authorship).names)
+        if names := document.once(authorship).names:
+            self._names.update(names)
+            self._naming.add(document.name)
         return document
 
     def note_files(self, files: Sequence[Path], given: Iterable[AnyPath]) -> None:
-        """Note after whom files are named, if they name nobody."""
+        """Note after whom those files are named that name nobody."""
         is_person = len(files) == 1 and files[0].is_dir() and files[0] not in map(Path, given)
-        if not self._names and (len(files) > 1 or is_person):
-            self._names.update(names_of(files))
+        if self._are_files_named:
+            return
+        names = names_of(files)
+        self._splits = splits_among(names)
+        found = {
+            name
+            for file, name in zip(files, names, strict=True)
+            if str(file) not in self._naming
+            # A file that is alone has any name, but an e-mail address is that of a person.
+            if len(files) > 1 or is_person or "@" in name
+        }
+        self._names.update(found - self._splits)
 
     def pseudonyms(self) -> dict[str, str]:
         """Return the pseudonym of each name, in all spellings that messages use."""
-        return spellings(pseudonyms_of(self._key, self._names))
+        known = pseudonyms_of(self._key, self._names)
+        nobody = self._splits - self._names
+        return spellings({name: known[name] for name in known if name not in nobody})
 
     def hidden(
         self, report: FoundReport, read: Sequence[Path], given_paths: Iterable[AnyPath]

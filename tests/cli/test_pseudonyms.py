@@ -157,6 +157,114 @@ def test_a_file_named_after_a_known_person_has_the_pseudonym(tmp_path):
     assert "lovelace" not in alone.output
 
 
+COMPARE = ("compare", "--bootstrap", "0", "--no-checks")
+
+
+def test_versions_named_after_people_have_pseudonyms(tmp_path):
+    (tmp_path / "in").mkdir()
+    source, key = files_named_after_people(tmp_path / "in"), tmp_path / "key.json"
+    files = [source / f"{who}.json" for who in PEOPLE]
+    run("validate", source, "--pseudonyms", key)
+    given = json.loads(key.read_bytes())
+    for number, versions in enumerate((files[:2], files[:0:-1], (files[1], source))):
+        changes = tmp_path / "changes" / str(number)
+        outcome = run(*COMPARE, *versions, "--pseudonyms", key, "--out", changes)
+        assert outcome.returncode == 0, outcome.stderr
+        assert f"before: {tmp_path}/in/{given[versions[0].stem]}.json" in outcome.stdout
+        assert names_shown(outcome, changes) == []
+    assert json.loads(key.read_bytes()) == given
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_version_is_named_after_somebody_of_the_other(order, tmp_path):
+    (tmp_path / "in").mkdir()
+    source, key = files_named_after_people(tmp_path / "in"), tmp_path / "key.json"
+    versions = (source / f"{PEOPLE[1]}.json", source)[::order]
+    outcome = run(*COMPARE, *versions, "--pseudonyms", key, "--out", tmp_path / "changes")
+    assert outcome.returncode == 0, outcome.stderr
+    assert names_shown(outcome, tmp_path / "changes") == []
+
+
+def test_a_version_named_after_an_address_has_a_pseudonym(tmp_path):
+    (tmp_path / "in").mkdir()
+    source, key = files_named_after_people(tmp_path / "in"), tmp_path / "key.json"
+    versions = (source / f"{PEOPLE[0]}.json", source / f"{PEOPLE[2]}.json")
+    outcome = run(*COMPARE, *versions, "--pseudonyms", key, "--out", tmp_path / "changes")
+    assert outcome.returncode == 0, outcome.stderr
+    assert names_shown(outcome, tmp_path / "changes") == []
+    assert {*json.loads(key.read_bytes())} == {PEOPLE[0], PEOPLE[2]}
+
+
+@pytest.mark.parametrize(("command", "n_files"), [("validate", 1), ("compare", 2)])
+def test_a_single_file_named_after_an_address_has_a_pseudonym(command, n_files, tmp_path):
+    source = files_named_after_people(tmp_path) / f"{PEOPLE[0]}.json"
+    outcome = run(command, *[source] * n_files, "--pseudonyms", tmp_path / "key.json")
+    assert "person-01.json" in outcome.output
+    assert names_shown(outcome) == []
+
+
+def test_a_file_named_after_a_person_is_beside_one_that_names_people(tmp_path):
+    team = key_on_annotations(tmp_path)
+    (tmp_path / "in").mkdir()
+    alone = files_named_after_people(tmp_path / "in") / f"{PEOPLE[1]}.json"
+    text = team.read_text().replace("Bob Mc'Arthur, jr", "eve")
+    team.write_text(text)
+    key = tmp_path / "key.json"
+    outcome = run("validate", team, alone, "--pseudonyms", key)
+    given = json.loads(key.read_bytes())
+    assert PEOPLE[1] in given
+    assert "export" not in given
+    assert f"{given[PEOPLE[1]]}.json: 5 images" in outcome.stdout
+    assert names_shown(outcome) == []
+
+
+SPLITS = (
+    ("train/_annotations.coco.json", "valid/_annotations.coco.json"),
+    ("annotations/instances_train2017.json", "annotations/instances_val2017.json"),
+    ("train.json", "Val.json", "test.json"),
+)
+
+
+@pytest.mark.parametrize("places", SPLITS)
+@pytest.mark.parametrize("command", [("validate",), ("agree", "--bootstrap", "0", "--no-checks")])
+def test_splits_are_no_people(command, places, tmp_path):
+    files = _copies(tmp_path, places)
+    key = tmp_path / "key.json"
+    outcome = run(*command, *files, "--pseudonyms", key)
+    assert "person-" not in outcome.output
+    assert not key.exists()
+
+
+def test_splits_beside_other_files_are_no_people(tmp_path):
+    places = ("set/train/_annotations.coco.json", "set/val/_annotations.coco.json", "ann.json")
+    files = _copies(tmp_path, places)
+    key = tmp_path / "key.json"
+    # A person may have the name of a split.
+    key.write_text('{"train": "person-01"}')
+    outcome = run("validate", *files, "--pseudonyms", key)
+    ann = f"{tmp_path.name}/ann"
+    assert json.loads(key.read_bytes()) == {"train": "person-01", ann: "person-02"}
+    assert f"{tmp_path}/set/val/_annotations.coco.json: 5 images" in outcome.stdout
+
+
+def test_val_beside_ann_is_a_person(tmp_path):
+    files = _copies(tmp_path, ("val.json", "ann.json"))
+    key = tmp_path / "key.json"
+    run("validate", *files, "--pseudonyms", key)
+    assert {*json.loads(key.read_bytes())} == {"val", "ann"}
+
+
+def _copies(folder, places):
+    """Write a file that names nobody to several places."""
+    (folder / "source").mkdir()
+    content = files_named_after_people(folder / "source") / f"{PEOPLE[0]}.json"
+    files = [folder / each for each in places]
+    for file in files:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content.read_bytes())
+    return files
+
+
 def test_changes_since_a_result_with_names_show_none(tmp_path):
     (tmp_path / "in").mkdir()
     source, saved = files_named_after_people(tmp_path / "in"), tmp_path / "saved"

@@ -1,7 +1,7 @@
 """Replacing the names of annotators in a data set by pseudonyms."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,15 +21,16 @@ _NOBODY = (UNNAMED, "ground truth")
 
 
 def with_pseudonyms(
-    attribution: Attribution, key: Path, model: str = ""
+    attribution: Attribution, key: Path, kept: Iterable[str] = ()
 ) -> tuple[Attribution, dict[str, str]]:
-    """Return the attribution with pseudonyms, and the pseudonym of each name.
+    """Return the attribution with pseudonyms, and the pseudonym of each name in the key.
 
-    `model` keeps its name.
+    Models and splits, whose names are `kept`, have none.
     """
-    people = [name for name in attribution.names if name not in (*_NOBODY, model)]
-    known = pseudonyms_of(key, people)
-    given = {name: known[name] for name in people}
+    nobody = {*_NOBODY, *kept}
+    known = pseudonyms_of(key, {*attribution.names} - nobody)
+    # A file may be named after somebody else in the key.
+    given = {name: known[name] for name in known if name not in nobody}
 
     def named(name: str) -> str:
         return given.get(name, name)
@@ -68,6 +69,18 @@ def without_people(data: Dataset, given: Mapping[str, str]) -> Dataset:
         attribution=without_names(data.attribution, given),
         is_pseudonymous=True,
     )
+
+
+def without_later_people(data: Dataset, key: Path, path: Path) -> Dataset:
+    """Return a data set with pseudonyms of those who came into the key after it was read.
+
+    Its file or folder `path` may name nobody, and be named after an e-mail address.
+    """
+    name = path.name if path.is_dir() else own_name(path)
+    known = pseudonyms_of(key, [name] if "@" in name else [])
+    # A pseudonym that the data set has may be the name of another person.
+    given = {*known.values()}
+    return without_people(data, {name: known[name] for name in known if name not in given})
 
 
 def _unplaced(annotations: Annotations, given: Mapping[str, str]) -> Annotations:

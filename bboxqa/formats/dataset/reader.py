@@ -36,7 +36,7 @@ from bboxqa.formats.dataset.track_ids import TRACK_KEYS, VIDEO_KEY, trackless_no
 from bboxqa.formats.dataset.unused_sessions import session_notes
 from bboxqa.formats.named_sources import Sources, refuse_repeated_files, sources_of
 from bboxqa.formats.registry import format_of
-from bboxqa.formats.task_files import read_twice
+from bboxqa.formats.task_files import read_twice, splits_among
 from bboxqa.formats.translation.translated import UNNAMED
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import Asked, JoinBy
@@ -187,11 +187,11 @@ def _attributed(
         )
     for file, name in zip(read[n_attributed:], names[n_attributed:], strict=False):
         found = with_results(found, file, name)
-    model = ""
+    kept = splits_among(names) if found.of_files and not sources.is_named else set()
     if predictions is not None:
-        model = predictions.annotator
-        found = with_results(found, read[-1], model)
-    return (found, {}) if pseudonyms is None else with_pseudonyms(found, pseudonyms, model)
+        kept |= {predictions.annotator}
+        found = with_results(found, read[-1], predictions.annotator)
+    return (found, {}) if pseudonyms is None else with_pseudonyms(found, pseudonyms, kept)
 
 
 def _with_annotators(files: Sequence[AnnotationFile], names: Sequence[str]) -> list[AnnotationFile]:

@@ -5,10 +5,8 @@ from pathlib import Path
 
 import msgspec
 
-from bboxqa.core.file_names import own_name
-from bboxqa.core.pseudonyms import pseudonyms_of
 from bboxqa.core.types import Progress
-from bboxqa.formats.dataset.pseudonymous import without_people
+from bboxqa.formats.dataset.pseudonymous import without_later_people
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.read import read_for
@@ -49,8 +47,6 @@ def read_reference(
         progress=progress,
     )  # fmt: skip
     if pseudonyms is not None:
-        # The file of an expert may name nobody, and be named after the expert.
-        name = own_name(Path(reference))
-        found = without_people(found, pseudonyms_of(pseudonyms, [name] if "@" in name else []))
+        found = without_later_people(found, pseudonyms, Path(reference))
     names = tuple(settings.category_map.get(name, name) for name in found.category_names)
     return replace(found, category_names=names)
