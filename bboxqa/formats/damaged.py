@@ -87,12 +87,14 @@ def files_beside(folder: Path, sources: AbstractSet[Path], pattern: str | None) 
 
 
 def damage_of(file: Path) -> str:
-    """Return what is wrong with a file that is empty or cut off, by its suffix; else "".
+    """Return what is wrong with a file that is empty, cut off or gone, by its suffix; else "".
 
     The text follows the name of the file, as in "a.xml: is empty". Only small files of text are
     looked at: a large one has a known format by its beginning, and its reader says where it ends.
     """
     try:
+        if file.is_symlink() and not file.exists():
+            return "is a link that leads nowhere"
         # Reading a pipe would consume its data.
         if not file.is_file():
             return ""

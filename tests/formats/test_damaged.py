@@ -206,3 +206,17 @@ def test_an_archive_with_a_damaged_file_beside_other_archives_is_an_error(tmp_pa
     settings = Settings({"bootstrap": 0, "checks": False}, {})
     (row,) = run_batch(tmp_path, tmp_path / "out", settings).rows
     assert (row.status, words in row.message) == ("failed", True)
+
+
+@pytest.mark.parametrize("target", ["nowhere.json", "ann.json"])
+def test_a_link_that_leads_nowhere_is_an_error(tmp_path, target):
+    folder = tmp_path / "street"
+    folder.mkdir()
+    for who in WHO[1:]:
+        (folder / f"{who}.json").write_text(many(9))
+    (folder / "ann.json").symlink_to(target)
+    words = "ann.json: is a link that leads nowhere"
+    for command in ("agree", "validate"):
+        done = run(command, folder)
+        assert (done.returncode, done.stderr.count(words)) == (2, 1)
+        assert "move it out of the folder" in done.stderr
