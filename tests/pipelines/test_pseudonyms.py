@@ -156,3 +156,22 @@ def test_places_in_files_named_after_people_have_no_name(end, packed, tmp_path):
         assert "anna" not in text, path
         assert "bert" not in text, path
     assert f"person-01{end}:3" in (out / "units.csv").read_text()
+
+
+def test_a_file_named_after_somebody_in_the_key_has_the_pseudonym(tmp_path, source):
+    key = tmp_path / "key.json"
+    key.write_text('{"zoe": "person-07"}')
+    data = bboxqa.read_coco(source.rename(tmp_path / "zoe.json"), pseudonyms=key)
+    assert [each.name for each in data.sources] == [f"{tmp_path}/person-07.json"]
+    assert "person-07" not in data.annotator_names
+
+
+def test_a_model_named_as_somebody_in_the_key_keeps_its_name(tmp_path, source):
+    key, model = tmp_path / "key.json", tmp_path / "yolo.json"
+    key.write_text('{"yolo": "person-07"}')
+    content = json.loads(source.read_bytes())
+    of = {"image_id": content["images"][0]["id"], "category_id": content["categories"][0]["id"]}
+    model.write_text(json.dumps([of | {"bbox": [1, 1, 9, 9], "score": 0.9}]))
+    data = bboxqa.read_coco(source, predictions=model, pseudonyms=key)
+    assert "yolo" in data.annotator_names
+    assert "yolo" in [each.annotator for each in data.sources]
