@@ -120,9 +120,14 @@ def test_settings_beside_files_of_another_program_do_not_hide_what_they_are(tmp_
         assert done.returncode == 2
         assert "samples.json: is FiftyOne's own JSON; expected COCO JSON" in done.stderr
     # Beside COCO JSON, neither is the reason to stop.
-    empty = {"images": [], "annotations": [], "categories": []}
-    written(tmp_path / "ann.json", json.dumps(empty))
-    assert "expected COCO JSON" not in run("validate", ".", cwd=tmp_path).stderr
+    image = {"id": 1, "file_name": "a.png", "width": 64, "height": 48}
+    content = {"images": [image], "annotations": [], "categories": []}
+    written(tmp_path / "ann.json", json.dumps(content))
+    done = run("validate", ".", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "ann.json: 1 image, 0 annotations, 0 categories" in done.stdout
+    assert "1 JSON file left out: no annotations (such as metadata.json)" in done.stdout
+    assert "samples.json:1:1  keys" in done.stdout
 
 
 def test_the_description_of_a_data_set_beside_it_is_left_out(tmp_path):
