@@ -13,7 +13,6 @@ from bboxqa.core.file_names import IMAGE_SUFFIXES, folder_problem
 from bboxqa.core.text import clean, count, first_few, one_line
 from bboxqa.core.types import AnyPath
 from bboxqa.formats.coco.archive import COCO_ARCHIVE, parts_of
-from bboxqa.formats.coco.coco_ends import has_nothing_of_coco
 from bboxqa.formats.coco.strict import COCO, is_surely_coco
 from bboxqa.formats.damaged import damage_of, refuse_damaged, refuse_damaged_members
 from bboxqa.formats.foreign import foreign_kind, refuse_foreign
@@ -29,6 +28,7 @@ from bboxqa.formats.registry import (
 from bboxqa.formats.translation.heads import ARCHIVES, head_of, is_archive
 from bboxqa.formats.translation.label_folders import share_images
 from bboxqa.formats.translation.member import AGAIN
+from bboxqa.formats.unread import SETTINGS, unread_kind
 
 _OTHER_ARCHIVES = (".7z", ".bz2", ".rar", ".xz")
 _SHOWN = 3
@@ -150,19 +150,12 @@ def _files_below(folder: Path, pattern: str | None, *, only_checked: bool) -> li
     if not inside:
         raise _nothing_in(folder, suffixes(only_checked=only_checked), pattern)
     # Settings may be beside annotations, such as metadata.json beside samples.json of FiftyOne.
-    annotated = (file for file in inside if not _is_settings(file))
-    first = next(annotated, None)
-    if first is not None and _is_foreign(first) and all(map(_is_foreign, annotated)):
+    kinds = ((file, unread_kind(file)) for file in inside)
+    annotated = ((file, kind) for file, kind in kinds if kind != SETTINGS)
+    first, first_kind = next(annotated, (folder, None))
+    if first_kind is not None and all(kind is not None for _, kind in annotated):
         refuse_foreign(first)
     return inside
-
-
-def _is_foreign(file: Path) -> bool:
-    return format_of(file) is COCO and foreign_kind(file) is not None
-
-
-def _is_settings(file: Path) -> bool:
-    return format_of(file) is COCO and foreign_kind(file) is None and has_nothing_of_coco(file)
 
 
 def _files_inside(folder: Path, pattern: str | None, *, only_checked: bool) -> list[Path]:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.core.types import AnyPath
-from bboxqa.formats.coco.coco_ends import has_nothing_of_coco
 from bboxqa.formats.coco.strict import COCO, is_surely_coco
 from bboxqa.formats.content_kinds import CLASS_NAMES
 from bboxqa.formats.damaged import files_beside
@@ -23,6 +22,7 @@ from bboxqa.formats.registry import (
 from bboxqa.formats.translation.heads import ARCHIVES, head_of, is_archive
 from bboxqa.formats.translation.label_folders import INSIDE, is_label_name
 from bboxqa.formats.translation.members import members_of
+from bboxqa.formats.unread import SETTINGS, unread_kind
 
 _SHOWN = 3
 # Kinds of annotations that no format reads.
@@ -170,8 +170,7 @@ def without_settings(files: list[Path], given: Sequence[AnyPath]) -> tuple[list[
     others = [
         file
         for file in files
-        if file not in named
-        if format_of(file) is COCO and _has_no_annotations(file)
+        if file not in named and unread_kind(file) in (SETTINGS, "Hugging Face")
     ]
     if not others or len(others) == len(files):
         return files, []
@@ -179,8 +178,3 @@ def without_settings(files: list[Path], given: Sequence[AnyPath]) -> tuple[list[
     note = f"{some} left out: no annotations (such as {one_line(str(others[0]))})"
     left_out = {*others}
     return [file for file in files if file not in left_out], [note]
-
-
-def _has_no_annotations(file: Path) -> bool:
-    kind = foreign_kind(file)
-    return kind == "Hugging Face" or (kind is None and has_nothing_of_coco(file))
