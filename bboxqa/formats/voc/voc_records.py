@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from bboxqa.core.errors import DatasetError
+from bboxqa.core.text import clean
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.boxes.turned_boxes import turned_box
 from bboxqa.formats.translation.choices import choices
@@ -22,6 +23,7 @@ from bboxqa.formats.translation.other_files import add_others
 from bboxqa.formats.translation.picture_sizes import is_picture, size_of_picture
 from bboxqa.formats.translation.translated import (
     UNLABELLED,
+    UNNAMED,
     Add,
     Record,
     Translated,
@@ -37,7 +39,7 @@ from bboxqa.formats.voc.voc_boxes import (
     rotated_box,
 )
 from bboxqa.formats.voc.voc_heads import is_voc_head
-from bboxqa.formats.voc.web_objects import is_web_object, user_of, users_in, web_shape
+from bboxqa.formats.voc.web_objects import authors_in, is_web_object, user_of, web_shape
 from bboxqa.formats.xml_elements import Element, XmlError, tree_of
 
 TITLE = "Pascal VOC XML"
@@ -49,6 +51,7 @@ _WORDS = (
     ("part", "part", "of objects left out"),
     ("mask", "mask", "in image files: not read, and compared by the box"),
     ("deleted", "object", "marked as deleted left out"),
+    ("nobody", "object", f"without annotator, here by {UNNAMED!r}"),
     ("unsized", "image", "without a size"),
     ("unnamed", "image", "without filename: named as the XML file"),
 )
@@ -71,15 +74,15 @@ def translate_voc(path: Path, add: Add, wanted: Wanted) -> Translated:
         if is_voc_head(head) or not head.strip()
     }
     tally = CornerTally()
-    users: set[str] = set()
+    authors: set[str] = set()
     for member in files.values():
         text = member.read()
         if b"<bndbox" in text:
             tally.add(text)
-        users |= users_in(text)
+        authors |= authors_in(text)
     chosen = choices().voc_base
     base, reason = tally.base() if chosen is None else (chosen, "")
-    records = _VocRecords(path, members, base, add, wanted, has_users=bool(users))
+    records = _VocRecords(path, members, base, add, wanted, authors)
     for number, (place, member) in enumerate(files.items()):
         records.add_file(place, member)
         if wanted.progress is not None and number % 100 == 0:
@@ -99,12 +102,11 @@ class _VocRecords:
         base: int,
         add: Add,
         wanted: Wanted,
-        *,
-        has_users: bool,
+        authors: set[str],
     ) -> None:
         self._lists = [each for each in members if _LISTS in each.name]
         self._base = base
-        self._has_users = has_users
+        self._authors = authors
         self._wanted = wanted
         self._into = Collector(TITLE, add)
         pictures = pictures_of(path, members, ("JPEGImages", "images"))
@@ -170,8 +172,8 @@ class _VocRecords:
         shape, is_turned = self._shape(found)
         label = found.said("name")
         record = {**shape, "image_id": image["id"]}
-        if self._has_users:
-            record["annotator"] = user_of(found)
+        if self._authors:
+            record["annotator"] = self._author(found, where)
         record["category_id"] = self._into.category(label or UNLABELLED, where)
         attributes = dict(record.get("attributes", {}))
         for mark in _MARKS:
@@ -189,6 +191,15 @@ class _VocRecords:
             self._into.defect("T030", problem, where, row)
         if not label:
             self._into.defect("T004", "an object has no name", where, row)
+
+    def _author(self, found: Element, where: Where) -> str:
+        if name := clean(found.said("annotator")):
+            return name
+        if "username" in self._authors:
+            return user_of(found)
+        self._tally["nobody"] += 1
+        self._into.defect("T005", "an object does not name its annotator", where)
+        return UNNAMED
 
     def _shape(self, found: Element) -> tuple[Record, bool]:
         """Return the geometry keys of an object, and whether its corners were swapped."""
@@ -222,7 +233,7 @@ class _VocRecords:
         self._tally["unsized"] = self._images.n_unsized
         if self._tally["web"]:
             self._into.title = WEB_TITLE
-        named_by = "username" if self._has_users else ""
+        named_by = " and ".join(f"<{name}>" for name in sorted(self._authors))
         return self._into.done([*notes, *tally_notes(self._tally, _WORDS)], named_by)
 
 

@@ -12,6 +12,7 @@ from bboxqa.formats.xml_elements import Element
 ANONYMOUS = "anonymous"
 """The user name of everybody who did not sign in."""
 _USER = re.compile(rb"<username>([^<]*)</username>")
+_ANNOTATOR = re.compile(rb"<annotator>\s*+[^<\s]")
 
 
 def is_web_object(found: Element) -> bool:
@@ -21,10 +22,20 @@ def is_web_object(found: Element) -> bool:
     return found.find("bndbox") is None and (is_outline or found.find("segm") is not None)
 
 
-def users_in(text: bytes) -> set[str]:
-    """Return the names of signed-in users who drew something in a file."""
-    names = {each.decode("utf-8", "replace").strip() for each in _USER.findall(text)}
-    return names - {"", ANONYMOUS}
+def authors_in(text: bytes) -> set[str]:
+    """Return the names of the elements that name who drew the objects of a file.
+
+    Examples
+    --------
+    >>> authors_in(b"<object><annotator>ann</annotator></object><username>anonymous</username>")
+    {'annotator'}
+    """
+    users = {each.decode("utf-8", "replace").strip() for each in _USER.findall(text)}
+    found = {"username"} if users - {"", ANONYMOUS} else set()
+    if b"<annotator>" in text:
+        objects = (each.partition(b"</object>")[0] for each in text.split(b"<object>")[1:])
+        found |= {"annotator" for each in objects if _ANNOTATOR.search(each)}
+    return found
 
 
 def user_of(found: Element) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.tool_files import translation_of
+from support.tool_files import drawn, found, translation_of
 
 from bboxqa import agree, convert, read_coco, reading, validate
 from bboxqa.core.errors import DatasetError
@@ -121,6 +121,26 @@ def test_each_folder_is_by_one_person(tmp_path):
     assert data.annotator_names == ("ann", "bob")
     assert data.assigned.tolist() == [[True, True], [False, True]]
     assert agree(data, bootstrap=0).existence.f1 == 1
+
+
+def test_objects_name_their_annotators_as_fiftyone_writes_them(tmp_path):
+    people = [f"<annotator>{name}</annotator>" for name in ("ann", "R &amp; D", " ")]
+    objects = [thing(10 * n, 10, 40, 40, more=more) for n, more in enumerate(people, start=1)]
+    data = read_coco(written(tmp_path, Annotations__a=xml(*objects)), min_annotators=1)
+    assert [each[1] for each in drawn(data)] == ["(not named)", "R & D", "ann"]
+    assert data.attribution == "<annotator>"
+    assert "1 object without annotator, here by '(not named)'" in " / ".join(data.notes)
+    ((_, _, _, message),) = found(tmp_path, "T005")
+    assert "an object does not name its annotator" in message
+
+
+@pytest.mark.parametrize("nobody", ["<annotator/>", "<annotator> </annotator>"])
+def test_folders_are_annotators_where_no_object_names_one(tmp_path, nobody):
+    of_file = xml(thing(1, 2, 3, 4, more=nobody)).replace(
+        "<size>", "<annotator>x</annotator><size>"
+    )
+    data = read_coco(written(tmp_path, ann__a=of_file, bob__a=of_file))
+    assert [each[1] for each in drawn(data)] == ["ann", "bob"]
 
 
 def test_a_point_in_the_name_of_a_folder_begins_no_suffix(tmp_path):
