@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bboxqa.core.text import one_line
+from bboxqa.formats.translation.member import Member
+from bboxqa.formats.yolo.label_heads import is_yaml
 
 if TYPE_CHECKING:
     from yaml import Node
@@ -31,6 +33,22 @@ class ClassNames:
     problem: str = ""
     """Why the file cannot be read."""
     problem_line: int = 1
+
+
+def class_names_of(member: Member) -> ClassNames:
+    """Return the names in a file of lines or of YAML, or why it cannot be read.
+
+    Raises DatasetError as `Member.read` does.
+    """
+    data = member.text()
+    if b"\0" in data:
+        return ClassNames(problem="the file is not text")
+    text = data.decode("utf-8", "replace")
+    found = names_of_yaml(text) if is_yaml(member.name) else names_of_lines(text)
+    # One character in another encoding, as in a comment, does not hide the names.
+    if "\ufffd" in text and not (found.names or found.keypoints or found.problem):
+        found.problem = "the file is not text in UTF-8"
+    return found
 
 
 def names_of_lines(text: str) -> ClassNames:
@@ -72,7 +90,8 @@ def names_of_yaml(text: str) -> ClassNames:
         top = compose(text, Loader=SafeLoader)
     except (YAMLError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
-        problem = getattr(error, "problem", None) or "is YAML that cannot be read"
+        reasons = (getattr(error, name, None) for name in ("problem", "reason"))
+        problem = next(filter(None, reasons), "is YAML that cannot be read")
         return ClassNames(problem=one_line(problem), problem_line=mark.line + 1 if mark else 1)
     pairs = top.value if isinstance(top, MappingNode) else []
     values = {key.value: value for key, value in pairs if isinstance(key.value, str)}

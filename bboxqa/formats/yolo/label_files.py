@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
+from bboxqa.core.errors import DatasetError
 from bboxqa.formats.translation.label_folders import LISTS, holds_labels, is_label_name
 from bboxqa.formats.translation.label_images import (
     by_place,
@@ -15,6 +16,7 @@ from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.members import files_in
 from bboxqa.formats.translation.other_files import json_or_xml_of_tools
 from bboxqa.formats.translation.picture_sizes import is_picture
+from bboxqa.formats.yolo.class_names import class_names_of
 from bboxqa.formats.yolo.label_heads import (
     is_label_head,
     is_names_file,
@@ -76,10 +78,25 @@ def label_files_of(path: Path, members: list[Member]) -> LabelFiles:
 
 
 def _names_and_shapes(members: Iterable[Member]) -> tuple[list[Member], list[Member]]:
-    """Return the files with class names, and those that say how many key points there are."""
+    """Return the files with class names, and those that say how many key points there are.
+
+    Without class names, the files that should have them but cannot be read are returned.
+    """
     heads = [(each, each.head()) for each in members if is_names_file(each.name)]
     names = [each for each, head in heads if is_names_head(each.name, head)]
-    return names, [each for each, head in heads if is_shape_head(each.name, head)]
+    shapes = [each for each, head in heads if is_shape_head(each.name, head)]
+    damaged = () if names else (each for each, _ in heads if each not in shapes)
+    return names or [*filter(_is_damaged, damaged)], shapes
+
+
+def _is_damaged(member: Member) -> bool:
+    """Return whether a file that should have class names, by its name, cannot be read."""
+    if PurePosixPath(member.name).name.lower() not in _ORDER:
+        return False
+    try:
+        return class_names_of(member).problem != ""
+    except DatasetError:
+        return True
 
 
 def _rank(member: Member) -> tuple[int, int, str]:

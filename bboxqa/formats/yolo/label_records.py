@@ -23,10 +23,9 @@ from bboxqa.formats.translation.plain.label_batches import (
     lines_of,
 )
 from bboxqa.formats.translation.translated import Add, Boxes, Record, Translated, Wanted
-from bboxqa.formats.yolo.class_names import ClassNames, names_of_lines, names_of_yaml
+from bboxqa.formats.yolo.class_names import ClassNames, class_names_of
 from bboxqa.formats.yolo.inferred_poses import inferred_shape, may_be_pose
 from bboxqa.formats.yolo.label_files import LabelFiles, label_files_of
-from bboxqa.formats.yolo.label_heads import is_yaml
 from bboxqa.formats.yolo.label_lines import (
     Label,
     LineError,
@@ -78,7 +77,7 @@ class _LabelRecords:
         if member is None:
             self._tally["unnamed"] = 1
             return
-        self._classes = found = _class_names(member)
+        self._classes = found = class_names_of(member)
         if found.problem:
             problem = f"{member.name}: class names cannot be read: {found.problem}"
             self._into.defect("T001", problem, self._where(member, found.problem_line))
@@ -103,7 +102,7 @@ class _LabelRecords:
         member = self._files.key_point_shape
         found = self._classes
         if member is not None and member is not self._files.names:
-            found = _class_names(member)
+            found = class_names_of(member)
             self._classes.keypoints, self._classes.joints = found.keypoints, found.joints
             if found.problem:
                 problem = f"{member.name}: kpt_shape cannot be read: {found.problem}"
@@ -253,8 +252,3 @@ class _LabelRecords:
         notes = [*add_others(self._into, self._files.others, "labels of YOLO")]
         notes += add_unlabelled(self._into, unlabelled, self._files.labels, self._image)
         return self._into.done([*notes_of(self._tally, self._files), *notes])
-
-
-def _class_names(member: Member) -> ClassNames:
-    text = member.text().decode("utf-8", "replace")
-    return names_of_yaml(text) if is_yaml(member.name) else names_of_lines(text)

@@ -540,6 +540,49 @@ def test_names_that_cannot_be_read_are_told(tmp_path, names, problem):
     assert any(problem in each for each in caught.value.problems)
 
 
+@pytest.mark.parametrize(
+    ("name", "data", "problem"),
+    [
+        (
+            "data.yaml",
+            b"\x8e\xf1\x02 \x00\xc4",
+            "data.yaml: class names cannot be read: the file is",
+        ),
+        (
+            "data.yaml",
+            b"\x8e\xf1 \xc4\xfe",
+            "data.yaml: class names cannot be read: the file is not",
+        ),
+        ("dataset.yaml", b"path: [a", "dataset.yaml: class names cannot be read: expected ','"),
+        ("classes.txt", b"\0\0\0", "classes.txt: class names cannot be read: the file is not text"),
+    ],
+)
+def test_damaged_files_of_names_are_not_taken_for_missing(tmp_path, name, data, problem):
+    two(tmp_path)
+    (tmp_path / "ann" / name).write_bytes(data)
+    with pytest.raises(DatasetError) as caught:
+        read_coco([tmp_path / "ann", tmp_path / "bob"])
+    assert any(f"T001 error {problem}" in each for each in caught.value.problems)
+
+
+def test_archives_with_a_damaged_file_of_names_are_refused(tmp_path):
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("data.yaml", "names: [cat]")
+        archive.writestr("labels/a.txt", BOX)
+    path.write_bytes(path.read_bytes().replace(b"names: [cat]", b"names: [dog]", 1))
+    outcome = run("validate", path)
+    assert outcome.returncode == 2
+    assert "data.yaml: cannot be read: Bad CRC-32" in outcome.stderr
+
+
+def test_sound_files_without_names_give_numbers(tmp_path):
+    folder = made(tmp_path, data_yaml="path: .\n", labels__a_txt=BOX, images__a_ppm=PICTURE)
+    found, _ = translated(folder)
+    assert [each["name"] for each in found.categories] == ["class 0"]
+    assert "no data.yaml or classes.txt: categories are class numbers" in found.notes
+
+
 def test_names_are_texts_also_where_yaml_has_other_values(tmp_path):
     names = "a: &a no\nnames:\n  - yes\n  - *a\n  - 1.0\n  - 'it''s'\n"
     found, _ = translated(made(tmp_path, data_yaml=names, labels__a_txt=BOX, images__a_ppm=PICTURE))
