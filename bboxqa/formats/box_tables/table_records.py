@@ -21,6 +21,7 @@ from bboxqa.formats.box_tables.box_values import (
     numbers_of_box,
 )
 from bboxqa.formats.box_tables.parquet_rows import class_names
+from bboxqa.formats.box_tables.pictures_beside import size_beside
 from bboxqa.formats.box_tables.plain_tables import PlainRows, parts_of
 from bboxqa.formats.box_tables.row_columns import OF_GROUPS, boxes_of, in_pixels, is_named
 from bboxqa.formats.box_tables.table_columns import FORM_WORDS, FORMS, NAMES, Columns, columns_of
@@ -76,6 +77,7 @@ class _TableRecords:
         self, path: Path, member: Member, columns: Columns, boxes: BoxKind, add: Add
     ) -> None:
         self._into = Collector("Open Images csv" if columns.is_open_images else "table", add)
+        self._path = path
         self._member = member
         self._columns = columns
         self._boxes = boxes
@@ -206,7 +208,8 @@ class _TableRecords:
         # Most rows repeat the size of the previous row.
         if self._sides.get(name) != sides:
             self._sides[name] = sides
-            size = self._into.size(image, name, sides, where) or given_size(name)
+            size = self._into.size(image, name, sides, where)
+            size = size or size_beside(self._path, name) or given_size(name)
             if size is not None and "width" not in image:
                 image |= {"width": size[0], "height": size[1]}
         return image

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from PIL import Image
 from support.cli import run
 from support.tool_files import alone, asked, drawn, found, write
 
@@ -347,6 +348,30 @@ def test_rows_with_nothing_in_objects_are_images_without_boxes(tmp_path, nothing
     assert found(path, "T001") == []
     data = alone(path)
     assert (data.image_names, len(drawn(data))) == (("a.jpg", "b.jpg"), 1)
+
+
+@pytest.mark.parametrize(
+    ("table_name", "file_name", "size"),
+    [
+        ("metadata.jsonl", "train/a.png", [64, 48]),
+        ("metadata.jsonl", "./train/a.png", [64, 48]),
+        ("other.jsonl", "train/a.png", [0, 0]),
+        ("metadata.jsonl", "train/none.png", [0, 0]),
+        ("metadata.jsonl", "../out.png", [0, 0]),
+        ("metadata.jsonl", "link.png", [0, 0]),
+        ("metadata.jsonl", "a\0.png", [0, 0]),
+    ],
+)
+def test_sizes_are_those_of_pictures_beside_metadata(tmp_path, table_name, file_name, size):
+    folder = tmp_path / "set"
+    (folder / "train").mkdir(parents=True)
+    for picture in (folder / "train/a.png", tmp_path / "out.png"):
+        Image.new("RGB", (64, 48)).save(picture)
+    (folder / "link.png").symlink_to(tmp_path / "out.png")
+    row = {"file_name": file_name, "objects": {"bbox": [[30, 20, 10, 10]], "category": ["c"]}}
+    path = table(folder, json.dumps(row), name=table_name)
+    with bboxqa.reading(box_format="xywh"):
+        assert alone(path).image_size.tolist() == [size]
 
 
 def test_crowds_are_read_from_objects(tmp_path):
