@@ -1,5 +1,7 @@
 """Pseudonyms in findings and in error messages, which show more of a file than is measured."""
 
+import re
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -9,7 +11,7 @@ from typing import Any
 from bboxqa.core.errors import BboxqaError
 from bboxqa.core.pseudonyms import pseudonyms_of, spellings, without_names
 from bboxqa.core.types import AnyPath, Files
-from bboxqa.formats.dataset.pseudonymous import file_without_names
+from bboxqa.formats.dataset.pseudonymous import file_without_names, people_among
 from bboxqa.formats.inputs import as_paths, list_files
 from bboxqa.formats.named_sources import names_of
 from bboxqa.formats.registry import format_of
@@ -17,6 +19,9 @@ from bboxqa.formats.task_files import splits_among
 from bboxqa.model.findings import Finding, FoundReport
 from bboxqa.rules.facts.authorship import authorship
 from bboxqa.rules.facts.document import Document
+
+# A command at the end of advice, such as: For all findings: bboxqa validate a.json
+_ADVISED = re.compile(r": bboxqa validate\b(?!.* --(?:fix|pseudonyms)).*$", re.MULTILINE)
 
 
 class People:
@@ -37,7 +42,7 @@ class People:
 
     def noted(self, document: Document) -> Document:
         """Return a document after noting whom it names."""
-        if names := document.once(authorship).names:
+        if names := people_among(document.once(authorship).names):
             self._names.update(names)
             self._naming.add(document.name)
         return document
@@ -139,8 +144,18 @@ def names_hidden(
     try:
         yield people
     except BboxqaError as error:
-        error.change_texts(_of_source(people, source, pattern, memory))
+        hidden = _of_source(people, source, pattern, memory)
+        error.change_texts(lambda text: hidden(_with_key(text, key)))
         raise
+
+
+def _with_key(text: str, key: Path) -> str:
+    """Return a text in which advised commands that look for defects have the key.
+
+    Fixes have the content of the file, with its names, so that `--fix` does not go with a key.
+    """
+    option = f" --pseudonyms {shlex.quote(str(key))}"
+    return _ADVISED.sub(lambda found: found[0] + option, text)
 
 
 def _of_source(

@@ -34,6 +34,7 @@ from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.given_sizes import given_size
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.translated import (
+    BY_NOBODY,
     UNLABELLED,
     UNNAMED,
     Add,
@@ -267,7 +268,7 @@ class _TableRecords:
         notes = [f"{said}; columns: {self._columns.described()}"]
         if unnamed := self._tally["unnamed"]:
             some = count(unnamed, "box", "boxes")
-            notes.append(f"{some} without an annotator, here by {UNNAMED!r}")
+            notes.append(f"{some} without an annotator, {BY_NOBODY}")
         if "category" not in self._columns.of and "objects" not in self._columns.of:
             notes.append(_ONE_CATEGORY)
         return notes

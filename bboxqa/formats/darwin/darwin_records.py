@@ -18,6 +18,7 @@ from bboxqa.formats.translation.json_files import NoObject, begins, decoded_part
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.members import members_of, members_with
 from bboxqa.formats.translation.translated import (
+    BY_NOBODY,
     UNLABELLED,
     UNNAMED,
     Add,
@@ -40,7 +41,7 @@ _WORDS = (
     ("other", "file", "of videos or documents left out"),
     ("elsewhere", "annotation", "left out: not in an image of the item"),
     ("left", "JSON file", "left out that are not of Darwin"),
-    ("unnamed", "annotation", f"without annotators, here by {UNNAMED!r}"),
+    ("unnamed", "annotation", f"without annotators, {BY_NOBODY}"),
     ("several", "annotation", "by several people, here by the first"),
     ("holes", "polygon", "with holes: the outer outlines are compared"),
 )

@@ -10,14 +10,24 @@ import numpy as np
 from bboxqa.core.file_names import own_name
 from bboxqa.core.pseudonyms import pseudonyms_of, spellings, without_names
 from bboxqa.formats.dataset.attribution import Attribution
-from bboxqa.formats.translation.translated import UNNAMED
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.file_places import FilePlaces
 
 # The file in a place such as a.xml:4 or a.json#/shapes/2.
 _PLACE = re.compile(r"\A[^#]+(?=#/|:\d+\Z)")
-_NOBODY = (UNNAMED, "ground truth")
-"""Names of annotators that do not stand for people."""
+# Names of annotators that do not stand for people.
+_NOBODY = re.compile(r"\(not named(?: \d+)?\)|ground truth")
+
+
+def people_among(names: Iterable[str]) -> list[str]:
+    """Return the names of annotators that stand for people.
+
+    Examples
+    --------
+    >>> people_among(["ann", "(not named)", "(not named 2)", "ground truth"])
+    ['ann']
+    """
+    return [name for name in names if not _NOBODY.fullmatch(name)]
 
 
 def with_pseudonyms(
@@ -27,10 +37,10 @@ def with_pseudonyms(
 
     Models and splits, whose names are `kept`, have none.
     """
-    nobody = {*_NOBODY, *kept}
-    known = pseudonyms_of(key, {*attribution.names} - nobody)
+    kept = {*kept}
+    known = pseudonyms_of(key, {*people_among(attribution.names)} - kept)
     # A file may be named after somebody else in the key.
-    given = {name: known[name] for name in known if name not in nobody}
+    given = {name: known[name] for name in people_among(known) if name not in kept}
 
     def named(name: str) -> str:
         return given.get(name, name)

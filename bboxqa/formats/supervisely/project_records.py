@@ -19,6 +19,7 @@ from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.members import members_of, members_with
 from bboxqa.formats.translation.short_names import short_names
 from bboxqa.formats.translation.translated import (
+    BY_NOBODY,
     UNLABELLED,
     UNNAMED,
     Add,
@@ -39,7 +40,7 @@ _TIMES = (("createdAt", "created_at"), ("updatedAt", "updated_at"))
 _SHAPES_WANTED = "Export the images of a project in Supervisely's format: meta.json and ann/*.json."
 _WORDS = (
     ("other", "file", "of videos or point clouds left out"),
-    ("unnamed", "object", f"without labelerLogin, here by {UNNAMED!r}"),
+    ("unnamed", "object", f"without labelerLogin, {BY_NOBODY}"),
     ("holes", "polygon", "with holes: the outer outlines are compared"),
 )
 

@@ -30,6 +30,8 @@ UNLABELLED = "(no label)"
 """The category of annotations without a label."""
 UNNAMED = "(not named)"
 """The annotator of annotations that name nobody."""
+BY_NOBODY = f"here by {UNNAMED!r}; where each file is one annotator, by that of the file"
+"""The end of notes on such annotations: files are attributed after they were translated."""
 SESSIONS = "--session-key session measures how far they agree with themselves"
 """The end of notes on images that someone annotated again."""
 
