@@ -18,7 +18,7 @@ from bboxqa.formats.annotations.records import (
     ids_of,
     image_field,
 )
-from bboxqa.formats.dataset.mixed_keys import check_keys
+from bboxqa.formats.dataset.mixed_keys import check_folders, check_keys
 from bboxqa.formats.dataset.ways_to_name import listed_files, nothing_to_compare, ways_to_name
 from bboxqa.formats.dataset.wrong_values import unnamed
 from bboxqa.formats.registry import is_of_one_image
@@ -104,6 +104,7 @@ def attribute(
                 _check_people(files)
             if way is None and not found:
                 check_keys(files)
+                check_folders(files)
             found += _by_file(files, file_names)
     for attribution in found:
         if len(attribution.names) >= 2:

@@ -1,15 +1,25 @@
-"""Refusing a mix of files that name several annotators and files that name none."""
+"""Refusing files of which it is not sure whether each is by one annotator."""
 
+import shlex
+from collections import Counter, defaultdict
 from collections.abc import Sequence
+from pathlib import Path
 
 from bboxqa.core.errors import DatasetError
+from bboxqa.core.text import clean, first_few, one_line
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import ANNOTATOR_KEYS
+from bboxqa.formats.content_kinds import TABLES
 
 _ADVICE = (
     "Two versions of one data set are compared with: bboxqa compare BEFORE AFTER\n"
     "If each file is by one annotator nevertheless: --attribution files"
 )
+
+_ONE_OF_EACH = """\
+If each folder is by one person, read one file of each, such as: --pattern {}
+If each file is by another person: --attribution files\
+"""
 
 
 def check_keys(files: Sequence[AnnotationFile]) -> None:
@@ -29,3 +39,26 @@ def check_keys(files: Sequence[AnnotationFile]) -> None:
                 "files to name annotators, or each to be by one"
             )
             raise DatasetError([found], _ADVICE)
+
+
+def check_folders(files: Sequence[AnnotationFile]) -> None:
+    """Refuse folders with several tables of the same names, as people with parts of their work.
+
+    If each table were taken as one annotator, the parts of one person would seem to be by several.
+    """
+    inside: dict[Path, set[str]] = defaultdict(set)
+    for file in files:
+        path = Path(file.source.name)
+        if path.name.lower().endswith(TABLES):
+            inside[path.parent].add(path.name)
+    times = Counter(name for names in inside.values() for name in names)
+    for folder, names in inside.items():
+        shared = sorted(name for name in names if times[name] > 1)
+        if len(shared) > 1:
+            listed = first_few(shared, 3, one_line)
+            problem = (
+                f"{folder}: has several tables with the same names as in another folder "
+                f"({listed}), which do not say who drew what; expected one file of each person"
+            )
+            read = shlex.quote(clean(shared[0]))
+            raise DatasetError([problem], _ONE_OF_EACH.format(read))

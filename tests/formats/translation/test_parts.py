@@ -74,3 +74,27 @@ def test_batches_whose_files_have_one_name_are_refused(tmp_path):
         write(tmp_path, **{f"{place}.json": labelme(place[-1])})
     with pytest.raises(DatasetError, match="Put the files of each person in one folder"):
         read_coco(tmp_path)
+
+
+def test_folders_with_several_tables_of_the_same_names_are_refused(tmp_path):
+    header = "image,label,x,y,w,h"
+    for who in ("ann", "bob"):
+        for part in ("train", "test"):
+            rows = f"{header}\n{part}.jpg,cat,1,2,30,40\n"
+            write(tmp_path, **{f"{who}/{part}-bbox.csv": rows})
+    with pytest.raises(
+        DatasetError, match="several tables with the same names as in another"
+    ) as error:
+        read_coco(tmp_path)
+    assert "(test-bbox.csv, train-bbox.csv)" in str(error.value)
+    assert "--pattern test-bbox.csv" in str(error.value)
+    one = read_coco(tmp_path, pattern="test-bbox.csv")
+    assert (one.annotator_names, len(one.annotations)) == (("ann", "bob"), 2)
+    assert len(read_coco(tmp_path, attribution="files").annotator_names) == 4
+
+
+def test_folders_that_share_one_name_are_read(tmp_path):
+    rows = "image,label,x,y,w,h\na.jpg,cat,1,2,30,40\n"
+    for name in ("ann/first", "bob/first", "bob/second"):
+        write(tmp_path, **{f"{name}.csv": rows})
+    assert len(read_coco(tmp_path).annotator_names) == 3
