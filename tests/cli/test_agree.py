@@ -343,6 +343,33 @@ def test_a_file_that_is_no_coco_file_is_named(text, message, tmp_path):
     assert "Traceback" not in done.stderr
 
 
+def test_a_second_empty_list_of_annotations_is_found_by_the_command_that_is_named(tmp_path):
+    path = tmp_path / "a b.json"
+    path.write_text('{"images": [], "annotations": [{}], "categories": [], "annotations": []}')
+    done = run("agree", path)
+    command = f"bboxqa validate '{path}'"
+    assert command in done.stderr
+    assert 'key "annotations" appears more than once' in run("validate", path).stdout
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("command", [("agree",), ("plan", "--target-width", "0.1")])
+def test_boxes_beyond_the_range_of_floats_give_one_error(tmp_path, command):
+    path = tmp_path / "a.json"
+    annotations = [
+        {"id": place, "image_id": 1, "category_id": 1, "bbox": bbox, "annotator": name}
+        for place, (name, bbox) in enumerate([("ann", [1e308] * 4), ("bob", [1, 1, 9, 9])], 1)
+    ]
+    images = [{"id": 1, "file_name": "a.jpg", "width": 100, "height": 100}]
+    categories = [{"id": 1, "name": "c"}]
+    content = {"images": images, "annotations": annotations, "categories": categories}
+    path.write_text(json.dumps(content))
+    done = run(command[0], path, *command[1:])
+    assert done.returncode == 2
+    assert "S015 error" in done.stderr
+    assert "Warning" not in done.stderr
+
+
 def test_an_empty_list_has_no_ground_truth(tmp_path):
     (tmp_path / "x.json").write_bytes(b"[]")
     (tmp_path / "y.json").write_bytes(b'[{"image_id": 1, "category_id": 1, "score": 0.5}]')

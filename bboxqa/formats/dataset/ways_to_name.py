@@ -1,16 +1,18 @@
 """Explaining how files of each format can name annotators, if too few were found."""
 
+import shlex
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 from bboxqa.core.errors import NothingToCompareError
-from bboxqa.core.text import first_few
+from bboxqa.core.text import first_few, one_line
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import ANNOTATOR_KEYS
 from bboxqa.formats.annotations.shapes_apart import apart_advice, apart_note
 from bboxqa.formats.registry import FORMATS, format_of
 
+_NAMED = 3
 _BEGIN = "Agreement needs at least two annotators. They are found in one of these ways:"
 _FILES = """\
 one file per annotator: bboxqa agree ann.json bob.json
@@ -70,11 +72,14 @@ def nothing_to_compare(files: Sequence[AnnotationFile]) -> NothingToCompareError
     """Return the error for files without annotations to compare."""
     n_apart = sum((Counter(file.n_apart) for file in files), Counter[str]())
     if not n_apart:
-        return NothingToCompareError([f"{listed_files(files)}: no annotations; nothing to measure"])
+        problem = f"{listed_files(files)}: no annotations; nothing to measure"
+        # Such as a second, empty list under the same key.
+        named = shlex.join(one_line(file.source.name) for file in files[:_NAMED])
+        return NothingToCompareError([problem], f"For a possible cause: bboxqa validate {named}")
     problem = f"{listed_files(files)}: no annotations that have a box; nothing to measure"
     return NothingToCompareError([problem], f"{apart_note(n_apart)}\n{apart_advice(n_apart)}")
 
 
 def listed_files(files: Sequence[AnnotationFile]) -> str:
     """Return the names of files for a message, at most three of them."""
-    return first_few(files, 3, lambda file: file.source.name)
+    return first_few(files, _NAMED, lambda file: file.source.name)

@@ -113,5 +113,7 @@ def has_size(boxes: Boxes | Document) -> BoolArray:
 def inside(bbox: FloatArray, size: FloatArray) -> BoolArray:
     """Return which boxes lie inside their images, up to the inaccuracy of drawing, (N,) bool."""
     slack = _PART_OF_SIDE * size + _PIXELS
-    result = (bbox[:, :2] >= -slack) & (bbox[:, :2] + bbox[:, 2:] - size <= slack)
+    # A box that ends beyond the range of a float is outside.
+    with np.errstate(over="ignore", invalid="ignore"):
+        result = (bbox[:, :2] >= -slack) & (bbox[:, :2] + bbox[:, 2:] - size <= slack)
     return result[:, 0] & result[:, 1]
