@@ -71,11 +71,18 @@ def refuse_damaged_members(archive: Path) -> list[Member]:
 
 def files_beside(folder: Path, sources: AbstractSet[Path], pattern: str | None) -> Iterator[Path]:
     """Yield the files of a folder that are not in its sources, and may be sources themselves."""
-    if folder in sources:
-        return
     # Archives are read if there is nothing else.
     are_packed = any(is_archive(head_of(each)) for each in sources if each.is_file())
     ends = (".json", ".xml", *TABLES, *(ARCHIVES if are_packed else ()))
+    yield from named_beside(folder, sources, pattern, ends)
+
+
+def named_beside(
+    folder: Path, sources: AbstractSet[Path], pattern: str | None, ends: tuple[str, ...]
+) -> Iterator[Path]:
+    """Yield the files of a folder that are not in its sources, and have one of the suffixes."""
+    if folder in sources:
+        return
     for place, inside, names in os.walk(folder):
         here = Path(place)
         inside[:] = sorted(each for each in inside if each[0] != "." and here / each not in sources)

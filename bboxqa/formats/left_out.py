@@ -1,15 +1,18 @@
 """Notes on files and folders that are left out."""
 
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
 
-from bboxqa.core.text import count, first_few, one_line
+from bboxqa.core.errors import DatasetError
+from bboxqa.core.file_names import own_name
+from bboxqa.core.text import clean, count, first_few, one_line
 from bboxqa.core.types import AnyPath
 from bboxqa.formats.coco.strict import COCO, is_surely_coco
-from bboxqa.formats.content_kinds import CLASS_NAMES
-from bboxqa.formats.damaged import files_beside
+from bboxqa.formats.content_kinds import CLASS_NAMES, TABLES
+from bboxqa.formats.damaged import files_beside, named_beside
 from bboxqa.formats.foreign import foreign_kind
 from bboxqa.formats.own_files import is_result
 from bboxqa.formats.registry import (
@@ -19,8 +22,10 @@ from bboxqa.formats.registry import (
     sources_deeper,
     suffixes,
 )
+from bboxqa.formats.translation.archives.tars import is_packed_tar
 from bboxqa.formats.translation.heads import ARCHIVES, head_of, is_archive
 from bboxqa.formats.translation.label_folders import INSIDE, is_label_name
+from bboxqa.formats.translation.member import SMALL
 from bboxqa.formats.translation.members import members_of
 from bboxqa.formats.unread import SETTINGS, unread_kind
 
@@ -30,6 +35,7 @@ _NOT_READ = ("CreateML", "FiftyOne", "VOC as json")
 _LABELS = "labels beside it are left out; to read the labels"
 # The number of files beside labels that are looked at.
 _LOOKED_AT = 50
+_ANNOTATIONS = (".json", ".xml", *TABLES)
 
 
 def passed_over(paths: Sequence[AnyPath]) -> list[str]:
@@ -83,6 +89,47 @@ def of_no_format(
         return []
     shown = first_few(others, _SHOWN, lambda each: one_line(each.name))
     return [f"{count(len(others), 'file')} left out: no annotations in a known format ({shown})"]
+
+
+def archives_beside(
+    paths: Sequence[AnyPath], sources: Sequence[Path], pattern: str | None = None
+) -> list[str]:
+    """Return a note on archives in given folders that have annotations of their own, if any.
+
+    Beside other annotations, archives are left out, since these were often unpacked from them.
+    """
+    # Several files in an archive are sources below its path.
+    listed = {each for source in sources for each in (source, source.parent)}
+    found = [
+        (folder, file)
+        for folder in map(Path, paths)
+        if folder.is_dir()
+        for file in named_beside(folder, {*sources}, pattern, ARCHIVES)
+        if file not in listed and not _is_unpacked(file)
+    ]
+    if not found:
+        return []
+    folder, file = found[0]
+    typed = shlex.join(clean(str(each)) for each in (folder, file))
+    some = f"{count(len(found), 'archive')} left out ({_names([each for _, each in found])})"
+    return [f"{some}, as other files are read; to read such an archive as well, name it: {typed}"]
+
+
+def _is_unpacked(archive: Path) -> bool:
+    """Return whether files of annotations in an archive are beside it, or there are none."""
+    try:
+        # Listing a tar in gzip unpacks all of it, which takes long if it has images.
+        is_large = archive.stat().st_size > SMALL and is_packed_tar(archive)
+        is_read = not is_large and is_archive(head_of(archive))
+        inside = members_of(archive) if is_read else []
+    except (DatasetError, OSError):
+        return False
+    own = own_name(archive)
+    # A single packed file is without a name, as in ann.json.gz and ann.gz.
+    names = [each.name or archive.stem for each in inside]
+    ours = [each for each in names if each == own or each.lower().endswith(_ANNOTATIONS)]
+    places = (archive.parent, archive.parent / own)
+    return all(any((place / name).exists() for place in places) for name in ours)
 
 
 def beside_others(paths: Sequence[AnyPath], sources: Sequence[Path]) -> list[str]:

@@ -14,6 +14,7 @@ from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.inputs import as_paths, list_files
 from bboxqa.formats.left_out import (
+    archives_beside,
     beside_labels,
     beside_others,
     of_no_format,
@@ -99,6 +100,7 @@ def sources_of(
         attribution = attribution or "files"
     left_out = [*beside_labels(files), *beside_others(given, listed), *passed_over(given)]
     left_out += people_inside(files)
+    left_out += archives_beside(given, listed, pattern)
     notes += [*of_no_format(given, listed, pattern), *left_out]
     return Sources(files, names_of(files), attribution, notes)
 

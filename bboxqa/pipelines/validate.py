@@ -19,6 +19,7 @@ from bboxqa.formats.document.tolerant import read_bytes, read_path
 from bboxqa.formats.format import DocumentReader
 from bboxqa.formats.inputs import as_paths, list_files
 from bboxqa.formats.left_out import (
+    archives_beside,
     beside_labels,
     beside_others,
     of_no_format,
@@ -176,7 +177,7 @@ def validate_with(
     with names_hidden(pseudonyms, paths, memory=memory) as people:
         all_listed = list_files(paths, only_checked=True)
         listed, notes = without_settings(all_listed, paths)
-        notes += of_no_format(paths, all_listed)
+        notes += [*of_no_format(paths, all_listed), *archives_beside(paths, all_listed)]
         notes += [*beside_labels(listed), *beside_others(paths, all_listed), *people_inside(listed)]
         # A file that is named twice would be reported as a copy of itself. Path.resolve stops at a
         # link that leads to itself.
