@@ -1,4 +1,4 @@
-"""Annotators whose names are written both as numbers and as text."""
+"""Annotators whose names are written both as numbers and as text, or as lists."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -6,11 +6,35 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.core.json_values import pointer_to
+from bboxqa.core.json_values import pointer_to, shortened
+from bboxqa.core.text import count
 from bboxqa.formats.annotations.records import annotator_name
 from bboxqa.rules.base.rule import Defect
 from bboxqa.rules.facts.authorship import Authorship, image_list, names_in
 from bboxqa.rules.facts.document import Document
+
+
+def lists_as_names(document: Document, authors: Authorship) -> Iterator[Defect]:
+    """Yield the annotations with a list in place of the name of their annotator."""
+    key = document.annotator_key
+    codes = [code for code, name in enumerate(authors.names) if name.startswith("[")]
+    if key is None or not codes:
+        return
+    rows = np.flatnonzero(np.isin(authors.author, codes)).tolist()
+    odd = [row for row in rows if type(_value(document.record(row), key)) is list]
+    if odd:
+        pointers = [pointer_to("annotations", row, *key.split(".")) for row in odd[:3]]
+        value = shortened(_value(document.record(odd[0]), key))
+        yield Defect(
+            f"{count(len(odd), 'annotation')} with a list under {shortened(key)}, such as {value}; "
+            "expected the name of one annotator",
+            pointer=pointers[0],
+            found=value,
+            expected="a name",
+            ids=document.ids(odd[0]),
+            count=len(odd),
+            examples=tuple(pointers),
+        )
 
 
 def two_types(document: Document, authors: Authorship) -> Iterator[Defect]:

@@ -42,6 +42,16 @@ def test_annotators_under_one_key_here_and_another_there_are_found():
     assert 'under "annotator" (some have "rater")' in finding.message
 
 
+def test_lists_in_place_of_a_name_are_found():
+    names = ["ann", ["x", {}], ["x", {}], '["x"]', {"id": 1}, 3]
+    (finding,) = found("A001", [{"annotator": name} for name in names])
+    assert finding.message == (
+        '2 annotations with a list under "annotator", such as ["x", {}]; '
+        "expected the name of one annotator"
+    )
+    assert (finding.count, finding.pointer) == (2, "/annotations/1/annotator")
+
+
 def test_who_made_a_record_may_be_unknown():
     (finding,) = found("A001", [{"created_by": "ann"}, {}])
     assert finding.severity is Severity.WARNING
