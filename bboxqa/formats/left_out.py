@@ -41,7 +41,8 @@ _ANNOTATIONS = (".json", ".xml", *TABLES)
 def passed_over(paths: Sequence[AnyPath]) -> list[str]:
     """Return a note on the folders of annotations that are too deep for `list_files`, if any.
 
-    The folders directly below a folder are those of annotators; what is deeper is of nobody.
+    The folders directly below a folder are those of annotators. Several sources in one of them may
+    be by several people.
     """
     deeper = [
         source for path in map(Path, paths) if path.is_dir() for source in sources_deeper(path)

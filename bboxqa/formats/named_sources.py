@@ -1,7 +1,7 @@
 """The files of a source, with the annotator of each if it has one."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from os.path import realpath
 from pathlib import Path
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from typing import NamedTuple
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.file_names import own_name
 from bboxqa.core.text import count, one_line
-from bboxqa.core.types import Files
+from bboxqa.core.types import AnyPath, Files
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.inputs import as_paths, list_files
@@ -26,12 +26,13 @@ from bboxqa.formats.registry import format_of
 from bboxqa.formats.task_files import without_other_tasks
 
 
-def names_of(files: Sequence[Path]) -> list[str]:
+def names_of(files: Sequence[Path], given: Iterable[AnyPath] = ()) -> list[str]:
     """Return a name per file: its stem, with as many folders as make it unique.
 
-    A file that is alone in a folder beside folders of annotators has the name of its folder.
+    A file that is alone in a folder beside folders of annotators has the name of its folder. So has
+    a folder that was not itself `given`: eve/export beside ann and bob is by eve.
     """
-    files = _in_folders(files)
+    files = _in_folders(files, {*map(Path, given)})
     # A folder has no suffix: bob@example.org may be the name of a person.
     stems = {file: file.name if file.is_dir() else own_name(file) for file in files}
     depth = 1
@@ -52,15 +53,18 @@ def names_of(files: Sequence[Path]) -> list[str]:
     return names
 
 
-def _in_folders(files: Sequence[Path]) -> list[Path]:
+def _in_folders(files: Sequence[Path], given: set[Path]) -> list[Path]:
     """Return files; instead of a file that is alone in a folder beside others, that folder."""
-    around = {each.parent for each in files if each.is_dir()}
-    homes = [
-        next((above for above in each.parents if above.parent in around), each) for each in files
-    ]
+    folders = {each for each in files if each.is_dir()}
+    around = {each.parent for each in folders}
+    around_found = {each.parent for each in folders - given}
+    homes = []
+    for each in files:
+        beside = around_found if each in folders else around
+        homes.append(next((above for above in each.parents if above.parent in beside), each))
     times = Counter(homes)
     return [
-        each if each.is_dir() or times[home] > 1 else home
+        each if each in folders & given or times[home] > 1 else home
         for each, home in zip(files, homes, strict=True)
     ]
 
@@ -102,7 +106,7 @@ def sources_of(
     left_out += people_inside(files)
     left_out += archives_beside(given, listed, pattern)
     notes += [*of_no_format(given, listed, pattern), *left_out]
-    return Sources(files, names_of(files), attribution, notes)
+    return Sources(files, names_of(files, given), attribution, notes)
 
 
 def _only_source(path: Path) -> Path:

@@ -94,7 +94,7 @@ def sources_below(folder: Path) -> list[Path]:
     """Return the folder itself if it is one source, else the sources among its subfolders.
 
     Each subfolder has the annotations of one person, maybe in parts: ann/batch1, ann/batch2,
-    bob/batch1.
+    bob/batch1. Beside others, a person may have one source in a deeper folder: eve/export/labels.
     """
     if is_source(folder):
         return [folder]
@@ -106,7 +106,8 @@ def sources_below(folder: Path) -> list[Path]:
     if len(people) > len(found) and share_images(people):
         return people
     if found:
-        return found
+        others = [sources_below(each) for each in inside if each not in found]
+        return sorted([*found, *(each[0] for each in others if len(each) == 1)])
     # The labels of all annotators may be in a folder next to the folder of images.
     return [each for below in inside if below.name in _OF_LABELS for each in sources_below(below)]
 

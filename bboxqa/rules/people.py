@@ -52,7 +52,7 @@ class People:
         is_person = len(files) == 1 and files[0].is_dir() and files[0] not in map(Path, given)
         if self._are_files_named:
             return
-        names = names_of(files)
+        names = names_of(files, given)
         self._splits = splits_among(names)
         found = {
             name
