@@ -210,6 +210,9 @@ def _nothing_in(folder: Path, ends: Sequence[str], pattern: str | None) -> Datas
         some = f"{count(len(files), 'image')}, such as {one_line(min(files).name)}"
         problem = f"{folder}: holds images only ({some}); expected their annotations"
         return DatasetError([problem], "Name the file or the folder that holds annotations.")
+    inside = sorted(each for each in folder.iterdir() if each.is_dir() and each.name[0] != ".")
+    if not pattern and (around := [each for each in inside if sources_below(each)]):
+        return _too_deep(folder, around)
     # Text labels are read as a folder, and archives if there is nothing else.
     kinds = ", ".join(end.removeprefix(".") for end in (*ends, "txt", *ARCHIVES[:-1]))
     kinds += f" or {ARCHIVES[-1].removeprefix('.')}"
@@ -226,6 +229,14 @@ def _nothing_in(folder: Path, ends: Sequence[str], pattern: str | None) -> Datas
             problem = f"{folder}: no file in this folder is of a known format ({some})"
             return DatasetError([f"{problem}; {one_line(reason)}"], error.advice)
     return DatasetError([problem])
+
+
+def _too_deep(folder: Path, held: Sequence[Path]) -> DatasetError:
+    """Return the error for a folder whose annotations are two folders deeper."""
+    some = first_few(held, _SHOWN, lambda each: one_line(each.name))
+    problem = f"{folder}: annotations are in folders inside {some}, which is too deep to find them"
+    typed = shlex.join(clean(str(each)) for each in held[:_SHOWN]) + " …" * (len(held) > _SHOWN)
+    return DatasetError([problem], f"Name these folders instead: {typed}")
 
 
 def _result_folder(folder: Path) -> DatasetError:

@@ -576,6 +576,17 @@ def test_archives_with_a_damaged_file_of_names_are_refused(tmp_path):
     assert "data.yaml: cannot be read: Bad CRC-32" in outcome.stderr
 
 
+def test_folders_around_the_folders_of_annotators_are_named(tmp_path):
+    for name in ("ann", "b b"):
+        export = {"data_yaml": "names: [cat]\n", "labels__a_txt": BOX, "images__a_ppm": PICTURE}
+        made(tmp_path / "all" / name / "export.v1", **export)
+    outcome = run("agree", "all", cwd=tmp_path)
+    assert outcome.returncode == 2
+    assert "all: annotations are in folders inside ann, b b, which is too" in outcome.stderr
+    assert "Name these folders instead: all/ann 'all/b b'" in outcome.stderr
+    assert run("agree", "all/ann", "all/b b", cwd=tmp_path).returncode == 0
+
+
 def test_sound_files_without_names_give_numbers(tmp_path):
     folder = made(tmp_path, data_yaml="path: .\n", labels__a_txt=BOX, images__a_ppm=PICTURE)
     found, _ = translated(folder)
