@@ -186,7 +186,7 @@ def test_findings_are_drawn_on_the_annotations_that_have_them(file):
     annotations[1]["segmentation"] = [[1, 2, 30, 2, 30, 40]]
     of["images"][0]["height"] = 80.5
     file.write_text(json.dumps(of), "utf-8")
-    scene, notes = finding_scene([Document(read_path(file))], 0)
+    scene, notes = finding_scene([Document(read_path(file))], 0, {})
     report = bboxqa.validate(file)
     expected = {}
     for finding in report.findings:
