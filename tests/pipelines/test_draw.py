@@ -213,7 +213,7 @@ def test_both_annotations_of_an_object_that_was_annotated_twice_are_drawn(tmp_pa
     }
     path = tmp_path / "a.json"
     path.write_text(json.dumps(data))
-    scene, _ = finding_scene([Document(read_path(path))], "a.png")
+    scene, _ = finding_scene([Document(read_path(path))], "a.png", {})
     of_object = [shape.bbox for shape in scene.shapes if "D002" in shape.codes]
     assert of_object == [(1, 1, 20, 20), (1, 1, 20, 21)]
 
@@ -238,7 +238,7 @@ def test_findings_on_many_records_at_once_are_drawn_on_each(tmp_path):
     (copied,) = [each for each in bboxqa.validate(path).findings if each.code == "B014"]
     assert (copied.count, len(copied.examples)) == (7, 3)
     for n in numbers:
-        scene, notes = finding_scene([Document(read_path(path))], f"{n}.png")
+        scene, notes = finding_scene([Document(read_path(path))], f"{n}.png", {})
         assert ["B014" in shape.codes for shape in scene.shapes] == [True]
         assert notes == []
 
@@ -256,7 +256,7 @@ def test_findings_on_many_images_at_once_are_noted_at_each(tmp_path):
     path = tmp_path / "tiny.json"
     path.write_text(json.dumps(content))
     (finding,) = [each for each in bboxqa.validate(path).findings if each.pointer == "/images"]
-    _, notes = finding_scene([Document(read_path(path))], 7)
+    _, notes = finding_scene([Document(read_path(path))], 7, {})
     assert f"about the image itself: {finding.code}" in " ".join(notes)
 
 
