@@ -10,7 +10,8 @@ from bboxqa.core.file_names import IMAGE_SUFFIXES, own_name
 from bboxqa.core.text import one_line
 from bboxqa.formats.translation.member import Member
 
-_OF_COPIES = re.compile(r"(?:[\W_]+(?:copy|\d\w*)[\W_]*)*", re.IGNORECASE)
+# Words and what separates them share no character: else, names such as a_1_1_1… take hours.
+_OF_COPIES = re.compile(r"(?:[\W_]+(?:copy|\d[^\W_]*))*[\W_]*", re.IGNORECASE)
 """What is behind the name of a copy, a download, or a folder packed on some day."""
 
 
