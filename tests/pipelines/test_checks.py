@@ -320,3 +320,61 @@ def test_a_box_without_area_is_no_reason_to_stop(tmp_path):
     write(tmp_path / "a.json", coco(annotations, [image(1)]))
     with pytest.raises(DatasetError, match="B001 error"):
         bboxqa.read_coco(tmp_path / "a.json", min_annotators=1)
+
+
+def by(folder, *names, key="annotator"):
+    """Write a file of two images with an annotation of each annotator."""
+    records = [
+        annotation(2 * place + number, image_id=number, bbox=(1, 1, 50, 40)) | {key: name}
+        for place, name in enumerate(names)
+        for number in (1, 2)
+    ]
+    return write(folder / "a.json", json.dumps(coco(records, [image(1), image(2)])))
+
+
+def test_a_list_in_place_of_an_annotator_stops(tmp_path):
+    path = by(tmp_path, "ann", ["bob", "cid"], "dora")
+    outcome = run("agree", path, "--bootstrap", "0")
+    assert (outcome.returncode, outcome.stdout) == (2, "")
+    assert outcome.stderr.startswith(
+        f'Error: {path}: annotation 3 (and 1 more): annotator is ["bob", "cid"]; expected the name '
+        f"of one annotator\nFor all findings, and what to do about them: bboxqa validate {path}\n"
+    )
+    assert "A001 error" in run("validate", path).stdout
+    assert run("agree", path, "--bootstrap", "0", "--no-checks").returncode == 0
+
+
+def test_an_object_in_place_of_an_annotator_stops_and_its_key_can_be_named(tmp_path):
+    path = by(tmp_path, {"name": "ann"}, {"name": "bob"}, key="made_by")
+    refused = run("agree", path, "--annotator-key", "made_by")
+    assert refused.returncode == 2
+    assert (
+        'annotation 1 (and 3 more): made_by is {"name": "ann"}; expected the name of one annotator;'
+        " for a name inside the object: --annotator-key made_by.KEY\n"
+    ) in refused.stderr
+    outcome = run("agree", path, "--annotator-key", "made_by.name", "--bootstrap", "0")
+    assert "2 annotators" in outcome.stdout
+
+
+@pytest.mark.parametrize("names", [("ann", '["bob"]'), ("[1]", "{2}"), (1, 2)])
+def test_texts_and_numbers_are_names(names, tmp_path):
+    assert run("agree", by(tmp_path, *names), "--bootstrap", "0").returncode == 0
+
+
+def test_names_under_a_key_that_names_nobody_may_be_lists(tmp_path):
+    """Who was asked may be written on the annotations as well."""
+    content = json.loads(by(tmp_path, "ann", "bob").read_bytes())
+    for each in content["annotations"]:
+        each["rater"] = ["ann", "bob"]
+    path = write(tmp_path / "b.json", json.dumps(content))
+    assert run("agree", path, "--bootstrap", "0").returncode == 0
+    data = bboxqa.read_coco(path, min_annotators=1)
+    assert data.annotator_names == ("ann", "bob")
+
+
+def test_a_list_in_place_of_an_annotator_is_noted_by_a_conversion(tmp_path):
+    path = by(tmp_path, "ann", ["bob", "cid"])
+    outcome = run("convert", path, tmp_path / "out.csv", "--to", "csv")
+    assert 'annotator is ["bob", "cid"]; expected the name of one annotator; written' in (
+        outcome.stdout + outcome.stderr
+    )

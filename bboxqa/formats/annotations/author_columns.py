@@ -22,10 +22,13 @@ class Authors:
         Index into `names`; -1 where the key is absent.
     names : tuple of str
         Distinct names.
+    composed : frozenset of str
+        The names that are lists or objects in the file.
     """
 
     code: IntArray
     names: tuple[str, ...]
+    composed: frozenset[str] = frozenset()
 
 
 class AuthorsBuilder:
@@ -39,6 +42,7 @@ class AuthorsBuilder:
         self._n_absent = 0
         self._known: dict[object, int] = {None: -1, "": -1}
         self._numbers: dict[str, int] = {}
+        self._composed: set[str] = set()
 
     def add(self, records: Sequence[Annotation]) -> None:
         """Append the values of records."""
@@ -51,6 +55,7 @@ class AuthorsBuilder:
         try:
             distinct = set(values)
         except TypeError:
+            self._composed.update(map(annotator_name, filter(_is_composed, values)))
             values = [None if value is None else annotator_name(value) for value in values]
             distinct = set(values)
         for value in distinct.difference(self._known):
@@ -67,6 +72,7 @@ class AuthorsBuilder:
         if not authors.names:
             self._n_absent += len(authors.code)
             return
+        self._composed |= authors.composed
         numbers = [self._numbers.setdefault(name, len(self._numbers)) for name in authors.names]
         self._add_codes(np.array([*numbers, -1], np.int32)[authors.code])
 
@@ -86,7 +92,11 @@ class AuthorsBuilder:
             # Most keys are absent everywhere, so their column takes no memory.
             return Authors(np.broadcast_to(np.int32(-1), self._n_absent), ())
         self._add_codes(np.zeros(0, np.int32))
-        return Authors(self._codes.done(), tuple(self._numbers))
+        return Authors(self._codes.done(), tuple(self._numbers), frozenset(self._composed))
+
+
+def _is_composed(value: object) -> bool:
+    return isinstance(value, list | dict)
 
 
 def inside(value: object, key: str) -> object:

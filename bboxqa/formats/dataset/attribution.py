@@ -56,6 +56,8 @@ class Attribution:
     """Whether each file was made by one annotator."""
     n_beside: int = 0
     """The number of lists of results at the end, which say nothing about who else was asked."""
+    key: str = ""
+    """The key on annotations that names annotators; "" for other ways."""
 
 
 def attribute(
@@ -167,7 +169,7 @@ def _by_key(
         words = dict.fromkeys(
             (file.named_by if key == ANNOTATOR_KEYS[0] else "") or by_key for file in files
         )
-        result.append(Attribution(" and ".join(words), codes, asked, names))
+        result.append(Attribution(" and ".join(words), codes, asked, names, key=key))
     return result
 
 

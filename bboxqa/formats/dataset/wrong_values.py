@@ -8,6 +8,7 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.core.memory import release_pages
 from bboxqa.core.text import alike
+from bboxqa.formats.annotations.author_columns import Authors
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import Image
 from bboxqa.model.file_places import FilePlaces, ShownIds
@@ -100,3 +101,18 @@ def unnamed(ids: Sequence[Any] | ShownIds, total: int, noun: str) -> Iterator[st
         each = "at" if isinstance(ids, FilePlaces) else "ids"
         number = f"{len(ids):,} of {total:,} {noun}s"
         yield f"{number} do not name their annotator ({each} {first}); the others do"
+
+
+def composed_names(ids: ShownIds, key: str, authors: Authors) -> Iterator[str]:
+    """Yield one problem for all annotations with a list or an object as annotator, if any."""
+    if not authors.composed:
+        return
+    codes = [code for code, name in enumerate(authors.names) if name in authors.composed]
+    rows = np.flatnonzero(np.isin(authors.code, codes)).tolist()
+    found = authors.names[authors.code[rows[0]]]
+    more = f" (and {len(rows) - 1:,} more)" if len(rows) > 1 else ""
+    inside = f"; for a name inside the object: --annotator-key {key}.KEY"
+    yield (
+        f"annotation {ids[rows[0]]}{more}: {key} is {found}; expected the name of one annotator"
+        + inside * found.startswith("{")
+    )

@@ -13,10 +13,11 @@ from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, find
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import one_line
 from bboxqa.formats.annotations.columns import AnnotationFile
-from bboxqa.formats.annotations.records import id_number, ids_of
+from bboxqa.formats.annotations.records import ANNOTATOR_KEYS, id_number, ids_of
 from bboxqa.formats.coco.sample import sample_annotations
 from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.dataset.attribution import Attribution
+from bboxqa.formats.dataset.wrong_values import composed_names
 from bboxqa.formats.document.content import RawDocument
 from bboxqa.formats.registry import format_of
 from bboxqa.model.annotations import Annotations, Dataset
@@ -57,7 +58,7 @@ def check_files(
     boxes: bool,
     memory: int | None,
 ) -> tuple[str, ...]:
-    """Refuse files with boxes in another layout than COCO's, copied boxes, or many duplicates.
+    """Refuse files with lists as names of annotators, or with wrong, copied or repeated boxes.
 
     The columns that were read and a sample of the records show which files are suspect. These are
     read again and checked by the rules. Raises DatasetError with the findings of all files.
@@ -91,6 +92,7 @@ def check_files(
             found[path] = Causes([_line(str(path), layout)], 1, None)
         if boxes and _are_all_cured_by_swap(columns) and not _has_outlines(path, file):
             doubts.append(f"{path}: {_SWAPPED}")
+    _add_composed_names(found, dict(zip(paths, files, strict=True)), attribution.key)
     found = {path: each for path, each in found.items() if each.lines}
     if found:
         lines = [line for each in found.values() for line in each.lines]
@@ -98,6 +100,21 @@ def check_files(
         truth = paths[0] if attribution.n_beside and paths[-1] in found else None
         raise DatasetError(lines, f"{_advice(found, truth)}\n{_ANYWAY}", total=n_found)
     return tuple(doubts)
+
+
+def _add_composed_names(
+    found: dict[Path, Causes], files: Mapping[Path, AnnotationFile], key: str
+) -> None:
+    """Add the problems of annotators under the key that are lists or objects."""
+    for path, file in files.items():
+        if key and file.records != "results":
+            named = (file.named_by if key == ANNOTATOR_KEYS[0] else "") or key
+            problems = composed_names(file.shown_ids, named, file.columns.authors[key])
+            others = found.get(path, Causes([], 0, None))
+            lines = [f"{path}: {each}" for each in problems]
+            if lines:
+                n_found = len(lines) + others.n_found
+                found[path] = Causes([*lines, *others.lines], n_found, None)
 
 
 def doubts_of(

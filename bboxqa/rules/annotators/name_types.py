@@ -1,4 +1,4 @@
-"""Annotators whose names are written both as numbers and as text, or as lists."""
+"""Annotators whose names are written both as numbers and as text, or as lists and objects."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -14,20 +14,23 @@ from bboxqa.rules.facts.authorship import Authorship, image_list, names_in
 from bboxqa.rules.facts.document import Document
 
 
-def lists_as_names(document: Document, authors: Authorship) -> Iterator[Defect]:
-    """Yield the annotations with a list in place of the name of their annotator."""
+def composed_names(document: Document, authors: Authorship) -> Iterator[Defect]:
+    """Yield the annotations with a list, or an object, in place of the name of their annotator."""
     key = document.annotator_key
-    codes = [code for code, name in enumerate(authors.names) if name.startswith("[")]
+    codes = [code for code, name in enumerate(authors.names) if name.startswith(("[", "{"))]
     if key is None or not codes:
         return
     rows = np.flatnonzero(np.isin(authors.author, codes)).tolist()
-    odd = [row for row in rows if type(_value(document.record(row), key)) is list]
-    if odd:
+    types = {row: type(_value(document.record(row), key)) for row in rows}
+    for kind, words in ((list, "a list"), (dict, "an object")):
+        odd = [row for row in rows if types[row] is kind]
+        if not odd:
+            continue
         pointers = [pointer_to("annotations", row, *key.split(".")) for row in odd[:3]]
         value = shortened(_value(document.record(odd[0]), key))
         yield Defect(
-            f"{count(len(odd), 'annotation')} with a list under {shortened(key)}, such as {value}; "
-            "expected the name of one annotator",
+            f"{count(len(odd), 'annotation')} with {words} under {shortened(key)}, such as "
+            f"{value}; expected the name of one annotator",
             pointer=pointers[0],
             found=value,
             expected="a name",

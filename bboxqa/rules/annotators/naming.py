@@ -13,7 +13,7 @@ from bboxqa.formats.annotations.records import ANNOTATOR_KEYS
 from bboxqa.formats.document.annotation_columns import Kind
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.annotators.name_types import and_others, lists_as_names, two_types
+from bboxqa.rules.annotators.name_types import and_others, composed_names, two_types
 from bboxqa.rules.base.reporting import summary_defect
 from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits
 from bboxqa.rules.facts.authorship import (
@@ -34,10 +34,10 @@ def _inconsistent(document: Document, _settings: ValidateSettings) -> Iterator[H
     authors = document.once(authorship)
     yield from described_hits(list(_two_names(document)))
     unnamed = list(_unnamed(document, authors))
-    is_creator = document.annotator_key == _CREATOR
-    yield from described_hits(unnamed, Severity.WARNING if is_creator else None)
+    of_creator = Severity.WARNING if document.annotator_key == _CREATOR else None
+    yield from described_hits(unnamed, of_creator)
     yield from described_hits(list(_malformed_lists(document)))
-    yield from described_hits(list(lists_as_names(document, authors)))
+    yield from described_hits(list(composed_names(document, authors)), of_creator)
     yield from described_hits(list(two_types(document, authors)))
     yield from described_hits(list(_spellings(document, authors)), Severity.WARNING)
     yield from described_hits(list(_no_author(document, authors)), Severity.WARNING)
@@ -234,11 +234,10 @@ RULES = (
             rater_list or annotators of an image. It is an error if two keys of one annotation name
             different annotators, only some records name an annotator, a list is neither a list of
             names nor an object with names as keys, a name is a number in one place and text in
-            another, or an annotation has a list in place of a name. It is a warning if names
-            differ only in case, blanks or invisible characters, or if images list several
+            another, or an annotation has a list or an object in place of a name. It is a warning if
+            names differ only in case, blanks or invisible characters, or if images list several
             annotators while no annotation names one. Such files come from merging exports. Write
-            one spelling of every name, under one key, on every
-            annotation.""",
+            one spelling of every name, under one key, on every annotation.""",
         bad={"annotations": [{"rater": "ann"}, {"bbox": [50, 10, 20, 30]}]},
         good={"annotations": [{"rater": "ann"}, {"rater": "bob", "bbox": [50, 10, 20, 30]}]},
         check=_inconsistent,

@@ -42,18 +42,24 @@ def test_annotators_under_one_key_here_and_another_there_are_found():
     assert 'under "annotator" (some have "rater")' in finding.message
 
 
-def test_lists_in_place_of_a_name_are_found():
+def test_lists_and_objects_in_place_of_a_name_are_found():
     names = ["ann", ["x", {}], ["x", {}], '["x"]', {"id": 1}, 3]
-    (finding,) = found("A001", [{"annotator": name} for name in names])
-    assert finding.message == (
+    lists, objects = found("A001", [{"annotator": name} for name in names])
+    assert lists.message == (
         '2 annotations with a list under "annotator", such as ["x", {}]; '
         "expected the name of one annotator"
     )
-    assert (finding.count, finding.pointer) == (2, "/annotations/1/annotator")
+    assert (lists.count, lists.pointer) == (2, "/annotations/1/annotator")
+    assert objects.message == (
+        '1 annotation with an object under "annotator", such as {"id": 1}; '
+        "expected the name of one annotator"
+    )
+    assert (objects.pointer, objects.severity) == ("/annotations/4/annotator", Severity.ERROR)
 
 
-def test_who_made_a_record_may_be_unknown():
-    (finding,) = found("A001", [{"created_by": "ann"}, {}])
+@pytest.mark.parametrize("annotations", [[{"created_by": "ann"}, {}], [{"created_by": {"id": 1}}]])
+def test_who_made_a_record_may_be_unknown(annotations):
+    (finding,) = found("A001", annotations)
     assert finding.severity is Severity.WARNING
 
 
