@@ -96,7 +96,17 @@ def shortened(value: object, limit: int = 60) -> str:
     >>> shortened([1, "a", None]), shortened("x" * 99, 8)
     ('[1, "a", null]', '"xxxxxx…')
     """
-    text = clean(json.dumps(value, ensure_ascii=False, default=repr))
+    return cut(clean(json.dumps(value, ensure_ascii=False, default=repr)), limit)
+
+
+def cut(text: str, limit: int = 60) -> str:
+    """Return a text, cut to `limit` characters.
+
+    Examples
+    --------
+    >>> cut("a long name", 7)
+    'a long…'
+    """
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from bboxqa.core.errors import ConfigError, OutputError
 from bboxqa.core.files import write_atomically
-from bboxqa.core.json_values import pointer_to, shortened
+from bboxqa.core.json_values import cut, pointer_to, shortened
 from bboxqa.core.text import names_in_words, one_line
 
 _FORM = re.compile(r"person-(\d+)")
@@ -139,6 +139,8 @@ def spellings(given: Mapping[str, str]) -> dict[str, str]:
             one_line(name),
             *names_in_words([name]),
             shortened(name)[1:].removesuffix('"'),
+            # As an id, and as a list or an object in place of a name.
+            *(cut(one_line(name), length) for length in (40, 60)),
             pointer_to(name)[1:],
             # As in a command that the shell reads.
             name.replace("'", "'\"'\"'"),

@@ -22,6 +22,14 @@ def key_on_annotations(folder):
     return written(folder / "export.json", content)
 
 
+def lists_on_annotations(folder):
+    """Return a COCO file with a list, and an object, in place of an annotator."""
+    content = document(_images(PEOPLE), _drawn(PEOPLE))
+    content["annotations"][0]["annotator"] = [*PEOPLE]
+    content["annotations"][1]["annotator"] = {"who": PEOPLE[2], "checked by": PEOPLE[0]}
+    return written(folder / "lists.json", content)
+
+
 def broken_key_on_annotations(folder):
     """Return a COCO file that is refused for a box."""
     content = json.loads(key_on_annotations(folder).read_bytes())
@@ -105,6 +113,7 @@ def objects_of_logins(folder):
 
 SOURCES = (
     key_on_annotations,
+    lists_on_annotations,
     broken_key_on_annotations,
     files_named_after_people,
     broken_file_named_after_a_person,

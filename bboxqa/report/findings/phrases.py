@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bboxqa.core.json_values import json_line
+from bboxqa.core.json_values import cut, json_line
 from bboxqa.core.text import count, one_line
 from bboxqa.model.findings import Finding, FoundReport, RuleText, Severity
 
@@ -40,9 +40,9 @@ def subject(ids: Mapping[str, Any]) -> str:
 
 def _named(name: str, value: Any) -> str:
     if name == "annotator" and isinstance(value, str):
-        return f"{name} {_cut(one_line(value), _ID_LENGTH)}"
+        return f"{name} {cut(one_line(value), _ID_LENGTH)}"
     if isinstance(value, list | tuple) and len(value) > 1:
-        return f"{name} {_cut(', '.join(map(_id, value)), 2 * _ID_LENGTH)}"
+        return f"{name} {cut(', '.join(map(_id, value)), 2 * _ID_LENGTH)}"
     return f"{name} {_id(value)}"
 
 
@@ -53,11 +53,7 @@ def _id(value: Any) -> str:
         if len(text) > most:
             text = f"{text[: most // 2]}…{text[1 - most // 2 :]}"
         return one_line(json_line(text))
-    return _cut(one_line(json_line(value)), _ID_LENGTH)
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
+    return cut(one_line(json_line(value)), _ID_LENGTH)
 
 
 def about_record(finding: Finding) -> str:
