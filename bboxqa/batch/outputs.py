@@ -130,7 +130,7 @@ def _page(
         worse=worse,
         left_out={
             "Cannot be read": [str(each) for each in found.unreadable],
-            "Folders in which nothing is read": [str(each) for each in found.not_read],
+            "Folders and archives in which nothing is read": [str(each) for each in found.not_read],
             "Ignored: not annotations that are read, or no valid JSON": found.left_alone,
         },
         most_left_out=_MOST_LEFT_OUT,

@@ -106,7 +106,7 @@ def archives_beside(
         for folder in map(Path, paths)
         if folder.is_dir()
         for file in named_beside(folder, {*sources}, pattern, ARCHIVES)
-        if file not in listed and not _is_unpacked(file)
+        if file not in listed and not is_unpacked(file)
     ]
     if not found:
         return []
@@ -116,7 +116,7 @@ def archives_beside(
     return [f"{some}, as other files are read; to read such an archive as well, name it: {typed}"]
 
 
-def _is_unpacked(archive: Path) -> bool:
+def is_unpacked(archive: Path) -> bool:
     """Return whether files of annotations in an archive are beside it, or there are none."""
     try:
         # Listing a tar in gzip unpacks all of it, which takes long if it has images.

@@ -1,5 +1,6 @@
 """Which folders are projects, and what is left alone."""
 
+import gzip
 import os
 import time
 from pathlib import Path
@@ -386,7 +387,24 @@ def test_archives_are_sources_where_nothing_is_unpacked(tmp_path):
     made(tmp_path, "b/annotations/ann.json")
     with ZipFile(tmp_path / "a/images.zip", "w") as archive:
         archive.writestr("1.jpg", "")
-    assert shown(discover(tmp_path)) == {"a": ["ann.zip", "bob.zip"], "b": ["annotations/ann.json"]}
+    found = discover(tmp_path)
+    assert shown(found) == {"a": ["ann.zip", "bob.zip"], "b": ["annotations/ann.json"]}
+    reason = "other files are read; to read it as well, unpack it"
+    assert found.not_read == (("b/old.zip", reason), ("c.zip", reason))
+
+
+def test_archives_that_were_unpacked_and_others_without_annotations_are_not_told(tmp_path):
+    made(tmp_path, "p/ann.json")
+    text = (tmp_path / "p/ann.json").read_bytes()
+    (tmp_path / "p/ann.json.gz").write_bytes(gzip.compress(text))
+    (tmp_path / "p/bob.json.gz").write_bytes(gzip.compress(text))
+    with ZipFile(tmp_path / "all.zip", "w") as archive:
+        archive.writestr("p/ann.json", text)
+    with ZipFile(tmp_path / "p/images.zip", "w") as archive:
+        archive.writestr("1.jpg", "")
+    found = discover(tmp_path)
+    assert shown(found) == {"p": ["ann.json"]}
+    assert [each.path for each in found.not_read] == ["p/bob.json.gz"]
 
 
 def test_folders_in_which_nothing_is_read_are_told_with_the_reason(tmp_path):

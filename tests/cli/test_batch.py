@@ -464,7 +464,7 @@ def test_folders_in_which_nothing_is_read_are_listed_and_counted(run, root):
     code, out, err = run("root")
     assert (code, err) == (0, [])
     place = "bboxqa-batch/index.html"
-    words = "2 projects, unchanged since the last run; nothing read in 1 folder"
+    words = "2 projects, unchanged since the last run; nothing read in 1 place"
     assert [line.replace(os.sep, "/") for line in out] == [f"{words}: {place}"]
     assert run("root", "--dry-run")[2] == ["nothing read in empty: is an empty folder"]
 

@@ -6,18 +6,22 @@ from pathlib import Path
 from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.content_kinds import CLASS_NAMES
 from bboxqa.formats.damaged import damage_of, damaged
+from bboxqa.formats.left_out import is_unpacked
 from bboxqa.formats.registry import format_of, suffixes
 from bboxqa.formats.translation.heads import ARCHIVES
 
 
 def looked_at(
-    files: Iterable[Path], pattern: str | None, is_read: Callable[[Path], bool | str]
+    files: Iterable[Path],
+    pattern: str | None,
+    is_read: Callable[[Path], bool | str],
+    left_out: list[Path],
 ) -> Iterator[tuple[Path, bool | str]]:
     """Yield sources, and whether each can be read or why it cannot; archives are last.
 
     Files that are neither JSON nor of a known format are left out, unless they are beside sources,
     empty or cut off. So are archives with sources in their folder or below, as these were often
-    unpacked from them.
+    unpacked from them; others among these archives are appended to `left_out`.
     """
     ends = suffixes()
     archives = []
@@ -44,6 +48,8 @@ def looked_at(
             yield file, True
         elif file.parent not in unpacked:
             others.append(file)
+        elif not is_unpacked(file):
+            left_out.append(file)
     yield from damaged(others, sources)
     folders = {source.parent for source in sources}
     for file in others:

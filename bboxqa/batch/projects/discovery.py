@@ -32,6 +32,7 @@ SETTINGS_FILE = "bboxqa.toml"
 SPLITS = frozenset({"train", "valid", "val", "test"})
 _PARTS = SPLITS | {"annotations"}
 _IMAGES = "images"
+_PACKED = "other files are read; to read it as well, unpack it"
 _LEADS_OUT = "is a link that leads out of the folder; --follow-symlinks follows it"
 # File names by which a folder of batch results is recognised.
 _RESULTS = {"history.sqlite", "projects"}
@@ -72,7 +73,7 @@ class Discovered:
     left_alone: tuple[str, ...]
     unreadable: tuple[Unreadable, ...]
     not_read: tuple[Unreadable, ...] = ()
-    """Folders in which nothing is read."""
+    """Folders and archives in which nothing is read."""
 
 
 def discover(
@@ -104,14 +105,18 @@ def discover(
         return follow_links or leads_to is path or leads_to.is_relative_to(real)
 
     sources = _sources(root, skip, unreadable, is_followed)
+    archives: list[Path] = []
     files = (
         (_below(root, file) + "/" * file.is_dir(), file, found)
-        for file, found in looked_at(sources, pattern, _is_read)
+        for file, found in looked_at(sources, pattern, _is_read, archives)
     )
     found = sort_files(files, unreadable, partial(_project, root, is_followed), damage_of)
     named = [*found.left_alone, *(each.path for each in found.unreadable)]
     known = {*(project.name for project in found.projects), *named}
-    not_read = starmap(Unreadable, folders_not_read(root, known, skip, pattern))
+    not_read = [
+        *starmap(Unreadable, folders_not_read(root, known, skip, pattern)),
+        *(Unreadable(_below(root, each), _PACKED) for each in archives),
+    ]
     return replace(found, not_read=tuple(sorted(not_read)))
 
 
