@@ -43,13 +43,12 @@ def looked_at(
             yield file, found
         else:
             others.append(file)
-    for file in archives:
-        if file.parent not in unpacked and format_of(file) is not COCO:
-            yield file, True
-        elif file.parent not in unpacked:
+    left_out += (each for each in archives if each.parent in unpacked and not is_unpacked(each))
+    for file in (each for each in archives if each.parent not in unpacked):
+        if format_of(file) is COCO:
             others.append(file)
-        elif not is_unpacked(file):
-            left_out.append(file)
+        else:
+            yield file, True
     yield from damaged(others, sources)
     folders = {source.parent for source in sources}
     for file in others:
