@@ -1,5 +1,6 @@
 """Translating DOTA label files to COCO records."""
 
+import math
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -170,14 +171,19 @@ class _DotaRecords:
             problem = f"{member.name}: is not text in UTF-8"
             self._into.defect("T001", problem, Where(member.name, 1))
             return
+        labels: list[tuple[Where, Label]] = []
         for number, line in enumerate(text.splitlines(), start=1):
             if not line.strip() or _HEADER.match(line):
                 continue
             where = Where(member.name, number)
             try:
-                self._add_label(label_of(line), image["id"], where)
+                labels.append((where, label_of(line)))
             except LineError as error:
                 self._into.defect("T001", f"{member.name}: line {number}: {error}", where)
+        if labels:
+            degrees = shapes.rotations_of(np.array([label.corners for _, label in labels]))
+            for (where, label), each in zip(labels, degrees.tolist(), strict=True):
+                self._add_label(label, None if math.isnan(each) else each, image["id"], where)
 
     def _image(self, place: str, where: Where) -> Record:
         """Return the record of an image, with its size if known."""
@@ -191,13 +197,13 @@ class _DotaRecords:
             image["width"], image["height"] = size
         return image
 
-    def _add_label(self, label: Label, image: int, where: Where) -> None:
+    def _add_label(self, label: Label, degrees: float | None, image: int, where: Where) -> None:
         category = self._into.category(label.category, where)
         record: Record = {"image_id": image, "category_id": category}
         record["bbox"] = shapes.bounds(label.corners)
         if self._wanted.outlines:
             record["segmentation"] = [shapes.ring(label.corners)]
-        record |= _said(shapes.rotation_of(label.corners), label.difficult)
+        record |= _said(degrees, label.difficult)
         self._tally["difficult"] += label.difficult > 0
         self._into.annotation(record, where)
 

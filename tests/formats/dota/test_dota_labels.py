@@ -13,6 +13,8 @@ from bboxqa.formats.dota.dota_heads import is_dota_head
 from bboxqa.formats.dota.dota_records import LineError, label_of
 from bboxqa.formats.dota.dota_records import translate_dota as translate
 from bboxqa.formats.registry import format_of, sources_below
+from bboxqa.formats.translation.boxes import shapes
+from bboxqa.formats.translation.boxes.shapes import rotations_of
 from bboxqa.formats.translation.translated import Wanted
 
 SHARED = Path(__file__).parents[4] / "shared/data/formats/dota"
@@ -177,3 +179,17 @@ def test_an_archive_is_by_one_person(tmp_path):
         file.writestr("set/images/a.ppm", PICTURE)
     assert format_of(tmp_path / "ann.zip").name == "dota"
     assert drawn(alone(tmp_path / "ann.zip"))[0][3:] == (10, 10, 20, 10)
+
+
+def test_the_angles_of_a_file_are_computed_all_at_once(tmp_path, monkeypatch):
+    computed = []
+
+    def counted(points):
+        computed.append(len(points))
+        return rotations_of(points)
+
+    monkeypatch.setattr(shapes, "rotations_of", counted)
+    turned, other = "20 10 30 20 20 30 10 20 plane 0\n", "10 10 30 10 30 20 5 5 plane 0\n"
+    _, records = of_lines(tmp_path, PLANE + "one\n" + turned + other)
+    assert computed == [3]
+    assert [each.get("attributes", {}).get("rotation") for each in records] == [0, 45, None]
