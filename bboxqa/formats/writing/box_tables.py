@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import guarded, one_line
 from bboxqa.formats.box_tables.box_units import UnitCounts
@@ -23,12 +22,8 @@ from bboxqa.formats.writing.losses import (
     label_losses,
     losses_of,
 )
-from bboxqa.formats.writing.outlines import (
-    kind_of,
-    outline_losses,
-    rotated,
-    rounded_losses,
-)
+from bboxqa.formats.writing.outline_kinds import rotated
+from bboxqa.formats.writing.outlines import outline_losses, rounded_losses
 from bboxqa.formats.writing.writer import Options, Writer, Written
 
 COLUMNS = (
@@ -106,7 +101,9 @@ def _table(content: Content) -> tuple[list[str], Iterator[list[Any]]]:
     """Return the column names and the rows."""
     more = _more(content)
     track = _track_attribute(content, more)
-    turned = any(_turned(each) is not None for each in content.annotations)
+    turned = any(
+        rotated(content, each, any_rectangle=True) is not None for each in content.annotations
+    )
     names = [*COLUMNS, *[_ROTATION] * turned, *[_TRACK] * bool(track), *more]
     return names, _rows(content, more, track, turned=turned)
 
@@ -131,17 +128,11 @@ def _cells(content: Content, annotation: Record) -> list[Any]:
     """Return the category, id, box, crowd flag and angle of an annotation."""
     category = content.category_names[annotation["category_id"]]
     box, degrees = annotation["bbox"], 0.0
-    turned = _turned(annotation)
+    turned = rotated(content, annotation, any_rectangle=True)
     if turned is not None:
         x, y, width, height, degrees = turned.tolist()
         box = [x - width / 2, y - height / 2, width, height]
     return [category, annotation["id"], *box, int("iscrowd" in annotation), degrees]
-
-
-def _turned(annotation: Record) -> FloatArray | None:
-    """Return the rotated box of an annotation; None if it is upright."""
-    is_rotated = kind_of(annotation, any_rectangle=True) == "rotated"
-    return rotated(annotation) if is_rotated else None
 
 
 def _csv(content: Content, _options: Options) -> Iterator[Written]:

@@ -18,7 +18,8 @@ from bboxqa.formats.writing.cvat_losses import (
 )
 from bboxqa.formats.writing.key_points import Joint, has_joints, joints_of
 from bboxqa.formats.writing.losses import ATTRIBUTES
-from bboxqa.formats.writing.outlines import kind_of, rings_of, rotated
+from bboxqa.formats.writing.outline_kinds import kind_of, rotated
+from bboxqa.formats.writing.outlines import rings_of
 from bboxqa.formats.writing.safe_names import people_paths, plain_xml
 from bboxqa.formats.writing.skeleton_drawings import drawing_of
 from bboxqa.formats.writing.writer import Options, Writer, Written
@@ -190,13 +191,13 @@ def _where(content: Content, annotation: Record) -> tuple[str, dict[str, Any]]:
         places = annotation["keypoints"]
         pairs = zip(places[::3], places[1::3], strict=False)
         return "points", {"points": ";".join(f"{_number(x)},{_number(y)}" for x, y in pairs)}
-    kind = kind_of(annotation)
+    kind = kind_of(content, annotation)
     if kind == "polygon":
         pairs = rings_of(annotation)[0].tolist()
         return "polygon", {"points": ";".join(f"{_number(x)},{_number(y)}" for x, y in pairs)}
     if kind == "mask":
         return "mask", _crop(content, annotation)
-    turned = rotated(annotation) if kind == "rotated" else None
+    turned = rotated(content, annotation)
     x, y, width, height = annotation["bbox"]
     more = {}
     if turned is not None:

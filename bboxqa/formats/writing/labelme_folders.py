@@ -13,10 +13,10 @@ from bboxqa.formats.writing.changed_names import folders_as_people, image_name_l
 from bboxqa.formats.writing.content import Content, Record, image_name
 from bboxqa.formats.writing.key_points import KEY_POINT, hidden_points, joints_of, other_areas
 from bboxqa.formats.writing.losses import Loss, common_losses, folder_losses, label_losses
+from bboxqa.formats.writing.outline_kinds import kind_of
 from bboxqa.formats.writing.outlines import (
     ONE_OUTLINE,
     corners_of,
-    kind_of,
     outline_losses,
     rings_of,
 )
@@ -113,7 +113,7 @@ def _shape(label: str, kind: str, points: list[list[float]], group: int | None =
 
 def _where(content: Content, annotation: Record) -> tuple[str, list[list[float]], dict[str, Any]]:
     """Return the type of a shape, its points, and its mask if it has one."""
-    kind = kind_of(annotation)
+    kind = kind_of(content, annotation)
     if kind == "rotated":
         corners = corners_of(annotation)
         return "oriented_rectangle", [] if corners is None else corners.tolist(), {}

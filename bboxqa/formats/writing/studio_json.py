@@ -32,12 +32,11 @@ from bboxqa.formats.writing.losses import (
     label_losses,
     losses_of,
 )
+from bboxqa.formats.writing.outline_kinds import kind_of, rotated
 from bboxqa.formats.writing.outlines import (
     ONE_OUTLINE,
-    kind_of,
     outline_losses,
     rings_of,
-    rotated,
     rounded_losses,
 )
 from bboxqa.formats.writing.writer import Options, Writer, Written
@@ -270,7 +269,7 @@ def _labelled(image: Record, annotation: Record, kind: str, value: Record, name:
 
 def _shape(content: Content, image: Record, annotation: Record) -> tuple[str, dict[str, Any]]:
     """Return the type of a region, and its geometry in percent of the image."""
-    kind = kind_of(annotation)
+    kind = kind_of(content, annotation)
     across, down = 100 / image["width"], 100 / image["height"]
     if kind == "polygon":
         points = rings_of(annotation)[0] * [across, down]
@@ -278,7 +277,7 @@ def _shape(content: Content, image: Record, annotation: Record) -> tuple[str, di
     if kind == "mask":
         runs = content.masks.runs_in_image(annotation)
         return "brush", {"format": "rle", "rle": brush_numbers(runs)}
-    turned = rotated(annotation) if kind == "rotated" else None
+    turned = rotated(content, annotation)
     x, y, wide, high = annotation["bbox"]
     degrees: float = 0
     if turned is not None:

@@ -22,12 +22,8 @@ from bboxqa.formats.writing.losses import (
     label_losses,
     losses_of,
 )
-from bboxqa.formats.writing.outlines import (
-    kind_of,
-    outline_losses,
-    rotated,
-    rounded_losses,
-)
+from bboxqa.formats.writing.outline_kinds import rotated
+from bboxqa.formats.writing.outlines import outline_losses, rounded_losses
 from bboxqa.formats.writing.safe_names import people_paths, plain_xml, safe_paths
 from bboxqa.formats.writing.writer import Options, Writer, Written
 
@@ -48,7 +44,7 @@ def _losses(content: Content, _options: Options) -> Iterator[Loss]:
     yield from label_losses(content, _TITLE, plain_xml)
     why = f"{_TITLE} only has the marks {', '.join(_MARKS)}"
     yield from key_losses(content.annotations, ANNOTATIONS, why, _is_mark)
-    unclear = [drawn for drawn in _by_annotator(content).values() if _base(drawn) is None]
+    unclear = [drawn for drawn in _by_annotator(content).values() if _base(content, drawn) is None]
     why = f"{_TITLE} does not say whether the first pixel is 0 or 1: read with --voc-base 0"
     boxes = [each for drawn in unclear for each in drawn]
     yield from losses_of(boxes, Noun("unclear box", "unclear boxes"), why, "ambiguous")
@@ -73,13 +69,13 @@ def _by_annotator(content: Content) -> dict[str, list[Record]]:
     return found
 
 
-def _base(drawn: Sequence[Record]) -> int | None:
+def _base(content: Content, drawn: Sequence[Record]) -> int | None:
     """Return the coordinate of the first pixel with which boxes are read back unchanged.
 
     It is 1, as the format defines, if readers can infer that and each side has a pixel, which
     both corners include; None if readers can infer neither.
     """
-    upright = [each for each in drawn if _turned(each) is None]
+    upright = [each for each in drawn if rotated(content, each, any_rectangle=True) is None]
     for base in (1, 0):
         edges = _corners(upright, base)
         if base and (edges[:, :2] > edges[:, 2:]).any():
@@ -106,7 +102,7 @@ def _files(content: Content, _options: Options) -> Iterator[Written]:
     content.check_sizes(_TITLE)
     paths = safe_paths(image_name(each) for each in content.images)
     people = people_paths(content.annotators)
-    bases = {name: _base(drawn) or 0 for name, drawn in _by_annotator(content).items()}
+    bases = {name: _base(content, drawn) or 0 for name, drawn in _by_annotator(content).items()}
     for place, image in enumerate(content.images):
         *folders, last = paths[image_name(image)]
         for name, drawn in content.works(place):
@@ -130,7 +126,7 @@ def _lines(content: Content, image: Record, drawn: Sequence[Record], base: int) 
             is_set = marks.get(mark) in _SET
             if mark != "occluded" or is_set:
                 yield f"    <{mark}>{int(is_set)}</{mark}>\n"
-        turned = _turned(each)
+        turned = rotated(content, each, any_rectangle=True)
         if turned is None:
             box = {"xmin": left, "ymin": top, "xmax": right, "ymax": bottom}
             yield from _numbers("bndbox", box)
@@ -139,11 +135,6 @@ def _lines(content: Content, image: Record, drawn: Sequence[Record], base: int) 
             yield from _numbers("robndbox", _of_rotated(turned, base))
         yield "  </object>\n"
     yield "</annotation>\n"
-
-
-def _turned(annotation: Record) -> FloatArray | None:
-    is_rotated = kind_of(annotation, any_rectangle=True) == "rotated"
-    return rotated(annotation) if is_rotated else None
 
 
 def _of_rotated(box: FloatArray, base: int) -> dict[str, float]:

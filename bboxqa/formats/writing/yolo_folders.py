@@ -14,12 +14,11 @@ from bboxqa.formats.writing.changed_names import image_name_losses
 from bboxqa.formats.writing.content import Content, Record, image_name
 from bboxqa.formats.writing.key_points import completed, other_areas
 from bboxqa.formats.writing.losses import Loss, Noun, common_losses, folder_losses
+from bboxqa.formats.writing.outline_kinds import Kind, kind_of
 from bboxqa.formats.writing.outlines import (
-    Kind,
     bbox_corners,
     corner_losses,
     corners_of,
-    kind_of,
     outline_losses,
     rings_of,
 )
@@ -75,7 +74,7 @@ def _boxes(content: Content, _options: Options) -> Iterator[Written]:
 
 
 def _outlines(content: Content, _options: Options) -> Iterator[Written]:
-    return _files(content, _ring)
+    return _files(content, partial(_ring, content))
 
 
 def _corners(content: Content, _options: Options) -> Iterator[Written]:
@@ -171,9 +170,9 @@ def _box(annotation: Record) -> FloatArray:
     return np.array([[x + width / 2, y + height / 2], [width, height]])
 
 
-def _ring(annotation: Record) -> FloatArray:
+def _ring(content: Content, annotation: Record) -> FloatArray:
     """Return the outline of an annotation, or the corners of its box if it has none."""
-    if kind_of(annotation) in ("polygon", "rotated"):
+    if kind_of(content, annotation) in ("polygon", "rotated"):
         return rings_of(annotation)[0]
     return bbox_corners(annotation)
 

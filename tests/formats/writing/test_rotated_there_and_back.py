@@ -11,7 +11,8 @@ from support.converted import ENDINGS, document, there_and_back, written
 
 import bboxqa
 from bboxqa import DatasetError
-from bboxqa.formats.writing import outlines
+from bboxqa.formats.writing import outline_kinds
+from bboxqa.formats.writing.content import Content
 from bboxqa.model.shapes.rotated_boxes import bounds, corners, from_corners, smallest_angle
 
 DATA = Path(__file__).parents[4] / "shared/data/formats"
@@ -132,16 +133,19 @@ def test_rotated_boxes_of_label_studio_stay(to, tmp_path):
     np.testing.assert_allclose(_read(tmp_path / "step1.json"), _read(first), atol=1e-4)
 
 
-def test_the_rotated_box_of_a_ring_is_computed_once(monkeypatch):
-    n_computed = 0
+def test_rotated_boxes_are_computed_all_at_once(monkeypatch):
+    computed = []
 
     def counted(points):
-        nonlocal n_computed
-        n_computed += 1
+        computed.append(len(points))
         return from_corners(points)
 
-    monkeypatch.setattr(outlines, "from_corners", counted)
+    monkeypatch.setattr(outline_kinds, "from_corners", counted)
     diamond = [2.0, 0.0, 4.25, 2.25, 2.25, 4.25, 0.0, 2.0]
-    found = [outlines.rotated({"segmentation": [[*diamond]]}) for _ in range(3)]
-    assert n_computed == 1
-    assert found[0] is found[2]
+    drawn = [
+        {"id": number, "bbox": [0, 0, 4, 4], "segmentation": [[*diamond]]} for number in range(9)
+    ]
+    content = Content([], [], drawn)
+    found = [outline_kinds.rotated(content, each, any_rectangle=True) for each in drawn * 2]
+    assert computed == [9]
+    np.testing.assert_array_equal(found, [found[0]] * 18)
