@@ -50,6 +50,8 @@ class DatasetError(BboxqaError):
         expected. The message shows the first 20.
     advice : str
         How to go on.
+    command : str
+        The command in the advice that looks for defects, or fixes them.
     total : int, optional
         The number of problems, where `problems` has only the first of them.
     files : sequence of path or None, optional
@@ -70,11 +72,13 @@ class DatasetError(BboxqaError):
         problems: Sequence[str],
         advice: str = "",
         *,
+        command: str = "",
         total: int | None = None,
         files: Sequence[Path | None] | None = None,
     ) -> None:
         self.problems = tuple(problems)
         self.advice = advice
+        self.command = command
         self.total = len(self.problems) if total is None else total
         self.files = (None,) * len(self.problems) if files is None else tuple(files)
         super().__init__(self.problems, advice)
@@ -82,12 +86,23 @@ class DatasetError(BboxqaError):
     def with_advice(self, more: Iterable[str]) -> Self:
         """Return the error with more lines of advice."""
         advice = "\n".join(filter(None, (self.advice, *more)))
-        return type(self)(self.problems, advice, total=self.total, files=self.files)
+        return type(self)(
+            self.problems, advice, command=self.command, total=self.total, files=self.files
+        )
 
     def change_texts(self, change: Callable[[str], str]) -> None:
-        """Change every text of the message."""
-        self.problems, self.advice = tuple(map(change, self.problems)), change(self.advice)
+        """Change every text of the message, but not the command in the advice."""
+        around = self.advice.split(self.command) if self.command else [self.advice]
+        self.advice = self.command.join(map(change, around))
+        self.problems = tuple(map(change, self.problems))
         self.args = self.problems, self.advice
+
+    def change_command(self, change: Callable[[str], str]) -> None:
+        """Change the command in the advice, if it has one."""
+        if self.command:
+            changed = change(self.command)
+            self.advice = self.advice.replace(self.command, changed)
+            self.command, self.args = changed, (self.problems, self.advice)
 
     def __str__(self) -> str:
         lines = list(self.problems[:_SHOWN])

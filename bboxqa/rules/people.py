@@ -1,14 +1,14 @@
 """Pseudonyms in findings and in error messages, which show more of a file than is measured."""
 
-import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bboxqa.core.errors import BboxqaError
+from bboxqa.core.errors import BboxqaError, DatasetError
 from bboxqa.core.pseudonyms import pseudonyms_of, spellings, without_names
 from bboxqa.core.types import AnyPath, Files
 from bboxqa.formats.dataset.pseudonymous import file_without_names, people_among
@@ -19,9 +19,6 @@ from bboxqa.formats.task_files import splits_among
 from bboxqa.model.findings import Finding, FoundReport
 from bboxqa.rules.facts.authorship import authorship
 from bboxqa.rules.facts.document import Document
-
-# A command at the end of advice, such as: For all findings: bboxqa validate a.json
-_ADVISED = re.compile(r": bboxqa validate\b(?!.* --(?:fix|pseudonyms)).*$", re.MULTILINE)
 
 
 class People:
@@ -145,17 +142,23 @@ def names_hidden(
         yield people
     except BboxqaError as error:
         hidden = _of_source(people, source, pattern, memory)
-        error.change_texts(lambda text: hidden(_with_key(text, key)))
+        error.change_texts(hidden)
+        if isinstance(error, DatasetError):
+            error.change_command(partial(_typed, key=key, hidden=hidden))
         raise
 
 
-def _with_key(text: str, key: Path) -> str:
-    """Return a text in which advised commands that look for defects have the key.
+def _typed(command: str, key: Path, hidden: Callable[[str], str]) -> str:
+    """Return a command with the option of the key, and words in place of paths with names.
 
-    Fixes have the content of the file, with its names, so that `--fix` does not go with a key.
+    A path with a pseudonym could not be typed. Fixes have the content of the file, with its names,
+    so that `--fix` does not go with a key.
     """
-    option = f" --pseudonyms {shlex.quote(str(key))}"
-    return _ADVISED.sub(lambda found: found[0] + option, text)
+    words = shlex.split(command)
+    typed = [word if hidden(word) == word else "FILE" for word in words]
+    if not {"--fix", "--pseudonyms"} & {*words}:
+        typed += ["--pseudonyms", "KEY" if hidden(str(key)) != str(key) else str(key)]
+    return shlex.join(typed)
 
 
 def _of_source(

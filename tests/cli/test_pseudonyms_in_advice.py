@@ -5,6 +5,7 @@ import json
 import pytest
 from support.cli import run
 from support.converted import document, written
+from support.named_people import PEOPLE, broken_file_named_after_a_person
 
 HEAD = "image,annotator,category,x,y,width,height"
 
@@ -60,3 +61,28 @@ def test_advice_to_fix_has_no_key(tmp_path, key):
         "agree", written(tmp_path / "all.json", document(images, drawn)), "--pseudonyms", key
     )
     assert f": bboxqa validate {tmp_path / 'all.json'} --fix\n" in outcome.stderr
+
+
+def test_a_command_in_advice_names_no_path_that_cannot_be_typed(tmp_path, key):
+    folder = broken_file_named_after_a_person(tmp_path)
+    outcome = run("agree", folder, "--pseudonyms", key)
+    known = json.loads(key.read_bytes())
+    assert f"{folder}/{known[PEOPLE[1]]}.json" in outcome.stderr
+    advised = outcome.stderr.rstrip().splitlines()[-1]
+    assert advised.endswith(f": bboxqa validate FILE --pseudonyms '{key}'")
+
+
+def test_advice_to_fix_a_file_named_after_a_person_names_no_path(tmp_path, key):
+    images = [(f"{place}.jpg", 200, 100, None) for place in range(10)]
+    drawn = [(n, who, 0, [1, 2, 30, 40]) for n in range(10) for who in ("ann", "bob", "bob")]
+    file = written(tmp_path / "bob.json", document(images, drawn))
+    outcome = run("agree", file, "--pseudonyms", key)
+    assert ": bboxqa validate FILE --fix\n" in outcome.stderr
+
+
+def test_a_key_named_after_a_person_is_not_shown(tmp_path):
+    content = document([("a.jpg", 200, 100, None)], [(0, "ann", 0, [1, 2, 30, 40])])
+    content["annotations"][0]["bbox"][2] = None
+    file = written(tmp_path / "all.json", content)
+    outcome = run("agree", file, "--pseudonyms", tmp_path / "ann.json")
+    assert outcome.stderr.rstrip().endswith(f": bboxqa validate {file} --pseudonyms KEY")

@@ -84,6 +84,10 @@ def test_errors_keep_their_kind_and_their_number():
     error.change_texts(lambda text: text.replace("ann", "p1"))
     assert (error.problems, error.advice) == (("p1: wrong", "bob: wrong"), "Ask p1.")
     assert str(error).startswith("7 problems:\n  p1: wrong")
+    error = DatasetError(["x"], "See: do ann\nAsk ann.", command="do ann").with_advice(["ann"])
+    error.change_texts(lambda text: text.replace("ann", "p1"))
+    error.change_command(lambda command: f"{command} --new")
+    assert error.advice == "See: do ann --new\nAsk p1.\np1"
     setting = ConfigError("is ann", "reference")
     setting.change_texts(lambda text: text.replace("ann", "p1"))
     assert (str(setting), setting.setting) == ("reference is p1", "reference")

@@ -1,5 +1,6 @@
 """Lists of results as annotators, with the images and categories of other files."""
 
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
@@ -144,11 +145,9 @@ def refuse_unknown_ids(files: Sequence[AnnotationFile], tables: Sequence[Annotat
         problems += _unknown(file, (file.images, file.categories), names)
     if problems:
         truth = one_line(tables[0].source.name) if tables else "ANNOTATIONS"
-        raise DatasetError(
-            problems,
-            "For all findings: bboxqa validate "
-            f"{one_line(lists[0].source.name)} --ground-truth {truth}",
-        )
+        typed = ("bboxqa", "validate", one_line(lists[0].source.name), "--ground-truth", truth)
+        command = shlex.join(typed)
+        raise DatasetError(problems, f"For all findings: {command}", command=command)
 
 
 def _unknown(file: AnnotationFile, tables: _Tables, names: str = "") -> Iterator[str]:

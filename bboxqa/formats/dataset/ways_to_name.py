@@ -75,7 +75,8 @@ def nothing_to_compare(files: Sequence[AnnotationFile]) -> NothingToCompareError
         problem = f"{listed_files(files)}: no annotations; nothing to measure"
         # Such as a second, empty list under the same key.
         named = shlex.join(one_line(file.source.name) for file in files[:_NAMED])
-        return NothingToCompareError([problem], f"For a possible cause: bboxqa validate {named}")
+        command = f"bboxqa validate {named}"
+        return NothingToCompareError([problem], f"For a possible cause: {command}", command=command)
     problem = f"{listed_files(files)}: no annotations that have a box; nothing to measure"
     return NothingToCompareError([problem], f"{apart_note(n_apart)}\n{apart_advice(n_apart)}")
 

@@ -98,7 +98,9 @@ def check_files(
         lines = [line for each in found.values() for line in each.lines]
         n_found = sum(each.n_found for each in found.values())
         truth = paths[0] if attribution.n_beside and paths[-1] in found else None
-        raise DatasetError(lines, f"{_advice(found, truth)}\n{_ANYWAY}", total=n_found)
+        words, command = _advice(found, truth)
+        advice = f"{words}: {command}\n{_ANYWAY}"
+        raise DatasetError(lines, advice, command=command, total=n_found)
     return tuple(doubts)
 
 
@@ -168,19 +170,18 @@ def _line(name: str, layout: Diagnosis) -> str:
     return f"{name}: {layout.code} error {layout.message}"
 
 
-def _advice(found: Mapping[Path, Causes], truth: Path | None) -> str:
+def _advice(found: Mapping[Path, Causes], truth: Path | None) -> tuple[str, str]:
+    """Return how to go on, and with which command."""
     command = "bboxqa validate " + shlex.join([str(path) for path in found][:_FILES_NAMED])
     if truth is not None:
         command += f" --ground-truth {shlex.quote(str(truth))}"
     fixes = {each.fix for each in found.values()}
     if None in fixes:
-        return f"For all findings, and what to do about them: {command}"
+        return "For all findings, and what to do about them", command
     if fixes == {"safe"}:
-        return f"Safe fixes, written to a copy: {command} --fix"
-    return (
-        "If an image shows that the finding is right, this fixes a copy: "
-        f"{command} --fix --unsafe-fixes"
-    )
+        return "Safe fixes, written to a copy", f"{command} --fix"
+    words = "If an image shows that the finding is right, this fixes a copy"
+    return words, f"{command} --fix --unsafe-fixes"
 
 
 def _columns(file: AnnotationFile, author: IntArray, names: tuple[str, ...]) -> Boxes:

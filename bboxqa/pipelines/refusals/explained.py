@@ -62,13 +62,14 @@ def with_findings(error: DatasetError, memory: int | None) -> DatasetError:
     command = "bboxqa validate " + shlex.join(map(str, files[:_FILES_NAMED]))
     command += _GROUND_TRUTH * of_truth
     if all_safe and not rest:
-        advice = f"Safe fixes, written to a copy: {command} --fix"
+        command += " --fix"
+        advice = f"Safe fixes, written to a copy: {command}"
     else:
         advice = f"For all findings, and what to do about them: {command}"
     if are_points:
         advice += f"\n{_POINTS}"
     lines += rest
-    return DatasetError(lines[:_LISTED], advice, total=len(lines) + n_left_out)
+    return DatasetError(lines[:_LISTED], advice, command=command, total=len(lines) + n_left_out)
 
 
 def _are_points(document: "Document") -> bool:
@@ -94,12 +95,17 @@ def of_predictions(
         return DatasetError(error.problems, f"Expected a list of COCO results, {_A_RESULT}")
     if kind is not RESULTS:
         held = kind.name or ("annotations" if len(document.annotations) else "no results")
-        advice = f"Annotations of a model are one more file: --annotator NAME={path}"
-        if not kind.is_measured:
-            advice = f"What can be checked of it: bboxqa validate {shlex.quote(str(path))}"
+        command = f"bboxqa validate {shlex.quote(str(path))}"
+        advice = f"What can be checked of it: {command}"
+        if kind.is_measured:
+            advice, command = (
+                f"Annotations of a model are one more file: --annotator NAME={path}",
+                "",
+            )
         return OtherKindError(
             [f"{path}: holds {held}; expected a list of COCO results, {_A_RESULT}"],
             advice,
+            command=command,
             files=[path],
         )
     found = causes(document, (*STOPPING, *_OF_SCORES))
@@ -108,7 +114,7 @@ def of_predictions(
     command = f"bboxqa validate {shlex.quote(str(path))}"
     command += f" --ground-truth {shlex.quote(str(named))}" * (truth is not None)
     advice = f"For all findings, and what to do about them: {command}"
-    return DatasetError(found.lines[:_LISTED], advice, total=found.n_found)
+    return DatasetError(found.lines[:_LISTED], advice, command=command, total=found.n_found)
 
 
 def _unmeasured(kinds: "Mapping[Path, FileKind]") -> OtherKindError:
@@ -116,8 +122,10 @@ def _unmeasured(kinds: "Mapping[Path, FileKind]") -> OtherKindError:
     expected = "expected objects with boxes, polygons or masks"
     of_truth = all(kind.is_of_truth and kind.required for kind in kinds.values())
     command = "bboxqa validate " + shlex.join(map(str, [*kinds][:_FILES_NAMED]))
+    command += _GROUND_TRUTH * of_truth
     return OtherKindError(
         [f"{path}: holds {kind.name}; {expected}" for path, kind in kinds.items()],
-        f"What can be checked of it: {command}{_GROUND_TRUTH * of_truth}",
+        f"What can be checked of it: {command}",
+        command=command,
         files=list(kinds),
     )
