@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from bboxqa.core.json_values import cut
 from bboxqa.core.text import one_line
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.yolo.label_heads import is_yaml
@@ -14,6 +15,8 @@ MOST_CLASSES = 100_000
 # A data set of 1,200 classes has 30,000 characters.
 _MOST_TEXT = 1_000_000
 _DIGITS = 10
+_NOTHING = ("", "~", "null", "Null", "NULL")
+_SHAPE = "[number of key points, 2 or 3], such as [17, 3]"
 
 
 @dataclass(slots=True)
@@ -30,6 +33,9 @@ class ClassNames:
     """Number of key points, and number of values per key point."""
     joints: dict[int, list[str]] = field(default_factory=dict)
     """Names of key points, by class."""
+    shape_problem: str = ""
+    """What is wrong with `kpt_shape`."""
+    shape_line: int = 1
     problem: str = ""
     """Why the file cannot be read."""
     problem_line: int = 1
@@ -100,10 +106,15 @@ def names_of_yaml(text: str) -> ClassNames:
         _add_names(found, values["names"])
     if (number := _number(values.get("nc"))) is not None:
         found.n_classes, found.nc_line = number, values["nc"].start_mark.line + 1
-    shape = [_number(each) for each in _items(values.get("kpt_shape"))]
-    if len(shape) == 2 and shape[0] and shape[1] in (2, 3):
-        found.keypoints = shape[0], shape[1]
-        _add_joints(found, values.get("kpt_names"))
+    if (shape := values.get("kpt_shape")) is not None and shape.value not in _NOTHING:
+        numbers = [_number(each) for each in _items(shape)]
+        if len(numbers) == 2 and numbers[0] and numbers[1] in (2, 3):
+            found.keypoints = numbers[0], numbers[1]
+            _add_joints(found, values.get("kpt_names"))
+        else:
+            written = cut(one_line(text[shape.start_mark.index : shape.end_mark.index].strip()))
+            found.shape_problem = f"kpt_shape is {written}; expected {_SHAPE}"
+            found.shape_line = shape.start_mark.line + 1
     return found
 
 

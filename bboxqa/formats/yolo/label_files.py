@@ -22,6 +22,7 @@ from bboxqa.formats.yolo.label_heads import (
     is_names_file,
     is_names_head,
     is_shape_head,
+    is_yaml,
 )
 
 _ORDER = ("data.yaml", "data.yml", "dataset.yaml", "obj.names", "classes.txt")
@@ -80,19 +81,25 @@ def label_files_of(path: Path, members: list[Member]) -> LabelFiles:
 def _names_and_shapes(members: Iterable[Member]) -> tuple[list[Member], list[Member]]:
     """Return the files with class names, and those that say how many key points there are.
 
-    Without class names, the files that should have them but cannot be read are returned.
+    Without class names, the files that should have them but cannot be read are returned: by their
+    name, or as the only YAML file.
     """
     heads = [(each, each.head()) for each in members if is_names_file(each.name)]
     names = [each for each, head in heads if is_names_head(each.name, head)]
     shapes = [each for each, head in heads if is_shape_head(each.name, head)]
-    damaged = () if names else (each for each, _ in heads if each not in shapes)
-    return names or [*filter(_is_damaged, damaged)], shapes
+    if names:
+        return names, shapes
+    yamls = [each for each, _ in heads if is_yaml(each.name)]
+    expected = [
+        each
+        for each, _ in heads
+        if yamls == [each] or PurePosixPath(each.name).name.lower() in _ORDER
+    ]
+    return [each for each in expected if each not in shapes and _is_damaged(each)], shapes
 
 
 def _is_damaged(member: Member) -> bool:
-    """Return whether a file that should have class names, by its name, cannot be read."""
-    if PurePosixPath(member.name).name.lower() not in _ORDER:
-        return False
+    """Return whether a file that should have class names cannot be read."""
     try:
         return class_names_of(member).problem != ""
     except DatasetError:

@@ -107,8 +107,11 @@ class _LabelRecords:
             if found.problem:
                 problem = f"{member.name}: kpt_shape cannot be read: {found.problem}"
                 self._into.defect("T001", problem, self._where(member, found.problem_line))
+        if member is not None and found.shape_problem:
+            problem = f"{member.name}: {found.shape_problem}"
+            self._into.defect("T001", problem, self._where(member, found.shape_line))
         if self._classes.keypoints is None:
-            self._is_shape_unread = member is not None and bool(found.problem)
+            self._is_shape_unread = bool(member and (found.problem or found.shape_problem))
             texts = (each.text() for each in self._files.labels.values())
             self._classes.keypoints = inferred_shape(texts)
             if not self._is_shape_unread:

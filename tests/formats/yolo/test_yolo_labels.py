@@ -178,6 +178,35 @@ def test_key_points_need_no_names_of_classes(tmp_path):
 
 @pytest.mark.parametrize("names", ["", "names: [cat]\n"])
 @pytest.mark.parametrize(
+    ("shape", "shown"),
+    [
+        ("many", "many"),
+        ("[17]", "[17]"),
+        ("[17, 4]", "[17, 4]"),
+        ("[0, 3]", "[0, 3]"),
+        ("\n- 17", "- 17"),
+        ('"[1, 3]"', '"[1, 3]"'),
+    ],
+)
+def test_a_shape_of_key_points_with_a_wrong_value_is_refused(tmp_path, names, shape, shown):
+    two(tmp_path, ann__data_yaml=f"{names}kpt_shape: {shape}\nnc: 1\n")
+    outcome = run("agree", tmp_path)
+    line = names.count("\n") + 1 + shape.count("\n")
+    assert outcome.returncode == 2
+    assert (
+        f"/data.yaml:{line}:1: T001 error data.yaml: kpt_shape is {shown}; "
+        "expected [number of key points, 2 or 3], such as [17, 3]\n"
+    ) in outcome.stderr
+
+
+@pytest.mark.parametrize("shape", ["", "~", "null"])
+def test_a_shape_of_key_points_may_be_left_empty(tmp_path, shape):
+    two(tmp_path, data_yaml=f"names: [cat]\nkpt_shape: {shape}\n")
+    assert read_coco(tmp_path).category_names == ("cat",)
+
+
+@pytest.mark.parametrize("names", ["", "names: [cat]\n"])
+@pytest.mark.parametrize(
     "line", ["0 .5 .5 .2 .25 .5 .5 2", POSE, "0 .5 .5 .2 .25 .5 .5 1", FIVE_POINTS]
 )
 def test_a_file_of_key_points_that_cannot_be_read_is_named_once(tmp_path, line, names):
@@ -554,6 +583,7 @@ def test_names_that_cannot_be_read_are_told(tmp_path, names, problem):
             "data.yaml: class names cannot be read: the file is not",
         ),
         ("dataset.yaml", b"path: [a", "dataset.yaml: class names cannot be read: expected ','"),
+        ("fruit.yaml", b"path: [a\nnc: 2", "fruit.yaml: class names cannot be read: expected ','"),
         ("classes.txt", b"\0\0\0", "classes.txt: class names cannot be read: the file is not text"),
     ],
 )
