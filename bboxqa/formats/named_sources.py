@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.file_names import own_name
-from bboxqa.core.text import count, one_line
 from bboxqa.core.types import AnyPath, Files
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.coco.strict import COCO
@@ -91,8 +90,7 @@ def sources_of(
     if isinstance(source, Mapping):
         if attribution not in (None, "files"):
             raise ConfigError(f"named files are one annotator each, not {attribution!r}")
-        files = [_only_source(Path(path)) for path in as_paths([*source.values()])]
-        return Sources(files, list(source), "files", [], is_named=True)
+        return _named_sources(source)
     given = as_paths(source)
     listed = list_files(given, pattern)
     files, notes = without_settings(listed, given)
@@ -109,19 +107,19 @@ def sources_of(
     return Sources(files, names_of(files, given), attribution, notes)
 
 
-def _only_source(path: Path) -> Path:
-    """Return the file in the folder of an annotator, unless the folder is a source itself.
-
-    Raises DatasetError if it has several.
-    """
-    if not path.is_dir() or format_of(path) is not COCO:
-        return path
-    found = list_files([path])
-    if len(found) > 1:
-        some = f"{count(len(found), 'file')} of annotations, such as {one_line(str(found[0]))}"
-        problem = f"{path}: holds {some}; expected one of the annotator"
-        raise DatasetError([problem], "Name the file: --annotator NAME=FILE")
-    return found[0]
+def _named_sources(source: Mapping[str, AnyPath]) -> Sources:
+    """Return the files of annotators with names; those in a folder are parts of one's work."""
+    found = Sources([], [], "files", [], is_named=True)
+    for name, given in zip(source, map(Path, as_paths([*source.values()])), strict=True):
+        files, notes = [given], list[str]()
+        if given.is_dir() and format_of(given) is COCO:
+            files, settings = without_settings(list_files([given]), [given])
+            files, others = without_other_tasks(files)
+            notes = [*settings, *others]
+        found.files.extend(files)
+        found.names.extend([name] * len(files))
+        found.notes.extend(notes)
+    return found
 
 
 def refuse_repeated_files(files: Sequence[Path]) -> None:

@@ -1,7 +1,7 @@
-"""Files of one data set for several tasks, as exports of COCO have: instances_val.json, ….
+"""Files of one data set for several tasks, as COCO and Open Images have: instances_val.json, ….
 
-They are no annotators: objects and their key points are the same annotations, and captions have
-none.
+They are no annotators: objects and their key points or masks are the same annotations, and captions
+have none.
 """
 
 import re
@@ -17,6 +17,8 @@ from bboxqa.formats.annotations.columns import AnnotationFile
 _TASKS = "instances|person_keypoints|captions|panoptic|stuff|labels|image_info"
 _NAME = re.compile(rf"({_TASKS})[_-](.+)\.json", re.IGNORECASE)
 _OBJECTS, _KEYPOINTS = "instances", "person_keypoints"
+_BOXES = re.compile(r"annotations-bbox\.csv", re.IGNORECASE)
+_MASKS = re.compile(r"annotations-object-segmentation\.csv", re.IGNORECASE)
 _SPLITS = "train|training|val|valid|validation|test|testing"
 _SPLIT = re.compile(rf"(?:.*[_-])?({_SPLITS})(?:20\d\d)?")
 # What stands before the split in bob_val may be the name of a person.
@@ -29,7 +31,7 @@ _SAME = {"training": "train", "valid": "val", "validation": "val", "testing": "t
 
 
 def without_other_tasks(files: Sequence[Path]) -> tuple[list[Path], list[str]]:
-    """Return files without those of captions and the like beside one of objects, and a note."""
+    """Return files without those of captions and the like beside one of objects, and notes."""
     known = {_task_of(file) for file in files}
     others = [
         file
@@ -37,11 +39,18 @@ def without_other_tasks(files: Sequence[Path]) -> tuple[list[Path], list[str]]:
         if (found := _task_of(file)) is not None and found[0] not in (_OBJECTS, _KEYPOINTS)
         if {(_OBJECTS, *found[1:]), (_KEYPOINTS, *found[1:])} & known
     ]
-    if not others:
-        return [*files], []
-    some = count(len(others), "JSON file")
-    note = f"{some} left out: other tasks than objects (such as {one_line(str(others[0]))})"
-    return [file for file in files if file not in others], [note]
+    with_boxes = {file.parent for file in files if _BOXES.search(file.name)}
+    masks = [file for file in files if _MASKS.search(file.name) and file.parent in with_boxes]
+    notes = [
+        f"{count(len(left), kind)} left out: {why} (such as {one_line(str(left[0]))})"
+        for left, kind, why in (
+            (others, "JSON file", "other tasks than objects"),
+            (masks, "table", "the boxes of masks, which other tables of Open Images have as well"),
+        )
+        if left
+    ]
+    left_out = {*others, *masks}
+    return [file for file in files if file not in left_out], notes
 
 
 def read_twice(

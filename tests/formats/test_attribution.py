@@ -609,5 +609,5 @@ def test_a_named_folder_is_the_file_in_it(tmp_path):
     source = {"a": tmp_path / "ann", "b": tmp_path / "bob"}
     assert read_dataset(source).annotator_names == ("a", "b")
     (tmp_path / "bob/more.xml").write_text(text)
-    with pytest.raises(DatasetError, match="bob: holds 2 files of annotations, such as "):
+    with pytest.raises(DatasetError, match=r"annotator 'b': image 'a\.jpg' is in "):
         read_dataset(source)

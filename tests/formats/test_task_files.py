@@ -178,4 +178,5 @@ def test_splits_of_two_annotators_stay(tmp_path):
             path.parent.mkdir(exist_ok=True)
             boxes = moved(content["annotations"], by)
             path.write_text(json.dumps(content | {"annotations": boxes}))
-    assert len(bboxqa.read_coco(tmp_path).annotations) == 4 * len(BOXES)
+    data = bboxqa.read_coco(tmp_path)
+    assert (data.annotator_names, len(data.annotations)) == (("ann", "bob"), 4 * len(BOXES))

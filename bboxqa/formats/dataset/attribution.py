@@ -19,6 +19,7 @@ from bboxqa.formats.annotations.records import (
     image_field,
 )
 from bboxqa.formats.dataset.mixed_keys import check_folders, check_keys
+from bboxqa.formats.dataset.parts_of_people import People, people_of
 from bboxqa.formats.dataset.ways_to_name import listed_files, nothing_to_compare, ways_to_name
 from bboxqa.formats.dataset.wrong_values import unnamed
 from bboxqa.formats.registry import is_of_one_image
@@ -104,10 +105,8 @@ def attribute(
         elif len(files) > 1 or (way == "files" and min_annotators == 1):
             if way is None:
                 _check_people(files)
-            if way is None and not found:
-                check_keys(files)
-                check_folders(files)
-            found += _by_file(files, file_names)
+            people = _people(files) if way is None and not found else None
+            found += _by_file(files, people or _named(file_names))
     for attribution in found:
         if len(attribution.names) >= 2:
             return attribution
@@ -272,6 +271,21 @@ def _check_people(files: Sequence[AnnotationFile]) -> None:
         raise DatasetError([problem], _FOLDERS)
 
 
+def _named(names: Sequence[str]) -> People:
+    """Return the annotators of files; of a folder with one name, several files have it."""
+    each = "file" if len({*names}) == len(names) else "folder"
+    return People([*names], f"one {each} per annotator")
+
+
+def _people(files: Sequence[AnnotationFile]) -> People | None:
+    """Return who made each file, if several files are by one person; refuse what is not sure."""
+    check_keys(files)
+    found = people_of(files)
+    if found is None:
+        check_folders(files)
+    return found
+
+
 def _is_packed(path: Path) -> bool:
     """Return whether a file is an archive of files, all by one annotator, even if it has one."""
     head = head_of(path)
@@ -285,14 +299,14 @@ def _unnamed(files: Sequence[AnnotationFile]) -> Attribution:
     return Attribution("", authors, asked, (UNNAMED,))
 
 
-def _by_file(files: Sequence[AnnotationFile], file_names: Sequence[str]) -> list[Attribution]:
-    """Attribute each file to its own annotator."""
-    names = tuple(sorted(set(file_names)))
+def _by_file(files: Sequence[AnnotationFile], people: People) -> list[Attribution]:
+    """Attribute each file to one annotator."""
+    names = tuple(sorted(set(people.names)))
     authors = [
         np.full(len(file.columns.id), names.index(name), np.int32)
-        for file, name in zip(files, file_names, strict=True)
+        for file, name in zip(files, people.names, strict=True)
     ]
     asked: list[list[tuple[str, ...] | None]] = [
-        [(name,)] * len(file.images) for file, name in zip(files, file_names, strict=True)
+        [(name,)] * len(file.images) for file, name in zip(files, people.names, strict=True)
     ]
-    return [Attribution("one file per annotator", authors, asked, names, of_files=True)]
+    return [Attribution(people.way, authors, asked, names, of_files=True)]

@@ -18,6 +18,7 @@ from bboxqa.formats.dataset.category_names import unused_map_notes, with_categor
 from bboxqa.formats.dataset.image_names import with_join_names
 from bboxqa.formats.dataset.join import join
 from bboxqa.formats.dataset.joint_names import with_one_order
+from bboxqa.formats.dataset.parts_of_people import refuse_shared_images
 from bboxqa.formats.dataset.predictions import (
     Predictions,
     are_results,
@@ -145,6 +146,7 @@ def _read_source(sources: Sources, options: ReadOptions) -> tuple[Sources, list[
     notes: list[str] = []
     kept = [*range(len(read))]
     if sources.is_named:
+        refuse_shared_images(read, sources.names)
         read = _with_annotators(read, sources.names)
     else:
         repeated = read_twice(sources.files, read, keypoints=options.keypoints)

@@ -3,7 +3,7 @@
 import pytest
 from support.tool_files import write
 
-from bboxqa import read_coco
+from bboxqa import read_coco, reading
 from bboxqa.core.errors import DatasetError
 
 
@@ -76,21 +76,121 @@ def test_batches_whose_files_have_one_name_are_refused(tmp_path):
         read_coco(tmp_path)
 
 
-def test_folders_with_several_tables_of_the_same_names_are_refused(tmp_path):
-    header = "image,label,x,y,w,h"
+def table(*images, x=1):
+    """Return a table with a box in each image."""
+    return "\n".join(["image,label,x,y,w,h", *(f"{each},cat,{x},2,30,40" for each in images), ""])
+
+
+def coco(*images, x=1):
+    """Return a file of COCO JSON with a box in each image."""
+    numbered = [*enumerate(images, start=1)]
+    size = {"width": 100, "height": 80}
+    return {
+        "images": [{"id": n, "file_name": each, **size} for n, each in numbered],
+        "annotations": [
+            {"id": n, "image_id": n, "category_id": 1, "bbox": [x, 2, 30, 40]} for n, _ in numbered
+        ],
+        "categories": [{"id": 1, "name": "cat"}],
+    }
+
+
+@pytest.mark.parametrize(("text", "suffix"), [(table, "csv"), (coco, "json")])
+def test_folders_with_files_of_the_same_names_are_people(tmp_path, text, suffix):
+    for x, who in enumerate(("ann", "bob")):
+        for part in ("train", "val"):
+            place = f"{who}/annotations/instances_{part}.{suffix}"
+            write(tmp_path, **{place: text(f"{part}.jpg", f"{part}2.jpg", x=x)})
+    data = read_coco(tmp_path)
+    assert (data.annotator_names, data.attribution) == (("ann", "bob"), "one folder per annotator")
+    assert (len(data.annotations), data.assigned.sum(1).tolist()) == (8, [2] * 4)
+    assert len(read_coco(tmp_path, attribution="files").annotator_names) == 4
+
+
+def test_folders_of_days_are_no_people(tmp_path):
+    for day in ("day1", "day2"):
+        for who in ("ann", "bob"):
+            write(tmp_path, **{f"{day}/{who}.json": coco(f"{day}.jpg")})
+    data = read_coco(tmp_path)
+    assert data.annotator_names == ("ann", "bob")
+    assert data.attribution == "files of one name per annotator"
+    assert data.assigned.sum(1).tolist() == [2, 2]
+
+
+@pytest.mark.parametrize(
+    "images",
+    [
+        # Two files of a folder share an image, and so do two of one name.
+        {"a/1": ["x", "y"], "a/2": ["y"], "b/1": ["x"], "b/2": ["y"]},
+        # One name is in one folder only.
+        {"a/1": ["x"], "a/2": ["y"], "b/1": ["x"]},
+        # A file is beside the folders.
+        {"a/1": ["x"], "a/2": ["y"], "b/1": ["x"], "b/2": ["y"], "2": ["y"]},
+        # No folder has two files.
+        {"a/1": ["x"], "b/1": ["x"]},
+    ],
+)
+def test_files_are_people_where_it_is_not_sure_that_folders_are(tmp_path, images):
+    write(tmp_path, **{f"{place}.json": coco(*found) for place, found in images.items()})
+    data = read_coco(tmp_path)
+    assert (len(data.annotator_names), data.attribution) == (len(images), "one file per annotator")
+
+
+def test_files_about_different_images_are_no_people(tmp_path):
+    for number, place in enumerate(("a/1", "a/2", "b/1", "b/2")):
+        write(tmp_path, **{f"{place}.json": coco(f"{number}.jpg")})
+    with pytest.raises(DatasetError, match="no image has two of them"):
+        read_coco(tmp_path)
+
+
+def test_folders_with_tables_of_the_same_images_are_refused(tmp_path):
     for who in ("ann", "bob"):
-        for part in ("train", "test"):
-            rows = f"{header}\n{part}.jpg,cat,1,2,30,40\n"
-            write(tmp_path, **{f"{who}/{part}-bbox.csv": rows})
+        for part in ("bbox", "segmentation"):
+            write(tmp_path, **{f"{who}/{part}.csv": table("a.jpg")})
     with pytest.raises(
         DatasetError, match="several tables with the same names as in another"
     ) as error:
         read_coco(tmp_path)
-    assert "(test-bbox.csv, train-bbox.csv)" in str(error.value)
-    assert "--pattern test-bbox.csv" in str(error.value)
-    one = read_coco(tmp_path, pattern="test-bbox.csv")
+    assert "(bbox.csv, segmentation.csv)" in str(error.value)
+    assert "--pattern bbox.csv" in str(error.value)
+    one = read_coco(tmp_path, pattern="bbox.csv")
     assert (one.annotator_names, len(one.annotations)) == (("ann", "bob"), 2)
     assert len(read_coco(tmp_path, attribution="files").annotator_names) == 4
+
+
+def test_masks_of_open_images_are_no_second_annotations(tmp_path):
+    masks = "MaskPath,ImageID,LabelName,BoxID,BoxXMin,BoxXMax,BoxYMin,BoxYMax\n"
+    boxes = "ImageID,Source,LabelName,Confidence,XMin,XMax,YMin,YMax\n"
+    for x, who in enumerate(("ann", "bob"), start=1):
+        for part in ("train", "test"):
+            place = f"{who}/{part}-annotations"
+            corners = f"0.{x},0.9,0.1,0.9\n"
+            write(tmp_path, **{f"{place}-bbox.csv": f"{boxes}{part},xclick,/m/0,1,{corners}"})
+            row = f"a.png,{part},/m/0,7,{corners}"
+            write(tmp_path, **{f"{place}-object-segmentation.csv": masks + row})
+    with reading(image_size=(640, 480)):
+        data = read_coco(tmp_path)
+        only = "test-annotations-object-segmentation.csv"
+        alone = read_coco({who: tmp_path / who / only for who in ("ann", "bob")})
+    assert (data.annotator_names, len(data.annotations)) == (("ann", "bob"), 4)
+    assert data.notes[0].startswith("4 tables left out: the boxes of masks, which other tables")
+    assert len(alone.annotations) == 2
+
+
+def test_a_named_folder_may_have_several_files(tmp_path):
+    write(tmp_path, **{"ann/1.json": coco("x"), "ann/2.json": coco("y")})
+    write(tmp_path, **{"bob/all.json": coco("x", "y"), "bob/settings.json": {"theme": "dark"}})
+    source = {"Ann": tmp_path / "ann", "Bob": tmp_path / "bob"}
+    data = read_coco(source)
+    assert (data.annotator_names, data.assigned.sum(1).tolist()) == (("Ann", "Bob"), [2, 2])
+    assert data.attribution == "one folder per annotator"
+    assert any("1 JSON file left out: no annotations" in note for note in data.notes)
+    write(tmp_path, **{"ann/2.json": coco("x", "y")})
+    with pytest.raises(DatasetError) as error:
+        read_coco(source)
+    assert str(error.value) == (
+        f"annotator 'Ann': image 'x' is in {tmp_path}/ann/1.json and in {tmp_path}/ann/2.json; "
+        "expected one file, or files about different images\nName the file: --annotator NAME=FILE"
+    )
 
 
 def test_folders_that_share_one_name_are_read(tmp_path):
