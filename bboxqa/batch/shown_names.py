@@ -35,7 +35,8 @@ def shown_row(row: Row, settings: Settings, files: Sequence[Path] = ()) -> Row:
 def shown_files(found: Discovered, settings: Settings) -> Discovered:
     """Return what was found with pseudonyms in the names of files, if the run has a key.
 
-    Files that are not read name nobody, but may be named after an e-mail address.
+    Files that are not read name nobody, but may be named after an e-mail address. Archives beside
+    other annotations may be by annotators.
     """
     if settings.pseudonyms is None:
         return found
@@ -46,8 +47,23 @@ def shown_files(found: Discovered, settings: Settings) -> Discovered:
         tuple(Unreadable(*(shown(text, settings) for text in each)) for each in some)
         for some in (found.unreadable, found.not_read)
     )
+    not_read = tuple(each._replace(path=_without_archive(each.path)) for each in not_read)
     left_alone = tuple(shown(path, settings) for path in found.left_alone)
     return replace(found, left_alone=left_alone, unreadable=unreadable, not_read=not_read)
+
+
+def _without_archive(path: str) -> str:
+    """Return a path without the name of an archive.
+
+    Examples
+    --------
+    >>> _without_archive("p/ann.json.gz"), _without_archive("p/old")
+    ('p/FILE.json.gz', 'p/old')
+    """
+    file = PurePath(path)
+    if not file.name.lower().endswith(ARCHIVES):
+        return path
+    return file.with_name(f"FILE{file.name.removeprefix(own_name(file))}").as_posix()
 
 
 def _addresses(path: str) -> Iterator[str]:

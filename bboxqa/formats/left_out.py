@@ -1,4 +1,7 @@
-"""Notes on files and folders that are left out."""
+"""Notes on files and folders that are left out.
+
+They may be named after people: notes that are `hidden` do not say their names.
+"""
 
 import shlex
 from collections import Counter
@@ -38,7 +41,7 @@ _LOOKED_AT = 50
 _ANNOTATIONS = (".json", ".xml", *TABLES)
 
 
-def passed_over(paths: Sequence[AnyPath]) -> list[str]:
+def passed_over(paths: Sequence[AnyPath], *, hidden: bool = False) -> list[str]:
     """Return a note on the folders of annotations that are too deep for `list_files`, if any.
 
     The folders directly below a folder are those of annotators. Several sources in one of them may
@@ -50,14 +53,12 @@ def passed_over(paths: Sequence[AnyPath]) -> list[str]:
     if not deeper:
         return []
     some = count(len(deeper), "folder")
-    note = (
-        f"{some} of annotations left out, as others are directly below the folder given (such as "
-        f"{one_line(str(deeper[0]))}): name the folders that are to be read"
-    )
-    return [note]
+    such = "" if hidden else f" (such as {one_line(str(deeper[0]))})"
+    note = f"{some} of annotations left out, as others are directly below the folder given{such}"
+    return [f"{note}: name the folders that are to be read"]
 
 
-def beside_labels(sources: Iterable[Path]) -> list[str]:
+def beside_labels(sources: Iterable[Path], *, hidden: bool = False) -> list[str]:
     """Return a note on files of other formats in a folder that is one source, if there are any.
 
     Files of one image each are reported by the readers of folders.
@@ -67,14 +68,18 @@ def beside_labels(sources: Iterable[Path]) -> list[str]:
         return []
     folder, files = next(iter(found.items()))
     some = f"{count(len(files), 'file')} of other formats"
-    shown = first_few(files, _SHOWN, lambda each: one_line(each.name))
+    shown = _names(files, hidden=hidden)
     more = f", and more in {count(len(found) - 1, 'other folder')}" if len(found) > 1 else ""
     read = f"{one_line(str(folder))} is read as {format_of(folder).name}"
-    return [f"{read}: {some} left out ({shown}){more}; to read such a file, name it"]
+    return [f"{read}: {some} left out{shown}{more}; to read such a file, name it"]
 
 
 def of_no_format(
-    paths: Sequence[AnyPath], sources: Sequence[Path], pattern: str | None = None
+    paths: Sequence[AnyPath],
+    sources: Sequence[Path],
+    pattern: str | None = None,
+    *,
+    hidden: bool = False,
 ) -> list[str]:
     """Return a note on XML files and tables in given folders that no format recognises, if any."""
     listed = {*sources}
@@ -88,12 +93,16 @@ def of_no_format(
     ]
     if not others:
         return []
-    shown = first_few(others, _SHOWN, lambda each: one_line(each.name))
-    return [f"{count(len(others), 'file')} left out: no annotations in a known format ({shown})"]
+    some, shown = count(len(others), "file"), _names(others, hidden=hidden)
+    return [f"{some} left out: no annotations in a known format{shown}"]
 
 
 def archives_beside(
-    paths: Sequence[AnyPath], sources: Sequence[Path], pattern: str | None = None
+    paths: Sequence[AnyPath],
+    sources: Sequence[Path],
+    pattern: str | None = None,
+    *,
+    hidden: bool = False,
 ) -> list[str]:
     """Return a note on archives in given folders that have annotations of their own, if any.
 
@@ -112,8 +121,10 @@ def archives_beside(
         return []
     folder, file = found[0]
     typed = shlex.join(clean(str(each)) for each in (folder, file))
-    some = f"{count(len(found), 'archive')} left out ({_names([each for _, each in found])})"
-    return [f"{some}, as other files are read; to read such an archive as well, name it: {typed}"]
+    shown = _names([each for _, each in found], hidden=hidden)
+    note = f"{count(len(found), 'archive')} left out{shown}, as other files are read"
+    typed = "" if hidden else f": {typed}"
+    return [f"{note}; to read such an archive as well, name it{typed}"]
 
 
 def is_unpacked(archive: Path) -> bool:
@@ -133,7 +144,9 @@ def is_unpacked(archive: Path) -> bool:
     return all(any((place / name).exists() for place in places) for name in ours)
 
 
-def beside_others(paths: Sequence[AnyPath], sources: Sequence[Path]) -> list[str]:
+def beside_others(
+    paths: Sequence[AnyPath], sources: Sequence[Path], *, hidden: bool = False
+) -> list[str]:
     """Return notes on labels beside COCO JSON, and on files beside folders of annotators."""
     listed = {*sources}
     folders = [each for each in map(Path, paths) if each.is_dir() and each not in listed]
@@ -145,20 +158,21 @@ def beside_others(paths: Sequence[AnyPath], sources: Sequence[Path]) -> list[str
             read = one_line(str(place))
             notes.append(f"{read}: COCO JSON is read, and {_LABELS}, move the COCO JSON elsewhere")
         elif labels:
-            some = f"{count(len(labels), 'folder')} ({_names(labels)})"
+            some = f"{count(len(labels), 'folder')}{_names(labels, hidden=hidden)}"
             read = one_line(str(place))
             notes.append(f"{read}: COCO JSON is read, and {_LABELS} in {some}, name each folder")
     for folder in folders:
         if any(each.is_dir() and folder in each.parents for each in sources) and (
             files := [each for each in _of_annotations(folder) if each not in listed]
         ):
-            some = f"{count(len(files), 'file')} of annotations left out ({_names(files)})"
+            shown = _names(files, hidden=hidden)
+            some = f"{count(len(files), 'file')} of annotations left out{shown}"
             read = one_line(str(folder))
             notes.append(f"{read}: folders are read, and {some}; to read both, name each")
     return notes
 
 
-def people_inside(sources: Iterable[Path]) -> list[str]:
+def people_inside(sources: Iterable[Path], *, hidden: bool = False) -> list[str]:
     """Return a note on each archive in which several folders hold labels of the same images."""
     notes = []
     for path in sources:
@@ -173,16 +187,17 @@ def people_inside(sources: Iterable[Path]) -> list[str]:
         times = Counter(name for inside in names.values() for name in inside)
         people = [each for each, inside in names.items() if any(times[n] > 1 for n in inside)]
         if people:
-            some = first_few(people, _SHOWN, one_line)
+            some = "" if hidden else f" ({first_few(people, _SHOWN, one_line)})"
             notes.append(
-                f"{one_line(str(path))}: folders with labels of the same images ({some}) are read "
+                f"{one_line(str(path))}: folders with labels of the same images{some} are read "
                 "as one annotator; if each is by another, unpack the archive, and name its folder"
             )
     return notes
 
 
-def _names(paths: Sequence[Path]) -> str:
-    return first_few(paths, _SHOWN, lambda each: one_line(each.name))
+def _names(paths: Sequence[Path], *, hidden: bool) -> str:
+    """Return the first names in parentheses, unless they are hidden."""
+    return "" if hidden else f" ({first_few(paths, _SHOWN, lambda each: one_line(each.name))})"
 
 
 def _of_annotations(folder: Path) -> list[Path]:
@@ -209,7 +224,9 @@ def _of_others(folder: Path) -> list[Path]:
     ]
 
 
-def without_settings(files: list[Path], given: Sequence[AnyPath]) -> tuple[list[Path], list[str]]:
+def without_settings(
+    files: list[Path], given: Sequence[AnyPath], *, hidden: bool = False
+) -> tuple[list[Path], list[str]]:
     """Return the files without JSON files unrelated to annotations, and a note on these.
 
     JSON files that were given by name, or that have no other files next to them, are kept.
@@ -223,6 +240,7 @@ def without_settings(files: list[Path], given: Sequence[AnyPath]) -> tuple[list[
     if not others or len(others) == len(files):
         return files, []
     some = count(len(others), "JSON file")
-    note = f"{some} left out: no annotations (such as {one_line(str(others[0]))})"
+    such = "" if hidden else f" (such as {one_line(str(others[0]))})"
+    note = f"{some} left out: no annotations{such}"
     left_out = {*others}
     return [file for file in files if file not in left_out], [note]

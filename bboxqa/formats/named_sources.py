@@ -84,26 +84,33 @@ class Sources(NamedTuple):
 
 
 def sources_of(
-    source: Files, pattern: str | None, attribution: str | None, min_annotators: int
+    source: Files,
+    pattern: str | None,
+    attribution: str | None,
+    min_annotators: int,
+    *,
+    hidden: bool = False,
 ) -> Sources:
-    """Return the files of a source."""
+    """Return the files of a source; notes on others do not say their names if they are `hidden`."""
     if isinstance(source, Mapping):
         if attribution not in (None, "files"):
             raise ConfigError(f"named files are one annotator each, not {attribution!r}")
         return _named_sources(source)
     given = as_paths(source)
     listed = list_files(given, pattern)
-    files, notes = without_settings(listed, given)
+    files, notes = without_settings(listed, given, hidden=hidden)
     files, others = without_other_tasks(files)
     notes += others
     # A single source inside a folder belongs to an annotator if it is itself a folder.
     is_person = len(files) == 1 and files[0].is_dir() and files[0] not in map(Path, given)
     if is_person and min_annotators == 1:
         attribution = attribution or "files"
-    left_out = [*beside_labels(files), *beside_others(given, listed), *passed_over(given)]
-    left_out += people_inside(files)
-    left_out += archives_beside(given, listed, pattern)
-    notes += [*of_no_format(given, listed, pattern), *left_out]
+    notes += of_no_format(given, listed, pattern, hidden=hidden)
+    notes += beside_labels(files, hidden=hidden)
+    notes += beside_others(given, listed, hidden=hidden)
+    notes += passed_over(given, hidden=hidden)
+    notes += people_inside(files, hidden=hidden)
+    notes += archives_beside(given, listed, pattern, hidden=hidden)
     return Sources(files, names_of(files, given), attribution, notes)
 
 

@@ -174,11 +174,15 @@ def validate_with(
     """
     if not paths:
         raise DatasetError(["no file given"])
+    hidden = pseudonyms is not None
     with names_hidden(pseudonyms, paths, memory=memory) as people:
         all_listed = list_files(paths, only_checked=True)
-        listed, notes = without_settings(all_listed, paths)
-        notes += [*of_no_format(paths, all_listed), *archives_beside(paths, all_listed)]
-        notes += [*beside_labels(listed), *beside_others(paths, all_listed), *people_inside(listed)]
+        listed, notes = without_settings(all_listed, paths, hidden=hidden)
+        notes += of_no_format(paths, all_listed, hidden=hidden)
+        notes += archives_beside(paths, all_listed, hidden=hidden)
+        notes += beside_labels(listed, hidden=hidden)
+        notes += beside_others(paths, all_listed, hidden=hidden)
+        notes += people_inside(listed, hidden=hidden)
         # A file that is named twice would be reported as a copy of itself. Path.resolve stops at a
         # link that leads to itself.
         files = list({realpath(file): file for file in reversed(listed)}.values())[::-1]

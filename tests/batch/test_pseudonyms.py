@@ -1,6 +1,7 @@
 """A run with a key of pseudonyms shows no name, and its results belong to this key."""
 
 import csv
+import gzip
 import json
 import sys
 from pathlib import Path
@@ -118,6 +119,14 @@ def test_files_that_are_not_read_show_no_address():
     assert names_shown(outcome, OUT) == []
     given = json.loads(KEY.read_bytes())[PEOPLE[0]]
     assert f"{given}.json" in (OUT / "index.html").read_text()
+
+
+def test_archives_that_are_left_out_show_no_name():
+    source = one_project()
+    (ROOT / "p/ada.json.gz").write_bytes(gzip.compress(source.read_bytes()))
+    outcome = run(*BATCH)
+    assert "nothing read in p/FILE.json.gz: other files are read" in outcome.stdout
+    assert "ada.json" not in (OUT / "index.html").read_text()
 
 
 def test_why_a_project_is_not_run_shows_no_name():

@@ -1,6 +1,8 @@
 """With a key of pseudonyms, no command shows the name of a person."""
 
+import gzip
 import json
+import re
 
 import pytest
 from support.cli import run
@@ -8,6 +10,7 @@ from support.named_people import (
     PEOPLE,
     SOURCES,
     files_named_after_people,
+    folders_named_after_people,
     jobs_of_assignees,
     key_on_annotations,
     names_shown,
@@ -290,3 +293,38 @@ def test_a_reference_file_named_after_a_person_has_the_pseudonym(expert, tmp_pat
     )
     assert "against the reference person-0" in outcome.stdout
     assert names_shown(outcome, tmp_path / "out") == []
+
+
+LEFT_OUT = {
+    "ada.json.gz": gzip.compress(b'{"images": [], "annotations": []}'),
+    "ada.xml": b"<nothing/>",
+    "ada.json": b'{"epochs": 1}',
+}
+AGREE = ("agree", "--bootstrap", "0", "--no-checks")
+
+
+@pytest.mark.parametrize("command", [("validate",), AGREE])
+@pytest.mark.parametrize("name", LEFT_OUT)
+def test_notes_on_files_that_are_left_out_show_no_name(name, command, tmp_path):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    files_named_after_people(folder)
+    (folder / name).write_bytes(LEFT_OUT[name])
+    _check_left_out((*command, folder), tmp_path / "key.json")
+
+
+def test_a_note_on_deeper_folders_shows_no_name(tmp_path):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    folders_named_after_people(folder)
+    for place in ("old/ada", "old/one"):
+        (folder / place / "labels").mkdir(parents=True)
+        (folder / place / "labels/0.txt").write_text("0 0.5 0.5 0.2 0.2\n")
+    _check_left_out((*AGREE, folder, "--image-size", "100x100"), tmp_path / "key.json")
+
+
+def _check_left_out(command, key):
+    assert re.search(r"left out.*\bada\b", run(*command).stdout)
+    outcome = run(*command, "--pseudonyms", key)
+    assert "left out" in outcome.stdout
+    assert not re.search(r"\bada\b", outcome.output)

@@ -91,7 +91,10 @@ def read_dataset(
         memory=memory,
         progress=None if progress is None else partial(progress, "reading"),
     )  # fmt: skip
-    found, read = _read_source(sources_of(source, pattern, attribution, min_annotators), options)
+    sources = sources_of(
+        source, pattern, attribution, min_annotators, hidden=pseudonyms is not None
+    )
+    found, read = _read_source(sources, options)
     files, tables = found.files, [*found.tables, *(each for each in read if not are_results(each))]
     if session_key is not None and any(map(are_results, read)):
         raise ConfigError(_NO_SESSIONS)
@@ -127,8 +130,10 @@ def read_dataset(
         notes += untimed_notes(seconds, time_key)
     notes += result_notes(read, tables)
     headlines = (*doubts, *data.headlines)
-    sources = (*data.sources, *(each.source for each in found.tables))
-    data = replace(data, notes=tuple(notes), headlines=headlines, map_notes=unused, sources=sources)
+    data = replace(
+        data, notes=tuple(notes), headlines=headlines, map_notes=unused,
+        sources=(*data.sources, *(each.source for each in found.tables)),
+    )  # fmt: skip
     del read
     trim_memory()
     return data if pseudonyms is None else without_people(data, given)
