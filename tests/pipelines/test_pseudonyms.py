@@ -115,6 +115,48 @@ def test_pages_of_saved_results_have_no_name(tmp_path, source):
     assert "the annotator '7' cannot be distinguished from other words" in refused.stderr
 
 
+SAVED = ("--bootstrap", "0", "--no-checks", "--diagnose", "--out")
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_splits_of_saved_results_are_no_people(tmp_path, source, named):
+    content = json.loads(source.read_bytes())
+    for image in content["images"]:
+        del image["annotators"]
+    for each in content["annotations"]:
+        del each["annotator"], each["created_by"]
+    files = [written(tmp_path / f"{name}.json", content) for name in ("train", "val")]
+    given = (f"--annotator={file.stem}={file}" if named else file for file in files)
+    saved = run("agree", *given, *SAVED, tmp_path / "run")
+    assert saved.returncode == 0, saved.stderr
+    key = tmp_path / "key.json"
+    made = run("report", tmp_path / "run", "--pseudonyms", key, "--out", tmp_path / "page.html")
+    assert made.returncode == 0, made.stderr
+    # Names that the user gives are those of people.
+    assert (b"person-01" in (tmp_path / "page.html").read_bytes()) is named
+    assert key.exists() is named
+
+
+def test_a_model_of_a_saved_result_keeps_its_name(tmp_path, source):
+    content = json.loads(source.read_bytes())
+    ann = PEOPLE[0]
+    content["annotations"] = [each for each in content["annotations"] if each["annotator"] == ann]
+    results = [
+        {name: each[name] for name in ("image_id", "category_id", "bbox")} | {"score": 0.9}
+        for each in content["annotations"]
+    ]
+    for image in content["images"]:
+        image["annotators"] = [ann]
+    team = written(tmp_path / "team.json", content)
+    model = written(tmp_path / "yolo-nano.json", results)
+    saved = run("agree", team, "--predictions", model, "--score", "0.5", *SAVED, tmp_path / "run")
+    assert saved.returncode == 0, saved.stderr
+    key = tmp_path / "key.json"
+    made = run("report", tmp_path / "run", "--pseudonyms", key, "--out", tmp_path / "page.html")
+    assert made.returncode == 0, made.stderr
+    assert {*json.loads(key.read_bytes())} == {ann}
+
+
 def test_a_reference_is_named_as_in_the_file(tmp_path, source):
     key = tmp_path / "key.json"
     found = run("agree", source, "--bootstrap", "0", "--pseudonyms", key, "--reference", PEOPLE[0])
