@@ -17,6 +17,7 @@ from bboxqa.model.annotations import Dataset
 from bboxqa.model.diagnosis import ReadShapes
 from bboxqa.model.settings import AgreeSettings, EmptyImages, Missing
 from bboxqa.pipelines.all_asked import figures_if_all_asked, with_all_asked
+from bboxqa.pipelines.annotator_limits import check_number
 from bboxqa.pipelines.chance_existence import chance_existence, not_measured
 from bboxqa.pipelines.counting import AgreementCounts, count_sequentially
 from bboxqa.pipelines.diagnosis.diagnoser import ImageDiagnoser
@@ -250,6 +251,7 @@ def _agree(
     read_shapes: ReadShapes | None,
     progress: Progress | None,
 ) -> AgreementResult:
+    check_number(data, memory)
     part = compared_images(data)
     check_matcher(part.data.annotations, settings.matcher)
     # With three annotators in an image, the result depends on the order in which they are joined.

@@ -1,4 +1,4 @@
-"""The limits to one image that very many annotators were asked about."""
+"""The limits to very many annotators, of all images and of one."""
 
 import numpy as np
 
@@ -12,6 +12,30 @@ from bboxqa.model.units import UnitTable
 # and that of one image if there is no limit.
 _BYTES = 100
 _MEMORY = 10**9
+# Memory in bytes of a pair of annotators, and of an annotator and an image. Crowds of people who
+# have few images each need many of these, but not so many for each annotation.
+_BYTES_OF_TABLES = 40
+_MOST_CELLS = 1000
+
+
+def check_number(data: Dataset, memory: int | None) -> None:
+    """Raise DatasetError if there are too many annotators for so few annotations.
+
+    The pairs of annotators are a table, and so are annotators and images. As much memory as in
+    `check_annotators` is always allowed for both.
+    """
+    n_images, n_annotators = data.assigned.shape
+    n_annotations = len(data.annotations)
+    n_cells = n_annotators * (n_annotators + n_images)
+    most = max(max(memory or 0, _MEMORY) // _BYTES_OF_TABLES, _MOST_CELLS * n_annotations)
+    if n_cells <= most:
+        return
+    problem = (
+        f"{n_annotators:,} annotators of {count(n_annotations, 'annotation')} in "
+        f"{count(n_images, 'image')} give {n_cells:,} pairs of two annotators, or of one and an "
+        f"image; expected {most:,} at most"
+    )
+    raise DatasetError([problem], _advice(n_cells * _BYTES_OF_TABLES))
 
 
 def check_annotators(data: Dataset, units: UnitTable, memory: int | None) -> None:
@@ -41,9 +65,11 @@ def _check(
         f"{n_rows[worst]:,} {rows} {count(int(n_units[worst]), 'object')}; "
         f"expected {most:,} at most"
     )
-    needed = int(n_rows[worst]) * _BYTES // 10**9 + 1
-    raise DatasetError(
-        [problem],
+    raise DatasetError([problem], _advice(int(n_rows[worst]) * _BYTES))
+
+
+def _advice(n_bytes: int) -> str:
+    return (
         "Look whether annotator keys name persons, and not annotations.\n"
-        f"To compare them anyway, give --memory {needed}GB.",
+        f"To compare them anyway, give --memory {n_bytes // 10**9 + 1}GB."
     )

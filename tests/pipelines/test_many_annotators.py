@@ -92,6 +92,24 @@ def test_pairs_that_share_no_image_are_not_too_many(few_pairs, tmp_path):
     assert not [note for note in found.notes if "pairs of annotators" in note]
 
 
+def test_too_many_annotators_for_their_annotations_are_refused(tmp_path, monkeypatch):
+    # Tables of all annotators took 3.4 GB before an image was refused.
+    boxes = [annotation(k + 1, bbox=(10, 10, 20, 20), annotator=NAMES[k]) for k in range(3)]
+    data = read(tmp_path / "x.json", boxes, n_images=3)
+    monkeypatch.setattr(annotator_limits, "_MEMORY", 17 * annotator_limits._BYTES_OF_TABLES)
+    bboxqa.agree(data, bootstrap=0)
+    monkeypatch.setattr(annotator_limits, "_MOST_CELLS", 5)
+    with pytest.raises(DatasetError) as refused:
+        bboxqa.agree(data, bootstrap=0)
+    [problem] = refused.value.problems
+    assert problem == (
+        "3 annotators of 3 annotations in 3 images give 18 pairs of two annotators, or of one and "
+        "an image; expected 17 at most"
+    )
+    assert "give --memory 1GB" in str(refused.value)
+    bboxqa.agree(data, bootstrap=0, memory=10**9)
+
+
 def test_too_many_objects_for_the_annotators_are_refused(tmp_path, monkeypatch):
     data = read(tmp_path / "x.json", drawn())
     monkeypatch.setattr(annotator_limits, "_MEMORY", 30 * annotator_limits._BYTES)
