@@ -13,6 +13,7 @@ from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, TextArray
 from bboxqa.core.spool import SpooledColumn, column_limit
 from bboxqa.formats.annotations.author_columns import Authors, AuthorsBuilder
 from bboxqa.formats.annotations.box_numbers import BOX_LENGTHS, NumbersBuilder, TurnedNumbers
+from bboxqa.formats.annotations.cvat_crowds import cvat_crowds
 from bboxqa.formats.annotations.joint_columns import JointsBuilder
 from bboxqa.formats.annotations.machine_marks import count_marks
 from bboxqa.formats.annotations.outline_columns import OutlinesBuilder
@@ -71,6 +72,8 @@ class Columns:
         The number of annotations with an attribute that rotates them.
     n_odd_points : int
         The number of key points with a visibility below 0 or above 2.
+    n_cvat_crowds : int
+        The number of annotations with `iscrowd` 1 that are no crowds.
     """
 
     id: IndexArray
@@ -87,6 +90,7 @@ class Columns:
     numbers: TurnedNumbers | None = None
     n_turned: int = 0
     n_odd_points: int = 0
+    n_cvat_crowds: int = 0
 
 
 class ColumnsBuilder:
@@ -121,6 +125,7 @@ class ColumnsBuilder:
         self._authors = {key: AuthorsBuilder(key, limit) for key in options.keys}
         self._marks: Counter[str] = Counter()
         self._n_turned = 0
+        self._n_cvat_crowds = 0
         self.outlines = OutlinesBuilder(name, self.problems, memory) if options.outlines else None
         self.joints = JointsBuilder(name, self.problems, memory) if options.keypoints else None
         self._rotated = RotatedBuilder(limit) if options.rotated else None
@@ -137,6 +142,10 @@ class ColumnsBuilder:
             self._rotated.add(records, bbox, quads)
             self.problems += rotation_problems(self.name, records)
         crowd = np.fromiter(map(attrgetter("iscrowd"), records), np.bool_, n)
+        if crowd.any():
+            single = cvat_crowds(records, crowd)
+            self._n_cvat_crowds += int(single.sum())
+            crowd &= ~single
         self._columns["iscrowd"].add(crowd)
         for author in self._authors.values():
             author.add(records)
@@ -178,6 +187,7 @@ class ColumnsBuilder:
             author.absorb(columns.authors[key])
         self._marks += columns.marks
         self._n_turned += columns.n_turned
+        self._n_cvat_crowds += columns.n_cvat_crowds
         if self.outlines is not None and columns.segmentation is not None:
             self.outlines.absorb(columns.segmentation)
         if self.joints is not None and columns.keypoints is not None:
@@ -207,6 +217,7 @@ class ColumnsBuilder:
             numbers=None if self._numbers is None else self._numbers.done(),
             n_turned=self._n_turned,
             n_odd_points=0 if self.joints is None else self.joints.n_odd,
+            n_cvat_crowds=self._n_cvat_crowds,
         )
 
 

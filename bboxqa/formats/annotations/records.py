@@ -73,10 +73,12 @@ class Category(msgspec.Struct, gc=False):
 
 
 class Attributes(msgspec.Struct, gc=False):
-    """The attributes of an annotation, as CVAT writes them, with the rotation in degrees."""
+    """The attributes of an annotation that are read, as CVAT writes them; rotation in degrees."""
 
     annotator: Loose = None
     rotation: Loose = None
+    occluded: Loose = None
+    truncated: Loose = None
 
 
 class Annotation(msgspec.Struct, gc=False):

@@ -12,6 +12,7 @@ from bboxqa.core.files import digest_of
 from bboxqa.core.types import Steps
 from bboxqa.formats.annotations.box_numbers import has_angles
 from bboxqa.formats.annotations.columns import AnnotationFile, Columns, ColumnsBuilder
+from bboxqa.formats.annotations.cvat_crowds import cvat_crowds_note
 from bboxqa.formats.annotations.first_outlines import outline_notes
 from bboxqa.formats.annotations.five_numbers import settled
 from bboxqa.formats.annotations.joint_columns import without_box_note
@@ -92,6 +93,8 @@ def read_text(text: Text, path: Path, options: ReadOptions) -> Callable[[Source]
         columns, notes = settled(columns, choices().rotated, options.memory)
         if builder.n_without_box:
             notes += (without_box_note(builder.n_without_box),)
+        if columns.n_cvat_crowds:
+            notes += (cvat_crowds_note(columns.n_cvat_crowds),)
         return AnnotationFile(source, images, categories, columns, notes + outlined)
 
     return file

@@ -12,6 +12,7 @@ from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect, row_edits, summary_hits
 from bboxqa.rules.base.rule import Defect, Hits, Rule, hits, part_hits
 from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.exporters import exporter
 from bboxqa.rules.facts.misread_masks import slashed_masks, with_backslashes
 
 
@@ -87,11 +88,17 @@ def _slashes(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
 def _all_crowds(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     columns = document.annotations
     rows = columns.rles.row
-    if len(rows) < 2 or not (columns.iscrowd == 1).all():
+    if not len(rows) or not (columns.iscrowd[rows] == 1).all():
         return
+    if exporter(document) == "CVAT":
+        why = "since CVAT writes it for every mask and ellipse"
+    elif len(rows) > 1 and (columns.iscrowd == 1).all():
+        why = "and no annotation has 0"
+    else:
+        return
+    masks = "the only mask has" if len(rows) == 1 else f"all {len(rows):,} masks have"
     yield from summary_hits(
-        f"all {len(rows):,} masks have iscrowd 1, and no annotation has 0; expected 0 for masks "
-        "of single objects",
+        f"{masks} iscrowd 1, {why}; expected 0 for masks of single objects",
         "annotations",
         rows,
         "iscrowd",
@@ -183,7 +190,9 @@ RULES = (
             MMDetection leave them out of training.""",
         explanation="""Every annotation has iscrowd 1. Some converters write it for each run-length
             mask, since COCO's own run-length masks are crowds; but it means a region of many
-            objects that are not annotated one by one. The unsafe fix writes 0.""",
+            objects that are not annotated one by one. CVAT writes it for masks and ellipses, also
+            beside boxes and polygons, and `bboxqa agree` takes these as single objects. The unsafe
+            fix writes 0.""",
         bad={"annotations": [
             {"segmentation": _MASK, "iscrowd": 1, "area": 100},
             {"segmentation": _MASK, "iscrowd": 1, "area": 100, "bbox": [40, 10, 20, 30]},

@@ -119,12 +119,15 @@ class _Joined:
             columns.image_id.tolist(),
             columns.category_id.tolist(),
             columns.bbox.tolist(),
+            columns.iscrowd.tolist(),
             authors,
             strict=True,
         )
         turned = turned_rows(columns.rotated, records["annotations"])
-        for row, (record, own, image_id, category_id, bbox, author) in enumerate(rows):
+        for row, (record, own, image_id, category_id, bbox, is_crowd, author) in enumerate(rows):
             whole = _annotation(record, own, bbox, author if self._is_named else "")
+            if not is_crowd:
+                whole.pop("iscrowd", None)
             if "keypoints" in whole:
                 whole |= points_of(columns.keypoints, row, whole, is_reordered=category_id in moved)
             if row in turned:
@@ -232,8 +235,6 @@ def _annotation(record: Record, own: int, bbox: list[float], author: str) -> Rec
         whole |= {"bbox": bbox, "shape": "skeleton"}
     if not all(type(each) in (int, float) for each in whole["bbox"]):
         whole["bbox"] = bbox
-    if not whole.get("iscrowd"):
-        whole.pop("iscrowd", None)
     if not author:
         # Formats that could name annotators call nobody so.
         if whole.get("annotator") == UNNAMED:
