@@ -171,7 +171,7 @@ WHAT = {
     "Datumaro": ("Datumaro's own JSON", "`bboxqa agree` measures its boxes."),
     "FiftyOne": (
         "FiftyOne's own JSON",
-        "Load it in Python, and give the data set to bboxqa.agree; or export COCO JSON from it.",
+        "In Python, load it and call bboxqa.agree(bboxqa.read_coco(dataset)); or export COCO JSON.",
     ),
     "Hugging Face": (
         "the description of a Hugging Face data set",

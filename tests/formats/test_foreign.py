@@ -118,7 +118,13 @@ def test_settings_beside_files_of_another_program_do_not_hide_what_they_are(tmp_
     for command in ("agree", "validate"):
         done = run(command, ".", cwd=tmp_path)
         assert done.returncode == 2
-        assert "samples.json: is FiftyOne's own JSON; expected COCO JSON" in done.stderr
+        assert done.stderr.splitlines() == [
+            "Error: samples.json: is FiftyOne's own JSON; expected COCO JSON",
+            (
+                "In Python, load it and call bboxqa.agree(bboxqa.read_coco(dataset)); or export "
+                "COCO JSON."
+            ),
+        ]
     # Beside COCO JSON, neither is the reason to stop.
     image = {"id": 1, "file_name": "a.png", "width": 64, "height": 48}
     content = {"images": [image], "annotations": [], "categories": []}
