@@ -168,7 +168,8 @@ def add_unlabelled(
     if asked is None:
         yield f"{some}: taken as not asked about; if nothing was found there: --missing-txt asked"
     else:
-        yield f"{some}: {'asked' if asked == 'asked' else 'not asked'} for, as given"
+        taken = "asked about, with nothing found" if asked == "asked" else "not asked about"
+        yield f"{some}: taken as {taken}, as --missing-txt says"
 
 
 def without_suffix(name: str) -> str:

@@ -331,14 +331,21 @@ def test_a_person_who_found_nothing_anywhere_counts(tmp_path):
     assert data.assigned.all()
 
 
-@pytest.mark.parametrize(("missing", "n_asked"), [(None, 1), ("not-asked", 1), ("asked", 2)])
-def test_a_picture_without_labels_is_asked_for_or_not(tmp_path, missing, n_asked):
+@pytest.mark.parametrize(
+    ("missing", "n_asked", "taken"),
+    [
+        (None, 1, "not asked about; if nothing was found there: --missing-txt asked"),
+        ("not-asked", 1, "not asked about, as --missing-txt says"),
+        ("asked", 2, "asked about, with nothing found, as --missing-txt says"),
+    ],
+)
+def test_a_picture_without_labels_is_asked_for_or_not(tmp_path, missing, n_asked, taken):
     two(tmp_path, ann__b_txt=BOX, images__b_ppm=PICTURE, classes_txt="cat")
     with bboxqa.reading(missing_txt=missing):
         data = read_coco(tmp_path)
     assert data.assigned.sum(0).tolist() == [2, n_asked]
     (note,) = (each for each in data.notes if "without a label file" in each)
-    assert ("--missing-txt asked" in note) == (missing is None)
+    assert note.endswith(f"1 image without a label file: taken as {taken}")
 
 
 def test_images_without_a_picture_have_the_size_given(tmp_path):
