@@ -9,7 +9,11 @@ import msgspec
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import one_line
 from bboxqa.formats.box_tables.table_columns import NAMES, columns_of, plain_name
+from bboxqa.formats.coco.archive import COCO_ARCHIVE, text_of
 from bboxqa.formats.document.content import BYTE_ORDER_MARK
+from bboxqa.formats.format import Format
+from bboxqa.formats.inputs import list_files
+from bboxqa.formats.left_out import without_settings
 from bboxqa.formats.opening import named_errors, no_such_file
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.tables.table_files import TableFile, open_table
@@ -45,7 +49,8 @@ def sizes_of(path: Path) -> dict[str, tuple[int, int]]:
         if name and size is not None and found.setdefault(name, size) != size:
             (width, height), other = size, found[name]
             problem = f"{path}: image {one_line(name)}: is {width} × {height}"
-            raise DatasetError([f"{problem}, but {other[0]} × {other[1]} earlier in the file"])
+            where = "folder" if path.is_dir() else "file"
+            raise DatasetError([f"{problem}, but {other[0]} × {other[1]} earlier in the {where}"])
     if not found:
         raise DatasetError([f"{path}: has no image sizes"], _EXPECTED)
     return found
@@ -85,25 +90,29 @@ def _texts(column: LabelColumn) -> list[str]:
 
 
 def _in_annotations(path: Path) -> Iterator[tuple[str, tuple[int, int] | None]]:
-    found = format_of(path)
-    if found.translate is not None:
-        images = found.translate(path, lambda *_: None, Wanted(outlines=False)).images
-    else:
-        images = _images_of_coco(path)
-    for image in images:
-        if isinstance(image, dict):
-            sides = image.get("width"), image.get("height")
-            yield str(image.get("file_name") or ""), size_of(*sides)
+    files, _ = without_settings(list_files([path]), [path])
+    for file in files:
+        found = format_of(file)
+        if found.translate is not None:
+            images = found.translate(file, lambda *_: None, Wanted(outlines=False)).images
+        else:
+            images = _images_of_coco(file, found)
+        for image in images:
+            if isinstance(image, dict):
+                sides = image.get("width"), image.get("height")
+                yield str(image.get("file_name") or ""), size_of(*sides)
 
 
-def _images_of_coco(path: Path) -> list[Any]:
+def _images_of_coco(path: Path, found: Format) -> list[Any]:
     with named_errors(path, "a file"):
-        text = path.read_bytes()
+        text = text_of(path) if found is COCO_ARCHIVE else path.read_bytes()
     try:
-        return msgspec.json.decode(text.removeprefix(BYTE_ORDER_MARK), type=_Coco).images
+        content = msgspec.json.decode(text.removeprefix(BYTE_ORDER_MARK), type=_Coco | list[Any])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         problem = f"{path}: is not JSON with a list of images: {error}"
         raise DatasetError([problem], _EXPECTED) from None
+    # Lists of results have no images.
+    return content.images if isinstance(content, _Coco) else []
 
 
 class _Coco(msgspec.Struct):

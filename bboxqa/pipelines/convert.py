@@ -14,6 +14,7 @@ from bboxqa.core.types import AnyPath, Files, Progress
 from bboxqa.formats.inputs import as_paths
 from bboxqa.formats.own_files import is_review_queue
 from bboxqa.formats.read_files import files_read
+from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.writing.content import Content, without_points
 from bboxqa.formats.writing.gathering.gathered import Gathering
 from bboxqa.formats.writing.left_out import left_out_notes
@@ -153,21 +154,23 @@ def convert(
     if losses and not lossy and not all(map(is_review_queue, _given(source))):
         raise DatasetError([str(each) for each in losses], _ADVICE)
     n_files = _write(path, to_format, to_format.files(content, options))
-    notes = (*notes, *left_out_notes(content, to_format), *_size_notes(content, to_format))
+    notes = (*notes, *left_out_notes(content, to_format), *_size_notes(content, to_format, source))
     held = content.held(to_format.lines)
     sizes = n_files, len(content.images), len(content.annotations) + len(held)
     return Conversion(path, *sizes, tuple(content.annotators), losses, notes)
 
 
-def _size_notes(content: Content, to_format: Writer) -> Iterator[str]:
+def _size_notes(content: Content, to_format: Writer, source: Files) -> Iterator[str]:
     """Yield a note on sizes of images, which the pictures hold as well."""
     n_known = sum(bool(each.get("width")) for each in content.images)
     if n_known and not to_format.has_sizes:
         what = count(n_known, "size of an image", "sizes of images")
         is_ = "is" if n_known == 1 else "are"
+        is_in_input = choices().image_size is None and len(_given(source)) == 1
         yield (
             f"{what} {is_} not in the labels of {to_format.title}: put the pictures beside them in "
-            "the folder images, or read them with --image-size FILE, such as the input"
+            "the folder images, or read them with --image-size FILE"
+            f"{', such as the input' if is_in_input else ''}"
         )
 
 

@@ -85,8 +85,13 @@ def _member(path: Path) -> "Member":
     return found
 
 
+def text_of(path: Path) -> bytes:
+    """Return the COCO JSON of a path of `parts_of`; raises DatasetError if it is not there."""
+    return _member(path).read()
+
+
 def _read(path: Path, options: ReadOptions) -> AnnotationFile:
-    text = _member(path).read()
+    text = text_of(path)
     records = read_text(text, path, options)
     if path.is_file():
         content = digest_of(path) if options.digest else None

@@ -1,6 +1,7 @@
 """Sizes of images that the user gives: one for all, or one for each."""
 
 import json
+import zipfile
 
 import pytest
 from support.cli import run
@@ -62,6 +63,58 @@ def test_annotations_of_tools_say_the_size_of_each_image(labels, tmp_path):
     write(tmp_path, **{"voc/train/a.xml": voc(80, 60), "voc/val/a.xml": voc(20, 20)})
     with reading(image_size=tmp_path / "voc"):
         assert boxes(read_coco(labels, min_annotators=1)) == EXPECTED
+
+
+COCO_OF_TWO = [coco({name: size}) for name, size in NAMES.items()]
+FOLDERS = {
+    "one file": {"sizes/all.json": coco(NAMES)},
+    "two files": {f"sizes/{number}.json": each for number, each in enumerate(COCO_OF_TWO)},
+    "two formats": {"sizes/ann/train/a.xml": voc(80, 60), "sizes/bob/b.json": COCO_OF_TWO[1]},
+    "results": {"sizes/all.json": coco(NAMES), "sizes/results.json": [{"image_id": 1, "score": 1}]},
+    "settings": {"sizes/all.json": coco(NAMES), "sizes/settings.json": {"path": "x"}},
+}
+
+
+@pytest.mark.parametrize("kind", FOLDERS)
+def test_a_folder_of_several_files_says_the_size_of_each_image(labels, tmp_path, kind):
+    write(tmp_path, **FOLDERS[kind])
+    with reading(image_size=tmp_path / "sizes"):
+        assert boxes(read_coco(labels, min_annotators=1)) == EXPECTED
+
+
+@pytest.mark.parametrize("n_files", [1, 2])
+def test_an_archive_of_coco_says_the_size_of_each_image(labels, tmp_path, n_files):
+    files = [coco(NAMES)] if n_files == 1 else COCO_OF_TWO
+    with zipfile.ZipFile(tmp_path / "sizes.zip", "w") as archive:
+        for number, content in enumerate(files):
+            archive.writestr(f"{number}.json", json.dumps(content))
+    with reading(image_size=tmp_path / "sizes.zip"):
+        assert boxes(read_coco(labels, min_annotators=1)) == EXPECTED
+
+
+def test_the_advice_of_convert_is_followed(tmp_path):
+    for who in ("ann", "bob"):
+        box = {"id": 1, "image_id": 1, "category_id": 1, "bbox": [20, 15, 40, 30]}
+        content = coco(NAMES) | {"annotations": [box], "categories": [{"id": 1, "name": "cat"}]}
+        write(tmp_path, **{f"given/{who}.json": content})
+    names = ("given/ann.json", "given/bob.json")
+    both = run("convert", "given", "out", "--to", "yolo", "--lossy", cwd=tmp_path)
+    assert "read them with --image-size FILE, such as the input" in both.stderr
+    each = run("convert", *names, "other", "--to", "yolo", "--lossy", cwd=tmp_path)
+    assert each.stderr.splitlines()[-1].endswith("read them with --image-size FILE")
+    done = run("convert", "out", "again.json", "--to", "coco", "--image-size", "given",
+               "--missing-txt", "asked", cwd=tmp_path)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    again = json.loads((tmp_path / "again.json").read_bytes())
+    assert [found["bbox"] for found in again["annotations"]] == [[20, 15, 40, 30]] * 2
+    images = {each["file_name"]: (each["width"], each["height"]) for each in again["images"]}
+    assert images == NAMES
+
+
+def test_an_image_of_two_sizes_in_a_folder_is_refused(tmp_path):
+    write(tmp_path, **{"sizes/a.json": coco({"a": (1, 2)}), "sizes/b.json": coco({"a": (1, 3)})})
+    with pytest.raises(DatasetError, match="sizes: image a: is 1 × 3, but 1 × 2 earlier in the f"):
+        sizes_of(tmp_path / "sizes")
 
 
 def test_sizes_are_given_in_python(labels):
