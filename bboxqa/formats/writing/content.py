@@ -8,7 +8,7 @@ from typing import Any
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count
-from bboxqa.formats.writing.row_masks import RowMasks
+from bboxqa.formats.translation.boxes.row_masks import RowMasks
 
 Record = dict[str, Any]
 
