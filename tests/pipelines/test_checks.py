@@ -172,6 +172,28 @@ def test_many_annotations_twice_stop(tmp_path):
     assert run("agree", tmp_path / "a.fixed.json").returncode == 0
 
 
+@pytest.mark.parametrize(
+    ("name", "sizes"),
+    [
+        ("csv", False), ("parquet", False), ("label-studio", False), ("cvat", False),
+        ("yolo", True), ("dota", False), ("voc", False), ("labelme", False),
+    ],
+)  # fmt: skip
+def test_many_annotations_twice_stop_in_every_format(name, sizes, tmp_path):
+    source = write(tmp_path / "a.json", repeated(50))
+    out = tmp_path / ("out" + {"csv": ".csv", "parquet": ".parquet"}.get(name, ""))
+    bboxqa.convert(source, out, to=name, lossy=True)
+    given = ("--image-size", source) if sizes else ()
+    outcome = run("agree", out, *given)
+    assert (outcome.returncode, outcome.stdout) == (2, "")
+    if out.is_file():
+        assert f"Error: {finding_of(out)}\n" in outcome.stderr
+    else:
+        assert outcome.stderr.startswith(f"Error: {out}/bob")
+        assert ": D001 error 50 of 100 annotations are equal to an earlier one" in outcome.stderr
+    assert run("agree", out, "--no-checks", "--bootstrap", "0", *given).returncode == 0
+
+
 @pytest.mark.parametrize("n", [0, 4])
 def test_a_few_annotations_twice_do_not_stop(n, tmp_path):
     path = write(tmp_path / "a.json", repeated(n))

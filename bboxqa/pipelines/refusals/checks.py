@@ -79,17 +79,20 @@ def check_files(
         columns = _columns(file, author, attribution.names)
         layout = layout_of(columns) if boxes else None
         # The rules cannot check results without the ground truth, nor the layout of segments.
+        doubled = DOUBLED if file.records == "annotations" and _are_doubled(columns, file) else ()
         if format_of(path) is COCO and file.records == "annotations":
             suspect = boxes and (layout or _is_sample_suspect(path, file))
             codes = (
                 *(LAYOUTS if suspect else ()),
-                *(DOUBLED if _are_doubled(columns, file) else ()),
+                *doubled,
                 *(COPIED if boxes and not suspect and _are_copied(columns) else ()),
             )
             if codes:
                 found[path] = _decided(path, columns, codes, memory)
         elif layout is not None:
             found[path] = Causes([_line(str(path), layout)], 1, None)
+        elif doubled:
+            found[path] = _decided(path, columns, doubled, memory)
         if boxes and _are_all_cured_by_swap(columns) and not _has_outlines(path, file):
             doubts.append(f"{path}: {_SWAPPED}")
     _add_composed_names(found, dict(zip(paths, files, strict=True)), attribution.key)
@@ -153,9 +156,10 @@ def _are_all_cured_by_swap(boxes: Boxes) -> bool:
 
 def _decided(path: Path, columns: Boxes, codes: tuple[str, ...], memory: int | None) -> Causes:
     """Return the findings of the rules in a suspect file, which is read as a whole."""
-    from bboxqa.formats.document.tolerant import read_path
-
-    document = Document(read_path(path, memory=memory))
+    read = format_of(path).document
+    if read is None:
+        return Causes([], 0, None)
+    document = Document(read(path, memory=memory))
     found = causes(document, codes, errors_only=True)
     if found.lines or not set(LAYOUTS) & set(codes):
         return found
