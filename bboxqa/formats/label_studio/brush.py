@@ -1,13 +1,14 @@
 """Decoding Label Studio's brush masks, bit-packed run lengths of the bytes of an RGBA image."""
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
 
-from bboxqa.core.arrays import ByteArray, IndexArray
+from bboxqa.core.arrays import IndexArray
 from bboxqa.formats.translation.boxes.masks import RowMask
 from bboxqa.formats.translation.untrusted import MaskProblemError
-from bboxqa.model.shapes.mask_spans import joined, spans_of_pixels
+from bboxqa.model.shapes.mask_spans import joined
 
 
 class _Bits:
@@ -25,16 +26,13 @@ class _Bits:
         self.place += width
         return (number >> (8 * last - self.place)) & ((1 << width) - 1)
 
-    def read_bytes(self, n: int) -> ByteArray:
-        """Return (n,) bytes, which may begin inside a byte."""
-        first, shift = self.place >> 3, self.place & 7
-        last = (self.place + 8 * n + 7) >> 3
-        if last > len(self.data):
-            raise MaskProblemError("is cut off")
+    def skip_bytes(self, n: int) -> int:
+        """Return where n bytes begin, in bits, and go on behind them."""
+        first = self.place
         self.place += 8 * n
-        held = np.frombuffer(self.data[first:last] + b"\0", np.uint8).astype(np.uint16)
-        wide: ByteArray = ((held[:-1] << 8 | held[1:]) >> (8 - shift) & 255)[:n].astype(np.uint8)
-        return wide
+        if self.place > 8 * len(self.data):
+            raise MaskProblemError("is cut off")
+        return first
 
 
 def brush_mask(numbers: object, width: int, height: int) -> RowMask:
@@ -71,25 +69,43 @@ def brush_mask(numbers: object, width: int, height: int) -> RowMask:
     if value_width != 8:
         raise MaskProblemError(f"has values of {value_width} bits; expected 8")
     length_widths = [bits.read(4) + 1 for _ in range(4)]
-    found = [np.zeros((0, 2), np.int64)]
+    opaque: list[tuple[int, int]] = []
+    literal: list[tuple[int, int, int]] = []
     place = 0
     while place < n_bytes:
         repeats = bits.read(1)
         n = bits.read(length_widths[bits.read(2)]) + 1
         if place + n > n_bytes:
             raise MaskProblemError("has more pixels than it says")
+        if not repeats:
+            literal.append((place, n, bits.skip_bytes(n)))
         # The last of the four bytes of a pixel is its opacity.
-        first, last = place // 4, (place + n) // 4
-        if repeats:
-            spans = np.array([[first, last]] if bits.read(8) > 0 else [], np.int64)
-        else:
-            opacity = bits.read_bytes(n)[3 - place % 4 :: 4]
-            spans = first + spans_of_pixels(opacity > 0)
-        if first < last:
-            found.append(spans.reshape(-1, 2))
+        elif bits.read(8) > 0 and place // 4 < (place + n) // 4:
+            opaque.append((place // 4, (place + n) // 4))
         place += n
+    runs, pixels = np.array(opaque, np.int64).reshape(-1, 2), _opaque_pixels(literal, data)
+    spans = np.concatenate([runs, np.column_stack([pixels, pixels + 1])])
+    spans = joined(spans[np.argsort(spans[:, 0])])
     # A byte takes two characters or more, with its comma.
-    return RowMask(joined(np.concatenate(found)), width, height, n_characters=2 * len(data))
+    return RowMask(spans, width, height, n_characters=2 * len(data))
+
+
+def _opaque_pixels(literal: Sequence[tuple[int, int, int]], data: bytes) -> IndexArray:
+    """Return the pixels of runs of several values that are not transparent, (P,).
+
+    A run is its first byte in the image, its number of bytes, and its place in `data` in bits.
+    """
+    begin, n, place = np.array(literal, np.int64).reshape(-1, 3).T
+    skipped = (3 - begin) % 4
+    n_pixels = (n - skipped + 3) // 4
+    run = np.repeat(np.arange(len(n)), n_pixels)
+    number = np.arange(len(run)) - np.repeat(np.cumsum(n_pixels) - n_pixels, n_pixels)
+    # A value may begin inside a byte.
+    byte, shift = np.divmod((place + 8 * skipped)[run] + 32 * number, 8)
+    held = np.frombuffer(data + b"\0", np.uint8).astype(np.uint16)
+    is_opaque = (held[byte] << 8 | held[byte + 1]) >> (8 - shift).astype(np.uint16) & 255 > 0
+    found: IndexArray = (((begin + skipped) // 4)[run] + number)[is_opaque]
+    return found
 
 
 _LENGTH_WIDTHS = (3, 4, 8, 16)
