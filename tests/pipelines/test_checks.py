@@ -1,6 +1,7 @@
 """What would falsify agreement stops before it is measured, with the finding of `validate`."""
 
 import json
+import shlex
 
 import pytest
 from support.cli import run
@@ -191,6 +192,9 @@ def test_many_annotations_twice_stop_in_every_format(name, sizes, tmp_path):
     else:
         assert outcome.stderr.startswith(f"Error: {out}/bob")
         assert ": D001 error 50 of 100 annotations are equal to an earlier one" in outcome.stderr
+    (advised,) = [line for line in outcome.stderr.splitlines() if "bboxqa validate" in line]
+    advised = shlex.split(advised[advised.index("bboxqa validate ") :])
+    assert "D001 error" in run(*advised[1:]).stdout
     assert run("agree", out, "--no-checks", "--bootstrap", "0", *given).returncode == 0
 
 

@@ -1,11 +1,16 @@
 """Findings of the rules in a file that cannot be measured."""
 
+import shlex
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bboxqa.formats.annotations.records import ID_KEYS, is_id
 from bboxqa.formats.document.annotation_columns import Kind
 from bboxqa.formats.document.origin import STOPPING as TOOL_STOPPING
+from bboxqa.formats.translation.choices import as_options, choices
 
 if TYPE_CHECKING:
     from bboxqa.model.findings import Finding
@@ -14,6 +19,7 @@ if TYPE_CHECKING:
 
 _LISTED_OF_A_RULE = 3
 _DESCRIBED = 100
+_FILES_NAMED = 3
 STOPPING = (
     "F001", "F002", "F003", "F004", "F006",
     "S001", "S002", "S003", "S005", "S006", "S007", "S008", "S009", "S010", "S012",
@@ -72,6 +78,25 @@ def causes(document: "Document", codes: tuple[str, ...], *, errors_only: bool = 
     fix: Fix | None = None if None in fixes else "unsafe" if "unsafe" in fixes else "safe"
     is_complete = all(report.counts[code] <= _DESCRIBED for code in of_code)
     return Causes(lines, n_found, fix, is_complete)
+
+
+def validate_command(paths: Iterable[Path]) -> str:
+    """Return the command that validates the first files, read with the current choices.
+
+    Examples
+    --------
+    >>> validate_command([Path("my file.csv")])
+    "bboxqa validate 'my file.csv'"
+    """
+    said = choices()
+    options = as_options(said)
+    if not isinstance(said.image_size, tuple) and said.image_size_file is None:
+        # Sizes that a Python program gave by image are no option.
+        options.pop("image_size", None)
+    words = [
+        word for name, value in options.items() for word in (f"--{name.replace('_', '-')}", value)
+    ]
+    return shlex.join(["bboxqa", "validate", *map(str, islice(paths, _FILES_NAMED)), *words])
 
 
 def _is_measured(finding: "Finding") -> bool:

@@ -22,7 +22,7 @@ from bboxqa.formats.document.content import RawDocument
 from bboxqa.formats.registry import format_of
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.outlines import SegmentationKind
-from bboxqa.pipelines.refusals.causes import Causes, causes
+from bboxqa.pipelines.refusals.causes import Causes, causes, validate_command
 from bboxqa.rules.facts.box_overlaps import BoxColumn, are_many, first_equal
 from bboxqa.rules.facts.boxes import Boxes, boxes_of, inside, sized_boxes
 from bboxqa.rules.facts.copied_boxes import copies_of
@@ -37,7 +37,6 @@ COPIED = ("B014",)
 _SAMPLE = 100_000
 # Sample size for the comparison of outlines with boxes.
 _OUTLINES = 2_000
-_FILES_NAMED = 3
 # Largest share of the boxes outside their images that may remain outside after a swap.
 _FEW = 0.05
 _SWAPPED = (
@@ -176,7 +175,7 @@ def _line(name: str, layout: Diagnosis) -> str:
 
 def _advice(found: Mapping[Path, Causes], truth: Path | None) -> tuple[str, str]:
     """Return how to go on, and with which command."""
-    command = "bboxqa validate " + shlex.join([str(path) for path in found][:_FILES_NAMED])
+    command = validate_command(found)
     if truth is not None:
         command += f" --ground-truth {shlex.quote(str(truth))}"
     fixes = {each.fix for each in found.values()}

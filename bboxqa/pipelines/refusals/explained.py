@@ -11,7 +11,7 @@ from bboxqa.core.errors import DatasetError, OtherKindError
 from bboxqa.core.types import Files
 from bboxqa.formats.inputs import as_paths
 from bboxqa.formats.registry import format_of
-from bboxqa.pipelines.refusals.causes import STOPPING, causes
+from bboxqa.pipelines.refusals.causes import STOPPING, causes, validate_command
 
 if TYPE_CHECKING:
     from bboxqa.rules.facts.document import Document
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 _LISTED = 10
 _A_RESULT = '[{"image_id": 1, "category_id": 1, "bbox": [x, y, width, height], "score": 0.9}, …]'
-_FILES_NAMED = 3
 _GROUND_TRUTH = " --ground-truth ANNOTATIONS"
 _POINTS = "--similarity keypoints compares key points, which need no bbox."
 # Without a score, results cannot be chosen.
@@ -59,7 +58,7 @@ def with_findings(error: DatasetError, memory: int | None) -> DatasetError:
     # Problems of annotators or of several files cannot be found in the content of one file.
     of_files = zip(error.problems, error.files, strict=True)
     rest = [problem for problem, path in of_files if path not in files]
-    command = "bboxqa validate " + shlex.join(map(str, files[:_FILES_NAMED]))
+    command = validate_command(files)
     command += _GROUND_TRUTH * of_truth
     if all_safe and not rest:
         command += " --fix"
@@ -95,7 +94,7 @@ def of_predictions(
         return DatasetError(error.problems, f"Expected a list of COCO results, {_A_RESULT}")
     if kind is not RESULTS:
         held = kind.name or ("annotations" if len(document.annotations) else "no results")
-        command = f"bboxqa validate {shlex.quote(str(path))}"
+        command = validate_command([path])
         advice = f"What can be checked of it: {command}"
         if kind.is_measured:
             advice, command = (
@@ -111,7 +110,7 @@ def of_predictions(
     found = causes(document, (*STOPPING, *_OF_SCORES))
     if not found.lines:
         return error
-    command = f"bboxqa validate {shlex.quote(str(path))}"
+    command = validate_command([path])
     command += f" --ground-truth {shlex.quote(str(named))}" * (truth is not None)
     advice = f"For all findings, and what to do about them: {command}"
     return DatasetError(found.lines[:_LISTED], advice, command=command, total=found.n_found)
@@ -121,7 +120,7 @@ def _unmeasured(kinds: "Mapping[Path, FileKind]") -> OtherKindError:
     """Return the error about files whose annotations have no boxes and categories."""
     expected = "expected objects with boxes, polygons or masks"
     of_truth = all(kind.is_of_truth and kind.required for kind in kinds.values())
-    command = "bboxqa validate " + shlex.join(map(str, [*kinds][:_FILES_NAMED]))
+    command = validate_command(kinds)
     command += _GROUND_TRUTH * of_truth
     return OtherKindError(
         [f"{path}: holds {kind.name}; {expected}" for path, kind in kinds.items()],
