@@ -2,7 +2,7 @@
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from bboxqa.formats.xml_elements import Element
 
 _CORNER = re.compile(rb"<[xy]m(?:in|ax)>\s*(%b)\s*<" % NUMBER)
 _PART = re.compile(rb"<part\b")
+_STATED = re.compile(rb"<first_pixel>\s*([01])\s*</first_pixel>")
 _FEW_FRACTIONS = 0.05
 """The least share of fractions that counts; fewer come from single files edited later."""
 _SIDES = ("xmin", "ymin", "xmax", "ymax")
@@ -30,6 +31,8 @@ class CornerTally:
     n_fractions: int = 0
     n_zeros: int = 0
     n_ones: int = 0
+    stated: set[int] = field(default_factory=set)
+    """What files state, as those that bboxqa writes do."""
 
     def add(self, text: bytes) -> None:
         """Count the coordinates of a file; other values become defects of their boxes.
@@ -53,6 +56,8 @@ class CornerTally:
         >>> tally.base()
         (0, 'since some are 0')
         """
+        if self.stated:
+            return max(self.stated), "as the files state"
         if self.n_fractions > _FEW_FRACTIONS * self.n:
             return 0, "since they have fractions"
         if self.n_zeros:
@@ -62,17 +67,28 @@ class CornerTally:
         return 1, "as Pascal VOC defines, since no value shows it"
 
 
+def stated_bases(text: bytes) -> set[int]:
+    """Return the coordinate of the first pixel that a file states; empty if it states none.
+
+    Examples
+    --------
+    >>> stated_bases(b"<annotation><first_pixel>0</first_pixel></annotation>")
+    {0}
+    """
+    return {int(each) for each in _STATED.findall(text)}
+
+
 def _without_parts(text: bytes) -> bytes:
     first, *parts = _PART.split(text)
     return first + b"".join(part.partition(b"</part>")[2] for part in parts)
 
 
-def base_note(base: int, reason: str, *, given: bool) -> str:
+def base_note(base: int, reason: str, *, is_certain: bool) -> str:
     """Return the note on how corners are read."""
     how = "inclusive pixels counted from 1" if base else "edges counted from 0"
     other = "--voc-base 0" if base else "--voc-base 1"
-    if given:
-        return f"corners are {how}, as given"
+    if is_certain:
+        return f"corners are {how}, {reason}"
     return f"corners are taken as {how}, {reason}; if that is wrong: {other}"
 
 

@@ -37,6 +37,7 @@ from bboxqa.formats.voc.voc_boxes import (
     box_of,
     outline_of,
     rotated_box,
+    stated_bases,
 )
 from bboxqa.formats.voc.voc_heads import is_voc_head
 from bboxqa.formats.voc.web_objects import authors_in, is_web_object, user_of, web_shape
@@ -79,15 +80,22 @@ def translate_voc(path: Path, add: Add, wanted: Wanted) -> Translated:
         text = member.read()
         if b"<bndbox" in text:
             tally.add(text)
+        tally.stated |= stated_bases(text)
         authors |= authors_in(text)
     chosen = choices().voc_base
-    base, reason = tally.base() if chosen is None else (chosen, "")
+    if chosen is None and len(tally.stated) > 1:
+        raise DatasetError(
+            [f"{path}: some files have first_pixel 0 and some 1; expected the same in all"],
+            "Put the files of each kind into a folder of their own, or set it: --voc-base 0",
+        )
+    base, reason = tally.base() if chosen is None else (chosen, "as given")
+    is_certain = chosen is not None or bool(tally.stated)
     records = _VocRecords(path, members, base, add, wanted, authors)
     for number, (place, member) in enumerate(files.items()):
         records.add_file(place, member)
         if wanted.progress is not None and number % 100 == 0:
             wanted.progress(number, len(files))
-    notes = [base_note(base, reason, given=chosen is not None)] if tally.n else []
+    notes = [base_note(base, reason, is_certain=is_certain)] if tally.n else []
     found = records.done(notes, [named[place] for place in named if place not in files])
     return replace(found, told_base=base if tally.n and chosen is None else None)
 

@@ -15,12 +15,10 @@ from bboxqa.formats.writing.losses import (
     ANNOTATIONS,
     ATTRIBUTES,
     Loss,
-    Noun,
     common_losses,
     folder_losses,
     key_losses,
     label_losses,
-    losses_of,
 )
 from bboxqa.formats.writing.outline_kinds import rotated
 from bboxqa.formats.writing.outlines import outline_losses, rounded_losses
@@ -44,10 +42,6 @@ def _losses(content: Content, _options: Options) -> Iterator[Loss]:
     yield from label_losses(content, _TITLE, plain_xml)
     why = f"{_TITLE} only has the marks {', '.join(_MARKS)}"
     yield from key_losses(content.annotations, ANNOTATIONS, why, _is_mark)
-    unclear = [drawn for drawn in _by_annotator(content).values() if _base(content, drawn) is None]
-    why = f"{_TITLE} does not say whether the first pixel is 0 or 1: read with --voc-base 0"
-    boxes = [each for drawn in unclear for each in drawn]
-    yield from losses_of(boxes, Noun("unclear box", "unclear boxes"), why, "ambiguous")
 
 
 def _is_mark(key: str, value: object) -> bool:
@@ -62,30 +56,24 @@ def _read_name(name: str, place: str) -> str:
     return inner if "/" in inner or not folder else f"{folder}/{inner}"
 
 
-def _by_annotator(content: Content) -> dict[str, list[Record]]:
-    found: dict[str, list[Record]] = {name: [] for name in content.annotators or [""]}
-    for each in content.annotations:
-        found[each.get("annotator", "")].append(each)
-    return found
+def _base(content: Content) -> int:
+    """Return the coordinate of the first pixel, the same for all annotators.
 
-
-def _base(content: Content, drawn: Sequence[Record]) -> int | None:
-    """Return the coordinate of the first pixel with which boxes are read back unchanged.
-
-    It is 1, as the format defines, if readers can infer that and each side has a pixel, which
-    both corners include; None if readers can infer neither.
+    It is 1, as the format defines, if other readers can infer that from all numbers and each side
+    has a pixel, which both corners include; else 0.
     """
+    drawn = content.annotations
     upright = [each for each in drawn if rotated(content, each, any_rectangle=True) is None]
-    for base in (1, 0):
-        edges = _corners(upright, base)
-        if base and (edges[:, :2] > edges[:, 2:]).any():
-            continue
-        corners = edges.ravel()
-        fractions, zeros, ones = corners % 1 != 0, corners == 0, corners == 1
-        sums = (int(each.sum()) for each in (fractions, zeros, ones))
-        if CornerTally(len(corners), *sums).base()[0] == base:
-            return base
-    return None
+    edges = _corners(upright, base=1)
+    if (edges[:, :2] > edges[:, 2:]).any():
+        return 0
+    corners = edges.ravel()
+    tally = CornerTally(
+        n=len(corners),
+        n_fractions=int((corners % 1 != 0).sum()),
+        n_zeros=int((corners == 0).sum()),
+    )
+    return tally.base()[0]
 
 
 def _corners(drawn: Sequence[Record], base: int) -> FloatArray:
@@ -102,11 +90,11 @@ def _files(content: Content, _options: Options) -> Iterator[Written]:
     content.check_sizes(_TITLE)
     paths = safe_paths(image_name(each) for each in content.images)
     people = people_paths(content.annotators)
-    bases = {name: _base(content, drawn) or 0 for name, drawn in _by_annotator(content).items()}
+    base = _base(content)
     for place, image in enumerate(content.images):
         *folders, last = paths[image_name(image)]
         for name, drawn in content.works(place):
-            text = "".join(_lines(content, image, drawn, bases[name]))
+            text = "".join(_lines(content, image, drawn, base))
             parts = (*people[name], "Annotations", *folders, f"{last}.xml")
             yield Written(parts, text.encode())
 
@@ -116,7 +104,7 @@ def _lines(content: Content, image: Record, drawn: Sequence[Record], base: int) 
     yield "  <source>\n    <database>Unknown</database>\n  </source>\n"
     yield f"  <size>\n    <width>{int(image['width'])}</width>\n"
     yield f"    <height>{int(image['height'])}</height>\n    <depth>3</depth>\n  </size>\n"
-    yield "  <segmented>0</segmented>\n"
+    yield f"  <segmented>0</segmented>\n  <first_pixel>{base}</first_pixel>\n"
     corners = _corners(drawn, base).tolist()
     for each, (left, top, right, bottom) in zip(drawn, corners, strict=True):
         marks = each.get("attributes") or {}
@@ -158,5 +146,6 @@ def _text(text: str) -> str:
 VOC = Writer(_TITLE, "folder", (".xml",), _losses, _files)
 """Boxes: inclusive corners counted from 1 if they are whole numbers, else edges from 0.
 
-Rotated boxes are written as by roLabelImg.
+Each file states which of the two in `first_pixel`, of which the format knows nothing. Rotated boxes
+are written as by roLabelImg.
 """

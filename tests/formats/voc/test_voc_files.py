@@ -287,6 +287,25 @@ def test_a_file_of_another_format_is_told(tmp_path):
     assert "1 file left out: not XML of Pascal VOC (such as b.xml, a web page)" in found.notes
 
 
+def test_files_may_state_the_first_pixel(tmp_path):
+    stated = "<first_pixel>0</first_pixel>"
+    written(tmp_path, a=xml(stated, thing(2, 5, 30, 40)), b=xml(thing(1, 5, 30, 40)))
+    found, records = translated(tmp_path)
+    assert [each["bbox"] for each in records] == [[2, 5, 28, 35], [1, 5, 29, 35]]
+    assert found.notes[0] == "corners are edges counted from 0, as the files state"
+    _, (record, _) = translated(tmp_path, voc_base=1)
+    assert record["bbox"] == [1, 4, 29, 36]
+
+
+def test_files_that_state_different_first_pixels_are_refused(tmp_path):
+    both = {f"a{n}": xml(f"<first_pixel>{n}</first_pixel>") for n in (0, 1)}
+    written(tmp_path, **both)
+    with pytest.raises(DatasetError, match="some files have first_pixel 0 and some 1") as caught:
+        translated(tmp_path)
+    assert "--voc-base 0" in caught.value.advice
+    assert len(translated(tmp_path, voc_base=0)[0].images) == 2
+
+
 def test_people_with_another_first_pixel_are_told(tmp_path):
     written(tmp_path, ann__a=xml(thing(0, 5, 30, 40)), bob__a=xml(thing(2, 5, 30, 40)))
     (headline,) = read_coco(tmp_path).headlines

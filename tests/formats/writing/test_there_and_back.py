@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import tempfile
 from itertools import product
 from pathlib import Path
@@ -150,17 +151,34 @@ def test_sides_below_one_pixel_stay(small, to, tmp_path):
 
 
 @pytest.mark.parametrize("small", SMALL[:-1], ids=str)
-def test_whole_boxes_with_a_side_below_one_pixel_say_how_they_are_read(small, tmp_path):
+def test_whole_boxes_with_a_side_below_one_pixel_stay_where_no_number_tells(small, tmp_path):
     boxes = [small, *([5 * n, 7 * n, 30, 40] for n in range(1, 18))]
     content = document([("a.jpg", 200, 200, ["ann"])], [(0, "ann", 0, box) for box in boxes])
+    back = there_and_back(written(tmp_path / "source.json", content), tmp_path, "voc")
+    _check_same(back, content, ROUNDED["voc"], ids=False)
+
+
+# In turn: bob's numbers look like edges, like pixels counted from 1, and like either.
+OF_BOB = [[0.5, 3, 30.25, 40.75], [0, 4, 30, 40], [5, 7, 30, 40]]
+
+
+@pytest.mark.parametrize("of_bob", OF_BOB, ids=str)
+@pytest.mark.parametrize("of_ann", [*SMALL, [20.5, 30.5, 9.5, 8.5], [-1, 3, 9, 9]], ids=str)
+def test_all_people_of_an_output_of_pascal_voc_have_the_same_first_pixel(of_ann, of_bob, tmp_path):
+    content = document(
+        [("a.jpg", 200, 200, ["ann", "bob", "eve"])], [(0, "ann", 0, of_ann), (0, "bob", 0, of_bob)]
+    )
     source, out = written(tmp_path / "source.json", content), tmp_path / "out"
-    with pytest.raises(DatasetError, match=r"18 unclear boxes .*: read with --voc-base 0"):
-        bboxqa.convert(source, out, to="voc")
     bboxqa.convert(source, out, to="voc", lossy=True)
-    with bboxqa.reading(voc_base=0):
-        bboxqa.convert(out, tmp_path / "back.json", to="coco")
+    assert bboxqa.read_coco(out).headlines == ()
+    bboxqa.convert(out, tmp_path / "back.json", to="coco")
     back = json.loads((tmp_path / "back.json").read_bytes())
     _check_same(back, content, ROUNDED["voc"], ids=False)
+    assert len(set(re.findall("<first_pixel>(.)", "".join(_texts(out))))) == 1
+
+
+def _texts(folder):
+    return [each.read_text() for each in folder.rglob("*.xml")]
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="shared data is absent")
