@@ -103,6 +103,17 @@ def test_a_damaged_file_of_an_annotator_fails_everywhere_with_the_same_words(
     assert words.rpartition(": ")[2].removeprefix("F001 error ") in done.stdout + done.stderr
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_a_file_in_utf_16_is_not_left_out(tmp_path, encoding):
+    for who in WHO:
+        text = json.dumps(coco([annotation(1)]))
+        file = tmp_path / f"{who}.json"
+        file.write_bytes(text.encode(encoding if who == "bob" else "utf-8"))
+    with pytest.raises(DatasetError, match=r"bob\.json:1:1: F003 encoding is UTF-16"):
+        read_coco(tmp_path)
+    assert "F003" in {each.code for each in validate(tmp_path).findings}
+
+
 @pytest.mark.parametrize("kind", ["cvat", "zip", "coco", "table", "voc", "labelme"])
 def test_sound_files_of_all_annotators_are_measured(tmp_path, kind):
     files, _ = made(kind)

@@ -41,14 +41,15 @@ def begins_with_segments(text: Text, place: int) -> bool:
 def has_nothing_of_coco(path: Path) -> bool:
     """Return whether a file is JSON with no COCO key near either end.
 
-    Settings files are an example. A file that is empty, or cut off before its first key, may be
-    annotations and gives False.
+    Settings files are an example. A file that is empty, cut off before its first key, or has zero
+    bytes, as UTF-16 does, may be annotations and gives False.
     """
     try:
         with path.open("rb") as file:
             head = file.read(LOOKED_AT)
             file.seek(max(0, file.seek(0, os.SEEK_END) - LOOKED_AT))
-            return _SOMETHING.match(head) is not None and not _ANY_KEY.search(head + file.read())
+            is_text = _SOMETHING.match(head) is not None and b"\0" not in head
+            return is_text and not _ANY_KEY.search(head + file.read())
     except OSError:
         return False
 
