@@ -190,8 +190,8 @@ def format_option(*choices: str) -> Callable[[_Command], _Command]:
 def checks_option() -> Callable[[_Command], _Command]:
     """Return the option that also measures files that are refused by default."""
     help_text = (
-        "Refuse files in which `bboxqa validate` finds boxes in another layout or many annotations "
-        "twice (default), or measure them as they are."
+        "Refuse files in which `bboxqa validate` finds boxes in another layout, many annotations "
+        "twice or lists as names of annotators (default), or measure them as they are."
     )
     return click.option("--checks/--no-checks", default=None, help=help_text)
 
