@@ -1,6 +1,6 @@
 """Finding the files of a YOLO data set: labels, images, lists of images, and class names."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
@@ -49,7 +49,8 @@ class LabelFiles:
 def label_files_of(path: Path, members: list[Member]) -> LabelFiles:
     """Sort the files of a source by kind.
 
-    Images and class names may be next to a label folder, shared by all annotators.
+    Images and class names may be next to a label folder, shared by all annotators. Raises
+    DatasetError if folders with labels have class names of their own that differ.
     """
     found = LabelFiles()
     texts: list[Member] = []
@@ -58,6 +59,7 @@ def label_files_of(path: Path, members: list[Member]) -> LabelFiles:
         is_label = is_label_name(each.name) or holds_labels(each.name, each.head, is_label_head)
         (texts if is_label else others).append(each)
     names, shapes = _names_and_shapes(others)
+    _refuse_different_names(path, names, {_folder(each.name) for each in texts})
     found.inside, found.n_names = [*names, *shapes], len(names)
     for folder in shared_folders(path):
         names_beside, shapes_beside = _names_and_shapes(files_in(folder))
@@ -96,6 +98,31 @@ def _names_and_shapes(members: Iterable[Member]) -> tuple[list[Member], list[Mem
         if yamls == [each] or PurePosixPath(each.name).name.lower() in _ORDER
     ]
     return [each for each in expected if each not in shapes and _is_damaged(each)], shapes
+
+
+def _refuse_different_names(
+    path: Path, names: Sequence[Member], label_folders: Iterable[str]
+) -> None:
+    """Refuse folders with labels whose class names, in files of the same name, differ.
+
+    They are data sets of their own, as those of several annotators in an archive are.
+    """
+    inside = {above for each in label_folders for above in (each, *_above(each))}
+    own = sorted((each for each in names if _folder(each.name) in inside), key=_rank)
+    alike = [each for each in own if _rank(each)[:2] == _rank(own[0])[:2]]
+    if len(alike) < 2:
+        return
+    first = class_names_of(own[0]).names
+    other = next((each for each in alike if class_names_of(each).names != first), None)
+    if other is not None:
+        problem = f"{path}: {own[0].name} and {other.name} have different classes"
+        problem += "; expected the same in all folders that are read as one annotator"
+        unpacked = "Unpack the archive, and give" if path.is_file() else "Give"
+        raise DatasetError([problem], f"{unpacked} each of these folders by itself.")
+
+
+def _above(folder: str) -> list[str]:
+    return [str(each) for each in PurePosixPath(folder).parents if each.name]
 
 
 def _is_damaged(member: Member) -> bool:

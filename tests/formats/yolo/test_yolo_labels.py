@@ -12,7 +12,7 @@ from support.cli import run
 from support.tool_files import translation_of
 
 import bboxqa
-from bboxqa import agree, read_coco, validate
+from bboxqa import agree, read_coco, reading, validate
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.formats.registry import format_of, sources_below
 from bboxqa.formats.yolo.label_heads import is_yolo_folder
@@ -663,3 +663,39 @@ def test_files_of_other_tools_among_labels_are_told(tmp_path):
     assert "1 file left out: not labels of YOLO (such as labels/b.xml, XML of Pascal VOC)" in (
         found.notes
     )
+
+
+def of_two_data_sets(folder, of_bob):
+    return made(
+        folder,
+        ann__data_yaml="names: [cat, dog]",
+        ann__labels__a_txt=BOX,
+        bob__data_yaml=of_bob,
+        bob__labels__a_txt=BOX,
+    )
+
+
+@pytest.mark.parametrize("inside", ["", "root/", "train/"])
+def test_class_names_that_differ_in_an_archive_are_refused(tmp_path, inside):
+    of_two_data_sets(tmp_path / "in" / inside, "names: [dog, cat]")
+    archive = shutil.make_archive(str(tmp_path / "all"), "zip", tmp_path / "in")
+    with reading(image_size=(100, 80)), pytest.raises(DatasetError) as caught:
+        validate(archive)
+    problem = f"{archive}: {inside}ann/data.yaml and {inside}bob/data.yaml have different classes; "
+    problem += "expected the same in all folders that are read as one annotator"
+    assert caught.value.problems == (problem,)
+    assert "Unpack the archive" in caught.value.advice
+    # In a folder, each has its own.
+    with reading(image_size=(100, 80)):
+        data = read_coco(tmp_path / "in" / inside)
+    assert data.annotator_names == ("ann", "bob")
+    assert data.category_names == ("cat", "dog")
+    assert len(set(data.annotations.category.tolist())) == 2
+
+
+def test_class_names_that_are_the_same_in_an_archive_are_read(tmp_path):
+    of_two_data_sets(tmp_path / "in", "names:\n  0: cat\n  1: dog\n")
+    archive = shutil.make_archive(str(tmp_path / "all"), "zip", tmp_path / "in")
+    found, records = translated(Path(archive), image_size=(100, 80))
+    assert [each["name"] for each in found.categories] == ["cat", "dog"]
+    assert len(records) == 2
