@@ -1,9 +1,11 @@
 """The registry of formats: to add one, write a module and add a line here."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import chain, islice
 from pathlib import Path
 
+from bboxqa.core.files import Identity, identity_of
 from bboxqa.core.plugins import plugins
 from bboxqa.formats.box_tables.box_table import BOX_TABLE
 from bboxqa.formats.coco.archive import COCO_ARCHIVE, archive_around
@@ -16,6 +18,7 @@ from bboxqa.formats.format import Format
 from bboxqa.formats.label_studio.studio import LABEL_STUDIO
 from bboxqa.formats.labelme.labelme import LABELME
 from bboxqa.formats.supervisely.project import SUPERVISELY
+from bboxqa.formats.translation.heads import head_of, is_archive
 from bboxqa.formats.translation.json_files import json_in
 from bboxqa.formats.translation.label_folders import share_images
 from bboxqa.formats.via.via import VIA
@@ -45,6 +48,8 @@ FORMATS: dict[str, Format] = {
 _OF_ONE_IMAGE = (DARWIN, VOC, LABELME)
 """Formats with one image per file."""
 _LOOKED_AT = 50
+# The number of archives whose formats are kept, more than annotators usually are.
+_ARCHIVES = 32
 _OF_LABELS = ("labels", "Annotations", "annotations")
 
 
@@ -72,12 +77,26 @@ def format_of(path: Path) -> Format:
         return COCO_ARCHIVE if archive_around(path) else COCO
     if is_surely_coco(path):
         return COCO
+    if is_archive(head_of(path)):
+        found = _format_of_archive(path, identity_of(path))
+    else:
+        found = _built_in(path)
+    return found or next((each for each in _added() if each.recognises(path)), COCO)
+
+
+# Formats open all files of an archive, and reading one asks several times.
+@lru_cache(_ARCHIVES)
+def _format_of_archive(path: Path, identity: Identity) -> Format | None:
+    del identity
+    return _built_in(path)
+
+
+def _built_in(path: Path) -> Format | None:
+    """Return the built-in format that recognises a file."""
     # COCO accepts all other JSON.
     last = (COCO_ARCHIVE, COCO)
-    for each in (*(each for each in FORMATS.values() if each not in last), *last):
-        if each.recognises(path):
-            return each
-    return next((each for each in _added() if each.recognises(path)), COCO)
+    formats = (*(each for each in FORMATS.values() if each not in last), *last)
+    return next((each for each in formats if each.recognises(path)), None)
 
 
 def is_source(folder: Path) -> bool:

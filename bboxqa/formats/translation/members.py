@@ -3,11 +3,12 @@
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from functools import partial
+from functools import lru_cache, partial
 from operator import attrgetter
 from pathlib import Path
 
 from bboxqa.core.errors import DatasetError
+from bboxqa.core.files import Identity, identity_of
 from bboxqa.core.text import count
 from bboxqa.formats.translation.archives.tars import (
     TAR_HEAD,
@@ -26,6 +27,9 @@ from bboxqa.formats.translation.member import (
     opened_file,
 )
 
+# Archives of several people are asked about in turn. A list has up to a million files.
+_KEPT = 2
+
 
 def members_of(path: Path) -> list[Member]:
     """Return the files of a source, sorted by name, without hidden files.
@@ -35,6 +39,25 @@ def members_of(path: Path) -> list[Member]:
     """
     if path.is_dir():
         return _of_folder(path)
+    found = _of_file(path, identity_of(path), os.getpid())
+    if isinstance(found, DatasetError):
+        raise DatasetError(found.problems, found.advice)
+    return [*found]
+
+
+# Each format that looks at an archive lists it. The identity changes with the file, and processes
+# that share an open file would move the place at which the others read.
+@lru_cache(_KEPT)
+def _of_file(path: Path, identity: Identity, process: int) -> tuple[Member, ...] | DatasetError:
+    del identity, process
+    try:
+        return tuple(_listed(path))
+    except DatasetError as error:
+        return error.with_traceback(None)
+
+
+def _listed(path: Path) -> list[Member]:
+    """Return the files of an archive, or a single file."""
     with path.open("rb") as file:
         head = file.read(TAR_HEAD)
     if head.startswith(ZIP):

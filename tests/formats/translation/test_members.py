@@ -348,3 +348,33 @@ def test_no_room_for_the_content_of_a_packed_tar_is_not_the_fault_of_the_archive
         "set TMPDIR to a folder on a larger disk, or unpack the archive, and name its folder"
     )
     assert [each.name for each in members_of(Path(path))] == ["a.txt"]
+
+
+def test_an_archive_is_listed_and_recognised_once(tmp_path, monkeypatch):
+    text = "<annotation><filename>{}.jpg</filename><object><name>a</name></object></annotation>"
+    names = [f"a{number}" for number in range(50)]
+    contents = {f"{name}.xml": text.format(name) for name in names}
+    paths = [zipped(tmp_path / f"{who}.zip", contents) for who in ("ann", "bob")]
+    listed, opened = [], []
+    list_all, open_one = zipfile.ZipFile.infolist, zipfile.ZipFile.open
+
+    def counted_list(archive):
+        listed.append(archive.filename)
+        return list_all(archive)
+
+    def counted_open(archive, info):
+        opened.append(info)
+        return open_one(archive, info)
+
+    monkeypatch.setattr(zipfile.ZipFile, "infolist", counted_list)
+    monkeypatch.setattr(zipfile.ZipFile, "open", counted_open)
+    validate(paths)
+    assert len(listed) == 2
+    assert len(opened) < 8 * len(paths) * len(names)
+
+
+def test_an_archive_that_is_replaced_is_listed_again(tmp_path):
+    path = zipped(tmp_path / "a.zip", {"a.txt": "1"})
+    assert [each.name for each in members_of(path)] == ["a.txt"]
+    zipped(tmp_path / "b.zip", {"b.txt": "2"}).replace(path)
+    assert [each.name for each in members_of(path)] == ["b.txt"]

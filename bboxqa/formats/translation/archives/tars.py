@@ -6,12 +6,11 @@ import mmap
 import tarfile
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import IO, cast
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.files import Identity, identity_of
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.translation.archives.entries import is_hidden, safe_name, sorted_once
 from bboxqa.formats.translation.heads import is_tar
@@ -48,29 +47,17 @@ def is_packed_tar(path: Path) -> bool:
 
 def packed_tar_members(path: Path) -> list[Member]:
     """Return the files of a tar archive inside of gzip, sorted; see `members_of`."""
-    found = _of_packed_tar(path, identity_of(path))
-    if isinstance(found, DatasetError):
-        raise DatasetError(found.problems, found.advice)
-    return [*found]
-
-
-# Each format that looks at an archive lists it. The identity changes with the file.
-@lru_cache(1)
-def _of_packed_tar(path: Path, identity: Identity) -> tuple[Member, ...] | DatasetError:
     from bboxqa.formats.translation.archives.packed_tars import unpacked
 
-    del identity
     most = most_of(path.stat().st_size)
     try:
         content = unpacked(path, most)
         if content is None:
-            return too_large(str(path), most)
+            raise too_large(str(path), most)
         with tarfile.open(fileobj=content, mode="r:") as archive:
-            return tuple(_listed(path, archive, partial(_part_of, content)))
-    except DatasetError as error:
-        return error.with_traceback(None)
+            return _listed(path, archive, partial(_part_of, content))
     except (tarfile.TarError, *ZIP_ERRORS) as error:
-        return _broken_tar(path, error)
+        raise _broken_tar(path, error) from None
 
 
 def _listed(
