@@ -3,6 +3,7 @@
 import csv
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import msgspec
 import numpy as np
 
 from bboxqa.core.errors import BboxqaError, ConfigError
-from bboxqa.core.pseudonyms import pseudonyms_of, spellings, without_names
+from bboxqa.core.pseudonyms import has_pseudonym, pseudonyms_of, spellings, without_names
 from bboxqa.core.text import one_line
 from bboxqa.core.types import Files
 from bboxqa.formats.own_files import REVIEW_QUEUE
@@ -86,9 +87,9 @@ def changed_since(
         reading["score"] = score
     present = read_for(source, settings, digest=False, **reading)
     figures = _figures(saved["summary"]["thresholds"], result)
-    before, reason = _former(saved["manifest"], settings, reading)
-    if pseudonyms is not None:
-        reason = without_names(reason, spellings(pseudonyms_of(pseudonyms, ())))
+    key = {} if pseudonyms is None else pseudonyms_of(pseudonyms, ())
+    before, reason = _former(saved["manifest"], settings, reading, key)
+    reason = without_names(reason, spellings(key))
     n_saved = saved["summary"]["n_annotations"] if before is None else len(before.annotations)
     queue = _reviewed_queue(folder, before, n_saved, present, settings, reading)
     if queue is not None:
@@ -141,14 +142,24 @@ def _figures(
 
 
 def _former(
-    manifest: Mapping[str, Any], settings: AgreeSettings, reading: dict[str, Any]
+    manifest: Mapping[str, Any],
+    settings: AgreeSettings,
+    reading: dict[str, Any],
+    key: Mapping[str, str],
 ) -> tuple[Dataset | None, str]:
-    """Return the data that were measured, or None and why they cannot be read again."""
+    """Return the data that were measured, or None and why they cannot be read again.
+
+    `key` has the pseudonym of each name.
+    """
     inputs = msgspec.convert(manifest["inputs"], list[Source])
+    inputs = [replace(each, name=_own_file(each.name, key)) for each in inputs]
     sources = [each for each in inputs if each.role == "annotations"]
     if any(each.role == "predictions" for each in inputs):
         return None, "the result has predictions of a model"
     missing = next((each for each in sources if not Path(each.name).exists()), None)
+    if missing is not None and not key and has_pseudonym(missing.name):
+        found = f"{one_line(missing.name)}, which was measured, is not found by this name"
+        return None, f"{found}: if it is a pseudonym, --pseudonyms KEY finds the file"
     if missing is not None:
         return None, f"{one_line(missing.name)}, which was measured, no longer exists"
     files: Files = [each.name for each in sources]
@@ -162,6 +173,13 @@ def _former(
         if old.blake2b != new.blake2b:
             return None, f"{one_line(old.name)} has changed since it was measured"
     return data, ""
+
+
+def _own_file(name: str, key: Mapping[str, str]) -> str:
+    """Return the name of a measured file, which a result with pseudonyms calls by another."""
+    people = {pseudonym: person for person, pseudonym in key.items()}
+    own: str = without_names(name, people)
+    return own if not Path(name).exists() and Path(own).exists() else name
 
 
 def _reviewed_queue(

@@ -279,6 +279,25 @@ def test_changes_since_a_result_with_names_show_none(tmp_path):
     assert names_shown(outcome) == []
 
 
+@pytest.mark.parametrize("in_folders", [False, True])
+def test_changes_since_a_result_with_pseudonyms_are_of_the_files_measured(in_folders, tmp_path):
+    (tmp_path / "in").mkdir()
+    source, saved = files_named_after_people(tmp_path / "in"), tmp_path / "saved"
+    if in_folders:
+        source = tmp_path / "folders"
+        run("convert", tmp_path / "in", source, "--to", "voc", "--lossy")
+    key = ("--pseudonyms", tmp_path / "key.json", "--bootstrap", "0")
+    run("agree", source, "--no-checks", "--out", saved, *key)
+    outcome = run("agree", source, "--since", saved, *key)
+    assert "no longer exists" not in outcome.stdout
+    assert re.search(r"unchanged +[1-9]\d* +100.0 % of those before", outcome.stdout)
+    assert names_shown(outcome) == []
+    # Without the key, nobody knows whose pseudonym a file has.
+    without = run("agree", source, "--since", saved, "--bootstrap", "0")
+    assert "no longer exists" not in without.stdout
+    assert "if it is a pseudonym, --pseudonyms KEY finds the file" in without.stdout
+
+
 @pytest.mark.parametrize("expert", [PEOPLE[0], "noor@navy.example.org", PEOPLE[1]])
 def test_a_reference_file_named_after_a_person_has_the_pseudonym(expert, tmp_path):
     (tmp_path / "in").mkdir()
