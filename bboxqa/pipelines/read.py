@@ -1,5 +1,6 @@
 """Reading data sets; errors of files come with the findings of the rules."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -185,7 +186,8 @@ def _read_bytes(content: bytes, file: str, memory: int | None, **options: Any) -
         try:
             data = _read(path, memory, **options)
         except DatasetError as error:
-            problems = [problem.replace(str(path), name) for problem in error.problems]
+            texts = [problem.replace(str(path), name) for problem in error.problems]
+            problems = [re.sub(rf"{re.escape(file)}:(\d+)", r"of row \1", each) for each in texts]
             # Tables in memory are not validated.
             again = f"For all findings: bboxqa.validate({name})" if name == "document" else ""
             advice = again if str(folder) in error.advice else error.advice

@@ -26,11 +26,8 @@ def test_annotations_of_nobody_are_by_no_person(command, tmp_path, key):
     sources = files[:1] if command == "validate" else files
     options = () if command == "validate" else ("--bootstrap", "0")
     outcome = run(command, *sources, "--pseudonyms", key, *options)
+    assert outcome.returncode == 0
     assert {*json.loads(key.read_bytes())} == {"ann", "bob"}
-    assert (
-        "2 boxes without an annotator, here by '(not named)'; where each file is one annotator, by "
-        "that of the file"
-    ) in outcome.stdout
 
 
 @pytest.mark.parametrize(

@@ -34,9 +34,7 @@ from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.given_sizes import given_size
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.translated import (
-    BY_NOBODY,
     UNLABELLED,
-    UNNAMED,
     Add,
     Boxes,
     Lines,
@@ -171,7 +169,7 @@ class _TableRecords:
             self._into.defect("T001", f"{label}: does not name its image", where)
             return
         image = self._image(name, cells, where)
-        annotator = self._annotator(cells, numbers, label, where)
+        annotator = self._said(plain_text(cells.get("annotator")))
         if annotator:
             self._into.ask(image, annotator)
         if numbers is None:
@@ -215,19 +213,6 @@ class _TableRecords:
                 image |= {"width": size[0], "height": size[1]}
         return image
 
-    def _annotator(
-        self, cells: Cells, numbers: list[float] | None, label: str, where: Where
-    ) -> str:
-        named = self._said(plain_text(cells.get("annotator")))
-        if named or ("annotator" not in self._columns.of and "annotator" not in cells):
-            return named
-        if numbers is None:
-            # Nobody was asked about this image.
-            return ""
-        self._tally["unnamed"] += 1
-        self._into.defect("T005", f"{label}: does not name its annotator", where)
-        return UNNAMED
-
     def _shared(self, cells: Cells, label: str) -> Record:
         is_shown = self._of_objects or self._word == "row"
         own = self._said(plain_text(cells.get("id"))) or (label if is_shown else "")
@@ -266,9 +251,6 @@ class _TableRecords:
         unit = "shares of the image" if self._boxes.is_share else "pixels"
         said = f"boxes are {FORM_WORDS[self._boxes.form]} in {unit}"
         notes = [f"{said}; columns: {self._columns.described()}"]
-        if unnamed := self._tally["unnamed"]:
-            some = count(unnamed, "box", "boxes")
-            notes.append(f"{some} without an annotator, {BY_NOBODY}")
         if "category" not in self._columns.of and "objects" not in self._columns.of:
             notes.append(_ONE_CATEGORY)
         return notes

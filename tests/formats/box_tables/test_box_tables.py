@@ -134,6 +134,41 @@ def test_rows_without_a_box_are_of_annotators_who_drew_nothing(tmp_path):
     assert asked(alone(path)) == {"a.jpg": ["ann"]}
 
 
+PEOPLE = "image,annotator,category,x,y,width,height"
+
+
+def test_a_row_without_an_annotator_among_others_is_refused(tmp_path):
+    rows = ["a.jpg,ann,cat,1,2,3,4", "a.jpg,,cat,1,2,3,4", "a.jpg,bob,cat,1,2,3,4"]
+    path = table(tmp_path, PEOPLE, *rows)
+    with pytest.raises(DatasetError) as caught:
+        read_coco(path)
+    (problem,) = caught.value.problems
+    assert problem == f"{path}: annotation a.csv:3: does not name its annotator; the others do"
+    assert caught.value.advice == (
+        "Annotators are named by the column 'annotator': name who drew these annotations there, or "
+        "delete them."
+    )
+    ((file, line, _, message),) = found(path, "A001")
+    assert (file, line) == (str(path), 3)
+    assert message.startswith('1 of 3 annotations do not name their annotator under "annotator"')
+    assert not found(path, "T005")
+
+
+def test_a_row_in_memory_without_an_annotator_is_refused():
+    names = ("image", "annotator", "category", "x", "y", "width", "height")
+    cells = [("a.jpg", who, "cat", 1, 2, 3, 4) for who in ("ann", "bob", None)]
+    with pytest.raises(DatasetError, match="annotation of row 3: does not name its annotator"):
+        read_coco([dict(zip(names, row, strict=True)) for row in cells])
+
+
+def test_annotators_are_by_file_where_no_row_names_one(tmp_path):
+    for who in ("ann", "bob"):
+        table(tmp_path, PEOPLE, "a.jpg,,cat,1,2,3,4", name=f"{who}.csv")
+    data = read_coco(tmp_path)
+    assert data.annotator_names == ("ann", "bob")
+    assert len(data.annotations) == 2
+
+
 def test_a_table_without_annotators_is_by_one_person(tmp_path):
     for who in ("ann", "bob"):
         rows = ["a.jpg,cat,1,2,3,4", "b.jpg,,,,,"]
@@ -149,7 +184,6 @@ def test_a_table_without_annotators_is_by_one_person(tmp_path):
         ("a.jpg,ann,cat,1,2,3", "T001", "line 4: has 6 cells; the first line has another number"),
         (",ann,cat,1,2,3,4", "T001", "line 4: does not name its image"),
         ("a.jpg,ann,,1,2,3,4", "T004", "line 4: has no category"),
-        ("a.jpg,,cat,1,2,3,4", "T005", "line 4: does not name its annotator"),
         ("a.jpg,ann,cat,1,nan,3,4", "T001", "line 4: y is 'nan'; expected a number"),
         ("a.jpg,ann,cat,1,2,inf,4", "T001", "line 4: width is 'inf'; expected a number"),
     ],
