@@ -1,6 +1,7 @@
 """Categories of several files whose names differ."""
 
 import json
+import shlex
 
 import pytest
 from support.cli import run
@@ -58,6 +59,28 @@ def test_renamed_categories_are_refused_with_the_options_that_join_them(tmp_path
         "If they are one category: --map 'feline pet=cat'"
     )
     assert run("agree", *both, "--map", "feline pet=cat", "--bootstrap", "0").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("names", "kept"),
+    [
+        (["cat", "CAT", "cat"], "cat"),
+        (["CAT", "cat", "cat"], "cat"),
+        (["cat", "CAT"], "cat"),
+        (["cat ", "CAT", "cat"], "cat "),
+        (["Cat", "CAT", "cat", "cat"], "cat"),
+    ],
+)
+def test_the_options_that_join_renamed_categories_lead_to_one_name(names, kept, tmp_path):
+    paths = [tmp_path / f"{place}.json" for place in range(len(names))]
+    for path, name in zip(paths, names, strict=True):
+        write(path, document([annotation(1)], [image(1)], [{"id": 1, "name": name}]))
+    with pytest.raises(DatasetError) as caught:
+        read_coco(paths)
+    options = shlex.split(caught.value.advice.partition(": ")[2])
+    assert options[::2] == ["--map"] * (len({*names}) - 1)
+    assert {each.partition("=")[2] for each in options[1::2]} == {kept}
+    assert run("agree", *paths, *options, "--bootstrap", "0").returncode == 0
 
 
 def test_an_unknown_category_is_named_with_the_nearest(tmp_path):

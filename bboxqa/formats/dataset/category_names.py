@@ -82,11 +82,14 @@ def renamed_categories(
 ) -> Iterator[tuple[AnnotationFile, dict[str, str], list[str]]]:
     """Yield files whose category ids have other names in another file, if neither has both names.
 
-    Each comes with the other name of each such name, and with a problem per category.
+    Of files with the same categories, only the first is looked at. Each comes with the other name
+    of each such name, and with a problem per category.
     """
     tables: list[tuple[str, dict[int | str, str]]] = []
     for file in (each for each in files if not each.numbers_categories):
         table = {category.id: clean(category.name) for category in file.categories}
+        if any(table == before for _, before in tables):
+            continue
         for name, before in tables:
             names, names_before = set(table.values()), set(before.values())
             other = {
@@ -101,8 +104,27 @@ def renamed_categories(
                 for number, label in other.items()
             ]
             yield file, {label: before[number] for number, label in other.items()}, problems
-        if all(table != before for _, before in tables):
-            tables.append((file.source.name, table))
+        tables.append((file.source.name, table))
+
+
+def joining_map(
+    pairs: Iterable[tuple[str, str]], files: Sequence[AnnotationFile]
+) -> dict[str, str]:
+    """Return the map that joins the names of each pair, and of pairs with a common name.
+
+    The name in most files is kept; of several, the first.
+    """
+    groups: dict[str, list[str]] = {}
+    for name, other in pairs:
+        kept, joining = groups.setdefault(other, [other]), groups.setdefault(name, [name])
+        if kept is not joining:
+            kept += joining
+            groups |= dict.fromkeys(joining, kept)
+    n_files = Counter(
+        name for file in files for name in {clean(category.name) for category in file.categories}
+    )
+    most = {name: max(group, key=n_files.__getitem__) for name, group in groups.items()}
+    return {name: kept for name, kept in most.items() if name != kept}
 
 
 def list_notes(files: Sequence[AnnotationFile]) -> list[str]:

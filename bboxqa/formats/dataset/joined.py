@@ -10,7 +10,7 @@ from bboxqa.core.arrays import IntArray
 from bboxqa.core.text import clean
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import Image
-from bboxqa.formats.dataset.category_names import renamed_categories
+from bboxqa.formats.dataset.category_names import joining_map, renamed_categories
 from bboxqa.formats.dataset.wrong_values import bad_sizes, names_alike
 from bboxqa.model.file_places import id_as_name
 
@@ -56,14 +56,14 @@ def add_tables(
     """Add and sort the images and categories of all files; return suggested renamings."""
     for file, image_labels in zip(files, labels, strict=True):
         _add(joined, file, image_labels, several=len(files) > 1)
-    renamed: dict[str, str] = {}
+    renamed: list[tuple[str, str]] = []
     for file, other_names, problems in renamed_categories(files):
         joined.add_shared(file, problems)
-        renamed |= other_names
+        renamed += other_names.items()
     joined.add_shared(files[0], names_alike(files))
     joined.images = {name: place for place, name in enumerate(sorted(joined.images))}
     joined.categories = {name: place for place, name in enumerate(sorted(joined.categories))}
-    return renamed
+    return joining_map(renamed, files)
 
 
 def _add(joined: Joined, file: AnnotationFile, labels: Sequence[str], *, several: bool) -> None:
