@@ -173,6 +173,34 @@ def test_many_annotations_twice_stop(tmp_path):
     assert run("agree", tmp_path / "a.fixed.json").returncode == 0
 
 
+@pytest.mark.parametrize("defect", ["D001", "I001"])
+def test_the_advice_on_a_file_in_a_folder_leads_to_a_result(defect, tmp_path):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for who in ("ann", "bob"):
+        content = repeated(0) if who == "ann" or defect == "I001" else repeated(50)
+        of_one = [each for each in content["annotations"] if each["annotator"] == who]
+        if who == "bob" and defect == "I001":
+            of_one = [each | {"id": 1} for each in of_one]
+        write(folder / f"{who}.json", content | {"annotations": of_one})
+    bob = folder / "bob.json"
+    outcome = run("agree", folder)
+    assert f"{defect} error" in outcome.stderr
+    assert f"Safe fixes, written to a copy: bboxqa validate {bob} --fix\n" in outcome.stderr
+    copy = f"{folder}/bob.fixed.json"
+    assert f"The copy will be {copy}, which is read only where it is named" in outcome.stderr
+        f"The copy will be {folder}/bob.fixed.json, which is read only where it is named"
+        in outcome.stderr
+    )
+    run("validate", bob, "--fix")
+    outcome = run("agree", folder)
+    assert f"The fixed copy {folder}/bob.fixed.json is read only where" in outcome.stderr
+    (advised,) = [line for line in outcome.stderr.splitlines() if "bboxqa validate" in line]
+    assert f"keeps {bob}.bak: bboxqa" in advised
+    run(*shlex.split(advised[advised.index("validate ") :]))
+    assert run("agree", folder, "--bootstrap", "0").returncode == 0
+
+
 @pytest.mark.parametrize(
     ("name", "sizes"),
     [

@@ -7,6 +7,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bboxqa.core.files import fixed_path
+from bboxqa.core.text import one_line
 from bboxqa.formats.annotations.records import ID_KEYS, is_id
 from bboxqa.formats.document.annotation_columns import Kind
 from bboxqa.formats.document.origin import STOPPING as TOOL_STOPPING
@@ -97,6 +99,23 @@ def validate_command(paths: Iterable[Path]) -> str:
         word for name, value in options.items() for word in (f"--{name.replace('_', '-')}", value)
     ]
     return shlex.join(["bboxqa", "validate", *map(str, islice(paths, _FILES_NAMED)), *words])
+
+
+def fix_advice(words: str, command: str, paths: Iterable[Path]) -> tuple[str, str]:
+    """Return how to fix files with a command that writes copies, and that command.
+
+    Copies beside files in a folder are not read; where there is one already, the command changes
+    the files themselves.
+    """
+    copies = [(path, fixed_path(path)) for path in paths]
+    file, copy = next((each for each in copies if each[1].exists()), copies[0])
+    name, kept = one_line(str(copy)), f"keeps {one_line(str(file))}.bak"
+    if copy.exists():
+        command += " --in-place"
+        found = f"The fixed copy {name} is read only where it is named."
+        return f"{found}\nTo fix the file itself, which {kept}: {command}", command
+    how = f"The copy will be {name}, which is read only where it is named; --in-place fixes the "
+    return f"{how}file itself and {kept}.\n{words}: {command}", command
 
 
 def _is_measured(finding: "Finding") -> bool:

@@ -22,7 +22,7 @@ from bboxqa.formats.document.content import RawDocument
 from bboxqa.formats.registry import format_of
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.outlines import SegmentationKind
-from bboxqa.pipelines.refusals.causes import Causes, causes, validate_command
+from bboxqa.pipelines.refusals.causes import Causes, causes, fix_advice, validate_command
 from bboxqa.rules.facts.box_overlaps import BoxColumn, are_many, first_equal
 from bboxqa.rules.facts.boxes import Boxes, boxes_of, inside, sized_boxes
 from bboxqa.rules.facts.copied_boxes import copies_of
@@ -100,9 +100,8 @@ def check_files(
         lines = [line for each in found.values() for line in each.lines]
         n_found = sum(each.n_found for each in found.values())
         truth = paths[0] if attribution.n_beside and paths[-1] in found else None
-        words, command = _advice(found, truth)
-        advice = f"{words}: {command}\n{_ANYWAY}"
-        raise DatasetError(lines, advice, command=command, total=n_found)
+        advice, command = _advice(found, truth)
+        raise DatasetError(lines, f"{advice}\n{_ANYWAY}", command=command, total=n_found)
     return tuple(doubts)
 
 
@@ -174,17 +173,17 @@ def _line(name: str, layout: Diagnosis) -> str:
 
 
 def _advice(found: Mapping[Path, Causes], truth: Path | None) -> tuple[str, str]:
-    """Return how to go on, and with which command."""
+    """Return how to go on, and the command in it."""
     command = validate_command(found)
     if truth is not None:
         command += f" --ground-truth {shlex.quote(str(truth))}"
     fixes = {each.fix for each in found.values()}
     if None in fixes:
-        return "For all findings, and what to do about them", command
+        return f"For all findings, and what to do about them: {command}", command
     if fixes == {"safe"}:
-        return "Safe fixes, written to a copy", f"{command} --fix"
+        return fix_advice("Safe fixes, written to a copy", f"{command} --fix", found)
     words = "If an image shows that the finding is right, this fixes a copy"
-    return words, f"{command} --fix --unsafe-fixes"
+    return fix_advice(words, f"{command} --fix --unsafe-fixes", found)
 
 
 def _columns(file: AnnotationFile, author: IntArray, names: tuple[str, ...]) -> Boxes:

@@ -11,7 +11,7 @@ from bboxqa.core.errors import DatasetError, OtherKindError
 from bboxqa.core.types import Files
 from bboxqa.formats.inputs import as_paths
 from bboxqa.formats.registry import format_of
-from bboxqa.pipelines.refusals.causes import STOPPING, causes, validate_command
+from bboxqa.pipelines.refusals.causes import STOPPING, causes, fix_advice, validate_command
 
 if TYPE_CHECKING:
     from bboxqa.rules.facts.document import Document
@@ -61,8 +61,8 @@ def with_findings(error: DatasetError, memory: int | None) -> DatasetError:
     command = validate_command(files)
     command += _GROUND_TRUTH * of_truth
     if all_safe and not rest:
-        command += " --fix"
-        advice = f"Safe fixes, written to a copy: {command}"
+        words = "Safe fixes, written to a copy"
+        advice, command = fix_advice(words, f"{command} --fix", files)
     else:
         advice = f"For all findings, and what to do about them: {command}"
     if are_points:
