@@ -189,9 +189,6 @@ def test_the_advice_on_a_file_in_a_folder_leads_to_a_result(defect, tmp_path):
     assert f"Safe fixes, written to a copy: bboxqa validate {bob} --fix\n" in outcome.stderr
     copy = f"{folder}/bob.fixed.json"
     assert f"The copy will be {copy}, which is read only where it is named" in outcome.stderr
-        f"The copy will be {folder}/bob.fixed.json, which is read only where it is named"
-        in outcome.stderr
-    )
     run("validate", bob, "--fix")
     outcome = run("agree", folder)
     assert f"The fixed copy {folder}/bob.fixed.json is read only where" in outcome.stderr
