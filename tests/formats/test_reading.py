@@ -456,11 +456,26 @@ def test_problems_of_both_halves_are_told_in_order(tmp_path, monkeypatch):
     ]  # fmt: skip
 
 
-def test_a_list_that_is_there_twice_counts_once(tmp_path):
-    """The last one counts, as everywhere in json."""
-    text = json.dumps(document(pair()))
-    twice = text[:-1] + ', "annotations": ' + json.dumps(pair(bbox=(1, 1, 5, 5))) + "}"
-    assert read(tmp_path, twice).annotations.bbox.tolist() == [[1, 1, 5, 5]] * 2
+@pytest.mark.parametrize("is_first", [True, False])
+@pytest.mark.parametrize("records", [[], [{}], None])
+@pytest.mark.parametrize("key", ["images", "annotations", "categories"])
+def test_a_list_that_is_there_twice_is_refused(key, records, is_first, tmp_path):
+    """Only the last one would count: a second empty list says that somebody drew nothing."""
+    content = document(pair())
+    records = content[key] if records is None else records
+    other = f'"{key}": {json.dumps(records)}'
+    text = json.dumps(content)
+    twice = f"{{{other}, {text[1:]}" if is_first else f"{text[:-1]}, {other}}}"
+    with pytest.raises(DatasetError) as caught:
+        read(tmp_path, twice)
+    said = f"{key} is in the file twice, and only the last one would count; expected it once"
+    assert said in str(caught.value)
+
+
+def test_other_keys_may_have_the_name_of_a_list(tmp_path):
+    info = {"categories": [1], "images": 2, "of": {"annotations": []}}
+    content = {"info": info, **document(pair(images=[])), "more": [{"images": []}]}
+    assert len(read(tmp_path, json.dumps(content)).annotations) == 2
 
 
 def test_windows_really_cut(tmp_path, monkeypatch):

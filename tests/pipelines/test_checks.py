@@ -429,3 +429,14 @@ def test_a_list_in_place_of_an_annotator_is_noted_by_a_conversion(tmp_path):
     assert 'annotator is ["bob", "cid"]; expected the name of one annotator; written' in (
         outcome.stdout + outcome.stderr
     )
+
+
+def test_a_list_that_is_there_twice_stops_with_the_finding_of_validate(tmp_path):
+    sound = document(plainly)[0]
+    ann = write(tmp_path / "ann.json", sound)
+    bob = write(tmp_path / "bob.json", f'{sound[:-1]}, "annotations": []}}')
+    outcome = run("agree", ann, bob)
+    assert (outcome.returncode, outcome.stdout) == (2, "")
+    (finding,) = concise_lines(bboxqa.validate(bob, select=["F005"]))
+    assert outcome.stderr.startswith(f"Error: {finding}\n")
+    assert 'key "annotations" appears more than once' in finding

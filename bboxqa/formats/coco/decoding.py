@@ -1,5 +1,6 @@
 """Decoding the records of COCO JSON: a list window by window, and the rest as one document."""
 
+import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -9,6 +10,7 @@ import msgspec
 from bboxqa.core.types import Steps
 from bboxqa.formats.annotations.records import (
     ID_EXPECTED,
+    LISTS,
     Category,
     Image,
     TopLevel,
@@ -18,6 +20,9 @@ from bboxqa.formats.annotations.records import (
 from bboxqa.formats.windows import BETWEEN_RECORDS, Cut, Text, next_cut, release_before
 
 _END = re.compile(rb"\s*\]")
+_LIST_KEY = re.compile(rb'"(images|annotations|categories)"\s*:\s*')
+# Bytes.
+_COMPARED = 1 << 10
 # Marks the beginning of the rest of the list.
 _MARK = b'"the list that was cut"'
 
@@ -85,7 +90,7 @@ def decode_rest(
 
     The part of the list after the last window is decoded together with the beginning of the file,
     as one document. `first` is where the list begins, `place` where its rest begins. Raises
-    MalformedError if the file is not as expected.
+    MalformedError if the file is not as expected, or has a list twice.
     """
     try:
         mark = _MARK if _END.match(text, place) else _MARK + b","
@@ -96,11 +101,50 @@ def decode_rest(
         if not rest.startswith(b"[" + mark):
             raise MalformedError
         add(msgspec.json.decode(b"[" + rest[1 + len(mark) :], type=list[kind]))  # type: ignore[valid-type]
+        if _is_list_repeated(document, top):
+            raise MalformedError
         images = msgspec.json.decode(top.images, type=list[image_type])  # type: ignore[valid-type]
         categories = msgspec.json.decode(top.categories, type=list[Category])
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         raise MalformedError from None
     return images, categories
+
+
+def _is_list_repeated(document: bytes, top: TopLevel) -> bool:
+    """Return whether the top level of a document, which is valid JSON, has one of its lists twice.
+
+    Decoding keeps the last of equal keys.
+    """
+    if _are_lists_alone(document, top):
+        return False
+    for value in (top.images, top.annotations, top.categories):
+        document = document.replace(bytes(value), b"0", 1)
+    try:
+        keys = [key for key, _ in json.loads(document, object_pairs_hook=list)]
+    except (ValueError, RecursionError):
+        raise MalformedError from None
+    return any(keys.count(key) > 1 for key in LISTS)
+
+
+def _are_lists_alone(document: bytes, top: TopLevel) -> bool:
+    """Return whether the text outside of the lists has their keys once.
+
+    Only that text is searched, as the lists are known.
+    """
+    values = {key: memoryview(getattr(top, key)) for key in LISTS}
+    place = 0
+    known: set[str] = set()
+    while found := _LIST_KEY.search(document, place):
+        key, start = found[1].decode(), found.end()
+        value = values[key]
+        place = start + len(value)
+        # Of the whole list, only both ends are compared.
+        begins = document[start : min(place, start + _COMPARED)] == value[:_COMPARED]
+        ends = document[max(start, place - _COMPARED) : place] == value[-_COMPARED:]
+        if key in known or not begins or not ends:
+            return False
+        known.add(key)
+    return True
 
 
 def numbered(key: str, name: str, records: Sequence[Image | Category]) -> Iterator[str]:

@@ -105,9 +105,13 @@ def check_text(document: RawDocument, path: Path) -> None:
 
 
 def check_lists(document: RawDocument, path: Path, needed: Sequence[str] = LISTS) -> None:
-    """Refuse a document that is not an object with COCO's lists."""
+    """Refuse a document that is not an object with COCO's lists, each of them once."""
     name = document.name
-    problems = []
+    problems = [
+        f"{name}: {key} is in the file twice, and only the last one would count; expected it once"
+        for pointer, key in dict.fromkeys(document.repeated)
+        if not pointer and key in LISTS
+    ]
     advice = "A COCO file is an object with the lists images, annotations and categories."
     if not isinstance(document.top, dict):
         found = "a list" if isinstance(document.top, list) else _shortened(document.top)
