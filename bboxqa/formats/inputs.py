@@ -21,6 +21,7 @@ from bboxqa.formats.registry import (
     format_of,
     has_parts,
     is_of_one_image,
+    labels_beside_coco,
     sources_below,
     sources_deeper,
     suffixes,
@@ -181,19 +182,25 @@ def _files_inside(folder: Path, pattern: str | None, *, only_checked: bool) -> l
             if file.is_file() and not is_result(file) and is_wanted(file)
         )
 
-    return _without_labels(inside_with(ends)) or inside_with(ARCHIVES)
+    return _without_labels(inside_with(ends), folder) or inside_with(ARCHIVES)
 
 
-def _without_labels(files: list[Path]) -> list[Path]:
+def _without_labels(files: list[Path], folder: Path) -> list[Path]:
     """Return the files without labels of one image each, of which none is by a person alone.
 
-    If all files are such labels, or a folder has one of them, they are kept.
+    If all files are such labels, they are kept. So is one that may be by a person: `bob.json` next
+    to `ann.json`, but not `bob/a.json`, which is one of the labels of bob.
     """
     labels = [each for each in files if is_of_one_image(each)]
-    if len(labels) == len(files):
+    if not labels or len(labels) == len(files):
         return files
     times = Counter(each.parent for each in labels)
-    left_out = {each for each in labels if times[each.parent] > 1}
+    beside = {*labels_beside_coco(folder)}
+    left_out = {
+        each
+        for each in labels
+        if times[each.parent] > 1 or (each.parent != folder and beside & {*each.parents})
+    }
     return [each for each in files if each not in left_out]
 
 

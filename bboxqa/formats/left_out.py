@@ -154,12 +154,13 @@ def beside_others(
     notes = []
     for place in islice(dict.fromkeys((*folders, *inside)), _LOOKED_AT):
         labels = [each for each in labels_beside_coco(place) if each not in listed]
-        if labels == [place]:
-            read = one_line(str(place))
+        read = one_line(str(place))
+        # A single file of one image may be by a person, and is read.
+        is_read = any(each.parent == place and is_of_one_image(each) for each in listed)
+        if labels == [place] and not is_read:
             notes.append(f"{read}: COCO JSON is read, and {_LABELS}, move the COCO JSON elsewhere")
-        elif labels:
+        elif labels and labels != [place]:
             some = f"{count(len(labels), 'folder')}{_names(labels, hidden=hidden)}"
-            read = one_line(str(place))
             notes.append(f"{read}: COCO JSON is read, and {_LABELS} in {some}, name each folder")
     for folder in folders:
         if any(each.is_dir() and folder in each.parents for each in sources) and (

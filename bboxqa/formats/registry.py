@@ -145,12 +145,18 @@ def sources_deeper(folder: Path) -> list[Path]:
 
 
 def labels_beside_coco(folder: Path) -> list[Path]:
-    """Return the folder itself, or else its subfolders, where labels are next to COCO JSON."""
+    """Return the folder itself, or else the sources in it, where labels are next to COCO JSON."""
     if not _has_coco(folder):
         return []
-    inside = _folders_in(folder)
-    found = [each for each in (folder, *inside) if any(_is_source(f, each) for f in _all())]
-    return found[:1] if folder in found else found
+    if any(_is_source(each, folder) for each in _all()) or _has_several_images(folder):
+        return [folder]
+    return [source for each in _folders_in(folder) for source in sources_below(each)]
+
+
+def _has_several_images(folder: Path) -> bool:
+    """Return whether several files of one image each are directly in a folder."""
+    files = (each for each in sorted(folder.iterdir()) if each.suffix.lower() in (".json", ".xml"))
+    return sum(map(is_of_one_image, islice(files, _LOOKED_AT))) > 1
 
 
 def _folders_in(folder: Path) -> list[Path]:

@@ -105,6 +105,50 @@ def test_folders_of_labels_beside_coco_are_left_out_and_named(tmp_path, of_two):
     assert named.annotator_names == ("ann", "bob")
 
 
+@pytest.mark.parametrize("n_images", [1, 2])
+@pytest.mark.parametrize("place", ["bob", "day1/bob"])
+def test_labels_of_a_person_beside_coco_are_left_out_however_few(tmp_path, place, n_images):
+    labels = dict([*labelme(place).items()][:n_images])
+    write(tmp_path, **labels, **{"ann.json": coco(), "eve.json": coco(41)})
+    assert read(tmp_path).annotator_names == ("ann", "eve")
+    assert notes_of(tmp_path) == [
+        (
+            f"{tmp_path}: COCO JSON is read, and labels beside it are left out; to read the labels "
+            "in 1 folder (bob), name each folder"
+        )
+    ]
+    named = read([tmp_path / "ann.json", tmp_path / place])
+    assert named.annotator_names == ("ann", "bob")
+
+
+@pytest.mark.parametrize("n_coco", [1, 2, 3])
+@pytest.mark.parametrize("place", [".", "labels"])
+def test_labels_in_the_folder_of_coco_are_left_out_and_named(tmp_path, place, n_coco):
+    files = {f"{name}.json": coco(40 + k) for k, name in enumerate(("ann", "bob", "eve")[:n_coco])}
+    write(tmp_path, **labelme(place), **files)
+    note = (
+        f"{tmp_path}: COCO JSON is read, and labels beside it are left out; to read the labels, "
+        "move the COCO JSON elsewhere"
+    )
+    assert [each for each in validate(tmp_path).notes if "left out" in each] == [note]
+    if n_coco > 1:
+        assert read(tmp_path).annotator_names == ("ann", "bob", "eve")[:n_coco]
+        assert notes_of(tmp_path) == [note]
+
+
+@pytest.mark.parametrize("name", ["bob.json", "bob.xml"])
+def test_one_file_of_labels_in_the_folder_of_coco_may_be_by_a_person(tmp_path, name):
+    (_, labels), _ = labelme("bob").items()
+    voc = (
+        "<annotation><filename>a.jpg</filename><object><name>cat</name><bndbox><xmin>40</xmin>"
+        "<ymin>30</ymin><xmax>60</xmax><ymax>50</ymax></bndbox></object></annotation>"
+    )
+    write(tmp_path, **{"ann.json": coco(), name: voc if name == "bob.xml" else labels})
+    assert read(tmp_path).annotator_names == ("ann", "bob")
+    with bboxqa.reading(image_size=(100, 80)):
+        assert not any("left out" in each for each in validate(tmp_path).notes)
+
+
 @pytest.mark.parametrize("of_two", FOLDERS)
 def test_coco_inside_of_labels_is_read_in_their_place(tmp_path, of_two):
     folders = FOLDERS[of_two]("ann") | FOLDERS[of_two]("bob")
