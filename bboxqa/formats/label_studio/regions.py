@@ -1,6 +1,6 @@
 """Converting results to regions, and percentages to pixels."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -221,12 +221,23 @@ def _listed_points(value: Value) -> list[Any]:
     return [[vertex.get("x"), vertex.get("y")] for vertex in vertices]
 
 
-def beyond(region: Region) -> str:
-    """Return the first coordinate that is not a percentage, with its value; "" if all are.
+def beyond(region: Region, box: Sequence[float], size: tuple[int, int]) -> str:
+    """Return the first coordinate of a shape outside its image that is not a percentage.
 
-    A corner of a rotated shape may lie outside the image.
+    It is "" for a rotated shape, a corner of which may lie outside, and for one that reaches over
+    an edge, since rules about boxes and outlines report those of all formats.
+
+    Parameters
+    ----------
+    region : Region
+    box : sequence of float
+        x, y, width and height of the shape in pixels.
+    size : tuple of int
+        Width and height of the image in pixels.
     """
-    if _value(region.result).get("rotation"):
+    x, y, width, height = box
+    is_over_edge = x < size[0] and y < size[1] and x + width > 0 and y + height > 0
+    if is_over_edge or _value(region.result).get("rotation"):
         return ""
     for name, number in _coordinates(region):
         if not -0.5 <= number <= _MOST_PERCENT:

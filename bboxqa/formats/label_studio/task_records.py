@@ -273,9 +273,13 @@ class _TaskRecords:
             self._tally["empty"] += isinstance(error, EmptyMaskProblemError)
             self._into.refuse(label, error, where)
             return
-        self._add_labels(label, region, {**shape, "image_id": image["id"], **shared}, where)
+        problem = beyond(region, shape["bbox"], size or known) if "bbox" in shape else ""
+        record = {**shape, "image_id": image["id"], **shared}
+        self._add_labels(label, region, record, where, problem)
 
-    def _add_labels(self, label: str, region: Region, record: Record, where: Where) -> None:
+    def _add_labels(
+        self, label: str, region: Region, record: Record, where: Where, problem: str
+    ) -> None:
         if region.result.get("image_rotation"):
             self._tally["turned"] += 1
         if len(region.labels) > 1:
@@ -296,8 +300,8 @@ class _TaskRecords:
             row = self._into.annotation({**record, "category_id": category}, where)
             if not region.labels:
                 self._into.defect("T004", f"{label}: has no label", where, row)
-            if found := beyond(region):
-                self._into.defect("T003", f"{label}: {found}", where, row)
+            if problem:
+                self._into.defect("T003", f"{label}: {problem}", where, row)
 
     def done(self) -> Translated:
         """Return the translation, with all images, categories and notes."""

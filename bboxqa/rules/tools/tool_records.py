@@ -68,9 +68,11 @@ RULES = (
         title="coordinate beyond the image",
         severity=Severity.ERROR,
         breaks="The shape lies outside its image, or is not as large as it was drawn.",
-        explanation="""A relative coordinate in Label Studio, YOLO or a table is not between 0 and
-            100 % of the image: an object was drawn beyond the edge, or the image was cropped later.
-            T001 reports pixels in place of relative coordinates. Correct it in the tool.""",
+        explanation="""A relative coordinate in YOLO or a table is not between 0 and 100 % of the
+            image, or a shape in Label Studio lies outside its image: an object was drawn beyond the
+            edge, or the image was cropped later. Shapes in Label Studio that reach over an edge
+            have B003 or P006. T001 reports pixels in place of relative coordinates. Correct it in
+            the tool.""",
         bad=_task(_region('"x": 104, "y": 10, "width": 20, "height": 30')),
         good=_task(_region()),
         check=found_defects("T003"),

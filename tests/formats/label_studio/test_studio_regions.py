@@ -11,7 +11,7 @@ from PIL import Image
 from pycocotools import mask as mask_utils
 from support.studio import box, result, task, work, written
 
-from bboxqa import read_coco, validate
+from bboxqa import convert, read_coco, validate
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.label_studio.regions import regions_of
 from bboxqa.formats.registry import format_of
@@ -150,6 +150,33 @@ def test_pixels_in_place_of_percent_are_one_finding(tmp_path, x, code):
     path = written(tmp_path / "a.json", task(1, work(1, box(x, 1, 9, 9, id="r"))))
     codes = {each.code for each in validate(path).findings if each.severity is Severity.ERROR}
     assert codes == {code}
+
+
+@pytest.mark.parametrize(
+    ("corner", "code"),
+    [
+        ((-10, 20), "B003"), ((20, -10), "B003"), ((90, 20), "B003"), ((20, 90), "B003"),
+        ((-40, 20), "T003"), ((20, -40), "T003"), ((110, 20), "T003"), ((20, 110), "T003"),
+    ],
+)  # fmt: skip
+def test_a_box_over_an_edge_is_no_worse_than_in_other_formats(tmp_path, corner, code):
+    path = written(tmp_path / "a.json", task(1, work(1, box(*corner, 30, 30, id="r"))))
+    found = [each for each in validate(path).findings if each.severity is not Severity.INFO]
+    assert [each.code for each in found] == [code]
+    convert(path, tmp_path / "b.json", to="coco")
+    (finding,) = [
+        each for each in validate(tmp_path / "b.json").findings if each.code in ("B002", "B003")
+    ]
+    assert finding.severity is found[0].severity
+
+
+def test_an_outline_over_an_edge_is_no_worse_than_in_other_formats(tmp_path):
+    points = [[-10, 10], [20, 10], [20, 40]]
+    value = {"points": points, "polygonlabels": ["cat"]}
+    region = box(1, 1, 9, 9, id="r") | {"type": "polygonlabels", "value": value}
+    path = written(tmp_path / "a.json", task(1, work(1, region)))
+    found = {each.code for each in validate(path).findings if each.severity is not Severity.INFO}
+    assert found == {"P006"}
 
 
 def test_pixels_in_place_of_percent_stop_a_measurement(tmp_path):
