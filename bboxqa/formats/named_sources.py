@@ -34,17 +34,22 @@ def names_of(files: Sequence[Path], given: Iterable[AnyPath] = ()) -> list[str]:
     files = _in_folders(files, {*map(Path, given)})
     # A folder has no suffix: bob@example.org may be the name of a person.
     stems = {file: file.name if file.is_dir() else own_name(file) for file in files}
+    # CVAT writes ann/annotations/instances_default.json.
+    parents = [[part for part in file.parent.parts if part != "annotations"] for file in files]
     depth = 1
     # Files with the same stem, in several formats, need their suffixes.
     is_stem_enough = len({file.parent / stem for file, stem in stems.items()}) == len(stems)
     ends = [stems[file] if is_stem_enough else file.name for file in files]
     while True:
         names = [
-            "/".join((*file.parent.parts, end)[-depth:])
-            for file, end in zip(files, ends, strict=True)
+            "/".join((*parent, end)[-depth:]) for parent, end in zip(parents, ends, strict=True)
         ]
-        if len(set(names)) == len(names) or depth > max(len(file.parts) for file in files):
+        if len(set(names)) == len(names):
             break
+        if depth > max(map(len, parents)):
+            # Files in annotations/ and beside it have the same names.
+            parents = [[*file.parent.parts] for file in files]
+            depth = 0
         depth += 1
     # For annotators/ann/instances.json and annotators/bob/instances.json, names are ann and bob.
     if depth > 1 and len({*stems.values()}) == 1:

@@ -26,6 +26,9 @@ _ONLY_SPLIT = re.compile(
     rf"(?:(?:{_TASKS})[_-])?(?:{_SPLITS})(?:20\d\d)?(?:/(?:{_TASKS}|_?annotations(?:\.coco)?))?",
     re.IGNORECASE,
 )
+_WITH_SPLIT = re.compile(
+    rf"(?:(?:{_TASKS})[_-]|(?P<before>.+)[_.-])?(?P<split>{_SPLITS})(?:20\d\d)?", re.IGNORECASE
+)
 
 _SAME = {"training": "train", "valid": "val", "validation": "val", "testing": "test"}
 
@@ -90,6 +93,21 @@ def _copied_splits(files: Sequence[Path], read: Sequence[AnnotationFile]) -> dic
             has = f"have the same {count(n_annotations, 'annotation')}; the second is left out"
             found[other] = f"{one_line(str(files[one]))} and {one_line(str(files[other]))} {has}"
     return found
+
+
+def split_in(name: str) -> tuple[str, str] | None:
+    """Return what stands before the split in the name of a folder or file, and the split.
+
+    Examples
+    --------
+    >>> split_in("instances_train2017"), split_in("bob_valid"), split_in("contest")
+    (('', 'train'), ('bob', 'val'), None)
+    """
+    found = _WITH_SPLIT.fullmatch(name)
+    if found is None:
+        return None
+    split = found["split"].lower()
+    return found["before"] or "", _SAME.get(split, split)
 
 
 def _split_of(file: Path) -> str | None:

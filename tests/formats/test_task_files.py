@@ -114,8 +114,9 @@ def test_parts_of_a_data_set_are_named(tmp_path, pack):
     }
     with pytest.raises(DatasetError) as error:
         bboxqa.read_coco(pack(placed(tmp_path / "in", **files)))
-    assert "no image has two of them" in error.value.problems[0]
-    assert "parts of one data set (train, val)" in str(error.value)
+    assert error.value.problems[0].endswith("val2017.json: no annotator is named in the files")
+    assert "parts of one data set (train, val)" in error.value.advice
+    assert error.value.advice.endswith("one annotator nevertheless: --attribution files")
 
 
 def test_findings_name_the_file_in_the_archive(tmp_path):

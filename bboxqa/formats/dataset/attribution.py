@@ -23,6 +23,7 @@ from bboxqa.formats.dataset.parts_of_people import People, people_of
 from bboxqa.formats.dataset.ways_to_name import listed_files, nothing_to_compare, ways_to_name
 from bboxqa.formats.dataset.wrong_values import unnamed
 from bboxqa.formats.registry import is_of_one_image
+from bboxqa.formats.task_files import split_advice
 from bboxqa.formats.translation.heads import head_of, is_archive
 from bboxqa.formats.translation.members import members_of
 from bboxqa.formats.translation.translated import UNNAMED
@@ -55,6 +56,8 @@ class Attribution:
     """Whether annotators are only numbered, image by image, since the files name nobody."""
     of_files: bool = False
     """Whether each file was made by one annotator."""
+    splits: Sequence[str] = ()
+    """The split of each file, where images of several splits have the same names."""
     n_beside: int = 0
     """The number of lists of results at the end, which say nothing about who else was asked."""
     key: str = ""
@@ -105,15 +108,31 @@ def attribute(
         elif len(files) > 1 or (way == "files" and min_annotators == 1):
             if way is None:
                 _check_people(files)
-            people = _people(files) if way is None and not found else None
+            people = _people(files, is_checked=not found) if way is None else None
             found += _by_file(files, people or _named(file_names))
     for attribution in found:
         if len(attribution.names) >= 2:
             return attribution
     if min_annotators == 1 and (found or way is None):
         return found[0] if found else _unnamed(files)
-    advice = _as_annotators(session_key) if found and session_key else ways_to_name(files)
-    raise NothingToCompareError([_too_few(files, found, annotator_key)], advice)
+    raise _nothing_found(files, found, annotator_key, session_key)
+
+
+def _nothing_found(
+    files: Sequence[AnnotationFile],
+    found: Sequence[Attribution],
+    annotator_key: str | None,
+    session_key: str | None,
+) -> NothingToCompareError:
+    """Return an error for files by fewer than two annotators."""
+    if found and found[0].names == (UNNAMED,):
+        found, advice = [], split_advice([Path(file.source.name) for file in files])
+        advice += "\nIf each file is by one annotator nevertheless: --attribution files"
+    elif found and session_key:
+        advice = _as_annotators(session_key)
+    else:
+        advice = ways_to_name(files)
+    return NothingToCompareError([_too_few(files, found, annotator_key)], advice)
 
 
 def _too_few(
@@ -277,11 +296,15 @@ def _named(names: Sequence[str]) -> People:
     return People([*names], f"one {each} per annotator")
 
 
-def _people(files: Sequence[AnnotationFile]) -> People | None:
-    """Return who made each file, if several files are by one person; refuse what is not sure."""
-    check_keys(files)
+def _people(files: Sequence[AnnotationFile], *, is_checked: bool) -> People | None:
+    """Return who made each file, if several files are by one person.
+
+    Files in which it is not sure are refused if `is_checked`.
+    """
+    if is_checked:
+        check_keys(files)
     found = people_of(files)
-    if found is None:
+    if found is None and is_checked:
         check_folders(files)
     return found
 
@@ -309,4 +332,5 @@ def _by_file(files: Sequence[AnnotationFile], people: People) -> list[Attributio
     asked: list[list[tuple[str, ...] | None]] = [
         [(name,)] * len(file.images) for file, name in zip(files, people.names, strict=True)
     ]
-    return [Attribution(people.way, authors, asked, names, of_files=True)]
+    of_files = names != (UNNAMED,)
+    return [Attribution(people.way, authors, asked, names, of_files=of_files, splits=people.splits)]

@@ -2,36 +2,107 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from os.path import commonpath
 from pathlib import Path
 from typing import NamedTuple
+
+import msgspec
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import own_name
 from bboxqa.core.text import one_line
 from bboxqa.formats.annotations.columns import AnnotationFile
+from bboxqa.formats.task_files import split_in
+from bboxqa.formats.translation.translated import UNNAMED
 
 
 class People(NamedTuple):
     """The annotator of each file, and how they were found."""
 
     names: list[str]
+    """`UNNAMED` for all files if they are splits of one data set."""
     way: str
+    splits: Sequence[str] = ()
+    """The split of each file, where an image of a split has the name of one in another split."""
 
 
 def people_of(files: Sequence[AnnotationFile]) -> People | None:
-    """Return who made each file, if folders have files of the same names; None if it is not sure.
+    """Return who made each file, if several files are by one person; None if it is not sure.
 
-    In ann/train.json, ann/val.json, bob/train.json and bob/val.json, folders are people if no
-    folder has an image in two files, and files of one name share images. In day1/ann.json,
-    day1/bob.json, day2/ann.json and day2/bob.json it is the other way round.
+    In ann/train.json, ann/val.json, bob/train.json and bob/val.json, as in train/ann.json or
+    ann_train.json, people are what is left without the splits; without people, the files are one
+    data set. Other files of the same names in several folders are told by their images. Folders are
+    people if no folder has an image in two files, and files of one name share images. In
+    day1/ann.json, day1/bob.json, day2/ann.json and day2/bob.json it is the other way round.
     """
     places = _places([Path(file.source.name) for file in files])
-    folders, names = [folder for folder, _ in places], [name for _, name in places]
-    if not _is_grid(folders, names):
-        return None
     images = [{image.file_name for image in file.images} for file in files]
     if any(None in each for each in images):
+        return None
+    return _by_split(places, images) or _by_images(places, images)
+
+
+def _by_split(
+    places: Sequence[tuple[str, ...]], images: Sequence[set[str | None]]
+) -> People | None:
+    found = [each for each in map(_without_split, places) if each is not None]
+    splits = [split for split, _ in found]
+    people = _short([person for _, person in found])
+    n_people, n_splits = len({*people}), len({*splits})
+    is_once = len({*zip(people, splits, strict=True)}) == len(places)
+    # Where each split is by another person, it may be a part of the person's name.
+    if not is_once or n_splits < 2 or (n_people > 1 and len(splits) == n_splits):
+        return None
+    of_split: defaultdict[str, set[str | None]] = defaultdict(set)
+    for split, each in zip(splits, images, strict=True):
+        of_split[split] |= each
+    is_apart = sum(map(len, of_split.values())) == len(set().union(*images))
+    named = () if is_apart else splits
+    if n_people == 1:
+        return People([UNNAMED] * len(places), "", named)
+    listed = ", ".join(dict.fromkeys(splits))
+    return People(people, f"names of files and folders without splits ({listed})", named)
+
+
+def _without_split(place: Sequence[str]) -> tuple[str, tuple[str, ...]] | None:
+    """Return the split in a path, and the path without it; None if it has none, or several.
+
+    Examples
+    --------
+    >>> _without_split(("train", "ann")), _without_split(("ann", "instances_val2017"))
+    (('train', ('ann',)), ('val', ('ann',)))
+    >>> _without_split(("ann-test",)), _without_split(("ann", "contest"))
+    (('test', ('ann',)), None)
+    """
+    found = [(row, each) for row, part in enumerate(place) if (each := split_in(part))]
+    if len(found) != 1:
+        return None
+    ((row, (person, split)),) = found
+    return split, (*place[:row], *([person] if person else []), *place[row + 1 :])
+
+
+def _short(people: Sequence[tuple[str, ...]]) -> list[str]:
+    """Return the paths of people as names, without the folders and file names that all have.
+
+    Examples
+    --------
+    >>> _short([("in", "ann", "_annotations.coco"), ("in", "bob", "_annotations.coco")])
+    ['ann', 'bob']
+    """
+    left = list(people)
+    for end in (-1, 0):
+        while all(len(each) > 1 for each in left) and len({each[end] for each in left}) == 1:
+            left = [each[:-1] if end else each[1:] for each in left]
+    return ["/".join(each) for each in left]
+
+
+def _by_images(
+    places: Sequence[tuple[str, ...]], images: Sequence[set[str | None]]
+) -> People | None:
+    folders = [place[0] if len(place) > 1 else "" for place in places]
+    names = ["/".join(place[1:]) for place in places]
+    if not _is_grid(folders, names):
         return None
     is_apart_in_folders, is_apart_by_name = _is_apart(images, folders), _is_apart(images, names)
     if is_apart_in_folders == is_apart_by_name:
@@ -39,6 +110,24 @@ def people_of(files: Sequence[AnnotationFile]) -> People | None:
     if is_apart_in_folders:
         return People(folders, "one folder per annotator")
     return People(names, "files of one name per annotator")
+
+
+def with_names_of_splits(
+    files: Sequence[AnnotationFile], splits: Sequence[str]
+) -> list[AnnotationFile]:
+    """Return files whose images have the split before their names.
+
+    There may be fewer splits than files: lists of results at the end are of no split.
+    """
+    named = []
+    for file, split in zip(files, splits, strict=False):
+        images = [
+            msgspec.structs.replace(image, file_name=f"{split}/{image.file_name}")
+            for image in file.images
+        ]
+        note = f"images are called {split}/…, since another split has images of the same names"
+        named.append(replace(file, images=images, notes=(*file.notes, note)))
+    return [*named, *files[len(named) :]]
 
 
 def refuse_shared_images(files: Sequence[AnnotationFile], names: Sequence[str]) -> None:
@@ -57,20 +146,17 @@ def refuse_shared_images(files: Sequence[AnnotationFile], names: Sequence[str]) 
         before |= here
 
 
-def _places(paths: Sequence[Path]) -> list[tuple[str, str]]:
-    """Return for each file its folder below what all share, and its name in that folder.
+def _places(paths: Sequence[Path]) -> list[tuple[str, ...]]:
+    """Return the paths below the folder that all share, without suffixes.
 
     Examples
     --------
     >>> _places([Path("in/ann/b/1.json"), Path("in/bob/b/1.json"), Path("in/bob/2.csv")])
-    [('ann', 'b/1'), ('bob', 'b/1'), ('bob', '2')]
+    [('ann', 'b', '1'), ('bob', 'b', '1'), ('bob', '2')]
     """
-    shared = Path(commonpath([path.parent for path in paths])) if paths else Path()
-    result = []
-    for path in paths:
-        folder, *below = path.relative_to(shared).parts
-        result.append((folder, "/".join((*below[:-1], own_name(path)))) if below else ("", folder))
-    return result
+    shared = Path(commonpath([path.parent for path in paths]))
+    below = [path.relative_to(shared) for path in paths]
+    return [(*path.parent.parts, own_name(path)) for path in below]
 
 
 def _is_grid(folders: Sequence[str], names: Sequence[str]) -> bool:

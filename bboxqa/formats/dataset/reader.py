@@ -18,7 +18,7 @@ from bboxqa.formats.dataset.category_names import unused_map_notes, with_categor
 from bboxqa.formats.dataset.image_names import with_join_names
 from bboxqa.formats.dataset.join import join
 from bboxqa.formats.dataset.joint_names import with_one_order
-from bboxqa.formats.dataset.parts_of_people import refuse_shared_images
+from bboxqa.formats.dataset.parts_of_people import refuse_shared_images, with_names_of_splits
 from bboxqa.formats.dataset.predictions import (
     Predictions,
     are_results,
@@ -116,6 +116,7 @@ def read_dataset(
     except DatasetError as error:
         # What is left out may be the work of other annotators.
         raise error.with_advice(found.notes) from None
+    read = with_names_of_splits(read, attributed.splits)
     doubts = check(files, read, attributed) if check is not None else ()
     sessions = None if session_key is None else read_sessions(read, attributed, session_key)
     seconds = None if time_key is None else read_times(read, time_key)

@@ -3,7 +3,7 @@
 import pytest
 from support.tool_files import write
 
-from bboxqa import read_coco, reading
+from bboxqa import convert, read_coco, reading
 from bboxqa.core.errors import DatasetError
 
 
@@ -97,13 +97,88 @@ def coco(*images, x=1):
 @pytest.mark.parametrize(("text", "suffix"), [(table, "csv"), (coco, "json")])
 def test_folders_with_files_of_the_same_names_are_people(tmp_path, text, suffix):
     for x, who in enumerate(("ann", "bob")):
-        for part in ("train", "val"):
-            place = f"{who}/annotations/instances_{part}.{suffix}"
+        for part in ("street", "park"):
+            place = f"{who}/annotations/{part}.{suffix}"
             write(tmp_path, **{place: text(f"{part}.jpg", f"{part}2.jpg", x=x)})
     data = read_coco(tmp_path)
     assert (data.annotator_names, data.attribution) == (("ann", "bob"), "one folder per annotator")
     assert (len(data.annotations), data.assigned.sum(1).tolist()) == (8, [2] * 4)
     assert len(read_coco(tmp_path, attribution="files").annotator_names) == 4
+
+
+LAYOUTS = (
+    "{who}/{split}.json", "{who}/annotations/instances_{split}2017.json", "{split}/{who}.json",
+    "{who}/{split}/_annotations.coco.json", "{split}/{who}/labels.json", "{who}_{split}.json",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("is_named_once", [True, False])
+def test_splits_are_no_people(tmp_path, layout, is_named_once):
+    for x, who in enumerate(("ann", "bob")):
+        for split in ("train", "val"):
+            names = [f"{split if is_named_once else ''}{number}.jpg" for number in range(3)]
+            place = layout.format(who=who, split=split)
+            write(tmp_path, **{place: coco(*names, x=(10 if split == "val" else 1) * x)})
+    data = read_coco(tmp_path)
+    assert (data.annotator_names, len(data.annotations)) == (("ann", "bob"), 12)
+    assert data.attribution == "names of files and folders without splits (train, val)"
+    # A train/0.jpg and a val/0.jpg are two pictures.
+    assert (len(data.image_names), data.assigned.sum(1).tolist()) == (6, [2] * 6)
+    assert data.image_names[0] == ("train0.jpg" if is_named_once else "train/0.jpg")
+    called = [note for note in data.notes if "another split has images of the same names" in note]
+    assert len(called) == (0 if is_named_once else 2)
+    convert(tmp_path, tmp_path / "out/all.json", to="coco")
+    assert read_coco(tmp_path / "out/all.json").image_names == data.image_names
+
+
+@pytest.mark.parametrize("layout", ["{split}.json", "{split}/_annotations.coco.json"])
+def test_splits_without_people_are_one_data_set(tmp_path, layout):
+    for split in ("train", "valid", "test"):
+        write(tmp_path, **{layout.format(split=split): coco("0.jpg", x=len(split))})
+    with pytest.raises(DatasetError, match="no annotator is named in the files") as error:
+        read_coco(tmp_path)
+    assert "named as parts of one data set (test, train, valid)" in error.value.advice
+    assert len(read_coco(tmp_path, attribution="files").annotator_names) == 3
+    whole = read_coco(tmp_path, min_annotators=1)
+    assert (len(whole.image_names), len(whole.annotator_names)) == (3, 1)
+
+
+@pytest.mark.parametrize(
+    ("files", "people"),
+    [
+        (("ann.json", "val.json"), ("ann", "val")),
+        (("ann_train.json", "bob_val.json"), ("ann_train", "bob_val")),
+        (("ann_val.json", "bob_val.json"), ("ann_val", "bob_val")),
+    ],
+)
+def test_names_like_splits_may_be_people(tmp_path, files, people):
+    for x, name in enumerate(files):
+        write(tmp_path, **{name: coco("0.jpg", x=x)})
+    assert read_coco(tmp_path).annotator_names == people
+
+
+def test_splits_that_name_nobody_are_no_people(tmp_path):
+    for x, who in enumerate(("ann", "bob")):
+        for split in ("train", "val"):
+            rows = table(f"{split}.jpg", x=x).replace("image,", "annotator,image,", 1)
+            write(tmp_path, **{f"{who}/{split}.csv": rows.replace("\n", "\n,").rstrip(",")})
+    assert read_coco(tmp_path).annotator_names == ("ann", "bob")
+
+
+@pytest.mark.parametrize(
+    ("places", "names"),
+    [
+        (("ann/annotations/x.json", "bob/annotations/x.json"), ("ann", "bob")),
+        (("ann/annotations/x.json", "bob/x.json"), ("ann", "bob")),
+        (("ann/annotations/x.json", "ann/x.json"), ("ann", "annotations")),
+    ],
+)
+def test_a_folder_of_annotations_names_nobody(tmp_path, places, names):
+    for x, place in enumerate(places):
+        write(tmp_path, **{place: coco("0.jpg", x=x)})
+    found = read_coco(tmp_path).annotator_names
+    assert tuple(name.removeprefix(f"{tmp_path.name}/") for name in found) == names
 
 
 def test_folders_of_days_are_no_people(tmp_path):
