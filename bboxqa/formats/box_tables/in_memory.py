@@ -8,6 +8,7 @@ import msgspec
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.box_tables.table_columns import columns_of
+from bboxqa.formats.box_tables.table_rows import NAMED_ONCE, repeated_name
 from bboxqa.formats.translation.choices import choices
 
 _SAY = 'Say what its columns hold: with bboxqa.reading(columns={"image": NAME, "x": NAME, …}):'
@@ -33,9 +34,19 @@ def rows_in(source: object) -> list[dict[str, Any]] | None:
     named = (("to_dicts", ()), ("to_pylist", ()), ("to_list", ()), ("to_dict", ("records",)))
     for name, arguments in named:
         if hasattr(source, "shape") and hasattr(source, name):
+            _refuse_repeated(source)
             found: list[dict[str, Any]] = getattr(source, name)(*arguments)
             return found
     return None
+
+
+def _refuse_repeated(frame: Any) -> None:
+    """Refuse a frame with several columns of a name that is used: rows would have the last one."""
+    names = getattr(frame, "column_names", None) or [*getattr(frame, "columns", ())]
+    header = [str(name) for name in names]
+    used = [*columns_of(header, choices().columns).of.values()]
+    if problem := repeated_name(header, used):
+        raise DatasetError([f"the table {problem}"], NAMED_ONCE)
 
 
 def _has(source: object, *names: str) -> bool:

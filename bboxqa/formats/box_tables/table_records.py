@@ -25,7 +25,7 @@ from bboxqa.formats.box_tables.pictures_beside import size_beside
 from bboxqa.formats.box_tables.plain_tables import PlainRows, parts_of
 from bboxqa.formats.box_tables.row_columns import OF_GROUPS, boxes_of, in_pixels, is_named
 from bboxqa.formats.box_tables.table_columns import FORM_WORDS, FORMS, NAMES, Columns, columns_of
-from bboxqa.formats.box_tables.table_rows import names_in, without_rows
+from bboxqa.formats.box_tables.table_rows import names_in, refuse_repeated, without_rows
 from bboxqa.formats.content_kinds import CLASS_NAMES, PARQUET
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.boxes.turned_boxes import angle_in, turned_box
@@ -59,6 +59,7 @@ def translate_table(path: Path, member: Member, add: Add, wanted: Wanted) -> Tra
     columns = columns_of(header, choices().columns)
     if columns.problem:
         raise DatasetError([f"{member.shown}: has {columns.problem}"], SAY)
+    refuse_repeated(member, [*columns.of.values()])
     add_boxes = wanted.add_boxes
     parts = parts_of(member, columns, plain=add_boxes is not None, in_full=wanted.in_full)
     records = _TableRecords(path, member, columns, box_kind_of(member, columns, parts()), add)

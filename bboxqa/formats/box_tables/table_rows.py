@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -11,6 +12,7 @@ from typing import Any
 import msgspec
 
 from bboxqa.core.errors import DatasetError
+from bboxqa.core.text import one_line
 from bboxqa.formats.box_tables.parquet_rows import Row, parquet_file, parquet_rows
 from bboxqa.formats.content_kinds import PARQUET
 from bboxqa.formats.opening import decoded
@@ -20,6 +22,8 @@ from bboxqa.formats.translation.translated import BrokenTextError
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".pq")
 _LOOKED_AT = 1000
 _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
+NAMED_ONCE = "Rename all but one of them, or leave them out."
+"""The advice on columns with the same name."""
 _LINES = "Write one JSON object on each line."
 _QUOTES = (
     "A quote that is not closed is the usual cause; one within a quoted cell is written twice."
@@ -89,6 +93,29 @@ def _names_of(rows: Iterator[Row]) -> list[str]:
     return list(dict.fromkeys(name for row in first for name in row))
 
 
+def refuse_repeated(member: Member, used: Sequence[str]) -> None:
+    """Refuse a table with several columns of a name that is used; `rows_of` refuses JSON lines."""
+    if member.head().startswith(PARQUET):
+        with parquet_file(member) as file:
+            names, place = list(file.schema_arrow.names), ""
+    else:
+        names, place = header_of(member.head()), "line 1: "
+    if problem := repeated_name(names, used):
+        raise DatasetError([f"{member.shown}: {place}{problem}"], NAMED_ONCE)
+
+
+def repeated_name(names: Sequence[str], used: Sequence[str]) -> str:
+    """Return the problem that a used name occurs several times; "" if none does.
+
+    Examples
+    --------
+    >>> repeated_name(["image", "x", "x", "note", "note"], ["image", "x"])
+    "has several columns 'x'; expected one"
+    """
+    found = next((name for name in used if names.count(name) > 1), "")
+    return f"has several columns {one_line(found)!r}; expected one" if found else ""
+
+
 def without_rows(member: Member) -> DatasetError:
     """Return the error for a table of which no row has the columns of the first line."""
     at, row = next(rows_of(member), (0, {}))
@@ -107,13 +134,13 @@ def rows_of(member: Member, only: Sequence[str] = ()) -> Iterator[Row]:
 
     Columns without a name, such as the index of a data frame, are left out. A row whose length
     differs from the header has the key "" with its length. Raises BrokenTextError if the table
-    cannot be read.
+    cannot be read, and DatasetError if a JSON object has a key of `only` twice.
     """
     if member.head().startswith(PARQUET):
         return parquet_rows(member, only)
     text = decoded(member.shown, member.read())
     if text.lstrip()[:1] == "{":
-        return _of_lines(member, text)
+        return _of_lines(member, text, only)
     return _of_cells(member, text)
 
 
@@ -157,15 +184,21 @@ def cells_of(
         raise BrokenTextError([problem], _QUOTES) from None
 
 
-def _of_lines(member: Member, text: str) -> Iterator[Row]:
+def _of_lines(member: Member, text: str, only: Sequence[str]) -> Iterator[Row]:
     decode = msgspec.json.Decoder(dict[str, Any]).decode
+    keys = [json.dumps(name, ensure_ascii=False) for name in only]
     for number, line in enumerate(io.StringIO(text, newline=""), start=1):
         if line.isspace():
             continue
         try:
             row = decode(line)
+            # Decoding keeps the last of equal keys; objects inside of the row have their own.
+            is_doubtful = any(line.count(key) > 1 for key in keys)
+            pairs = json.loads(line, object_pairs_hook=list) if is_doubtful else ()
         except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
             problem = f"{member.shown}: line {number}: is not a JSON object: {error}"
             raise BrokenTextError([problem], _LINES) from None
+        if problem := repeated_name([name for name, _ in pairs], only):
+            raise DatasetError([f"{member.shown}: line {number}: {problem}"], NAMED_ONCE)
         row.pop("", None)
         yield number, row

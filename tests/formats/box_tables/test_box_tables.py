@@ -161,6 +161,45 @@ def test_a_row_in_memory_without_an_annotator_is_refused():
         read_coco([dict(zip(names, row, strict=True)) for row in cells])
 
 
+ROW = {"image": "a.jpg", "annotator": "ann", "x": 1, "y": 2, "width": 30, "height": 40}
+TWICE = json.dumps(ROW)[:-1] + ', "x": 7}'
+
+
+def test_a_column_that_is_there_twice_is_refused(tmp_path):
+    """Only the last one would count."""
+    path = table(tmp_path, f"{PEOPLE},x", "a.jpg,ann,cat,1,2,30,40,7", "a.jpg,bob,cat,1,2,30,40,7")
+    with pytest.raises(DatasetError) as caught:
+        read_coco(path)
+    assert caught.value.problems == (f"{path}: line 1: has several columns 'x'; expected one",)
+    with pytest.raises(DatasetError, match="line 1: has several columns 'x'; expected one"):
+        bboxqa.validate(path)
+    path = table(tmp_path, f"{PEOPLE},note,note", "a.jpg,ann,cat,1,2,30,40,7,8")
+    assert drawn(alone(path)) == [("a.jpg", "ann", "cat", 1, 2, 30, 40)]
+
+
+def test_a_key_that_is_twice_in_a_json_line_is_refused(tmp_path):
+    path = table(tmp_path, json.dumps(ROW), TWICE, name="a.jsonl")
+    with pytest.raises(DatasetError, match="line 2: has several columns 'x'; expected one"):
+        alone(path)
+    inside = json.dumps({**ROW, "note": {"x": 7, "of": "x"}})
+    path = table(tmp_path, json.dumps(ROW), inside, name="a.jsonl")
+    assert alone(path).annotations.bbox.tolist() == [[1, 2, 30, 40]] * 2
+
+
+@pytest.mark.parametrize("kind", ["parquet", "pyarrow", "pandas"])
+def test_a_column_that_is_there_twice_is_refused_in_frames(kind, tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    frame = pyarrow.table([[each] for each in (*ROW.values(), 7)], names=[*ROW, "x"])
+    source = frame
+    if kind == "pandas":
+        source = pytest.importorskip("pandas").DataFrame([[*ROW.values(), 7]], columns=[*ROW, "x"])
+    elif kind == "parquet":
+        source = tmp_path / "a.parquet"
+        pytest.importorskip("pyarrow.parquet").write_table(frame, source)
+    with pytest.raises(DatasetError, match="has several columns 'x'; expected one"):
+        alone(source)
+
+
 def test_annotators_are_by_file_where_no_row_names_one(tmp_path):
     for who in ("ann", "bob"):
         table(tmp_path, PEOPLE, "a.jpg,,cat,1,2,3,4", name=f"{who}.csv")
