@@ -228,6 +228,10 @@ def _draw_labels(ax: "Axes", outlines: Sequence[Outline], scale: Scale, part: Re
     corners = (_anchors(labelled, _TINY * scale.letter / scale.pixel) - origin) * scale.pixel
     letter = scale.letter
     width, height = ((np.array(part[2:]) - origin[:2]) * scale.pixel).tolist()
+    room = _MOST_COVERED * width * height
+    # Measuring texts takes long, and the margins alone of very many cover too much.
+    if len(labelled) * 2 * _MARGIN * _HEIGHT * letter**2 > room:
+        return len(labelled)
     for most in _LENGTHS:
         texts = [short_name(each.label, most) for each in labelled]
         across = {text: text_width(text, letter) + 2 * _MARGIN * letter for text in {*texts}}
@@ -235,7 +239,7 @@ def _draw_labels(ax: "Axes", outlines: Sequence[Outline], scale: Scale, part: Re
         if len({*texts}) < len({each.label for each in labelled}):
             # Shortened, two names would become the same label.
             return len(labelled)
-        if sum(a * b for a, b in sizes) <= _MOST_COVERED * width * height:
+        if sum(a * b for a, b in sizes) <= room:
             break
     else:
         return len(labelled)
