@@ -49,7 +49,7 @@ _WORDS = (
 
 
 class LineError(ValueError):
-    """A line that is not a label; its text follows "line 7: "."""
+    """A line that is not a label."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -168,8 +168,7 @@ class _DotaRecords:
         try:
             text = data.decode("utf-8-sig")
         except UnicodeDecodeError:
-            problem = f"{member.name}: is not text in UTF-8"
-            self._into.defect("T001", problem, Where(member.name, 1))
+            self._into.defect("T001", "the file is not text in UTF-8", Where(member.name, 1))
             return
         labels: list[tuple[Where, Label]] = []
         for number, line in enumerate(text.splitlines(), start=1):
@@ -179,7 +178,7 @@ class _DotaRecords:
             try:
                 labels.append((where, label_of(line)))
             except LineError as error:
-                self._into.defect("T001", f"{member.name}: line {number}: {error}", where)
+                self._into.defect("T001", str(error), where)
         if labels:
             degrees = shapes.rotations_of(np.array([label.corners for _, label in labels]))
             for (where, label), each in zip(labels, degrees.tolist(), strict=True):

@@ -14,7 +14,7 @@ from bboxqa.formats.yolo.inferred_poses import is_surely_pose
 
 
 class LineError(ValueError):
-    """A line that is not a label; its text follows "line 7: "."""
+    """A line that is not a label."""
 
 
 class ShapeError(LineError):
@@ -78,14 +78,15 @@ def _kind(values: list[float], keypoints: tuple[int, int] | None) -> tuple[Label
     if n in (4, 5):
         return "box", values[-1] if n == 5 else None
     if n < 6:
-        raise LineError(
-            f"has {count(n, 'number')} after the class; expected 4 for a box, or more points"
-        )
+        some = f"{count(n, 'number')} after the class"
+        raise LineError(f"the line has {some}; expected 4 for a box, or more points")
     if keypoints is None and is_surely_pose(values):
         shape = f"kpt_shape: [{(n - 4) // 3}, 3]"
-        raise ShapeError(f"seems to be a box and key points; expected {shape} in data.yaml")
+        raise ShapeError(
+            f"the line seems to be a box and key points; expected {shape} in data.yaml"
+        )
     if n % 2 and not 0 <= values[-1] <= 1:
-        raise LineError(f"has {n} numbers after the class; expected pairs of x and y")
+        raise LineError(f"the line has {n} numbers after the class; expected pairs of x and y")
     return "quadrangle" if n in (8, 9) else "outline", values[-1] if n % 2 else None
 
 

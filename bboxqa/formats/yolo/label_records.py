@@ -160,8 +160,7 @@ class _LabelRecords:
         try:
             text = data.decode()
         except UnicodeDecodeError:
-            problem = f"{member.name}: is not text in UTF-8"
-            self._into.defect("T001", problem, Where(member.name, 1))
+            self._into.defect("T001", "the file is not text in UTF-8", Where(member.name, 1))
             return
         size = (image["width"], image["height"]) if "width" in image else None
         lines = enumerate(text.splitlines(), start=1)
@@ -177,12 +176,11 @@ class _LabelRecords:
             except LineError as error:
                 if self._is_shape_unread and isinstance(error, ShapeError):
                     continue
-                self._into.defect("T001", f"{member.name}: line {number}: {error}", where)
+                self._into.defect("T001", str(error), where)
                 continue
             if (pixels := pixels_in(label)) is not None:
-                problem = f"a coordinate is {pixels:g}, which is in pixels; expected 0 to 1,"
-                message = f"{member.name}: line {number}: {problem} relative to the image"
-                self._into.defect("T001", message, where)
+                problem = f"a coordinate is {pixels:g}, which is in pixels; expected 0 to 1"
+                self._into.defect("T001", f"{problem}, relative to the image", where)
             elif size is not None:
                 self._add_label(label, image["id"], size, where)
 

@@ -110,8 +110,11 @@ def test_lines_that_are_no_labels_are_errors_at_their_place(tmp_path, line):
         label_of(line)
     write(tmp_path, **{"a.txt": HEADER + PLANE + line})
     assert [each[:2] for each in found(tmp_path, "T001")] == [(str(tmp_path / "a.txt"), 4)]
-    with pytest.raises(DatasetError, match="line 4"):
+    with pytest.raises(DatasetError) as refused:
         alone(tmp_path)
+    # The place comes once.
+    (problem,) = refused.value.problems
+    assert problem.startswith(f"{tmp_path}/a.txt:4:1: T001 error {line!r} ")
 
 
 def test_heads_of_dota_are_not_those_of_yolo():

@@ -369,7 +369,7 @@ def test_what_is_said_of_files_is_checked(choice):
     ("line", "code", "words"),
     [
         ("2 .5 .5 .2 .2", "T020", "class 2 has no name; the last class with a name is 1"),
-        ("0 .5 .5 .2", "T001", "has 3 numbers after the class"),
+        ("0 .5 .5 .2", "T001", "the line has 3 numbers after the class"),
         ("0 .5", "T001", "has 1 number after the class"),
         ("0 .5 .5 .2 x", "T001", "has a value that is no number"),
         ("0.5 .5 .5 .2 .2", "T001", "the class is 0.5"),
@@ -389,6 +389,8 @@ def test_a_broken_line_is_found_where_it_stands(tmp_path, line, code, words):
     (finding,) = validate(tmp_path, select=["T"]).findings
     assert finding.code == code
     assert words in finding.message
+    # The place comes once.
+    assert "a.txt" not in finding.message
     assert finding.file == f"{tmp_path}/labels/a.txt"
     assert (finding.spot.line, finding.excerpt) == (3, line)
 
