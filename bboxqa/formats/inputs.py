@@ -83,8 +83,7 @@ def list_files(
             result.append(path)
         elif not path.is_dir():
             if format_of(path) is COCO:
-                if path.suffix.lower() == ".xml" and (reason := damage_of(path)):
-                    raise DatasetError([f"{path}: {reason}"], AGAIN)
+                _refuse_damaged_file(path)
                 if foreign_kind(path) == "archive" and is_archive(head_of(path)):
                     _refuse_archive(path)
                 refuse_foreign(path)
@@ -106,6 +105,15 @@ def _parts_of(path: Path) -> list[Path]:
         return [path]
     refuse_damaged_members(path)
     return parts_of(path) if found is COCO_ARCHIVE else [path]
+
+
+def _refuse_damaged_file(path: Path) -> None:
+    """Refuse XML that is empty or cut off, and an empty archive, which would be read as JSON."""
+    name = path.name.lower()
+    # JSON may have kept the name of the archive that it was unpacked from.
+    is_no_json = name.endswith(".xml") or (name.endswith(ARCHIVES) and not head_of(path))
+    if is_no_json and (reason := damage_of(path)):
+        raise DatasetError([f"{path}: {reason}"], AGAIN)
 
 
 def _refuse_archive(path: Path) -> None:

@@ -26,6 +26,10 @@ ELAN = '<?xml version="1.0"?>\n<ANNOTATION_DOCUMENT AUTHOR="">'
 STUDIO = '[{"id": 1, "annotations": [{"result": []}], "data": {"image": "1.jpg"}}]'
 FILES = [
     ("a.eaf", ELAN, "is ELAN's own file; expected COCO JSON"),
+    ("empty.xml", "", "is empty"),
+    ("a.zip", "", "is empty"),
+    ("a.tar", "", "is empty"),
+    ("a.json.gz", "", "is empty"),
     ("a.xml", "<x/>", "is XML of neither CVAT nor Pascal VOC; expected COCO JSON"),
     ("a.zip", b"PK\x03\x04....", "is a zip archive that cannot be read: File is not a zip file"),
     ("a.json.gz", b"\x1f\x8b\x08\0", "cannot be read: Compressed file ended before the end"),
@@ -257,6 +261,13 @@ def test_keys_of_other_programs_inside_coco_change_nothing(tmp_path):
     record = '{"id": 1, "shapes": [], "item": {"slots": 1}, "type": "FeatureCollection"}'
     path = written(tmp_path / "a.json", f'{{"version": "1", "images": [], "info": {record}}}')
     assert foreign_kind(path) is None
+
+
+def test_json_with_the_name_of_the_archive_it_was_in_is_read(tmp_path):
+    content = {"images": [{"id": 1, "file_name": "a.png"}], "annotations": [], "categories": []}
+    written(tmp_path / "a.json.gz", json.dumps(content))
+    done = run("validate", "a.json.gz", cwd=tmp_path)
+    assert done.stdout.startswith("a.json.gz: 1 image, 0 annotations, 0 categories\n")
 
 
 def test_what_calls_itself_json_has_findings(tmp_path):
