@@ -12,7 +12,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import IMAGE_SUFFIXES, folder_problem
 from bboxqa.core.text import clean, count, first_few, one_line
 from bboxqa.core.types import AnyPath
-from bboxqa.formats.coco.archive import COCO_ARCHIVE, parts_of
+from bboxqa.formats.archive_contents import parts_of
 from bboxqa.formats.coco.strict import COCO, is_surely_coco
 from bboxqa.formats.damaged import damage_of, refuse_damaged, refuse_damaged_members
 from bboxqa.formats.foreign import foreign_kind, refuse_foreign
@@ -95,7 +95,7 @@ def list_files(
             found += sources_deeper(path) if only_checked else []
             refuse_damaged(path, found, pattern)
             result += found
-    # Several files of COCO JSON in an archive are read as those of a folder.
+    # Several files of one format in an archive are read as those of a folder.
     return [part for path in result for part in _parts_of(path)]
 
 
@@ -104,7 +104,7 @@ def _parts_of(path: Path) -> list[Path]:
     if found is COCO:
         return [path]
     refuse_damaged_members(path)
-    return parts_of(path) if found is COCO_ARCHIVE else [path]
+    return parts_of(path)
 
 
 def _refuse_damaged_file(path: Path) -> None:

@@ -10,6 +10,7 @@ from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.file_names import own_name
 from bboxqa.core.types import AnyPath, Files
 from bboxqa.formats.annotations.columns import AnnotationFile
+from bboxqa.formats.archive_contents import parts_of
 from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.inputs import as_paths, list_files
 from bboxqa.formats.left_out import (
@@ -123,7 +124,7 @@ def _named_sources(source: Mapping[str, AnyPath]) -> Sources:
     """Return the files of annotators with names; those in a folder are parts of one's work."""
     found = Sources([], [], "files", [], is_named=True)
     for name, given in zip(source, map(Path, as_paths([*source.values()])), strict=True):
-        files, notes = [given], list[str]()
+        files, notes = parts_of(given), list[str]()
         if given.is_dir() and format_of(given) is COCO:
             files, settings = without_settings(list_files([given]), [given])
             files, others = without_other_tasks(files)

@@ -8,7 +8,7 @@ from pathlib import Path
 from bboxqa.core.files import Identity, identity_of
 from bboxqa.core.plugins import plugins
 from bboxqa.formats.box_tables.box_table import BOX_TABLE
-from bboxqa.formats.coco.archive import COCO_ARCHIVE, archive_around
+from bboxqa.formats.coco.archive import COCO_ARCHIVE
 from bboxqa.formats.coco.strict import COCO, is_surely_coco
 from bboxqa.formats.cvat.cvat import CVAT
 from bboxqa.formats.darwin.darwin import DARWIN
@@ -21,6 +21,7 @@ from bboxqa.formats.supervisely.project import SUPERVISELY
 from bboxqa.formats.translation.heads import head_of, is_archive
 from bboxqa.formats.translation.json_files import json_in
 from bboxqa.formats.translation.label_folders import share_images
+from bboxqa.formats.translation.members import archive_around
 from bboxqa.formats.via.via import VIA
 from bboxqa.formats.voc.voc import VOC
 from bboxqa.formats.yolo.yolo import YOLO
@@ -74,7 +75,7 @@ def format_of(path: Path) -> Format:
     if path.is_dir():
         return _format_of_source(path) or _format_of_parts(path) or COCO
     if not path.is_file():
-        return COCO_ARCHIVE if archive_around(path) else COCO
+        return (format_inside(path) or COCO_ARCHIVE) if archive_around(path) else COCO
     if is_surely_coco(path):
         return COCO
     if is_archive(head_of(path)):
@@ -82,6 +83,12 @@ def format_of(path: Path) -> Format:
     else:
         found = _built_in(path)
     return found or next((each for each in _added() if each.recognises(path)), COCO)
+
+
+def format_inside(path: Path) -> Format | None:
+    """Return the built-in format of a file inside an archive; None if no format recognises it."""
+    found = _built_in(path)
+    return None if found is COCO else found
 
 
 # Formats open all files of an archive, and reading one asks several times.

@@ -12,7 +12,6 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.json_values import document_bytes
 from bboxqa.core.memory import check_limit
 from bboxqa.core.types import AnyPath, Progress
-from bboxqa.formats.coco.archive import archive_around
 from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.document.content import RawDocument
 from bboxqa.formats.document.tolerant import read_bytes, read_path
@@ -28,6 +27,7 @@ from bboxqa.formats.left_out import (
 )
 from bboxqa.formats.opening import no_such_file
 from bboxqa.formats.registry import format_of
+from bboxqa.formats.translation.members import archive_around
 from bboxqa.model.findings import FoundReport
 from bboxqa.model.settings import FailOn, ValidateSettings, validate_settings_from
 from bboxqa.report.findings.report import Report

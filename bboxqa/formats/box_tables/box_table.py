@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def _recognises(path: Path) -> bool:
     if is_archive(head_of(path)):
-        return _member(path) is not None
+        return bool(_members(path))
     return path.name.lower().endswith(TABLES) and _is_table(path)
 
 
@@ -48,29 +48,26 @@ def _header_in(member: "Member") -> Sequence[str]:
     return found
 
 
-def _member(path: Path) -> "Member | None":
-    """Return the table of boxes of an archive, if it has exactly one."""
+def _members(path: Path) -> "list[Member]":
+    """Return the tables of boxes in an archive."""
     from bboxqa.formats.box_tables.table_columns import columns_of
     from bboxqa.formats.translation.members import members_of
 
     try:
         members = members_of(path)
     except DatasetError:
-        return None
+        return []
     named = [each for each in members if (each.name or path.stem).lower().endswith(TABLES)]
-    found = [each for each in named if not columns_of(_header_in(each), {}).problem]
-    return found[0] if len(found) == 1 else None
+    return [each for each in named if not columns_of(_header_in(each), {}).problem]
 
 
 def translate(path: Path, add: "Add", wanted: "Wanted") -> "Translated":
     """Translate a table; see `bboxqa.formats.translation.translated.Translate`."""
     from bboxqa.formats.box_tables.table_records import translate_table
-    from bboxqa.formats.translation.members import members_of
+    from bboxqa.formats.translation.members import members_of, only_file
 
-    member = _member(path) if is_archive(head_of(path)) else members_of(path)[0]
-    if member is None:
-        raise DatasetError([f"{path}: has no table of boxes inside"])
-    return translate_table(path, member, add, wanted)
+    found = _members(path) if is_archive(head_of(path)) else members_of(path)
+    return translate_table(path, only_file(path, found, "boxes as a table"), add, wanted)
 
 
 BOX_TABLE = translated_format("table", TABLES, _recognises, translate)

@@ -4,7 +4,7 @@ import csv
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import numpy as np
 
@@ -33,6 +33,7 @@ from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.given_sizes import given_size
 from bboxqa.formats.translation.member import Member
+from bboxqa.formats.translation.members import archive_around, files_in, members_of
 from bboxqa.formats.translation.translated import (
     UNLABELLED,
     Add,
@@ -259,8 +260,11 @@ class _TableRecords:
 
 def _display_names(path: Path) -> dict[str, str]:
     """Return class names by code, from the file next to a table of Open Images."""
+    inside = members_of(archive_around(path) or path)
+    beside = inside if any(each.name for each in inside) else files_in(path.parent)
     names: dict[str, str] = {}
-    for file in sorted(path.parent.glob(CLASS_NAMES)):
-        with file.open(encoding="utf-8", errors="replace", newline="") as text:
-            names |= {row[0]: one_line(row[1]) for row in csv.reader(text) if len(row) == 2}
+    for file in beside:
+        if PurePosixPath(file.name).match(CLASS_NAMES):
+            lines = file.text().decode("utf-8", "replace").splitlines()
+            names |= {row[0]: one_line(row[1]) for row in csv.reader(lines) if len(row) == 2}
     return names

@@ -16,6 +16,7 @@ from bboxqa.core.text import count, first_few, one_line
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.read_options import ReadOptions
 from bboxqa.formats.annotations.records import Category, Image, id_number, ids_of
+from bboxqa.formats.coco.archive import COCO_ARCHIVE, begins_as_results
 from bboxqa.formats.coco.results import read_results
 from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.dataset.attribution import Attribution
@@ -66,7 +67,10 @@ def read_predictions(predictions: Predictions, options: ReadOptions) -> Annotati
 
 def is_results_list(path: Path) -> bool:
     """Return whether a file is a list of results by its beginning."""
-    return format_of(path) is COCO and begins_with_results(head_of(path))
+    found = format_of(path)
+    if found is COCO_ARCHIVE:
+        return begins_as_results(path)
+    return found is COCO and begins_with_results(head_of(path))
 
 
 def are_results(file: AnnotationFile) -> bool:

@@ -1,7 +1,8 @@
 """Recognising Datumaro JSON."""
 
 import re
-from pathlib import Path
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
 
 from bboxqa.formats.translation.json_files import all_begin, json_in, recognises_text
 
@@ -28,5 +29,22 @@ def is_folder(folder: Path) -> bool:
     """Return whether a folder is one data set; files with other names belong to annotators."""
     if all_begin(looks_right, folder / "annotations"):
         return True
-    names = {file.stem.lower() for file in json_in(folder)}
-    return bool(names) and names <= _SUBSETS and all_begin(looks_right, folder)
+    names = [file.name for file in json_in(folder)]
+    return bool(names) and are_subsets(names) and all_begin(looks_right, folder)
+
+
+def are_subsets(names: Sequence[str]) -> bool:
+    """Return whether paths of files are those of the subsets of one data set.
+
+    Examples
+    --------
+    >>> are_subsets(["train.json", "val.json"]), are_subsets(["ann.json", "bob.json"])
+    (True, False)
+    >>> are_subsets(["x/annotations/day1.json"]), are_subsets(["ann/train.json", "bob/train.json"])
+    (True, False)
+    """
+    paths = [PurePosixPath(each) for each in names]
+    folders = {each.parent for each in paths}
+    stems = {each.stem.lower() for each in paths}
+    of_one = {each.name for each in folders} == {"annotations"} or stems <= _SUBSETS
+    return len(folders) == 1 and of_one

@@ -26,7 +26,7 @@ _HEAD = re.compile(
 
 def _recognises(path: Path) -> bool:
     head = head_of(path)
-    return _looks_right(head) or (is_archive(head) and _member(path) is not None)
+    return _looks_right(head) or (is_archive(head) and bool(_members(path)))
 
 
 def _looks_right(head: bytes) -> bool:
@@ -34,25 +34,23 @@ def _looks_right(head: bytes) -> bool:
     return plain.lstrip()[:1] in (b"[", b"{") and _HEAD.match(plain) is not None
 
 
-def _member(path: Path) -> "Member | None":
-    """Return the first file of a source that is Label Studio JSON."""
+def _members(path: Path) -> "list[Member]":
+    """Return the files of a source that are Label Studio JSON."""
     from bboxqa.formats.translation.members import members_of
 
     try:
         members = members_of(path)
     except DatasetError:
-        return None
-    return next((each for each in members if _looks_right(each.head())), None)
+        return []
+    return [each for each in members if _looks_right(each.head())]
 
 
 def translate(path: Path, add: "Add", wanted: "Wanted") -> "Translated":
     """Translate Label Studio JSON; see `bboxqa.formats.translation.translated.Translate`."""
     from bboxqa.formats.label_studio.task_records import translate_tasks
+    from bboxqa.formats.translation.members import only_file
 
-    member = _member(path)
-    if member is None:
-        raise DatasetError([f"{path}: has no JSON of Label Studio inside"])
-    return translate_tasks(path, member, add, wanted)
+    return translate_tasks(path, only_file(path, _members(path), "Label Studio"), add, wanted)
 
 
 LABEL_STUDIO = translated_format("label-studio", (".json",), _recognises, translate)

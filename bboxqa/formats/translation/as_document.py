@@ -13,8 +13,10 @@ from bboxqa.formats.document.origin import Origin, Where
 from bboxqa.formats.document.tolerant import read_bytes, read_path
 from bboxqa.formats.translation.boxes.own_ids import shown_file
 from bboxqa.formats.translation.json_files import no_number_in
+from bboxqa.formats.translation.members import archive_around, members_of
 from bboxqa.formats.translation.places import Places
 from bboxqa.formats.translation.plain.document_parts import DocumentParts
+from bboxqa.formats.translation.source_files import size_and_digest
 from bboxqa.formats.translation.translated import BrokenTextError, Translate, Wanted
 from bboxqa.model.file_places import place_in_words
 
@@ -39,12 +41,15 @@ def read_document(
     except BrokenTextError:
         if path.suffix.lower() != ".json":
             raise
-        return _syntax_of(read_path(path, memory=memory))
+        if archive_around(path) is None:
+            return _syntax_of(read_path(path, memory=memory))
+        (member,) = members_of(path)
+        return _syntax_of(read_bytes(member.read(), str(path), memory=memory))
     lists = msgspec.json.encode({"images": found.images, "categories": found.categories})
     reading = read_bytes(lists, str(path), memory=memory)
     with gc_paused():
         parts.put_into(reading)
-    reading.size = path.stat().st_size
+    reading.size, _ = size_and_digest(path, digest=False)
     of_lists = {
         "annotations": parts.places,
         "images": found.image_places,

@@ -6,7 +6,6 @@ from pathlib import Path
 import msgspec
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.files import digest_of
 from bboxqa.core.memory import gc_paused
 from bboxqa.formats.annotations.columns import AnnotationFile, ColumnsBuilder
 from bboxqa.formats.annotations.read_options import ReadOptions
@@ -17,7 +16,7 @@ from bboxqa.formats.translation.boxes.box_columns import columns_of
 from bboxqa.formats.translation.boxes.boxed import Boxed
 from bboxqa.formats.translation.boxes.own_ids import OwnIds
 from bboxqa.formats.translation.plain.document_parts import records_of
-from bboxqa.formats.translation.source_files import MeasuredFiles
+from bboxqa.formats.translation.source_files import MeasuredFiles, size_and_digest
 from bboxqa.formats.translation.translated import Boxes, Record, Translate, Wanted
 from bboxqa.model.annotations import Source
 
@@ -47,7 +46,10 @@ def read_file(translate: Translate, path: Path, options: ReadOptions) -> Annotat
     problems += [*of.builder.problems, *of.builder.author_problems()]
     if problems:
         raise DatasetError(problems, files=[path] * len(problems))
-    size, blake2b = _size_and_digest(path, files, digest=options.digest)
+    if files is not None:
+        size, blake2b = files.size_and_digest()
+    else:
+        size, blake2b = size_and_digest(path, digest=options.digest)
     columns = of.builder.done()
     notes = [*found.notes, *of.boxed.notes(are_upright=not is_outlined)]
     if columns.rotated is not None and not options.outlines:
@@ -101,12 +103,3 @@ class _Columns:
 def _ring(x: float, y: float, width: float, height: float) -> list[float]:
     right, bottom = x + width, y + height
     return [x, y, right, y, right, bottom, x, bottom]
-
-
-def _size_and_digest(
-    path: Path, files: MeasuredFiles | None, *, digest: bool
-) -> tuple[int, str | None]:
-    """Return the size of a source in bytes, and the digest of its names and contents."""
-    if files is not None:
-        return files.size_and_digest()
-    return path.stat().st_size, digest_of(path) if digest else None

@@ -18,7 +18,8 @@ ARCHIVES = (".zip", ".tar", ".gz", ".tgz")
 def head_of(path: Path) -> bytes:
     """Return the first 64 KiB of a file; b"" if it cannot be read, or is a pipe.
 
-    As each format asks for it, the result is cached until the file changes.
+    The file may be inside an archive. As each format asks for it, the result is cached until the
+    file changes.
     """
     try:
         status = path.stat()
@@ -27,7 +28,10 @@ def head_of(path: Path) -> bytes:
             return b""
         return _head(str(path), status.st_ino, status.st_size, status.st_mtime_ns)
     except OSError:
-        return b""
+        # Few commands name a file inside an archive, and reading archives takes long to import.
+        from bboxqa.formats.translation.members import head_inside
+
+        return head_inside(path)
 
 
 @lru_cache(4)

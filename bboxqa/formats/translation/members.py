@@ -1,7 +1,8 @@
 """The files of a source, which is a file, a folder, or an archive that is read in place."""
 
 import os
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache, partial
 from operator import attrgetter
@@ -9,7 +10,7 @@ from pathlib import Path
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.files import Identity, identity_of
-from bboxqa.core.text import count
+from bboxqa.core.text import count, first_few, one_line
 from bboxqa.formats.translation.archives.tars import (
     TAR_HEAD,
     is_packed_tar,
@@ -18,7 +19,7 @@ from bboxqa.formats.translation.archives.tars import (
     unzipped,
 )
 from bboxqa.formats.translation.archives.zips import zip_members
-from bboxqa.formats.translation.heads import GZIP, ZIP, is_tar
+from bboxqa.formats.translation.heads import GZIP, ZIP, head_of, is_archive, is_tar
 from bboxqa.formats.translation.member import (
     MAX_MEMBERS,
     MAX_SIZE,
@@ -26,23 +27,79 @@ from bboxqa.formats.translation.member import (
     most_of,
     opened_file,
 )
+from bboxqa.formats.translation.picture_sizes import is_picture
 
 # Archives of several people are asked about in turn. A list has up to a million files.
 _KEPT = 2
+_SHOWN = 3
 
 
 def members_of(path: Path) -> list[Member]:
     """Return the files of a source, sorted by name, without hidden files.
 
+    A source may be a file inside an archive, as ``a.zip/b.json`` is, which is a single file.
     Archives inside an archive are ordinary files. Raises DatasetError if an archive is broken,
     encrypted or too large, or has names that lead out of it.
     """
     if path.is_dir():
         return _of_folder(path)
+    if archive := archive_around(path):
+        return [_inside(archive, path)]
+    return [*_kept(path)]
+
+
+def _kept(path: Path) -> Sequence[Member]:
     found = _of_file(path, identity_of(path), os.getpid())
     if isinstance(found, DatasetError):
         raise DatasetError(found.problems, found.advice)
-    return [*found]
+    return found
+
+
+def only_file(path: Path, found: Sequence[Member], what: str) -> Member:
+    """Return the only file of a source with content of a kind, such as "COCO JSON".
+
+    Raises DatasetError if it has none or several. The files that a command lists are single ones.
+    """
+    if len(found) == 1:
+        return found[0]
+    names = first_few(found, _SHOWN, lambda each: one_line(each.name)) or "none"
+    problem = f"{path}: has {count(len(found), 'file')} of {what} ({names}); expected one"
+    raise DatasetError([problem], "Unpack the archive, and name the file that is meant.")
+
+
+def archive_around(path: Path) -> Path | None:
+    """Return the archive that a path leads into; None if it leads into none."""
+    if path.exists():
+        return None
+    found = next((each for each in path.parents if each.exists()), None)
+    is_file = found is not None and found.is_file() and is_archive(head_of(found))
+    return found if is_file else None
+
+
+def head_inside(path: Path) -> bytes:
+    """Return the beginning of a file inside an archive; b"" if there is none."""
+    with suppress(DatasetError, OSError):
+        if archive := archive_around(path):
+            return _head(archive, path, identity_of(archive))
+    return b""
+
+
+@lru_cache(4)
+def _head(archive: Path, path: Path, _identity: Identity) -> bytes:
+    return _inside(archive, path).head()
+
+
+def _inside(archive: Path, path: Path) -> Member:
+    """Return the file of an archive at a path; raises DatasetError if it is not there."""
+    members = _kept(archive)
+    name = path.relative_to(archive).as_posix()
+    place = bisect_left(members, name, key=attrgetter("name"))
+    if place == len(members) or members[place].name != name:
+        held = [each for each in members if not is_picture(each.name)]
+        names = first_few(held, _SHOWN, lambda each: one_line(each.name or archive.stem))
+        problem = f"{path}: no such file in the archive; it has {names or 'no files'}"
+        raise DatasetError([problem], "Name one of these, or the archive for all of them.")
+    return members[place]._replace(name="", top="")
 
 
 # Each format that looks at an archive lists it. The identity changes with the file, and processes

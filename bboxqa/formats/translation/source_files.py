@@ -6,14 +6,27 @@ from functools import partial
 from operator import attrgetter
 from pathlib import Path
 
+from bboxqa.core.files import digest_of
 from bboxqa.formats.translation.heads import as_utf8
 from bboxqa.formats.translation.member import Member
-from bboxqa.formats.translation.members import members_of
+from bboxqa.formats.translation.members import archive_around, members_of
 from bboxqa.formats.translation.picture_sizes import is_picture
 
 _CHUNK = 1 << 20
 _TOGETHER = 1 << 16
 """Bytes of small files that are joined for one step of the digest."""
+
+
+def size_and_digest(path: Path, *, digest: bool) -> tuple[int, str | None]:
+    """Return the size in bytes and the digest of a file, which may be inside an archive."""
+    if archive_around(path) is None:
+        return path.stat().st_size, digest_of(path) if digest else None
+    (member,) = members_of(path)
+    size, found = 0, hashlib.blake2b()
+    for chunk in member.chunks():
+        size += len(chunk)
+        found.update(chunk)
+    return size, found.hexdigest() if digest else None
 
 
 class SourceFiles:

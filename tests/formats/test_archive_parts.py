@@ -1,0 +1,191 @@
+"""Several files of one format in an archive, which are read like those of a folder."""
+
+import json
+import tarfile
+import zipfile
+
+import pytest
+from support import cli
+from support.datasets import annotation, document, image
+from support.studio import box, task, work
+
+import bboxqa
+from bboxqa.core.errors import DatasetError
+
+
+def studio(left, who):
+    return json.dumps([task(number, work(who, box(left, 10, 20, 20))) for number in (1, 2)])
+
+
+def minimal(left, who):
+    value = {"x": left, "y": 10, "width": 20, "height": 20, "rotation": 0}
+    region = value | {"rectanglelabels": ["cat"], "original_width": 200, "original_height": 100}
+    more = {"annotation_id": 1, "annotator": who, "lead_time": 2.0}
+    return json.dumps([{"id": 1, "image": "/data/a.jpg", "label": [region], **more}])
+
+
+def datumaro(left, _who):
+    shape = {"id": 0, "type": "bbox", "label_id": 0, "bbox": [left, 10, 20, 20], "attributes": {}}
+    item = {"id": "a", "annotations": [shape], "image": {"path": "a.jpg", "size": [80, 100]}}
+    labels = {"label": {"labels": [{"name": "cat"}]}}
+    return json.dumps({"info": {}, "categories": labels, "items": [item]})
+
+
+def coco(left, _who):
+    return json.dumps(document([annotation(1, bbox=[left, 10, 20, 20])], [image(1)]))
+
+
+def results(left, _who):
+    found = {"image_id": 1, "category_id": 1, "bbox": [left, 10, 20, 20], "score": 0.9}
+    return json.dumps([found])
+
+
+def table(left, _who):
+    rows = (f"{name}.jpg,cat,{left},10,20,20" for name in "ab")
+    return "\n".join(("image,label,x,y,width,height", *rows, ""))
+
+
+def lines(left, _who):
+    rows = ({"image": f"{name}.jpg", "label": "cat", "x": left} for name in "ab")
+    return "".join(json.dumps(row | {"y": 10, "width": 20, "height": 20}) + "\n" for row in rows)
+
+
+KINDS = {
+    "studio": (studio, "json"),
+    "minimal": (minimal, "json"),
+    "datumaro": (datumaro, "json"),
+    "coco": (coco, "json"),
+    "results": (results, "json"),
+    "table": (table, "csv"),
+    "lines": (lines, "jsonl"),
+}
+
+
+def placed(folder, **contents):
+    """Write files, whose names have `__` in place of a point, and return their folder."""
+    folder.mkdir()
+    for name, content in contents.items():
+        (folder / name.replace("__", ".")).write_text(content)
+    return folder
+
+
+def zipped(folder):
+    path = folder.parent / "all.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for file in sorted(folder.iterdir()):
+            archive.write(file, file.name)
+    return path
+
+
+def packed_tar(folder):
+    path = folder.parent / "all.tar.gz"
+    with tarfile.open(path, "w:gz") as archive:
+        for file in sorted(folder.iterdir()):
+            archive.add(file, file.name)
+    return path
+
+
+def of_people(tmp_path, kind):
+    content, end = KINDS[kind]
+    return placed(
+        tmp_path / "all", **{f"ann__{end}": content(10, "ann"), f"bob__{end}": content(12, "bob")}
+    )
+
+
+@pytest.mark.parametrize("pack", [zipped, packed_tar])
+@pytest.mark.parametrize("kind", KINDS)
+def test_files_of_people_are_read_as_those_of_a_folder(tmp_path, kind, pack):
+    folder = of_people(tmp_path, kind)
+    expected, data = bboxqa.read_coco(folder), bboxqa.read_coco(pack(folder))
+    assert data.annotator_names == expected.annotator_names == ("ann", "bob")
+    assert len(data.annotations) == len(expected.annotations)
+    assert data.image_names == expected.image_names
+    assert data.annotations.bbox.tolist() == expected.annotations.bbox.tolist()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_file_is_validated(tmp_path, kind):
+    path = zipped(of_people(tmp_path, kind))
+    end = KINDS[kind][1]
+    files = [each.name for each in bboxqa.validate(path).files]
+    assert files == [f"{path}/ann.{end}", f"{path}/bob.{end}"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_file_is_converted(tmp_path, kind):
+    folder = of_people(tmp_path, kind)
+    out = [tmp_path / "of_folder.json", tmp_path / "of_archive.json"]
+    for source, written in zip((folder, zipped(folder)), out, strict=True):
+        bboxqa.convert(source, written, to="coco", lossy=True)
+    one, other = (json.loads(each.read_text()) for each in out)
+    assert one["annotations"] == other["annotations"]
+    assert len(one["annotations"]) > 1
+
+
+def test_one_file_can_be_named(tmp_path):
+    path = zipped(of_people(tmp_path, "studio"))
+    assert bboxqa.read_coco(path / "bob.json", min_annotators=1).annotator_names == ("bob",)
+    with pytest.raises(DatasetError, match=r"no such file in the archive; it has ann.json"):
+        bboxqa.read_coco(path / "eve.json")
+    done = cli.run(
+        "agree", "--annotator", f"x={path}/ann.json", "--annotator", f"y={path}/bob.json"
+    )
+    assert "2 annotators" in done.output
+
+
+@pytest.mark.parametrize("kind", ["coco", "table", "studio"])
+def test_all_files_of_a_named_annotator_are_read(tmp_path, kind):
+    path = zipped(of_people(tmp_path, kind))
+    with pytest.raises(DatasetError, match=r"is in .*ann.* and in .*bob"):
+        bboxqa.read_coco({"x": path, "y": path.parent / f"all/ann.{KINDS[kind][1]}"})
+
+
+def test_a_broken_file_is_shown_with_its_place(tmp_path):
+    folder = of_people(tmp_path, "studio")
+    text = (folder / "bob.json").read_text()
+    (folder / "bob.json").write_text(text[:-40])
+    found = bboxqa.validate(zipped(folder)).findings
+    assert {each.file for each in found if each.code == "F001"} == {f"{tmp_path}/all.zip/bob.json"}
+
+
+@pytest.mark.parametrize(
+    ("names", "n_images", "people"),
+    [
+        (("train", "val"), 2, ("(not named)",)),
+        (("ann", "bob"), 1, ("ann", "bob")),
+        (("annotations/day1", "annotations/day2"), 2, ("(not named)",)),
+        (("ann/default", "bob/default"), 1, ("ann", "bob")),
+    ],
+)
+def test_files_of_datumaro_are_subsets_by_their_names(tmp_path, names, n_images, people):
+    path = tmp_path / "all.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for left, name in enumerate(names):
+            archive.writestr(f"{name}.json", datumaro(left, name))
+    data = bboxqa.read_coco(path, min_annotators=1)
+    assert (len(data.image_names), data.annotator_names) == (n_images, people)
+
+
+def test_classes_of_open_images_have_the_names_in_the_archive(tmp_path):
+    header = "ImageID,Source,LabelName,Confidence,XMin,XMax,YMin,YMax"
+    row = "{},xclick,/m/1,1,0.1,0.4,0.1,0.5"
+    folder = placed(
+        tmp_path / "all",
+        **{
+            f"{split}-annotations-bbox__csv": f"{header}\n{row.format(split)}\n"
+            for split in ("train", "validation")
+        },
+        **{"class-descriptions-boxable__csv": "/m/1,Cat\n"},
+    )
+    for source in (folder, zipped(folder)):
+        with bboxqa.reading(image_size=(100, 100)):
+            data = bboxqa.read_coco(source, min_annotators=1)
+        assert data.category_names == ("Cat",)
+        assert len(data.image_names) == 2
+
+
+def test_files_of_other_programs_beside_one_are_no_parts(tmp_path):
+    whole = coco(10, "")
+    folder = placed(tmp_path / "all", ann__json=whole, info__json='{"version": 1}', a__txt="x")
+    path = zipped(folder)
+    assert [each.name for each in bboxqa.validate(path).files] == [f"{path}/ann.json"]
