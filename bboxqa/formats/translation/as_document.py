@@ -3,22 +3,18 @@
 from pathlib import Path
 
 import msgspec
-import numpy as np
 
-from bboxqa.core.arrays import IndexArray
 from bboxqa.core.memory import gc_paused
 from bboxqa.core.types import Steps
 from bboxqa.formats.document.content import RawDocument
-from bboxqa.formats.document.origin import Origin, Where
+from bboxqa.formats.document.origin import Origin
 from bboxqa.formats.document.tolerant import read_bytes, read_path
-from bboxqa.formats.translation.boxes.own_ids import shown_file
 from bboxqa.formats.translation.json_files import no_number_in
 from bboxqa.formats.translation.members import archive_around, members_of
 from bboxqa.formats.translation.places import Places
 from bboxqa.formats.translation.plain.document_parts import DocumentParts
 from bboxqa.formats.translation.source_files import size_and_digest
 from bboxqa.formats.translation.translated import BrokenTextError, Translate, Wanted
-from bboxqa.model.file_places import place_in_words
 
 
 def read_document(
@@ -56,27 +52,13 @@ def read_document(
         "categories": found.category_places,
         "defects": [defect.where for defect in found.defects],
     }
-
-    def place_of(row: int) -> str:
-        where = parts.places[row]
-        return place_in_words(shown_file(path, where.member), where.at)
-
-    def regions_of(rows: IndexArray) -> IndexArray:
-        first: dict[Where, int] = {}
-        listed = rows.tolist()
-        # Several boxes may be on one line, but not at one pointer.
-        found = (
-            first.setdefault(where, row) if isinstance(where.at, str) else row
-            for row, where in zip(listed, map(parts.places.__getitem__, listed), strict=True)
-        )
-        return np.fromiter(found, np.int64, len(rows))
-
+    places = Places(path, of_lists)
     reading.origin = Origin(
         found.title,
         found.defects,
-        Places(path, of_lists).find,
-        place_of,
-        regions_of,
+        places.find,
+        places.of_annotation,
+        places.regions_of,
         {
             image["id"]: image["file_name"]
             for image in found.images

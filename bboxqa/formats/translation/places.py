@@ -4,14 +4,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+
+from bboxqa.core.arrays import IndexArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.json_values import pointer_parts
 from bboxqa.formats.content_kinds import PARQUET
 from bboxqa.formats.document.origin import OwnPlace, Where
 from bboxqa.formats.document.positions import spots
+from bboxqa.formats.translation.boxes.own_ids import shown_file
 from bboxqa.formats.translation.json_places import JsonPlaces
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.members import members_of
+from bboxqa.model.file_places import place_in_words
 from bboxqa.model.findings import Spot
 
 _EXCERPT = 160
@@ -51,6 +56,23 @@ class Places:
                 )  # fmt: skip
         whole = OwnPlace(str(self.path), "", Spot(1, 1, 0), "")
         return [found.get(row, whole) for row in range(len(pointers))]
+
+    def of_annotation(self, row: int) -> str:
+        """Return the location of an annotation in words, such as "a.xml:12"."""
+        where = self.of_lists["annotations"][row]
+        return place_in_words(shown_file(self.path, where.member), where.at)
+
+    def regions_of(self, rows: IndexArray) -> IndexArray:
+        """Return the first of the rows of annotations that has the location of each."""
+        places = self.of_lists["annotations"]
+        first: dict[Where, int] = {}
+        listed = rows.tolist()
+        # Several boxes may be on one line, but not at one pointer.
+        found = (
+            first.setdefault(where, row) if isinstance(where.at, str) else row
+            for row, where in zip(listed, map(places.__getitem__, listed), strict=True)
+        )
+        return np.fromiter(found, np.int64, len(rows))
 
     def _where(self, pointer: str) -> Where | None:
         parts = pointer_parts(pointer)
