@@ -1,19 +1,43 @@
-"""The files of an archive that are sources of their own, as those of a folder are."""
+"""The files of an archive: those that are sources, and those of other formats."""
 
-from pathlib import Path
+import shlex
+from collections.abc import Iterable, Iterator
+from pathlib import Path, PurePosixPath
 
+from bboxqa.core.text import clean, count, first_few, one_line
 from bboxqa.formats.box_tables.box_table import BOX_TABLE
 from bboxqa.formats.coco.archive import COCO_ARCHIVE
+from bboxqa.formats.content_kinds import CLASS_NAMES, TABLES, json_kind_of
+from bboxqa.formats.cvat.cvat import CVAT
+from bboxqa.formats.darwin.darwin import DARWIN
 from bboxqa.formats.datumaro.datumaro import DATUMARO
 from bboxqa.formats.datumaro.datumaro_heads import are_subsets
+from bboxqa.formats.dota.dota import DOTA
+from bboxqa.formats.dota.dota_heads import is_dota_head
+from bboxqa.formats.format import Format
 from bboxqa.formats.label_studio.studio import LABEL_STUDIO
+from bboxqa.formats.labelme.labelme import LABELME
 from bboxqa.formats.registry import format_inside, format_of
-from bboxqa.formats.translation.heads import head_of, is_archive
-from bboxqa.formats.translation.members import members_of, members_with
+from bboxqa.formats.translation.heads import as_utf8, head_of, is_archive
+from bboxqa.formats.translation.label_folders import is_label_name
+from bboxqa.formats.translation.member import Member
+from bboxqa.formats.translation.members import archive_around, members_of, members_with
 from bboxqa.formats.translation.picture_sizes import is_picture
+from bboxqa.formats.via.via import VIA
+from bboxqa.formats.voc.voc import VOC
+from bboxqa.formats.yolo.label_heads import is_label_head
+from bboxqa.formats.yolo.yolo import YOLO
 
 # Formats of one file for all images. Several files of CVAT are jobs, which its reader joins.
 _OF_FILES = (COCO_ARCHIVE, LABEL_STUDIO, DATUMARO, BOX_TABLE)
+# Formats whose files can be named below the path of an archive.
+_NAMED_INSIDE = (*_OF_FILES, CVAT, VIA)
+NOT_READ = ("CreateML", "FiftyOne", "VOC as json")
+"""Kinds of annotations that no format reads."""
+# The readers of these formats report files with this suffix themselves.
+_REPORTED = {VOC: ".xml", LABELME: ".json", DARWIN: ".json", YOLO: ".txt", DOTA: ".txt"}
+_ANNOTATIONS = (".json", ".xml", ".txt", *TABLES)
+_SHOWN = 3
 
 
 def parts_of(path: Path) -> list[Path]:
@@ -36,3 +60,61 @@ def parts_of(path: Path) -> list[Path]:
                 pass
     is_one = len(read) < 2 or (found is DATUMARO and are_subsets([each.name for each in read]))
     return [path] if is_one else [path / each.name for each in read]
+
+
+def others_inside(sources: Iterable[Path], *, hidden: bool = False) -> list[str]:
+    """Return a note on each archive with files of annotations in other formats than it is read as.
+
+    The names of files are not said if they are `hidden`.
+    """
+    listed = {*sources}
+    files = dict.fromkeys(archive_around(each) or each for each in sources)
+    notes = []
+    for path in (each for each in files if each.is_file() and is_archive(head_of(each))):
+        read = format_of(path)
+        others = [each for each in _of_others(path, read) if path / each[0].name not in listed]
+        if not others:
+            continue
+        shown = first_few(others, _SHOWN, lambda each: one_line(each[0].name))
+        some = f"{count(len(others), 'file')} of other formats left out"
+        some += "" if hidden else f" ({shown})"
+        how = "to read these, unpack it, and name the files and folders"
+        if all(found in _NAMED_INSIDE for _, found in others):
+            typed = shlex.join(clean(str(each)) for each in (path, path / others[0][0].name))
+            how = "to read such a file as well, name it" + ("" if hidden else f": {typed}")
+        own = read.name.removesuffix("-archive")
+        notes.append(f"{one_line(str(path))} is read as {own}: {some}; {how}")
+    return notes
+
+
+def _of_others(path: Path, read: Format) -> Iterator[tuple[Member, Format | None]]:
+    """Yield files of annotations in an archive that are not of the format that it is read as.
+
+    The format is None if no format reads the file alone, as labels of YOLO.
+    """
+    members = members_of(path)
+    with_labels = {_folder(each) for each in members if is_label_name(each.name)}
+    for member in members:
+        suffix = PurePosixPath(member.name).suffix.lower()
+        is_wanted = suffix in _ANNOTATIONS and suffix != _REPORTED.get(read, "")
+        if not is_wanted or PurePosixPath(member.name).match(CLASS_NAMES):
+            continue
+        part = path / member.name
+        if suffix == ".txt":
+            if is_label_name(member.name) and _is_label(as_utf8(member.head())):
+                yield member, None
+            continue
+        found = None if read.recognises(part) else format_inside(part)
+        is_reported = read is YOLO and found in (VOC, LABELME) and _folder(member) in with_labels
+        if found is not None and found is not read and not is_reported:
+            yield member, found
+        elif found is None and suffix == ".json" and json_kind_of(head_of(part)) in NOT_READ:
+            yield member, None
+
+
+def _folder(member: Member) -> str:
+    return member.name.rpartition("/")[0]
+
+
+def _is_label(text: bytes) -> bool:
+    return is_label_head(text, strict=True) or is_dota_head(text)

@@ -13,6 +13,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import own_name
 from bboxqa.core.text import clean, count, first_few, one_line
 from bboxqa.core.types import AnyPath
+from bboxqa.formats.archive_contents import NOT_READ
 from bboxqa.formats.coco.strict import COCO, is_surely_coco
 from bboxqa.formats.content_kinds import CLASS_NAMES, TABLES
 from bboxqa.formats.damaged import files_beside, named_beside
@@ -33,8 +34,6 @@ from bboxqa.formats.translation.members import members_of
 from bboxqa.formats.unread import SETTINGS, unread_kind
 
 _SHOWN = 3
-# Kinds of annotations that no format reads.
-_NOT_READ = ("CreateML", "FiftyOne", "VOC as json")
 _LABELS = "labels beside it are left out; to read the labels"
 # The number of files beside labels that are looked at.
 _LOOKED_AT = 50
@@ -221,7 +220,7 @@ def _of_others(folder: Path) -> list[Path]:
     return [
         each
         for each in named
-        if format_of(each) not in (COCO, own) or foreign_kind(each) in _NOT_READ
+        if format_of(each) not in (COCO, own) or foreign_kind(each) in NOT_READ
     ]
 
 

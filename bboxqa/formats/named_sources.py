@@ -10,7 +10,7 @@ from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.file_names import own_name
 from bboxqa.core.types import AnyPath, Files
 from bboxqa.formats.annotations.columns import AnnotationFile
-from bboxqa.formats.archive_contents import parts_of
+from bboxqa.formats.archive_contents import others_inside, parts_of
 from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.inputs import as_paths, list_files
 from bboxqa.formats.left_out import (
@@ -116,6 +116,7 @@ def sources_of(
     notes += beside_others(given, listed, hidden=hidden)
     notes += passed_over(given, hidden=hidden)
     notes += people_inside(files, hidden=hidden)
+    notes += others_inside(listed, hidden=hidden)
     notes += archives_beside(given, listed, pattern, hidden=hidden)
     return Sources(files, names_of(files, given), attribution, notes)
 

@@ -12,6 +12,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.json_values import document_bytes
 from bboxqa.core.memory import check_limit
 from bboxqa.core.types import AnyPath, Progress
+from bboxqa.formats.archive_contents import others_inside
 from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.document.content import RawDocument
 from bboxqa.formats.document.tolerant import read_bytes, read_path
@@ -183,6 +184,7 @@ def validate_with(
         notes += beside_labels(listed, hidden=hidden)
         notes += beside_others(paths, all_listed, hidden=hidden)
         notes += people_inside(listed, hidden=hidden)
+        notes += others_inside(all_listed, hidden=hidden)
         # A file that is named twice would be reported as a copy of itself. Path.resolve stops at a
         # link that leads to itself.
         files = list({realpath(file): file for file in reversed(listed)}.values())[::-1]

@@ -1,0 +1,136 @@
+"""Files of other formats in an archive, which are named where they are left out."""
+
+import json
+import shlex
+import zipfile
+from itertools import permutations
+
+import pytest
+from support.cli import run
+from support.datasets import annotation, document, image
+from support.studio import box, task, work
+
+import bboxqa
+
+LABELS = {"label": {"labels": [{"name": "cat"}]}}
+SLOT = {"type": "image", "slot_name": "0", "width": 100, "height": 80}
+DRAWN = {"id": "1", "name": "cat", "slot_names": ["0"]}
+SHAPE = {"label": "cat", "shape_type": "rectangle", "points": [[10, 10], [30, 30]]}
+REGION = {
+    "shape_attributes": {"name": "rect", "x": 10, "y": 10, "width": 20, "height": 20},
+    "region_attributes": {"label": "cat"},
+}
+CVAT = (
+    '<annotations><version>1.1</version><image id="0" name="a.jpg" width="100" height="80">'
+    '<box label="cat" xtl="10" ytl="10" xbr="30" ybr="30"/></image></annotations>'
+)
+VOC = (
+    "<annotation><filename>a.jpg</filename><size><width>100</width><height>80</height></size>"
+    "<object><name>cat</name><bndbox><xmin>10</xmin><ymin>10</ymin><xmax>30</xmax><ymax>30</ymax>"
+    "</bndbox></object></annotation>"
+)
+TABLE = "image,label,x,y,width,height\na.jpg,cat,10,10,20,20\n"
+CONTENTS = {
+    "coco.json": document([annotation(1)], [image(1)]),
+    "studio.json": [task(1, work("ann", box(10, 10, 20, 20)))],
+    "cvat.xml": CVAT,
+    "via.json": {"a.jpg1": {"filename": "a.jpg", "size": 1, "regions": [REGION]}},
+    "darwin.json": {
+        "version": "2.0", "item": {"name": "a.jpg", "path": "/", "slots": [SLOT]},
+        "annotations": [DRAWN | {"bounding_box": {"h": 20, "w": 20, "x": 10, "y": 10}}],
+    },
+    "datumaro.json": {
+        "info": {}, "categories": LABELS,
+        "items": [{
+            "id": "a", "image": {"path": "a.jpg", "size": [80, 100]},
+            "annotations": [{"id": 1, "type": "bbox", "label_id": 0, "bbox": [1, 1, 20, 20]}],
+        }],
+    },
+    "labelme.json": {
+        "version": "5.2", "imagePath": "a.jpg", "shapes": [SHAPE], "imageWidth": 100,
+        "imageHeight": 80,
+    },
+    "table.csv": TABLE, "voc.xml": VOC, "yolo.txt": "0 .5 .5 .2 .25\n",
+}  # fmt: skip
+
+
+def zipped(path, contents):
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in contents.items():
+            archive.writestr(name, content if isinstance(content, str) else json.dumps(content))
+    return path
+
+
+def left_out(path):
+    """Return the notes of reading on files, which are those of validation as well."""
+    with bboxqa.reading(image_size=(100, 80)):
+        notes = [*bboxqa.read_coco(path, min_annotators=1).notes]
+        found = [each for each in notes if "left out" in each]
+        assert [each for each in bboxqa.validate(path).notes if "left out" in each] == found
+    return found
+
+
+@pytest.mark.parametrize("pair", [*permutations(CONTENTS, 2)], ids="+".join)
+def test_one_note_names_the_file_that_is_left_out(tmp_path, pair):
+    one, other = pair
+    named = {f"ann/{one}": CONTENTS[one], f"bob/{other}": CONTENTS[other]}
+    (note,) = left_out(zipped(tmp_path / "all.zip", named))
+    known = ("1 file of other formats left out", "1 file left out: not", "1 JSON file left out")
+    assert any(each in note for each in known)
+
+
+def test_what_the_note_says_to_type_reads_both(tmp_path):
+    path = zipped(
+        tmp_path / "all.zip",
+        {"ann.xml": CVAT, "bob.xml": CVAT, "eve.json": document([annotation(1)], [image(1)])},
+    )
+    (note,) = left_out(path)
+    typed = f"{path} {path}/eve.json"
+    assert note == (
+        f"{path} is read as cvat: 1 file of other formats left out (eve.json); "
+        f"to read such a file as well, name it: {typed}"
+    )
+    done = run("validate", *shlex.split(typed))
+    assert f"{path}/eve.json" in done.output
+    assert "left out" not in done.output
+
+
+def test_labels_of_one_image_are_to_be_unpacked(tmp_path):
+    labels = {f"labels/{name}.txt": "0 .5 .5 .2 .25\n" for name in "abcde"}
+    path = zipped(tmp_path / "all.zip", {"coco.json": CONTENTS["coco.json"], **labels})
+    (note,) = left_out(zipped(path, {"ann.json": CONTENTS["studio.json"], **labels}))
+    assert note == (
+        f"{path} is read as label-studio: 5 files of other formats left out (labels/a.txt, "
+        "labels/b.txt, labels/c.txt and 2 more); to read these, unpack it, and name the files and "
+        "folders"
+    )
+
+
+def test_annotations_that_no_format_reads_are_named(tmp_path):
+    create = [
+        {"image": "a.jpg", "annotations": [{"label": "cat", "coordinates": {"x": 1, "y": 2}}]}
+    ]
+    path = zipped(tmp_path / "all.zip", {"ann.xml": CVAT, "bob.json": create})
+    (note,) = left_out(path)
+    assert "1 file of other formats left out (bob.json)" in note
+
+
+@pytest.mark.parametrize("own", CONTENTS)
+def test_files_that_tools_add_are_not_named(tmp_path, own):
+    beside = {
+        "data.yaml": "names: [cat]", "obj.names": "cat\n", "README.txt": "0 .5 .5 .2 .25\n",
+        "ImageSets/Main/train.txt": "a\n", "labelmap.txt": "# label:color_rgb\ncat:1,2,3::\n",
+        "meta.txt": "a", "class-descriptions-boxable.csv": "/m/1,Cat\n", "images/a.jpg": "x",
+        "classes.csv": "name,number\ncat,1\n",
+    }  # fmt: skip
+    if "darwin" not in own and "labelme" not in own:
+        beside["dataset_meta.json"] = {"label_colors": {"cat": [1, 2, 3]}}
+    path = zipped(tmp_path / "all.zip", {f"labels/{own}": CONTENTS[own], **beside})
+    assert not [each for each in left_out(path) if "formats left out" in each]
+
+
+def test_names_are_not_said_where_people_have_pseudonyms(tmp_path):
+    path = zipped(tmp_path / "all.zip", {"x.xml": CVAT, "bob.json": CONTENTS["coco.json"]})
+    done = run("validate", path, "--pseudonyms", tmp_path / "key.json")
+    assert "1 file of other formats left out; to read such a file as well, name it" in done.output
+    assert "bob" not in done.output
