@@ -17,6 +17,7 @@ from bboxqa.formats.archive_contents import NOT_READ
 from bboxqa.formats.coco.strict import COCO, is_surely_coco
 from bboxqa.formats.content_kinds import CLASS_NAMES, TABLES
 from bboxqa.formats.damaged import files_beside, named_beside
+from bboxqa.formats.dota.dota import DOTA
 from bboxqa.formats.foreign import foreign_kind
 from bboxqa.formats.own_files import is_result
 from bboxqa.formats.registry import (
@@ -29,9 +30,10 @@ from bboxqa.formats.registry import (
 from bboxqa.formats.translation.archives.tars import is_packed_tar
 from bboxqa.formats.translation.heads import ARCHIVES, head_of, is_archive
 from bboxqa.formats.translation.label_folders import INSIDE, is_label_name
-from bboxqa.formats.translation.member import SMALL
+from bboxqa.formats.translation.member import SMALL, Member
 from bboxqa.formats.translation.members import members_of
 from bboxqa.formats.unread import SETTINGS, unread_kind
+from bboxqa.formats.yolo.yolo import YOLO
 
 _SHOWN = 3
 _LABELS = "labels beside it are left out; to read the labels"
@@ -133,14 +135,39 @@ def is_unpacked(archive: Path) -> bool:
         is_large = archive.stat().st_size > SMALL and is_packed_tar(archive)
         is_read = not is_large and is_archive(head_of(archive))
         inside = members_of(archive) if is_read else []
+        found = format_of(archive) if inside else COCO
     except (DatasetError, OSError):
         return False
+    # Of packed files, COCO is the format of those that none recognises.
+    if found is COCO:
+        return True
     own = own_name(archive)
     # A single packed file is without a name, as in ann.json.gz and ann.gz.
-    names = [each.name or archive.stem for each in inside]
-    ours = [each for each in names if each == own or each.lower().endswith(_ANNOTATIONS)]
+    named = [(each.name or archive.stem, each) for each in inside]
+    ours = [
+        (name, each)
+        for name, each in named
+        if name == own
+        or name.lower().endswith(_ANNOTATIONS)
+        or (found in (YOLO, DOTA) and is_label_name(name))
+    ]
     places = (archive.parent, archive.parent / own)
-    return all(any((place / name).exists() for place in places) for name in ours)
+    return all(
+        any(_is_same(each, place / name, content=number < _LOOKED_AT) for place in places)
+        for number, (name, each) in enumerate(ours)
+    )
+
+
+def _is_same(member: Member, file: Path, *, content: bool) -> bool:
+    """Return whether a file has the size of one in an archive, and the same content if small."""
+    try:
+        size = file.stat().st_size
+        # Of a single packed file, the size is not known.
+        if member.name and member.most != size:
+            return False
+        return not content or size > SMALL or member.read() == file.read_bytes()
+    except (DatasetError, OSError):
+        return False
 
 
 def beside_others(

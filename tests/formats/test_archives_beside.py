@@ -54,3 +54,47 @@ def test_an_archive_that_was_unpacked_is_not_named(tmp_path, place):
     done = run("agree", folder)
     assert done.returncode == 0
     assert "left out" not in done.output
+
+
+BOX = (
+    '<annotations><version>1.1</version><image id="0" name="a.jpg" width="100" height="80">'
+    '<box label="cat" xtl="{}" ytl="10" xbr="30" ybr="30"/></image></annotations>'
+)
+
+
+@pytest.mark.parametrize("left", [10, 1])
+def test_an_archive_with_other_content_of_the_same_name_is_named(tmp_path, left):
+    folder = tmp_path / "job"
+    folder.mkdir()
+    for name, x in (("annotations.xml", 11), ("bob.xml", 12)):
+        (folder / name).write_text(BOX.format(x))
+    with zipfile.ZipFile(folder / "eve.zip", "w") as archive:
+        archive.writestr("annotations.xml", BOX.format(left))
+    note = "1 archive left out (eve.zip), as other files are read"
+    assert note in run("agree", folder).output
+    with zipfile.ZipFile(folder / "eve.zip", "w") as archive:
+        archive.writestr("annotations.xml", BOX.format(11))
+    assert "left out" not in run("agree", folder).output
+
+
+@pytest.mark.parametrize("label", ["0 .5 .5 .2 .25\n", "1 1 5 1 5 3 1 3 plane 0\n"])
+def test_an_archive_of_labels_is_named_unless_it_was_unpacked(tmp_path, label):
+    folder = people(tmp_path / "street")
+    with zipfile.ZipFile(folder / "eve.zip", "w") as archive:
+        archive.writestr("1.txt", label)
+    done = run("validate", folder)
+    assert "1 archive left out (eve.zip), as other files are read" in done.output
+    done = run("validate", folder, folder / "eve.zip", "--image-size", "100x80")
+    assert f"{folder}/eve.zip: " in done.output
+    assert "left out" not in done.output
+    (folder / "eve").mkdir()
+    (folder / "eve/1.txt").write_text(label)
+    assert "archive left out" not in run("validate", folder).output
+
+
+def test_an_archive_of_notes_is_not_named(tmp_path):
+    folder = people(tmp_path / "street")
+    with zipfile.ZipFile(folder / "notes.zip", "w") as archive:
+        archive.writestr("monday.txt", "all images of the north\n")
+        archive.writestr("weather.json", '{"monday": "rain"}')
+    assert "left out" not in run("agree", folder).output
