@@ -7,6 +7,7 @@ from pathlib import Path, PurePosixPath
 from bboxqa.core.text import clean, count, first_few, one_line
 from bboxqa.formats.box_tables.box_table import BOX_TABLE
 from bboxqa.formats.coco.archive import COCO_ARCHIVE
+from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.content_kinds import CLASS_NAMES, TABLES, json_kind_of
 from bboxqa.formats.cvat.cvat import CVAT
 from bboxqa.formats.darwin.darwin import DARWIN
@@ -72,6 +73,9 @@ def others_inside(sources: Iterable[Path], *, hidden: bool = False) -> list[str]
     notes = []
     for path in (each for each in files if each.is_file() and is_archive(head_of(each))):
         read = format_of(path)
+        # Reading an archive in which no format reads anything says what is wrong.
+        if read is COCO:
+            continue
         others = [each for each in _of_others(path, read) if path / each[0].name not in listed]
         if not others:
             continue
