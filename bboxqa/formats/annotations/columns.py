@@ -239,6 +239,8 @@ class AnnotationFile:
     """(N,). What annotations are found by; None where these are the ids of the columns."""
     told_base: int | None = None
     """The coordinate of the first pixel, if the values of the file show it."""
+    task_of_frames: str | None = None
+    """The task with the frames of a video that the file does not name; "" if it has no name."""
     n_apart: Mapping[str, int] = field(default_factory=dict)
     """The number of annotations without a box by shape, such as "polyline"; not in `columns`."""
     records: Literal["annotations", "segments", "results"] = "annotations"

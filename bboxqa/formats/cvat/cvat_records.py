@@ -2,15 +2,17 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import PurePosixPath
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import own_name
-from bboxqa.core.text import count
+from bboxqa.core.text import count, one_line
 from bboxqa.formats.cvat.cvat_elements import elements_of
 from bboxqa.formats.cvat.cvat_notes import named_by, notes_of, repeat_notes
 from bboxqa.formats.cvat.file_records import FileRecords, Gathered
-from bboxqa.formats.cvat.jobs import Head, head_of_file
+from bboxqa.formats.cvat.jobs import Head, Job, head_of_file
 from bboxqa.formats.cvat.plain_runs import PlainRun, PlainRuns
 from bboxqa.formats.cvat.run_records import add_run
 from bboxqa.formats.translation.collector import Collector
@@ -28,11 +30,13 @@ _FRAMES_BY_SHAPE = 50
 def translate_members(members: Sequence[Member], add: Add, wanted: Wanted) -> Translated:
     """Translate CVAT files.
 
-    Raises BrokenTextError if a file is not XML, and DatasetError if the files have no images.
+    Raises BrokenTextError if a file is not XML, and DatasetError if the files have no images, or
+    are of different videos.
     """
     gathered = Gathered(Collector(TITLE, add), wanted)
     people = _people_by_file(members) if len(members) > 1 else {}
     n_frames = n_shapes = 0
+    task = None
     for member in members:
         records = FileRecords(member.name, gathered, people.get(member.name, ""))
         as_columns = wanted.add_boxes
@@ -46,6 +50,7 @@ def translate_members(members: Sequence[Member], add: Add, wanted: Wanted) -> Tr
         n_shapes += records.n_shapes
         _check_frames(member, n_frames, n_shapes)
         records.end()
+        task = records.task_of_frames() if len(members) == 1 else None
     if not gathered.images:
         raise DatasetError(
             [f"{members[0].shown}: has no image, track or frames"],
@@ -53,7 +58,8 @@ def translate_members(members: Sequence[Member], add: Add, wanted: Wanted) -> Tr
         )
     _name_images(gathered.images)
     tally = gathered.tally
-    return gathered.into.done([*notes_of(tally)], named_by(tally), [*repeat_notes(tally)])
+    whole = gathered.into.done([*notes_of(tally)], named_by(tally), [*repeat_notes(tally)])
+    return replace(whole, task_of_frames=task)
 
 
 def _check_frames(member: Member, n_frames: int, n_shapes: int) -> None:
@@ -70,14 +76,34 @@ def _check_frames(member: Member, n_frames: int, n_shapes: int) -> None:
 
 def _people_by_file(members: Sequence[Member]) -> dict[str, str]:
     """Return an annotator for each file, if the files name fewer than two people; else nothing."""
-    named = {job.person for member in members for job in _head_of(member).jobs} - {""}
-    if len(named) > 1:
+    jobs = [(member, job) for member in members for job in _head_of(member).jobs]
+    if len({job.person for _, job in jobs} - {""}) > 1:
         return {}
+    _refuse_videos(jobs)
     paths = [PurePosixPath(member.name) for member in members]
     # Files job_1/annotations.xml and job_2/annotations.xml are named job_1 and job_2.
     is_folder = len({path.name for path in paths}) < len(paths)
     names = [str(path.parent) if is_folder else own_name(path) for path in paths]
     return {member.name: name for member, name in zip(members, names, strict=True)}
+
+
+def _refuse_videos(jobs: Sequence[tuple[Member, Job]]) -> None:
+    """Refuse tasks with different names and the same frames, as of videos without names."""
+    videos = [
+        (job.frames, job.name, member)
+        for member, job in jobs
+        if job.is_video and job.frames and job.name and not job.source
+    ]
+    in_order = sorted(videos, key=lambda each: each[0].start)
+    for (frames, name, member), (later, other, beside) in pairwise(in_order):
+        if name != other and later.start < frames.stop:
+            tasks = f"tasks {one_line(name)!r} and {one_line(other)!r}"
+            problem = f"{member.shown} and {beside.shown}: {tasks} have frames of the same numbers"
+            raise DatasetError(
+                [f"{problem}, but of different videos, as it seems; expected files of one video"],
+                "Unpack the archive, and name the files of one video: "
+                "bboxqa agree --annotator ann=FILE --annotator bob=FILE",
+            )
 
 
 def _head_of(member: Member) -> Head:

@@ -282,6 +282,12 @@ class FileRecords:
         videos = [job for job in self._head.jobs if job.is_video and job.frames is not None]
         return not self._n_images and bool(self._n_tracks or videos)
 
+    def task_of_frames(self) -> str | None:
+        """Return the task or job with frames of a video without a name; None for other files."""
+        jobs = self._head.jobs
+        is_unnamed = len(jobs) == 1 and jobs[0].is_video and not jobs[0].source
+        return jobs[0].name if is_unnamed and self._has_frames() else None
+
     def n_frames(self) -> int:
         """Return how many frames the beginning of the file says that its videos have."""
         return sum(len(job.frames or ()) for job in self._head.jobs) if self._has_frames() else 0

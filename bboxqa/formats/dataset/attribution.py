@@ -19,7 +19,7 @@ from bboxqa.formats.annotations.records import (
     image_field,
 )
 from bboxqa.formats.dataset.mixed_keys import check_folders, check_keys
-from bboxqa.formats.dataset.parts_of_people import People, people_of
+from bboxqa.formats.dataset.parts_of_people import People, people_of, refuse_videos
 from bboxqa.formats.dataset.ways_to_name import listed_files, nothing_to_compare, ways_to_name
 from bboxqa.formats.dataset.wrong_values import unnamed
 from bboxqa.formats.registry import is_of_one_image
@@ -112,6 +112,8 @@ def attribute(
             found += _by_file(files, people or _named(file_names))
     for attribution in found:
         if len(attribution.names) >= 2:
+            if attribution.of_files and way is None:
+                refuse_videos(files)
             return attribution
     if min_annotators == 1 and (found or way is None):
         return found[0] if found else _unnamed(files)

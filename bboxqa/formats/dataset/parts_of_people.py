@@ -1,5 +1,6 @@
 """Finding the files of one person among several: parts of the work, each about other images."""
 
+import shlex
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -100,8 +101,7 @@ def _short(people: Sequence[tuple[str, ...]]) -> list[str]:
 def _by_images(
     places: Sequence[tuple[str, ...]], images: Sequence[set[str | None]]
 ) -> People | None:
-    folders = [place[0] if len(place) > 1 else "" for place in places]
-    names = ["/".join(place[1:]) for place in places]
+    folders, names = _folders_and_names(places)
     if not _is_grid(folders, names):
         return None
     is_apart_in_folders, is_apart_by_name = _is_apart(images, folders), _is_apart(images, names)
@@ -128,6 +128,48 @@ def with_names_of_splits(
         note = f"images are called {split}/…, since another split has images of the same names"
         named.append(replace(file, images=images, notes=(*file.notes, note)))
     return [*named, *files[len(named) :]]
+
+
+def refuse_videos(files: Sequence[AnnotationFile]) -> None:
+    """Refuse files of several videos without names, the frames of which have the same numbers.
+
+    Tasks with different names are of different videos, and so are the files of one person in
+    ann/clip1.xml, ann/clip2.xml, bob/clip1.xml and bob/clip2.xml.
+    """
+    folders, names = _folders_and_names(_places([Path(file.source.name) for file in files]))
+    tasks = {file: file.task_of_frames for file in files if file.task_of_frames}
+    pair = _with_one_image([*tasks], [""] * len(tasks), [*tasks.values()])
+    shown = [f" (task {one_line(tasks[each] or '')!r})" for each in pair]
+    if not pair and all(file.task_of_frames is not None for file in files):
+        pair = _with_one_image(files, folders, names) if _is_grid(folders, names) else ()
+        shown = [""] * len(pair)
+    if not pair:
+        return
+    found = " and ".join(
+        f"{one_line(file.source.name)}{task}" for file, task in zip(pair, shown, strict=True)
+    )
+    problem = f"{found}: frames of the same numbers, but of different videos, as it seems"
+    file = Path(pair[0].source.name)
+    below = names[files.index(pair[0])].rpartition("/")[0]
+    pattern = shlex.quote(f"{below}/{file.name}" if below else file.name)
+    raise DatasetError(
+        [f"{problem}; expected files of one video"],
+        f"Measure one video at a time, by the names of its files: --pattern {pattern}\n"
+        "If all are of one video: bboxqa agree --annotator ann=FILE --annotator bob=FILE",
+    )
+
+
+def _with_one_image(
+    files: Sequence[AnnotationFile], groups: Sequence[str], labels: Sequence[str | None]
+) -> tuple[AnnotationFile, ...]:
+    """Return the first two files of a group with an image in common and different labels."""
+    seen: dict[tuple[str, str | None], tuple[AnnotationFile, str | None]] = {}
+    for file, group, label in zip(files, groups, labels, strict=True):
+        for image in file.images:
+            other, before = seen.setdefault((group, image.file_name), (file, label))
+            if before != label:
+                return other, file
+    return ()
 
 
 def refuse_shared_images(files: Sequence[AnnotationFile], names: Sequence[str]) -> None:
@@ -157,6 +199,12 @@ def _places(paths: Sequence[Path]) -> list[tuple[str, ...]]:
     shared = Path(commonpath([path.parent for path in paths]))
     below = [path.relative_to(shared) for path in paths]
     return [(*path.parent.parts, own_name(path)) for path in below]
+
+
+def _folders_and_names(places: Sequence[tuple[str, ...]]) -> tuple[list[str], list[str]]:
+    """Return the first folder of each path, "" if it has none, and what is below."""
+    folders = [place[0] if len(place) > 1 else "" for place in places]
+    return folders, ["/".join(place[1:]) for place in places]
 
 
 def _is_grid(folders: Sequence[str], names: Sequence[str]) -> bool:

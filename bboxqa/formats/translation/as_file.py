@@ -64,6 +64,7 @@ def read_file(translate: Translate, path: Path, options: ReadOptions) -> Annotat
         numbers_categories=True,
         own_ids=of.own_ids.done(),
         told_base=found.told_base,
+        task_of_frames=found.task_of_frames,
         n_apart=of.boxed.n_apart,
         repeat_notes=tuple(found.repeat_notes),
     )

@@ -163,6 +163,8 @@ class Translated:
     """The coordinate of the first pixel, if the values of the source show it."""
     unshown_images: AbstractSet[int] = frozenset()
     """The ids of images that the tool does not show."""
+    task_of_frames: str | None = None
+    """The task with the frames of a video that the source does not name; "" if it has no name."""
 
 
 class Add(Protocol):

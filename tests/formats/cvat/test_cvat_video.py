@@ -199,3 +199,69 @@ def test_joints_of_skeletons_have_tracks_of_their_own(tmp_path):
         "frame_000002": [12, 20, 2, 40, 60, 0, 6, 6, 2],
     }
     assert len(read(path).annotations) == 1
+
+
+def named_task(path, name, *tracks, **more):
+    """Write a task of a video that the file does not name, with an owner and no assignee."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    meta = head("", more=f"<name>{name}</name>{video(**more)}")
+    return written(path, meta.replace("<mode>annotation</mode>", ""), *tracks)
+
+
+def refusal(*paths, **more):
+    with pytest.raises(DatasetError) as caught:
+        read_coco(paths, **more)
+    (problem,) = caught.value.problems
+    return problem, caught.value.advice
+
+
+def test_tasks_of_other_videos_are_no_annotators(tmp_path):
+    for name in ("clip1", "clip2"):
+        named_task(tmp_path / "in" / f"{name}.xml", name, track(0, frame(0)))
+    problem, advice = refusal(tmp_path / "in")
+    assert problem.startswith(
+        f"{tmp_path}/in/clip1.xml (task 'clip1') and {tmp_path}/in/clip2.xml (task 'clip2'): "
+    )
+    assert "--pattern clip1.xml\n" in advice
+    one, other = (tmp_path / "in" / f"{name}.xml" for name in ("clip1", "clip2"))
+    # The user knows that both are of one video.
+    assert read_coco({"ann": one, "bob": other}).annotator_names == ("ann", "bob")
+    archive = tmp_path / "both.zip"
+    with ZipFile(archive, "w") as whole:
+        whole.write(one, "clip1.xml")
+        whole.write(other, "clip2.xml")
+    problem, advice = refusal(archive)
+    assert "tasks 'clip1' and 'clip2' have frames of the same numbers" in problem
+    assert advice.startswith("Unpack the archive")
+
+
+@pytest.mark.parametrize("has_names", [True, False])
+@pytest.mark.parametrize("end", [".xml", "/annotations.xml"])
+def test_several_videos_of_each_annotator_are_refused(tmp_path, end, has_names):
+    for who, x in (("ann", 10), ("bob", 11)):
+        for clip in ("clip1", "clip2"):
+            name = clip if has_names else ""
+            named_task(tmp_path / who / f"{clip}{end}", name, track(0, frame(0, x)))
+    problem, advice = refusal(tmp_path)
+    assert f"{tmp_path}/ann/clip1{end}" in problem
+    assert f"{tmp_path}/ann/clip2{end}" in problem
+    pattern = advice.partition("--pattern ")[2].partition("\n")[0]
+    data = read_coco(tmp_path, pattern=pattern)
+    assert (len(data.annotator_names), len(data.image_names)) == (2, 4)
+
+
+def test_tasks_of_one_video_are_of_annotators(tmp_path):
+    for who in ("ann", "bob"):
+        named_task(tmp_path / f"{who}.xml", "clip1", track(0, frame(0)))
+    assert read_coco(tmp_path).annotator_names == ("ann", "bob")
+
+
+def test_parts_of_a_video_by_one_annotator_are_joined(tmp_path):
+    for who in ("ann", "bob"):
+        for first in (0, 4):
+            part = track(0, frame(first))
+            path = tmp_path / who / f"{first}.xml"
+            named_task(path, f"part {first}", part, first=first, last=first + 3)
+    data = read_coco(tmp_path)
+    assert data.annotator_names == ("ann", "bob")
+    assert len(data.image_names) == 8
