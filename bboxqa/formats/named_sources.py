@@ -48,9 +48,12 @@ def names_of(files: Sequence[Path], given: Iterable[AnyPath] = ()) -> list[str]:
         if len(set(names)) == len(names):
             break
         if depth > max(map(len, parents)):
+            whole = [[*file.parent.parts] for file in files]
+            if parents == whole:
+                # A file is given twice, which is refused later.
+                break
             # Files in annotations/ and beside it have the same names.
-            parents = [[*file.parent.parts] for file in files]
-            depth = 0
+            parents, depth = whole, 0
         depth += 1
     # For annotators/ann/instances.json and annotators/bob/instances.json, names are ann and bob.
     if depth > 1 and len({*stems.values()}) == 1:
