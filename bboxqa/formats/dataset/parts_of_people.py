@@ -149,14 +149,19 @@ def refuse_videos(files: Sequence[AnnotationFile]) -> None:
         f"{one_line(file.source.name)}{task}" for file, task in zip(pair, shown, strict=True)
     )
     problem = f"{found}: frames of the same numbers, but of different videos, as it seems"
-    file = Path(pair[0].source.name)
-    below = names[files.index(pair[0])].rpartition("/")[0]
-    pattern = shlex.quote(f"{below}/{file.name}" if below else file.name)
     raise DatasetError(
         [f"{problem}; expected files of one video"],
-        f"Measure one video at a time, by the names of its files: --pattern {pattern}\n"
+        f"Measure one video at a time, {pattern_option(files, pair[0])}\n"
         "If all are of one video: bboxqa agree --annotator ann=FILE --annotator bob=FILE",
     )
+
+
+def pattern_option(files: Sequence[AnnotationFile], file: AnnotationFile) -> str:
+    """Return how to choose the files that have the name of one of them below their folders."""
+    _, names = _folders_and_names(_places([Path(each.source.name) for each in files]))
+    below, path = names[files.index(file)].rpartition("/")[0], Path(file.source.name)
+    pattern = shlex.quote(f"{below}/{path.name}" if below else path.name)
+    return f"by the names of its files: --pattern {pattern}"
 
 
 def _with_one_image(

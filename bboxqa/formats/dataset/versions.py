@@ -10,6 +10,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.dataset.merge import IndexedAnnotations
+from bboxqa.formats.dataset.parts_of_people import pattern_option
 
 
 def refuse_versions(
@@ -41,7 +42,12 @@ def refuse_versions(
         return
     place = int(repeated[0])
     image, annotator = divmod(int(key[order[place]]), n_annotators)
-    first, second = (files[int(owner[order[each]])].source.name for each in (place, place + 1))
+    pair = [files[int(owner[order[each]])] for each in (place, place + 1)]
+    first, second = (file.source.name for file in pair)
+    of_videos = ""
+    if all(file.task_of_frames is not None for file in pair):
+        how = pattern_option(files, pair[0])
+        of_videos = f"If they are of different videos, measure one at a time, {how}\n"
     raise DatasetError(
         [
             f"{first} and {second}: both have annotations of image {one_line(image_names[image])!r}"
@@ -49,7 +55,7 @@ def refuse_versions(
             + (f", and {count(len(repeated) - 1, 'more such case')}" if len(repeated) > 1 else "")
             + "; expected the annotations of one annotator of an image in one file"
         ],
-        "Two versions of one data set are compared with: "
+        f"{of_videos}Two versions of one data set are compared with: "
         + shlex.join(["bboxqa", "compare", first, second])
         + "\nIf annotators annotated the images again and each file is a session: "
         "bboxqa agree --session-key file",

@@ -250,6 +250,19 @@ def test_several_videos_of_each_annotator_are_refused(tmp_path, end, has_names):
     assert (len(data.annotator_names), len(data.image_names)) == (2, 4)
 
 
+def test_several_videos_of_each_assignee_are_refused_with_the_option_that_takes_one(tmp_path):
+    for who in ("ann", "bob"):
+        (tmp_path / who).mkdir()
+        for clip in ("clip1", "clip2"):
+            written_video(tmp_path / who / f"{clip}.xml", who, track(0, frame(0)))
+    problem, advice = refusal(tmp_path)
+    assert "both have annotations of image 'frame_000000' by 'ann'" in problem
+    first, *_ = advice.splitlines()
+    assert first.startswith("If they are of different videos, measure one at a time, by the names")
+    pattern = first.partition("--pattern ")[2]
+    assert read_coco(tmp_path, pattern=pattern).annotator_names == ("ann", "bob")
+
+
 def test_tasks_of_one_video_are_of_annotators(tmp_path):
     for who in ("ann", "bob"):
         named_task(tmp_path / f"{who}.xml", "clip1", track(0, frame(0)))
