@@ -16,6 +16,7 @@ from bboxqa.core.text import one_line
 from bboxqa.core.types import Files
 from bboxqa.formats.own_files import REVIEW_QUEUE
 from bboxqa.formats.saved_results import read_saved
+from bboxqa.formats.translation.members import is_there
 from bboxqa.model.annotations import Dataset, Source
 from bboxqa.model.comparison import SinceRun
 from bboxqa.model.results import MeasuredAgreement
@@ -156,7 +157,7 @@ def _former(
     sources = [each for each in inputs if each.role == "annotations"]
     if any(each.role == "predictions" for each in inputs):
         return None, "the result has predictions of a model"
-    missing = next((each for each in sources if not Path(each.name).exists()), None)
+    missing = next((each for each in sources if not is_there(Path(each.name))), None)
     if missing is not None and not key and has_pseudonym(missing.name):
         found = f"{one_line(missing.name)}, which was measured, is not found by this name"
         return None, f"{found}: if it is a pseudonym, --pseudonyms KEY finds the file"
@@ -179,7 +180,7 @@ def _own_file(name: str, key: Mapping[str, str]) -> str:
     """Return the name of a measured file, which a result with pseudonyms calls by another."""
     people = {pseudonym: person for person, pseudonym in key.items()}
     own: str = without_names(name, people)
-    return own if not Path(name).exists() and Path(own).exists() else name
+    return own if not is_there(Path(name)) and is_there(Path(own)) else name
 
 
 def _reviewed_queue(

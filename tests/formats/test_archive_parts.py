@@ -189,3 +189,27 @@ def test_files_of_other_programs_beside_one_are_no_parts(tmp_path):
     folder = placed(tmp_path / "all", ann__json=whole, info__json='{"version": 1}', a__txt="x")
     path = zipped(folder)
     assert [each.name for each in bboxqa.validate(path).files] == [f"{path}/ann.json"]
+
+
+@pytest.mark.parametrize("options", [[], ["--pseudonyms", "key.json"]])
+def test_changes_since_a_result_are_found(tmp_path, options):
+    path = zipped(of_people(tmp_path, "table"))
+    cli.run("agree", path, "--out", "result", *options, cwd=tmp_path)
+    done = cli.run("agree", path, "--since", "result", *options, cwd=tmp_path)
+    assert "in the 2 images that both versions measure" in done.output
+    assert "no longer exists" not in done.output
+
+
+def test_a_review_queue_has_the_records_of_the_files(tmp_path):
+    contents = {}
+    for who, left in (("ann", 10), ("bob", 60)):
+        box = annotation(1, bbox=[left, 10, 20, 20], colour=who)
+        contents[f"{who}__json"] = json.dumps(document([box], [image(1)]))
+    folder = placed(tmp_path / "all", **contents)
+    found = []
+    for source, out in ((folder, "of_folder"), (zipped(folder), "of_archive")):
+        done = cli.run("agree", source, "--diagnose", "--out", out, cwd=tmp_path)
+        assert done.returncode == 0, done.output
+        found.append(json.loads((tmp_path / out / "review.json").read_text()))
+    assert found[0] == found[1]
+    assert {each["colour"] for each in found[1]["annotations"]} == {"ann", "bob"}

@@ -76,6 +76,14 @@ def archive_around(path: Path) -> Path | None:
     return found if is_file else None
 
 
+def is_there(path: Path) -> bool:
+    """Return whether a path leads to a file or a folder, or to a file inside an archive."""
+    with suppress(DatasetError, OSError):
+        archive = archive_around(path)
+        return path.exists() if archive is None else bool(_inside(archive, path))
+    return False
+
+
 def head_inside(path: Path) -> bytes:
     """Return the beginning of a file inside an archive; b"" if there is none."""
     with suppress(DatasetError, OSError):

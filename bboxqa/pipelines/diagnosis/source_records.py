@@ -8,11 +8,13 @@ import msgspec
 import numpy as np
 
 from bboxqa.core.arrays import IndexArray
+from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import own_name
 from bboxqa.core.memory import gc_paused
 from bboxqa.formats.annotations.records import annotator_name, id_number
 from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.registry import format_of
+from bboxqa.formats.translation.source_files import size_and_digest
 from bboxqa.model.annotations import Dataset, Source
 
 Record = dict[str, Any]
@@ -89,14 +91,14 @@ def _content(source: Source) -> bytes | None:
     """Return the content of a file; None if the file has changed."""
     path = Path(source.name)
     try:
-        if path.stat().st_size != source.size:
+        if size_and_digest(path, digest=False)[0] != source.size:
             return None
         found = format_of(path)
         if found is COCO or found.document is None:
             return path.read_bytes()
         # Files of other formats keep their translation to COCO JSON.
         return bytes(found.document(path).text[:])
-    except OSError:
+    except (DatasetError, OSError):
         return None
 
 
