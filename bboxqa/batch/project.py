@@ -14,7 +14,7 @@ import msgspec
 
 from bboxqa.batch.keys import check_unchanged, refuse_other_key, stamps
 from bboxqa.batch.project_pages import FINDINGS, diagnosis_of, write_agreement_page
-from bboxqa.batch.projects.discovery import SPLITS, Project
+from bboxqa.batch.projects.discovery import Project
 from bboxqa.batch.result_folders import FAILURE, RECORD, filled, folder_of, note_failure
 from bboxqa.batch.row_values import row_values
 from bboxqa.batch.rows import (
@@ -42,6 +42,8 @@ from bboxqa.core.files import write_atomically
 from bboxqa.core.parallel import can_fork, second_process
 from bboxqa.core.text import clean, first_few, one_line
 from bboxqa.formats.dataset.predictions import is_results_list
+from bboxqa.formats.inputs import list_files
+from bboxqa.formats.left_out import beside_others
 from bboxqa.formats.translation.choices import chosen
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import AgreeSettings, ValidateSettings
@@ -200,10 +202,19 @@ def worth_two_processes(size: int, memory: int | None) -> bool:
     return size >= LONG and (memory is None or _OF_JSON * size <= memory)
 
 
-def _splits(project: Project) -> bool:
-    """Return whether files are splits of one data set, and not files of annotators."""
-    folders = {(file if file.is_dir() else file.parent).name.lower() for file in project.files}
-    return len(folders) > 1 and folders <= SPLITS
+def _measured_files(project: Project, *, hidden: bool) -> tuple[Sequence[Path], list[str]]:
+    """Return the files that `agree` reads in the folder of a project, and notes on the others.
+
+    Labels beside COCO JSON, or other files beside folders of annotators, are often the same work.
+    With `hidden`, notes have no names.
+    """
+    if len({file.is_dir() for file in project.files}) < 2:
+        return project.files, []
+    listed = {*list_files([project.folder])}
+    kept = [file for file in project.files if file in listed]
+    if not kept or len(kept) == len(project.files):
+        return project.files, []
+    return kept, beside_others([project.folder], kept, hidden=hidden)
 
 
 def _line(error: BboxqaError) -> str:
@@ -227,17 +238,16 @@ def _measured_into(
     The error is not raised, since findings are written before it.
     """
     try:
-        reading = agree
-        if agree.attribution is None and _splits(project):
-            reading = msgspec.structs.replace(agree, attribution="annotator-key")
-        reread = partial(_read_objects, project.files, settings=settings)
-        data = reread(reading)
+        files, notes = _measured_files(project, hidden=settings.pseudonyms is not None)
+        reread = partial(_read_objects, files, settings=settings)
+        data = reread(agree)
+        data = replace(data, notes=(*data.notes, *(shown(each, settings) for each in notes)))
         # The files passed the checks before.
-        shapes = partial(reread, msgspec.structs.replace(reading, checks=False), shapes=True)
+        shapes = partial(reread, msgspec.structs.replace(agree, checks=False), shapes=True)
         result = agree_with(
             data, agree, memory=settings.memory, count_all=count_all, read_shapes=shapes
         )
-        result = with_map_notes(result, data, reread, reading, memory=settings.memory)
+        result = with_map_notes(result, data, reread, agree, memory=settings.memory)
         values = summary(result)
         diagnosis, warnings = diagnosis_of(result, settings)
         documents = documents_of(result, values, diagnosis)

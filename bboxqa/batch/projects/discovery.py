@@ -29,8 +29,7 @@ SETTINGS_FILE = "bboxqa.toml"
 """Settings of one project, which override those of the run."""
 
 # Subfolders of a project: CVAT writes annotations/, Roboflow a folder for each split.
-SPLITS = frozenset({"train", "valid", "val", "test"})
-_PARTS = SPLITS | {"annotations"}
+_PARTS = {"train", "valid", "val", "test", "annotations"}
 _IMAGES = "images"
 _PACKED = "other files are read; to read it as well, unpack it"
 _LEADS_OUT = "is a link that leads out of the folder; --follow-symlinks follows it"
