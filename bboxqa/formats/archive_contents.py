@@ -19,10 +19,10 @@ from bboxqa.formats.format import Format
 from bboxqa.formats.label_studio.studio import LABEL_STUDIO
 from bboxqa.formats.labelme.labelme import LABELME
 from bboxqa.formats.registry import format_inside, format_of
-from bboxqa.formats.translation.heads import as_utf8, head_of, is_archive
+from bboxqa.formats.translation.heads import as_utf8, is_archive
 from bboxqa.formats.translation.label_folders import is_label_name
 from bboxqa.formats.translation.member import Member
-from bboxqa.formats.translation.members import archive_around, members_of, members_with
+from bboxqa.formats.translation.members import archive_around, head_of, members_of, members_with
 from bboxqa.formats.translation.picture_sizes import is_picture
 from bboxqa.formats.via.via import VIA
 from bboxqa.formats.voc.voc import VOC

@@ -12,9 +12,9 @@ from bboxqa.core.text import count
 from bboxqa.formats.coco.coco_ends import LOOKED_AT, has_nothing_of_coco
 from bboxqa.formats.content_kinds import TABLES
 from bboxqa.formats.own_files import is_result
-from bboxqa.formats.translation.heads import ARCHIVES, as_utf8, head_of, is_archive
+from bboxqa.formats.translation.heads import ARCHIVES, as_utf8, is_archive
 from bboxqa.formats.translation.member import Member
-from bboxqa.formats.translation.members import members_of, members_with
+from bboxqa.formats.translation.members import head_of, members_of, members_with
 from bboxqa.formats.xml_elements import RefusedXmlError, XmlElements, XmlError
 
 _ADVICE = "Export or download it again; if it is not of an annotator, move it out of the folder."

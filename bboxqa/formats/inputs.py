@@ -26,9 +26,10 @@ from bboxqa.formats.registry import (
     sources_deeper,
     suffixes,
 )
-from bboxqa.formats.translation.heads import ARCHIVES, head_of, is_archive
+from bboxqa.formats.translation.heads import ARCHIVES, is_archive
 from bboxqa.formats.translation.label_folders import share_images
 from bboxqa.formats.translation.member import AGAIN
+from bboxqa.formats.translation.members import head_of
 from bboxqa.formats.unread import SETTINGS, unread_kind
 
 _OTHER_ARCHIVES = (".7z", ".bz2", ".rar", ".xz")

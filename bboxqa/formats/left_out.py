@@ -28,10 +28,10 @@ from bboxqa.formats.registry import (
     suffixes,
 )
 from bboxqa.formats.translation.archives.tars import is_packed_tar
-from bboxqa.formats.translation.heads import ARCHIVES, head_of, is_archive
+from bboxqa.formats.translation.heads import ARCHIVES, is_archive
 from bboxqa.formats.translation.label_folders import INSIDE, is_label_name
 from bboxqa.formats.translation.member import SMALL, Member
-from bboxqa.formats.translation.members import members_of
+from bboxqa.formats.translation.members import head_of, members_of
 from bboxqa.formats.unread import SETTINGS, unread_kind
 from bboxqa.formats.yolo.yolo import YOLO
 

@@ -18,10 +18,10 @@ from bboxqa.formats.format import Format
 from bboxqa.formats.label_studio.studio import LABEL_STUDIO
 from bboxqa.formats.labelme.labelme import LABELME
 from bboxqa.formats.supervisely.project import SUPERVISELY
-from bboxqa.formats.translation.heads import head_of, is_archive
+from bboxqa.formats.translation.heads import is_archive
 from bboxqa.formats.translation.json_files import json_in
 from bboxqa.formats.translation.label_folders import share_images
-from bboxqa.formats.translation.members import archive_around
+from bboxqa.formats.translation.members import archive_around, head_of
 from bboxqa.formats.via.via import VIA
 from bboxqa.formats.voc.voc import VOC
 from bboxqa.formats.yolo.yolo import YOLO

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.content_kinds import PARQUET, TABLES
-from bboxqa.formats.translation.heads import head_of, is_archive
+from bboxqa.formats.translation.heads import is_archive
+from bboxqa.formats.translation.members import head_of, members_of, only_file
 from bboxqa.formats.translation.translated_format import translated_format
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ def _is_table(path: Path) -> bool:
     """Return whether the columns hold boxes; True for any table if the user names its columns."""
     from bboxqa.formats.box_tables.table_columns import columns_of
     from bboxqa.formats.translation.choices import choices
-    from bboxqa.formats.translation.members import members_of
 
     chosen = choices().columns
     header = _header_in(members_of(path)[0])
@@ -51,7 +51,6 @@ def _header_in(member: "Member") -> Sequence[str]:
 def _members(path: Path) -> "list[Member]":
     """Return the tables of boxes in an archive."""
     from bboxqa.formats.box_tables.table_columns import columns_of
-    from bboxqa.formats.translation.members import members_of
 
     try:
         members = members_of(path)
@@ -64,7 +63,6 @@ def _members(path: Path) -> "list[Member]":
 def translate(path: Path, add: "Add", wanted: "Wanted") -> "Translated":
     """Translate a table; see `bboxqa.formats.translation.translated.Translate`."""
     from bboxqa.formats.box_tables.table_records import translate_table
-    from bboxqa.formats.translation.members import members_of, only_file
 
     found = _members(path) if is_archive(head_of(path)) else members_of(path)
     return translate_table(path, only_file(path, found, "boxes as a table"), add, wanted)

@@ -11,7 +11,14 @@ from bboxqa.formats.annotations.read_options import ReadOptions
 from bboxqa.formats.coco.strict import begins_as_coco, read_text
 from bboxqa.formats.document.content import RawDocument
 from bboxqa.formats.format import Format
-from bboxqa.formats.translation.heads import head_of, is_archive
+from bboxqa.formats.translation.heads import is_archive
+from bboxqa.formats.translation.members import (
+    archive_around,
+    head_of,
+    members_of,
+    members_with,
+    only_file,
+)
 from bboxqa.formats.windows import begins_with_results
 from bboxqa.model.annotations import Source
 
@@ -26,7 +33,6 @@ _OTHER_LISTS = re.compile(
 
 
 def _recognises(path: Path) -> bool:
-    from bboxqa.formats.translation.members import archive_around
 
     if not is_archive(head_of(path)) and archive_around(path) is None:
         return False
@@ -38,8 +44,6 @@ def _recognises(path: Path) -> bool:
 
 def _members(path: Path) -> "list[Member]":
     """Return the files of an archive that are COCO JSON, or the file of a path into one."""
-    from bboxqa.formats.translation.members import members_of, members_with
-
     found = []
     for member in members_with(members_of(path), ".json"):
         head = member.head().removeprefix(b"\xef\xbb\xbf")
@@ -54,7 +58,6 @@ def begins_as_results(path: Path) -> bool:
 
 
 def _member(path: Path) -> "Member":
-    from bboxqa.formats.translation.members import only_file
 
     return only_file(path, _members(path), "COCO JSON")
 

@@ -24,7 +24,7 @@ from bboxqa.formats.document.content import RawDocument
 from bboxqa.formats.format import Format
 from bboxqa.formats.opening import named_errors
 from bboxqa.formats.translation.choices import choices
-from bboxqa.formats.translation.heads import head_of
+from bboxqa.formats.translation.members import head_of
 from bboxqa.formats.windows import ANNOTATIONS, Cut, Text, begins_with_results, in_two_halves
 from bboxqa.model.annotations import Source
 

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.translation.heads import head_of, is_archive
+from bboxqa.formats.translation.heads import is_archive
+from bboxqa.formats.translation.members import head_of, members_of, members_with
 from bboxqa.formats.translation.translated_format import translated_format
 
 if TYPE_CHECKING:
@@ -27,8 +28,6 @@ def _looks_right(head: bytes) -> bool:
 
 def _members(path: Path) -> "list[Member]":
     """Return the files of a source that are CVAT XML."""
-    from bboxqa.formats.translation.members import members_of, members_with
-
     try:
         members = members_of(path)
     except DatasetError:

@@ -24,8 +24,8 @@ from bboxqa.formats.dataset.ways_to_name import listed_files, nothing_to_compare
 from bboxqa.formats.dataset.wrong_values import unnamed
 from bboxqa.formats.registry import is_of_one_image
 from bboxqa.formats.task_files import split_advice
-from bboxqa.formats.translation.heads import head_of, is_archive
-from bboxqa.formats.translation.members import members_of
+from bboxqa.formats.translation.heads import is_archive
+from bboxqa.formats.translation.members import head_of, members_of
 from bboxqa.formats.translation.translated import UNNAMED
 
 WAYS = ("annotator-key", "image-records", "files")

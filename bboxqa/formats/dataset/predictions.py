@@ -22,7 +22,7 @@ from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.dataset.attribution import Attribution
 from bboxqa.formats.opening import named_errors, read_whole
 from bboxqa.formats.registry import format_of
-from bboxqa.formats.translation.heads import head_of
+from bboxqa.formats.translation.members import head_of
 from bboxqa.formats.windows import begins_with_results
 from bboxqa.model.annotations import Source
 

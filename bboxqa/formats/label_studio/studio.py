@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.translation.heads import head_of, is_archive
+from bboxqa.formats.translation.heads import is_archive
+from bboxqa.formats.translation.members import head_of, members_of, only_file
 from bboxqa.formats.translation.translated_format import translated_format
 
 if TYPE_CHECKING:
@@ -36,8 +37,6 @@ def _looks_right(head: bytes) -> bool:
 
 def _members(path: Path) -> "list[Member]":
     """Return the files of a source that are Label Studio JSON."""
-    from bboxqa.formats.translation.members import members_of
-
     try:
         members = members_of(path)
     except DatasetError:
@@ -48,7 +47,6 @@ def _members(path: Path) -> "list[Member]":
 def translate(path: Path, add: "Add", wanted: "Wanted") -> "Translated":
     """Translate Label Studio JSON; see `bboxqa.formats.translation.translated.Translate`."""
     from bboxqa.formats.label_studio.task_records import translate_tasks
-    from bboxqa.formats.translation.members import only_file
 
     return translate_tasks(path, only_file(path, _members(path), "Label Studio"), add, wanted)
 

@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from bboxqa.formats.translation.heads import head_of
 from bboxqa.formats.translation.json_files import all_begin, begins, json_in, recognises_text
+from bboxqa.formats.translation.members import head_of
 
 META = "meta.json"
 """The file of a project that lists its classes."""

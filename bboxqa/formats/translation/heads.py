@@ -15,23 +15,17 @@ ARCHIVES = (".zip", ".tar", ".gz", ".tgz")
 """Suffixes of archives."""
 
 
-def head_of(path: Path) -> bytes:
-    """Return the first 64 KiB of a file; b"" if it cannot be read, or is a pipe.
+def head_of_file(path: Path) -> bytes:
+    """Return the first 64 KiB of a file; b"" for a folder or a pipe.
 
-    The file may be inside an archive. As each format asks for it, the result is cached until the
-    file changes.
+    As each format asks for it, the result is cached until the file changes. Raises OSError if the
+    file cannot be read.
     """
-    try:
-        status = path.stat()
-        # Reading a pipe would consume its data, and may block.
-        if not S_ISREG(status.st_mode):
-            return b""
-        return _head(str(path), status.st_ino, status.st_size, status.st_mtime_ns)
-    except OSError:
-        # Few commands name a file inside an archive, and reading archives takes long to import.
-        from bboxqa.formats.translation.members import head_inside
-
-        return head_inside(path)
+    status = path.stat()
+    # Reading a pipe would consume its data, and may block.
+    if not S_ISREG(status.st_mode):
+        return b""
+    return _head(str(path), status.st_ino, status.st_size, status.st_mtime_ns)
 
 
 @lru_cache(4)

@@ -15,9 +15,9 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.format import Recognises
 from bboxqa.formats.translation.collector import Collector
-from bboxqa.formats.translation.heads import head_of, is_archive
+from bboxqa.formats.translation.heads import is_archive
 from bboxqa.formats.translation.member import Member
-from bboxqa.formats.translation.members import members_of, members_with
+from bboxqa.formats.translation.members import head_of, members_of, members_with
 from bboxqa.formats.translation.translated import BrokenTextError
 
 _BYTE = re.compile(r"\(byte (\d+)\)")

@@ -9,7 +9,8 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.translation.heads import as_utf8, head_of, is_archive
+from bboxqa.formats.translation.heads import as_utf8, is_archive
+from bboxqa.formats.translation.members import head_of, members_of
 
 INSIDE = re.compile(
     r"labels|labeltxt.*|annfiles|annotations?|xmls?|jsons?|images|jpegimages|data|obj_.*_data"
@@ -101,7 +102,6 @@ class LabelFolders:
         """
         if not is_archive(head_of(path)):
             return False
-        from bboxqa.formats.translation.members import members_of
 
         try:
             members = members_of(path)

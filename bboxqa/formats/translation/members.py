@@ -19,7 +19,7 @@ from bboxqa.formats.translation.archives.tars import (
     unzipped,
 )
 from bboxqa.formats.translation.archives.zips import zip_members
-from bboxqa.formats.translation.heads import GZIP, ZIP, head_of, is_archive, is_tar
+from bboxqa.formats.translation.heads import GZIP, ZIP, head_of_file, is_archive, is_tar
 from bboxqa.formats.translation.member import (
     MAX_MEMBERS,
     MAX_SIZE,
@@ -84,8 +84,10 @@ def is_there(path: Path) -> bool:
     return False
 
 
-def head_inside(path: Path) -> bytes:
-    """Return the beginning of a file inside an archive; b"" if there is none."""
+def head_of(path: Path) -> bytes:
+    """Return the first 64 KiB of a file, maybe inside an archive; b"" if it cannot be read."""
+    with suppress(OSError):
+        return head_of_file(path)
     with suppress(DatasetError, OSError):
         if archive := archive_around(path):
             return _head(archive, path, identity_of(archive))
