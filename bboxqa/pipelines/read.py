@@ -226,7 +226,8 @@ def read_for(
     rotated = outlines or needs_rotated_boxes(settings.similarity)
     outlines = outlines or needs_outlines(settings.similarity)
     if check is None and settings.checks:
-        check = partial(check_files, boxes=not outlines, memory=memory)
+        sessions = settings.session_key is not None
+        check = partial(check_files, boxes=not outlines, memory=memory, sessions=sessions)
     if needs_outlines(settings.similarity):
         check = partial(_with_outlines, settings.similarity, check)
     return _read(

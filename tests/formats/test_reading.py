@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.cli import run
 from support.datasets import annotation, document, image, two_annotators, write
 from support.masks import decode, encode
 from support.reference import data_file
@@ -476,6 +477,57 @@ def test_other_keys_may_have_the_name_of_a_list(tmp_path):
     info = {"categories": [1], "images": 2, "of": {"annotations": []}}
     content = {"info": info, **document(pair(images=[])), "more": [{"images": []}]}
     assert len(read(tmp_path, json.dumps(content)).annotations) == 2
+
+
+def in_two_records(*drawn, **sessions):
+    """Return a document of an image with two records, and annotations (record, annotator, x)."""
+    images = [
+        image(number)
+        | {"file_name": "a.jpg"}
+        | ({"round": sessions[f"of_{number}"]} if sessions else {})
+        for number in (1, 2)
+    ]
+    records = [
+        annotation(place, image_id=number, bbox=(x, 1, 9, 9), rater=who)
+        for place, (number, who, x) in enumerate(drawn, 1)
+    ]
+    return document(records, images)
+
+
+def test_equal_annotations_in_two_records_of_an_image_count_once(tmp_path):
+    drawn = [(1, "ann", 5), (1, "ann", 3), (2, "ann", 3), (2, "ann", 5)]
+    drawn += [(1, "bob", 5), (2, "cid", 5), (2, "cid", 5)]
+    data = read(tmp_path, in_two_records(*drawn))
+    who = [data.annotator_names[each] for each in data.annotations.annotator]
+    assert who == ["ann", "ann", "bob", "cid", "cid"]
+    assert data.annotations.bbox[:, 0].tolist() == [3, 5, 5, 5, 5]
+    assert sorted(data.annotations.id.tolist()) == [1, 2, 5, 6, 7]
+    (note,) = data.notes
+    assert note.startswith("2 annotations left out: 1 image is in the file several times, with the")
+
+
+@pytest.mark.parametrize("second", [[3], [3, 5, 7], [3, 6]], ids=["fewer", "more", "others"])
+def test_different_annotations_in_two_records_of_an_image_are_all_read_with_a_note(
+    second, tmp_path
+):
+    drawn = [(1, "ann", 3), (1, "ann", 5), *((2, "ann", x) for x in second), (1, "bob", 3)]
+    data = read(tmp_path, in_two_records(*drawn))
+    assert len(data.annotations) == len(drawn)
+    (note,) = data.notes
+    assert note.startswith("1 image is in the file several times, with different boxes by the same")
+    outcome = run("agree", tmp_path / "export.json", "--bootstrap", "0")
+    assert (outcome.returncode, outcome.stdout) == (2, "")
+    said = "image 'a.jpg' is in the file several times, with different boxes by 'ann'; expected it"
+    assert f"{said} once\n" in outcome.stderr
+    assert '--session-key KEY, where KEY is one of image records: "session": 2\n' in outcome.stderr
+    assert run("agree", tmp_path / "export.json", "--bootstrap", "0", "--no-checks").returncode == 0
+
+
+def test_records_of_sessions_are_no_repeats(tmp_path):
+    drawn = [(1, "ann", 3), (2, "ann", 3), (1, "bob", 3)]
+    data = read(tmp_path, in_two_records(*drawn, of_1=1, of_2=2), session_key="round")
+    assert len(data.annotations) == 2
+    assert len(data.repeats.sessions.annotations) == 2
 
 
 def test_windows_really_cut(tmp_path, monkeypatch):

@@ -21,11 +21,13 @@ from bboxqa.formats.dataset.remarks import headlines_of, notes_of, with_machine_
 from bboxqa.formats.dataset.sessions import (
     FileSessions,
     SplitSessions,
+    by_session,
     refuse_repeated,
     split_sessions,
     with_repeats,
 )
 from bboxqa.formats.dataset.track_ids import read_tracks
+from bboxqa.formats.dataset.versions import without_repeated
 from bboxqa.formats.dataset.wrong_values import (
     bad_boxes,
     bad_outlines,
@@ -89,6 +91,11 @@ def join(
         raise DatasetError(joined.problems, advice, files=joined.origins)
     if min_annotators >= 2 and assigned.sum(1).max(initial=0) < 2:
         raise _nothing_shared(files, attribution)
+    repeated: list[str] = []
+    if attribution.way:
+        indexed, authors, repeated = without_repeated(
+            files, indexed, authors, by_session(attribution.author, sessions)
+        )
     split = None
     if sessions is not None:
         split = split_sessions(indexed, authors, sessions, attribution, annotator_names)
@@ -107,7 +114,7 @@ def join(
         attribution=attribution.way,
         sources=tuple(file.source for file in files),
         reading=as_options(choices()),
-        notes=notes_of(files, attribution, assigned, min_annotators),
+        notes=(*notes_of(files, attribution, assigned, min_annotators), *repeated),
         unlisted=~listed if asked == "authors" else None,
         has_text_ids=any(file.columns.text_ids is not None for file in files),
     )

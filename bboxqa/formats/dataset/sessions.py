@@ -118,6 +118,17 @@ def _check_named(
         raise DatasetError(problems[:_LISTED], total=n_problems)
 
 
+def by_session(authors: Sequence[IntArray], sessions: FileSessions | None) -> Sequence[IntArray]:
+    """Return the authors of all annotations by file, with a number for each of their sessions."""
+    if sessions is None:
+        return authors
+    n_sessions = 1 + max(int(code.max(initial=0)) for code in sessions.code)
+    return [
+        np.where(author < 0, -1, author.astype(np.int64) * n_sessions + code)
+        for author, code in zip(authors, sessions.code, strict=True)
+    ]
+
+
 def refuse_repeated(
     files: Sequence[AnnotationFile],
     parts: Sequence[IndexedAnnotations],

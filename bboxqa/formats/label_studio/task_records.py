@@ -1,7 +1,7 @@
 """Translating Label Studio tasks to COCO records."""
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -99,7 +99,7 @@ class _TaskRecords:
         self._boxes = PlainBoxes(member.name, self._into, add_boxes)
         self._names = names
         self._unnamed: Counter[str] = Counter()
-        self._works: dict[str, Counter[str]] = defaultdict(Counter)
+        self._works: dict[Hashable, Counter[str]] = defaultdict(Counter)
         self._addresses: list[tuple[Record, ImageKey, str]] = []
         self._image_keys: dict[str, None] = {}
         self._tally: Counter[str] = Counter()
@@ -170,7 +170,7 @@ class _TaskRecords:
                 self._into.defect("T006", problem, self._where(work.pointer))
             return
         annotator = self._annotator(task, work)
-        works = self._works[task.label]
+        works = self._works[self._repeated(task, records)]
         works[annotator] += 1
         if works[annotator] > 1 and not self._wanted.sessions:
             self._tally["again"] += 1
@@ -192,6 +192,11 @@ class _TaskRecords:
             if id(region) not in inside:
                 image = records.get(image_of(images, region.result) or NO_IMAGE)
                 self._add_region(task, region, image, shared, points.get(region.id, ()))
+
+    def _repeated(self, task: Task, images: Iterable[ImageKey]) -> Hashable:
+        """Return what is annotated again: the task, or, in sessions, its images."""
+        known = all(each.address for each in images)
+        return tuple(images) if self._wanted.sessions and known else task.label
 
     def _add_plain(self, work: Work, image: Record, shared: Record) -> None:
         """Add the regions of an annotation of upright boxes with one label."""

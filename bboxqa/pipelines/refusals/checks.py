@@ -17,6 +17,7 @@ from bboxqa.formats.annotations.records import ANNOTATOR_KEYS, id_number, ids_of
 from bboxqa.formats.coco.sample import sample_annotations
 from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.dataset.attribution import Attribution
+from bboxqa.formats.dataset.versions import refuse_other_rounds
 from bboxqa.formats.dataset.wrong_values import composed_names
 from bboxqa.formats.document.content import RawDocument
 from bboxqa.formats.registry import format_of
@@ -56,6 +57,7 @@ def check_files(
     *,
     boxes: bool,
     memory: int | None,
+    sessions: bool = False,
 ) -> tuple[str, ...]:
     """Refuse files with lists as names of annotators, or with wrong, copied or repeated boxes.
 
@@ -66,6 +68,8 @@ def check_files(
     ----------
     boxes : bool
         Whether boxes are compared, and not outlines.
+    sessions : bool
+        Whether annotators may have annotated an image in several sessions.
 
     Returns
     -------
@@ -102,6 +106,8 @@ def check_files(
         truth = paths[0] if attribution.n_beside and paths[-1] in found else None
         advice, command = _advice(found, truth)
         raise DatasetError(lines, f"{advice}\n{_ANYWAY}", command=command, total=n_found)
+    if not sessions:
+        refuse_other_rounds(files, attribution.author, attribution.names, _ANYWAY)
     return tuple(doubts)
 
 

@@ -420,3 +420,43 @@ def test_a_task_with_null_for_annotations_is_asked_of_nobody(tmp_path):
     data = read_coco(path, min_annotators=1)
     assert data.assigned.sum(axis=1).tolist() == [1, 0]
     assert [each for each in validate(path).findings if each.code == "T005"] == []
+
+
+def in_two_tasks(*boxes):
+    """Return two tasks of one image, in each of which ann and bob drew a box."""
+    image = {"image": "/data/upload/1/0a1b2c3d-1.jpg"}
+    return [
+        task(number, work(1, each), work(2, BOX), data=image) for number, each in enumerate(boxes)
+    ]
+
+
+def test_an_image_in_two_tasks_with_the_same_boxes_counts_once(tmp_path):
+    path = written(tmp_path / "a.json", *in_two_tasks(BOX, BOX))
+    data = read_coco(path)
+    assert drawn(data) == [("1.jpg", who, "cat", 2, 1, 18, 9) for who in ("1", "2")]
+    (note,) = data.notes
+    assert note.startswith("2 annotations left out: 1 image is in the file several times, with the")
+    assert run("agree", path, "--bootstrap", "0").returncode == 0
+
+
+def test_an_image_in_two_tasks_with_different_boxes_is_refused(tmp_path):
+    path = written(tmp_path / "a.json", *in_two_tasks(BOX, box(1, 1, 9, 8)))
+    outcome = run("agree", path, "--bootstrap", "0")
+    assert (outcome.returncode, outcome.stdout) == (2, "")
+    assert outcome.stderr.startswith(
+        f"Error: {path}: image '1.jpg' is in the file several times, with different boxes by '1'; "
+        "expected it once\n"
+        "If annotators annotated the images again: --session-key session\n"
+        "If these are different images with one name: rename them.\n"
+        "To measure the annotations as they are: --no-checks "
+    )
+    data = read_coco(path, session_key="session")
+    assert drawn(data) == [("1.jpg", who, "cat", 2, 1, 18, 9) for who in ("1", "2")]
+    assert len(data.repeats.sessions.annotations) == 4
+    assert run("agree", path, "--session-key", "session", "--bootstrap", "0").returncode == 0
+    both = read_coco(path)
+    assert len(both.annotations) == 3
+    assert both.notes[-1] == (
+        "1 image is in the file several times, with different boxes by the same annotators, and "
+        "all boxes count"
+    )
