@@ -4,7 +4,7 @@ import shlex
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from os.path import commonpath
+from os.path import abspath, commonpath
 from pathlib import Path
 from typing import NamedTuple
 
@@ -38,27 +38,23 @@ def people_of(files: Sequence[AnnotationFile]) -> People | None:
     day1/ann.json, day1/bob.json, day2/ann.json and day2/bob.json it is the other way round.
     """
     places = _places([Path(file.source.name) for file in files])
-    images = [{image.file_name for image in file.images} for file in files]
-    if any(None in each for each in images):
-        return None
-    return _by_split(places, images) or _by_images(places, images)
+    return _by_split(places, files) or _by_images(places, files)
 
 
-def _by_split(
-    places: Sequence[tuple[str, ...]], images: Sequence[set[str | None]]
-) -> People | None:
+def _by_split(places: Sequence[tuple[str, ...]], files: Sequence[AnnotationFile]) -> People | None:
     found = [each for each in map(_without_split, places) if each is not None]
     splits = [split for split, _ in found]
     people = _short([person for _, person in found])
     n_people, n_splits = len({*people}), len({*splits})
     is_once = len({*zip(people, splits, strict=True)}) == len(places)
     # Where each split is by another person, it may be a part of the person's name.
-    if not is_once or n_splits < 2 or (n_people > 1 and len(splits) == n_splits):
+    is_part_of_name = n_people > 1 and (len(splits) == n_splits or "" in people)
+    if not is_once or n_splits < 2 or is_part_of_name:
         return None
     of_split: defaultdict[str, set[str | None]] = defaultdict(set)
-    for split, each in zip(splits, images, strict=True):
+    for split, each in zip(splits, _images(files), strict=True):
         of_split[split] |= each
-    is_apart = sum(map(len, of_split.values())) == len(set().union(*images))
+    is_apart = sum(map(len, of_split.values())) == len(set().union(*of_split.values()))
     named = () if is_apart else splits
     if n_people == 1:
         return People([UNNAMED] * len(places), "", named)
@@ -98,11 +94,12 @@ def _short(people: Sequence[tuple[str, ...]]) -> list[str]:
     return ["/".join(each) for each in left]
 
 
-def _by_images(
-    places: Sequence[tuple[str, ...]], images: Sequence[set[str | None]]
-) -> People | None:
+def _by_images(places: Sequence[tuple[str, ...]], files: Sequence[AnnotationFile]) -> People | None:
     folders, names = _folders_and_names(places)
     if not _is_grid(folders, names):
+        return None
+    images = _images(files)
+    if any(None in each for each in images):
         return None
     is_apart_in_folders, is_apart_by_name = _is_apart(images, folders), _is_apart(images, names)
     if is_apart_in_folders == is_apart_by_name:
@@ -110,6 +107,10 @@ def _by_images(
     if is_apart_in_folders:
         return People(folders, "one folder per annotator")
     return People(names, "files of one name per annotator")
+
+
+def _images(files: Sequence[AnnotationFile]) -> list[set[str | None]]:
+    return [{image.file_name for image in file.images} for file in files]
 
 
 def with_names_of_splits(
@@ -123,6 +124,8 @@ def with_names_of_splits(
     for file, split in zip(files, splits, strict=False):
         images = [
             msgspec.structs.replace(image, file_name=f"{split}/{image.file_name}")
+            if image.file_name
+            else image
             for image in file.images
         ]
         note = f"images are called {split}/…, since another split has images of the same names"
@@ -201,8 +204,9 @@ def _places(paths: Sequence[Path]) -> list[tuple[str, ...]]:
     >>> _places([Path("in/ann/b/1.json"), Path("in/bob/b/1.json"), Path("in/bob/2.csv")])
     [('ann', 'b', '1'), ('bob', 'b', '1'), ('bob', '2')]
     """
-    shared = Path(commonpath([path.parent for path in paths]))
-    below = [path.relative_to(shared) for path in paths]
+    whole = [Path(abspath(path)) for path in paths]  # noqa: PTH100 - links keep their names
+    shared = Path(commonpath([path.parent for path in whole]))
+    below = [path.relative_to(shared) for path in whole]
     return [(*path.parent.parts, own_name(path)) for path in below]
 
 

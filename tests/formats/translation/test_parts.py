@@ -150,6 +150,7 @@ def test_splits_without_people_are_one_data_set(tmp_path, layout):
         (("ann.json", "val.json"), ("ann", "val")),
         (("ann_train.json", "bob_val.json"), ("ann_train", "bob_val")),
         (("ann_val.json", "bob_val.json"), ("ann_val", "bob_val")),
+        (("train.json", "val.json", "ann_train.json"), ("ann_train", "train", "val")),
     ],
 )
 def test_names_like_splits_may_be_people(tmp_path, files, people):
@@ -179,6 +180,14 @@ def test_a_folder_of_annotations_names_nobody(tmp_path, places, names):
         write(tmp_path, **{place: coco("0.jpg", x=x)})
     found = read_coco(tmp_path).annotator_names
     assert tuple(name.removeprefix(f"{tmp_path.name}/") for name in found) == names
+
+
+def test_splits_may_be_named_by_relative_and_absolute_paths(tmp_path, monkeypatch):
+    for x, name in enumerate(("ann/train", "ann/val", "bob/train", "bob/val")):
+        write(tmp_path, **{f"{name}.json": coco(f"{name[4:]}.jpg", x=x)})
+    monkeypatch.chdir(tmp_path / "ann")
+    files = ["train.json", tmp_path / "ann/val.json", "../bob/train.json", "../bob/val.json"]
+    assert read_coco(files).annotator_names == ("ann", "bob")
 
 
 def test_folders_of_days_are_no_people(tmp_path):
