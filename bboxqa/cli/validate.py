@@ -264,7 +264,7 @@ def _shown_truth(options: dict[str, Any]) -> Path | None:
 def _shown(path: str, options: dict[str, Any]) -> str:
     """Return a path, with pseudonyms in place of the names in it if there is a key."""
     from bboxqa.core.pseudonyms import pseudonyms_of
-    from bboxqa.formats.dataset.pseudonymous import file_without_names
+    from bboxqa.formats.dataset.people.pseudonymous import file_without_names
 
     key: Path | None = options["pseudonyms"]
     return path if key is None else file_without_names(path, pseudonyms_of(key, ()))

@@ -11,7 +11,7 @@ from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.file_names import folder_problem
 from bboxqa.core.files import digest_of
 from bboxqa.core.pseudonyms import is_telling, pseudonyms_of, without_names
-from bboxqa.formats.dataset.pseudonymous import people_among
+from bboxqa.formats.dataset.people.pseudonymous import people_among
 from bboxqa.formats.task_files import splits_among
 from bboxqa.model.annotations import Source
 

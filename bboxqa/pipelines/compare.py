@@ -8,7 +8,7 @@ import numpy as np
 
 from bboxqa.core.types import AnyPath, Progress
 from bboxqa.core.version import __version__
-from bboxqa.formats.dataset.pseudonymous import without_later_people
+from bboxqa.formats.dataset.people.pseudonymous import without_later_people
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.comparison import CHANGES, AgreementChange, ComparisonResult, Version
 from bboxqa.model.settings import AgreeKeywords, AgreeSettings

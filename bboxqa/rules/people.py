@@ -11,7 +11,7 @@ from typing import Any
 from bboxqa.core.errors import BboxqaError, DatasetError
 from bboxqa.core.pseudonyms import pseudonyms_of, spellings, without_names
 from bboxqa.core.types import AnyPath, Files
-from bboxqa.formats.dataset.pseudonymous import file_without_names, people_among
+from bboxqa.formats.dataset.people.pseudonymous import file_without_names, people_among
 from bboxqa.formats.inputs import as_paths, list_files
 from bboxqa.formats.named_sources import names_of
 from bboxqa.formats.registry import format_of

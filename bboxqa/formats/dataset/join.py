@@ -11,12 +11,18 @@ from bboxqa.core.errors import DatasetError, NothingToCompareError
 from bboxqa.core.text import clean, in_natural_order
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import Category, Image, ids_of
-from bboxqa.formats.dataset.attribution import Attribution
 from bboxqa.formats.dataset.category_names import map_options, supercategories
 from bboxqa.formats.dataset.image_names import join_advice, names_of_images
 from bboxqa.formats.dataset.joined import Joined, add_tables, image_label
 from bboxqa.formats.dataset.joint_names import with_joints
 from bboxqa.formats.dataset.merge import IndexedAnnotations, merge
+from bboxqa.formats.dataset.people.attribution import Attribution
+from bboxqa.formats.dataset.people.wrong_values import (
+    bad_boxes,
+    bad_outlines,
+    repeated_ids,
+    unnamed,
+)
 from bboxqa.formats.dataset.remarks import headlines_of, notes_of, with_machine_remark
 from bboxqa.formats.dataset.sessions import (
     FileSessions,
@@ -28,12 +34,6 @@ from bboxqa.formats.dataset.sessions import (
 )
 from bboxqa.formats.dataset.track_ids import read_tracks
 from bboxqa.formats.dataset.versions import without_repeated
-from bboxqa.formats.dataset.wrong_values import (
-    bad_boxes,
-    bad_outlines,
-    repeated_ids,
-    unnamed,
-)
 from bboxqa.formats.task_files import split_advice
 from bboxqa.formats.translation.choices import as_options, choices
 from bboxqa.model.annotations import Dataset

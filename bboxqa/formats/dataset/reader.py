@@ -13,12 +13,13 @@ from bboxqa.core.types import Files, Progress
 from bboxqa.formats.annotations.columns import AnnotationFile, with_rotated_boxes
 from bboxqa.formats.annotations.read_options import LOWEST_SCORE, ReadOptions
 from bboxqa.formats.annotations.records import ANNOTATOR_KEYS
-from bboxqa.formats.dataset.attribution import Attribution, attribute
 from bboxqa.formats.dataset.category_names import unused_map_notes, with_category_map
 from bboxqa.formats.dataset.image_names import with_join_names
 from bboxqa.formats.dataset.join import join
 from bboxqa.formats.dataset.joint_names import with_one_order
-from bboxqa.formats.dataset.parts_of_people import refuse_shared_images, with_names_of_splits
+from bboxqa.formats.dataset.people.attribution import Attribution, attribute
+from bboxqa.formats.dataset.people.parts_of_people import refuse_shared_images, with_names_of_splits
+from bboxqa.formats.dataset.people.pseudonymous import with_pseudonyms, without_people
 from bboxqa.formats.dataset.predictions import (
     Predictions,
     are_results,
@@ -30,7 +31,6 @@ from bboxqa.formats.dataset.predictions import (
     with_tables,
     without_empty,
 )
-from bboxqa.formats.dataset.pseudonymous import with_pseudonyms, without_people
 from bboxqa.formats.dataset.sessions import read_sessions
 from bboxqa.formats.dataset.times import read_times, untimed_notes
 from bboxqa.formats.dataset.track_ids import TRACK_KEYS, VIDEO_KEY, trackless_notes

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 
 from bboxqa.core.types import Progress
-from bboxqa.formats.dataset.pseudonymous import without_later_people
+from bboxqa.formats.dataset.people.pseudonymous import without_later_people
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.read import read_for

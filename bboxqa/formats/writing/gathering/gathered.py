@@ -18,8 +18,8 @@ from bboxqa.formats.annotations.records import (
     id_number,
     whole_number,
 )
-from bboxqa.formats.dataset.attribution import Attribution
 from bboxqa.formats.dataset.joined import image_label
+from bboxqa.formats.dataset.people.attribution import Attribution
 from bboxqa.formats.dataset.remarks import file_notes
 from bboxqa.formats.translation.given_sizes import given_size
 from bboxqa.formats.translation.translated import UNNAMED

@@ -18,10 +18,14 @@ from bboxqa.formats.annotations.records import (
     ids_of,
     image_field,
 )
-from bboxqa.formats.dataset.mixed_keys import check_folders, check_keys
-from bboxqa.formats.dataset.parts_of_people import People, people_of, refuse_videos
-from bboxqa.formats.dataset.ways_to_name import listed_files, nothing_to_compare, ways_to_name
-from bboxqa.formats.dataset.wrong_values import unnamed
+from bboxqa.formats.dataset.people.mixed_keys import check_folders, check_keys
+from bboxqa.formats.dataset.people.parts_of_people import People, people_of, refuse_videos
+from bboxqa.formats.dataset.people.ways_to_name import (
+    listed_files,
+    nothing_to_compare,
+    ways_to_name,
+)
+from bboxqa.formats.dataset.people.wrong_values import unnamed
 from bboxqa.formats.registry import is_of_one_image
 from bboxqa.formats.task_files import split_advice
 from bboxqa.formats.translation.heads import is_archive

@@ -1,0 +1,1 @@
+"""Who annotated what: from keys, image records, files and folders to annotators."""
