@@ -15,7 +15,7 @@ from bboxqa.core.types import AnyPath, Files, Progress, Rows, Samples
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.read_options import LOWEST_SCORE
 from bboxqa.formats.annotations.records import LISTS
-from bboxqa.formats.dataset.people.attribution import Attribution
+from bboxqa.formats.dataset.people.attributed import Attribution
 from bboxqa.formats.dataset.predictions import Predictions
 from bboxqa.formats.dataset.reader import Check, read_dataset
 from bboxqa.formats.translation.choices import choices

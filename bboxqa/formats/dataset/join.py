@@ -16,7 +16,7 @@ from bboxqa.formats.dataset.image_names import join_advice, names_of_images
 from bboxqa.formats.dataset.joined import Joined, add_tables, image_label
 from bboxqa.formats.dataset.joint_names import with_joints
 from bboxqa.formats.dataset.merge import IndexedAnnotations, merge
-from bboxqa.formats.dataset.people.attribution import Attribution
+from bboxqa.formats.dataset.people.attributed import Attribution
 from bboxqa.formats.dataset.people.wrong_values import (
     bad_boxes,
     bad_outlines,

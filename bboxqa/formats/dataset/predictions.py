@@ -19,7 +19,7 @@ from bboxqa.formats.annotations.records import Category, Image, id_number, ids_o
 from bboxqa.formats.coco.archive import COCO_ARCHIVE, begins_as_results
 from bboxqa.formats.coco.results import read_results
 from bboxqa.formats.coco.strict import COCO
-from bboxqa.formats.dataset.people.attribution import Attribution
+from bboxqa.formats.dataset.people.attributed import Attribution
 from bboxqa.formats.opening import named_errors, read_whole
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.translation.members import head_of

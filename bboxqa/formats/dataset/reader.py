@@ -17,7 +17,8 @@ from bboxqa.formats.dataset.category_names import unused_map_notes, with_categor
 from bboxqa.formats.dataset.image_names import with_join_names
 from bboxqa.formats.dataset.join import join
 from bboxqa.formats.dataset.joint_names import with_one_order
-from bboxqa.formats.dataset.people.attribution import Attribution, attribute
+from bboxqa.formats.dataset.people.attributed import Attribution
+from bboxqa.formats.dataset.people.attribution import attribute
 from bboxqa.formats.dataset.people.parts_of_people import refuse_shared_images, with_names_of_splits
 from bboxqa.formats.dataset.people.pseudonymous import with_pseudonyms, without_people
 from bboxqa.formats.dataset.predictions import (

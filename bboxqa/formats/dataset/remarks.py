@@ -13,7 +13,7 @@ from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.shapes_apart import apart_note
 from bboxqa.formats.dataset.category_names import lacking_notes, list_notes, variant_remark
 from bboxqa.formats.dataset.image_names import join_advice, names_of_images
-from bboxqa.formats.dataset.people.attribution import Attribution
+from bboxqa.formats.dataset.people.attributed import Attribution
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.shapes.rounding import equal_edges
 

@@ -16,7 +16,7 @@ from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import ANNOTATOR_KEYS, id_number, ids_of
 from bboxqa.formats.coco.sample import sample_annotations
 from bboxqa.formats.coco.strict import COCO
-from bboxqa.formats.dataset.people.attribution import Attribution
+from bboxqa.formats.dataset.people.attributed import Attribution
 from bboxqa.formats.dataset.people.wrong_values import composed_names
 from bboxqa.formats.dataset.versions import refuse_other_rounds
 from bboxqa.formats.document.content import RawDocument

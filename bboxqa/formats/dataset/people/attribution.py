@@ -1,13 +1,10 @@
 """Attribution: the three ways in which files can name the annotator of each annotation."""
 
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from bboxqa.core.arrays import IntArray, find
 from bboxqa.core.errors import ConfigError, DatasetError, NothingToCompareError
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import (
@@ -15,9 +12,9 @@ from bboxqa.formats.annotations.records import (
     ASKED_KEYS,
     Image,
     annotator_name,
-    ids_of,
-    image_field,
 )
+from bboxqa.formats.dataset.people.attributed import Attribution
+from bboxqa.formats.dataset.people.image_records import by_records
 from bboxqa.formats.dataset.people.mixed_keys import check_folders, check_keys
 from bboxqa.formats.dataset.people.parts_of_people import People, people_of, refuse_videos
 from bboxqa.formats.dataset.people.ways_to_name import (
@@ -25,7 +22,6 @@ from bboxqa.formats.dataset.people.ways_to_name import (
     nothing_to_compare,
     ways_to_name,
 )
-from bboxqa.formats.dataset.people.wrong_values import unnamed
 from bboxqa.formats.registry import is_of_one_image
 from bboxqa.formats.task_files import split_advice
 from bboxqa.formats.translation.heads import is_archive
@@ -40,32 +36,6 @@ Put the files of each person in one folder, and name the folders:
 bboxqa agree --annotator ann=FOLDER --annotator bob=FOLDER
 If each file is by another person: --attribution files\
 """
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Attribution:
-    """The annotators of all annotations and images in several files."""
-
-    way: str
-    """A description for the user; "" where the files name nobody."""
-    author: list[IntArray]
-    """list of (N,) int32. By file, the annotator of each annotation as an index into `names`; -1
-    where none is named.
-    """
-    asked: list[list[tuple[str, ...] | None]]
-    """By file, who was asked about each image record; None where the record does not say."""
-    names: tuple[str, ...]
-    """The names of the annotators."""
-    numbered: bool = False
-    """Whether annotators are only numbered, image by image, since the files name nobody."""
-    of_files: bool = False
-    """Whether each file was made by one annotator."""
-    splits: Sequence[str] = ()
-    """The split of each file, where images of several splits have the same names."""
-    n_beside: int = 0
-    """The number of lists of results at the end, which say nothing about who else was asked."""
-    key: str = ""
-    """The key on annotations that names annotators; "" for other ways."""
 
 
 def attribute(
@@ -108,7 +78,7 @@ def attribute(
         if candidate == "annotator-key":
             found += _by_key(files, annotator_key, chosen=way is not None)
         elif candidate == "image-records":
-            found += _by_records(files, session_key, chosen=way is not None)
+            found += by_records(files, session_key, chosen=way is not None)
         elif len(files) > 1 or (way == "files" and min_annotators == 1):
             if way is None:
                 _check_people(files)
@@ -210,73 +180,6 @@ def _asked(images: Sequence[Image]) -> list[tuple[str, ...] | None]:
             names_of[text] = tuple(sorted({annotator_name(name) for name in value}))
         result.append(names_of.get(text))
     return result
-
-
-def _by_records(
-    files: Sequence[AnnotationFile], session_key: str | None, *, chosen: bool
-) -> list[Attribution]:
-    """Return the attribution by repeated image records."""
-    repeated = [
-        any(count > 1 for name, count in Counter(i.file_name for i in file.images).items() if name)
-        for file in files
-    ]
-    named = [all(image.annotator is not None for image in file.images) for file in files]
-    if not chosen and not (repeated[0] if len(files) == 1 else all(named)):
-        return []
-    _check_records(files, session_key)
-    labels: list[list[str]] = []
-    for file in files:
-        counter: Counter[str | None] = Counter()
-        label = {}
-        for place in sorted(range(len(file.images)), key=lambda place: file.images[place].id):
-            image = file.images[place]
-            counter[image.file_name] += 1
-            label[place] = (
-                f"annotator {counter[image.file_name]}"
-                if image.annotator is None
-                else annotator_name(image.annotator)
-            )
-        labels.append([label[place] for place in range(len(file.images))])
-    names = tuple(sorted({label for part in labels for label in part}))
-    number = {name: place for place, name in enumerate(names)}
-    authors = []
-    for file, part in zip(files, labels, strict=True):
-        ids = ids_of(file.images)
-        code = np.array([number[label] for label in part] + [-1], np.int32)
-        authors.append(code[find(ids, file.columns.image_id)])
-    asked: list[list[tuple[str, ...] | None]] = [[(label,) for label in part] for part in labels]
-    way = "repeated image records with one file_name"
-    if not all(named):
-        way += ", numbered, since they do not name their annotator"
-    return [Attribution(way, authors, asked, names, numbered=not all(named))]
-
-
-def _check_records(files: Sequence[AnnotationFile], session_key: str | None) -> None:
-    """Refuse image records if only some name an annotator, or if two name the same annotator.
-
-    Two may name one annotator in different sessions.
-    """
-    session = image_field(session_key or "session")
-    problems = []
-    for file in files:
-        name = file.source.name
-        named = [image for image in file.images if image.annotator is not None]
-        if named and len(named) < len(file.images):
-            lacking = [image.id for image in file.images if image.annotator is None]
-            total = len(file.images)
-            problems += [f"{name}: {each}" for each in unnamed(lacking, total, "image record")]
-        authors = Counter(
-            (image.file_name, annotator_name(image.annotator), repr(getattr(image, session, None)))
-            for image in named
-        )
-        problems += [
-            f"{name}: image {label!r}: {count} records of it name the annotator {author!r}; "
-            "expected one"
-            for (label, author, _), count in authors.items()
-            if label and count > 1
-        ]
-    if problems:
-        raise DatasetError(problems, "Name every annotator by the key `annotator` on its records.")
 
 
 def _check_people(files: Sequence[AnnotationFile]) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from bboxqa.core.file_names import own_name
 from bboxqa.core.pseudonyms import pseudonyms_of, spellings, without_names
-from bboxqa.formats.dataset.people.attribution import Attribution
+from bboxqa.formats.dataset.people.attributed import Attribution
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.file_places import FilePlaces
 

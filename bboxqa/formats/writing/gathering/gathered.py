@@ -19,7 +19,7 @@ from bboxqa.formats.annotations.records import (
     whole_number,
 )
 from bboxqa.formats.dataset.joined import image_label
-from bboxqa.formats.dataset.people.attribution import Attribution
+from bboxqa.formats.dataset.people.attributed import Attribution
 from bboxqa.formats.dataset.remarks import file_notes
 from bboxqa.formats.translation.given_sizes import given_size
 from bboxqa.formats.translation.translated import UNNAMED
