@@ -74,7 +74,8 @@ _OF_FOLDERS = (
         type=click.Choice(["0", "1"]),
         expose_value=False,
         callback=_say_number,
-        help="Pascal VOC: the number of the first pixel; by default inferred from the values.",
+        help="Pascal VOC: the number of the first pixel in files that do not state it; by default "
+        "inferred from their values.",
     ),
 )
 _OF_BOXES = (

@@ -34,7 +34,7 @@ class Choices:
     missing_txt : {"asked", "not-asked"} or None
         Whether annotators were asked about images without a label file.
     voc_base : {0, 1} or None
-        The coordinate of the first pixel in Pascal VOC files.
+        The coordinate of the first pixel in Pascal VOC files that do not state it.
     columns : mapping of str to str
         The columns of tables by content, such as ``{"image": "file"}``.
     box_format : str or None

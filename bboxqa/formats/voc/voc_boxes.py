@@ -2,11 +2,13 @@
 
 import math
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray
+from bboxqa.core.text import count
 from bboxqa.formats.translation.boxes import shapes
 from bboxqa.formats.translation.boxes.turned_boxes import turned_box
 from bboxqa.formats.translation.heads import NUMBER
@@ -21,6 +23,7 @@ _FEW_FRACTIONS = 0.05
 """The least share of fractions that counts; fewer come from single files edited later."""
 _SIDES = ("xmin", "ymin", "xmax", "ymax")
 _LARGEST = 1e9
+_HOW = ("edges counted from 0", "inclusive pixels counted from 1")
 
 
 @dataclass(slots=True)
@@ -31,8 +34,6 @@ class CornerTally:
     n_fractions: int = 0
     n_zeros: int = 0
     n_ones: int = 0
-    stated: set[int] = field(default_factory=set)
-    """What files state, as those that bboxqa writes do."""
 
     def add(self, text: bytes) -> None:
         """Count the coordinates of a file; other values become defects of their boxes.
@@ -56,8 +57,6 @@ class CornerTally:
         >>> tally.base()
         (0, 'since some are 0')
         """
-        if self.stated:
-            return max(self.stated), "as the files state"
         if self.n_fractions > _FEW_FRACTIONS * self.n:
             return 0, "since they have fractions"
         if self.n_zeros:
@@ -67,29 +66,70 @@ class CornerTally:
         return 1, "as Pascal VOC defines, since no value shows it"
 
 
-def stated_bases(text: bytes) -> set[int]:
-    """Return the coordinate of the first pixel that a file states; empty if it states none.
-
-    Examples
-    --------
-    >>> stated_bases(b"<annotation><first_pixel>0</first_pixel></annotation>")
-    {0}
-    """
-    return {int(each) for each in _STATED.findall(text)}
-
-
 def _without_parts(text: bytes) -> bytes:
     first, *parts = _PART.split(text)
     return first + b"".join(part.partition(b"</part>")[2] for part in parts)
 
 
-def base_note(base: int, reason: str, *, is_certain: bool) -> str:
-    """Return the note on how corners are read."""
-    how = "inclusive pixels counted from 1" if base else "edges counted from 0"
-    other = "--voc-base 0" if base else "--voc-base 1"
-    if is_certain:
-        return f"corners are {how}, {reason}"
-    return f"corners are taken as {how}, {reason}; if that is wrong: {other}"
+@dataclass(slots=True)
+class FirstPixels:
+    """The coordinate of the first pixel of each file: what it states, as files of bboxqa do.
+
+    For files that do not state it, it is `chosen`, or else inferred from all of them.
+    """
+
+    chosen: int | None
+    tally: CornerTally = field(default_factory=CornerTally)
+    stated: dict[str, int] = field(default_factory=dict)
+    """By the place of the file."""
+    n_files: Counter[int | None] = field(default_factory=Counter)
+    """The number of files with boxes, by what they state."""
+
+    def add(self, place: str, text: bytes) -> None:
+        """Note what a file states, or else count its coordinates."""
+        found = _STATED.search(text)
+        base = int(found[1]) if found else None
+        if base is not None:
+            self.stated[place] = base
+        if b"<bndbox" in text:
+            self.n_files[base] += 1
+            if base is None:
+                self.tally.add(text)
+
+    def base_of(self, place: str) -> int:
+        """Return the coordinate of the first pixel of a file."""
+        return self.stated.get(place, self._base_of_others()[0])
+
+    def told_base(self) -> int | None:
+        """Return what is inferred from coordinates; None if nothing is."""
+        return self._base_of_others()[0] if self.tally.n and self.chosen is None else None
+
+    def notes(self) -> list[str]:
+        """Return notes on how corners are read."""
+        notes, n_all = [], self.n_files.total()
+        for base in (0, 1):
+            n = self.n_files[base]
+            if not n:
+                continue
+            note = f"corners are {_HOW[base]}, as the files state"
+            if n < n_all:
+                states = "states" if n == 1 else "state"
+                note = f"{n:,} of {count(n_all, 'file')} {states} that corners are {_HOW[base]}"
+            if self.chosen not in (None, base):
+                note += f": --voc-base {self.chosen} is only for files that do not state it"
+            notes.append(note)
+        if self.tally.n:
+            base, reason = self._base_of_others()
+            are = "corners of the others are" if notes else "corners are"
+            if self.chosen is None:
+                wrong = f"if that is wrong: --voc-base {1 - base}"
+                notes.append(f"{are} taken as {_HOW[base]}, {reason}; {wrong}")
+            else:
+                notes.append(f"{are} {_HOW[base]}, {reason}")
+        return notes
+
+    def _base_of_others(self) -> tuple[int, str]:
+        return self.tally.base() if self.chosen is None else (self.chosen, "as given")
 
 
 def box_of(element: Element, base: int) -> tuple[Record, bool]:

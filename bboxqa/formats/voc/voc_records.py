@@ -32,12 +32,10 @@ from bboxqa.formats.translation.translated import (
 )
 from bboxqa.formats.translation.untrusted import ValueProblemError
 from bboxqa.formats.voc.voc_boxes import (
-    CornerTally,
-    base_note,
+    FirstPixels,
     box_of,
     outline_of,
     rotated_box,
-    stated_bases,
 )
 from bboxqa.formats.voc.voc_heads import is_voc_head
 from bboxqa.formats.voc.web_objects import authors_in, is_web_object, user_of, web_shape
@@ -74,30 +72,20 @@ def translate_voc(path: Path, add: Add, wanted: Wanted) -> Translated:
         for place, head in heads.items()
         if is_voc_head(head) or not head.strip()
     }
-    tally = CornerTally()
+    first_pixels = FirstPixels(choices().voc_base)
     authors: set[str] = set()
-    for member in files.values():
+    for place, member in files.items():
         text = member.read()
-        if b"<bndbox" in text:
-            tally.add(text)
-        tally.stated |= stated_bases(text)
+        first_pixels.add(place, text)
         authors |= authors_in(text)
-    chosen = choices().voc_base
-    if chosen is None and len(tally.stated) > 1:
-        raise DatasetError(
-            [f"{path}: some files have first_pixel 0 and some 1; expected the same in all"],
-            "Put the files of each kind into a folder of their own, or set it: --voc-base 0",
-        )
-    base, reason = tally.base() if chosen is None else (chosen, "as given")
-    is_certain = chosen is not None or bool(tally.stated)
-    records = _VocRecords(path, members, base, add, wanted, authors)
+    records = _VocRecords(path, members, add, wanted, authors)
     for number, (place, member) in enumerate(files.items()):
-        records.add_file(place, member)
+        records.add_file(place, member, first_pixels.base_of(place))
         if wanted.progress is not None and number % 100 == 0:
             wanted.progress(number, len(files))
-    notes = [base_note(base, reason, is_certain=is_certain)] if tally.n else []
-    found = records.done(notes, [named[place] for place in named if place not in files])
-    return replace(found, told_base=base if tally.n and chosen is None else None)
+    others = [named[place] for place in named if place not in files]
+    found = records.done(first_pixels.notes(), others)
+    return replace(found, told_base=first_pixels.told_base())
 
 
 class _VocRecords:
@@ -107,13 +95,11 @@ class _VocRecords:
         self,
         path: Path,
         members: list[Member],
-        base: int,
         add: Add,
         wanted: Wanted,
         authors: set[str],
     ) -> None:
         self._lists = [each for each in members if _LISTS in each.name]
-        self._base = base
         self._authors = authors
         self._wanted = wanted
         self._into = Collector(TITLE, add)
@@ -121,8 +107,8 @@ class _VocRecords:
         self._images = FileImages(self._into, pictures)
         self._tally: Counter[str] = Counter()
 
-    def add_file(self, place: str, member: Member) -> None:
-        """Add the objects of an image."""
+    def add_file(self, place: str, member: Member, base: int) -> None:
+        """Add the objects of an image, whose first pixel has the coordinate `base`."""
         try:
             root = tree_of(member.read())
         except XmlError as error:
@@ -136,7 +122,7 @@ class _VocRecords:
                 self._tally["deleted"] += 1
                 continue
             try:
-                self._add_object(found, image, where)
+                self._add_object(found, image, where, base)
             except ValueProblemError as error:
                 self._into.refuse(f"object {number}", error, where)
 
@@ -176,8 +162,8 @@ class _VocRecords:
             name += PurePosixPath(picture.name).suffix if picture is not None else ""
         return self._images.name(name, place, member.name, Where(member.name, root.line))
 
-    def _add_object(self, found: Element, image: Record, where: Where) -> None:
-        shape, is_turned = self._shape(found)
+    def _add_object(self, found: Element, image: Record, where: Where, base: int) -> None:
+        shape, is_turned = self._shape(found, base)
         label = found.said("name")
         record = {**shape, "image_id": image["id"]}
         if self._authors:
@@ -209,7 +195,7 @@ class _VocRecords:
         self._into.defect("T005", "an object does not name its annotator", where)
         return UNNAMED
 
-    def _shape(self, found: Element) -> tuple[Record, bool]:
+    def _shape(self, found: Element, base: int) -> tuple[Record, bool]:
         """Return the geometry keys of an object, and whether its corners were swapped."""
         if is_web_object(found):
             shape, is_mask = web_shape(found)
@@ -218,14 +204,14 @@ class _VocRecords:
             return shape, False
         rotated, box = found.find("robndbox"), found.find("bndbox")
         if rotated is not None:
-            return rotated_box(rotated, self._base), False
+            return rotated_box(rotated, base), False
         outline = found.find("polygon")
-        inside = outline_of(outline, self._base) if outline is not None else None
+        inside = outline_of(outline, base) if outline is not None else None
         if box is None:
             if inside is None:
                 raise ValueProblemError("has no bndbox")
             return inside, False
-        shape, is_turned = box_of(box, self._base)
+        shape, is_turned = box_of(box, base)
         degrees = _rotation(found)
         if degrees:
             return turned_box(shape["bbox"], degrees), is_turned

@@ -287,23 +287,65 @@ def test_a_file_of_another_format_is_told(tmp_path):
     assert "1 file left out: not XML of Pascal VOC (such as b.xml, a web page)" in found.notes
 
 
+def stating(base, *corners):
+    return xml(f"<first_pixel>{base}</first_pixel>", thing(*corners))
+
+
 def test_files_may_state_the_first_pixel(tmp_path):
-    stated = "<first_pixel>0</first_pixel>"
-    written(tmp_path, a=xml(stated, thing(2, 5, 30, 40)), b=xml(thing(1, 5, 30, 40)))
+    written(tmp_path, a=stating(0, 1, 5, 30, 40), b=stating(0, 2, 5, 30, 40))
     found, records = translated(tmp_path)
-    assert [each["bbox"] for each in records] == [[2, 5, 28, 35], [1, 5, 29, 35]]
+    assert [each["bbox"] for each in records] == [[1, 5, 29, 35], [2, 5, 28, 35]]
     assert found.notes[0] == "corners are edges counted from 0, as the files state"
-    _, (record, _) = translated(tmp_path, voc_base=1)
-    assert record["bbox"] == [1, 4, 29, 36]
+    assert found.told_base is None
 
 
-def test_files_that_state_different_first_pixels_are_refused(tmp_path):
-    both = {f"a{n}": xml(f"<first_pixel>{n}</first_pixel>") for n in (0, 1)}
-    written(tmp_path, **both)
-    with pytest.raises(DatasetError, match="some files have first_pixel 0 and some 1") as caught:
-        translated(tmp_path)
-    assert "--voc-base 0" in caught.value.advice
-    assert len(translated(tmp_path, voc_base=0)[0].images) == 2
+STATES = "1 of 4 files states that corners are inclusive pixels counted from 1"
+TAKEN = (
+    "corners of the others are taken as edges counted from 0, since they have fractions; "
+    "if that is wrong: --voc-base 1"
+)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "box", "first", "second"),
+    [
+        (None, [2.5, 5, 27.5, 35], STATES, TAKEN),
+        (
+            0,
+            [2.5, 5, 27.5, 35],
+            f"{STATES}: --voc-base 0 is only for files that do not state it",
+            "corners of the others are edges counted from 0, as given",
+        ),
+        (
+            1,
+            [1.5, 4, 28.5, 36],
+            STATES,
+            "corners of the others are inclusive pixels counted from 1, as given",
+        ),
+    ],
+)
+def test_a_file_states_the_first_pixel_only_for_itself(tmp_path, chosen, box, first, second):
+    others = {f"b{n}": xml(thing(2.5, 5, 30, 40), name=f"b{n}.jpg") for n in range(3)}
+    written(tmp_path, a=stating(1, 2, 5, 31, 40), **others)
+    found, records = translated(tmp_path, voc_base=chosen)
+    assert [each["bbox"] for each in records] == [[1, 4, 30, 36], *[box] * 3]
+    assert found.notes[:2] == [first, second]
+    assert found.told_base == (0 if chosen is None else None)
+
+
+@pytest.mark.parametrize("chosen", [None, 0, 1])
+def test_files_that_state_different_first_pixels_are_read_as_they_state(tmp_path, chosen):
+    edges, pixels = stating(0, 2, 5, 30, 40), stating(1, 3, 6, 30, 40)
+    written(tmp_path, a=edges, b=pixels, c=pixels, d=xml(name="d.jpg"))
+    found, records = translated(tmp_path, voc_base=chosen)
+    assert [each["bbox"] for each in records] == [[2, 5, 28, 35]] * 3
+    said = [
+        "1 of 3 files states that corners are edges counted from 0",
+        "2 of 3 files state that corners are inclusive pixels counted from 1",
+    ]
+    if chosen is not None:
+        said[1 - chosen] += f": --voc-base {chosen} is only for files that do not state it"
+    assert list(found.notes[:2]) == said
 
 
 def test_people_with_another_first_pixel_are_told(tmp_path):
