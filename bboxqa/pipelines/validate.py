@@ -13,6 +13,7 @@ from bboxqa.core.json_values import document_bytes
 from bboxqa.core.memory import check_limit
 from bboxqa.core.types import AnyPath, Progress
 from bboxqa.formats.archive_contents import others_inside
+from bboxqa.formats.coco.archive import COCO_ARCHIVE
 from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.document.content import RawDocument
 from bboxqa.formats.document.tolerant import read_bytes, read_path
@@ -286,10 +287,11 @@ def fix_file(
     With `unsafe`, fixes that may lose or guess information are applied as well. `images` are
     folders of the images, `ground_truth` the file that results refer to.
     """
-    if format_of(file) is not COCO:
-        raise DatasetError(
-            [f"{file}: fixes are written to files of COCO JSON only"],
-            "Correct it in the tool that wrote it, and export it again.",
-        )
+    found = format_of(file)
+    if found is not COCO:
+        advice = "Correct it in the tool that wrote it, and export it again."
+        if found is COCO_ARCHIVE:
+            advice = "Unpack the archive, and name the file."
+        raise DatasetError([f"{file}: fixes are written to files of COCO JSON only"], advice)
     again = partial(_document, images, _read_truth(ground_truth), None, ())
     return fix(again(read_path(file)), settings, unsafe=unsafe, again=again)

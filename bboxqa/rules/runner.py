@@ -99,6 +99,8 @@ def describe(document: Document, raw: Iterable[Found], limit: int) -> list[Findi
     if document.reading.origin is not None:
         return list(placed_in_origin(document.reading.origin, with_boxes(document, findings)))
     placed = list(with_boxes(document, _locate(document, findings, offsets)))
+    if document.reading.is_packed:
+        placed = [replace(each, fix=None, edits=()) for each in placed]
     if not document.reading.is_results:
         return placed
     shown = document.reading.shown

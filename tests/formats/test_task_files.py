@@ -139,6 +139,7 @@ def test_one_file_of_an_archive_can_be_named(tmp_path):
     outcome = cli.run("validate", str(path), "--fix")
     assert outcome.returncode == 2
     assert "fixes are written to files of COCO JSON only" in outcome.output
+    assert "Unpack the archive, and name the file." in outcome.output
 
 
 def test_several_files_are_converted(tmp_path):

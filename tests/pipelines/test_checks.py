@@ -1,7 +1,10 @@
 """What would falsify agreement stops before it is measured, with the finding of `validate`."""
 
+import gzip
 import json
 import shlex
+import tarfile
+import zipfile
 
 import pytest
 from support.cli import run
@@ -40,6 +43,41 @@ def twice(text):
     return content | {"annotations": [*first, *second]}
 
 
+def zipped(path):
+    whole = path.with_suffix(".zip")
+    with zipfile.ZipFile(whole, "w") as archive:
+        archive.write(path, path.name)
+    return whole
+
+
+def zipped_with_another(path):
+    """Return the path of the file in an archive of two files."""
+    whole = path.with_suffix(".zip")
+    with zipfile.ZipFile(whole, "w") as archive:
+        archive.write(path, path.name)
+        archive.writestr("other.json", json.dumps(coco([])))
+    return whole / path.name
+
+
+def compressed(path):
+    whole = path.with_suffix(".json.gz")
+    whole.write_bytes(gzip.compress(path.read_bytes()))
+    return whole
+
+
+def in_tar(path):
+    whole = path.with_suffix(".tar")
+    with tarfile.open(whole, "w") as archive:
+        archive.add(path, path.name)
+    return whole
+
+
+@pytest.fixture(params=[None, zipped, zipped_with_another, compressed, in_tar])
+def pack(request):
+    """Return what puts a file in an archive, and returns the path under which it is read."""
+    return request.param or (lambda path: path)
+
+
 def finding_of(path):
     """Return the only finding about layouts or repeats, as `validate` says it."""
     report = bboxqa.validate(path, select=["B005", "B006", "B007", "B013", "D001"])
@@ -47,26 +85,29 @@ def finding_of(path):
 
 
 @pytest.mark.parametrize(("layout", "known"), LAYOUTS)
-def test_boxes_in_another_layout_stop_with_the_finding_of_validate(layout, known, tmp_path):
+def test_boxes_in_another_layout_stop_with_the_finding_of_validate(layout, known, tmp_path, pack):
     content = twice(document(WRITTEN[layout][1], **known)[0])
-    path = write(tmp_path / "a.json", content)
+    path = pack(write(tmp_path / "a.json", content))
     outcome = run("agree", path)
     assert (outcome.returncode, outcome.stdout) == (2, "")
     assert outcome.stderr.startswith(f"Error: {finding_of(path)}\n")
     assert f"look like {layout}: " in outcome.stderr
-    assert f"bboxqa validate {path} --fix --unsafe-fixes\n" in outcome.stderr
+    is_file = path == tmp_path / "a.json"
+    fixes = " --fix --unsafe-fixes" if is_file else ""
+    assert f"bboxqa validate {path}{fixes}\n" in outcome.stderr
     assert "--no-checks" in outcome.stderr
+    assert ("fixable with --fix" in run("validate", path).stdout) == is_file
 
 
-def test_boxes_in_part_of_the_images_stop(tmp_path):
+def test_boxes_in_part_of_the_images_stop(tmp_path, pack):
     text, _ = document(XYXY, areas=False, outlines=False, part=slice(20, 32))
-    path = write(tmp_path / "a.json", twice(text))
+    path = pack(write(tmp_path / "a.json", twice(text)))
     outcome = run("agree", path)
     assert outcome.returncode == 2
     assert "boxes in 12 of 60 images look like x1, y1, x2, y2: " in outcome.stderr
 
 
-def test_boxes_copied_to_all_images_stop(tmp_path):
+def test_boxes_copied_to_all_images_stop(tmp_path, pack):
     """A track that a tool extends over images of other sizes: all agree on what nobody drew."""
     boxes = [(10.5, 10, 20, 30), (40.5, 30, 30, 30)]
     images = [image(number, width=100 + number, height=90) for number in range(1, 6)]
@@ -75,7 +116,7 @@ def test_boxes_copied_to_all_images_stop(tmp_path):
         for number in range(1, 6)
         for place, box in enumerate(boxes)
     ]
-    path = write(tmp_path / "a.json", twice(json.dumps(coco(records, images))))
+    path = pack(write(tmp_path / "a.json", twice(json.dumps(coco(records, images)))))
     outcome = run("agree", path)
     assert outcome.returncode == 2
     assert "B014 error 20 boxes have the same four numbers as others on images" in outcome.stderr
@@ -83,7 +124,7 @@ def test_boxes_copied_to_all_images_stop(tmp_path):
     assert run("agree", path, "--similarity", "centroid").returncode == 2
     for number, record in enumerate(records):
         record["bbox"] = [number, *record["bbox"][1:]]
-    path = write(tmp_path / "b.json", twice(json.dumps(coco(records, images))))
+    path = pack(write(tmp_path / "b.json", twice(json.dumps(coco(records, images)))))
     assert run("agree", path).returncode == 0
 
 
@@ -273,11 +314,11 @@ def test_outlines_in_memory_are_compared_whatever_the_boxes_are(tmp_path):
     assert bboxqa.agree(data, bootstrap=0, similarity="polygon").n_images == 60
 
 
-def test_boxes_elsewhere_than_their_outlines_stop(tmp_path):
+def test_boxes_elsewhere_than_their_outlines_stop(tmp_path, pack):
     content = twice(document(plainly)[0])
     for each in content["annotations"]:
         each["bbox"][:2] = [0, 0]
-    path = write(tmp_path / "a.json", content)
+    path = pack(write(tmp_path / "a.json", content))
     outcome = run("agree", path)
     assert outcome.returncode == 2
     assert ": P007 error " in outcome.stderr
@@ -348,11 +389,11 @@ def test_every_command_that_measures_warns_of_copies_and_of_swapped_boxes(tmp_pa
             )
 
 
-def test_images_with_height_as_width_are_no_warning_beside_outlines(tmp_path):
+def test_images_with_height_as_width_are_no_warning_beside_outlines(tmp_path, pack):
     content = landscapes(twice(document(plainly)[0]))
     for each in content["images"]:
         each["width"], each["height"] = each["height"], each["width"]
-    outcome = run("agree", "-q", write(tmp_path / "a.json", content))
+    outcome = run("agree", "-q", pack(write(tmp_path / "a.json", content)))
     assert outcome.returncode == 0
     assert "Warning" not in outcome.stdout
 

@@ -1,5 +1,6 @@
 """Annotators who annotated images in several sessions: with others, and with themselves."""
 
+import gzip
 import json
 
 import numpy as np
@@ -252,3 +253,10 @@ def test_sessions_that_are_not_told_apart_are_noted():
     assert notes[1:] == [[], [], []]
     (found,) = notes[0]
     assert "--session-key session tells repeated images from boxes drawn twice" in found
+
+
+def test_sessions_in_an_archive_are_noted(tmp_path):
+    rows = [(1, "ann", 1, 1, HERE), (1, "ann", 2, 1, HERE), (1, "bob", 1, 1, HERE)]
+    path = tmp_path / "a.json.gz"
+    path.write_bytes(gzip.compress(json.dumps(document(rows)).encode()))
+    assert any("key 'session'" in note for note in bboxqa.read_coco(path).notes)

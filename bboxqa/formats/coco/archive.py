@@ -8,7 +8,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.types import Steps
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.read_options import ReadOptions
-from bboxqa.formats.coco.strict import begins_as_coco, read_text
+from bboxqa.formats.coco.strict import COCO, begins_as_coco, read_text
 from bboxqa.formats.document.content import RawDocument
 from bboxqa.formats.format import Format
 from bboxqa.formats.translation.heads import is_archive
@@ -78,8 +78,12 @@ def _document(path: Path, progress: Steps | None = None, memory: int | None = No
     from bboxqa.formats.document.tolerant import read_bytes
 
     member = _member(path)
-    return read_bytes(member.read(), member.shown, progress, memory)
+    reading = read_bytes(member.read(), member.shown, progress, memory)
+    reading.is_packed = True
+    return reading
 
 
 COCO_ARCHIVE = Format("coco-archive", (), _recognises, _read, _document)
 """COCO JSON in an archive."""
+COCO_JSON = (COCO, COCO_ARCHIVE)
+"""COCO JSON as a file, or in an archive."""

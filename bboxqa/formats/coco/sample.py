@@ -7,8 +7,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from bboxqa.formats.coco.archive import text_of
 from bboxqa.formats.document.annotation_columns import AnnotationColumns
 from bboxqa.formats.document.builder import AnnotationsBuilder
+from bboxqa.formats.translation.heads import is_archive
+from bboxqa.formats.translation.members import head_of
 from bboxqa.formats.windows import ANNOTATIONS, BETWEEN_RECORDS, Text
 
 _PIECES = 32
@@ -16,7 +19,10 @@ _PIECE = 1 << 14
 
 
 def sample_annotations(path: Path) -> AnnotationColumns:
-    """Return annotations from evenly spread positions in a file; all if it has up to 500 kB."""
+    """Return annotations from evenly spread positions in a file; all if it has up to 500 kB.
+
+    The file may be in an archive.
+    """
     builder = AnnotationsBuilder()
     for records in sample_records(path):
         builder.add(records)
@@ -25,6 +31,9 @@ def sample_annotations(path: Path) -> AnnotationColumns:
 
 def sample_records(path: Path) -> Generator[list[Any]]:
     """Yield undecoded annotations, position by position."""
+    if not path.is_file() or is_archive(head_of(path)):
+        yield from _pieces(text_of(path))
+        return
     with (
         path.open("rb") as file,
         mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text,

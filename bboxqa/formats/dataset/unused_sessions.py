@@ -5,8 +5,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from bboxqa.formats.coco.archive import COCO_JSON
 from bboxqa.formats.coco.sample import sample_records
-from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.registry import format_of
 
 _KEY = "session"
@@ -17,7 +17,8 @@ def session_notes(paths: Iterable[Path], keys: Sequence[str]) -> Iterator[str]:
 
     Only a sample of the annotations is examined. `keys` are the keys that may name the annotator.
     """
-    if any(path.is_file() and format_of(path) is COCO and _has_two(path, keys) for path in paths):
+    files = (path for path in paths if not path.is_dir() and format_of(path) in COCO_JSON)
+    if any(_has_two(path, keys) for path in files):
         yield (
             f"annotations have a key '{_KEY}', and images were annotated again: --session-key "
             f"{_KEY} tells repeated images from boxes drawn twice"

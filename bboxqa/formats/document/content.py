@@ -73,6 +73,8 @@ class RawDocument:
     """Limits memory, in bytes; larger columns are kept in temporary files."""
     origin: Origin | None = None
     """The source that the document was translated from; None for COCO JSON."""
+    is_packed: bool = False
+    """Whether the file is in an archive, to which no fixes are written."""
 
     def note_not_utf8(self, offset: int) -> None:
         """Record the first byte that is not UTF-8."""

@@ -14,8 +14,8 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import one_line
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import ANNOTATOR_KEYS, id_number, ids_of
+from bboxqa.formats.coco.archive import COCO_JSON
 from bboxqa.formats.coco.sample import sample_annotations
-from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.dataset.people.attributed import Attribution
 from bboxqa.formats.dataset.people.wrong_values import composed_names
 from bboxqa.formats.dataset.versions import refuse_other_rounds
@@ -83,7 +83,7 @@ def check_files(
         layout = layout_of(columns) if boxes else None
         # The rules cannot check results without the ground truth, nor the layout of segments.
         doubled = DOUBLED if file.records == "annotations" and _are_doubled(columns, file) else ()
-        if format_of(path) is COCO and file.records == "annotations":
+        if format_of(path) in COCO_JSON and file.records == "annotations":
             suspect = boxes and (layout or _is_sample_suspect(path, file))
             codes = (
                 *(LAYOUTS if suspect else ()),
@@ -218,7 +218,7 @@ def _is_sample_suspect(path: Path, file: AnnotationFile) -> bool:
 
 def _has_outlines(path: Path, file: AnnotationFile) -> bool:
     """Return whether outlines can show the layout of the boxes."""
-    if format_of(path) is not COCO:
+    if format_of(path) not in COCO_JSON:
         return False
     return bool(np.isfinite(_sample(path, file).outline_bounds).any())
 
