@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import own_name
@@ -34,7 +34,7 @@ def translate_members(members: Sequence[Member], add: Add, wanted: Wanted) -> Tr
     are of different videos.
     """
     gathered = Gathered(Collector(TITLE, add), wanted)
-    people = _people_by_file(members) if len(members) > 1 else {}
+    people = _people_by_file(members, wanted) if len(members) > 1 else {}
     n_frames = n_shapes = 0
     task = None
     for member in members:
@@ -74,12 +74,13 @@ def _check_frames(member: Member, n_frames: int, n_shapes: int) -> None:
         )
 
 
-def _people_by_file(members: Sequence[Member]) -> dict[str, str]:
+def _people_by_file(members: Sequence[Member], wanted: Wanted) -> dict[str, str]:
     """Return an annotator for each file, if the files name fewer than two people; else nothing."""
     jobs = [(member, job) for member in members for job in _head_of(member).jobs]
     if len({job.person for _, job in jobs} - {""}) > 1:
         return {}
-    _refuse_videos(jobs)
+    if wanted.compared:
+        _refuse_videos(jobs)
     paths = [PurePosixPath(member.name) for member in members]
     # Files job_1/annotations.xml and job_2/annotations.xml are named job_1 and job_2.
     is_folder = len({path.name for path in paths}) < len(paths)
@@ -87,23 +88,45 @@ def _people_by_file(members: Sequence[Member]) -> dict[str, str]:
     return {member.name: name for member, name in zip(members, names, strict=True)}
 
 
+class _Video(NamedTuple):
+    """A task with frames of a video that has no name."""
+
+    frames: range
+    task: str
+    member: Member
+
+
 def _refuse_videos(jobs: Sequence[tuple[Member, Job]]) -> None:
     """Refuse tasks with different names and the same frames, as of videos without names."""
     videos = [
-        (job.frames, job.name, member)
+        _Video(job.frames, job.name, member)
         for member, job in jobs
         if job.is_video and job.frames and job.name and not job.source
     ]
-    in_order = sorted(videos, key=lambda each: each[0].start)
-    for (frames, name, member), (later, other, beside) in pairwise(in_order):
-        if name != other and later.start < frames.stop:
-            tasks = f"tasks {one_line(name)!r} and {one_line(other)!r}"
-            problem = f"{member.shown} and {beside.shown}: {tasks} have frames of the same numbers"
-            raise DatasetError(
-                [f"{problem}, but of different videos, as it seems; expected files of one video"],
-                "Unpack the archive, and name the files of one video: "
-                "bboxqa agree --annotator ann=FILE --annotator bob=FILE",
-            )
+    # By task, those that reach farthest; two are enough, as one of them has another name.
+    farthest: dict[str, _Video] = {}
+    for video in sorted(videos, key=lambda each: each.frames.start):
+        for before in farthest.values():
+            if before.task != video.task and video.frames.start < before.frames.stop:
+                raise _same_frames(before, video)
+        ends = {**farthest, video.task: max(farthest.get(video.task, video), video, key=_stop)}
+        farthest = {each.task: each for each in sorted(ends.values(), key=_stop)[-2:]}
+
+
+def _stop(video: _Video) -> int:
+    return video.frames.stop
+
+
+def _same_frames(first: _Video, second: _Video) -> DatasetError:
+    """Return an error on two tasks with the same frames."""
+    tasks = f"tasks {one_line(first.task)!r} and {one_line(second.task)!r}"
+    files = f"{first.member.shown} and {second.member.shown}"
+    problem = f"{files}: {tasks} have frames of the same numbers"
+    return DatasetError(
+        [f"{problem}, but of different videos, as it seems; expected files of one video"],
+        "Unpack the archive, and name the files of one video: "
+        "bboxqa agree --annotator ann=FILE --annotator bob=FILE",
+    )
 
 
 def _head_of(member: Member) -> Head:

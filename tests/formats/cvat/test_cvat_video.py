@@ -233,6 +233,33 @@ def test_tasks_of_other_videos_are_no_annotators(tmp_path):
     problem, advice = refusal(archive)
     assert "tasks 'clip1' and 'clip2' have frames of the same numbers" in problem
     assert advice.startswith("Unpack the archive")
+    # As in a folder, the files are checked one by one all the same.
+    assert [file.n_annotations for file in validate(archive).files] == [2]
+    assert [file.n_annotations for file in validate(tmp_path / "in").files] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("frames", "refused"),
+    [
+        ([("clip1", 0, 100), ("clip1", 10, 20), ("clip2", 30, 50)], True),
+        ([("clip1", 0, 100), ("clip2", 200, 220), ("clip3", 205, 206), ("clip4", 210, 212)], True),
+        ([("clip2", 0, 9), ("clip1", 0, 9)], True),
+        ([("clip1", 0, 100), ("clip1", 10, 20), ("clip2", 101, 120)], False),
+        ([("clip1", 0, 100), ("clip1", 0, 100)], False),
+    ],
+)
+def test_all_tasks_in_an_archive_are_compared(tmp_path, frames, refused):
+    archive = tmp_path / "all.zip"
+    with ZipFile(archive, "w") as whole:
+        for place, (name, first, last) in enumerate(frames):
+            path = tmp_path / f"{place}.xml"
+            span = {"first": first, "last": last, "size": last - first + 1}
+            named_task(path, name, track(0, frame(first)), **span)
+            whole.write(path, path.name)
+    if refused:
+        assert "have frames of the same numbers" in refusal(archive)[0]
+    else:
+        assert len(read(archive).annotator_names) == len(frames)
 
 
 @pytest.mark.parametrize("has_names", [True, False])
