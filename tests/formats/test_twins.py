@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from support.tool_files import write
 
-from bboxqa import agree, convert, read_coco, reading
+from bboxqa import agree, convert, read_coco, reading, validate
 
 SHARED = Path(__file__).parents[3] / "shared/data/formats"
 needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of CVAT here")
@@ -186,7 +186,15 @@ def with_attributes(source, folder, attributes):
 
 
 @pytest.mark.parametrize(
-    "attributes", [None, [], {}, {"occluded": "no"}, {"occluded": True, "truncated": False}]
+    "attributes",
+    [
+        None,
+        [],
+        {},
+        {"occluded": "no"},
+        {"truncated": False},
+        {"occluded": True, "truncated": False, "difficult": False},
+    ],
 )
 @pytest.mark.parametrize("key", [None, "attributes.day"])
 def test_crowds_of_other_tools_are_left_out(made, tmp_path, attributes, key):
@@ -198,11 +206,15 @@ def test_crowds_of_other_tools_are_left_out(made, tmp_path, attributes, key):
     assert "2 crowd annotations left out, of category 'ellipse'" in agree(data, bootstrap=0).notes
 
 
+@pytest.mark.parametrize("of_label", [{}, {"truncated": False}, {"difficult": "yes"}], ids=str)
 @pytest.mark.parametrize("key", [None, "attributes.day"])
-def test_masks_of_cvat_are_objects(made, tmp_path, key):
-    folder = with_attributes(made["coco"], tmp_path, {"occluded": False, "day": "monday"})
+def test_masks_of_cvat_are_objects(made, tmp_path, key, of_label):
+    attributes = {"occluded": False, "day": "monday", **of_label}
+    folder = with_attributes(made["coco"], tmp_path, attributes)
     data = read_coco(folder, session_key=key)
     assert (len(data.annotations), int(data.annotations.iscrowd.sum())) == (10, 0)
+    found = validate(folder / "ann.json", select=["R003"]).findings
+    assert ["since CVAT writes it" in each.message for each in found] == [True]
 
 
 def test_masks_of_cvat_are_written_as_objects(made, tmp_path):

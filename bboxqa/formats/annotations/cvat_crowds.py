@@ -1,20 +1,20 @@
 """Annotations that CVAT marks as crowds, though they are single objects."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+import msgspec
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray
 from bboxqa.core.text import count
-from bboxqa.formats.annotations.records import Annotation
+from bboxqa.formats.annotations.records import Annotation, Attributes
 
 
 def cvat_crowds(records: Sequence[Annotation], crowd: BoolArray) -> BoolArray:
     """Return which crowds are single objects that CVAT exported as run lengths.
 
     CVAT's COCO has `iscrowd` 1 for every mask and ellipse, as its documentation of `is_crowd` says
-    (docs.cvat.ai, COCO format). Its attributes tell whether an object is occluded; those of data
-    sets with crowds do not, or also whether it is truncated.
+    (docs.cvat.ai, COCO format).
 
     Parameters
     ----------
@@ -30,13 +30,27 @@ def cvat_crowds(records: Sequence[Annotation], crowd: BoolArray) -> BoolArray:
     """
     found = np.zeros(len(crowd), np.bool_)
     for row in np.flatnonzero(crowd).tolist():
-        said = records[row].attributes
-        if isinstance(said, dict):
-            found[row] = isinstance(said.get("occluded"), bool) and "truncated" not in said
-        else:
-            is_said = isinstance(getattr(said, "occluded", None), bool)
-            found[row] = is_said and getattr(said, "truncated", None) is None
+        found[row] = are_of_cvat(records[row].attributes)
     return found
+
+
+def are_of_cvat(attributes: object) -> bool:
+    """Return whether attributes of an annotation in COCO JSON are as CVAT writes them.
+
+    They tell whether the object is occluded. So do those of Pascal VOC that Datumaro wrote, which
+    also tell whether it is truncated, and whether it is difficult.
+
+    Examples
+    --------
+    >>> are_of_cvat({"occluded": False, "truncated": "no"}), are_of_cvat({"truncated": False})
+    (True, False)
+    """
+    if isinstance(attributes, Attributes):
+        attributes = msgspec.structs.asdict(attributes)
+    if not isinstance(attributes, Mapping):
+        return False
+    is_of_voc = all(attributes.get(key) is not None for key in ("truncated", "difficult"))
+    return isinstance(attributes.get("occluded"), bool) and not is_of_voc
 
 
 def cvat_crowds_note(n: int) -> str:

@@ -79,6 +79,7 @@ class Attributes(msgspec.Struct, gc=False):
     rotation: Loose = None
     occluded: Loose = None
     truncated: Loose = None
+    difficult: Loose = None
 
 
 class Annotation(msgspec.Struct, gc=False):

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from bboxqa.formats.annotations.cvat_crowds import are_of_cvat
 from bboxqa.rules.facts.document import Document
 
 QUIRKS: Mapping[str, str] = {
@@ -137,11 +138,8 @@ def _is_labelme(document: Document, info: Mapping[str, Any]) -> bool:
 
 
 def _tells_occlusion(document: Document) -> bool:
-    """Return whether attributes look like CVAT's; Pascal VOC also has `truncated`."""
-    attributes = document.record(0).get("attributes") if len(document.annotations) else None
-    return (
-        isinstance(attributes, dict) and "occluded" in attributes and "truncated" not in attributes
-    )
+    """Return whether the attributes of the first annotation look like CVAT's."""
+    return len(document.annotations) > 0 and are_of_cvat(document.record(0).get("attributes"))
 
 
 def _has_keys(document: Document, of_image: list[str], of_annotation: list[str] | None) -> bool:

@@ -6,13 +6,13 @@ import numpy as np
 
 from bboxqa.core.json_values import pointer_to
 from bboxqa.core.text import count
+from bboxqa.formats.annotations.cvat_crowds import are_of_cvat
 from bboxqa.formats.document.annotation_columns import Form
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect, row_edits, summary_hits
 from bboxqa.rules.base.rule import Defect, Hits, Rule, hits, part_hits
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.exporters import exporter
 from bboxqa.rules.facts.misread_masks import slashed_masks, with_backslashes
 
 
@@ -90,7 +90,7 @@ def _all_crowds(document: Document, _settings: ValidateSettings) -> Iterator[Hit
     rows = columns.rles.row
     if not len(rows) or not (columns.iscrowd[rows] == 1).all():
         return
-    if exporter(document) == "CVAT":
+    if all(are_of_cvat(document.record(row).get("attributes")) for row in rows.tolist()):
         why = "since CVAT writes it for every mask and ellipse"
     elif len(rows) > 1 and (columns.iscrowd == 1).all():
         why = "and no annotation has 0"
@@ -188,11 +188,11 @@ RULES = (
         scope="data set",
         breaks="""COCOeval ignores crowds: without other objects, AP is -1. Detectron2 and
             MMDetection leave them out of training.""",
-        explanation="""Every annotation has iscrowd 1. Some converters write it for each run-length
-            mask, since COCO's own run-length masks are crowds; but it means a region of many
-            objects that are not annotated one by one. CVAT writes it for masks and ellipses, also
-            beside boxes and polygons, and `bboxqa agree` takes these as single objects. The unsafe
-            fix writes 0.""",
+        explanation="""Every annotation has iscrowd 1, or every mask in an export of CVAT, which
+            writes it for masks and ellipses, also beside boxes and polygons. Some converters write
+            it for each run-length mask, since COCO's own run-length masks are crowds; but it means
+            a region of many objects that are not annotated one by one. `bboxqa agree` takes masks
+            of CVAT as single objects. The unsafe fix writes 0.""",
         bad={"annotations": [
             {"segmentation": _MASK, "iscrowd": 1, "area": 100},
             {"segmentation": _MASK, "iscrowd": 1, "area": 100, "bbox": [40, 10, 20, 30]},

@@ -21,7 +21,8 @@ def test_cvat_and_datumaro():
         return tool(info=BLANK, licenses=NO_LICENCE, annotations=[record])
 
     assert attributed(occluded=False, severity="") == "CVAT"
-    assert attributed(occluded=False, truncated=False) == "Datumaro"
+    assert attributed(occluded=False, truncated=False) == "CVAT"
+    assert attributed(occluded=False, truncated=False, difficult=False) == "Datumaro"
     assert attributed() == tool(info=BLANK, licenses=NO_LICENCE) == "Datumaro"
     assert tool(info={**BLANK, "year": "2024"}, licenses=NO_LICENCE) is None
     assert tool(info=BLANK, licenses=[]) is None

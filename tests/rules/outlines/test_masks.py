@@ -83,18 +83,16 @@ def test_masks_that_are_all_crowds_become_objects():
 
 
 def test_masks_of_cvat_are_no_crowds():
-    info = dict.fromkeys(
-        ("contributor", "date_created", "description", "url", "version", "year"), ""
-    )
-    head = {"info": info, "licenses": [{"name": "", "id": 0, "url": ""}]}
     box = {"segmentation": [], "iscrowd": 0, "attributes": {"occluded": False}}
     mask = {"segmentation": MASK, "iscrowd": 1, "attributes": {"occluded": True}}
-    (found,) = findings({**head, "annotations": [box, mask]}, code="R003")
+    (found,) = findings({"annotations": [box, mask]}, code="R003")
     assert found.message.startswith("the only mask has iscrowd 1, since CVAT writes it for every")
     assert [edit.pointer for edit in found.edits] == ["/annotations/1/iscrowd"]
-    assert "R003" not in codes({"annotations": [box, mask]})
-    others = [box, mask, {**mask, "iscrowd": 0}]
-    assert "R003" not in codes({**head, "annotations": others})
+    of_voc = {"occluded": True, "truncated": False, "difficult": False}
+    for attributes in (None, {}, {"occluded": "no"}, of_voc):
+        other = {**mask, "attributes": attributes}
+        assert "R003" not in codes({"annotations": [box, mask, other]})
+    assert "R003" not in codes({"annotations": [box, mask, {**mask, "iscrowd": 0}]})
 
 
 def test_crowds_among_others_are_left_alone():
