@@ -27,7 +27,10 @@ _ONLY_SPLIT = re.compile(
     re.IGNORECASE,
 )
 _WITH_SPLIT = re.compile(
-    rf"(?:(?:{_TASKS})[_-]|(?P<before>.+)[_.-])?(?P<split>{_SPLITS})(?:20\d\d)?", re.IGNORECASE
+    rf"(?:(?:{_TASKS}|oidv6)[_-])?"
+    rf"(?:(?:(?P<before>.+)[_. -])?(?P<last>{_SPLITS})(?:20\d\d)?(?:-annotations-bbox)?"
+    rf"|(?P<first>{_SPLITS})(?:20\d\d)?[_. -](?P<after>.+))",
+    re.IGNORECASE,
 )
 
 _SAME = {"training": "train", "valid": "val", "validation": "val", "testing": "test"}
@@ -57,11 +60,12 @@ def without_other_tasks(files: Sequence[Path]) -> tuple[list[Path], list[str]]:
 
 
 def read_twice(
-    files: Sequence[Path], read: Sequence[AnnotationFile], *, keypoints: bool
+    files: Sequence[Path], read: Sequence[AnnotationFile], *, keypoints: bool, people: bool
 ) -> dict[int, str]:
     """Return the places of files whose annotations another one has as well, each with a note.
 
-    With `keypoints`, the file that has these stays.
+    With `keypoints`, the file that has these stays. With `people`, splits are by several people,
+    and no copies.
     """
     place = {task: number for number, task in enumerate(map(_task_of, files)) if task is not None}
     found = {}
@@ -73,7 +77,7 @@ def read_twice(
         left, kept = (whole, number) if keypoints else (number, whole)
         has = f"have the same {n}; the second is left out"
         found[left] = f"{one_line(files[kept].name)} and {one_line(files[left].name)} {has}"
-    return found | _copied_splits(files, read)
+    return found if people else found | _copied_splits(files, read)
 
 
 def _copied_splits(files: Sequence[Path], read: Sequence[AnnotationFile]) -> dict[int, str]:
@@ -96,18 +100,20 @@ def _copied_splits(files: Sequence[Path], read: Sequence[AnnotationFile]) -> dic
 
 
 def split_in(name: str) -> tuple[str, str] | None:
-    """Return what stands before the split in the name of a folder or file, and the split.
+    """Return what stands beside the split in the name of a folder or file, and the split.
 
     Examples
     --------
     >>> split_in("instances_train2017"), split_in("bob_valid"), split_in("contest")
     (('', 'train'), ('bob', 'val'), None)
+    >>> split_in("oidv6-train-annotations-bbox"), split_in("test_bob")
+    (('', 'train'), ('bob', 'test'))
     """
     found = _WITH_SPLIT.fullmatch(name)
     if found is None:
         return None
-    split = found["split"].lower()
-    return found["before"] or "", _SAME.get(split, split)
+    split = (found["last"] or found["first"]).lower()
+    return found["before"] or found["after"] or "", _SAME.get(split, split)
 
 
 def _split_of(file: Path) -> str | None:
@@ -137,29 +143,6 @@ def splits_among(names: Collection[str]) -> set[str]:
     # Beside people and no other split, Val is one of them.
     is_person = {name.lower() for name in found} == {"val"} and len(found) < len({*names})
     return set() if is_person else found
-
-
-def split_advice(files: Sequence[Path]) -> str:
-    """Return how to go on where files are named as parts of a data set; empty where they are not.
-
-    Examples
-    --------
-    >>> split_advice([Path("instances_train2017.json"), Path("val.json")])[:59]
-    'They are named as parts of one data set (train, val). To me'
-    >>> split_advice([Path("train/coco.json"), Path("valid/coco.json")])[:61]
-    'They are named as parts of one data set (train, valid). To me'
-    >>> split_advice([Path("train.json"), Path("ann.json")])
-    ''
-    """
-    names = ((file.stem.lower(), file.parent.name.lower()) for file in files)
-    found = [_SPLIT.fullmatch(stem) or _SPLIT.fullmatch(folder) for stem, folder in names]
-    splits = dict.fromkeys(each[1] for each in found if each)
-    if len(splits) < len(files):
-        return ""
-    return (
-        f"They are named as parts of one data set ({', '.join(splits)}). To measure agreement, "
-        "they have to name annotators, or each has to be by one about the same images."
-    )
 
 
 def _task_of(file: Path) -> tuple[str, ...] | None:

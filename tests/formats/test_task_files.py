@@ -115,7 +115,7 @@ def test_parts_of_a_data_set_are_named(tmp_path, pack):
     with pytest.raises(DatasetError) as error:
         bboxqa.read_coco(pack(placed(tmp_path / "in", **files)))
     assert error.value.problems[0].endswith("val2017.json: no annotator is named in the files")
-    assert "parts of one data set (train, val)" in error.value.advice
+    assert "splits of one data set (train, val)" in error.value.advice
     assert error.value.advice.endswith("one annotator nevertheless: --attribution files")
 
 
@@ -165,7 +165,7 @@ def test_copies_of_splits_are_not_annotators(tmp_path):
             path.parent.mkdir(exist_ok=True)
             # A copy that another program wrote is one as well.
             path.write_text(json.dumps(content, indent=len(path.stem)))
-    with pytest.raises(DatasetError, match="named as parts of one data set") as error:
+    with pytest.raises(DatasetError, match="named as splits of one data set") as error:
         bboxqa.read_coco(tmp_path)
     assert "train, val" in error.value.advice
     data = bboxqa.read_coco(tmp_path, min_annotators=1, attribution="files")

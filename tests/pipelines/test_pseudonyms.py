@@ -126,7 +126,8 @@ def test_splits_of_saved_results_are_no_people(tmp_path, source, named):
     for each in content["annotations"]:
         del each["annotator"], each["created_by"]
     files = [written(tmp_path / f"{name}.json", content) for name in ("train", "val")]
-    given = (f"--annotator={file.stem}={file}" if named else file for file in files)
+    by_file = [*files, "--attribution", "files"]
+    given = [f"--annotator={file.stem}={file}" for file in files] if named else by_file
     saved = run("agree", *given, *SAVED, tmp_path / "run")
     assert saved.returncode == 0, saved.stderr
     key = tmp_path / "key.json"

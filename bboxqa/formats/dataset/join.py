@@ -17,6 +17,7 @@ from bboxqa.formats.dataset.joined import Joined, add_tables, image_label
 from bboxqa.formats.dataset.joint_names import with_joints
 from bboxqa.formats.dataset.merge import IndexedAnnotations, merge
 from bboxqa.formats.dataset.people.attributed import Attribution
+from bboxqa.formats.dataset.people.places import split_advice
 from bboxqa.formats.dataset.people.wrong_values import (
     bad_boxes,
     bad_outlines,
@@ -34,7 +35,6 @@ from bboxqa.formats.dataset.sessions import (
 )
 from bboxqa.formats.dataset.track_ids import read_tracks
 from bboxqa.formats.dataset.versions import without_repeated
-from bboxqa.formats.task_files import split_advice
 from bboxqa.formats.translation.choices import as_options, choices
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import Asked

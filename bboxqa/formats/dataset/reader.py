@@ -19,7 +19,8 @@ from bboxqa.formats.dataset.join import join
 from bboxqa.formats.dataset.joint_names import with_one_order
 from bboxqa.formats.dataset.people.attributed import Attribution
 from bboxqa.formats.dataset.people.attribution import attribute
-from bboxqa.formats.dataset.people.parts_of_people import refuse_shared_images, with_names_of_splits
+from bboxqa.formats.dataset.people.parts_of_people import split_people, with_names_of_splits
+from bboxqa.formats.dataset.people.places import places_of
 from bboxqa.formats.dataset.people.pseudonymous import with_pseudonyms, without_people
 from bboxqa.formats.dataset.predictions import (
     Predictions,
@@ -43,6 +44,9 @@ from bboxqa.formats.translation.translated import UNNAMED
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import Asked, JoinBy
 
+_SPLIT_RESULTS = (
+    "splits have images of the same names, and results of a model do not say which they mean"
+)
 _NO_SESSIONS = "a model has no sessions: give either a session key or predictions"
 
 Check = Callable[[Sequence[Path], Sequence[AnnotationFile], Attribution], tuple[str, ...]]
@@ -117,6 +121,8 @@ def read_dataset(
     except DatasetError as error:
         # What is left out may be the work of other annotators.
         raise error.with_advice(found.notes) from None
+    if attributed.splits and any(map(are_results, read)):
+        raise DatasetError([_SPLIT_RESULTS], "Measure one split at a time, with its results.")
     read = with_names_of_splits(read, attributed.splits)
     doubts = check(files, read, attributed) if check is not None else ()
     sessions = None if session_key is None else read_sessions(read, attributed, session_key)
@@ -153,10 +159,11 @@ def _read_source(sources: Sources, options: ReadOptions) -> tuple[Sources, list[
     notes: list[str] = []
     kept = [*range(len(read))]
     if sources.is_named:
-        refuse_shared_images(read, sources.names)
         read = _with_annotators(read, sources.names)
     else:
-        repeated = read_twice(sources.files, read, keypoints=options.keypoints)
+        splits = split_people(places_of(sources.files))
+        several = splits is not None and len({*splits[0]}) > 1
+        repeated = read_twice(sources.files, read, keypoints=options.keypoints, people=several)
         measured, tables, notes = without_empty(read)
         notes += repeated.values()
         kept = [place for place in measured if place not in repeated]

@@ -109,6 +109,7 @@ def test_folders_with_files_of_the_same_names_are_people(tmp_path, text, suffix)
 LAYOUTS = (
     "{who}/{split}.json", "{who}/annotations/instances_{split}2017.json", "{split}/{who}.json",
     "{who}/{split}/_annotations.coco.json", "{split}/{who}/labels.json", "{who}_{split}.json",
+    "{split}_{who}.json", "instances_{split}_{who}.json", "{split}/{who}/{split}.json",
 )  # fmt: skip
 
 
@@ -138,7 +139,7 @@ def test_splits_without_people_are_one_data_set(tmp_path, layout):
         write(tmp_path, **{layout.format(split=split): coco("0.jpg", x=len(split))})
     with pytest.raises(DatasetError, match="no annotator is named in the files") as error:
         read_coco(tmp_path)
-    assert "named as parts of one data set (test, train, valid)" in error.value.advice
+    assert "named as splits of one data set (test, train, val)" in error.value.advice
     assert len(read_coco(tmp_path, attribution="files").annotator_names) == 3
     whole = read_coco(tmp_path, min_annotators=1)
     assert (len(whole.image_names), len(whole.annotator_names)) == (3, 1)
@@ -150,7 +151,6 @@ def test_splits_without_people_are_one_data_set(tmp_path, layout):
         (("ann.json", "val.json"), ("ann", "val")),
         (("ann_train.json", "bob_val.json"), ("ann_train", "bob_val")),
         (("ann_val.json", "bob_val.json"), ("ann_val", "bob_val")),
-        (("train.json", "val.json", "ann_train.json"), ("ann_train", "train", "val")),
     ],
 )
 def test_names_like_splits_may_be_people(tmp_path, files, people):
@@ -203,8 +203,6 @@ def test_folders_of_days_are_no_people(tmp_path):
 @pytest.mark.parametrize(
     "images",
     [
-        # Two files of a folder share an image, and so do two of one name.
-        {"a/1": ["x", "y"], "a/2": ["y"], "b/1": ["x"], "b/2": ["y"]},
         # One name is in one folder only.
         {"a/1": ["x"], "a/2": ["y"], "b/1": ["x"]},
         # A file is beside the folders.
@@ -219,6 +217,89 @@ def test_files_are_people_where_it_is_not_sure_that_folders_are(tmp_path, images
     assert (len(data.annotator_names), data.attribution) == (len(images), "one file per annotator")
 
 
+def test_folders_are_refused_where_it_is_not_sure_who_drew_what(tmp_path):
+    # As in two rounds: two files of a folder share images, and so do two of one name.
+    for x, place in enumerate(("pre/ann", "pre/bob", "post/ann", "post/bob")):
+        write(tmp_path, **{f"{place}.json": coco("x", "y", x=x)})
+    with pytest.raises(DatasetError) as error:
+        read_coco(tmp_path)
+    assert str(error.value) == (
+        f"{tmp_path}/post: has several files with the same names as in another folder (ann.json, "
+        "bob.json), which do not say who drew what; expected one file of each person\n"
+        "If each folder is by one person, read one file of each, such as: --pattern ann.json\n"
+        "If each file is by another person: --attribution files"
+    )
+    assert len(read_coco(tmp_path, attribution="files").annotator_names) == 4
+
+
+@pytest.mark.parametrize(
+    ("files", "people"),
+    [
+        # Eve has a file for all splits; bob has one more part than ann.
+        ({"ann/train": "x", "ann/val": "y", "bob/train": "x", "eve": "xy"}, ("ann", "bob", "eve")),
+        ({"train/ann_train": "x", "val/ann_val": "y", "train/bob_train": "x"}, ("ann", "bob")),
+        ({"ann/1": "x", "ann/2": "y", "bob/1": "x", "bob/2": "y", "bob/3": "z"}, ("ann", "bob")),
+        # Each person has another split of the same pictures.
+        (
+            {"ann/train": "xy", "ann/val": "z", "bob/train": "xz", "bob/val": "y"},
+            ("ann", "bob"),
+        ),
+    ],
+)
+def test_parts_may_be_uneven(tmp_path, files, people):
+    for x, (place, images) in enumerate(files.items()):
+        write(tmp_path, **{f"{place}.json": coco(*images, x=x)})
+    data = read_coco(tmp_path)
+    assert data.annotator_names == people
+    assert set(data.image_names) <= {"x", "y", "z"}
+
+
+@pytest.mark.parametrize(
+    ("files", "beside"),
+    [
+        # Eve's image may be any of two pictures.
+        (("ann/train", "ann/val", "bob/train", "bob/val", "eve"), "beside {}/eve.json, which is"),
+        (("train", "val", "bob"), "beside {}/bob.json, which is none"),
+        (("train", "val", "ann_train"), "and some of them name nobody"),
+        (("ann/train", "ann/val", "ann/all", "bob/train"), "beside {}/ann/all.json, which is none"),
+    ],
+)
+def test_splits_are_refused_where_it_is_not_sure_who_made_which(tmp_path, files, beside):
+    for x, name in enumerate(files):
+        write(tmp_path, **{f"{name}.json": coco("x", x=x)})
+    with pytest.raises(DatasetError, match="named as a split of a data set") as error:
+        read_coco(tmp_path)
+    assert beside.format(tmp_path) in str(error.value)
+    assert "--annotator ann=FOLDER --annotator bob=FILE" in error.value.advice
+    assert len(read_coco(tmp_path, attribution="files").annotator_names) == len(files)
+
+
+def test_equal_splits_of_two_people_are_no_copies(tmp_path):
+    for x, who in enumerate(("ann", "bob")):
+        write(tmp_path, **{f"{who}/train.json": coco("a.jpg"), f"{who}/val.json": coco("b", x=x)})
+    data = read_coco(tmp_path)
+    assert (data.annotator_names, len(data.annotations)) == (("ann", "bob"), 4)
+
+
+def test_results_of_a_model_do_not_say_which_split_they_mean(tmp_path):
+    for x, place in enumerate(("ann/train", "ann/val", "bob/train", "bob/val")):
+        write(tmp_path, **{f"data/{place}.json": coco("0.jpg", x=x)})
+    result = {"image_id": 1, "category_id": 1, "bbox": [1, 2, 30, 40], "score": 0.9}
+    write(tmp_path, **{"model.json": [result]})
+    with pytest.raises(DatasetError, match="splits have images of the same names") as error:
+        read_coco(tmp_path / "data", predictions=tmp_path / "model.json")
+    assert error.value.advice == "Measure one split at a time, with its results."
+
+
+def test_image_records_of_one_named_person_are_not_by_several(tmp_path):
+    records = coco("x", "x")
+    for each in records["annotations"]:
+        each["annotator"] = "ann"
+    write(tmp_path, **{"one.json": records})
+    with pytest.raises(DatasetError, match="one annotator only, 'ann'"):
+        read_coco(tmp_path / "one.json")
+
+
 def test_files_about_different_images_are_no_people(tmp_path):
     for number, place in enumerate(("a/1", "a/2", "b/1", "b/2")):
         write(tmp_path, **{f"{place}.json": coco(f"{number}.jpg")})
@@ -231,7 +312,7 @@ def test_folders_with_tables_of_the_same_images_are_refused(tmp_path):
         for part in ("bbox", "segmentation"):
             write(tmp_path, **{f"{who}/{part}.csv": table("a.jpg")})
     with pytest.raises(
-        DatasetError, match="several tables with the same names as in another"
+        DatasetError, match="several files with the same names as in another"
     ) as error:
         read_coco(tmp_path)
     assert "(bbox.csv, segmentation.csv)" in str(error.value)
@@ -273,8 +354,30 @@ def test_a_named_folder_may_have_several_files(tmp_path):
         read_coco(source)
     assert str(error.value) == (
         f"annotator 'Ann': image 'x' is in {tmp_path}/ann/1.json and in {tmp_path}/ann/2.json; "
-        "expected one file, or files about different images\nName the file: --annotator NAME=FILE"
+        "expected one file, or files about different images\nName the file: --annotator NAME=FILE\n"
+        f"1 JSON file left out: no annotations (such as {tmp_path}/bob/settings.json)"
     )
+
+
+def test_splits_in_a_named_folder_tell_images_apart(tmp_path):
+    for x, who in enumerate(("ann", "bob")):
+        for split in ("train", "val"):
+            write(tmp_path, **{f"{who}/{split}.json": coco("0.jpg", x=x)})
+    data = read_coco({"Ann": tmp_path / "ann", "Bob": tmp_path / "bob"})
+    assert (data.annotator_names, data.image_names) == (
+        ("Ann", "Bob"), ("train/0.jpg", "val/0.jpg"),
+    )  # fmt: skip
+
+
+def test_splits_of_open_images_are_one_data_set(tmp_path):
+    header = "ImageID,Source,LabelName,Confidence,XMin,XMax,YMin,YMax"
+    for split in ("oidv6-train", "validation"):
+        rows = f"{header}\n{split},xclick,/m/0,1,0.1,0.2,0.1,0.2\n"
+        write(tmp_path, **{f"{split}-annotations-bbox.csv": rows})
+    with reading(image_size=(640, 480)):
+        with pytest.raises(DatasetError, match="splits of one data set"):
+            read_coco(tmp_path)
+        assert len(read_coco(tmp_path, min_annotators=1).annotator_names) == 1
 
 
 def test_folders_that_share_one_name_are_read(tmp_path):

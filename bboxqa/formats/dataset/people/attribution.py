@@ -16,14 +16,19 @@ from bboxqa.formats.annotations.records import (
 from bboxqa.formats.dataset.people.attributed import Attribution
 from bboxqa.formats.dataset.people.image_records import by_records
 from bboxqa.formats.dataset.people.mixed_keys import check_folders, check_keys
-from bboxqa.formats.dataset.people.parts_of_people import People, people_of, refuse_videos
+from bboxqa.formats.dataset.people.parts_of_people import (
+    People,
+    named_people,
+    people_of,
+    refuse_videos,
+)
+from bboxqa.formats.dataset.people.places import split_advice
 from bboxqa.formats.dataset.people.ways_to_name import (
     listed_files,
     nothing_to_compare,
     ways_to_name,
 )
 from bboxqa.formats.registry import is_of_one_image
-from bboxqa.formats.task_files import split_advice
 from bboxqa.formats.translation.heads import is_archive
 from bboxqa.formats.translation.members import head_of, members_of
 from bboxqa.formats.translation.translated import UNNAMED
@@ -78,12 +83,14 @@ def attribute(
         if candidate == "annotator-key":
             found += _by_key(files, annotator_key, chosen=way is not None)
         elif candidate == "image-records":
-            found += by_records(files, session_key, chosen=way is not None)
+            # Records of a person who is named are not by several.
+            is_named = any(each.names != (UNNAMED,) for each in found)
+            found += [] if is_named else by_records(files, session_key, chosen=way is not None)
         elif len(files) > 1 or (way == "files" and min_annotators == 1):
             if way is None:
                 _check_people(files)
             people = _people(files, is_checked=not found) if way is None else None
-            found += _by_file(files, people or _named(file_names))
+            found += _by_file(files, people or named_people(files, file_names))
     for attribution in found:
         if len(attribution.names) >= 2:
             if attribution.of_files and way is None:
@@ -197,12 +204,6 @@ def _check_people(files: Sequence[AnnotationFile]) -> None:
             f"{listed_files(files)}: each file is about one image and does not say who drew it"
         )
         raise DatasetError([problem], _FOLDERS)
-
-
-def _named(names: Sequence[str]) -> People:
-    """Return the annotators of files; of a folder with one name, several files have it."""
-    each = "file" if len({*names}) == len(names) else "folder"
-    return People([*names], f"one {each} per annotator")
 
 
 def _people(files: Sequence[AnnotationFile], *, is_checked: bool) -> People | None:

@@ -1,7 +1,7 @@
 """Refusing files of which it is not sure whether each is by one annotator."""
 
 import shlex
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import clean, first_few, one_line
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import ANNOTATOR_KEYS
-from bboxqa.formats.content_kinds import TABLES
+from bboxqa.formats.dataset.people.places import folders_and_names, is_grid, places_of
 
 _ADVICE = (
     "Two versions of one data set are compared with: bboxqa compare BEFORE AFTER\n"
@@ -42,23 +42,27 @@ def check_keys(files: Sequence[AnnotationFile]) -> None:
 
 
 def check_folders(files: Sequence[AnnotationFile]) -> None:
-    """Refuse folders with several tables of the same names, as people with parts of their work.
+    """Refuse folders with several files of the same names, as people with parts of their work.
 
-    If each table were taken as one annotator, the parts of one person would seem to be by several.
+    If each file were taken as one annotator, the parts of one person would seem to be by several.
     """
-    inside: dict[Path, set[str]] = defaultdict(set)
-    for file in files:
-        path = Path(file.source.name)
-        if path.name.lower().endswith(TABLES):
-            inside[path.parent].add(path.name)
-    times = Counter(name for names in inside.values() for name in names)
-    for folder, names in inside.items():
-        shared = sorted(name for name in names if times[name] > 1)
-        if len(shared) > 1:
-            listed = first_few(shared, 3, one_line)
-            problem = (
-                f"{folder}: has several tables with the same names as in another folder "
-                f"({listed}), which do not say who drew what; expected one file of each person"
-            )
-            read = shlex.quote(clean(shared[0]))
-            raise DatasetError([problem], _ONE_OF_EACH.format(read))
+    paths = [Path(file.source.name) for file in files]
+    folders, names = folders_and_names(places_of(paths))
+    if not is_grid(folders, names):
+        return
+    images = [{image.file_name for image in file.images} for file in files]
+    if sum(map(len, images)) == len(set().union(*images)):
+        return
+    times = Counter(names)
+    shared = [row for row, name in enumerate(names) if times[name] > 1]
+    shared = [row for row in shared if folders[row] == folders[shared[0]]]
+    shown = [
+        f"{names[row].rpartition('/')[0]}/{paths[row].name}".removeprefix("/") for row in shared
+    ]
+    listed = first_few(shown, 3, one_line)
+    problem = (
+        f"{paths[shared[0]].parent}: has several files with the same names as in another folder "
+        f"({listed}), which do not say who drew what; expected one file of each person"
+    )
+    read = shlex.quote(clean(shown[0]))
+    raise DatasetError([problem], _ONE_OF_EACH.format(read))

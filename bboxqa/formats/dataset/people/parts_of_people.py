@@ -2,19 +2,24 @@
 
 import shlex
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
-from os.path import abspath, commonpath
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.file_names import own_name
 from bboxqa.core.text import one_line
 from bboxqa.formats.annotations.columns import AnnotationFile
-from bboxqa.formats.task_files import split_in
+from bboxqa.formats.dataset.people.places import (
+    Place,
+    folders_and_names,
+    is_grid,
+    places_of,
+    short_names,
+    without_split,
+)
 from bboxqa.formats.translation.translated import UNNAMED
 
 
@@ -37,76 +42,94 @@ def people_of(files: Sequence[AnnotationFile]) -> People | None:
     people if no folder has an image in two files, and files of one name share images. In
     day1/ann.json, day1/bob.json, day2/ann.json and day2/bob.json it is the other way round.
     """
-    places = _places([Path(file.source.name) for file in files])
+    places = places_of([Path(file.source.name) for file in files])
     return _by_split(places, files) or _by_images(places, files)
 
 
-def _by_split(places: Sequence[tuple[str, ...]], files: Sequence[AnnotationFile]) -> People | None:
-    found = [each for each in map(_without_split, places) if each is not None]
-    splits = [split for split, _ in found]
-    people = _short([person for _, person in found])
-    n_people, n_splits = len({*people}), len({*splits})
+def named_people(files: Sequence[AnnotationFile], names: Sequence[str]) -> People:
+    """Return the annotators whose names are known; one may have several files.
+
+    Raises DatasetError if an annotator has an image in two files that are not of different splits.
+    """
+    if len({*names}) == len(names):
+        return People([*names], "one file per annotator")
+    inside = defaultdict(list)
+    for file, name in zip(files, names, strict=True):
+        inside[name].append(Path(file.source.name))
+    split_of = {
+        path: without_split(place)[0]
+        for paths in inside.values()
+        for path, place in zip(paths, places_of(paths), strict=True)
+    }
+    splits = [split_of[Path(file.source.name)] for file in files]
+    if _is_apart(_images(files), names):
+        splits = []
+    elif not _is_apart(_images(files), zip(names, splits, strict=True)):
+        _refuse_shared_image(files, names)
+    return People([*names], "one folder per annotator", splits)
+
+
+def split_people(places: Sequence[Place]) -> tuple[list[Place], list[str]] | None:
+    """Return the person and the split of each file, "" for a file without; None without splits.
+
+    The person of splits that name nobody is an empty path.
+    """
+    found = [without_split(place) for place in places]
+    splits, people = [split for split, _ in found], [person for _, person in found]
+    parts = Counter(person for person, split in zip(people, splits, strict=True) if split)
     is_once = len({*zip(people, splits, strict=True)}) == len(places)
     # Where each split is by another person, it may be a part of the person's name.
-    is_part_of_name = n_people > 1 and (len(splits) == n_splits or "" in people)
-    if not is_once or n_splits < 2 or is_part_of_name:
+    is_split = len({*splits} - {""}) > 1 and max(parts.values()) > 1
+    return (people, splits) if is_once and is_split else None
+
+
+def _by_split(places: Sequence[Place], files: Sequence[AnnotationFile]) -> People | None:
+    found = split_people(places)
+    if found is None:
         return None
-    of_split: defaultdict[str, set[str | None]] = defaultdict(set)
-    for split, each in zip(splits, _images(files), strict=True):
-        of_split[split] |= each
-    is_apart = sum(map(len, of_split.values())) == len(set().union(*of_split.values()))
+    people, splits = found
+    names = short_names(people)
+    # Pictures of two splits may have the same name, but a person annotates one only once.
+    is_apart = _is_apart(_images(files), names)
     named = () if is_apart else splits
-    if n_people == 1:
+    if not any(people):
         return People([UNNAMED] * len(places), "", named)
-    listed = ", ".join(dict.fromkeys(splits))
-    return People(people, f"names of files and folders without splits ({listed})", named)
+    whole = [person for person, split in zip(people, splits, strict=True) if not split]
+    parts = {person for person, split in zip(people, splits, strict=True) if split}
+    if (
+        () in people
+        or (whole and not is_apart)
+        or any(person[: len(part)] == part for person in whole for part in parts)
+    ):
+        _refuse_other_files(files, splits)
+    listed = ", ".join(dict.fromkeys(filter(None, splits)))
+    return People(names, f"names of files and folders without splits ({listed})", named)
 
 
-def _without_split(place: Sequence[str]) -> tuple[str, tuple[str, ...]] | None:
-    """Return the split in a path, and the path without it; None if it has none, or several.
-
-    Examples
-    --------
-    >>> _without_split(("train", "ann")), _without_split(("ann", "instances_val2017"))
-    (('train', ('ann',)), ('val', ('ann',)))
-    >>> _without_split(("ann-test",)), _without_split(("ann", "contest"))
-    (('test', ('ann',)), None)
-    """
-    found = [(row, each) for row, part in enumerate(place) if (each := split_in(part))]
-    if len(found) != 1:
-        return None
-    ((row, (person, split)),) = found
-    return split, (*place[:row], *([person] if person else []), *place[row + 1 :])
+def _refuse_other_files(files: Sequence[AnnotationFile], splits: Sequence[str]) -> None:
+    """Refuse splits beside files of no split, or of nobody, where it is not sure who made which."""
+    names = [one_line(file.source.name) for file in files]
+    split = next(name for name, split in zip(names, splits, strict=True) if split)
+    others = [name for name, split in zip(names, splits, strict=True) if not split]
+    beside = f"beside {others[0]}, which is none" if others else "and some of them name nobody"
+    raise DatasetError(
+        [f"{split} is named as a split of a data set, {beside}: it is not sure who made which"],
+        "Name the files of each annotator: --annotator ann=FOLDER --annotator bob=FILE\n"
+        "If each file is by one annotator nevertheless: --attribution files",
+    )
 
 
-def _short(people: Sequence[tuple[str, ...]]) -> list[str]:
-    """Return the paths of people as names, without the folders and file names that all have.
-
-    Examples
-    --------
-    >>> _short([("in", "ann", "_annotations.coco"), ("in", "bob", "_annotations.coco")])
-    ['ann', 'bob']
-    """
-    left = list(people)
-    for end in (-1, 0):
-        while all(len(each) > 1 for each in left) and len({each[end] for each in left}) == 1:
-            left = [each[:-1] if end else each[1:] for each in left]
-    return ["/".join(each) for each in left]
-
-
-def _by_images(places: Sequence[tuple[str, ...]], files: Sequence[AnnotationFile]) -> People | None:
-    folders, names = _folders_and_names(places)
-    if not _is_grid(folders, names):
+def _by_images(places: Sequence[Place], files: Sequence[AnnotationFile]) -> People | None:
+    folders, names = folders_and_names(places)
+    if not is_grid(folders, names):
         return None
     images = _images(files)
-    if any(None in each for each in images):
-        return None
     is_apart_in_folders, is_apart_by_name = _is_apart(images, folders), _is_apart(images, names)
-    if is_apart_in_folders == is_apart_by_name:
-        return None
-    if is_apart_in_folders:
+    if is_apart_in_folders and not is_apart_by_name:
         return People(folders, "one folder per annotator")
-    return People(names, "files of one name per annotator")
+    if is_apart_by_name and not is_apart_in_folders:
+        return People(names, "files of one name per annotator")
+    return None
 
 
 def _images(files: Sequence[AnnotationFile]) -> list[set[str | None]]:
@@ -122,6 +145,9 @@ def with_names_of_splits(
     """
     named = []
     for file, split in zip(files, splits, strict=False):
+        if not split:
+            named.append(file)
+            continue
         images = [
             msgspec.structs.replace(image, file_name=f"{split}/{image.file_name}")
             if image.file_name
@@ -139,12 +165,12 @@ def refuse_videos(files: Sequence[AnnotationFile]) -> None:
     Tasks with different names are of different videos, and so are the files of one person in
     ann/clip1.xml, ann/clip2.xml, bob/clip1.xml and bob/clip2.xml.
     """
-    folders, names = _folders_and_names(_places([Path(file.source.name) for file in files]))
+    folders, names = folders_and_names(places_of([Path(file.source.name) for file in files]))
     tasks = {file: file.task_of_frames for file in files if file.task_of_frames}
     pair = _with_one_image([*tasks], [""] * len(tasks), [*tasks.values()])
     shown = [f" (task {one_line(tasks[each] or '')!r})" for each in pair]
     if not pair and all(file.task_of_frames is not None for file in files):
-        pair = _with_one_image(files, folders, names) if _is_grid(folders, names) else ()
+        pair = _with_one_image(files, folders, names) if is_grid(folders, names) else ()
         shown = [""] * len(pair)
     if not pair:
         return
@@ -152,16 +178,17 @@ def refuse_videos(files: Sequence[AnnotationFile]) -> None:
         f"{one_line(file.source.name)}{task}" for file, task in zip(pair, shown, strict=True)
     )
     problem = f"{found}: frames of the same numbers, but of different videos, as it seems"
+    of_name = pattern_option(files, pair[0]) if max(Counter(names).values()) > 1 else ""
+    advice = f"Measure one video at a time, {of_name}\n" if of_name else ""
     raise DatasetError(
         [f"{problem}; expected files of one video"],
-        f"Measure one video at a time, {pattern_option(files, pair[0])}\n"
-        "If all are of one video: bboxqa agree --annotator ann=FILE --annotator bob=FILE",
+        f"{advice}If all are of one video: bboxqa agree --annotator ann=FILE --annotator bob=FILE",
     )
 
 
 def pattern_option(files: Sequence[AnnotationFile], file: AnnotationFile) -> str:
     """Return how to choose the files that have the name of one of them below their folders."""
-    _, names = _folders_and_names(_places([Path(each.source.name) for each in files]))
+    _, names = folders_and_names(places_of([Path(each.source.name) for each in files]))
     below, path = names[files.index(file)].rpartition("/")[0], Path(file.source.name)
     pattern = shlex.quote(f"{below}/{path.name}" if below else path.name)
     return f"by the names of its files: --pattern {pattern}"
@@ -180,50 +207,22 @@ def _with_one_image(
     return ()
 
 
-def refuse_shared_images(files: Sequence[AnnotationFile], names: Sequence[str]) -> None:
-    """Refuse several files by one annotator if an image is in two of them."""
-    seen: dict[str, dict[str | None, str]] = defaultdict(dict)
+def _refuse_shared_image(files: Sequence[AnnotationFile], names: Sequence[str]) -> None:
+    """Refuse several files by one annotator, since an image is in two of them."""
+    seen: dict[tuple[str, str], str] = {}
     for file, name in zip(files, names, strict=True):
-        before = seen[name]
-        here = {image.file_name: file.source.name for image in file.images}
-        for image in sorted(filter(None, before.keys() & here.keys()))[:1]:
-            problem = (
-                f"annotator {one_line(name)!r}: image {one_line(image)!r} is in "
-                f"{one_line(before[image])} and in {one_line(here[image])}; expected one file, "
-                "or files about different images"
-            )
-            raise DatasetError([problem], "Name the file: --annotator NAME=FILE")
-        before |= here
+        for image in sorted({image.file_name for image in file.images if image.file_name}):
+            before = seen.setdefault((name, image), file.source.name)
+            if before != file.source.name:
+                problem = (
+                    f"annotator {one_line(name)!r}: image {one_line(image)!r} is in "
+                    f"{one_line(before)} and in {one_line(file.source.name)}; expected one file, "
+                    "or files about different images"
+                )
+                raise DatasetError([problem], "Name the file: --annotator NAME=FILE")
 
 
-def _places(paths: Sequence[Path]) -> list[tuple[str, ...]]:
-    """Return the paths below the folder that all share, without suffixes.
-
-    Examples
-    --------
-    >>> _places([Path("in/ann/b/1.json"), Path("in/bob/b/1.json"), Path("in/bob/2.csv")])
-    [('ann', 'b', '1'), ('bob', 'b', '1'), ('bob', '2')]
-    """
-    whole = [Path(abspath(path)) for path in paths]  # noqa: PTH100 - links keep their names
-    shared = Path(commonpath([path.parent for path in whole]))
-    below = [path.relative_to(shared) for path in whole]
-    return [(*path.parent.parts, own_name(path)) for path in below]
-
-
-def _folders_and_names(places: Sequence[tuple[str, ...]]) -> tuple[list[str], list[str]]:
-    """Return the first folder of each path, "" if it has none, and what is below."""
-    folders = [place[0] if len(place) > 1 else "" for place in places]
-    return folders, ["/".join(place[1:]) for place in places]
-
-
-def _is_grid(folders: Sequence[str], names: Sequence[str]) -> bool:
-    """Return whether each name is in several folders, and some folder has several files."""
-    cells = {*zip(folders, names, strict=True)}
-    is_once = len(cells) == len(names) and "" not in folders
-    return is_once and len({*folders}) < len(cells) and min(Counter(names).values()) > 1
-
-
-def _is_apart(images: Iterable[set[str | None]], groups: Iterable[str]) -> bool:
+def _is_apart(images: Iterable[set[str | None]], groups: Iterable[Hashable]) -> bool:
     """Return whether no image is in two files of a group."""
     of_group = defaultdict(list)
     for each, group in zip(images, groups, strict=True):

@@ -1,0 +1,115 @@
+"""The places of files: which folders, names and splits their paths have."""
+
+from collections import Counter
+from collections.abc import Sequence
+from os.path import abspath, commonpath
+from pathlib import Path
+
+from bboxqa.core.file_names import own_name
+from bboxqa.formats.task_files import split_in
+from bboxqa.formats.translation.heads import ARCHIVES
+
+Place = tuple[str, ...]
+"""A path below the folder that all files share, in parts and without suffix."""
+
+# Names that tools give to all exports.
+_OF_NOBODY = {"annotations", "_annotations", "_annotations.coco", "instances_default", "labels"}
+
+
+def places_of(paths: Sequence[Path]) -> list[Place]:
+    """Return the paths below the folder that all share, without suffixes.
+
+    Examples
+    --------
+    >>> places_of([Path("in/ann/b/1.json"), Path("in/bob/b/1.json"), Path("in/bob/2.csv")])
+    [('ann', 'b', '1'), ('bob', 'b', '1'), ('bob', '2')]
+    """
+    whole = [Path(abspath(path)) for path in paths]  # noqa: PTH100 - links keep their names
+    shared = Path(commonpath([path.parent for path in whole]))
+    below = [path.relative_to(shared) for path in whole]
+    return [(*map(_without_archive, path.parent.parts), own_name(path)) for path in below]
+
+
+def _without_archive(part: str) -> str:
+    """Return the name of a folder, or that of an archive without its suffix."""
+    return own_name(Path(part)) if part.lower().endswith(ARCHIVES) else part
+
+
+def without_split(place: Place) -> tuple[str, Place]:
+    """Return the split in a path, "" if it has none or several, and the path without it.
+
+    Examples
+    --------
+    >>> without_split(("train", "ann")), without_split(("ann", "instances_val2017"))
+    (('train', ('ann',)), ('val', ('ann',)))
+    >>> without_split(("test", "ann-test")), without_split(("ann", "contest"))
+    (('test', ('ann',)), ('', ('ann', 'contest')))
+    """
+    found = [split_in(part) for part in place]
+    splits = {each[1] for each in found if each is not None}
+    if len(splits) != 1:
+        return "", place
+    kept = [part if each is None else each[0] for part, each in zip(place, found, strict=True)]
+    # In ann/ann_train.json, ann is named twice.
+    people = dict.fromkeys(part for part in kept if part and part not in _OF_NOBODY)
+    return splits.pop(), tuple(people)
+
+
+def short_names(people: Sequence[Place]) -> list[str]:
+    """Return the paths of people as names, without the folders and file names that all have.
+
+    Examples
+    --------
+    >>> short_names([("in", "ann", "_annotations.coco"), ("in", "bob", "_annotations.coco")])
+    ['ann', 'bob']
+    """
+    left = list(people)
+    for end in (-1, 0):
+        while all(len(each) > 1 for each in left) and len({each[end] for each in left}) == 1:
+            left = [each[:-1] if end else each[1:] for each in left]
+    return ["/".join(each) for each in left]
+
+
+def folders_and_names(places: Sequence[Place]) -> tuple[list[str], list[str]]:
+    """Return the first folder of each path, "" if it has none, and what is below."""
+    folders = [place[0] if len(place) > 1 else "" for place in places]
+    return folders, ["/".join(place[1:]) for place in places]
+
+
+def is_grid(folders: Sequence[str], names: Sequence[str]) -> bool:
+    """Return whether folders have files of the same names, several in some folder.
+
+    Either all names are in several folders, or at least two are.
+
+    Examples
+    --------
+    >>> is_grid(["ann", "ann", "bob", "bob"], ["1", "2", "1", "2"])
+    True
+    >>> is_grid(["ann", "bob", "bob"], ["1", "1", "2"]), is_grid(["ann", "bob"], ["1", "1"])
+    (False, False)
+    """
+    cells = {*zip(folders, names, strict=True)}
+    times = Counter(names)
+    n_shared = sum(each > 1 for each in times.values())
+    is_once = len(cells) == len(names) and "" not in folders
+    return is_once and len({*folders}) < len(cells) and n_shared >= min(2, len(times))
+
+
+def split_advice(paths: Sequence[Path]) -> str:
+    """Return how to go on where files are named as splits of a data set; empty where they are not.
+
+    Examples
+    --------
+    >>> split_advice([Path("instances_train2017.json"), Path("val.json")])[:51]
+    'They are named as splits of one data set (train, va'
+    >>> split_advice([Path("train.json"), Path("ann.json")])
+    ''
+    """
+    splits = dict.fromkeys(without_split(place)[0] for place in places_of(paths))
+    if len(splits) < len(paths) or "" in splits:
+        return ""
+    return (
+        f"They are named as splits of one data set ({', '.join(splits)}). To measure agreement, "
+        "annotations need an annotator, or each file has to be by another one, about the same "
+        "images."
+    )
