@@ -24,16 +24,16 @@ def file_of(path, places, change=None):
 
 
 @pytest.mark.parametrize("change", [None, {"bbox": [20, 1, 5, 7.5]}, {"category_id": 2}])
-def test_a_split_beside_the_whole_is_a_headline(tmp_path, change):
+def test_a_part_beside_the_whole_is_a_headline(tmp_path, change):
     whole = file_of(tmp_path / "all.json", range(1, 21))
     parts = [
-        file_of(tmp_path / "train.json", range(1, 13), change),
-        file_of(tmp_path / "val.json", range(13, 21)),
+        file_of(tmp_path / "first.json", range(1, 13), change),
+        file_of(tmp_path / "later.json", range(13, 21)),
     ]
     headlines = [
         f"all and {name} have the same {3 * n} annotations on the {n} images that both have: "
         "are they copies or splits of one data set?"
-        for name, n in (("train", 12), ("val", 8))
+        for name, n in (("first", 12), ("later", 8))
     ]
     expected = headlines if change is None else headlines[1:]
     assert list(read_coco([whole, *parts]).headlines) == expected
