@@ -63,10 +63,13 @@ def parts_of(path: Path) -> list[Path]:
     return [path] if is_one else [path / each.name for each in read]
 
 
-def others_inside(sources: Iterable[Path], *, hidden: bool = False) -> list[str]:
+def others_inside(
+    sources: Iterable[Path], *, hidden: bool = False, is_named: bool = False
+) -> list[str]:
     """Return a note on each archive with files of annotations in other formats than it is read as.
 
-    The names of files are not said if they are `hidden`.
+    The names of files are not said if they are `hidden`. Of an annotator who is named, a single
+    file or folder can be given (`is_named`).
     """
     listed = {*sources}
     files = dict.fromkeys(archive_around(each) or each for each in sources)
@@ -83,7 +86,9 @@ def others_inside(sources: Iterable[Path], *, hidden: bool = False) -> list[str]
         some = f"{count(len(others), 'file')} of other formats left out"
         some += "" if hidden else f" ({shown})"
         how = "to read these, unpack it, and name the files and folders"
-        if all(found in _NAMED_INSIDE for _, found in others):
+        if is_named:
+            how = "to read these as well, unpack it, and name the folder"
+        elif all(found in _NAMED_INSIDE for _, found in others):
             typed = shlex.join(clean(str(each)) for each in (path, path / others[0][0].name))
             how = "to read such a file as well, name it" + ("" if hidden else f": {typed}")
         own = read.name.removesuffix("-archive")

@@ -104,10 +104,12 @@ def archives_beside(
     pattern: str | None = None,
     *,
     hidden: bool = False,
+    is_named: bool = False,
 ) -> list[str]:
     """Return a note on archives in given folders that have annotations of their own, if any.
 
-    Beside other annotations, archives are left out, since these were often unpacked from them.
+    Beside other annotations, archives are left out, since these were often unpacked from them. Of
+    an annotator who is named, a single folder or archive can be given (`is_named`).
     """
     # Several files in an archive are sources below its path.
     listed = {each for source in sources for each in (source, source.parent)}
@@ -124,6 +126,8 @@ def archives_beside(
     typed = shlex.join(clean(str(each)) for each in (folder, file))
     shown = _names([each for _, each in found], hidden=hidden)
     note = f"{count(len(found), 'archive')} left out{shown}, as other files are read"
+    if is_named:
+        return [f"{note}; to read such an archive as well, unpack it"]
     typed = "" if hidden else f": {typed}"
     return [f"{note}; to read such an archive as well, name it{typed}"]
 

@@ -104,35 +104,46 @@ def sources_of(
     if isinstance(source, Mapping):
         if attribution not in (None, "files"):
             raise ConfigError(f"named files are one annotator each, not {attribution!r}")
-        return _named_sources(source)
+        return _named_sources(source, hidden=hidden)
     given = as_paths(source)
     listed = list_files(given, pattern)
-    files, notes = without_settings(listed, given, hidden=hidden)
-    files, others = without_other_tasks(files)
-    notes += others
+    files, notes = _read_of(listed, given, pattern, hidden=hidden)
     # A single source inside a folder belongs to an annotator if it is itself a folder.
     is_person = len(files) == 1 and files[0].is_dir() and files[0] not in map(Path, given)
     if is_person and min_annotators == 1:
         attribution = attribution or "files"
+    return Sources(files, names_of(files, given), attribution, notes)
+
+
+def _read_of(
+    listed: list[Path],
+    given: Sequence[AnyPath],
+    pattern: str | None,
+    *,
+    hidden: bool,
+    is_named: bool = False,
+) -> tuple[list[Path], list[str]]:
+    """Return the files that are read, of those listed, and notes on what is left out."""
+    files, notes = without_settings(listed, given, hidden=hidden)
+    files, others = without_other_tasks(files)
+    notes += others
     notes += of_no_format(given, listed, pattern, hidden=hidden)
     notes += beside_labels(files, hidden=hidden)
     notes += beside_others(given, listed, hidden=hidden)
     notes += passed_over(given, hidden=hidden)
     notes += people_inside(files, hidden=hidden)
-    notes += others_inside(listed, hidden=hidden)
-    notes += archives_beside(given, listed, pattern, hidden=hidden)
-    return Sources(files, names_of(files, given), attribution, notes)
+    notes += others_inside(listed, hidden=hidden, is_named=is_named)
+    notes += archives_beside(given, listed, pattern, hidden=hidden, is_named=is_named)
+    return files, notes
 
 
-def _named_sources(source: Mapping[str, AnyPath]) -> Sources:
+def _named_sources(source: Mapping[str, AnyPath], *, hidden: bool) -> Sources:
     """Return the files of annotators with names; those in a folder are parts of one's work."""
     found = Sources([], [], "files", [], is_named=True)
     for name, given in zip(source, map(Path, as_paths([*source.values()])), strict=True):
-        files, notes = parts_of(given), list[str]()
-        if given.is_dir() and format_of(given) is COCO:
-            files, settings = without_settings(list_files([given]), [given])
-            files, others = without_other_tasks(files)
-            notes = [*settings, *others]
+        has_files = given.is_dir() and format_of(given) is COCO
+        listed = list_files([given]) if has_files else parts_of(given)
+        files, notes = _read_of(listed, [given], None, hidden=hidden, is_named=True)
         found.files.extend(files)
         found.names.extend([name] * len(files))
         found.notes.extend(notes)

@@ -9,6 +9,8 @@ import pytest
 from support.cli import run
 from support.datasets import annotation, document
 
+import bboxqa
+
 TEXT = json.dumps(document([annotation(1)]))
 
 
@@ -98,3 +100,37 @@ def test_an_archive_of_notes_is_not_named(tmp_path):
         archive.writestr("monday.txt", "all images of the north\n")
         archive.writestr("weather.json", '{"monday": "rain"}')
     assert "left out" not in run("agree", folder).output
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+def test_what_is_left_out_of_a_folder_of_a_named_annotator_is_said(tmp_path, hidden):
+    folder = tmp_path / "ann"
+    folder.mkdir()
+    (folder / "a.json").write_text(TEXT)
+    (tmp_path / "bob.json").write_text(TEXT)
+    (folder / "smith.json").write_text(json.dumps({"colour": "red"}))
+    with zipfile.ZipFile(folder / "smith.zip", "w") as archive:
+        archive.writestr("x.json", TEXT)
+    key = ["--pseudonyms", tmp_path / "key.json"] if hidden else []
+    bob = tmp_path / "bob.json"
+    done = run("agree", f"--annotator=ann={folder}", f"--annotator=bob={bob}", *key)
+    assert done.returncode == 0
+    assert "1 JSON file left out: no annotations" in done.output
+    shown = "" if hidden else " (smith.zip)"
+    note = f"1 archive left out{shown}, as other files are read; to read such an archive as well"
+    assert f"{note}, unpack it" in done.output
+    assert ("smith" in done.output) == (not hidden)
+
+
+def test_other_formats_in_an_archive_of_a_named_annotator_are_said(tmp_path):
+    path = tmp_path / "ann.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("ann.xml", BOX.format(10))
+        archive.writestr("more.json", TEXT)
+    (tmp_path / "bob.json").write_text(TEXT)
+    notes = bboxqa.read_coco({"ann": path, "bob": tmp_path / "bob.json"}).notes
+    (note,) = [each for each in notes if "left out" in each]
+    assert note == (
+        f"{path} is read as cvat: 1 file of other formats left out (more.json); "
+        "to read these as well, unpack it, and name the folder"
+    )
