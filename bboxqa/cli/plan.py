@@ -94,7 +94,7 @@ def plan(
     with tracking() as progress:
         data = read_for(paths, settings, digest=False, pseudonyms=pseudonyms, progress=progress)
         planned = plan_images(data, target_width, settings, progress)
-    for note in data.map_notes.values():
+    for note in (*data.left_out, *data.map_notes.values()):
         click.echo(f"note: {note}", err=True)
     print_or_write(_formatted(planned, output_format), output)
     return 2 if planned.n_needed is None else 0

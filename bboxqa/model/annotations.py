@@ -153,6 +153,8 @@ class Dataset:
         Facts that may make a result useless, to be read before it.
     cautions : tuple of str
         The notes that are warnings of a diagnosis.
+    left_out : tuple of str
+        The notes on files that were not read, and why.
     map_notes : mapping of str to str
         The note on each name in a category map that is no category.
     repeats : Repeats, optional
@@ -185,6 +187,7 @@ class Dataset:
     notes: tuple[str, ...] = ()
     headlines: tuple[str, ...] = ()
     cautions: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
     map_notes: Mapping[str, str] = field(default_factory=dict)
     unlisted: BoolArray | None = None
     supercategories: tuple[str, ...] = ()

@@ -205,7 +205,7 @@ def gather(
     )
     given = {} if pseudonyms is None else pseudonyms_of(pseudonyms, ())
     notes: list[str] = without_names([*doubts, *gathering.notes, *data.map_notes.values()], given)
-    return gathering.content(data, given), tuple(notes)
+    return gathering.content(data, given), (*data.left_out, *notes)
 
 
 def _given(source: Files) -> list[Path]:

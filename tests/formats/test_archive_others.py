@@ -134,3 +134,35 @@ def test_names_are_not_said_where_people_have_pseudonyms(tmp_path):
     done = run("validate", path, "--pseudonyms", tmp_path / "key.json")
     assert "1 file of other formats left out; to read such a file as well, name it" in done.output
     assert "bob" not in done.output
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "convert {} {}/ann.csv --to csv",
+        "plan {} --target-width .5",
+        "draw {} --image a --out {}/a.png",
+    ],
+    ids=["convert", "plan", "draw"],
+)
+def test_other_commands_name_them_too(tmp_path, typed):
+    head = "<version>1.1</version><meta><job><assignee>ann</assignee></job></meta>"
+    by_ann = CVAT.replace("<version>1.1</version>", head)
+    by_bob = by_ann.replace("ann</assignee>", "bob</assignee>")
+    inside = {"1.xml": by_ann, "2.xml": by_bob, "eve.json": CONTENTS["coco.json"]}
+    path = zipped(tmp_path / "all.zip", inside)
+    typed = typed.format(path, tmp_path).split()
+    note = f"{path} is read as cvat: 1 file of other formats left out"
+    done = run(*typed)
+    assert done.stderr.count(f"ote: {note} (eve.json); ") == 1
+    hidden = run(*typed, "--pseudonyms", tmp_path / "key.json", *["--force"] * (typed[0] != "plan"))
+    assert hidden.stderr.count(f"ote: {note}; ") == 1
+    assert "eve" not in hidden.output
+
+
+def test_an_image_that_is_not_found_may_be_in_one_of_them(tmp_path):
+    other = document([annotation(1)], [image(1, "b.jpg")])
+    path = zipped(tmp_path / "all.zip", {"ann.xml": CVAT, "bob.json": other})
+    done = run("draw", path, "--image", "b.jpg", "--out", tmp_path / "b.png")
+    assert done.returncode == 2
+    assert f"to read such a file as well, name it: {path} {path}/bob.json" in done.output

@@ -140,6 +140,7 @@ def read_dataset(
     headlines = (*doubts, *data.headlines)
     data = replace(
         data, notes=tuple(notes), headlines=headlines, map_notes=unused,
+        left_out=tuple(found.notes),
         sources=(*data.sources, *(each.source for each in found.tables)),
     )  # fmt: skip
     del read

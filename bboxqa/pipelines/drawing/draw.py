@@ -127,8 +127,8 @@ def draw_with(
             given = people_of(documents, pseudonyms, _paths_of(source))
             scene, notes = finding_scene(documents, image, given)
         else:
-            scene, by = _scene(source, image, settings, by, reading)
-            notes = [] if scene.shapes else [_why_empty(source, image, settings, reading)]
+            scene, by, notes = _scene(source, image, settings, by, reading)
+            notes += [] if scene.shapes else [_why_empty(source, image, settings, reading)]
     scene, of_pixels, file = _with_pixels(scene, images, _folder_of(source))
     scene, of_size = _with_size(scene)
     notes += _about_shape(scene)
@@ -156,8 +156,8 @@ def _scene(
     settings: AgreeSettings,
     by: By | None,
     reading: dict[str, Any],
-) -> tuple[Scene, By]:
-    """Return an image of a data set, and the meaning of its colours."""
+) -> tuple[Scene, By, list[str]]:
+    """Return an image of a data set, the meaning of its colours, and notes on files left out."""
     if isinstance(source, Dataset):
         data = source
     elif _is_document(source):
@@ -172,10 +172,15 @@ def _scene(
         # No checks: a drawing should show defects as well.
         unchecked = msgspec.structs.replace(settings, checks=False)
         data = read_for(source, unchecked, digest=False, min_annotators=1, outlines=True, **reading)
-    name = chosen_image(image, data.image_names, lambda: _records(source, settings.filter))
+    try:
+        name = chosen_image(image, data.image_names, lambda: _records(source, settings.filter))
+    except DatasetError as error:
+        # The image may be in a file that is left out.
+        raise error.with_advice(data.left_out) from None
     is_one = len(data.annotator_names) < 2
     chosen: By = by or ("category" if is_one or not data.attribution else "annotator")
-    return data_scene(data, name, settings if chosen == "unit" else None), chosen
+    scene = data_scene(data, name, settings if chosen == "unit" else None)
+    return scene, chosen, [*data.left_out]
 
 
 def _why_empty(
@@ -184,7 +189,7 @@ def _why_empty(
     """Return why an image has nothing to draw: nobody annotated it, or only with key points."""
     if not isinstance(source, Dataset) and not needs_keypoints(settings.similarity):
         of_points = msgspec.structs.replace(settings, similarity="keypoints")
-        scene, _ = _scene(source, image, of_points, "annotator", reading)
+        scene, _, _ = _scene(source, image, of_points, "annotator", reading)
         if scene.shapes:
             found = count(len(scene.shapes), "annotation")
             have = "has" if len(scene.shapes) == 1 else "have"

@@ -75,6 +75,7 @@ def without_people(data: Dataset, given: Mapping[str, str]) -> Dataset:
         repeats=repeats,
         sources=sources,
         notes=tuple(without_names(data.notes, given)),
+        left_out=tuple(without_names(data.left_out, given)),
         headlines=tuple(without_names(data.headlines, given)),
         attribution=without_names(data.attribution, given),
         is_pseudonymous=True,
