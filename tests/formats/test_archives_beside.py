@@ -127,8 +127,8 @@ def test_other_formats_in_an_archive_of_a_named_annotator_are_said(tmp_path):
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("ann.xml", BOX.format(10))
         archive.writestr("more.json", TEXT)
-    (tmp_path / "bob.json").write_text(TEXT)
-    notes = bboxqa.read_coco({"ann": path, "bob": tmp_path / "bob.json"}).notes
+    (tmp_path / "bob.xml").write_text(BOX.format(10))
+    notes = bboxqa.read_coco({"ann": path, "bob": tmp_path / "bob.xml"}).notes
     (note,) = [each for each in notes if "left out" in each]
     assert note == (
         f"{path} is read as cvat: 1 file of other formats left out (more.json); "
