@@ -249,6 +249,8 @@ class AnnotationFile:
     """
     n_below: int = 0
     """The number of results that are left out, since their score is too low."""
+    nobody_notes: tuple[str, ...] = ()
+    """Notes on annotations that name nobody; untrue where each file is by one annotator."""
     repeat_notes: tuple[str, ...] = ()
     """Notes on images that someone annotated again; a conversion lists these as losses."""
 

@@ -189,7 +189,9 @@ def _holds_another(assigned: BoolArray, place: int, total: IndexArray) -> bool:
     return bool((2 * common >= np.maximum(total, 1)).any())
 
 
-def file_notes(files: Sequence[AnnotationFile], *, with_losses: bool = True) -> Iterator[str]:
+def file_notes(
+    files: Sequence[AnnotationFile], attribution: Attribution, *, with_losses: bool = True
+) -> Iterator[str]:
     """Yield each note on files once, with the files that it applies to.
 
     Without `with_losses`, there are no notes on what a conversion lists as losses: annotations that
@@ -198,7 +200,8 @@ def file_notes(files: Sequence[AnnotationFile], *, with_losses: bool = True) -> 
     names: dict[str, dict[str, None]] = {}
     for file in files:
         losses = [*file.repeat_notes, *([apart_note(file.n_apart)] if file.n_apart else [])]
-        for note in (*file.notes, *(losses if with_losses else ())):
+        nobody = () if attribution.of_files else file.nobody_notes
+        for note in (*file.notes, *nobody, *(losses if with_losses else ())):
             names.setdefault(note, {})[file.source.name] = None
     for note, of_note in names.items():
         each = "each of " if len(of_note) > 1 else ""
@@ -230,7 +233,7 @@ def notes_of(
     min_annotators: int,
 ) -> tuple[str, ...]:
     """Return notes on the data for readers of a result."""
-    notes = [*file_notes(files), *_same_files(files), *list_notes(files)]
+    notes = [*file_notes(files, attribution), *_same_files(files), *list_notes(files)]
     if attribution.of_files:
         notes += lacking_notes(files)
     n_asked = assigned.sum(1)

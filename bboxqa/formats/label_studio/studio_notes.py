@@ -15,14 +15,6 @@ GROUND_TRUTH = "ground truth"
 _WORDS = (
     ("cancelled", "annotation", "left out: cancelled by the annotator"),
     ("draft", "draft", "left out: not submitted"),
-    (
-        "unnamed",
-        "annotation",
-        (
-            "without completed_by: annotators are numbered task by task, so results per annotator "
-            "mix people"
-        ),
-    ),
     ("bare", "prediction", "left out: a number instead of regions"),
     ("several", "region", "with several labels: one annotation for each label"),
     ("empty", "mask", "left out: no pixels"),
@@ -91,6 +83,21 @@ def tag_note(n_images: int, keys: Sequence[str]) -> str:
         f"several images of a task a tag shows ({', '.join(map(one_line, keys))}): "
         f"--columns image={one_line(keys[0])} names them"
     )
+
+
+def nobody_notes(tally: Mapping[str, int]) -> Iterator[str]:
+    """Yield a note if annotations do not name their annotator.
+
+    Examples
+    --------
+    >>> [note[:67] for note in nobody_notes({"unnamed": 2})]
+    ['2 annotations without completed_by: annotators are numbered task by']
+    """
+    if number := tally.get("unnamed", 0):
+        yield (
+            f"{count(number, 'annotation')} without completed_by: annotators are numbered task by "
+            "task, so results per annotator mix people"
+        )
 
 
 def repeat_notes(tally: Mapping[str, int]) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -25,6 +26,7 @@ from bboxqa.formats.label_studio.studio_notes import (
     TRACK,
     apart_name,
     no_images,
+    nobody_notes,
     notes_of,
     repeat_notes,
     tag_note,
@@ -318,4 +320,5 @@ class _TaskRecords:
         notes = [*notes_of(self._tally, self._models)]
         if n_tags := sum(bool(key.tag) for _, key, _ in self._addresses):
             notes.append(tag_note(n_tags, [*self._image_keys]))
-        return self._into.done(notes, "completed_by", [*repeat_notes(self._tally)])
+        found = self._into.done(notes, "completed_by", [*repeat_notes(self._tally)])
+        return replace(found, nobody_notes=[*nobody_notes(self._tally)])

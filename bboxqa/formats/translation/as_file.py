@@ -68,6 +68,7 @@ def read_file(translate: Translate, path: Path, options: ReadOptions) -> Annotat
         task_of_frames=found.task_of_frames,
         n_apart=of.boxed.n_apart,
         repeat_notes=tuple(found.repeat_notes),
+        nobody_notes=tuple(found.nobody_notes),
     )
 
 

@@ -161,6 +161,8 @@ class Translated:
     """How the format names annotators, as the end of the phrase "annotators by …"."""
     repeat_notes: Sequence[str] = ()
     """Notes on images that someone annotated again; a conversion lists these as losses."""
+    nobody_notes: Sequence[str] = ()
+    """Notes on annotations that name nobody; untrue where each file is by one annotator."""
     told_base: int | None = None
     """The coordinate of the first pixel, if the values of the source show it."""
     unshown_images: AbstractSet[int] = frozenset()

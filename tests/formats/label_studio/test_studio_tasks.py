@@ -460,3 +460,20 @@ def test_an_image_in_two_tasks_with_different_boxes_is_refused(tmp_path):
         "1 image is in the file several times, with different boxes by the same annotators, and "
         "all boxes count"
     )
+
+
+NUMBERED = "without completed_by: annotators are numbered task by task"
+
+
+@pytest.mark.parametrize("n_each", [1, 2])
+def test_only_annotators_who_are_numbered_are_said_to_be(tmp_path, n_each):
+    for who in ("ann", "bob")[n_each - 1 :]:
+        works = [work(None, box(1, 1, 20, 20)) for _ in range(n_each)]
+        written(tmp_path / f"{who}.json", task(1, *works), task(2, *works))
+    data = read_coco(tmp_path)
+    is_numbered = n_each > 1
+    assert (data.annotator_names == ("ann", "bob")) != is_numbered
+    assert any(NUMBERED in note for note in data.notes) == is_numbered
+    done = run("convert", tmp_path, tmp_path / "out.json", "--to", "coco", "--lossy")
+    assert done.returncode == 0
+    assert (NUMBERED in done.output) == is_numbered

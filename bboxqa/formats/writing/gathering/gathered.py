@@ -57,7 +57,7 @@ class Gathering:
             for asked in attribution.asked
         ]
         self._is_named = attribution.names != (UNNAMED,)
-        self.notes = [*file_notes(files, with_losses=False)]
+        self.notes = [*file_notes(files, attribution, with_losses=False)]
         return ()
 
     @gc_paused()
