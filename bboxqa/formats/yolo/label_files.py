@@ -59,12 +59,12 @@ def label_files_of(path: Path, members: list[Member]) -> LabelFiles:
         is_label = is_label_name(each.name) or holds_labels(each.name, each.head, is_label_head)
         (texts if is_label else others).append(each)
     names, shapes = _names_and_shapes(others)
-    _refuse_different_names(path, names, {_folder(each.name) for each in texts})
+    longest = _longest_names(path, names, {_folder(each.name) for each in texts})
     found.inside, found.n_names = [*names, *shapes], len(names)
     for folder in shared_folders(path):
         names_beside, shapes_beside = _names_and_shapes(files_in(folder))
         names, shapes = names or names_beside, shapes or shapes_beside
-    found.names = min(names, key=_rank, default=None)
+    found.names = longest or min(names, key=_rank, default=None)
     found.key_point_shape = min(shapes, key=_rank, default=None)
     for each in others:
         if LISTS.fullmatch(each.name.rpartition("/")[2]):
@@ -100,25 +100,30 @@ def _names_and_shapes(members: Iterable[Member]) -> tuple[list[Member], list[Mem
     return [each for each in expected if each not in shapes and _is_damaged(each)], shapes
 
 
-def _refuse_different_names(
+def _longest_names(
     path: Path, names: Sequence[Member], label_folders: Iterable[str]
-) -> None:
-    """Refuse folders with labels whose class names, in files of the same name, differ.
+) -> Member | None:
+    """Return the longest of the lists of class names in folders with labels, if that one is read.
 
-    They are data sets of their own, as those of several annotators in an archive are.
+    LabelImg appends classes to a list when they occur, so one list may be the beginning of another.
+    Folders with others are refused. They are data sets of their own, as those of several annotators
+    in an archive are.
     """
     inside = {above for each in label_folders for above in (each, *_above(each))}
     own = sorted((each for each in names if _folder(each.name) in inside), key=_rank)
     alike = [each for each in own if _rank(each)[:2] == _rank(own[0])[:2]]
     if len(alike) < 2:
-        return
-    first = class_names_of(own[0]).names
-    other = next((each for each in alike if class_names_of(each).names != first), None)
-    if other is not None:
-        problem = f"{path}: {own[0].name} and {other.name} have different classes"
-        problem += "; expected the same in all folders that are read as one annotator"
-        unpacked = "Unpack the archive, and give" if path.is_file() else "Give"
-        raise DatasetError([problem], f"{unpacked} each of these folders by itself.")
+        return None
+    classes = [class_names_of(each).names for each in alike]
+    longest = max(range(len(alike)), key=lambda place: len(classes[place]))
+    for place, each in enumerate(classes):
+        if not each or not each.items() <= classes[longest].items():
+            first, other = (alike[at].name for at in sorted((longest, place)))
+            problem = f"{path}: {first} and {other} have different classes"
+            problem += "; expected the same in all folders that are read as one annotator"
+            unpacked = "Unpack the archive, and give" if path.is_file() else "Give"
+            raise DatasetError([problem], f"{unpacked} each of these folders by itself.")
+    return alike[longest] if min(names, key=_rank) in alike else None
 
 
 def _above(folder: str) -> list[str]:

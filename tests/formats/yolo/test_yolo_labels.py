@@ -695,6 +695,22 @@ def test_class_names_that_differ_in_an_archive_are_refused(tmp_path, inside):
     assert len(set(data.annotations.category.tolist())) == 2
 
 
+@pytest.mark.parametrize("longer", ["train", "val"])
+def test_a_list_of_classes_may_be_the_beginning_of_another(tmp_path, longer):
+    dog, shorter = BOX.replace("0", "1", 1), {"train": "val", "val": "train"}[longer]
+    made(
+        tmp_path,
+        **{f"{longer}__classes_txt": "cat\ndog\n", f"{longer}__labels__a_txt": dog},
+        **{f"{shorter}__classes_txt": "cat\n", f"{shorter}__labels__b_txt": BOX},
+    )
+    archive = shutil.make_archive(str(tmp_path / "all"), "zip", tmp_path)
+    with reading(image_size=(100, 80)):
+        data = read_coco(archive, min_annotators=1)
+    used = zip(data.annotations.image, data.annotations.category, strict=True)
+    named = {data.image_names[image][-1]: data.category_names[label] for image, label in used}
+    assert named == {"a": "dog", "b": "cat"}
+
+
 def test_class_names_that_are_the_same_in_an_archive_are_read(tmp_path):
     of_two_data_sets(tmp_path / "in", "names:\n  0: cat\n  1: dog\n")
     archive = shutil.make_archive(str(tmp_path / "all"), "zip", tmp_path / "in")
