@@ -1,6 +1,6 @@
 """M: images in several files, which leak from one split into another."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +12,9 @@ from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect, summary_hits
 from bboxqa.rules.base.rule import Defect, Hits, Rule
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.images.earlier_images import EarlierImage, same_files
+from bboxqa.rules.images.earlier_images import EarlierImage, first_rows, names_of, same_files
 from bboxqa.rules.images.image_origins import relatives
+from bboxqa.rules.images.shared_keys import earlier_candidates
 
 # Two images look the same if at most this many of 64 bits differ.
 _MAX_DISTANCE = 2
@@ -29,22 +30,47 @@ def _shared_images(
     documents: Sequence[Document], _settings: ValidateSettings
 ) -> Iterator[tuple[Document, Hits]]:
     """M008: images that are also in an earlier file."""
-    for place, document in enumerate(documents):
-        reported: set[int] = set()
-        for earlier in documents[:place]:
-            twins = [twin for twin in _twins(earlier, document) if twin.row not in reported]
-            reported |= {twin.row for twin in twins}
-            for found in _hits(earlier, document, twins):
+    candidates = earlier_candidates(documents, _keys)
+    for document, (place, image) in zip(documents, candidates, strict=True):
+        is_new = np.ones(len(document.images), np.bool_)
+        left = np.arange(len(place))
+        while len(left):
+            here = place[left[0]]
+            own = np.unique(image[left[place[left] == here]]).tolist()
+            twins = [twin for twin in _twins(documents[here], document, own) if is_new[twin.row]]
+            is_new[[twin.row for twin in twins]] = False
+            for found in _hits(documents[here], document, twins):
                 yield document, found
+            left = left[(place[left] > here) & is_new[image[left]]]
 
 
-def _twins(earlier: Document, later: Document) -> list[EarlierImage]:
-    """Return the images of a file that are also in an earlier file, in order, each once."""
+def _keys(document: Document) -> Iterator[tuple[int, Hashable]]:
+    """Yield what an image has in common with the same image in another file."""
+    names, last = document.once(names_of), document.once(_last_parts)
+    yield from ((row, name) for row, name in enumerate(names) if name)
+    if last:
+        sizes = map(tuple, document.image_size.tolist())
+        listed = enumerate(zip(last, sizes, strict=True))
+        yield from ((row, each) for row, each in listed if each[0])
+    if document.disk is None:
+        return
+    for values in (document.disk.digest, document.disk.file):
+        yield from ((row, ("file", value)) for row, value in enumerate(values) if value)
+    for row in np.flatnonzero(document.disk.has_look).tolist():
+        look = int(document.disk.look[row])
+        yield from ((row, (shift, look >> shift & (1 << width) - 1)) for shift, width in _BANDS)
+
+
+def _twins(earlier: Document, later: Document, rows: Sequence[int]) -> list[EarlierImage]:
+    """Return the images of a file that are also in an earlier file, in order, each once.
+
+    Only some images, `rows`, are looked up by name.
+    """
     found: dict[int, EarlierImage] = {}
     if earlier.disk is not None and later.disk is not None:
         for twin in _by_content(earlier, later):
             found.setdefault(twin.row, twin)
-    for twin in _by_name(earlier, later):
+    for twin in _by_name(earlier, later, rows):
         if not _known_to_differ(earlier, later, twin):
             found.setdefault(twin.row, twin)
     return [found[row] for row in sorted(found)]
@@ -57,22 +83,33 @@ def _known_to_differ(earlier: Document, later: Document, twin: EarlierImage) -> 
     return bool(earlier.disk.digest[twin.earlier] and later.disk.digest[twin.row])
 
 
-def _by_name(earlier: Document, later: Document) -> Iterator[EarlierImage]:
-    names = [document.images.texts("file_name") for document in (earlier, later)]
-    whole = {name: row for row, name in reversed(list(enumerate(names[0]))) if name}
-    base = [[name.replace("\\", "/").rpartition("/")[2] for name in each] for each in names]
-    # If each folder numbers its images from the start, equal file names prove nothing.
-    is_telling = all(
-        len(set(last)) == len(set(each)) for last, each in zip(base, names, strict=True)
-    )
-    by_base = {last: row for row, last in reversed(list(enumerate(base[0]))) if last}
-    sizes = earlier.image_size, later.image_size
-    for row, name in enumerate(names[1]):
-        if name in whole:
-            yield EarlierImage(row, whole[name], "has the same name as")
+def _last_parts(document: Document) -> Sequence[str]:
+    """Return the last parts of the names of images; empty if several have the same.
+
+    If each folder numbers its images from the start, equal last parts prove nothing.
+    """
+    names = document.once(names_of)
+    last = [name.replace("\\", "/").rpartition("/")[2] for name in names]
+    return last if len({*last}) == len({*names}) else []
+
+
+def _rows_by_name(document: Document) -> dict[str, int]:
+    return first_rows(document.once(names_of))
+
+
+def _rows_by_last_part(document: Document) -> dict[str, int]:
+    return first_rows(document.once(_last_parts))
+
+
+def _by_name(earlier: Document, later: Document, rows: Sequence[int]) -> Iterator[EarlierImage]:
+    names, last = later.once(names_of), later.once(_last_parts)
+    whole, by_last_part = earlier.once(_rows_by_name), earlier.once(_rows_by_last_part)
+    for row in rows:
+        if names[row] in whole:
+            yield EarlierImage(row, whole[names[row]], "has the same name as")
             continue
-        other = by_base.get(base[1][row], -1) if is_telling else -1
-        if other >= 0 and (sizes[0][other] == sizes[1][row]).all():
+        other = by_last_part.get(last[row], -1) if last else -1
+        if other >= 0 and (earlier.image_size[other] == later.image_size[row]).all():
             yield EarlierImage(row, other, "has the same name and size as")
 
 
@@ -150,7 +187,7 @@ def _distance(left: NDArray[np.uint64], right: NDArray[np.uint64]) -> IndexArray
 
 
 def _hits(earlier: Document, later: Document, twins: Sequence[EarlierImage]) -> Iterator[Hits]:
-    names = later.images.texts("file_name")
+    names = later.once(names_of)
 
     def describe(place: int) -> Defect:
         twin = twins[place]

@@ -1,6 +1,6 @@
 """M: images related to images of another file: augmented copies, frames of the same video."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 
 import numpy as np
 
@@ -10,8 +10,9 @@ from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect, summary_hits
 from bboxqa.rules.base.rule import Defect, Hits, Rule
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.images.earlier_images import EarlierImage, same_files
+from bboxqa.rules.images.earlier_images import EarlierImage, names_of, same_files
 from bboxqa.rules.images.image_origins import neighbours, origins, relatives
+from bboxqa.rules.images.shared_keys import earlier_candidates
 from bboxqa.rules.images.video_cuts import Cut, cut_hits, cut_of
 
 _MANY = 10
@@ -21,10 +22,12 @@ def _related(
     documents: Sequence[Document], _settings: ValidateSettings
 ) -> Iterator[tuple[Document, Hits]]:
     """M010: images related to an image of an earlier file."""
-    for place, document in enumerate(documents):
-        for earlier in documents[:place]:
-            shared = set(earlier.images.texts("file_name"))
-            names = document.images.texts("file_name")
+    candidates = earlier_candidates(documents, _keys)
+    for document, (places, _) in zip(documents, candidates, strict=True):
+        before = [documents[place] for place in np.unique(places)]
+        for earlier in before:
+            shared = earlier.once(_different_names)
+            names = document.once(names_of)
             same = {each.row for each in same_files(earlier, document)}
             found = [
                 relative for relative in relatives(earlier, document)
@@ -33,8 +36,19 @@ def _related(
             ]  # fmt: skip
             for hits in _hits(earlier, document, found):
                 yield document, hits
-        for hits in cut_hits(document, _cuts(documents[:place], document)):
+        for hits in cut_hits(document, _cuts(before, document)):
             yield document, hits
+
+
+def _keys(document: Document) -> Iterator[tuple[int, Hashable]]:
+    """Yield the originals and the videos of a file, each with its first image."""
+    found = document.once(origins)
+    yield from ((rows[0], name) for name, rows in found.originals.items())
+    yield from ((frames[0][1], video) for video, frames in found.videos.items())
+
+
+def _different_names(document: Document) -> frozenset[str]:
+    return frozenset(document.once(names_of))
 
 
 def _cuts(earlier: Sequence[Document], later: Document) -> list[Cut]:
@@ -53,7 +67,7 @@ def _cuts(earlier: Sequence[Document], later: Document) -> list[Cut]:
 
 
 def _hits(earlier: Document, later: Document, found: Sequence[EarlierImage]) -> Iterator[Hits]:
-    names = later.images.texts("file_name")
+    names = later.once(names_of)
     expected = "all copies of an image, and all frames of a video, in one split"
 
     def describe(place: int) -> Defect:

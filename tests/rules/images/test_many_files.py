@@ -1,0 +1,115 @@
+"""Images that are in several of many files, most pairs of which have nothing in common."""
+
+import json
+import time
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from bboxqa.formats.document.tolerant import read_bytes
+from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.facts.document import Document
+from bboxqa.rules.runner import validate_documents
+
+
+def files(lists):
+    """Return a file for each list of names and widths of images."""
+    documents = []
+    for place, listed in enumerate(lists):
+        records = [
+            {"id": row, "file_name": name, "width": width, "height": 40}
+            for row, (name, width) in enumerate(listed, 1)
+        ]
+        content = {"images": records, "annotations": [], "categories": []}
+        documents.append(Document(read_bytes(json.dumps(content).encode(), f"{place}.json")))
+    return documents
+
+
+def found_in(lists, code):
+    """Return what is found as file, image, and the words on the image of an earlier file."""
+    report = validate_documents(files(lists), ValidateSettings(select=(code,)), 0)
+    return [
+        (int(each.file[:-5]), int(each.pointer.rpartition("/")[2]), each.message.partition(";")[0])
+        for each in report.findings
+        if each.count == 1 and "images are" not in each.message
+    ]
+
+
+def last_part(name):
+    return name.rpartition("/")[2]
+
+
+def is_telling(listed):
+    names = {name for name, _ in listed}
+    return len({last_part(name) for name in names}) == len(names)
+
+
+def twin_of(name, width, listed, earlier):
+    """Return the first image of an earlier file that is the same by name, and how."""
+    for other, _ in earlier:
+        if name == other:
+            return "has the same name as", other
+    if is_telling(listed) and is_telling(earlier):
+        for other, its_width in earlier:
+            if last_part(name) == last_part(other):
+                return ("has the same name and size as", other) if width == its_width else None
+    return None
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_each_image_is_found_in_the_first_file_that_has_it(seed):
+    rng = np.random.default_rng(seed)
+    n_names = int(rng.integers(2, 25))
+    lists = [
+        [
+            (f"{'abc'[rng.integers(3)]}/{rng.integers(n_names)}.jpg", int(rng.integers(50, 52)))
+            for _ in range(rng.integers(0, 5))
+        ]
+        for _ in range(12)
+    ]
+    expected = []
+    for place, listed in enumerate(lists):
+        for row, (name, width) in enumerate(listed):
+            pairs = ((at, twin_of(name, width, listed, lists[at])) for at in range(place))
+            twin = next(((at, each) for at, each in pairs if each), None)
+            if twin:
+                at, (how, other) = twin
+                expected.append((place, row, f'image "{name}" {how} "{other}" in {at}.json'))
+    n_shared = Counter((place, message.rpartition(" ")[2]) for place, _, message in expected)
+    # Files with nearly all images in common are one finding, which the oracle leaves out.
+    few = [
+        each
+        for each in expected
+        if (pair := (each[0], each[2].rpartition(" ")[2]))
+        and n_shared[pair] < 0.9 * max(len(lists[each[0]]), len(lists[int(pair[1][:-5])]))
+    ]
+    assert sorted(found_in(lists, "M008")) == sorted(few)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_copies_of_an_original_are_found_in_each_earlier_file(seed):
+    rng = np.random.default_rng(seed)
+    lists = [
+        [(f"{rng.integers(9)}_jpg.rf.{rng.integers(3):016x}.jpg", 50) for _ in range(3)]
+        for _ in range(9)
+    ]
+    expected = []
+    for place, listed in enumerate(lists):
+        for row, (name, _) in enumerate(listed):
+            for at, earlier in enumerate(lists[:place]):
+                others = [other for other, _ in earlier if other[:1] == name[:1]]
+                if others and name not in [other for other, _ in earlier]:
+                    words = f'image "{name}" has the original name of "{others[0]}" in {at}.json'
+                    expected.append((place, row, words))
+    assert expected
+    assert sorted(found_in(lists, "M010")) == sorted(expected)
+
+
+@pytest.mark.parametrize("code", ["M008", "M010"])
+@pytest.mark.parametrize("shared", [[], [("same.jpg", 50)]])
+def test_the_time_grows_with_the_number_of_files_and_not_of_pairs(code, shared):
+    documents = files([*shared, (f"{place}.jpg", 50)] for place in range(1500))
+    begun = time.process_time()
+    validate_documents(documents, ValidateSettings(select=(code,)), 0)
+    assert time.process_time() - begun < 4
