@@ -77,6 +77,7 @@ def test_one_note_names_the_file_that_is_left_out(tmp_path, pair):
     (note,) = left_out(zipped(tmp_path / "all.zip", named))
     known = ("1 file of other formats left out", "1 file left out: not", "1 JSON file left out")
     assert any(each in note for each in known)
+    assert (f"ann/{one}" in note) != (f"bob/{other}" in note)
 
 
 def test_what_the_note_says_to_type_reads_both(tmp_path):

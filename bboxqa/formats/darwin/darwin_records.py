@@ -40,7 +40,6 @@ _LAYER = "raster_layer"
 _WORDS = (
     ("other", "file", "of videos or documents left out"),
     ("elsewhere", "annotation", "left out: not in an image of the item"),
-    ("left", "JSON file", "left out that are not of Darwin"),
     ("unnamed", "annotation", f"without annotators, {BY_NOBODY}"),
     ("several", "annotation", "by several people, here by the first"),
     ("holes", "polygon", "with holes: the outer outlines are compared"),
@@ -56,7 +55,8 @@ def translate_darwin(path: Path, add: Add, wanted: Wanted) -> Translated:
         records.add_file(member, content)
         if wanted.progress is not None and number % 100 == 0:
             wanted.progress(number, len(files))
-    found = records.done(len(named) - len(files))
+    read = {each.name for each in files}
+    found = records.done([each.name for each in named if each.name not in read])
     if not found.images and not found.defects:
         raise DatasetError(
             [f"{path}: has {count(len(files), 'file')} of V7 Darwin, none of an image"],
@@ -172,13 +172,16 @@ class _DarwinRecords:
         if name == UNLABELLED:
             self.into.defect("T004", f"{label}: has no name", where, row)
 
-    def done(self, n_left: int) -> Translated:
-        """Return the translation; `n_left` is the number of JSON files left out."""
+    def done(self, left_out: Sequence[str]) -> Translated:
+        """Return the translation; `left_out` names the JSON files of other kinds."""
         for image in self._images:
             if len(self._people) == 1:
                 image["annotators"] = sorted(self._people)
-        notes = tally_notes({**self._tally, "left": n_left}, _WORDS)
-        return self.into.done([*notes], "annotators of Darwin")
+        notes = [*tally_notes(self._tally, _WORDS)]
+        if left_out:
+            some = f"{count(len(left_out), 'JSON file')} left out"
+            notes.append(f"{some}: not of Darwin (such as {one_line(left_out[0])})")
+        return self.into.done(notes, "annotators of Darwin")
 
 
 def _person(people: object) -> str:
