@@ -5,6 +5,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -156,6 +157,19 @@ def test_an_unexpected_error_is_one_line_with_its_place(capsys):
     assert line.endswith(
         "; please report this line, the command and the version; BBOXQA_DEBUG=1 shows the traceback"
     )
+
+
+def test_a_path_in_an_archive_that_is_too_long_is_shortened(tmp_path):
+    path = tmp_path / "all.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in ("ann", "bob", "/".join(["n" * 200] * 30), "\x1bc" + "n" * 300):
+            archive.writestr(f"{name}.json", SIMULATED.read_bytes())
+    done = run("agree", path)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"Error: {path}/")
+    assert done.stderr.endswith("nnn.json: File name too long\n")
+    assert len(done.stderr) < 500
+    assert "\x1b" not in done.stderr
 
 
 def test_an_unexpected_error_in_a_command(tmp_path):
