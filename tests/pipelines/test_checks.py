@@ -229,10 +229,10 @@ def test_the_advice_on_a_file_in_a_folder_leads_to_a_result(defect, tmp_path):
     assert f"{defect} error" in outcome.stderr
     assert f"Safe fixes, written to a copy: bboxqa validate {bob} --fix\n" in outcome.stderr
     copy = f"{folder}/bob.fixed.json"
-    assert f"The copy will be {copy}, which is read only where it is named" in outcome.stderr
+    assert f"The copy will be {copy}; bboxqa reads the copy only if you name it." in outcome.stderr
     run("validate", bob, "--fix")
     outcome = run("agree", folder)
-    assert f"The fixed copy {folder}/bob.fixed.json is read only where" in outcome.stderr
+    assert f"a fixed copy, {folder}/bob.fixed.json, which bboxqa reads only if" in outcome.stderr
     (advised,) = [line for line in outcome.stderr.splitlines() if "bboxqa validate" in line]
     assert f"keeps {bob}.bak: bboxqa" in advised
     run(*shlex.split(advised[advised.index("validate ") :]))

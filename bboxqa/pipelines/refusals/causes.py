@@ -112,10 +112,10 @@ def fix_advice(words: str, command: str, paths: Iterable[Path]) -> tuple[str, st
     name, kept = one_line(str(copy)), f"keeps {one_line(str(file))}.bak"
     if copy.exists():
         command += " --in-place"
-        found = f"The fixed copy {name} is read only where it is named."
+        found = f"There is a fixed copy, {name}, which bboxqa reads only if you name it."
         return f"{found}\nTo fix the file itself, which {kept}: {command}", command
-    how = f"The copy will be {name}, which is read only where it is named; --in-place fixes the "
-    return f"{how}file itself and {kept}.\n{words}: {command}", command
+    how = f"The copy will be {name}; bboxqa reads the copy only if you name it. --in-place fixes "
+    return f"{how}the file itself and {kept}.\n{words}: {command}", command
 
 
 def _is_measured(finding: "Finding") -> bool:
