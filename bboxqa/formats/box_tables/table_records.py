@@ -2,7 +2,7 @@
 
 import csv
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
@@ -25,7 +25,7 @@ from bboxqa.formats.box_tables.pictures_beside import size_beside
 from bboxqa.formats.box_tables.plain_tables import PlainRows, parts_of
 from bboxqa.formats.box_tables.row_columns import OF_GROUPS, boxes_of, in_pixels, is_named
 from bboxqa.formats.box_tables.table_columns import FORM_WORDS, FORMS, NAMES, Columns, columns_of
-from bboxqa.formats.box_tables.table_rows import names_in, refuse_repeated, without_rows
+from bboxqa.formats.box_tables.table_rows import QUOTES, names_in, refuse_repeated, without_rows
 from bboxqa.formats.content_kinds import CLASS_NAMES, PARQUET
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.boxes.turned_boxes import angle_in, turned_box
@@ -262,9 +262,19 @@ def _display_names(path: Path) -> dict[str, str]:
     """Return class names by code, from the file next to a table of Open Images."""
     inside = members_of(archive_around(path) or path)
     beside = inside if any(each.name for each in inside) else files_in(path.parent)
-    names: dict[str, str] = {}
-    for file in beside:
-        if PurePosixPath(file.name).match(CLASS_NAMES):
-            lines = file.text().decode("utf-8", "replace").splitlines()
-            names |= {row[0]: one_line(row[1]) for row in csv.reader(lines) if len(row) == 2}
-    return names
+    files = (each for each in beside if PurePosixPath(each.name).match(CLASS_NAMES))
+    return {code: one_line(name) for file in files for code, name in _pairs_in(file)}
+
+
+def _pairs_in(file: Member) -> Iterator[list[str]]:
+    """Yield the rows of two cells in a table without header."""
+    reader = csv.reader(file.text().decode("utf-8", "replace").splitlines())
+    line = 0
+    try:
+        for row in reader:
+            line = reader.line_num
+            if len(row) == 2:
+                yield row
+    except csv.Error as error:
+        problem = f"{file.shown}: line {line + 1}: cannot be split into cells: {error}"
+        raise DatasetError([f"{problem}; expected a code and a name"], QUOTES) from None

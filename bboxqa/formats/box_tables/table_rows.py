@@ -25,9 +25,10 @@ _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 NAMED_ONCE = "Rename all but one of them, or leave them out."
 """The advice on columns with the same name."""
 _LINES = "Write one JSON object on each line."
-_QUOTES = (
+QUOTES = (
     "A quote that is not closed is the usual cause; one within a quoted cell is written twice."
 )
+"""The advice if a text cannot be split into cells."""
 
 
 def header_of(head: bytes) -> list[str]:
@@ -181,7 +182,7 @@ def cells_of(
                 yield start, {"": len(cells)}
     except csv.Error as error:
         problem = f"{member.shown}: line {line + 1}: cannot be split into cells: {error}"
-        raise BrokenTextError([problem], _QUOTES) from None
+        raise BrokenTextError([problem], QUOTES) from None
 
 
 def _of_lines(member: Member, text: str, only: Sequence[str]) -> Iterator[Row]:

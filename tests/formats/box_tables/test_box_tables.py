@@ -504,6 +504,18 @@ def test_open_images_has_shares_and_names_beside_it(tmp_path):
     assert drawn(data) == [("a", "(not named)", "Cat", 20, 25, 80, 75)]
 
 
+@pytest.mark.parametrize("command", ["agree", "validate"])
+def test_names_of_classes_that_cannot_be_split_into_cells_are_refused(tmp_path, command):
+    path = table(tmp_path, OPEN, "a,xclick,/m/1,1,0.1,0.5,0.25,1,0,1")
+    names = table(
+        tmp_path, '"/m/0","two\nlines"', f"/m/1,{'a' * 131_073}", name="class-descriptions.csv"
+    )
+    outcome = run(command, path, "--image-size", "200x100")
+    assert outcome.returncode == 2
+    assert outcome.stderr.startswith(f"Error: {names}: line 3: cannot be split into cells: field l")
+    assert "A quote that is not closed is the usual cause" in outcome.stderr
+
+
 def test_heads_of_open_images_over_pixels(tmp_path):
     data = alone(table(tmp_path, OPEN, "a,xclick,/m/1,1,10,50,25,100,0,0"))
     assert data.annotations.bbox.tolist() == [[10, 25, 40, 75]]
