@@ -29,10 +29,10 @@ from bboxqa.formats.voc.voc import VOC
 from bboxqa.formats.yolo.label_heads import is_label_head
 from bboxqa.formats.yolo.yolo import YOLO
 
-# Formats of one file for all images. Several files of CVAT are jobs, which its reader joins.
-_OF_FILES = (COCO_ARCHIVE, LABEL_STUDIO, DATUMARO, BOX_TABLE)
+# Formats of one file for all images.
+_OF_FILES = (COCO_ARCHIVE, LABEL_STUDIO, DATUMARO, BOX_TABLE, CVAT)
 # Formats whose files can be named below the path of an archive.
-_NAMED_INSIDE = (*_OF_FILES, CVAT, VIA)
+_NAMED_INSIDE = (*_OF_FILES, VIA)
 NOT_READ = ("CreateML", "FiftyOne", "VOC as json")
 """Kinds of annotations that no format reads."""
 # The readers of these formats report files with this suffix themselves.

@@ -50,7 +50,15 @@ def lines(left, _who):
     return "".join(json.dumps(row | {"y": 10, "width": 20, "height": 20}) + "\n" for row in rows)
 
 
+def cvat(left, who):
+    drawn = f'<box label="cat" xtl="{left}" ytl="10" xbr="{left + 20}" ybr="30"/>'
+    shown = f'<image id="0" name="a.jpg" width="100" height="80">{drawn}</image>'
+    meta = f"<meta><job><assignee>{who}</assignee></job></meta>" if who else ""
+    return f"<annotations><version>1.1</version>{meta}{shown}</annotations>"
+
+
 KINDS = {
+    "cvat": (cvat, "xml"),
     "studio": (studio, "json"),
     "minimal": (minimal, "json"),
     "datumaro": (datumaro, "json"),
@@ -213,3 +221,24 @@ def test_a_review_queue_has_the_records_of_the_files(tmp_path):
         found.append(json.loads((tmp_path / out / "review.json").read_text()))
     assert found[0] == found[1]
     assert {each["colour"] for each in found[1]["annotations"]} == {"ann", "bob"}
+
+
+@pytest.mark.parametrize("who", [{"p01": "", "p02": ""}, {"p01": "ann", "p02": "bob"}])
+@pytest.mark.parametrize("name", ["{1}/{0}.xml", "{0}/{1}.xml", "{0}_{1}.xml", "{0}/{1}/a.xml"])
+@pytest.mark.parametrize("ends", [("train", "val"), ("day1", "day2")])
+def test_splits_and_folders_of_cvat_are_those_of_an_unpacked_archive(tmp_path, ends, name, who):
+    path, folder = tmp_path / "all.zip", tmp_path / "all"
+    with zipfile.ZipFile(path, "w") as archive:
+        for left, person in enumerate(who):
+            for end in ends:
+                text = cvat(10 + left, who[person]).replace("a.jpg", f"{end}.jpg")
+                archive.writestr(name.format(person, end), text)
+    with zipfile.ZipFile(path) as archive:
+        for each in archive.namelist():
+            archive.extract(each, folder)
+    packed, unpacked = bboxqa.read_coco(path), bboxqa.read_coco(folder)
+    assert packed.annotator_names == unpacked.annotator_names
+    assert packed.image_names == unpacked.image_names
+    assert packed.annotations.bbox.tolist() == unpacked.annotations.bbox.tolist()
+    if ends[0] == "train" or who["p01"]:
+        assert len(packed.annotator_names) == 2

@@ -1,12 +1,20 @@
 """The format of CVAT XML."""
 
 import re
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bboxqa.core.errors import DatasetError
+from bboxqa.core.files import Identity, identity_of
 from bboxqa.formats.translation.heads import is_archive
-from bboxqa.formats.translation.members import head_of, members_of, members_with
+from bboxqa.formats.translation.members import (
+    archive_around,
+    head_of,
+    members_of,
+    members_with,
+    only_file,
+)
 from bboxqa.formats.translation.translated_format import translated_format
 
 if TYPE_CHECKING:
@@ -39,12 +47,22 @@ def _members(path: Path) -> "list[Member]":
 
 def translate(path: Path, add: "Add", wanted: "Wanted") -> "Translated":
     """Translate CVAT XML; see `bboxqa.formats.translation.translated.Translate`."""
-    from bboxqa.formats.cvat.cvat_records import translate_members
+    from bboxqa.formats.cvat.cvat_records import translate_member
 
-    members = _members(path)
-    if not members:
-        raise DatasetError([f"{path}: has no XML of CVAT inside"])
-    return translate_members(members, add, wanted)
+    member = only_file(path, _members(path), "CVAT XML")
+    archive = archive_around(path)
+    n_beside = () if archive is None else _frames_inside(archive, identity_of(archive))
+    return translate_member(member, n_beside, add, wanted)
+
+
+# The files of an archive are translated one by one.
+@lru_cache(1)
+def _frames_inside(archive: Path, identity: Identity) -> tuple[int, ...]:
+    """Return how many frames each file of an archive says that its videos have."""
+    from bboxqa.formats.cvat.frame_limits import frames_in_head
+
+    del identity
+    return tuple(map(frames_in_head, _members(archive)))
 
 
 CVAT = translated_format("cvat", (".xml",), _recognises, translate)

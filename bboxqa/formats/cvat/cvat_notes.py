@@ -57,8 +57,6 @@ def named_by(tally: Mapping[str, int]) -> str:
     >>> named_by({"assignee": 2}), named_by({"owner": 1})
     ('the assignee', 'the owner, as no assignee is named')
     """
-    if tally.get("files"):
-        return "the files of the archive, which name fewer than two people"
     if tally.get("owner"):
         no_other = "the owner, as no assignee is named"
         return "the assignee, else the owner" if tally.get("assignee") else no_other

@@ -25,7 +25,7 @@ from bboxqa.model.file_places import id_as_name
 
 @dataclass(slots=True)
 class Gathered:
-    """The records and counts that all files of a source share."""
+    """The records and counts of a file."""
 
     into: Collector
     wanted: Wanted
@@ -48,11 +48,9 @@ class FileRecords:
     member : str
         The name of the file in its archive; "" if it is not in an archive.
     gathered : Gathered
-    person : str
-        The annotator, if not the one whom the file names.
     """
 
-    def __init__(self, member: str, gathered: Gathered, person: str = "") -> None:
+    def __init__(self, member: str, gathered: Gathered) -> None:
         self.member = member
         self.into = gathered.into
         self._tally = gathered.tally
@@ -60,7 +58,6 @@ class FileRecords:
         self._times = gathered.times
         self._wanted = gathered.wanted
         self._masks = gathered.masks
-        self._person = person
         self._head = Head()
         self._labels: set[str] = set()
         self._apart: set[str] = set()
@@ -102,12 +99,10 @@ class FileRecords:
         self._names_people = any(job.person for job in self._head.jobs)
         for job in self._head.jobs:
             self._tally["assignee" if job.assignee else "owner" if job.owner else "nobody"] += 1
-            self._tally["files"] += bool(self._person)
             if not job.assignee:
-                other = f"its file {self._person}" if self._person else f"its owner {job.owner}"
-                problem = f"{other} counts as its annotator"
-                if not (job.owner or self._person):
-                    problem = "it has no owner either"
+                problem = "it has no owner either"
+                if job.owner:
+                    problem = f"its owner {job.owner} counts as its annotator"
                 message = f"{job.label}: has no assignee; {problem}"
                 self.into.defect("T040", message, self._where(job))
 
@@ -116,7 +111,7 @@ class FileRecords:
         return self._annotator_of(self._job)
 
     def _annotator_of(self, job: Job | None) -> str:
-        person = self._person or ("" if job is None else job.person)
+        person = "" if job is None else job.person
         return person or (UNNAMED if self._names_people else "")
 
     def _image_record(self, subset: str, name: str, where: Where) -> Record:

@@ -36,7 +36,6 @@ def read_file(translate: Translate, path: Path, options: ReadOptions) -> Annotat
         keypoints=options.keypoints,
         sessions="session" in options.keys,
         in_full=False,
-        compared=True,
         progress=options.progress,
         bounded=options.memory is not None,
         add_boxes=of.add_boxes if has_all_keys else None,

@@ -121,8 +121,6 @@ class Wanted:
     """Whether to keep repeated work of an annotator on an image, with the key `session`."""
     in_full: bool = True
     """Whether all keys of annotations are requested, not only those of columns."""
-    compared: bool = False
-    """Whether annotators are compared, so that files of different videos are no annotators."""
     progress: Steps | None = None
     bounded: bool = False
     """Whether memory is limited, so that no second process is started."""

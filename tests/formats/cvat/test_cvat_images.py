@@ -280,16 +280,18 @@ def test_jobs_of_an_archive_have_annotators_of_their_own(tmp_path):
     path = archive(tmp_path / "b.zip", job_1=same, job_2=same)
     data = read_coco(path)
     assert asked(data) == {"a.jpg": ["job_1", "job_2"]}
-    assert data.attribution == "the files of the archive, which name fewer than two people"
+    assert data.attribution == "one file per annotator"
     found = next(each for each in validate(path).findings if each.code == "T040")
-    assert found.message == "task 7: has no assignee; its file job_1 counts as its annotator"
+    assert found.message == "task 7: has no assignee; its owner admin counts as its annotator"
 
 
-def test_an_image_of_two_jobs_by_one_person_counts_once(tmp_path):
+def test_an_image_of_two_jobs_by_one_person_is_refused_as_in_a_folder(tmp_path):
     ann = document(head("ann"), image("a.jpg", box()))
     bob = document(head("bob"), image("a.jpg", box()))
-    data = read_coco(archive(tmp_path / "a.zip", x=ann, y=ann, z=bob))
-    assert len(data.annotations) == 2
+    path = archive(tmp_path / "a.zip", x=ann, y=ann, z=bob)
+    with pytest.raises(DatasetError, match=r"both have annotations of image 'a.jpg' by 'ann'"):
+        read_coco(path)
+    assert len(read_coco(path, session_key="file").annotations) == 2
 
 
 def test_labels_of_tags_need_no_boxes(tmp_path):

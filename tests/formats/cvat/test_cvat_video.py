@@ -9,7 +9,7 @@ from support.cvat_xml import box, head, image, project, shape, track, written
 
 from bboxqa import convert, read_coco, validate
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.cvat import skeleton_tracks
+from bboxqa.formats.cvat import frame_limits, skeleton_tracks
 
 SHARED = Path(__file__).parents[4] / "shared/data/formats/cvat"
 needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of CVAT here")
@@ -91,8 +91,25 @@ def test_frames_of_all_files_of_an_archive_are_counted(tmp_path):
     with ZipFile(path, "w") as archive:
         for name in ("job_1", "job_2"):
             archive.write(one, f"{name}/annotations.xml")
-    with pytest.raises(DatasetError, match="300,000 frames and 2 shapes"):
+    with pytest.raises(DatasetError, match="expected at most 125,000 as one of 2 files, or 50 for"):
         read(path)
+
+
+@pytest.mark.parametrize(("sizes", "refused"), [((8, 1), False), ((5, 5), False), ((7, 4), True)])
+def test_files_of_an_archive_share_the_limit_where_they_reach_it(
+    tmp_path, monkeypatch, sizes, refused
+):
+    monkeypatch.setattr(frame_limits, "_MOST_FRAMES", 10)
+    path = tmp_path / "a.zip"
+    with ZipFile(path, "w") as archive:
+        for who, size in zip("ab", sizes, strict=True):
+            one = written_video(tmp_path / f"{who}.xml", who, "", size=size, last="")
+            archive.write(one, f"{who}/annotations.xml")
+    if refused:
+        with pytest.raises(DatasetError, match="7 frames and 0 shapes; expected at most 5"):
+            read(path)
+    else:
+        assert len(read(path).image_names) == max(sizes)
 
 
 def test_a_long_video_with_tracks_is_read(tmp_path):
@@ -230,11 +247,12 @@ def test_tasks_of_other_videos_are_no_annotators(tmp_path):
     with ZipFile(archive, "w") as whole:
         whole.write(one, "clip1.xml")
         whole.write(other, "clip2.xml")
-    problem, advice = refusal(archive)
-    assert "tasks 'clip1' and 'clip2' have frames of the same numbers" in problem
-    assert advice.startswith("Unpack the archive")
+    problem, _ = refusal(archive)
+    assert problem.startswith(
+        f"{archive}/clip1.xml (task 'clip1') and {archive}/clip2.xml (task 'clip2'): "
+    )
     # As in a folder, the files are checked one by one all the same.
-    assert [file.n_annotations for file in validate(archive).files] == [2]
+    assert [file.n_annotations for file in validate(archive).files] == [1, 1]
     assert [file.n_annotations for file in validate(tmp_path / "in").files] == [1, 1]
 
 
@@ -257,7 +275,7 @@ def test_all_tasks_in_an_archive_are_compared(tmp_path, frames, refused):
             named_task(path, name, track(0, frame(first)), **span)
             whole.write(path, path.name)
     if refused:
-        assert "have frames of the same numbers" in refusal(archive)[0]
+        assert "frames of the same numbers, but of different videos" in refusal(archive)[0]
     else:
         assert len(read(archive).annotator_names) == len(frames)
 
