@@ -25,9 +25,7 @@ _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 NAMED_ONCE = "Rename all but one of them, or leave them out."
 """The advice on columns with the same name."""
 _LINES = "Write one JSON object on each line."
-QUOTES = (
-    "A quote that is not closed is the usual cause; one within a quoted cell is written twice."
-)
+QUOTES = "A quote that is not closed is the usual cause; one within a quoted cell is written twice."
 """The advice if a text cannot be split into cells."""
 
 
