@@ -1,7 +1,7 @@
 """The content to write: a data set as COCO records with all keys of the source files."""
 
 from collections import defaultdict
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -46,6 +46,8 @@ class Content:
     """Top-level keys of COCO files, such as `info`, in which they do not differ."""
     differing: Sequence[str] = ()
     """Top-level keys of COCO files that differ."""
+    own_names: Mapping[int, str] = field(default_factory=dict)
+    """By id, the names of categories with control characters, which are escaped in `name`."""
 
     masks: RowMasks = field(default_factory=RowMasks)
 

@@ -119,3 +119,19 @@ def test_a_name_that_differs_in_the_ending_is_called_so(tmp_path):
         "1 name of an image ('a.png'): YOLO detect names files after images without the ending, "
         "and another image has this one; read as 'a (2).png'"
     )
+
+
+@pytest.mark.parametrize("ids", [(0, 3), ("x", "y")], ids=str)
+def test_control_characters_in_names_of_categories_are_written_to_coco(ids, tmp_path):
+    names = ["red\tcat", "dog\\x09"]
+    content = document([("a.jpg", 200, 200, ["ann"])], [(0, "ann", 0, BOX)] * 2)
+    content["categories"] = [
+        {"id": key, "name": name} for key, name in zip(ids, names, strict=True)
+    ]
+    for each, key in zip(content["annotations"], ids, strict=True):
+        each["category_id"] = key
+    source, out = written(tmp_path / "source.json", content), tmp_path / "out.json"
+    bboxqa.convert(source, out, to="coco", lossy=True)
+    back = json.loads(out.read_bytes())
+    name_of = {each["id"]: each["name"] for each in back["categories"]}
+    assert [name_of[each["category_id"]] for each in back["annotations"]] == names

@@ -97,6 +97,7 @@ class _Joined:
         self._places = {name: place for place, name in enumerate(data.image_names)}
         self._images: dict[str, Record] = {}
         self._categories: dict[str, Record] = {}
+        self._own_names: dict[str, str] = {}
         self._annotations: list[tuple[Record, str, str]] = []
         self._apart: list[tuple[Record, str]] = []
         self._repeats: list[str] = []
@@ -164,11 +165,15 @@ class _Joined:
         moved: set[int] = set()
         for category, record in zip(file.categories, records, strict=True):
             name = clean(category.name)
+            if name != category.name:
+                # Half of a pair of surrogates stays escaped, as no file can hold it.
+                own = category.name.encode("utf-8", "backslashreplace").decode()
+                self._own_names.setdefault(name, own)
             number = id_number(category.id)
             category_of[number] = name
             self._has_text_ids |= number != category.id
-            own = {} if number == category.id else {"own_id": category.id}
-            known = self._categories.setdefault(name, {**record, "id": number, "name": name, **own})
+            ids = {"id": number} | ({} if number == category.id else {"own_id": category.id})
+            known = self._categories.setdefault(name, {**record, **ids, "name": name})
             known |= more_joints(known, category)
             if category.keypoints != record.get("keypoints"):
                 moved.add(number)
@@ -203,7 +208,10 @@ class _Joined:
         ]
         for key in differing:
             del top[key]
-        return Content(images, categories, annotations, apart, self._repeats, asked, top, differing)
+        own_names = {category_ids[name]: own for name, own in self._own_names.items()}
+        return Content(
+            images, categories, annotations, apart, self._repeats, asked, top, differing, own_names
+        )
 
     def _with_asked(self) -> tuple[list[Record], list[list[str]]]:
         """Return the images, and the annotators asked about each image."""
