@@ -41,6 +41,7 @@ from bboxqa.core.errors import (
 from bboxqa.core.files import write_atomically
 from bboxqa.core.parallel import can_fork, second_process
 from bboxqa.core.text import clean, first_few, one_line
+from bboxqa.formats.archive_contents import parts_of
 from bboxqa.formats.dataset.predictions import is_results_list
 from bboxqa.formats.inputs import list_files
 from bboxqa.formats.left_out import beside_others
@@ -203,7 +204,7 @@ def worth_two_processes(size: int, memory: int | None) -> bool:
 
 
 def _measured_files(project: Project, *, hidden: bool) -> tuple[Sequence[Path], list[str]]:
-    """Return the files that `agree` reads in the folder of a project, and notes on the others.
+    """Return the sources that `agree` reads in the folder of a project, and notes on the others.
 
     Labels beside COCO JSON, or other files beside folders of annotators, are often the same work.
     With `hidden`, notes have no names.
@@ -238,7 +239,8 @@ def _measured_into(
     The error is not raised, since findings are written before it.
     """
     try:
-        files, notes = _measured_files(project, hidden=settings.pseudonyms is not None)
+        sources, notes = _measured_files(project, hidden=settings.pseudonyms is not None)
+        files = [part for source in sources for part in parts_of(source)]
         reread = partial(_read_objects, files, settings=settings)
         data = reread(agree)
         data = replace(data, notes=(*data.notes, *(shown(each, settings) for each in notes)))

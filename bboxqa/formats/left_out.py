@@ -112,7 +112,7 @@ def archives_beside(
     an annotator who is named, a single folder or archive can be given (`is_named`).
     """
     # Several files in an archive are sources below its path.
-    listed = {each for source in sources for each in (source, source.parent)}
+    listed = {each for source in sources for each in (source, *source.parents)}
     found = [
         (folder, file)
         for folder in map(Path, paths)

@@ -242,3 +242,22 @@ def test_splits_and_folders_of_cvat_are_those_of_an_unpacked_archive(tmp_path, e
     assert packed.annotations.bbox.tolist() == unpacked.annotations.bbox.tolist()
     if ends[0] == "train" or who["p01"]:
         assert len(packed.annotator_names) == 2
+
+
+def test_archives_of_splits_are_read_like_folders_of_splits(tmp_path):
+    for left, who in ((10, "ann"), (12, "bob")):
+        path = tmp_path / "root/p" / f"{who}.zip"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with zipfile.ZipFile(path, "w") as archive:
+            for split in ("train", "val"):
+                content = document(
+                    [annotation(1, bbox=[left, 10, 20, 20])], [image(1, f"{split}.jpg")]
+                )
+                archive.writestr(f"{split}/_annotations.coco.json", json.dumps(content))
+    data = bboxqa.read_coco(tmp_path / "root/p")
+    assert (data.annotator_names, len(data.image_names)) == (("ann", "bob"), 2)
+    assert not [note for note in data.notes if "left out" in note]
+    done = cli.run("batch", tmp_path / "root", "--out", tmp_path / "out")
+    assert "1 measured, 0 not measured, 0 failed" in done.output
+    measured = json.loads((tmp_path / "out/summary.json").read_text())["projects"][0]
+    assert measured["annotators"] == ["ann", "bob"]
