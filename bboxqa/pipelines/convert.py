@@ -146,7 +146,7 @@ def convert(
     key = None if pseudonyms is None else Path(pseudonyms)
     if key is not None:
         check_key(key, [path])
-    content, notes = gather(source, settings, progress, key)
+    content, notes, has_splits = gather(source, settings, progress, key)
     if not to_format.has_keypoints:
         content = without_points(content)
     losses = (*repeat_losses(content), *to_format.losses(content, options))
@@ -154,24 +154,32 @@ def convert(
     if losses and not lossy and not all(map(is_review_queue, _given(source))):
         raise DatasetError([str(each) for each in losses], _ADVICE)
     n_files = _write(path, to_format, to_format.files(content, options))
-    notes = (*notes, *left_out_notes(content, to_format), *_size_notes(content, to_format, source))
+    example = _example_of_sizes(source, has_splits=has_splits)
+    notes = (*notes, *left_out_notes(content, to_format), *_size_notes(content, to_format, example))
     held = content.held(to_format.lines)
     sizes = n_files, len(content.images), len(content.annotations) + len(held)
     return Conversion(path, *sizes, tuple(content.annotators), losses, notes)
 
 
-def _size_notes(content: Content, to_format: Writer, source: Files) -> Iterator[str]:
+def _size_notes(content: Content, to_format: Writer, example: str) -> Iterator[str]:
     """Yield a note on sizes of images, which the pictures hold as well."""
     n_known = sum(bool(each.get("width")) for each in content.images)
     if n_known and not to_format.has_sizes:
         what = count(n_known, "size of an image", "sizes of images")
         is_ = "is" if n_known == 1 else "are"
-        is_in_input = choices().image_size is None and len(_given(source)) == 1
         yield (
             f"{what} {is_} not in the labels of {to_format.title}: put the pictures beside them in "
             "the folder images, or read them with --image-size FILE"
-            f"{', such as the input' if is_in_input else ''}"
+            f"{example}"
         )
+
+
+def _example_of_sizes(source: Files, *, has_splits: bool) -> str:
+    """Return a file that has the sizes of images, as the end of a sentence; "" if there is none."""
+    if choices().image_size is not None or len(_given(source)) != 1:
+        return ""
+    # In the input, images of several splits have the same names.
+    return f", such as the input{' as COCO JSON (--to coco)' if has_splits else ''}"
 
 
 _ADVICE = "Nothing was written. To write the rest: --lossy"
@@ -182,8 +190,11 @@ def gather(
     settings: AgreeSettings,
     progress: Progress | None = None,
     pseudonyms: Path | None = None,
-) -> tuple[Content, tuple[str, ...]]:
-    """Return the content of files, and notes on what was left out when they were read."""
+) -> tuple[Content, tuple[str, ...], bool]:
+    """Return the content of files, and notes on what was left out when they were read.
+
+    Also return whether names of images begin with splits, as several splits have the same names.
+    """
     gathering = Gathering()
     doubts: list[str] = []
 
@@ -205,7 +216,7 @@ def gather(
     )
     given = {} if pseudonyms is None else pseudonyms_of(pseudonyms, ())
     notes: list[str] = without_names([*doubts, *gathering.notes, *data.map_notes.values()], given)
-    return gathering.content(data, given), (*data.left_out, *notes)
+    return gathering.content(data, given), (*data.left_out, *notes), gathering.has_splits
 
 
 def _given(source: Files) -> list[Path]:

@@ -111,6 +111,22 @@ def test_the_advice_of_convert_is_followed(tmp_path):
     assert images == NAMES
 
 
+def test_the_advice_of_convert_is_followed_where_splits_have_the_same_names(tmp_path):
+    for who in ("ann", "bob"):
+        for split, size in (("train", (100, 80)), ("val", (60, 50))):
+            box = {"id": 1, "image_id": 1, "category_id": 1, "bbox": [20, 15, 30, 25]}
+            more = {"annotations": [box], "categories": [{"id": 1, "name": "cat"}]}
+            write(tmp_path, **{f"given/{who}/{split}.json": coco({"a.jpg": size}) | more})
+    done = run("convert", "given", "out", "--to", "yolo", "--lossy", cwd=tmp_path)
+    assert "--image-size FILE, such as the input as COCO JSON (--to coco)\n" in done.stderr
+    run("convert", "given", "sizes.json", "--to", "coco", cwd=tmp_path)
+    with reading(image_size=tmp_path / "sizes.json"):
+        data = read_coco(tmp_path / "out")
+    sizes = dict(zip(data.image_names, data.image_size.tolist(), strict=True))
+    assert sizes == {"train/a.jpg": [100, 80], "val/a.jpg": [60, 50]}
+    assert data.annotations.bbox.tolist() == [[20, 15, 30, 25]] * 4
+
+
 def test_an_image_of_two_sizes_in_a_folder_is_refused(tmp_path):
     write(tmp_path, **{"sizes/a.json": coco({"a": (1, 2)}), "sizes/b.json": coco({"a": (1, 3)})})
     with pytest.raises(DatasetError, match="sizes: image a: is 1 × 3, but 1 × 2 earlier in the f"):

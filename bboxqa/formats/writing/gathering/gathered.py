@@ -39,6 +39,8 @@ class Gathering:
 
     def __init__(self) -> None:
         self.notes: list[str] = []
+        self.has_splits = False
+        """Whether images of the same names in several splits have names with their splits."""
         self._paths: Sequence[Path] = ()
         self._files: Sequence[AnnotationFile] = ()
         self._authors: Sequence[list[str]] = ()
@@ -57,6 +59,7 @@ class Gathering:
             for asked in attribution.asked
         ]
         self._is_named = attribution.names != (UNNAMED,)
+        self.has_splits = any(attribution.splits)
         self.notes = [*file_notes(files, attribution, with_losses=False)]
         return ()
 
