@@ -45,7 +45,7 @@ class AgreeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
         Which part of the file name identifies an image across files: the whole path, the name
         without folders, or the name without suffix and Roboflow's marker.
     category_map : dict of str to str
-        New names of categories, by the names in the files.
+        New names of categories, by the names in the files; empty for those that are left out.
     asked : {"authors", "all"}
         Who was asked about an image that does not list its annotators: those who annotated it, or
         all annotators.

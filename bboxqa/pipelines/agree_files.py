@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+import numpy as np
 
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.pseudonyms import pseudonyms_of
@@ -96,9 +97,10 @@ def with_map_notes(
     memory: int | None = None,
     progress: Progress | None = None,
 ) -> AgreementResult:
-    """Return a result with notes on how a map of categories changes alpha, if it merges any.
+    """Return a result with notes on how a map of categories changes alpha.
 
-    `data` is the measured data set, and `reread` reads the same files with other settings.
+    There are none if the map only renames. `data` is the measured data set, and `reread` reads the
+    same files with other settings.
     """
     if not settings.category_map:
         return result
@@ -108,8 +110,13 @@ def with_map_notes(
     except DatasetError:
         # Without the map, the categories of the files contradict each other.
         return result
-    if len(unmapped.category_names) == len(data.category_names):
+    if _n_used(unmapped) == _n_used(data):
         return result
     without = msgspec.structs.replace(own, bootstrap=0)
     before = agree_with(unmapped, without, memory=memory, with_chance=False, progress=progress)
     return replace(result, notes=(*result.notes, *map_notes(before, result)))
+
+
+def _n_used(data: "Dataset") -> int:
+    """Return the number of categories that have annotations."""
+    return len(np.unique(data.annotations.category))

@@ -11,11 +11,12 @@ from bboxqa.core.files import filled_folder, refuse_replacing, write_atomically
 from bboxqa.core.pseudonyms import check_key, pseudonyms_of, without_names
 from bboxqa.core.text import count
 from bboxqa.core.types import AnyPath, Files, Progress
+from bboxqa.formats.dataset.left_out_categories import left_out_by, left_out_category_notes
 from bboxqa.formats.inputs import as_paths
 from bboxqa.formats.own_files import is_review_queue
 from bboxqa.formats.read_files import files_read
 from bboxqa.formats.translation.choices import choices
-from bboxqa.formats.writing.content import Content, without_points
+from bboxqa.formats.writing.content import Content, without_categories, without_points
 from bboxqa.formats.writing.gathering.gathered import Gathering
 from bboxqa.formats.writing.left_out import left_out_notes
 from bboxqa.formats.writing.losses import Loss, repeat_losses
@@ -216,7 +217,12 @@ def gather(
     )
     given = {} if pseudonyms is None else pseudonyms_of(pseudonyms, ())
     notes: list[str] = without_names([*doubts, *gathering.notes, *data.map_notes.values()], given)
-    return gathering.content(data, given), (*data.left_out, *notes), gathering.has_splits
+    content = gathering.content(data, given)
+    if names := left_out_by(settings.category_map):
+        whole, content = content, without_categories(content, names)
+        n_left_out = len(whole.annotations) - len(content.annotations)
+        notes += left_out_category_notes(names, n_left_out + len(whole.apart) - len(content.apart))
+    return content, (*data.left_out, *notes), gathering.has_splits
 
 
 def _given(source: Files) -> list[Path]:

@@ -76,7 +76,8 @@ def read_coco(
         The part of the file name by which images of several files are joined: the whole path, the
         name without folders, or the name without suffix and Roboflow's hash.
     category_map : mapping of str to str, optional
-        New names of categories, such as ``{"Cat": "cat"}``.
+        New names of categories, such as ``{"Cat": "cat"}``. Annotations of categories whose new
+        name is empty are left out.
     min_annotators : int
         The number of annotators that at least one image must have: 2 to measure agreement. 1 also
         reads files that name no annotator, for `bboxqa.compare`.

@@ -100,8 +100,8 @@ def _mapped(_ctx: Any, _param: Any, pairs: Sequence[str]) -> dict[str, str] | No
     result: dict[str, str] = {}
     for pair in pairs:
         old, equals, new = pair.partition("=")
-        if not (old and equals and new):
-            raise click.UsageError(f"--map is {pair!r}; expected OLD=NEW")
+        if not (old and equals):
+            raise click.UsageError(f"--map is {pair!r}; expected OLD=NEW, or OLD= to leave it out")
         if result.setdefault(old, new) != new:
             raise click.UsageError(f"--map names {old!r} twice")
     return result or None
@@ -125,7 +125,8 @@ def map_option() -> Callable[[_Command], _Command]:
         multiple=True,
         metavar="OLD=NEW",
         callback=_mapped,
-        help="Rename a category, such as Cat=cat. Can be given several times.",
+        help="Rename a category, such as Cat=cat, or leave it out, such as shadow=. Can be given "
+        "several times.",
     )
 
 

@@ -26,13 +26,14 @@ def with_category_map(
 ) -> list[AnnotationFile]:
     """Return files with categories renamed according to `category_map`.
 
-    Raises ConfigError for an entry if neither its old nor its new name is a category.
+    Categories without a new name keep theirs, as they are left out later. Raises ConfigError for an
+    entry if neither its old nor its new name is a category.
     """
     if not category_map:
         return list(files)
     known = {clean(category.name) for file in files for category in file.categories}
     for name, other in category_map.items():
-        if not known & {name, other}:
+        if other and not known & {name, other}:
             raise ConfigError(
                 f"--map names {name!r}, which is not a category{nearest(name, known)}"
             )
@@ -41,7 +42,7 @@ def with_category_map(
             file,
             categories=[
                 msgspec.structs.replace(
-                    each, name=category_map.get(clean(each.name), each.name)
+                    each, name=category_map.get(clean(each.name)) or each.name
                 )
                 for each in file.categories
             ],
@@ -187,11 +188,18 @@ def lacking_notes(files: Sequence[AnnotationFile]) -> Iterator[str]:
     notes = [
         f"{one_line(file.source.name)} has no annotations of {_and([*map(repr, names)])}, and "
         f"{others} {sum(own[name] for own in numbers for name in names):,}: if the files are "
-        "exports of one project, its format may not hold these shapes"
+        f"exports of one project, its format may not hold these shapes; {_left_out(names)}"
         for file, names in zip(files, lacking, strict=True)
         if names
     ]
     yield from notes[:_SHOWN]
+
+
+def _left_out(names: Sequence[str]) -> str:
+    """Return how to leave out the annotations of categories."""
+    if len(names) > _SHOWN:
+        return "--map NAME= leaves a category out"
+    return f"to leave them out: {map_options(dict.fromkeys(names, ''))}"
 
 
 def _numbers_by_name(file: AnnotationFile) -> Counter[str]:

@@ -15,6 +15,7 @@ from bboxqa.formats.dataset.category_names import map_options, supercategories
 from bboxqa.formats.dataset.image_names import join_advice, names_of_images
 from bboxqa.formats.dataset.joined import Joined, add_tables, image_label
 from bboxqa.formats.dataset.joint_names import with_joints
+from bboxqa.formats.dataset.left_out_categories import left_out_category_notes, without_categories
 from bboxqa.formats.dataset.merge import IndexedAnnotations, merge
 from bboxqa.formats.dataset.people.attributed import Attribution
 from bboxqa.formats.dataset.people.places import split_advice
@@ -48,6 +49,7 @@ def join(
     min_annotators: int = 2,
     asked: Asked = "authors",
     *,
+    left_out: frozenset[str] = frozenset(),
     sessions: FileSessions | None = None,
     seconds: Sequence[FloatArray] | None = None,
     with_tracks: bool = False,
@@ -70,6 +72,8 @@ def join(
         The number of annotators that at least one image must have.
     asked : {"authors", "all"}
         Who was asked about an image that does not list its annotators.
+    left_out : frozenset of str
+        The categories whose annotations are left out. Who drew them was asked.
     sessions, seconds
         The session and the time of each annotation, if they were read.
     with_tracks : bool
@@ -91,6 +95,13 @@ def join(
         raise DatasetError(joined.problems, advice, files=joined.origins)
     if min_annotators >= 2 and assigned.sum(1).max(initial=0) < 2:
         raise _nothing_shared(files, attribution)
+    categories, more = joined.categories, []
+    if left_out:
+        n_read = sum(map(len, authors))
+        files, indexed, authors, categories = without_categories(
+            files, indexed, authors, categories, left_out
+        )
+        more = [*left_out_category_notes(left_out, n_read - sum(map(len, authors)))]
     repeated: list[str] = []
     if attribution.way:
         indexed, authors, repeated = without_repeated(
@@ -105,8 +116,8 @@ def join(
     data = Dataset(
         image_names=images,
         image_size=joined.image_size(),
-        category_names=tuple(joined.categories),
-        supercategories=supercategories(files, joined.categories),
+        category_names=tuple(categories),
+        supercategories=supercategories(files, categories),
         annotator_names=annotator_names,
         annotations=merge(files, indexed, authors, memory, seconds, track),
         tracks=tracks,
@@ -114,7 +125,7 @@ def join(
         attribution=attribution.way,
         sources=tuple(file.source for file in files),
         reading=as_options(choices()),
-        notes=(*notes_of(files, attribution, assigned, min_annotators), *repeated),
+        notes=(*notes_of(files, attribution, assigned, min_annotators), *more, *repeated),
         unlisted=~listed if asked == "authors" else None,
         has_text_ids=any(file.columns.text_ids is not None for file in files),
     )

@@ -17,6 +17,7 @@ from bboxqa.formats.dataset.category_names import unused_map_notes, with_categor
 from bboxqa.formats.dataset.image_names import with_join_names
 from bboxqa.formats.dataset.join import join
 from bboxqa.formats.dataset.joint_names import with_one_order
+from bboxqa.formats.dataset.left_out_categories import left_out_by
 from bboxqa.formats.dataset.people.attributed import Attribution
 from bboxqa.formats.dataset.people.attribution import attribute
 from bboxqa.formats.dataset.people.parts_of_people import split_people, with_names_of_splits
@@ -88,6 +89,7 @@ def read_dataset(
     Raises DatasetError with every problem that would falsify a result.
     """
     check_limit(memory)
+    left_out = left_out_by(category_map or {})
     if predictions is not None and session_key is not None:
         raise ConfigError(_NO_SESSIONS)
     options = ReadOptions(
@@ -129,6 +131,7 @@ def read_dataset(
     seconds = None if time_key is None else read_times(read, time_key)
     data = join(
         read, files, attributed, memory, min_annotators, asked,
+        left_out=left_out,
         sessions=sessions, seconds=seconds, with_tracks=tracks,
     )  # fmt: skip
     notes = [*found.notes, *data.notes, *unused.values(), *trackless_notes(data.annotations.track)]

@@ -137,6 +137,22 @@ def without_points(content: Content) -> Content:
     return replace(content, annotations=kept, apart=[*content.apart, *apart])
 
 
+def without_categories(content: Content, names: Container[str]) -> Content:
+    """Return a content without categories and their annotations.
+
+    Images list who was asked, as it no longer follows from who drew something there.
+    """
+    kept = [each for each in content.categories if each["name"] not in names]
+    ids = {each["id"] for each in kept}
+    annotations = [each for each in content.annotations if each["category_id"] in ids]
+    apart = [each for each in content.apart if each.get("label") not in names]
+    images = [
+        {**image, "annotators": [*asked]} if asked else image
+        for image, asked in zip(content.images, content.asked, strict=True)
+    ]
+    return replace(content, images=images, categories=kept, annotations=annotations, apart=apart)
+
+
 def image_name(image: Record) -> str:
     """Return the file name of an image, or its id if it has no file name."""
     return str(image.get("file_name") or image.get("own_id") or image["id"])

@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 
 from bboxqa.core.types import Progress
+from bboxqa.formats.dataset.left_out_categories import left_out_by
 from bboxqa.formats.dataset.people.pseudonymous import without_later_people
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import AgreeSettings
@@ -37,7 +38,7 @@ def read_reference(
         annotator_key=None,
         attribution=None,
         filter=None,
-        category_map={},
+        category_map=dict.fromkeys(left_out_by(settings.category_map), ""),
         session_key=None,
         time_key=None,
         tracks=False,
@@ -48,5 +49,5 @@ def read_reference(
     )  # fmt: skip
     if pseudonyms is not None:
         found = without_later_people(found, pseudonyms, Path(reference))
-    names = tuple(settings.category_map.get(name, name) for name in found.category_names)
+    names = tuple(settings.category_map.get(name) or name for name in found.category_names)
     return replace(found, category_names=names)

@@ -1,0 +1,135 @@
+"""Categories that a map leaves out."""
+
+import json
+
+import numpy as np
+import pytest
+from support.cli import run
+from support.datasets import annotation, document, image, write
+
+from bboxqa.core.errors import ConfigError
+from bboxqa.model.settings import AgreeSettings
+from bboxqa.pipelines.agree import agree
+from bboxqa.pipelines.agree_files import agree_files
+from bboxqa.pipelines.convert import convert
+from bboxqa.pipelines.read import read_coco
+
+CATEGORIES = [{"id": n, "name": name} for n, name in enumerate(("car", "shadow", "tree"))]
+
+
+def record(number, who, image_id, category, x, **more):
+    return annotation(number, image_id, category, bbox=[x, 0, 9, 9], annotator=who, **more)
+
+
+@pytest.fixture
+def path(tmp_path):
+    random = np.random.default_rng(3)
+    records = []
+    for place in range(1, 9):
+        for who in ("ann", "bob", "eve"):
+            for x in range(0, 100, 20):
+                if random.random() < 0.8:
+                    category = int(random.integers(0, 3))
+                    records.append(record(len(records), who, place, category, x))
+    # On image 9, bob drew nothing but a shadow.
+    records += [record(900, "ann", 9, 0, 0), record(901, "bob", 9, 1, 40)]
+    return write(tmp_path / "all.json", document(records, [*map(image, range(1, 10))], CATEGORIES))
+
+
+def without(path, name):
+    """Return a file without a category, that lists who annotated each image in the other one."""
+    content = json.loads(path.read_text())
+    for each in content["images"]:
+        own = {a["annotator"] for a in content["annotations"] if a["image_id"] == each["id"]}
+        each["annotators"] = sorted(own)
+    (gone,) = (each["id"] for each in content["categories"] if each["name"] == name)
+    for key, column in (("categories", "id"), ("annotations", "category_id")):
+        content[key] = [each for each in content[key] if each[column] != gone]
+    return write(path.with_name("without.json"), content)
+
+
+def test_leaving_out_equals_a_file_without_the_category_by_the_same_annotators(path):
+    found = read_coco(path, category_map={"shadow": ""})
+    expected = read_coco(without(path, "shadow"))
+    assert found.category_names == expected.category_names == ("car", "tree")
+    assert np.array_equal(found.assigned, expected.assigned)
+    assert found.assigned[found.image_names.index("9.jpg")].tolist() == [True, True, False]
+    for name in ("id", "image", "annotator", "category", "bbox"):
+        assert np.array_equal(getattr(found.annotations, name), getattr(expected.annotations, name))
+    assert agree(found, bootstrap=0).alpha == agree(expected, bootstrap=0).alpha
+
+
+def test_a_note_counts_what_is_left_out_and_says_what_it_changes(path):
+    n = sum(each["category_id"] == 1 for each in json.loads(path.read_text())["annotations"])
+    notes = json.loads(run("agree", path, "--map", "shadow=", "--format", "json").stdout)["notes"]
+    assert f"{n} annotations of 'shadow' left out, as --map says" in notes
+    assert any(each.startswith("with --map, IoU 0.5: alpha ") for each in notes)
+
+
+def test_unused_and_unknown_categories_change_nothing(path):
+    content = json.loads(path.read_text())
+    content["categories"].append({"id": 7, "name": "sky"})
+    write(path, content)
+    before = agree_files([path], AgreeSettings(bootstrap=0))
+    after = agree_files([path], AgreeSettings(bootstrap=0, category_map={"sky": "", "sahdow": ""}))
+    assert after.alpha == before.alpha
+    assert [each for each in after.notes if each not in before.notes] == [
+        "--map sahdow=: no category is called 'sahdow'; did you mean 'shadow'?"
+    ]
+
+
+def test_renaming_to_a_category_that_is_left_out_is_refused(path):
+    with pytest.raises(ConfigError, match="--map leaves 'shadow' out, and renames 'tree' to it"):
+        read_coco(path, category_map={"tree": "shadow", "shadow": ""})
+
+
+def test_renaming_one_and_leaving_out_another(path):
+    data = read_coco(path, category_map={"tree": "plant", "shadow": ""})
+    assert data.category_names == ("car", "plant")
+
+
+def test_all_categories_left_out(path):
+    done = run("agree", path, "--map", "car=", "--map", "tree=", "--map", "shadow=")
+    assert done.returncode in (0, 2)
+    assert "Traceback" not in done.stderr
+    assert "alpha (pooled) @[ IoU=0.50 | bbox ] = –" in done.stdout + done.stderr
+
+
+def test_a_file_of_the_reference_is_measured_without_the_category(path, tmp_path):
+    records = [record(1, None, 1, 0, 0), record(2, None, 1, 1, 20), record(3, None, 2, 1, 40)]
+    for each in records:
+        del each["annotator"]
+    images = [image(1), image(2)]
+    reference = write(tmp_path / "gold.json", document(records, images, CATEGORIES))
+    own = write(tmp_path / "gold_car.json", document(records[:1], images, CATEGORIES))
+    found, expected = (
+        json.loads(
+            run("agree", file, "--map", "shadow=", "--reference", gold, "--format", "json").stdout
+        )["thresholds"][0]["reference"]
+        for file, gold in ((path, reference), (path, own))
+    )
+    assert {**found, "name": ""} == {**expected, "name": ""}
+    assert found["n_annotations"] == 1
+
+
+def test_the_later_session_is_without_the_category(path):
+    content = json.loads(path.read_text())
+    later = [{**each, "id": each["id"] + 1000, "session": "b"} for each in content["annotations"]]
+    content["annotations"] = [{**each, "session": "a"} for each in content["annotations"]] + later
+    write(path, content)
+    options = {"session_key": "session", "category_map": {"shadow": ""}}
+    repeats = read_coco(path, **options).repeats
+    assert repeats.sessions.category_names == ("car", "tree")
+    n = sum(each["category_id"] != 1 for each in content["annotations"])
+    assert len(repeats.sessions.annotations) == n
+
+
+@pytest.mark.parametrize("to", ["coco", "cvat", "label-studio"])
+def test_converted_files_are_without_the_category(path, tmp_path, to):
+    options = {"category_map": {"shadow": ""}}
+    done = convert(path, tmp_path / "out", to=to, lossy=True, **options)
+    n = sum(each["category_id"] != 1 for each in json.loads(path.read_text())["annotations"])
+    assert done.n_annotations == n
+    assert "annotations of 'shadow' left out, as --map says" in " ".join(done.notes)
+    expected, found = read_coco(path, **options), read_coco(tmp_path / "out")
+    assert agree(found, bootstrap=0).alpha == agree(expected, bootstrap=0).alpha
