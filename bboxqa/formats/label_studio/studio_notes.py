@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.translation.given_sizes import given_words
-from bboxqa.formats.translation.translated import SESSIONS, tally_notes
+from bboxqa.formats.translation.translated import SESSIONS, UNNAMED, tally_notes
 
 GROUND_TRUTH = "ground truth"
 """The name of the annotator of annotations that are marked as ground truth."""
@@ -90,14 +90,18 @@ def nobody_notes(tally: Mapping[str, int]) -> Iterator[str]:
 
     Examples
     --------
-    >>> [note[:67] for note in nobody_notes({"unnamed": 2})]
-    ['2 annotations without completed_by: annotators are numbered task by']
+    >>> [*nobody_notes({"unnamed": 2})]
+    ["2 annotations without completed_by, here by '(not named)', who may be several people"]
     """
-    if number := tally.get("unnamed", 0):
+    number = tally.get("unnamed", 0)
+    if tally.get("numbered", 0):
         yield (
             f"{count(number, 'annotation')} without completed_by: annotators are numbered task by "
             "task, so results per annotator mix people"
         )
+    elif number:
+        what = f"{count(number, 'annotation')} without completed_by, here by '{UNNAMED}'"
+        yield f"{what}, who may be several people" if number > 1 else what
 
 
 def repeat_notes(tally: Mapping[str, int]) -> Iterator[str]:

@@ -239,6 +239,7 @@ class _TaskRecords:
         self._into.defect("T005", problem, self._where(work.pointer))
         self._unnamed[task.label] += 1
         number = self._unnamed[task.label]
+        self._tally["numbered"] += number > 1
         return f"(not named {number})" if number > 1 else UNNAMED
 
     def _add_region(

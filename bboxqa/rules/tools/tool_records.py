@@ -96,9 +96,9 @@ RULES = (
         breaks="Results per annotator mix people.",
         explanation="""Other annotations name their annotator, but this one does not, like most
             annotations that were imported into the tool: it has no completed_by (Label Studio),
-            labelerLogin (Supervisely) or annotators (Darwin). In Label Studio, such annotators are
-            then numbered task by task; elsewhere they count as one annotator, "(not named)". Add
-            the name to the import.""",
+            labelerLogin (Supervisely) or annotators (Darwin). Such annotations count as those of
+            one annotator, "(not named)"; in Label Studio, several of one task are numbered. Add the
+            name to the import.""",
         bad=_task(_region()).replace('"completed_by": 1, ', ""),
         good=_task(_region()),
         check=found_defects("T005"),

@@ -477,3 +477,14 @@ def test_only_annotators_who_are_numbered_are_said_to_be(tmp_path, n_each):
     done = run("convert", tmp_path, tmp_path / "out.json", "--to", "coco", "--lossy")
     assert done.returncode == 0
     assert (NUMBERED in done.output) == is_numbered
+
+
+def test_unnamed_annotations_beside_named_ones_are_of_nobody_else(tmp_path):
+    boxes = [box(1, 1, 20, 20)]
+    named = [work(person, *boxes) for person in (1, 2)]
+    path = written(tmp_path / "a.json", task(1, *named), task(2, named[0], work(None, *boxes)))
+    data = read_coco(path)
+    assert data.annotator_names == ("1", "2", "(not named)")
+    assert [note for note in data.notes if "completed_by" in note] == [
+        "1 annotation without completed_by, here by '(not named)'"
+    ]
