@@ -102,37 +102,24 @@ def read_dataset(
         source, pattern, attribution, min_annotators, hidden=pseudonyms is not None
     )
     found, read = _read_source(sources, options)
-    files, tables = found.files, [*found.tables, *(each for each in read if not are_results(each))]
     if session_key is not None and any(map(are_results, read)):
         raise ConfigError(_NO_SESSIONS)
-    if truth is not None and not tables and any(map(are_results, read)):
-        tables += _read_all([truth], replace(options, tables=True, progress=None))
-    if predictions is not None:
-        read.append(read_predictions(predictions, options))
-        files = [*files, predictions.path]
-    read = with_tables(read, tables)
-    refuse_unknown_ids(read, tables)
+    files = found.files if predictions is None else [*found.files, predictions.path]
+    read, tables = _with_results(read, found.tables, predictions, truth, options)
     read = with_join_names(read, join_by)
     unused = unused_map_notes(read, category_map or {})
     read = with_one_order(with_category_map(read, category_map or {}))
     check_memory(str(files[0]), sum(len(each.columns.id) for each in read), memory)
-    try:
-        attributed, given = _attributed(
-            read, found, annotator_key, session_key, min_annotators, predictions, pseudonyms
-        )
-    except DatasetError as error:
-        # What is left out may be the work of other annotators.
-        raise error.with_advice(found.notes) from None
-    if attributed.splits and any(map(are_results, read)):
-        raise DatasetError([_SPLIT_RESULTS], "Measure one split at a time, with its results.")
+    attributed, given = _attributed(
+        read, found, annotator_key, session_key, min_annotators, predictions, pseudonyms
+    )
     read = with_names_of_splits(read, attributed.splits)
     doubts = check(files, read, attributed) if check is not None else ()
     sessions = None if session_key is None else read_sessions(read, attributed, session_key)
     seconds = None if time_key is None else read_times(read, time_key)
     data = join(
         read, files, attributed, memory, min_annotators, asked,
-        left_out=left_out,
-        sessions=sessions, seconds=seconds, with_tracks=tracks,
+        left_out=left_out, sessions=sessions, seconds=seconds, with_tracks=tracks,
     )  # fmt: skip
     notes = [*found.notes, *data.notes, *unused.values(), *trackless_notes(data.annotations.track)]
     if session_key is None and not any(map(are_results, read)):
@@ -181,6 +168,26 @@ def _read_source(sources: Sources, options: ReadOptions) -> tuple[Sources, list[
     return left, [read[each] for each in kept]
 
 
+def _with_results(
+    read: Sequence[AnnotationFile],
+    tables: Sequence[AnnotationFile],
+    predictions: Predictions | None,
+    truth: Path | None,
+    options: ReadOptions,
+) -> tuple[list[AnnotationFile], list[AnnotationFile]]:
+    """Return the files with results of a model, whose images and categories are those of others.
+
+    Also return the files that these are taken from.
+    """
+    tables = [*tables, *(each for each in read if not are_results(each))]
+    if truth is not None and not tables and any(map(are_results, read)):
+        tables += _read_all([truth], replace(options, tables=True, progress=None))
+    model = [] if predictions is None else [read_predictions(predictions, options)]
+    found = with_tables([*read, *model], tables)
+    refuse_unknown_ids(found, tables)
+    return found, tables
+
+
 def _attributed(
     read: Sequence[AnnotationFile],
     sources: Sources,
@@ -191,7 +198,28 @@ def _attributed(
     pseudonyms: Path | None,
 ) -> tuple[Attribution, dict[str, str]]:
     """Return the annotators of all files, and the pseudonyms that they were given."""
-    options: dict[str, Any] = {"annotator_key": annotator_key, "session_key": session_key}
+    keys: dict[str, Any] = {"annotator_key": annotator_key, "session_key": session_key}
+    try:
+        found = _attribution(read, sources, min_annotators, predictions, keys)
+    except DatasetError as error:
+        # What is left out may be the work of other annotators.
+        raise error.with_advice(sources.notes) from None
+    if found.splits and any(map(are_results, read)):
+        raise DatasetError([_SPLIT_RESULTS], "Measure one split at a time, with its results.")
+    kept = splits_among(sources.names) if found.of_files and not sources.is_named else set()
+    if predictions is not None:
+        kept |= {predictions.annotator}
+    return (found, {}) if pseudonyms is None else with_pseudonyms(found, pseudonyms, kept)
+
+
+def _attribution(
+    read: Sequence[AnnotationFile],
+    sources: Sources,
+    min_annotators: int,
+    predictions: Predictions | None,
+    keys: Mapping[str, Any],
+) -> Attribution:
+    """Return the annotators of all files, among them a model."""
     names = sources.names
     n_whole = sum(not are_results(each) for each in read)
     # Lists of results alone are attributed as other files are.
@@ -199,19 +227,15 @@ def _attributed(
     has_more = predictions is not None or n_attributed < len(names)
     found = attribute(
         read[:n_attributed], names[:n_attributed],
-        way=sources.attribution, min_annotators=1 if has_more else min_annotators, **options,
+        way=sources.attribution, min_annotators=1 if has_more else min_annotators, **keys,
     )  # fmt: skip
     if n_attributed < len(names) and found.names == (UNNAMED,):
         found = attribute(
-            read[:n_attributed], names[:n_attributed], way="files", min_annotators=1, **options
+            read[:n_attributed], names[:n_attributed], way="files", min_annotators=1, **keys
         )
     for file, name in zip(read[n_attributed:], names[n_attributed:], strict=False):
         found = with_results(found, file, name)
-    kept = splits_among(names) if found.of_files and not sources.is_named else set()
-    if predictions is not None:
-        kept |= {predictions.annotator}
-        found = with_results(found, read[-1], predictions.annotator)
-    return (found, {}) if pseudonyms is None else with_pseudonyms(found, pseudonyms, kept)
+    return found if predictions is None else with_results(found, read[-1], predictions.annotator)
 
 
 def _with_annotators(files: Sequence[AnnotationFile], names: Sequence[str]) -> list[AnnotationFile]:
