@@ -18,6 +18,7 @@ from bboxqa.formats.format import Format
 from bboxqa.formats.label_studio.studio import LABEL_STUDIO
 from bboxqa.formats.labelme.labelme import LABELME
 from bboxqa.formats.supervisely.project import SUPERVISELY
+from bboxqa.formats.task_files import split_in
 from bboxqa.formats.translation.heads import is_archive
 from bboxqa.formats.translation.json_files import json_in
 from bboxqa.formats.translation.label_folders import share_images
@@ -51,6 +52,7 @@ _OF_ONE_IMAGE = (DARWIN, VOC, LABELME)
 _LOOKED_AT = 50
 # The number of archives whose formats are kept, more than annotators usually are.
 _ARCHIVES = 32
+_DEPTH = 6
 _OF_LABELS = ("labels", "Annotations", "annotations")
 
 
@@ -121,10 +123,15 @@ def sources_below(folder: Path) -> list[Path]:
 
     Each subfolder has the annotations of one person, maybe in parts: ann/batch1, ann/batch2,
     bob/batch1. Beside others, a person may have one source in a deeper folder: eve/export/labels.
+    The folders of people may be in those of splits: train/ann, train/bob, val/ann, val/bob.
     """
+    return _sources_below(folder, _DEPTH)
+
+
+def _sources_below(folder: Path, depth: int) -> list[Path]:
     if is_source(folder):
         return [folder]
-    if _has_coco(folder) or not any(each.recognises_folder for each in _all()):
+    if not depth or _has_coco(folder) or not any(each.recognises_folder for each in _all()):
         return []
     inside = _folders_in(folder)
     found = [each for each in inside if is_source(each)]
@@ -132,10 +139,16 @@ def sources_below(folder: Path) -> list[Path]:
     if len(people) > len(found) and share_images(people):
         return people
     if found:
-        others = [sources_below(each) for each in inside if each not in found]
+        others = [_sources_below(each, depth - 1) for each in inside if each not in found]
         return sorted([*found, *(each[0] for each in others if len(each) == 1)])
-    # The labels of all annotators may be in a folder next to the folder of images.
-    return [each for below in inside if below.name in _OF_LABELS for each in sources_below(below)]
+    # The labels of all annotators may be in a folder next to the folder of images, or in splits.
+    around = [each for each in inside if each.name in _OF_LABELS or _is_split(each)]
+    return [each for below in around for each in _sources_below(below, depth - 1)]
+
+
+def _is_split(folder: Path) -> bool:
+    found = split_in(folder.name)
+    return found is not None and not found[0]
 
 
 def sources_deeper(folder: Path) -> list[Path]:

@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 
 from bboxqa.core.errors import DatasetError
+from bboxqa.core.file_names import IMAGE_SUFFIXES
 from bboxqa.formats.translation.heads import as_utf8, is_archive
 from bboxqa.formats.translation.members import head_of, members_of
 
@@ -19,6 +20,7 @@ INSIDE = re.compile(
 )
 """Names of folders that belong to the data set of their parent folder."""
 _OF_LABELS = re.compile(r"labels|labeltxt.*|annfiles|annotations?|xmls?|jsons?", re.IGNORECASE)
+_OF_PARTS = re.compile(rf"{_OF_LABELS.pattern}|train|val|valid|test", re.IGNORECASE)
 _OF_PICTURES = re.compile(r"images|jpegimages", re.IGNORECASE)
 _OF_OTHERS = {".csv", ".gz", ".json", ".md", ".parquet", ".py", ".xml", ".zip"}
 _LOOKED_AT, _DEPTH, _SAMPLE, _SAMPLE_OF_ARCHIVE = 5000, 6, 8, 20
@@ -86,8 +88,9 @@ class LabelFolders:
             return True
         folders = [folder / each.name for each in inside if each.is_dir()]
         known = [each for each in folders if INSIDE.fullmatch(each.name)]
-        if any(self._holds_labels(each, strict=not is_marked) for each in known):
-            return True
+        labelled = [each for each in known if self._holds_labels(each, strict=not is_marked)]
+        if labelled:
+            return not all(self._is_of_people(each) for each in labelled)
         others = [each for each in folders if each not in known]
         return (
             is_marked
@@ -122,6 +125,18 @@ class LabelFolders:
         if self.is_name(name):
             return True
         return holds_labels(name, head, lambda data: self.is_label(data, True))
+
+    def _is_of_people(self, folder: Path) -> bool:
+        """Return whether a split, or a folder of splits, has a folder of labels for each person."""
+        inside, files = _folders_and_files(folder, _LOOKED_AT)
+        if not _OF_PARTS.fullmatch(folder.name) or self._has_labels(folder, files, strict=False):
+            return False
+        known = [folder / each for each in inside if INSIDE.fullmatch(each)]
+        labelled = [each for each in known if self._holds_labels(each, strict=False)]
+        if labelled:
+            return all(self._is_of_people(each) for each in labelled)
+        others = [folder / each for each in inside if folder / each not in known]
+        return self._are_annotators(others) and not _have_other_pictures(others)
 
     def _are_annotators(self, folders: Sequence[Path]) -> bool:
         """Return whether several folders have labels of the same images."""
@@ -183,12 +198,15 @@ class LabelFolders:
         return self.may_be_empty and is_named and _has_images_only(folder)
 
 
-def _have_pictures(folder: Path, names: set[str]) -> bool:
-    """Return whether pictures of a data set, or of a list in it, are in folders of these names."""
+def _have_pictures(folder: Path, names: set[str], split: str = "") -> bool:
+    """Return whether pictures of a data set, or of a list in it, are in folders of these names.
+
+    Folders of pictures may be in that of a split.
+    """
     with suppress(OSError):
         inside = sorted(islice(folder.iterdir(), _LOOKED_AT))
         if any(
-            (each / name).is_dir()
+            (each / name).is_dir() or (split and (each / split / name).is_dir())
             for each in inside
             if _OF_PICTURES.fullmatch(each.name)
             for name in names
@@ -200,6 +218,35 @@ def _have_pictures(folder: Path, names: set[str]) -> bool:
                 if any(names & {*line.split("/")[:-1]} for line in listed.splitlines()):
                     return True
     return False
+
+
+def _have_other_pictures(folders: Sequence[Path]) -> bool:
+    """Return whether folders of labels are those of images, as of videos, and not of people.
+
+    Either pictures are in folders of the same names, images/train/clip1 beside labels/train/clip1,
+    or pictures in two folders have the same name and different sizes.
+    """
+    above = folders[0].parent
+    names = {each.name for each in folders}
+    if any(_have_pictures(each, names, above.name) for each in (above, *islice(above.parents, 2))):
+        return True
+    seen: dict[str, int] = {}
+    return any(
+        seen.setdefault(name, size) != size
+        for folder in folders
+        for name, size in _sizes_of_pictures(folder)
+    )
+
+
+def _sizes_of_pictures(folder: Path) -> Iterator[tuple[str, int]]:
+    """Yield the names and sizes in bytes of pictures in a folder, and in its folders of images."""
+    for here in (folder, *(folder / each for each in _folders_and_files(folder, _LOOKED_AT)[0])):
+        if here != folder and not _OF_PICTURES.fullmatch(here.name):
+            continue
+        with suppress(OSError), os.scandir(here) as found:
+            for each in islice(found, _LOOKED_AT):
+                if PurePosixPath(each.name).suffix.lower() in IMAGE_SUFFIXES:
+                    yield each.name, each.stat().st_size
 
 
 def _folders_and_files(folder: Path, most: int) -> tuple[list[str], list[str]]:

@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.document.origin import Where
+from bboxqa.formats.task_files import split_in
 from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.given_sizes import given_size
@@ -84,25 +85,47 @@ class FileImages:
 def pictures_of(path: Path, members: list[Member], folders: tuple[str, ...]) -> list[Member]:
     """Return the image files of a source, or the image files that several annotators share.
 
-    `folders` are the names of image folders next to the source.
+    `folders` are the names of image folders next to the source. Those of its split may be in them.
     """
     pictures = [member for member in members if is_picture(member.name)]
-    for folder in shared_folders(path):
-        for name in folders:
-            if not pictures and (folder / name).is_dir():
-                pictures = [each for each in members_of(folder / name) if is_picture(each.name)]
+    around, above, split = _around(path)
+    for folder in around:
+        pictures = pictures or _pictures_in(folder / name for name in folders)
         if not pictures:
             pictures = [each for each in files_in(folder) if is_picture(each.name)]
-    return pictures
+    return pictures or _pictures_in(each / name / split for each in above for name in folders)
+
+
+def _pictures_in(folders: Iterable[Path]) -> list[Member]:
+    """Return the pictures in the first folder that has any."""
+    inside = (members_of(each) for each in folders if each.is_dir())
+    found = ([each for each in members if is_picture(each.name)] for members in inside)
+    return next(filter(None, found), [])
 
 
 def shared_folders(path: Path) -> list[Path]:
-    """Return the parent folders of a source that may hold files for all annotators."""
+    """Return the folders around a source that may hold files for all annotators."""
+    around, above, _ = _around(path)
+    return [*around, *above]
+
+
+def _around(path: Path) -> tuple[list[Path], list[Path], str]:
+    """Return the folders around a source, those around its split, and the name of the split.
+
+    Around set/labels/train/ann, these are set/labels/train, and set/labels and set.
+    """
     if not path.is_dir():
-        return []
-    above = path.resolve().parent
-    is_of_labels = above.name.lower() in ("labels", "annotations")
-    return [above, above.parent] if is_of_labels else [above]
+        return [], [], ""
+    around = _with_parent(path.resolve().parent)
+    found = split_in(around[-1].name)
+    if found is None or found[0]:
+        return around, [], ""
+    return around, _with_parent(around[-1].parent), around[-1].name
+
+
+def _with_parent(folder: Path) -> list[Path]:
+    is_of_labels = folder.name.lower() in ("labels", "annotations")
+    return [folder, folder.parent] if is_of_labels else [folder]
 
 
 def of_labels(pictures: Collection[str], labelled: Iterable[str]) -> list[str]:
