@@ -1,7 +1,9 @@
 """The files of an archive: those that are sources, and those of other formats."""
 
 import shlex
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from pathlib import Path, PurePosixPath
 
 from bboxqa.core.text import clean, count, first_few, one_line
@@ -39,6 +41,8 @@ NOT_READ = ("CreateML", "FiftyOne", "VOC as json")
 _REPORTED = {VOC: ".xml", LABELME: ".json", DARWIN: ".json", YOLO: ".txt", DOTA: ".txt"}
 _ANNOTATIONS = (".json", ".xml", ".txt", *TABLES)
 _SHOWN = 3
+# The number of text files whose format is looked at: of all, and of a folder.
+_LOOKED_AT, _SAMPLE = 5000, 20
 
 
 def parts_of(path: Path) -> list[Path]:
@@ -119,6 +123,37 @@ def _of_others(path: Path, read: Format) -> Iterator[tuple[Member, Format | None
             yield member, found
         elif found is None and suffix == ".json" and json_kind_of(head_of(part)) in NOT_READ:
             yield member, None
+
+
+def labels_of_two_formats(files: Iterable[tuple[str, Callable[[], bytes]]]) -> tuple[str, str]:
+    """Return what labels of YOLO and of DOTA are side by side, and what to do; empty if not both.
+
+    Formats recognise labels if most of the text files are of theirs.
+
+    Parameters
+    ----------
+    files : iterable of (str, callable)
+        The paths of files, and functions that return the beginning of each.
+    """
+    of_format: dict[str, dict[str, str]] = {"YOLO": {}, "DOTA": {}}
+    times: Counter[str] = Counter()
+    for name, head in islice((each for each in files if is_label_name(each[0])), _LOOKED_AT):
+        folder = name.rpartition("/")[0]
+        times[folder] += 1
+        if times[folder] > _SAMPLE:
+            continue
+        text = as_utf8(head())
+        kind = "DOTA" if is_dota_head(text) else "YOLO" if is_label_head(text, strict=True) else ""
+        if kind:
+            of_format[kind].setdefault(folder, name)
+    if not all(of_format.values()):
+        return "", ""
+    shown = [
+        f"{kind} ({one_line(next(iter(inside.values())))})" for kind, inside in of_format.items()
+    ]
+    both = of_format["YOLO"].keys() & of_format["DOTA"].keys()
+    todo = "Put the files of each format into a folder of their own, and name each folder."
+    return f"holds labels of {' and of '.join(shown)}", todo if both else ""
 
 
 def _folder(member: Member) -> str:

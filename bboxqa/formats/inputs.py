@@ -4,6 +4,7 @@ import os
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any, cast
@@ -12,7 +13,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import IMAGE_SUFFIXES, folder_problem
 from bboxqa.core.text import clean, count, first_few, one_line
 from bboxqa.core.types import AnyPath
-from bboxqa.formats.archive_contents import parts_of
+from bboxqa.formats.archive_contents import labels_of_two_formats, parts_of
 from bboxqa.formats.coco.strict import COCO, is_surely_coco
 from bboxqa.formats.damaged import damage_of, refuse_damaged, refuse_damaged_members
 from bboxqa.formats.foreign import foreign_kind, refuse_foreign
@@ -28,12 +29,13 @@ from bboxqa.formats.registry import (
 )
 from bboxqa.formats.translation.heads import ARCHIVES, is_archive
 from bboxqa.formats.translation.label_folders import share_images
-from bboxqa.formats.translation.member import AGAIN
+from bboxqa.formats.translation.member import AGAIN, Member
 from bboxqa.formats.translation.members import head_of
 from bboxqa.formats.unread import SETTINGS, unread_kind
 
 _OTHER_ARCHIVES = (".7z", ".bz2", ".rar", ".xz")
 _SHOWN = 3
+_UNPACK = "Unpack it into a folder of its own, and name the folder."
 _EXPECTED = (
     "expected one or several paths. bboxqa.read_coco also takes one table or COCO document in "
     "memory; tables of several annotators are one table with a column annotator"
@@ -104,8 +106,18 @@ def _parts_of(path: Path) -> list[Path]:
     found = format_of(path) if path.is_file() and is_archive(head_of(path)) else COCO
     if found is COCO:
         return [path]
-    refuse_damaged_members(path)
+    inside = refuse_damaged_members(path)
+    if found.recognises_folder:
+        _refuse_two_formats(path, inside, is_read=True)
     return parts_of(path)
+
+
+def _refuse_two_formats(path: Path, inside: Sequence[Member], *, is_read: bool) -> None:
+    """Refuse an archive of labels of YOLO and DOTA; in one folder, only if none `is_read`."""
+    mixed, todo = labels_of_two_formats((each.name, each.head) for each in inside)
+    if mixed and not (is_read and todo):
+        problem = f"{path}: {mixed}; expected one format in an archive"
+        raise DatasetError([problem], f"Unpack it. {todo}" if todo else _UNPACK)
 
 
 def _refuse_damaged_file(path: Path) -> None:
@@ -121,11 +133,11 @@ def _refuse_archive(path: Path) -> None:
     """Refuse an archive that cannot be read, that has archives inside, or nothing that is read."""
     inside = refuse_damaged_members(path)
     held = [each for each in inside if is_archive(each.head())]
-    unpack = "Unpack it into a folder of its own, and name the folder."
     if held:
         names = first_few(held, _SHOWN, lambda each: one_line(each.name or path.stem))
         problem = f"{path}: holds archives, which are not read inside of another one: {names}"
-        raise DatasetError([problem], unpack)
+        raise DatasetError([problem], _UNPACK)
+    _refuse_two_formats(path, inside, is_read=False)
     names = first_few(inside, _SHOWN, lambda each: one_line(each.name or path.stem))
     found = f"in which no file is of a known format ({count(len(inside), 'file')}: {names})"
     raise DatasetError(
@@ -229,6 +241,17 @@ def _nothing_in(folder: Path, ends: Sequence[str], pattern: str | None) -> Datas
     inside = sorted(each for each in folder.iterdir() if each.is_dir() and each.name[0] != ".")
     if not pattern and (around := [each for each in inside if sources_below(each)]):
         return _too_deep(folder, around)
+    return _of_no_format(folder, files, ends, pattern)
+
+
+def _of_no_format(
+    folder: Path, files: Sequence[Path], ends: Sequence[str], pattern: str | None
+) -> DatasetError:
+    """Return the error for a folder with files of no known format."""
+    heads = ((str(each.relative_to(folder)), partial(head_of, each)) for each in sorted(files))
+    mixed, todo = labels_of_two_formats(heads)
+    if todo and not pattern:
+        return DatasetError([f"{folder}: {mixed}; expected one format in a folder"], todo)
     # Text labels are read as a folder, and archives if there is nothing else.
     kinds = ", ".join(end.removeprefix(".") for end in (*ends, "txt", *ARCHIVES[:-1]))
     kinds += f" or {ARCHIVES[-1].removeprefix('.')}"

@@ -4,7 +4,6 @@ They may be named after people: notes that are `hidden` do not say their names.
 """
 
 import shlex
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
@@ -29,7 +28,7 @@ from bboxqa.formats.registry import (
 )
 from bboxqa.formats.translation.archives.tars import is_packed_tar
 from bboxqa.formats.translation.heads import ARCHIVES, is_archive
-from bboxqa.formats.translation.label_folders import INSIDE, is_label_name
+from bboxqa.formats.translation.label_folders import is_label_name
 from bboxqa.formats.translation.member import SMALL, Member
 from bboxqa.formats.translation.members import head_of, members_of
 from bboxqa.formats.unread import SETTINGS, unread_kind
@@ -200,29 +199,6 @@ def beside_others(
             some = f"{count(len(files), 'file')} of annotations left out{shown}"
             read = one_line(str(folder))
             notes.append(f"{read}: folders are read, and {some}; to read both, name each")
-    return notes
-
-
-def people_inside(sources: Iterable[Path], *, hidden: bool = False) -> list[str]:
-    """Return a note on each archive in which several folders hold labels of the same images."""
-    notes = []
-    for path in sources:
-        if path.is_dir() or not is_archive(head_of(path)) or not format_of(path).recognises_folder:
-            continue
-        names: dict[str, set[str]] = {}
-        for member in members_of(path):
-            folder, _, name = member.inner.partition("/")
-            is_label = is_label_name(name) or name.lower().endswith((".json", ".xml"))
-            if is_label and not INSIDE.fullmatch(folder):
-                names.setdefault(folder, set()).add(name)
-        times = Counter(name for inside in names.values() for name in inside)
-        people = [each for each, inside in names.items() if any(times[n] > 1 for n in inside)]
-        if people:
-            some = "" if hidden else f" ({first_few(people, _SHOWN, one_line)})"
-            notes.append(
-                f"{one_line(str(path))}: folders with labels of the same images{some} are read "
-                "as one annotator; if each is by another, unpack the archive, and name its folder"
-            )
     return notes
 
 

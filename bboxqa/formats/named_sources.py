@@ -19,9 +19,9 @@ from bboxqa.formats.left_out import (
     beside_others,
     of_no_format,
     passed_over,
-    people_inside,
     without_settings,
 )
+from bboxqa.formats.people_in_archives import people_inside
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.task_files import without_other_tasks
 

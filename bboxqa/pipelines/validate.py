@@ -24,10 +24,10 @@ from bboxqa.formats.left_out import (
     beside_labels,
     beside_others,
     of_no_format,
-    people_inside,
     without_settings,
 )
 from bboxqa.formats.opening import no_such_file
+from bboxqa.formats.people_in_archives import people_inside
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.translation.members import archive_around
 from bboxqa.model.findings import FoundReport

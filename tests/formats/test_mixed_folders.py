@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from itertools import product
 
 import pytest
 from support.tool_files import drawn, write
@@ -194,13 +195,15 @@ def test_annotations_of_a_format_that_is_not_read_are_named_beside_labels(tmp_pa
 
 
 @pytest.mark.parametrize("of_two", FOLDERS)
-@pytest.mark.parametrize("below", [".", "all"])
-def test_an_archive_of_several_people_is_told(tmp_path, of_two, below):
+@pytest.mark.parametrize(
+    ("below", "typed"), [(".", "FOLDER"), ("all", "FOLDER/all"), ("x/set", "FOLDER/x/set")]
+)
+def test_an_archive_of_several_people_is_told(tmp_path, of_two, below, typed):
     write(tmp_path / "in" / below, **FOLDERS[of_two]("ann"), **FOLDERS[of_two]("bob"))
     path = shutil.make_archive(str(tmp_path / "all"), "zip", tmp_path / "in")
     note = (
         f"{path}: folders with labels of the same images (ann, bob) are read as one annotator; if "
-        "each is by another, unpack the archive, and name its folder"
+        f"each is by another, unpack the archive into a folder of its own: bboxqa agree {typed}"
     )
     with bboxqa.reading(image_size=(100, 80)):
         assert note in validate(path).notes
@@ -208,6 +211,9 @@ def test_an_archive_of_several_people_is_told(tmp_path, of_two, below):
         with pytest.raises(DatasetError) as refused:
             read_coco(path)
     assert refused.value.advice.splitlines()[-1] == note
+    # What the note advises works.
+    shutil.unpack_archive(path, tmp_path / "FOLDER")
+    assert read(tmp_path / typed).annotator_names == ("ann", "bob")
     # Splits are no people.
     write(tmp_path / "one", **FOLDERS[of_two]("train"), **FOLDERS[of_two]("val"))
     split = shutil.make_archive(str(tmp_path / "one"), "zip", tmp_path / "one")
@@ -221,3 +227,60 @@ def test_a_conversion_loses_nobody(tmp_path):
     written = json.loads((tmp_path / "out.json").read_text())
     who = sorted(each["annotator"] for each in written["annotations"])
     assert who == ["ann", "ann", "bob", "bob"]
+
+
+@pytest.mark.parametrize(
+    "place", ["{split}/{who}", "{who}/{split}", "labels/{split}/{who}", "{split}/labels/{who}"]
+)
+def test_an_archive_of_people_in_splits_is_told(tmp_path, place):
+    for split, who in product(("train", "val"), ("ann", "bob")):
+        text = {f"{place.format(split=split, who=who)}/of_{split}.txt": BOX}
+        write(tmp_path / "in", **text)
+    path = shutil.make_archive(str(tmp_path / "all"), "zip", tmp_path / "in")
+    with bboxqa.reading(image_size=(100, 80)), pytest.raises(DatasetError) as refused:
+        read_coco(path)
+    assert "(ann, bob)" in refused.value.advice
+    assert refused.value.advice.endswith("into a folder of its own: bboxqa agree FOLDER")
+    shutil.unpack_archive(path, tmp_path / "FOLDER")
+    assert read(tmp_path / "FOLDER").annotator_names == ("ann", "bob")
+
+
+@pytest.mark.parametrize(("sides", "n_notes"), [((9, 9), 1), ((9, 12), 0)])
+def test_clips_in_an_archive_are_no_people_if_their_pictures_differ(tmp_path, sides, n_notes):
+    for clip, side in zip(("clip1", "clip2"), sides, strict=True):
+        write(tmp_path / "in", **{f"labels/{clip}/1.txt": BOX, f"images/{clip}/1.jpg": b"x" * side})
+    path = shutil.make_archive(str(tmp_path / "all"), "zip", tmp_path / "in")
+    with bboxqa.reading(image_size=(100, 80)):
+        notes = [each for each in validate(path).notes if "one annotator" in each]
+    assert len(notes) == n_notes
+
+
+@pytest.mark.parametrize("n_of_each", [(2, 2), (1, 3), (3, 1)])
+def test_labels_of_yolo_and_dota_in_an_archive_are_refused(tmp_path, n_of_each):
+    line = "40 30 60 30 60 50 40 50 cat 0"
+    for who, text, n in zip(("ann", "bob"), (BOX, line), n_of_each, strict=True):
+        write(tmp_path / "in", **{f"{who}/labels/{k}.txt": text for k in range(n)})
+    write(tmp_path / "in", **{"ann/data.yaml": "names: [cat]"})
+    path = shutil.make_archive(str(tmp_path / "all"), "zip", tmp_path / "in")
+    with pytest.raises(DatasetError) as refused:
+        read_coco(path)
+    assert str(refused.value) == (
+        f"{path}: holds labels of YOLO (ann/labels/0.txt) and of DOTA (bob/labels/0.txt); "
+        "expected one format in an archive\n"
+        "Unpack it into a folder of its own, and name the folder."
+    )
+    assert read(tmp_path / "in").annotator_names == ("ann", "bob")
+
+
+def test_labels_of_yolo_and_dota_in_one_folder_are_refused(tmp_path):
+    write(tmp_path / "in", **{"a.txt": BOX, "b.txt": "40 30 60 30 60 50 40 50 cat 0"})
+    path = shutil.make_archive(str(tmp_path / "all"), "zip", tmp_path / "in")
+    held = "holds labels of YOLO (a.txt) and of DOTA (b.txt); expected one format in"
+    todo = "the files of each format into a folder of their own, and name each folder."
+    for source, refusal in (
+        (path, f"{path}: {held} an archive\nUnpack it. Put {todo}"),
+        (tmp_path / "in", f"{tmp_path / 'in'}: {held} a folder\nPut {todo}"),
+    ):
+        with pytest.raises(DatasetError) as refused:
+            read_coco(source)
+        assert str(refused.value) == refusal

@@ -1,10 +1,12 @@
 """Finding the files of a YOLO data set: labels, images, lists of images, and class names."""
 
+import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from bboxqa.core.errors import DatasetError
+from bboxqa.core.text import clean
 from bboxqa.formats.translation.label_folders import LISTS, holds_labels, is_label_name
 from bboxqa.formats.translation.label_images import (
     by_place,
@@ -121,8 +123,11 @@ def _longest_names(
             first, other = (alike[at].name for at in sorted((longest, place)))
             problem = f"{path}: {first} and {other} have different classes"
             problem += "; expected the same in all folders that are read as one annotator"
-            unpacked = "Unpack the archive, and give" if path.is_file() else "Give"
-            raise DatasetError([problem], f"{unpacked} each of these folders by itself.")
+            is_packed = path.is_file()
+            around = Path("FOLDER") if is_packed else path
+            typed = shlex.join(clean(str(around / _folder(each))) for each in (first, other))
+            todo = "Unpack the archive into FOLDER, and name" if is_packed else "Name"
+            raise DatasetError([problem], f"{todo} each of these folders: {typed}")
     return alike[longest] if min(names, key=_rank) in alike else None
 
 

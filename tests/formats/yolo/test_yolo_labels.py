@@ -686,7 +686,9 @@ def test_class_names_that_differ_in_an_archive_are_refused(tmp_path, inside):
     problem = f"{archive}: {inside}ann/data.yaml and {inside}bob/data.yaml have different classes; "
     problem += "expected the same in all folders that are read as one annotator"
     assert caught.value.problems == (problem,)
-    assert "Unpack the archive" in caught.value.advice
+    folders = f"FOLDER/{inside}ann FOLDER/{inside}bob"
+    todo = f"Unpack the archive into FOLDER, and name each of these folders: {folders}"
+    assert caught.value.advice == todo
     # In a folder, each has its own.
     with reading(image_size=(100, 80)):
         data = read_coco(tmp_path / "in" / inside)
