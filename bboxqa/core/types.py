@@ -7,8 +7,8 @@ from typing import Any, Protocol
 AnyPath = str | PathLike[str]
 """A path as a string or a path object."""
 
-Files = AnyPath | Sequence[AnyPath] | Mapping[str, AnyPath]
-"""A file or folder, several of them, or a mapping from annotators to files."""
+Files = AnyPath | Sequence[AnyPath] | Mapping[str, AnyPath | Sequence[AnyPath]]
+"""A file or folder, several of them, or a mapping from annotators to one or several."""
 
 
 class Frame(Protocol):

@@ -3,7 +3,7 @@
 import os
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any, cast
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import IMAGE_SUFFIXES, folder_problem
 from bboxqa.core.text import clean, count, first_few, one_line
-from bboxqa.core.types import AnyPath
+from bboxqa.core.types import AnyPath, Files
 from bboxqa.formats.archive_contents import labels_of_two_formats, parts_of
 from bboxqa.formats.coco.strict import COCO, is_surely_coco
 from bboxqa.formats.damaged import damage_of, refuse_damaged, refuse_damaged_members
@@ -53,6 +53,13 @@ def as_paths(source: object) -> list[AnyPath]:
             what = "source" if one else "an item of source"
             raise TypeError(f"{what} is of type {type(each).__name__}; {_EXPECTED}")
     return paths
+
+
+def paths_in(source: Files) -> list[AnyPath]:
+    """Return the paths of a source, with those of all annotators who are named."""
+    if isinstance(source, Mapping):
+        return [path for paths in source.values() for path in as_paths(paths)]
+    return as_paths(source)
 
 
 def list_files(

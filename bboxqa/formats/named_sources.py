@@ -137,10 +137,11 @@ def _read_of(
     return files, notes
 
 
-def _named_sources(source: Mapping[str, AnyPath], *, hidden: bool) -> Sources:
+def _named_sources(source: Mapping[str, AnyPath | Sequence[AnyPath]], *, hidden: bool) -> Sources:
     """Return the files of annotators with names; those in a folder are parts of one's work."""
     found = Sources([], [], "files", [], is_named=True)
-    for name, given in zip(source, map(Path, as_paths([*source.values()])), strict=True):
+    given_of = ((name, Path(path)) for name in source for path in as_paths(source[name]))
+    for name, given in given_of:
         has_files = given.is_dir() and format_of(given) is COCO
         listed = list_files([given]) if has_files else parts_of(given)
         files, notes = _read_of(listed, [given], None, hidden=hidden, is_named=True)

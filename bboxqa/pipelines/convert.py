@@ -12,7 +12,7 @@ from bboxqa.core.pseudonyms import check_key, pseudonyms_of, without_names
 from bboxqa.core.text import count
 from bboxqa.core.types import AnyPath, Files, Progress
 from bboxqa.formats.dataset.left_out_categories import left_out_by, left_out_category_notes
-from bboxqa.formats.inputs import as_paths
+from bboxqa.formats.inputs import paths_in
 from bboxqa.formats.own_files import is_review_queue
 from bboxqa.formats.read_files import files_read
 from bboxqa.formats.translation.choices import choices
@@ -89,7 +89,7 @@ def convert(
 
     Parameters
     ----------
-    source : path, sequence of paths, or mapping of annotator to path
+    source : path, sequence of paths, or mapping of annotators to paths
         Files and folders of any format that is read.
     out : path
         The file or folder to write. It appears when it is complete.
@@ -226,7 +226,7 @@ def gather(
 
 
 def _given(source: Files) -> list[Path]:
-    return list(map(Path, as_paths([*source.values()] if isinstance(source, Mapping) else source)))
+    return list(map(Path, paths_in(source)))
 
 
 def _refuse_inputs(path: Path, source: Files) -> None:

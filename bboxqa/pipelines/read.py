@@ -57,7 +57,7 @@ def read_coco(
 
     Parameters
     ----------
-    source : path, sequence of paths, mapping of annotator to path, COCO document, or table
+    source : path, sequence of paths, mapping of annotators to paths, COCO document, or table
         Files of a format that is read, or folders of them; the content of a COCO file; a frame
         of pandas or polars, a table of pyarrow or a list of dicts with columns as in files; a data
         set of FiftyOne; or Detections of supervision, as ``{image: {annotator: Detections}}``.

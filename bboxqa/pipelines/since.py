@@ -13,7 +13,7 @@ import numpy as np
 from bboxqa.core.errors import BboxqaError, ConfigError
 from bboxqa.core.pseudonyms import has_pseudonym, pseudonyms_of, spellings, without_names
 from bboxqa.core.text import one_line
-from bboxqa.core.types import Files
+from bboxqa.core.types import AnyPath, Files
 from bboxqa.formats.own_files import REVIEW_QUEUE
 from bboxqa.formats.saved_results import read_saved
 from bboxqa.formats.translation.members import is_there
@@ -165,7 +165,10 @@ def _former(
         return None, f"{one_line(missing.name)}, which was measured, no longer exists"
     files: Files = [each.name for each in sources]
     if all(each.annotator is not None for each in sources):
-        files = {str(each.annotator): each.name for each in sources}
+        of_people: dict[str, list[AnyPath]] = {}
+        for each in sources:
+            of_people.setdefault(str(each.annotator), []).append(each.name)
+        files = of_people
     try:
         data = read_for(files, settings, digest=True, **reading)
     except BboxqaError:

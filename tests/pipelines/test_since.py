@@ -4,10 +4,13 @@ import csv
 import json
 import re
 import shutil
+from itertools import product
 
 import pytest
 from support.cli import run
 from support.reference import data_file
+
+PEOPLE = ("ann", "bob")
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +47,31 @@ def test_the_files_of_before_are_compared(saved):
         "15",
     ]
     assert "alpha, pooled, IoU 0.5" in text
+
+
+def test_people_with_several_files_are_compared(tmp_path):
+    for day, who in product(("day1", "day2"), PEOPLE):
+        image = {"id": 1, "file_name": f"{day}.jpg", "width": 100, "height": 80}
+        box = {"id": 1, "image_id": 1, "category_id": 1, "bbox": [9, 9, 20, 20]}
+        document = {
+            "images": [image],
+            "annotations": [box],
+            "categories": [{"id": 1, "name": "cat"}],
+        }
+        path = tmp_path / f"{day}/{who}.json"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(document))
+    named = [f"--annotator={who}={day}/{who}.json" for day in ("day1", "day2") for who in PEOPLE]
+    more = ("--bootstrap", "0")
+    measured = run("agree", *named, "--out", "result", *more, cwd=tmp_path)
+    assert "2 images, 2 annotators, 4 annotations" in measured.stdout
+    changed = tmp_path / "other.json"
+    changed.write_text((tmp_path / "day2/bob.json").read_text().replace("[9, 9", "[12, 9"))
+    named[-1] = "--annotator=bob=other.json"
+    code, text = since(tmp_path, *named, *more)
+    assert code == 0, text
+    found = rows(text)
+    assert (found["unchanged"], found["moved"]) == ("3", "1")
 
 
 def test_ids_tell_annotations_apart_where_the_file_was_replaced(saved, tmp_path):

@@ -216,7 +216,7 @@ named_files_option = click.option(
     "named",
     multiple=True,
     metavar="NAME=FILE",
-    help="File of one annotator; give one for each annotator.",
+    help="File or folder of one annotator; give at least one for each annotator.",
 )
 
 
@@ -230,12 +230,10 @@ def source_of(paths: tuple[Path, ...], named: tuple[str, ...]) -> Any:
         )
     if not named:
         return paths
-    source = {}
+    source: dict[str, list[Path]] = {}
     for pair in named:
         name, equals, file = pair.partition("=")
         if not (name and equals and file):
             raise click.UsageError(f"--annotator is {pair!r}; expected NAME=FILE")
-        if name in source:
-            raise click.UsageError(f"--annotator names {name!r} twice; expected one file each")
-        source[name] = Path(file)
+        source.setdefault(name, []).append(Path(file))
     return source

@@ -1,6 +1,6 @@
 """Where `bboxqa agree` writes its result: a folder and a page."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 def inputs_of(source: Any, *others: AnyPath | None) -> list[AnyPath | None]:
     """Return all paths that are read; `source` is files, or a mapping of annotators to files."""
-    return [*(source.values() if isinstance(source, Mapping) else source), *others]
+    from bboxqa.formats.inputs import paths_in
+
+    return [*paths_in(source), *others]
 
 
 def check_targets(

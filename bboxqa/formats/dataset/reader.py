@@ -20,7 +20,11 @@ from bboxqa.formats.dataset.joint_names import with_one_order
 from bboxqa.formats.dataset.left_out_categories import left_out_by
 from bboxqa.formats.dataset.people.attributed import Attribution
 from bboxqa.formats.dataset.people.attribution import attribute
-from bboxqa.formats.dataset.people.parts_of_people import split_people, with_names_of_splits
+from bboxqa.formats.dataset.people.parts_of_people import (
+    one_name_notes,
+    split_people,
+    with_names_of_splits,
+)
 from bboxqa.formats.dataset.people.places import places_of
 from bboxqa.formats.dataset.people.pseudonymous import with_pseudonyms, without_people
 from bboxqa.formats.dataset.predictions import (
@@ -124,6 +128,9 @@ def read_dataset(
     notes = [*found.notes, *data.notes, *unused.values(), *trackless_notes(data.annotations.track)]
     if session_key is None and not any(map(are_results, read)):
         notes += session_notes(files, _annotator_keys(annotator_key))
+    is_by_file = attributed.of_files and len(attributed.names) == len(files)
+    if is_by_file and found.attribution is None and session_key is None:
+        notes += one_name_notes(read, hidden=pseudonyms is not None)
     if time_key is not None and seconds is not None:
         notes += untimed_notes(seconds, time_key)
     notes += result_notes(read, tables)

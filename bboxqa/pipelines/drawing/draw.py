@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeGuard, Unpack, get_args
+from typing import TYPE_CHECKING, Any, TypeGuard, Unpack, cast, get_args
 
 import msgspec
 
@@ -13,7 +13,7 @@ from bboxqa.core.text import count, unknown_name
 from bboxqa.core.types import AnyPath, Files, Progress
 from bboxqa.formats.document.content import RawDocument
 from bboxqa.formats.document.tolerant import read_bytes
-from bboxqa.formats.inputs import as_paths, list_files
+from bboxqa.formats.inputs import as_paths, list_files, paths_in
 from bboxqa.formats.read_files import files_read
 from bboxqa.formats.registry import format_of
 from bboxqa.geometry.similarities.registry import needs_keypoints
@@ -62,7 +62,7 @@ def draw(
 
     Parameters
     ----------
-    source : Dataset, path, sequence of paths, mapping of annotator to path, or COCO document
+    source : Dataset, path, sequence of paths, mapping of annotators to paths, or COCO document
         What `read_coco` returns, or what it reads; the files may name no annotators.
     image : str or int
         File name or id of the image; ids are looked for in files and documents only.
@@ -206,8 +206,7 @@ def _readings(source: Source, pattern: str | None) -> Iterator[RawDocument]:
     if _is_document(source):
         yield read_bytes(document_bytes(source), "document")
         return
-    paths = as_paths([*source.values()] if isinstance(source, Mapping) else source)
-    for file in list_files(paths, pattern, only_checked=True):
+    for file in list_files(paths_in(cast("Files", source)), pattern, only_checked=True):
         read = format_of(file).document
         if read is not None:
             yield read(file)
@@ -234,9 +233,7 @@ def _paths_of(source: Source) -> list[AnyPath]:
     """Return the files and folders of a source; none if it is in memory."""
     if isinstance(source, Dataset):
         return [each.name for each in source.sources]
-    if isinstance(source, Mapping):
-        return [] if _is_document(source) else [*source.values()]
-    return as_paths(source)
+    return [] if _is_document(source) else paths_in(cast("Files", source))
 
 
 def _folder_of(source: Source) -> Path | None:

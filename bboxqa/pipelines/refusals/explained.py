@@ -1,7 +1,6 @@
 """Errors of readers, with the findings of the rules in the refused files."""
 
 import shlex
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,11 +8,13 @@ import numpy as np
 
 from bboxqa.core.errors import DatasetError, OtherKindError
 from bboxqa.core.types import Files
-from bboxqa.formats.inputs import as_paths
+from bboxqa.formats.inputs import paths_in
 from bboxqa.formats.registry import format_of
 from bboxqa.pipelines.refusals.causes import STOPPING, causes, fix_advice, validate_command
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from bboxqa.rules.facts.document import Document
     from bboxqa.rules.facts.file_kinds import FileKind
 
@@ -85,7 +86,7 @@ def of_predictions(
     from bboxqa.rules.facts.document import Document
     from bboxqa.rules.facts.file_kinds import RESULTS, kind_of
 
-    sources = [*source.values()] if isinstance(source, Mapping) else as_paths(source)
+    sources = paths_in(source)
     named = Path(sources[0])
     truth = read_path(named, memory=memory) if len(sources) == 1 and named.is_file() else None
     document = Document(read_path(path, memory=memory), truth=truth)

@@ -1,7 +1,9 @@
 """Folders of formats with a file for each image: which are one person's."""
 
+from itertools import product
+
 import pytest
-from support.tool_files import write
+from support.tool_files import asked, write
 
 from bboxqa import convert, read_coco, reading
 from bboxqa.core.errors import DatasetError
@@ -67,6 +69,19 @@ def test_files_of_one_image_are_no_people(project):
     assert len(read_coco(files, attribution="files").annotator_names) == 8
     # Two files of one image in one folder may be by two people.
     assert len(read_coco([files[0], files[4]]).annotator_names) == 2
+
+
+def test_folders_of_files_of_one_image_are_named_in_a_refusal(tmp_path):
+    for place, name in product(("day1/ann", "day1/bob", "day2/ann", "day2/eve"), "xy"):
+        write(tmp_path, **{f"{place}/{place[:4]}{name}.json": labelme(f"{place[:4]}{name}")})
+    with pytest.raises(DatasetError, match="each file is about one image") as error:
+        read_coco(tmp_path)
+    around = [tmp_path / "day1", tmp_path / "day2"]
+    typed = " ".join(map(str, around))
+    assert f"\nIf each folder is by one person: bboxqa agree {typed}\n" in str(error.value)
+    data = read_coco(around)
+    assert data.annotator_names == ("day1/ann", "day1/bob", "day2/ann", "day2/eve")
+    assert any("in several folders (ann)" in each for each in data.notes)
 
 
 def test_batches_whose_files_have_one_name_are_refused(tmp_path):
@@ -198,6 +213,58 @@ def test_folders_of_days_are_no_people(tmp_path):
     assert data.annotator_names == ("ann", "bob")
     assert data.attribution == "files of one name per annotator"
     assert data.assigned.sum(1).tolist() == [2, 2]
+
+
+def of_two_days(folder):
+    """Write files of ann on two days, with another person on each; return the folder."""
+    for day, other in (("day1", "bob"), ("day2", "eve")):
+        for x, who in enumerate(("ann", other)):
+            write(folder, **{f"{day}/{who}.json": coco(f"{day}.jpg", x=x)})
+    return folder
+
+
+def test_one_name_in_folders_of_days_may_be_one_person(tmp_path):
+    data = read_coco(of_two_days(tmp_path))
+    assert data.annotator_names == ("day1/ann", "day1/bob", "day2/ann", "day2/eve")
+    places = ("day1/ann", "day2/ann", "day1/bob", "day2/eve")
+    files = [(place[5:], tmp_path / f"{place}.json") for place in places]
+    options = [f"--annotator {name}={path}" for name, path in files]
+    assert data.notes[-1] == (
+        "files of one name in several folders (ann) count as annotators of their own; if one "
+        f"person made them: bboxqa agree {' '.join(options)}"
+    )
+    # What the note advises.
+    source = {}
+    for name, path in files:
+        source.setdefault(name, []).append(path)
+    named = read_coco(source)
+    assert named.annotator_names == ("ann", "bob", "eve")
+    assert asked(named) == {"day1.jpg": ["ann", "bob"], "day2.jpg": ["ann", "eve"]}
+    assert not any("in several folders" in each for each in named.notes)
+
+
+def test_one_name_is_not_said_with_pseudonyms(tmp_path):
+    key = tmp_path / "key.json"
+    data = read_coco(of_two_days(tmp_path / "in"), pseudonyms=key)
+    (note,) = (each for each in data.notes if "in several folders" in each)
+    assert note.endswith("bboxqa agree --annotator NAME=FILE --annotator NAME=FILE …")
+    assert "ann" not in note.replace("annotator", "")
+
+
+@pytest.mark.parametrize(
+    "images",
+    [
+        # Both have the image x: they are not one person's, or two versions.
+        {"day1/ann": "x", "day1/bob": "x", "day2/ann": "x", "day2/eve": "x"},
+        # Folders may be people.
+        {"ann/1": "x", "ann/2": "y", "bob/1": "y"},
+        {"day1/ann": "x", "day1/bob": "x", "day2/eve": "y", "day2/dan": "y"},
+    ],
+)
+def test_one_name_in_several_folders_is_no_person_otherwise(tmp_path, images):
+    for x, (place, names) in enumerate(images.items()):
+        write(tmp_path, **{f"{place}.json": coco(*names, x=x)})
+    assert not any("in several folders" in each for each in read_coco(tmp_path).notes)
 
 
 @pytest.mark.parametrize(

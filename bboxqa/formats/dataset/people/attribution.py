@@ -1,11 +1,13 @@
 """Attribution: the three ways in which files can name the annotator of each annotation."""
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from bboxqa.core.errors import ConfigError, DatasetError, NothingToCompareError
+from bboxqa.core.text import clean
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import (
     ANNOTATOR_KEYS,
@@ -203,7 +205,10 @@ def _check_people(files: Sequence[AnnotationFile]) -> None:
         problem = (
             f"{listed_files(files)}: each file is about one image and does not say who drew it"
         )
-        raise DatasetError([problem], _FOLDERS)
+        around = dict.fromkeys(folder.parent for folder in sorted(images))
+        typed = shlex.join(clean(str(folder)) for folder in around)
+        several = f"If each folder is by one person: bboxqa agree {typed}\n"
+        raise DatasetError([problem], (several if len(images) > 1 else "") + _FOLDERS)
 
 
 def _people(files: Sequence[AnnotationFile], *, is_checked: bool) -> People | None:

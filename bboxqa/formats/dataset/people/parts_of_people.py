@@ -10,7 +10,7 @@ from typing import NamedTuple
 import msgspec
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.text import one_line
+from bboxqa.core.text import clean, first_few, one_line
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.dataset.people.places import (
     Place,
@@ -21,6 +21,9 @@ from bboxqa.formats.dataset.people.places import (
     without_split,
 )
 from bboxqa.formats.translation.translated import UNNAMED
+
+# The most names and files that a note shows.
+_SHOWN, _TYPED = 3, 20
 
 
 class People(NamedTuple):
@@ -130,6 +133,31 @@ def _by_images(places: Sequence[Place], files: Sequence[AnnotationFile]) -> Peop
     if is_apart_by_name and not is_apart_in_folders:
         return People(names, "files of one name per annotator")
     return None
+
+
+def one_name_notes(files: Sequence[AnnotationFile], *, hidden: bool) -> list[str]:
+    """Return a note on annotators of one name in several folders, who may be one person.
+
+    In day1/ann.json, day1/bob.json, day2/ann.json and day2/eve.json, this is ann, if no image is in
+    both files of that name, while those of a folder share images. Notes that are `hidden` do not
+    say names.
+    """
+    paths = [Path(file.source.name) for file in files]
+    places, images = places_of(paths), _images(files)
+    names, folders = [place[-1] for place in places], [place[:-1] for place in places]
+    repeated = [name for name, times in Counter(names).items() if times > 1]
+    if not repeated or _is_apart(images, folders) or not _is_apart(images, names):
+        return []
+    files_of = sorted(zip(names, paths, strict=True), key=lambda each: each[0] not in repeated)
+    if hidden:
+        typed = "--annotator NAME=FILE --annotator NAME=FILE …"
+    else:
+        named = [shlex.quote(clean(f"{name}={path}")) for name, path in files_of[:_TYPED]]
+        typed = " ".join(f"--annotator {each}" for each in named)
+        typed += " …" if len(files_of) > _TYPED else ""
+    some = "" if hidden else f" ({first_few(repeated, _SHOWN, one_line)})"
+    note = f"files of one name in several folders{some} count as annotators of their own"
+    return [f"{note}; if one person made them: bboxqa agree {typed}"]
 
 
 def _images(files: Sequence[AnnotationFile]) -> list[set[str | None]]:
