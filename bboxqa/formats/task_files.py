@@ -6,17 +6,13 @@ have none.
 
 import re
 from collections.abc import Collection, Sequence
-from itertools import combinations
 from pathlib import Path
 
-import numpy as np
-
 from bboxqa.core.text import count, one_line
-from bboxqa.formats.annotations.columns import AnnotationFile
 
 _TASKS = "instances|person_keypoints|captions|panoptic|stuff|labels|image_info"
 _NAME = re.compile(rf"({_TASKS})[_-](.+)\.json", re.IGNORECASE)
-_OBJECTS, _KEYPOINTS = "instances", "person_keypoints"
+OBJECTS, KEYPOINTS = "instances", "person_keypoints"
 _BOXES = re.compile(r"annotations-bbox\.csv", re.IGNORECASE)
 _MASKS = re.compile(r"annotations-object-segmentation\.csv", re.IGNORECASE)
 _SPLITS = "train|training|val|valid|validation|test|testing"
@@ -38,12 +34,12 @@ _SAME = {"training": "train", "valid": "val", "validation": "val", "testing": "t
 
 def without_other_tasks(files: Sequence[Path]) -> tuple[list[Path], list[str]]:
     """Return files without those of captions and the like beside one of objects, and notes."""
-    known = {_task_of(file) for file in files}
+    known = {task_of(file) for file in files}
     others = [
         file
         for file in files
-        if (found := _task_of(file)) is not None and found[0] not in (_OBJECTS, _KEYPOINTS)
-        if {(_OBJECTS, *found[1:]), (_KEYPOINTS, *found[1:])} & known
+        if (found := task_of(file)) is not None and found[0] not in (OBJECTS, KEYPOINTS)
+        if {(OBJECTS, *found[1:]), (KEYPOINTS, *found[1:])} & known
     ]
     with_boxes = {file.parent for file in files if _BOXES.search(file.name)}
     masks = [file for file in files if _MASKS.search(file.name) and file.parent in with_boxes]
@@ -57,46 +53,6 @@ def without_other_tasks(files: Sequence[Path]) -> tuple[list[Path], list[str]]:
     ]
     left_out = {*others, *masks}
     return [file for file in files if file not in left_out], notes
-
-
-def read_twice(
-    files: Sequence[Path], read: Sequence[AnnotationFile], *, keypoints: bool, people: bool
-) -> dict[int, str]:
-    """Return the places of files whose annotations another one has as well, each with a note.
-
-    With `keypoints`, the file that has these stays. With `people`, splits are by several people,
-    and no copies.
-    """
-    place = {task: number for number, task in enumerate(map(_task_of, files)) if task is not None}
-    found = {}
-    for (kind, *of), number in place.items():
-        whole = place.get((_OBJECTS, *of)) if kind == _KEYPOINTS else None
-        if whole is None or not _is_part_of(read[number], read[whole]):
-            continue
-        n = count(len(read[number].columns.id), "annotation")
-        left, kept = (whole, number) if keypoints else (number, whole)
-        has = f"have the same {n}; the second is left out"
-        found[left] = f"{one_line(files[kept].name)} and {one_line(files[left].name)} {has}"
-    return found if people else found | _copied_splits(files, read)
-
-
-def _copied_splits(files: Sequence[Path], read: Sequence[AnnotationFile]) -> dict[int, str]:
-    """Return the places of copies of a split, as annotations/train.json and train/coco.json.
-
-    Only if all files are named as splits, and of several: others may be by annotators.
-    """
-    splits = [_split_of(file) for file in files]
-    if None in splits or len({*splits}) < 2:
-        return {}
-    found: dict[int, str] = {}
-    for one, other in combinations(range(len(files)), 2):
-        n_annotations = len(read[one].columns.id)
-        if one in found or splits[one] != splits[other]:
-            continue
-        if n_annotations == len(read[other].columns.id) and _is_part_of(read[other], read[one]):
-            has = f"have the same {count(n_annotations, 'annotation')}; the second is left out"
-            found[other] = f"{one_line(str(files[one]))} and {one_line(str(files[other]))} {has}"
-    return found
 
 
 def split_in(name: str) -> tuple[str, str] | None:
@@ -116,12 +72,12 @@ def split_in(name: str) -> tuple[str, str] | None:
     return found["before"] or found["after"] or "", _SAME.get(split, split)
 
 
-def _split_of(file: Path) -> str | None:
+def split_of(file: Path) -> str | None:
     """Return the split that a file is named as, itself or by its folder.
 
     Examples
     --------
-    >>> _split_of(Path("annotations/validation.json")), _split_of(Path("val/coco.json"))
+    >>> split_of(Path("annotations/validation.json")), split_of(Path("val/coco.json"))
     ('val', 'val')
     """
     stem, folder = file.stem.lower(), file.parent.name.lower()
@@ -145,26 +101,7 @@ def splits_among(names: Collection[str]) -> set[str]:
     return set() if is_person else found
 
 
-def _task_of(file: Path) -> tuple[str, ...] | None:
+def task_of(file: Path) -> tuple[str, ...] | None:
+    """Return the task of a file, its folder and the part of the data set; None without a task."""
     found = _NAME.fullmatch(file.name)
     return (found[1].lower(), str(file.parent), found[2]) if found else None
-
-
-def _is_part_of(part: AnnotationFile, whole: AnnotationFile) -> bool:
-    """Return whether all annotations of a file are in another, with their images and boxes."""
-    if not len(part.columns.id):
-        return False
-    order = np.argsort(whole.columns.id, kind="stable")
-    ids = whole.columns.id[order]
-    at = np.searchsorted(ids, part.columns.id)
-    if (at >= len(ids)).any() or (ids[at] != part.columns.id).any():
-        return False
-    rows = order[at]
-    same_box = np.abs(whole.columns.bbox[rows] - part.columns.bbox) <= 0.01
-    names = [{each.id: each.file_name for each in file.images} for file in (part, whole)]
-    pairs = {
-        *zip(part.columns.image_id.tolist(), whole.columns.image_id[rows].tolist(), strict=True)
-    }
-    return bool(same_box.all()) and all(
-        names[0].get(one) == names[1].get(other) for one, other in pairs
-    )

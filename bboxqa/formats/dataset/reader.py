@@ -38,13 +38,14 @@ from bboxqa.formats.dataset.predictions import (
     with_tables,
     without_empty,
 )
+from bboxqa.formats.dataset.repeated_files import read_twice
 from bboxqa.formats.dataset.sessions import read_sessions
 from bboxqa.formats.dataset.times import read_times, untimed_notes
 from bboxqa.formats.dataset.track_ids import TRACK_KEYS, VIDEO_KEY, trackless_notes
 from bboxqa.formats.dataset.unused_sessions import session_notes
 from bboxqa.formats.named_sources import Sources, refuse_repeated_files, sources_of
 from bboxqa.formats.registry import format_of
-from bboxqa.formats.task_files import read_twice, splits_among
+from bboxqa.formats.task_files import splits_among
 from bboxqa.formats.translation.translated import UNNAMED
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import Asked, JoinBy

@@ -1,0 +1,71 @@
+"""Files of the same annotations as another one, as data sets in several layouts have them."""
+
+from collections.abc import Sequence
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+
+from bboxqa.core.text import count, one_line
+from bboxqa.formats.annotations.columns import AnnotationFile
+from bboxqa.formats.task_files import KEYPOINTS, OBJECTS, split_of, task_of
+
+
+def read_twice(
+    files: Sequence[Path], read: Sequence[AnnotationFile], *, keypoints: bool, people: bool
+) -> dict[int, str]:
+    """Return the places of files whose annotations another one has as well, each with a note.
+
+    With `keypoints`, the file that has these stays. With `people`, splits are by several people,
+    and no copies.
+    """
+    place = {task: number for number, task in enumerate(map(task_of, files)) if task is not None}
+    found = {}
+    for (kind, *of), number in place.items():
+        whole = place.get((OBJECTS, *of)) if kind == KEYPOINTS else None
+        if whole is None or not _is_part_of(read[number], read[whole]):
+            continue
+        n = count(len(read[number].columns.id), "annotation")
+        left, kept = (whole, number) if keypoints else (number, whole)
+        has = f"have the same {n}; the second is left out"
+        found[left] = f"{one_line(files[kept].name)} and {one_line(files[left].name)} {has}"
+    return found if people else found | _copied_splits(files, read)
+
+
+def _copied_splits(files: Sequence[Path], read: Sequence[AnnotationFile]) -> dict[int, str]:
+    """Return the places of copies of a split, as annotations/train.json and train/coco.json.
+
+    Only if all files are named as splits, and of several: others may be by annotators.
+    """
+    splits = [split_of(file) for file in files]
+    if None in splits or len({*splits}) < 2:
+        return {}
+    found: dict[int, str] = {}
+    for one, other in combinations(range(len(files)), 2):
+        n_annotations = len(read[one].columns.id)
+        if one in found or splits[one] != splits[other]:
+            continue
+        if n_annotations == len(read[other].columns.id) and _is_part_of(read[other], read[one]):
+            has = f"have the same {count(n_annotations, 'annotation')}; the second is left out"
+            found[other] = f"{one_line(str(files[one]))} and {one_line(str(files[other]))} {has}"
+    return found
+
+
+def _is_part_of(part: AnnotationFile, whole: AnnotationFile) -> bool:
+    """Return whether all annotations of a file are in another, with their images and boxes."""
+    if not len(part.columns.id):
+        return False
+    order = np.argsort(whole.columns.id, kind="stable")
+    ids = whole.columns.id[order]
+    at = np.searchsorted(ids, part.columns.id)
+    if (at >= len(ids)).any() or (ids[at] != part.columns.id).any():
+        return False
+    rows = order[at]
+    same_box = np.abs(whole.columns.bbox[rows] - part.columns.bbox) <= 0.01
+    names = [{each.id: each.file_name for each in file.images} for file in (part, whole)]
+    pairs = {
+        *zip(part.columns.image_id.tolist(), whole.columns.image_id[rows].tolist(), strict=True)
+    }
+    return bool(same_box.all()) and all(
+        names[0].get(one) == names[1].get(other) for one, other in pairs
+    )
