@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from bboxqa.batch.history import Regression, names_of_last_run
-from bboxqa.batch.projects.discovery import Discovered, Project, discover, home_of
+from bboxqa.batch.projects.discovery import Discovered, Project, discover, home_of, home_of_person
 from bboxqa.batch.projects.store import Stored, is_url
 from bboxqa.batch.rows import FAILED, Row
 from bboxqa.core.errors import DatasetError
@@ -44,7 +44,7 @@ def unusable_projects(found: Discovered, before: Mapping[str, Row]) -> list[Row]
 
 def _of_annotator(home: Path, projects: Mapping[str, Project]) -> str | None:
     """Return the project around a folder, if the folders of its annotators are beside it."""
-    around = projects.get(clean(home.parent.as_posix()))
+    around = projects.get(clean(home_of_person(home).as_posix()))
     if clean(home.as_posix()) in projects or around is None or around.folder == home:
         return None
     if isinstance(around, Stored):

@@ -142,13 +142,14 @@ def _sources_below(folder: Path, depth: int) -> list[Path]:
         others = [_sources_below(each, depth - 1) for each in inside if each not in found]
         return sorted([*found, *(each[0] for each in others if len(each) == 1)])
     # The labels of all annotators may be in a folder next to the folder of images, or in splits.
-    around = [each for each in inside if each.name in _OF_LABELS or _is_split(each)]
+    around = [each for each in inside if is_around_people(each)]
     return [each for below in around for each in _sources_below(below, depth - 1)]
 
 
-def _is_split(folder: Path) -> bool:
+def is_around_people(folder: Path) -> bool:
+    """Return whether the folders of people may be in a folder, by its name: labels, or a split."""
     found = split_in(folder.name)
-    return found is not None and not found[0]
+    return folder.name in _OF_LABELS or (found is not None and not found[0])
 
 
 def sources_deeper(folder: Path) -> list[Path]:

@@ -3,6 +3,7 @@
 import gzip
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -11,10 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.datasets import two_annotators, write
 
-from bboxqa.batch.projects.discovery import discover
+from bboxqa.batch.lost_projects import unusable_projects
+from bboxqa.batch.projects.discovery import Unreadable, discover
 from bboxqa.batch.rows import Settings
 from bboxqa.batch.run import run_batch
 from bboxqa.core.errors import DatasetError
+from bboxqa.formats.inputs import list_files
 
 OTHER = {"version": 1, "forms": [], "label": "images and annotations"}
 
@@ -455,3 +458,37 @@ def test_a_folder_of_another_format_beside_people_is_a_person(tmp_path):
         "p": ["ann", "bob", "eve/annotations/x.json"],
         "q/eve": ["x.json"],
     }
+
+
+@pytest.mark.parametrize(
+    "place",
+    ["{split}/{who}", "labels/{split}/{who}", "{split}/labels/{who}", "{split}2017/{who}"],
+)
+def test_people_in_splits_are_of_the_project_that_agree_reads(tmp_path, place):
+    folders = [place.format(split=s, who=who) for s in ("train", "val") for who in ("ann", "bob")]
+    for folder in folders:
+        made(tmp_path, f"p/{folder}/a.txt", content="0 .5 .5 .2 .2\n")
+    write(tmp_path / "p/images/notes.md", "x")
+    found = discover(tmp_path)
+    assert shown(found) == {"p": sorted(folders)}
+    assert [*found.projects[0].files] == list_files([tmp_path / "p"])
+    assert (found.projects[0].images, found.not_read) == (tmp_path / "p/images", ())
+
+
+def test_people_in_a_folder_of_labels_are_of_the_project_around_it(tmp_path):
+    for person in ("ann", "bob"):
+        made(tmp_path, f"p/labels/{person}/a.txt", content="0 .5 .5 .2 .2\n")
+        made(tmp_path, f"labels/{person}.json")
+    assert shown(discover(tmp_path)) == {
+        "labels": ["ann.json", "bob.json"],
+        "p": ["labels/ann", "labels/bob"],
+    }
+
+
+def test_a_folder_of_a_person_in_a_split_that_cannot_be_read_fails_its_project(tmp_path):
+    for person in ("ann", "bob"):
+        made(tmp_path, f"p/labels/train/{person}/a.txt", content="0 .5 .5 .2 .2\n")
+    unreadable = Unreadable("p/labels/train/eve", "Permission denied")
+    found = replace(discover(tmp_path), unreadable=(unreadable,))
+    (row,) = unusable_projects(found, {})
+    assert (row.project, row.message) == ("p", str(unreadable))

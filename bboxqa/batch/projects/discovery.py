@@ -20,7 +20,7 @@ from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.damaged import damage_of
 from bboxqa.formats.foreign import foreign_kind
 from bboxqa.formats.own_files import RESULT_FILES, WRITTEN_FILES
-from bboxqa.formats.registry import format_of, is_source, suffixes
+from bboxqa.formats.registry import format_of, is_around_people, is_source, suffixes
 from bboxqa.formats.translation.heads import ARCHIVES
 
 _File = TypeVar("_File")
@@ -289,10 +289,29 @@ def _home_of_source(path: str) -> Path:
     --------
     >>> [_home_of_source(path).as_posix() for path in ("a/", "a/ann/", "a/train/", "a/x.json")]
     ['a', 'a', 'a', 'a']
+    >>> _home_of_source("a/labels/train2017/ann/").as_posix()
+    'a'
     """
     below = Path(path)
-    is_project = path.endswith("/") and len(below.parts) <= 1 and below.name.lower() not in _PARTS
-    return below if is_project else home_of(below)
+    if not path.endswith("/"):
+        return home_of(below)
+    if len(below.parts) <= 1 and below.name.lower() not in _PARTS:
+        return below
+    return home_of_person(below)
+
+
+def home_of_person(folder: Path) -> Path:
+    """Return the folder of the project of an annotator's folder, which is below the root.
+
+    Examples
+    --------
+    >>> home_of_person(Path("fruits/labels/train/ann")).as_posix()
+    'fruits'
+    """
+    around = folder.parent
+    while around.name.lower() in _PARTS or is_around_people(around):
+        around = around.parent
+    return around
 
 
 def _project(
