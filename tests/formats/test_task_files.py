@@ -182,3 +182,25 @@ def test_splits_of_two_annotators_stay(tmp_path):
             path.write_text(json.dumps(content | {"annotations": boxes}))
     data = bboxqa.read_coco(tmp_path)
     assert (data.annotator_names, len(data.annotations)) == (("ann", "bob"), 4 * len(BOXES))
+
+
+@pytest.mark.parametrize("keypoints", [False, True])
+@pytest.mark.parametrize("people", [("",), ("ann/", "bob/")])
+def test_objects_and_key_points_of_splits_are_read_once(tmp_path, keypoints, people):
+    for by, who in enumerate(people):
+        for split, content in split_parts().items():
+            boxes = moved(content["annotations"], by)
+            poses = [box | {"keypoints": [box["bbox"][0], 7, 2]} for box in boxes]
+            folder = tmp_path / f"in/{who}annotations"
+            folder.mkdir(parents=True, exist_ok=True)
+            for kind, found in (("instances", boxes), ("person_keypoints", poses)):
+                whole = document(found, content["images"], NOSE)
+                (folder / f"{kind}_{split}2017.json").write_text(json.dumps(whole))
+    data = bboxqa.read_coco(tmp_path / "in", keypoints=keypoints, min_annotators=len(people))
+    assert (len(data.annotations), len(data.image_names)) == (12 * len(people), 4)
+    assert data.annotator_names == (("ann", "bob") if len(people) > 1 else ("(not named)",))
+    notes = [each for each in data.notes if "left out" in each]
+    kept = "person_keypoints" if keypoints else "instances"
+    assert len(notes) == 2 * len(people)
+    assert all(f"{kept}_" in each.partition(" and ")[0] for each in notes)
+    assert len({*notes}) == len(notes)

@@ -20,6 +20,8 @@ def read_twice(
     and no copies.
     """
     place = {task: number for number, task in enumerate(map(task_of, files)) if task is not None}
+    is_one_folder = len({file.parent for file in files}) == 1
+    called = [one_line(file.name if is_one_folder else str(file)) for file in files]
     found = {}
     for (kind, *of), number in place.items():
         whole = place.get((OBJECTS, *of)) if kind == KEYPOINTS else None
@@ -28,8 +30,12 @@ def read_twice(
         n = count(len(read[number].columns.id), "annotation")
         left, kept = (whole, number) if keypoints else (number, whole)
         has = f"have the same {n}; the second is left out"
-        found[left] = f"{one_line(files[kept].name)} and {one_line(files[left].name)} {has}"
-    return found if people else found | _copied_splits(files, read)
+        found[left] = f"{called[kept]} and {called[left]} {has}"
+    if people:
+        return found
+    left_over = [number for number in range(len(files)) if number not in found]
+    copies = _copied_splits([files[each] for each in left_over], [read[each] for each in left_over])
+    return found | {left_over[number]: note for number, note in copies.items()}
 
 
 def _copied_splits(files: Sequence[Path], read: Sequence[AnnotationFile]) -> dict[int, str]:
