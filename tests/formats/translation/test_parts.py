@@ -205,6 +205,17 @@ def test_splits_may_be_named_by_relative_and_absolute_paths(tmp_path, monkeypatc
     assert read_coco(files).annotator_names == ("ann", "bob")
 
 
+@pytest.mark.parametrize("is_same", [True, False])
+def test_splits_may_be_by_different_people(tmp_path, is_same):
+    images = {"train": "x.jpg", "val": "x.jpg" if is_same else "y.jpg"}
+    for x, place in enumerate(("train/ann", "train/bob", "val/dan", "val/eve")):
+        write(tmp_path, **{f"{place}.json": coco(images[place.split("/")[0]], x=x)})
+    data = read_coco(tmp_path)
+    assert data.annotator_names == ("ann", "bob", "dan", "eve")
+    names = ("train/x.jpg", "val/x.jpg") if is_same else ("x.jpg", "y.jpg")
+    assert asked(data) == {names[0]: ["ann", "bob"], names[1]: ["dan", "eve"]}
+
+
 def test_folders_of_days_are_no_people(tmp_path):
     for day in ("day1", "day2"):
         for who in ("ann", "bob"):

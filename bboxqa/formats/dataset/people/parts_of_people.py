@@ -20,6 +20,7 @@ from bboxqa.formats.dataset.people.places import (
     short_names,
     without_split,
 )
+from bboxqa.formats.task_files import split_in
 from bboxqa.formats.translation.translated import UNNAMED
 
 # The most names and files that a note shows.
@@ -41,9 +42,11 @@ def people_of(files: Sequence[AnnotationFile]) -> People | None:
 
     In ann/train.json, ann/val.json, bob/train.json and bob/val.json, as in train/ann.json or
     ann_train.json, people are what is left without the splits; without people, the files are one
-    data set. Other files of the same names in several folders are told by their images. Folders are
-    people if no folder has an image in two files, and files of one name share images. In
-    day1/ann.json, day1/bob.json, day2/ann.json and day2/bob.json it is the other way round.
+    data set. So it is in train/ann.json, train/bob.json, val/eve.json and val/dan.json, where each
+    split is by several others. Other files of the same names in several folders are told by their
+    images. Folders are people if no folder has an image in two files, and files of one name share
+    images. In day1/ann.json, day1/bob.json, day2/ann.json and day2/bob.json it is the other way
+    round.
     """
     places = places_of([Path(file.source.name) for file in files])
     return _by_split(places, files) or _by_images(places, files)
@@ -82,8 +85,14 @@ def split_people(places: Sequence[Place]) -> tuple[list[Place], list[str]] | Non
     parts = Counter(person for person, split in zip(people, splits, strict=True) if split)
     is_once = len({*zip(people, splits, strict=True)}) == len(places)
     # Where each split is by another person, it may be a part of the person's name.
-    is_split = len({*splits} - {""}) > 1 and max(parts.values()) > 1
+    is_of_several = min(Counter(splits).values()) > 1 and all(map(_is_in_split, places))
+    is_split = len({*splits} - {""}) > 1 and (max(parts.values()) > 1 or is_of_several)
     return (people, splits) if is_once and is_split else None
+
+
+def _is_in_split(place: Place) -> bool:
+    """Return whether a folder around a file has the name of a split alone, as in train/ann."""
+    return any((found := split_in(part)) and not found[0] for part in place[:-1])
 
 
 def _by_split(places: Sequence[Place], files: Sequence[AnnotationFile]) -> People | None:
@@ -93,7 +102,10 @@ def _by_split(places: Sequence[Place], files: Sequence[AnnotationFile]) -> Peopl
     people, splits = found
     names = short_names(people)
     # Pictures of two splits may have the same name, but a person annotates one only once.
-    is_apart = _is_apart(_images(files), names)
+    images = _images(files)
+    is_apart = _is_apart(images, names) and (
+        len({*names}) < len(names) or _is_apart_by(splits, images)
+    )
     named = () if is_apart else splits
     if not any(people):
         return People([UNNAMED] * len(places), "", named)
@@ -248,6 +260,14 @@ def _refuse_shared_image(files: Sequence[AnnotationFile], names: Sequence[str]) 
                     "or files about different images"
                 )
                 raise DatasetError([problem], "Name the file: --annotator NAME=FILE")
+
+
+def _is_apart_by(groups: Sequence[str], images: Sequence[set[str | None]]) -> bool:
+    """Return whether no image is in two groups of files."""
+    whole: dict[str, set[str | None]] = defaultdict(set)
+    for group, each in zip(groups, images, strict=True):
+        whole[group] |= each
+    return _is_apart(whole.values(), [""] * len(whole))
 
 
 def _is_apart(images: Iterable[set[str | None]], groups: Iterable[Hashable]) -> bool:
