@@ -11,14 +11,13 @@ from bboxqa.formats.translation.label_folders import LISTS, holds_labels, is_lab
 from bboxqa.formats.translation.label_images import (
     by_place,
     pictures_of,
-    place_of,
     shared_folders,
 )
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.members import files_in
 from bboxqa.formats.translation.other_files import json_or_xml_of_tools
-from bboxqa.formats.translation.picture_sizes import is_picture
 from bboxqa.formats.yolo.class_names import class_names_of
+from bboxqa.formats.yolo.image_lists import listed_images
 from bboxqa.formats.yolo.label_heads import (
     is_label_head,
     is_names_file,
@@ -68,9 +67,6 @@ def label_files_of(path: Path, members: list[Member]) -> LabelFiles:
         names, shapes = names or names_beside, shapes or shapes_beside
     found.names = longest or min(names, key=_rank, default=None)
     found.key_point_shape = min(shapes, key=_rank, default=None)
-    for each in others:
-        if LISTS.fullmatch(each.name.rpartition("/")[2]):
-            found.listed |= _listed(each)
     folders = {_folder(each.name) for each in texts}
     named = {each for each in folders if "labels" in each.lower().split("/")}
     if named and named != folders:
@@ -79,6 +75,10 @@ def label_files_of(path: Path, members: list[Member]) -> LabelFiles:
     found.labels = by_place(texts)
     found.others = json_or_xml_of_tools(others, named or folders)
     found.pictures = by_place(pictures_of(path, others, ("images",)))
+    known = {*found.labels, *found.pictures}
+    for each in others:
+        if LISTS.fullmatch(each.name.rpartition("/")[2]):
+            found.listed |= listed_images(each, known)
     return found
 
 
@@ -151,16 +151,3 @@ def _rank(member: Member) -> tuple[int, int, str]:
 
 def _folder(name: str) -> str:
     return name.rpartition("/")[0]
-
-
-def _listed(member: Member) -> dict[str, str]:
-    """Return the image names in a list, by place."""
-    text = member.text().decode("utf-8", "replace")
-    return dict(_image_names(line.strip() for line in text.splitlines()))
-
-
-def _image_names(paths: Iterable[str]) -> Iterable[tuple[str, str]]:
-    for path in paths:
-        if is_picture(path.replace("\\", "/")):
-            place = place_of(path)
-            yield place, place + PurePosixPath(path.replace("\\", "/")).suffix
