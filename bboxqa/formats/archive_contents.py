@@ -12,6 +12,7 @@ from bboxqa.formats.coco.archive import COCO_ARCHIVE
 from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.content_kinds import CLASS_NAMES, TABLES, json_kind_of
 from bboxqa.formats.cvat.cvat import CVAT
+from bboxqa.formats.damaged import refuse_damaged_others
 from bboxqa.formats.darwin.darwin import DARWIN
 from bboxqa.formats.datumaro.datumaro import DATUMARO
 from bboxqa.formats.datumaro.datumaro_heads import are_subsets
@@ -39,7 +40,8 @@ NOT_READ = ("CreateML", "FiftyOne", "VOC as json")
 """Kinds of annotations that no format reads."""
 # The readers of these formats report files with this suffix themselves.
 _REPORTED = {VOC: ".xml", LABELME: ".json", DARWIN: ".json", YOLO: ".txt", DOTA: ".txt"}
-_ANNOTATIONS = (".json", ".xml", ".txt", *TABLES)
+_STRUCTURED = (".json", ".xml", *TABLES)
+_ANNOTATIONS = (*_STRUCTURED, ".txt")
 _SHOWN = 3
 # The number of text files whose format is looked at: of all, and of a folder.
 _LOOKED_AT, _SAMPLE = 5000, 20
@@ -48,7 +50,8 @@ _LOOKED_AT, _SAMPLE = 5000, 20
 def parts_of(path: Path) -> list[Path]:
     """Return the sources in a file: itself, or the paths of several files inside an archive.
 
-    Raises DatasetError if another JSON file inside cannot be read, which may be one of them.
+    Raises DatasetError if another file inside, which may be one of them, cannot be read, is empty
+    or is cut off.
     """
     if not path.is_file() or not is_archive(head_of(path)):
         return [path]
@@ -58,11 +61,12 @@ def parts_of(path: Path) -> list[Path]:
     members = [each for each in members_of(path) if each.name and not is_picture(each.name)]
     read = [each for each in members if format_inside(path / each.name) is found]
     known = {each.name for each in read}
-    for other in members_with(members, ".json"):
-        if other.name not in known:
-            # Archives have a checksum of all the content of a file.
-            for _ in other.chunks():
-                pass
+    others = [each for each in members_with(members, _STRUCTURED) if each.name not in known]
+    for other in members_with(others, ".json"):
+        # Archives have a checksum of all the content of a file.
+        for _ in other.chunks():
+            pass
+    refuse_damaged_others(path, read, others)
     is_one = len(read) < 2 or (found is DATUMARO and are_subsets([each.name for each in read]))
     return [path] if is_one else [path / each.name for each in read]
 

@@ -5,11 +5,11 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
-from pathlib import Path
+from pathlib import Path, PurePath, PurePosixPath
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count
-from bboxqa.formats.coco.coco_ends import LOOKED_AT, has_nothing_of_coco
+from bboxqa.formats.coco.coco_ends import LOOKED_AT, is_without_coco
 from bboxqa.formats.content_kinds import TABLES
 from bboxqa.formats.own_files import is_result
 from bboxqa.formats.translation.heads import ARCHIVES, as_utf8, is_archive
@@ -18,6 +18,10 @@ from bboxqa.formats.translation.members import head_of, members_of, members_with
 from bboxqa.formats.xml_elements import RefusedXmlError, XmlElements, XmlError
 
 _ADVICE = "Export or download it again; if it is not of an annotator, move it out of the folder."
+_PACKED = (
+    "Export or download it again; if it is not of an annotator, unpack the archive into a folder "
+    "of its own without it, and name the folder."
+)
 
 
 def damaged(files: Iterable[Path], sources: Sequence[Path]) -> Iterator[tuple[Path, str]]:
@@ -69,6 +73,25 @@ def refuse_damaged_members(archive: Path) -> list[Member]:
     return inside
 
 
+def refuse_damaged_others(archive: Path, read: Sequence[Member], others: Sequence[Member]) -> None:
+    """Refuse an archive in which a file beside those that are `read` is empty or cut off.
+
+    As in a folder, its annotator would be missing from the result. Raises DatasetError.
+    """
+    with_tables = {_folder_of(each) for each in read if each.name.lower().endswith(TABLES)}
+    for each in others:
+        is_table = each.name.lower().endswith(TABLES)
+        if each.most > 2 * LOOKED_AT or (is_table and _folder_of(each) not in with_tables):
+            continue
+        reason = _text_damage(PurePosixPath(each.name), each.read())
+        if reason:
+            raise DatasetError([f"{archive / each.name}: {reason}"], _PACKED)
+
+
+def _folder_of(member: Member) -> str:
+    return member.name.rpartition("/")[0]
+
+
 def files_beside(folder: Path, sources: AbstractSet[Path], pattern: str | None) -> Iterator[Path]:
     """Yield the files of a folder that are not in its sources, and may be sources themselves."""
     # Archives are read if there is nothing else.
@@ -115,11 +138,11 @@ def damage_of(file: Path) -> str:
         return ""
 
 
-def _text_damage(file: Path, content: bytes) -> str:
+def _text_damage(file: PurePath, content: bytes) -> str:
     if not content.strip():
         return "is empty"
     suffix = file.suffix.lower()
-    if suffix == ".json" and not has_nothing_of_coco(file):
+    if suffix == ".json" and not is_without_coco(content):
         return _json_damage(content)
     if suffix == ".xml":
         return _xml_damage(content)

@@ -2,6 +2,8 @@
 
 import io
 import json
+import re
+import shutil
 import zipfile
 from pathlib import Path
 
@@ -231,3 +233,44 @@ def test_a_link_that_leads_nowhere_is_an_error(tmp_path, target):
         done = run(command, folder)
         assert (done.returncode, done.stderr.count(words)) == (2, 1)
         assert "move it out of the folder" in done.stderr
+
+
+TABLE = "image,category,x,y,width,height\na.jpg,cat,1,2,3,4\n"
+BESIDE = [
+    ("json", many(9), "eve.json", "", "is empty"),
+    ("json", many(9), "eve.json", " \n", "is empty"),
+    ("json", many(9), "eve.json", "[", "is not JSON: Expecting value: line 1 column 2 (char 1)"),
+    ("json", many(9), "eve.xml", "<annotations>", "line 1: is XML that cannot be read"),
+    ("csv", TABLE, "eve.csv", "", "is empty"),
+    ("csv", TABLE, "eve.csv", "image,categ", "ends within its first line"),
+    ("xml", job(""), "eve.xml", "", "is empty"),
+]
+
+
+@pytest.mark.parametrize("kind", ["zip", "tar"])
+@pytest.mark.parametrize(("suffix", "sound", "name", "content", "words"), BESIDE)
+def test_an_empty_file_in_an_archive_is_refused_as_in_a_folder(
+    tmp_path, kind, suffix, sound, name, content, words
+):
+    files = {f"{who}.{suffix}": sound for who in WHO[:2]} | {name: content}
+    for each, text in files.items():
+        write(tmp_path / "all" / each, text)
+    path = shutil.make_archive(tmp_path / "packed", kind, tmp_path / "all")
+    shown = re.escape(f"{path}/{name}: {words}")
+    for source in (path, {"x": path, "y": tmp_path / "all/ann.xml"}):
+        with pytest.raises(DatasetError, match=shown) as error:
+            read_coco(source)
+        assert "unpack the archive into a folder of its own without it" in error.value.advice
+    done = run("validate", path)
+    assert (done.returncode, f"{path}/{name}: {words}" in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), [("log.csv", ""), ("settings.json", '{"line": 1, // a\n}'), ("n.txt", "")]
+)
+def test_other_files_in_an_archive_are_not_taken_for_damaged_ones(tmp_path, name, content):
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        for who in WHO:
+            archive.writestr(f"{who}.json", many(9))
+        archive.writestr(name, content)
+    assert read_coco(tmp_path / "all.zip").annotator_names == WHO

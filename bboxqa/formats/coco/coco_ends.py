@@ -48,10 +48,21 @@ def has_nothing_of_coco(path: Path) -> bool:
         with path.open("rb") as file:
             head = file.read(LOOKED_AT)
             file.seek(max(0, file.seek(0, os.SEEK_END) - LOOKED_AT))
-            is_text = _SOMETHING.match(head) is not None and b"\0" not in head
-            return is_text and not _ANY_KEY.search(head + file.read())
+            return is_without_coco(head, file.read())
     except OSError:
         return False
+
+
+def is_without_coco(head: bytes, end: bytes = b"") -> bool:
+    """Return whether the content of a file, or its beginning and end, is as `has_nothing_of_coco`.
+
+    Examples
+    --------
+    >>> is_without_coco(b'{"line": 1}'), is_without_coco(b'{"images": []}'), is_without_coco(b"{")
+    (True, False, False)
+    """
+    is_text = _SOMETHING.match(head) is not None and b"\0" not in head
+    return is_text and not _ANY_KEY.search(head + end)
 
 
 def is_coco(name: str, end: bytes) -> bool:
