@@ -16,19 +16,16 @@ OBJECTS, KEYPOINTS = "instances", "person_keypoints"
 _BOXES = re.compile(r"annotations-bbox\.csv", re.IGNORECASE)
 _MASKS = re.compile(r"annotations-object-segmentation\.csv", re.IGNORECASE)
 _SPLITS = "train|training|val|valid|validation|test|testing"
-_SPLIT = re.compile(rf"(?:.*[_-])?({_SPLITS})(?:20\d\d)?")
-# What stands before the split in bob_val may be the name of a person.
-_ONLY_SPLIT = re.compile(
-    rf"(?:(?:{_TASKS})[_-])?(?:{_SPLITS})(?:20\d\d)?(?:/(?:{_TASKS}|_?annotations(?:\.coco)?))?",
-    re.IGNORECASE,
-)
 _WITH_SPLIT = re.compile(
     rf"(?:(?:{_TASKS}|oidv6)[_-])?"
     rf"(?:(?:(?P<before>.+)[_. -])?(?P<last>{_SPLITS})(?:20\d\d)?(?:-annotations-bbox)?"
     rf"|(?P<first>{_SPLITS})(?:20\d\d)?[_. -](?P<after>.+))",
     re.IGNORECASE,
 )
-
+# Names that tools give to all exports.
+_OF_NOBODY = re.compile(
+    rf"{_TASKS}|_?annotations|(?:_annotations\.)?coco|instances_default", re.IGNORECASE
+)
 _SAME = {"training": "train", "valid": "val", "validation": "val", "testing": "test"}
 
 
@@ -72,17 +69,28 @@ def split_in(name: str) -> tuple[str, str] | None:
     return found["before"] or found["after"] or "", _SAME.get(split, split)
 
 
-def split_of(file: Path) -> str | None:
-    """Return the split that a file is named as, itself or by its folder.
+def without_split(place: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+    """Return the split in a path, "" if it has none or several, and the path without it.
+
+    What tools call all exports is no part of the path without a split.
 
     Examples
     --------
-    >>> split_of(Path("annotations/validation.json")), split_of(Path("val/coco.json"))
-    ('val', 'val')
+    >>> without_split(("train", "ann")), without_split(("ann", "instances_val2017"))
+    (('train', ('ann',)), ('val', ('ann',)))
+    >>> without_split(("test", "ann-test")), without_split(("ann", "contest"))
+    (('test', ('ann',)), ('', ('ann', 'contest')))
+    >>> without_split(("annotations", "validation")), without_split(("val", "coco"))
+    (('val', ()), ('val', ()))
     """
-    stem, folder = file.stem.lower(), file.parent.name.lower()
-    found = _SPLIT.fullmatch(stem) or _SPLIT.fullmatch(folder)
-    return found and _SAME.get(found[1], found[1])
+    found = [split_in(part) for part in place]
+    splits = {each[1] for each in found if each is not None}
+    if len(splits) != 1:
+        return "", tuple(place)
+    kept = [part if each is None else each[0] for part, each in zip(place, found, strict=True)]
+    # In ann/ann_train.json, ann is named twice.
+    people = dict.fromkeys(part for part in kept if part and not _OF_NOBODY.fullmatch(part))
+    return splits.pop(), tuple(people)
 
 
 def splits_among(names: Collection[str]) -> set[str]:
@@ -95,9 +103,10 @@ def splits_among(names: Collection[str]) -> set[str]:
     >>> splits_among(["val", "ann"])
     set()
     """
-    found = {name for name in names if _ONLY_SPLIT.fullmatch(name)}
+    of_names = {name: without_split(name.split("/")) for name in names}
+    found = {name for name, (split, person) in of_names.items() if split and not person}
     # Beside people and no other split, Val is one of them.
-    is_person = {name.lower() for name in found} == {"val"} and len(found) < len({*names})
+    is_person = {name.lower() for name in found} == {"val"} and len(found) < len(of_names)
     return set() if is_person else found
 
 

@@ -22,10 +22,8 @@ from bboxqa.formats.dataset.people.attributed import Attribution
 from bboxqa.formats.dataset.people.attribution import attribute
 from bboxqa.formats.dataset.people.parts_of_people import (
     one_name_notes,
-    split_people,
     with_names_of_splits,
 )
-from bboxqa.formats.dataset.people.places import places_of
 from bboxqa.formats.dataset.people.pseudonymous import with_pseudonyms, without_people
 from bboxqa.formats.dataset.predictions import (
     Predictions,
@@ -160,9 +158,7 @@ def _read_source(sources: Sources, options: ReadOptions) -> tuple[Sources, list[
     if sources.is_named:
         read = _with_annotators(read, sources.names)
     else:
-        splits = split_people(places_of(sources.files))
-        several = splits is not None and len({*splits[0]}) > 1
-        repeated = read_twice(sources.files, read, keypoints=options.keypoints, people=several)
+        repeated = read_twice(sources.files, read, keypoints=options.keypoints)
         measured, tables, notes = without_empty(read)
         notes += repeated.values()
         kept = [place for place in measured if place not in repeated]

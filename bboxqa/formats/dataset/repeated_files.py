@@ -1,5 +1,6 @@
 """Files of the same annotations as another one, as data sets in several layouts have them."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
@@ -8,16 +9,16 @@ import numpy as np
 
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.annotations.columns import AnnotationFile
-from bboxqa.formats.task_files import KEYPOINTS, OBJECTS, split_of, task_of
+from bboxqa.formats.dataset.people.places import places_of
+from bboxqa.formats.task_files import KEYPOINTS, OBJECTS, task_of, without_split
 
 
 def read_twice(
-    files: Sequence[Path], read: Sequence[AnnotationFile], *, keypoints: bool, people: bool
+    files: Sequence[Path], read: Sequence[AnnotationFile], *, keypoints: bool
 ) -> dict[int, str]:
     """Return the places of files whose annotations another one has as well, each with a note.
 
-    With `keypoints`, the file that has these stays. With `people`, splits are by several people,
-    and no copies.
+    With `keypoints`, the file that has these stays.
     """
     place = {task: number for number, task in enumerate(map(task_of, files)) if task is not None}
     is_one_folder = len({file.parent for file in files}) == 1
@@ -31,8 +32,6 @@ def read_twice(
         left, kept = (whole, number) if keypoints else (number, whole)
         has = f"have the same {n}; the second is left out"
         found[left] = f"{called[kept]} and {called[left]} {has}"
-    if people:
-        return found
     left_over = [number for number in range(len(files)) if number not in found]
     copies = _copied_splits([files[each] for each in left_over], [read[each] for each in left_over])
     return found | {left_over[number]: note for number, note in copies.items()}
@@ -41,16 +40,18 @@ def read_twice(
 def _copied_splits(files: Sequence[Path], read: Sequence[AnnotationFile]) -> dict[int, str]:
     """Return the places of copies of a split, as annotations/train.json and train/coco.json.
 
-    Only if all files are named as splits, and of several: others may be by annotators.
+    Only if a person, or nobody, has several splits: others may be by annotators.
     """
-    splits = [split_of(file) for file in files]
-    if None in splits or len({*splits}) < 2:
-        return {}
+    places = [without_split(place) for place in places_of(files)]
+    splits_of = defaultdict(set)
+    for split, person in places:
+        splits_of[person].add(split)
     found: dict[int, str] = {}
     for one, other in combinations(range(len(files)), 2):
-        n_annotations = len(read[one].columns.id)
-        if one in found or splits[one] != splits[other]:
+        split, person = places[one]
+        if one in found or not split or len(splits_of[person]) < 2 or places[other] != places[one]:
             continue
+        n_annotations = len(read[one].columns.id)
         if n_annotations == len(read[other].columns.id) and _is_part_of(read[other], read[one]):
             has = f"have the same {count(n_annotations, 'annotation')}; the second is left out"
             found[other] = f"{one_line(str(files[one]))} and {one_line(str(files[other]))} {has}"

@@ -359,6 +359,33 @@ def test_equal_splits_of_two_people_are_no_copies(tmp_path):
     assert (data.annotator_names, len(data.annotations)) == (("ann", "bob"), 4)
 
 
+@pytest.mark.parametrize(
+    ("files", "people", "n_left"),
+    [
+        (("ann/train", "ann/val", "bob/train", "bob/val"), ("ann", "bob"), 0),
+        # No person has two splits.
+        (("ann_train", "bob_train", "eve_val"), ("ann_train", "bob_train", "eve_val"), 0),
+        (("train/ann", "train/bob", "val/eve"), ("ann", "bob", "eve"), 0),
+        # Each person has copies of each split.
+        (
+            (
+                "ann/train/coco", "ann/annotations/train", "ann/annotations/val",
+                "bob/train/_annotations.coco", "bob/annotations/train", "bob/annotations/val",
+            ),
+            ("ann", "bob"), 2,
+        ),
+    ],
+)  # fmt: skip
+def test_people_who_agree_in_all_are_no_copies(tmp_path, files, people, n_left):
+    for place in files:
+        write(tmp_path, **{f"{place}.json": coco("0.jpg" if "train" in place else "1.jpg")})
+    data = read_coco(tmp_path)
+    assert (data.annotator_names, len(data.annotations)) == (people, len(files) - n_left)
+    left = [note for note in data.notes if "the second is left out" in note]
+    assert len(left) == n_left
+    assert all(note.count(f"{tmp_path}/ann/") in (0, 2) for note in left)
+
+
 def test_results_of_a_model_do_not_say_which_split_they_mean(tmp_path):
     for x, place in enumerate(("ann/train", "ann/val", "bob/train", "bob/val")):
         write(tmp_path, **{f"data/{place}.json": coco("0.jpg", x=x)})

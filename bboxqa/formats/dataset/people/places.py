@@ -6,14 +6,11 @@ from os.path import abspath, commonpath
 from pathlib import Path
 
 from bboxqa.core.file_names import own_name
-from bboxqa.formats.task_files import split_in
+from bboxqa.formats.task_files import without_split
 from bboxqa.formats.translation.heads import ARCHIVES
 
 Place = tuple[str, ...]
 """A path below the folder that all files share, in parts and without suffix."""
-
-# Names that tools give to all exports.
-_OF_NOBODY = {"annotations", "_annotations", "_annotations.coco", "instances_default", "labels"}
 
 
 def places_of(paths: Sequence[Path]) -> list[Place]:
@@ -33,26 +30,6 @@ def places_of(paths: Sequence[Path]) -> list[Place]:
 def _without_archive(part: str) -> str:
     """Return the name of a folder, or that of an archive without its suffix."""
     return own_name(Path(part)) if part.lower().endswith(ARCHIVES) else part
-
-
-def without_split(place: Place) -> tuple[str, Place]:
-    """Return the split in a path, "" if it has none or several, and the path without it.
-
-    Examples
-    --------
-    >>> without_split(("train", "ann")), without_split(("ann", "instances_val2017"))
-    (('train', ('ann',)), ('val', ('ann',)))
-    >>> without_split(("test", "ann-test")), without_split(("ann", "contest"))
-    (('test', ('ann',)), ('', ('ann', 'contest')))
-    """
-    found = [split_in(part) for part in place]
-    splits = {each[1] for each in found if each is not None}
-    if len(splits) != 1:
-        return "", place
-    kept = [part if each is None else each[0] for part, each in zip(place, found, strict=True)]
-    # In ann/ann_train.json, ann is named twice.
-    people = dict.fromkeys(part for part in kept if part and part not in _OF_NOBODY)
-    return splits.pop(), tuple(people)
 
 
 def short_names(people: Sequence[Place]) -> list[str]:
