@@ -22,7 +22,7 @@ from bboxqa.formats.format import Format
 from bboxqa.formats.label_studio.studio import LABEL_STUDIO
 from bboxqa.formats.labelme.labelme import LABELME
 from bboxqa.formats.registry import format_inside, format_of
-from bboxqa.formats.translation.heads import as_utf8, is_archive
+from bboxqa.formats.translation.heads import ARCHIVES, as_utf8, is_archive
 from bboxqa.formats.translation.label_folders import is_label_name
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.members import archive_around, head_of, members_of, members_with
@@ -74,7 +74,7 @@ def parts_of(path: Path) -> list[Path]:
 def others_inside(
     sources: Iterable[Path], *, hidden: bool = False, is_named: bool = False
 ) -> list[str]:
-    """Return a note on each archive with files of annotations in other formats than it is read as.
+    """Return a note on each archive with files in other formats than it is read as, or archives.
 
     The names of files are not said if they are `hidden`. Of an annotator who is named, a single
     file or folder can be given (`is_named`).
@@ -87,6 +87,7 @@ def others_inside(
         # Reading an archive in which no format reads anything says what is wrong.
         if read is COCO:
             continue
+        notes += _archives_inside(path, hidden=hidden)
         others = [each for each in _of_others(path, read) if path / each[0].name not in listed]
         if not others:
             continue
@@ -102,6 +103,17 @@ def others_inside(
         own = read.name.removesuffix("-archive")
         notes.append(f"{one_line(str(path))} is read as {own}: {some}; {how}")
     return notes
+
+
+def _archives_inside(path: Path, *, hidden: bool) -> list[str]:
+    """Return a note on archives inside of an archive, if there are any."""
+    named = members_with(members_of(path), ARCHIVES)
+    held = [each for each in named if each.name and is_archive(each.head())]
+    if not held:
+        return []
+    shown = "" if hidden else f" ({first_few(held, _SHOWN, lambda each: one_line(each.name))})"
+    some = f"{count(len(held), 'archive')} inside left out{shown}"
+    return [f"{one_line(str(path))}: {some}; to read annotations in such an archive, unpack it"]
 
 
 def _of_others(path: Path, read: Format) -> Iterator[tuple[Member, Format | None]]:

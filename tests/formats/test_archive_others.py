@@ -167,3 +167,18 @@ def test_an_image_that_is_not_found_may_be_in_one_of_them(tmp_path):
     done = run("draw", path, "--image", "b.jpg", "--out", tmp_path / "b.png")
     assert done.returncode == 2
     assert f"to read such a file as well, name it: {path} {path}/bob.json" in done.output
+
+
+@pytest.mark.parametrize("own", ["coco.json", "cvat.xml", "yolo.txt"])
+def test_archives_inside_of_an_archive_are_named(tmp_path, own):
+    inner = zipped(tmp_path / "bob.zip", {"bob.json": CONTENTS["coco.json"]})
+    path = zipped(tmp_path / "all.zip", {own: CONTENTS[own], "empty.zip": ""})
+    assert not [each for each in left_out(path) if "inside left out" in each]
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.write(inner, "jobs/bob.zip")
+    note = f"{path}: 1 archive inside left out"
+    (found,) = [each for each in left_out(path) if "inside left out" in each]
+    assert found == f"{note} (jobs/bob.zip); to read annotations in such an archive, unpack it"
+    hidden = run("validate", path, "--pseudonyms", tmp_path / "key.json")
+    assert (hidden.stderr + hidden.stdout).count(f"{note}; to read") == 1
+    assert "bob" not in hidden.output
