@@ -11,12 +11,9 @@ from bboxqa.core.text import clean
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import (
     ANNOTATOR_KEYS,
-    ASKED_KEYS,
-    Image,
-    annotator_name,
 )
 from bboxqa.formats.dataset.people.attributed import Attribution
-from bboxqa.formats.dataset.people.image_records import by_records
+from bboxqa.formats.dataset.people.image_records import asked_in, by_records
 from bboxqa.formats.dataset.people.mixed_keys import check_folders, check_keys
 from bboxqa.formats.dataset.people.parts_of_people import (
     People,
@@ -162,7 +159,7 @@ def _by_key(
         asked: list[list[tuple[str, ...] | None]] = [
             [None] * len(file.images)
             if file.named_by and key != ANNOTATOR_KEYS[0]
-            else _asked(file.images)
+            else asked_in(file.images)
             for file in files
         ]
         listed = {name for images in asked for given in images for name in given or ()}
@@ -173,21 +170,6 @@ def _by_key(
             (file.named_by if key == ANNOTATOR_KEYS[0] else "") or by_key for file in files
         )
         result.append(Attribution(" and ".join(words), codes, asked, names, key=key))
-    return result
-
-
-def _asked(images: Sequence[Image]) -> list[tuple[str, ...] | None]:
-    """Return who was asked about each image: the names in a list, or the keys of an object."""
-    # Most images have the same list, so each distinct list is converted once.
-    names_of: dict[str, tuple[str, ...]] = {}
-    result: list[tuple[str, ...] | None] = []
-    for image in images:
-        # Some tools write an empty list on every image, which says nothing.
-        value = next((value for key in ASKED_KEYS if (value := getattr(image, key))), None)
-        text = repr(value)
-        if value is not None and text not in names_of:
-            names_of[text] = tuple(sorted({annotator_name(name) for name in value}))
-        result.append(names_of.get(text))
     return result
 
 

@@ -8,7 +8,13 @@ import numpy as np
 from bboxqa.core.arrays import find
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.annotations.columns import AnnotationFile
-from bboxqa.formats.annotations.records import annotator_name, ids_of, image_field
+from bboxqa.formats.annotations.records import (
+    ASKED_KEYS,
+    Image,
+    annotator_name,
+    ids_of,
+    image_field,
+)
 from bboxqa.formats.dataset.people.attributed import Attribution
 from bboxqa.formats.dataset.people.wrong_values import unnamed
 
@@ -78,3 +84,18 @@ def _check_records(files: Sequence[AnnotationFile], session_key: str | None) -> 
         ]
     if problems:
         raise DatasetError(problems, "Name every annotator by the key `annotator` on its records.")
+
+
+def asked_in(images: Sequence[Image]) -> list[tuple[str, ...] | None]:
+    """Return who was asked about each image: the names in a list, or the keys of an object."""
+    # Most images have the same list, so each distinct list is converted once.
+    names_of: dict[str, tuple[str, ...]] = {}
+    result: list[tuple[str, ...] | None] = []
+    for image in images:
+        # Some tools write an empty list on every image, which says nothing.
+        value = next((value for key in ASKED_KEYS if (value := getattr(image, key))), None)
+        text = repr(value)
+        if value is not None and text not in names_of:
+            names_of[text] = tuple(sorted({annotator_name(name) for name in value}))
+        result.append(names_of.get(text))
+    return result
