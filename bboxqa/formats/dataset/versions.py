@@ -13,7 +13,7 @@ from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import ids_of
 from bboxqa.formats.dataset.joined import image_label
 from bboxqa.formats.dataset.merge import IndexedAnnotations
-from bboxqa.formats.dataset.people.parts_of_people import pattern_option
+from bboxqa.formats.dataset.people.videos import pattern_option
 
 
 def refuse_versions(

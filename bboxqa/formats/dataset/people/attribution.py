@@ -19,9 +19,9 @@ from bboxqa.formats.dataset.people.parts_of_people import (
     People,
     named_people,
     people_of,
-    refuse_videos,
 )
 from bboxqa.formats.dataset.people.places import split_advice
+from bboxqa.formats.dataset.people.videos import refuse_videos
 from bboxqa.formats.dataset.people.ways_to_name import (
     listed_files,
     nothing_to_compare,
