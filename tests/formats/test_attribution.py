@@ -384,6 +384,48 @@ def test_several_annotators_beside_a_file_without_are_not_one_annotator(tmp_path
     assert read_dataset([both, plain], attribution="files").annotator_names == ("both", "plain")
 
 
+@pytest.mark.parametrize("place", ["annotations", "images"])
+def test_two_files_by_one_annotator_beside_one_of_nobody_are_refused(place, tmp_path):
+    def by(number, who):
+        key = {} if who is None else {"annotator": who}
+        on_image, on_annotation = (key, {}) if place == "images" else ({}, key)
+        records = [annotation(1, number, **on_annotation)]
+        return document(records, [image(number, **on_image)])
+
+    jobs = [by(1, "ann"), by(2, "ann"), by(1, "bob"), by(2, None)]
+    paths = files(tmp_path, **{f"job{n}": job for n, job in enumerate(jobs)})
+    with pytest.raises(
+        DatasetError, match=r"job0\.json and .*job1\.json are by one annotator"
+    ) as e:
+        read_dataset(paths)
+    assert "job3.json does not name any" in str(e.value)
+    assert "--annotator NAME=FILE" in str(e.value)
+    named = {"ann": paths[:2], "bob": paths[2:]}
+    assert read_dataset(named).annotator_names == ("ann", "bob")
+    assert len(read_dataset(paths, attribution="files").annotator_names) == 4
+    # Where each names another annotator, each file is by one.
+    assert len(read_dataset(paths[1:]).annotator_names) == 3
+
+
+def test_a_file_in_which_nobody_drew_anything_names_who_was_asked(tmp_path):
+    drawn = [document([annotation(1, n, annotator="ann")], [image(n)]) for n in (1, 2)]
+    bob = document([annotation(1, 1, annotator="bob")], [image(1)])
+    nothing = document([], [image(2, annotators=["bob"])])
+    paths = files(tmp_path, a=drawn[0], b=drawn[1], c=bob, d=nothing)
+    data = read_dataset(paths)
+    assert data.annotator_names == ("ann", "bob")
+    assert data.assigned.all()
+
+
+def test_a_name_that_all_files_share_does_not_tell_who_drew_what(tmp_path):
+    for folder in ("after", "before"):
+        for who in ("ann", "bob"):
+            owned = [annotation(1, annotator="admin")]
+            write(tmp_path / folder / f"{who}.json", document(owned, [image(1)]))
+    with pytest.raises(DatasetError, match="which do not say who drew what"):
+        read_dataset(tmp_path)
+
+
 def test_the_user_may_choose_files_all_the_same(tmp_path):
     paths = files(tmp_path, x=two_annotators(), y=two_annotators())
     assert read_dataset(paths, attribution="files").annotator_names == ("x", "y")

@@ -13,7 +13,7 @@ from bboxqa.formats.annotations.records import (
     ANNOTATOR_KEYS,
 )
 from bboxqa.formats.dataset.people.attributed import Attribution
-from bboxqa.formats.dataset.people.image_records import asked_in, by_records
+from bboxqa.formats.dataset.people.image_records import asked_in, by_records, names_in
 from bboxqa.formats.dataset.people.mixed_keys import check_folders, check_keys
 from bboxqa.formats.dataset.people.parts_of_people import (
     People,
@@ -88,7 +88,9 @@ def attribute(
         elif len(files) > 1 or (way == "files" and min_annotators == 1):
             if way is None:
                 _check_people(files)
-            people = _people(files, is_checked=not found) if way is None else None
+            # A name that all files share, as that of an owner, tells nobody apart.
+            is_checked = all(len(each.names) < 2 for each in found)
+            people = _people(files, is_checked=is_checked) if way is None else None
             found += _by_file(files, people or named_people(files, file_names))
     for attribution in found:
         if len(attribution.names) >= 2:
@@ -145,9 +147,9 @@ def _by_key(
     result = []
     for key in keys:
         authors = [file.columns.authors[key] for file in files]
-        used = [bool(author.names) for author in authors]
+        is_used = any(author.names for author in authors)
         # Several files are parts of one data set only if each of them names annotators.
-        if not any(used) or not (all(used) or chosen):
+        if not is_used or not (chosen or all(names_in(file, key) for file in files)):
             continue
         names = tuple(sorted({name for author in authors for name in author.names}))
         number = {name: place for place, name in enumerate(names)}
@@ -202,6 +204,7 @@ def _people(files: Sequence[AnnotationFile], *, is_checked: bool) -> People | No
         check_keys(files)
     found = people_of(files)
     if found is None and is_checked:
+        refuse_videos(files)
         check_folders(files)
     return found
 

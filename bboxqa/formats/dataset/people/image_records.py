@@ -99,3 +99,10 @@ def asked_in(images: Sequence[Image]) -> list[tuple[str, ...] | None]:
             names_of[text] = tuple(sorted({annotator_name(name) for name in value}))
         result.append(names_of.get(text))
     return result
+
+
+def names_in(file: AnnotationFile, key: str) -> set[str]:
+    """Return whom annotations name by a key, or who was asked where nobody drew anything."""
+    if len(file.columns.id):
+        return {*file.columns.authors[key].names}
+    return {name for names in asked_in(file.images) for name in names or ()}

@@ -2,20 +2,25 @@
 
 import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import clean, first_few, one_line
 from bboxqa.formats.annotations.columns import AnnotationFile
-from bboxqa.formats.annotations.records import ANNOTATOR_KEYS
+from bboxqa.formats.annotations.records import ANNOTATOR_KEYS, annotator_name
+from bboxqa.formats.dataset.people.image_records import names_in
 from bboxqa.formats.dataset.people.places import folders_and_names, is_grid, places_of
 
 _ADVICE = (
     "Two versions of one data set are compared with: bboxqa compare BEFORE AFTER\n"
     "If each file is by one annotator nevertheless: --attribution files"
 )
-
+_ONE_PERSON = """\
+Name the annotator of each file: --annotator NAME=FILE --annotator NAME=FILE …
+(several files of one annotator have the same name)
+If each file is by another annotator nevertheless: --attribution files\
+"""
 _ONE_OF_EACH = """\
 If each folder is by one person, read one file of each, such as: --pattern {}
 If each file is by another person: --attribution files\
@@ -23,22 +28,42 @@ If each file is by another person: --attribution files\
 
 
 def check_keys(files: Sequence[AnnotationFile]) -> None:
-    """Refuse a file that names several annotators together with a file that names none.
+    """Refuse a file that names nobody beside files that name several annotators, or one twice.
 
-    If the first were taken as one annotator, this annotator would seem to draw every object twice.
+    If each file were taken as one annotator, one that names several would seem to draw every object
+    twice, and the parts of one person would seem to be by several.
     """
+    for named_by, names in _names_of(files):
+        unnamed = next((file for file, each in zip(files, names, strict=True) if not each), None)
+        if unnamed is None:
+            continue
+        none = f"but {one_line(unnamed.source.name)} does not name any"
+        expected = "expected all files to name annotators, or each to be by one"
+        for file, each in zip(files, names, strict=True):
+            if len(each) > 1:
+                several = f"{one_line(file.source.name)}: has {len(each)} annotators by {named_by}"
+                raise DatasetError([f"{several}, {none}; {expected}"], _ADVICE)
+        seen: dict[str, str] = {}
+        for file, each in zip(files, names, strict=True):
+            name = one_line(file.source.name)
+            other = seen.setdefault(next(iter(each), name), name)
+            if other != name:
+                same = f"{other} and {name} are by one annotator, by {named_by}"
+                raise DatasetError([f"{same}, {none}; {expected}"], _ONE_PERSON)
+
+
+def _names_of(files: Sequence[AnnotationFile]) -> Iterator[tuple[str, list[set[str]]]]:
+    """Yield how annotators are named, and the names in each file."""
+    of_format = dict.fromkeys(file.named_by for file in files if file.named_by)
     for key in ANNOTATOR_KEYS:
-        authors = [file.columns.authors[key].names for file in files]
-        several = [file for file, names in zip(files, authors, strict=True) if len(names) > 1]
-        unnamed = [file for file, names in zip(files, authors, strict=True) if not names]
-        if several and unnamed:
-            n_names = max(len(names) for names in authors)
-            found = (
-                f"{several[0].source.name}: has {n_names} annotators by the key {key!r} on "
-                f"annotations, but {unnamed[0].source.name} does not name any; expected all "
-                "files to name annotators, or each to be by one"
-            )
-            raise DatasetError([found], _ADVICE)
+        is_translated = of_format and key == ANNOTATOR_KEYS[0]
+        named_by = " and ".join(of_format) if is_translated else f"the key {key!r} on annotations"
+        yield named_by, [names_in(file, key) for file in files]
+    of_records = [
+        {annotator_name(image.annotator) for image in file.images if image.annotator is not None}
+        for file in files
+    ]
+    yield "the key 'annotator' on image records", of_records
 
 
 def check_folders(files: Sequence[AnnotationFile]) -> None:
