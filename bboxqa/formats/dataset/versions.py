@@ -13,7 +13,7 @@ from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import ids_of
 from bboxqa.formats.dataset.joined import image_label
 from bboxqa.formats.dataset.merge import IndexedAnnotations
-from bboxqa.formats.dataset.people.videos import pattern_option
+from bboxqa.formats.dataset.people.videos import one_video
 
 
 def refuse_versions(
@@ -49,8 +49,8 @@ def refuse_versions(
     first, second = (file.source.name for file in pair)
     of_videos = ""
     if all(file.task_of_frames is not None for file in pair):
-        how = pattern_option(files, pair[0])
-        of_videos = f"If they are of different videos, measure one at a time, {how}\n"
+        typed = one_video(files, pair[0]) or "FILE FILE"
+        of_videos = f"If they are of different videos, give the files of one at a time: {typed}\n"
     raise DatasetError(
         [
             f"{first} and {second}: both have annotations of image {one_line(image_names[image])!r}"

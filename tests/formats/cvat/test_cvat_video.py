@@ -1,6 +1,7 @@
 """Videos of CVAT: tracks by frame."""
 
 import json
+import shlex
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -218,10 +219,16 @@ def test_joints_of_skeletons_have_tracks_of_their_own(tmp_path):
     assert len(read(path).annotations) == 1
 
 
-def named_task(path, name, *tracks, **more):
-    """Write a task of a video that the file does not name, with an owner and no assignee."""
+def typed_files(advice):
+    """Return the files that the first line of an advice says to give."""
+    first, *_ = advice.splitlines()
+    return [Path(word) for word in shlex.split(first.rpartition(": ")[2])]
+
+
+def named_task(path, name, *tracks, who="", **more):
+    """Write a task of a video that the file does not name."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    meta = head("", more=f"<name>{name}</name>{video(**more)}")
+    meta = head(who, more=f"<name>{name}</name>{video(**more)}")
     return written(path, meta.replace("<mode>annotation</mode>", ""), *tracks)
 
 
@@ -239,7 +246,9 @@ def test_tasks_of_other_videos_are_no_annotators(tmp_path):
     assert problem.startswith(
         f"{tmp_path}/in/clip1.xml (task 'clip1') and {tmp_path}/in/clip2.xml (task 'clip2'): "
     )
-    assert "--pattern clip1.xml\n" in advice
+    # One file of a video alone has nothing to be compared with.
+    assert advice == "If all are of one video nevertheless: --attribution files"
+    assert len(read_coco(tmp_path / "in", attribution="files").annotator_names) == 2
     one, other = (tmp_path / "in" / f"{name}.xml" for name in ("clip1", "clip2"))
     # The user knows that both are of one video.
     assert read_coco({"ann": one, "bob": other}).annotator_names == ("ann", "bob")
@@ -290,12 +299,11 @@ def test_several_videos_of_each_annotator_are_refused(tmp_path, end, has_names):
     problem, advice = refusal(tmp_path)
     assert f"{tmp_path}/ann/clip1{end}" in problem
     assert f"{tmp_path}/ann/clip2{end}" in problem
-    pattern = advice.partition("--pattern ")[2].partition("\n")[0]
-    data = read_coco(tmp_path, pattern=pattern)
+    data = read_coco(typed_files(advice))
     assert (len(data.annotator_names), len(data.image_names)) == (2, 4)
 
 
-def test_several_videos_of_each_assignee_are_refused_with_the_option_that_takes_one(tmp_path):
+def test_several_videos_of_each_assignee_are_refused_with_the_files_of_one(tmp_path):
     for who in ("ann", "bob"):
         (tmp_path / who).mkdir()
         for clip in ("clip1", "clip2"):
@@ -303,9 +311,27 @@ def test_several_videos_of_each_assignee_are_refused_with_the_option_that_takes_
     problem, advice = refusal(tmp_path)
     assert "both have annotations of image 'frame_000000' by 'ann'" in problem
     first, *_ = advice.splitlines()
-    assert first.startswith("If they are of different videos, measure one at a time, by the names")
-    pattern = first.partition("--pattern ")[2]
-    assert read_coco(tmp_path, pattern=pattern).annotator_names == ("ann", "bob")
+    assert first.startswith("If they are of different videos, give the files of one at a time: ")
+    paths = typed_files(advice)
+    assert [path.name for path in paths] == ["clip1.xml"] * 2
+    assert read_coco(paths).annotator_names == ("ann", "bob")
+
+
+@pytest.mark.parametrize("is_named", [True, False])
+def test_videos_in_one_folder_are_told_by_their_tasks(tmp_path, is_named):
+    work = {"ann": ("clip1", 10), "bob": ("clip2", 50), "eve": ("clip1", 11), "joe": ("clip2", 51)}
+    for who, (clip, x) in work.items():
+        by = who if is_named else ""
+        named_task(tmp_path / f"{who}.xml", clip, track(0, frame(0, x, 10, x + 20, 40)), who=by)
+    problem, advice = refusal(tmp_path)
+    assert "ann.xml (task 'clip1') and " in problem
+    assert "bob.xml (task 'clip2'): frames of the same numbers" in problem
+    assert read_coco(typed_files(advice)).annotator_names == ("ann", "eve")
+    way = advice.partition("--attribution ")[2]
+    assert way == ("annotator-key" if is_named else "files")
+    assert read_coco(tmp_path, attribution=way).annotator_names == ("ann", "bob", "eve", "joe")
+    with pytest.raises(DatasetError, match="of different videos"):
+        convert(tmp_path, tmp_path / "all.json", to="coco")
 
 
 def test_tasks_of_one_video_are_of_annotators(tmp_path):

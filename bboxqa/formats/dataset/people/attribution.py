@@ -94,8 +94,8 @@ def attribute(
             found += _by_file(files, people or named_people(files, file_names))
     for attribution in found:
         if len(attribution.names) >= 2:
-            if attribution.of_files and way is None:
-                refuse_videos(files)
+            if way is None:
+                refuse_videos(files, are_named=not attribution.of_files)
             return attribution
     if min_annotators == 1 and (found or way is None):
         return found[0] if found else _unnamed(files)
@@ -204,7 +204,7 @@ def _people(files: Sequence[AnnotationFile], *, is_checked: bool) -> People | No
         check_keys(files)
     found = people_of(files)
     if found is None and is_checked:
-        refuse_videos(files)
+        refuse_videos(files, are_named=False)
         check_folders(files)
     return found
 
