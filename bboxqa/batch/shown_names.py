@@ -8,9 +8,8 @@ from bboxqa.batch.projects.discovery import Discovered, Unreadable
 from bboxqa.batch.rows import Row, Settings
 from bboxqa.core.file_names import own_name
 from bboxqa.core.pseudonyms import pseudonyms_of, spellings, without_names
-from bboxqa.formats.named_sources import names_of
+from bboxqa.formats.dataset.people.named_after import named_after
 from bboxqa.formats.registry import suffixes
-from bboxqa.formats.task_files import splits_among
 from bboxqa.formats.translation.heads import ARCHIVES
 
 
@@ -21,8 +20,8 @@ def shown(text: str, settings: Settings, files: Sequence[Path] = ()) -> str:
     """
     if settings.pseudonyms is None:
         return text
-    names = names_of(files) if len(files) > 1 else []
-    given = pseudonyms_of(settings.pseudonyms, {*names} - splits_among(names))
+    people, _ = named_after(files) if len(files) > 1 else ([], set())
+    given = pseudonyms_of(settings.pseudonyms, set().union(*people))
     found: str = without_names(text, spellings(given))
     return found
 

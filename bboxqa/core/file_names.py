@@ -11,6 +11,9 @@ IMAGE_SUFFIXES = frozenset({
 })  # fmt: skip
 """Suffixes of image files, in lower case."""
 
+SPLITS = "train|training|val|valid|validation|test|testing"
+"""A pattern of the names of splits of data sets, in lower case."""
+
 _PACKED = re.compile(
     r"(?<=.)(?:\.(?:json|jsonl|ndjson|xml|csv|tsv|txt|tar))?\.(?:zip|gz|tar|tgz)$", re.IGNORECASE
 )

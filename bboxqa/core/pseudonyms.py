@@ -10,6 +10,7 @@ from secrets import SystemRandom, token_hex
 from typing import Any
 
 from bboxqa.core.errors import ConfigError, OutputError
+from bboxqa.core.file_names import SPLITS
 from bboxqa.core.files import write_atomically
 from bboxqa.core.json_values import cut, pointer_to, shortened
 from bboxqa.core.text import names_in_words, one_line
@@ -165,6 +166,7 @@ def without_names(value: Any, given: Mapping[str, str], *, any_case: bool = Fals
     """Return a JSON value with names replaced by pseudonyms, also inside longer texts.
 
     Inside texts, numbers and names of one or two characters stay, as they may mean something else.
+    A split may be joined to a name, as in train_ann.
 
     Parameters
     ----------
@@ -180,6 +182,8 @@ def without_names(value: Any, given: Mapping[str, str], *, any_case: bool = Fals
     {'by': 'p1', 'note': ['seen by p1, 7']}
     >>> without_names(["Seen by Ann, not by Anna"], {"ann": "p1"}, any_case=True)
     ['Seen by p1, not by Anna']
+    >>> without_names(["val2017_ann.json", "my_ann.json"], {"ann": "p1"})
+    ['val2017_p1.json', 'my_ann.json']
     """
     exact = _replacer(given, re.NOFLAG)
     in_keys = partial(_text, given, exact)
@@ -191,7 +195,9 @@ def _replacer(given: Mapping[str, str], flags: re.RegexFlag) -> Callable[[str], 
     """Return a function that replaces names inside a text."""
     names = sorted(filter(is_telling, given), key=len, reverse=True)
     listed = "|".join(re.escape(name) for name in names)
-    pattern = re.compile(rf"(?<!\w)(?:{listed})(?!\w)" if listed else r"(?!)", flags)
+    split = rf"(?i:(?:{SPLITS})(?:20\d\d)?)"
+    around = rf"(?<!\w)((?:{split}_)?)({listed})(?=(?:_{split})?(?!\w))"
+    pattern = re.compile(around if listed else r"(?!)", flags)
 
     @cache
     def pseudonym(found: str) -> str:
@@ -199,7 +205,7 @@ def _replacer(given: Mapping[str, str], flags: re.RegexFlag) -> Callable[[str], 
             return given[found]
         return next(given[name] for name in names if re.fullmatch(re.escape(name), found, flags))
 
-    return lambda text: pattern.sub(lambda found: pseudonym(found[0]), text)
+    return lambda text: pattern.sub(lambda found: found[1] + pseudonym(found[2]), text)
 
 
 def _text(given: Mapping[str, str], replace: Callable[[str], str], text: str) -> str:

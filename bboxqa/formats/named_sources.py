@@ -125,7 +125,7 @@ def _read_of(
 ) -> tuple[list[Path], list[str]]:
     """Return the files that are read, of those listed, and notes on what is left out."""
     files, notes = without_settings(listed, given, hidden=hidden)
-    files, others = without_other_tasks(files)
+    files, others = without_other_tasks(files, hidden=hidden)
     notes += others
     notes += of_no_format(given, listed, pattern, hidden=hidden)
     notes += beside_labels(files, hidden=hidden)

@@ -8,6 +8,7 @@ import re
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
+from bboxqa.core.file_names import SPLITS
 from bboxqa.core.text import count, one_line
 
 _TASKS = "instances|person_keypoints|captions|panoptic|stuff|labels|image_info"
@@ -15,11 +16,10 @@ _NAME = re.compile(rf"({_TASKS})[_-](.+)\.json", re.IGNORECASE)
 OBJECTS, KEYPOINTS = "instances", "person_keypoints"
 _BOXES = re.compile(r"annotations-bbox\.csv", re.IGNORECASE)
 _MASKS = re.compile(r"annotations-object-segmentation\.csv", re.IGNORECASE)
-_SPLITS = "train|training|val|valid|validation|test|testing"
 _WITH_SPLIT = re.compile(
     rf"(?:(?:{_TASKS}|oidv6)[_-])?"
-    rf"(?:(?:(?P<before>.+)[_. -])?(?P<last>{_SPLITS})(?:20\d\d)?(?:-annotations-bbox)?"
-    rf"|(?P<first>{_SPLITS})(?:20\d\d)?[_. -](?P<after>.+))",
+    rf"(?:(?:(?P<before>.+)[_. -])?(?P<last>{SPLITS})(?:20\d\d)?(?:-annotations-bbox)?"
+    rf"|(?P<first>{SPLITS})(?:20\d\d)?[_. -](?P<after>.+))",
     re.IGNORECASE,
 )
 # Names that tools give to all exports.
@@ -29,8 +29,13 @@ _OF_NOBODY = re.compile(
 _SAME = {"training": "train", "valid": "val", "validation": "val", "testing": "test"}
 
 
-def without_other_tasks(files: Sequence[Path]) -> tuple[list[Path], list[str]]:
-    """Return files without those of captions and the like beside one of objects, and notes."""
+def without_other_tasks(
+    files: Sequence[Path], *, hidden: bool = False
+) -> tuple[list[Path], list[str]]:
+    """Return files without those of captions and the like beside one of objects, and notes.
+
+    Notes that are `hidden` do not say the names of files.
+    """
     known = {task_of(file) for file in files}
     others = [
         file
@@ -41,7 +46,8 @@ def without_other_tasks(files: Sequence[Path]) -> tuple[list[Path], list[str]]:
     with_boxes = {file.parent for file in files if _BOXES.search(file.name)}
     masks = [file for file in files if _MASKS.search(file.name) and file.parent in with_boxes]
     notes = [
-        f"{count(len(left), kind)} left out: {why} (such as {one_line(str(left[0]))})"
+        f"{count(len(left), kind)} left out: {why}"
+        + ("" if hidden else f" (such as {one_line(str(left[0]))})")
         for left, kind, why in (
             (others, "JSON file", "other tasks than objects"),
             (masks, "table", "the boxes of masks, which other tables of Open Images have as well"),

@@ -11,11 +11,10 @@ from typing import Any
 from bboxqa.core.errors import BboxqaError, DatasetError
 from bboxqa.core.pseudonyms import pseudonyms_of, spellings, without_names
 from bboxqa.core.types import AnyPath, Files
+from bboxqa.formats.dataset.people.named_after import named_after
 from bboxqa.formats.dataset.people.pseudonymous import file_without_names, people_among
-from bboxqa.formats.inputs import as_paths, list_files
-from bboxqa.formats.named_sources import names_of
+from bboxqa.formats.inputs import list_files, paths_in
 from bboxqa.formats.registry import format_of
-from bboxqa.formats.task_files import splits_among
 from bboxqa.model.findings import Finding, FoundReport
 from bboxqa.rules.facts.authorship import authorship
 from bboxqa.rules.facts.document import Document
@@ -49,16 +48,16 @@ class People:
         is_person = len(files) == 1 and files[0].is_dir() and files[0] not in map(Path, given)
         if self._are_files_named:
             return
-        names = names_of(files, given)
-        self._splits = splits_among(names)
+        people, self._splits = named_after(files, given)
         found = {
             name
-            for file, name in zip(files, names, strict=True)
+            for file, names in zip(files, people, strict=True)
             if str(file) not in self._naming
+            for name in names
             # A file that is alone has any name, but an e-mail address is that of a person.
             if len(files) > 1 or is_person or "@" in name
         }
-        self._names.update(found - self._splits)
+        self._names.update(found)
 
     def pseudonyms(self) -> dict[str, str]:
         """Return the pseudonym of each name, in all spellings that messages use."""
@@ -165,7 +164,7 @@ def _of_source(
     people: People, source: Files, pattern: str | None, memory: int | None
 ) -> Callable[[str], str]:
     """Return a function that replaces the names of the people of a source in a text."""
-    paths = as_paths([*source.values()] if isinstance(source, Mapping) else source)
+    paths = paths_in(source)
     with suppress(BboxqaError, OSError):
         files = list_files(paths, pattern)
         for document in _readable(files, memory):

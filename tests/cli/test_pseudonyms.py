@@ -3,9 +3,11 @@
 import gzip
 import json
 import re
+import shutil
 
 import pytest
 from support.cli import run
+from support.converted import document, written
 from support.named_people import (
     PEOPLE,
     SOURCES,
@@ -245,9 +247,12 @@ def test_splits_beside_other_files_are_no_people(tmp_path):
     # A person may have the name of a split.
     key.write_text('{"train": "person-01"}')
     outcome = run("validate", *files, "--pseudonyms", key)
-    ann = f"{tmp_path.name}/ann"
-    assert json.loads(key.read_bytes()) == {"train": "person-01", ann: "person-02"}
-    assert f"{tmp_path}/set/val/_annotations.coco.json: 5 images" in outcome.stdout
+    known = json.loads(key.read_bytes())
+    # As in ann/train.json, ann/val.json and bob.json, what is around splits may be a person.
+    assert {*known} == {"train", "set", "ann"}
+    assert known["train"] == "person-01"
+    val = f"{tmp_path}/{known['set']}/val/_annotations.coco.json"
+    assert f"{val}: 5 images" in outcome.stdout
 
 
 def test_val_beside_ann_is_a_person(tmp_path):
@@ -255,6 +260,63 @@ def test_val_beside_ann_is_a_person(tmp_path):
     key = tmp_path / "key.json"
     run("validate", *files, "--pseudonyms", key)
     assert {*json.loads(key.read_bytes())} == {"val", "ann"}
+
+
+LAYOUTS = {
+    "folders of people": ("{who}/train.json", "{who}/val.json"),
+    "folders of splits": ("train/{who}.json", "val/{who}.json"),
+    "split and name": ("train_{who}.json", "val_{who}.json"),
+    "name and split": ("{who}_train2017.json", "{who}_val2017.json"),
+    "labels": ("train_{who}/labels/0.txt", "val_{who}/labels/0.txt"),
+}
+
+
+@pytest.mark.parametrize(
+    ("layout", "is_packed"),
+    # Folders of labels in an archive are by one annotator.
+    [*((layout, False) for layout in LAYOUTS), *((layout, True) for layout in [*LAYOUTS][:-1])],
+)
+def test_a_person_of_several_splits_has_one_pseudonym_in_all_commands(layout, is_packed, tmp_path):
+    source = _splits_of_people(tmp_path / "in", LAYOUTS[layout])
+    if is_packed:
+        source = shutil.make_archive(str(tmp_path / "all"), "zip", source)
+    key, out = tmp_path / "key.json", tmp_path / "out"
+    out.mkdir()
+    size = ("--image-size", "200x100") if layout == "labels" else ()
+    for command in ("validate", "agree", "validate"):
+        more = ("--report", out / "page.html")
+        if command == "agree":
+            more = (*size, "--bootstrap", "0", "--no-checks", "--out", out / "agree")
+        outcome = run(command, source, "--pseudonyms", key, *more)
+        assert outcome.returncode < 2, outcome.stderr
+        assert {*json.loads(key.read_bytes())} == {"anna.mueller", "bob.smith"}
+        shown = [outcome.output, *(each.read_text() for each in out.rglob("*") if each.is_file())]
+        assert [each for each in shown if "mueller" in each or "smith" in each] == []
+
+
+def test_a_refusal_of_unsure_folders_shows_no_name(tmp_path):
+    source = _splits_of_people(tmp_path / "in", ("pre/{who}.json", "post/{who}.json"))
+    outcome = run("agree", source, "--pseudonyms", tmp_path / "key.json")
+    assert outcome.returncode == 2
+    assert "--pattern person-0" in outcome.stderr
+    assert "mueller" not in outcome.stderr
+    assert "smith" not in outcome.stderr
+
+
+def _splits_of_people(folder, places):
+    """Write a file of each of two people to each of two places, about other images."""
+    for number, who in enumerate(("anna.mueller", "bob.smith")):
+        for place in places:
+            file = folder / place.format(who=who)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            if file.suffix == ".txt":
+                file.write_text(f"0 0.5 0.5 0.2 0.{2 + number}\n")
+                continue
+            # With the same images, folders may be of sessions or of people.
+            image = "0.jpg" if "pre" in places[0] else f"{places.index(place)}.jpg"
+            content = document([(image, 200, 100, None)], [(0, None, 0, [1, 2, 30 + number, 40])])
+            written(file, content)
+    return folder
 
 
 def _copies(folder, places):
@@ -347,3 +409,14 @@ def _check_left_out(command, key):
     outcome = run(*command, "--pseudonyms", key)
     assert "left out" in outcome.stdout
     assert not re.search(r"\bada\b", outcome.output)
+
+
+def test_a_note_on_captions_shows_no_name(tmp_path):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    source = files_named_after_people(tmp_path) / f"{PEOPLE[0]}.json"
+    for name in ("instances_ada", "instances_bob", "captions_ada"):
+        (folder / f"{name}.json").write_bytes(source.read_bytes())
+    outcome = run(*AGREE, folder, "--pseudonyms", tmp_path / "key.json")
+    assert "1 JSON file left out: other tasks than objects\n" in outcome.stdout
+    assert "ada" not in outcome.output.replace(str(tmp_path), "")

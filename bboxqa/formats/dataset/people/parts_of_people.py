@@ -74,7 +74,7 @@ def named_people(files: Sequence[AnnotationFile], names: Sequence[str]) -> Peopl
     return People([*names], "one folder per annotator", splits)
 
 
-def _split_people(places: Sequence[Place]) -> tuple[list[Place], list[str]] | None:
+def split_people(places: Sequence[Place]) -> tuple[list[Place], list[str]] | None:
     """Return the person and the split of each file, "" for a file without; None without splits.
 
     The person of splits that name nobody is an empty path.
@@ -95,7 +95,7 @@ def _is_in_split(place: Place) -> bool:
 
 
 def _by_split(places: Sequence[Place], files: Sequence[AnnotationFile]) -> People | None:
-    found = _split_people(places)
+    found = split_people(places)
     if found is None:
         return None
     people, splits = found

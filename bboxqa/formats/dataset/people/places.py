@@ -24,7 +24,12 @@ def places_of(paths: Sequence[Path]) -> list[Place]:
     whole = [Path(abspath(path)) for path in paths]  # noqa: PTH100 - links keep their names
     shared = Path(commonpath([path.parent for path in whole]))
     below = [path.relative_to(shared) for path in whole]
-    return [(*map(_without_archive, path.parent.parts), own_name(path)) for path in below]
+    # A folder has no suffix.
+    ends = [path.name if path.is_dir() else own_name(path) for path in whole]
+    return [
+        (*map(_without_archive, path.parent.parts), end)
+        for path, end in zip(below, ends, strict=True)
+    ]
 
 
 def _without_archive(part: str) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from bboxqa.core.file_names import own_name
 from bboxqa.core.pseudonyms import pseudonyms_of, spellings, without_names
 from bboxqa.formats.dataset.people.attributed import Attribution
+from bboxqa.formats.task_files import split_in
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.file_places import FilePlaces
 
@@ -111,8 +112,24 @@ def _unplaced(annotations: Annotations, given: Mapping[str, str]) -> Annotations
 def file_without_names(name: str, given: Mapping[str, str]) -> str:
     """Return the name of a file with pseudonyms, as files may be named after annotators."""
     path = Path(name)
-    person = own_name(path)
-    if person in given:
-        path = path.with_name(given[person] + path.name.removeprefix(person))
-    shown: str = without_names(str(path), given)
+    named = (_part_without_name(part, given) for part in path.parts)
+    shown: str = without_names(str(Path(*named)), given)
     return shown
+
+
+def _part_without_name(part: str, given: Mapping[str, str]) -> str:
+    """Return the name of a file or folder with the pseudonym of the person in it, if there is one.
+
+    Examples
+    --------
+    >>> [_part_without_name(part, {"al": "p1"}) for part in ("al.json", "val_al.xml", "al_1.xml")]
+    ['p1.json', 'val_p1.xml', 'al_1.xml']
+    """
+    for whole in (part, own_name(Path(part))):
+        split = split_in(whole)
+        for person in (whole, *([] if split is None else split[:1])):
+            # In val_al, "al" is first in the name of the split.
+            place = re.search(rf"(?<![^\W_]){re.escape(person)}(?![^\W_])", part)
+            if person in given and place:
+                return f"{part[: place.start()]}{given[person]}{part[place.end() :]}"
+    return part
