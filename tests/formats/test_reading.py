@@ -16,6 +16,7 @@ from support.datasets import annotation, document, image, two_annotators, write
 from support.masks import decode, encode
 from support.reference import data_file
 
+from bboxqa import convert
 from bboxqa.core import parallel
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats import windows
@@ -504,6 +505,19 @@ def test_equal_annotations_in_two_records_of_an_image_count_once(tmp_path):
     assert sorted(data.annotations.id.tolist()) == [1, 2, 5, 6, 7]
     (note,) = data.notes
     assert note.startswith("2 annotations left out: 1 image is in the file several times, with the")
+
+
+def test_equal_annotations_in_two_records_of_an_image_are_written_once(tmp_path):
+    drawn = [(2, "ann", 3), (1, "ann", 3), (1, "bob", 5)]
+    path = write(tmp_path / "export.json", in_two_records(*drawn))
+    done = convert(path, tmp_path / "out.json", to="coco")
+    assert any(note in done.notes for note in read_dataset(path).notes)
+    data = read_dataset(tmp_path / "out.json")
+    assert (data.annotator_names, data.annotations.id.tolist()) == (("ann", "bob"), [2, 3])
+    # Different annotations all count, and none is left out.
+    path = write(tmp_path / "export.json", in_two_records(*drawn, (2, "ann", 7)))
+    convert(path, tmp_path / "all.json", to="coco")
+    assert len(read_dataset(tmp_path / "all.json").annotations) == 4
 
 
 @pytest.mark.parametrize("second", [[3], [3, 5, 7], [3, 6]], ids=["fewer", "more", "others"])

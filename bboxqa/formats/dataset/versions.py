@@ -180,12 +180,12 @@ def without_repeated(
         )
         kept_authors.append(author[rows])
         notes += [
-            f"{file.source.name}: {note}" if len(files) > 1 else note for note in _notes(found)
+            f"{file.source.name}: {note}" if len(files) > 1 else note for note in notes_on(found)
         ]
     return kept, kept_authors, notes
 
 
-def _notes(found: RepeatedWork) -> Iterator[str]:
+def notes_on(found: RepeatedWork) -> Iterator[str]:
     """Yield notes on images that are in a file several times."""
     if found.n_images:
         are = "image is" if found.n_images == 1 else "images are"

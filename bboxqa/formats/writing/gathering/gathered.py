@@ -1,6 +1,6 @@
 """Gathering the content to write from files of any format."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from itertools import count as counting
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from bboxqa.formats.annotations.records import (
 from bboxqa.formats.dataset.joined import image_label
 from bboxqa.formats.dataset.people.attributed import Attribution
 from bboxqa.formats.dataset.remarks import file_notes
+from bboxqa.formats.dataset.versions import notes_on, repeated_work
 from bboxqa.formats.translation.given_sizes import given_size
 from bboxqa.formats.translation.translated import UNNAMED
 from bboxqa.formats.writing.content import Content, Record, image_name
@@ -45,6 +46,7 @@ class Gathering:
         self._files: Sequence[AnnotationFile] = ()
         self._authors: Sequence[list[str]] = ()
         self._of_files: Sequence[str] = ()
+        self._left_out: Sequence[frozenset[int]] = ()
         self._is_named = False
 
     def keep(
@@ -61,6 +63,13 @@ class Gathering:
         self._is_named = attribution.names != (UNNAMED,)
         self.has_splits = any(attribution.splits)
         self.notes = [*file_notes(files, attribution, with_losses=False)]
+        # As in `join`, what somebody drew again in later records of an image counts once.
+        parts = zip(files, attribution.author, strict=True)
+        repeated = [repeated_work(*part) if attribution.way else None for part in parts]
+        self._left_out = [frozenset(each.equal.tolist() if each else ()) for each in repeated]
+        for file, found in zip(files, repeated, strict=True):
+            of_file = f"{file.source.name}: " if len(files) > 1 else ""
+            self.notes += [f"{of_file}{note}" for note in (notes_on(found) if found else ())]
         return ()
 
     @gc_paused()
@@ -70,12 +79,14 @@ class Gathering:
         Names in the records are replaced by pseudonyms.
         """
         joined = _Joined(data, is_named=self._is_named)
-        sources = zip(self._paths, self._files, self._authors, self._of_files, strict=True)
-        for path, file, authors, author in sources:
+        sources = zip(
+            self._paths, self._files, self._authors, self._of_files, self._left_out, strict=True
+        )
+        for path, file, authors, author, left_out in sources:
             records = records_of(path, file)
             if pseudonyms:
                 records = _without_people(records, pseudonyms)
-            joined.add(file, records, authors, author)
+            joined.add(file, records, authors, author, left_out)
         return joined.done()
 
 
@@ -108,9 +119,14 @@ class _Joined:
         self._has_text_ids = False
 
     def add(
-        self, file: AnnotationFile, records: Record, authors: Sequence[str], of_all: str
+        self,
+        file: AnnotationFile,
+        records: Record,
+        authors: Sequence[str],
+        of_all: str,
+        left_out: Container[int],
     ) -> None:
-        """Add the records of a file, in the order of its columns.
+        """Add the records of a file, in the order of its columns, but not those of `left_out` rows.
 
         `of_all` is the annotator of the whole file, if each file has one.
         """
@@ -129,6 +145,8 @@ class _Joined:
         )
         turned = turned_rows(columns.rotated, records["annotations"])
         for row, (record, own, image_id, category_id, bbox, is_crowd, author) in enumerate(rows):
+            if row in left_out:
+                continue
             whole = _annotation(record, own, bbox, author if self._is_named else "")
             if not is_crowd:
                 whole.pop("iscrowd", None)
