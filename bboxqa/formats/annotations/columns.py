@@ -233,6 +233,10 @@ class AnnotationFile:
     """Notes on what was left out, and how the rest was read."""
     named_by: str = ""
     """How the format names annotators, such as "completed_by"; "" for COCO."""
+    title: str = ""
+    """The format, such as "YOLO labels"; "" for COCO."""
+    lists_images: bool = True
+    """Whether the format has records of images, so that those without annotations are known."""
     numbers_categories: bool = False
     """Whether the format has category names only, so that the reader has numbered them."""
     own_ids: ShownIds | None = None

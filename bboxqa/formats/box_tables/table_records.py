@@ -77,7 +77,8 @@ class _TableRecords:
     def __init__(
         self, path: Path, member: Member, columns: Columns, boxes: BoxKind, add: Add
     ) -> None:
-        self._into = Collector("Open Images csv" if columns.is_open_images else "table", add)
+        title = "Open Images csv" if columns.is_open_images else "table"
+        self._into = Collector(title, add, lists_images=False)
         self._path = path
         self._member = member
         self._columns = columns

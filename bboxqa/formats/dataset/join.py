@@ -12,6 +12,7 @@ from bboxqa.core.text import clean, in_natural_order
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import Category, Image, ids_of
 from bboxqa.formats.dataset.category_names import map_options, supercategories
+from bboxqa.formats.dataset.drawn_images import others_may_be_asked
 from bboxqa.formats.dataset.image_names import join_advice, names_of_images
 from bboxqa.formats.dataset.joined import Joined, add_tables, image_label
 from bboxqa.formats.dataset.joint_names import with_joints
@@ -233,6 +234,9 @@ def _assign_all(
         found = _assign(joined, assigned, file, part, author, names, number)
         if place < n_listing:
             listed |= found
+    if attribution.of_files:
+        asked = attribution.asked
+        listed &= ~others_may_be_asked(files, indexed, authors, asked, number, assigned)
     return authors, assigned, listed
 
 

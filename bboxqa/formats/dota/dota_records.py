@@ -16,6 +16,7 @@ from bboxqa.formats.document.origin import Where
 from bboxqa.formats.dota.dota_heads import is_dota_head
 from bboxqa.formats.dota.plain_dota import plain_labels
 from bboxqa.formats.translation.boxes import shapes
+from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.given_sizes import given_size
 from bboxqa.formats.translation.label_folders import holds_labels, is_label_name
@@ -120,7 +121,8 @@ class _DotaRecords:
     def __init__(self, pictures: dict[str, Member], add: Add, wanted: Wanted) -> None:
         self._pictures = pictures
         self._wanted = wanted
-        self._into = Collector(TITLE, add)
+        is_said = choices().missing_txt == "not-asked"
+        self._into = Collector(TITLE, add, lists_images=is_said)
         self._places: set[str] = set()
         self._tally: Counter[str] = Counter()
 

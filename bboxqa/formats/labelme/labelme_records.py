@@ -16,6 +16,7 @@ from bboxqa.formats.labelme.labelme_heads import is_labelme_head
 from bboxqa.formats.labelme.labelme_shapes import shape_of
 from bboxqa.formats.labelme.point_groups import group_of, n_grouped, points_by_shape
 from bboxqa.formats.translation.boxes.masks import Masks
+from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.json_files import begins, json_problem
 from bboxqa.formats.translation.label_images import (
@@ -99,7 +100,8 @@ class _LabelmeRecords:
 
     def __init__(self, path: Path, members: list[Member], add: Add, wanted: Wanted) -> None:
         self._wanted = wanted
-        self._into = Collector(TITLE, add)
+        is_said = choices().missing_txt == "not-asked"
+        self._into = Collector(TITLE, add, lists_images=is_said)
         pictures = pictures_of(path, members, ("images", "JPEGImages"))
         self._images = FileImages(self._into, pictures)
         self._masks = Masks(outlines=wanted.outlines)

@@ -61,6 +61,8 @@ def read_file(translate: Translate, path: Path, options: ReadOptions) -> Annotat
         columns,
         tuple(notes),
         found.named_by,
+        title=found.title,
+        lists_images=found.lists_images,
         numbers_categories=True,
         own_ids=of.own_ids.done(),
         told_base=found.told_base,

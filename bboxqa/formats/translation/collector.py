@@ -29,10 +29,13 @@ class Collector:
         The format, such as "Label Studio JSON".
     add : Add
         Called with the annotations.
+    lists_images : bool
+        Whether the format has records of images, so that those without annotations are known.
     """
 
-    def __init__(self, title: str, add: Add) -> None:
+    def __init__(self, title: str, add: Add, *, lists_images: bool = True) -> None:
         self.title = title
+        self._lists_images = lists_images
         self._add = add
         self._records: list[Record] = []
         self._wheres: list[Where] = []
@@ -224,6 +227,7 @@ class Collector:
             notes,
             named_by,
             repeat_notes,
+            lists_images=self._lists_images,
             unshown_images={image["id"] for image in self._images.values()} - self._shown,
         )
 

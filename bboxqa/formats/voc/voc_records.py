@@ -102,7 +102,8 @@ class _VocRecords:
         self._lists = [each for each in members if _LISTS in each.name]
         self._authors = authors
         self._wanted = wanted
-        self._into = Collector(TITLE, add)
+        is_said = choices().missing_txt == "not-asked"
+        self._into = Collector(TITLE, add, lists_images=is_said)
         pictures = pictures_of(path, members, ("JPEGImages", "images"))
         self._images = FileImages(self._into, pictures)
         self._tally: Counter[str] = Counter()

@@ -64,7 +64,8 @@ class _LabelRecords:
     def __init__(self, files: LabelFiles, add: Add, wanted: Wanted) -> None:
         self._files = files
         self._wanted = wanted
-        self._into = Collector(TITLE, add)
+        is_said = choices().missing_txt == "not-asked"
+        self._into = Collector(TITLE, add, lists_images=is_said)
         self._classes = ClassNames()
         self._ids: dict[int, int] = {}
         self._tally: Counter[str] = Counter()

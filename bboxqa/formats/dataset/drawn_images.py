@@ -1,0 +1,60 @@
+"""Files of one person each that have the images in which this person drew something."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from bboxqa.core.arrays import BoolArray, IntArray
+from bboxqa.formats.annotations.columns import AnnotationFile
+from bboxqa.formats.dataset.merge import IndexedAnnotations
+
+
+def others_may_be_asked(
+    files: Sequence[AnnotationFile],
+    indexed: Sequence[IndexedAnnotations],
+    authors: Sequence[IntArray],
+    asked: Sequence[Sequence[tuple[str, ...] | None]],
+    number: Mapping[str, int],
+    assigned: BoolArray,
+) -> BoolArray:
+    """Return (I,) bool: images that only some annotated, where the others may have been asked.
+
+    A table or folder of label files does not say which other images its author saw, unless one of
+    the same format has an image without annotations: their tool writes these.
+
+    Parameters
+    ----------
+    files, indexed, authors
+        The files, their annotations, and the annotator of each.
+    asked : sequence
+        By file, its annotator, for each image.
+    number : mapping of str to int
+        The index of each annotator.
+    assigned : (I, A) bool
+        The annotators in whose files an image is.
+    """
+    lists = _lists_images(files, indexed)
+    ends = np.ones(assigned.shape[1], np.bool_)
+    people = [number[records[0][0]] if records and records[0] else -1 for records in asked]
+    for person in {*people} - {-1}:
+        ends[person] = any(each for each, who in zip(lists, people, strict=True) if who == person)
+    drawn = np.zeros_like(assigned)
+    for part, author in zip(indexed, authors, strict=True):
+        drawn[part.image, author] = True
+    lacking = ~assigned
+    is_open: BoolArray = lacking.any(1) & ~(lacking & ends).any(1) & (drawn >= assigned).all(1)
+    return is_open
+
+
+def _lists_images(
+    files: Sequence[AnnotationFile], indexed: Sequence[IndexedAnnotations]
+) -> list[bool]:
+    """Return, by file, whether images without annotations are known."""
+    parts = zip(files, indexed, strict=True)
+    known = {
+        file.title
+        for file, part in parts
+        # Shapes without a box are annotations, too.
+        if not file.n_apart and len(np.unique(part.image)) < len(np.unique(part.image_of_record))
+    }
+    return [file.lists_images or file.title in known for file in files]

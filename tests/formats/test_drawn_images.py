@@ -1,0 +1,107 @@
+"""Tables and label files of one person each: images in which a person drew nothing."""
+
+import json
+from math import isnan
+
+import pytest
+from support.datasets import annotation, document, image, write
+
+import bboxqa
+from bboxqa import agree, read_coco
+
+HEADER = "image,category,x,y,width,height\n"
+CATEGORIES = {"a": "cat", "b": "dog", "c": "cat", "d": "dog"}
+NOTE = "without a list of who was asked"
+DRAWN = {"ann": "abc", "bob": "abd", "cid": "ab"}
+
+
+def tables(folder, *, empty=""):
+    """Write a table by each person, and one of all; with a row without a box for image `empty`."""
+    rows = {
+        who: [f"{name}.jpg,{CATEGORIES[name]},1,1,20,20" for name in names]
+        for who, names in DRAWN.items()
+    }
+    rows["cid"] += [f"{each}.jpg,,,,," for each in empty]
+    (folder / "own").mkdir(parents=True)
+    for who, lines in rows.items():
+        (folder / "own" / f"{who}.csv").write_text(HEADER + "".join(f"{e}\n" for e in lines))
+    both = "".join(f"{who},{line}\n" for who, lines in rows.items() for line in lines)
+    (folder / "all.csv").write_text("annotator," + HEADER + both)
+    return folder / "own", folder / "all.csv"
+
+
+def write_dota(folder):
+    """Write a folder of labels for each person."""
+    for who, names in DRAWN.items():
+        (folder / who).mkdir()
+        for name in names:
+            line = f"1 1 20 1 20 20 1 20 {CATEGORIES[name]} 0\n"
+            (folder / who / f"{name}.txt").write_text(line)
+
+
+def measured(path, asked="authors"):
+    found = agree(read_coco(path, asked=asked), bootstrap=0)
+    part = found.thresholds[0]
+    figures = (found.alpha, part.existence.f1, part.all_asked_alpha, part.all_asked_f1)
+    return found, [each for each in figures if not isnan(each)]
+
+
+@pytest.mark.parametrize("asked", ["authors", "all"])
+@pytest.mark.parametrize("empty", ["", "d"])
+def test_a_table_for_each_person_is_measured_as_one_of_all(tmp_path, empty, asked):
+    (own, own_figures), (whole, figures) = (
+        measured(path, asked) for path in tables(tmp_path, empty=empty)
+    )
+    assert own_figures == figures
+    assert own.n_images == whole.n_images
+    is_noted = asked == "authors" and not empty
+    assert [any(NOTE in note for note in each.notes) for each in (own, whole)] == [is_noted] * 2
+    if asked == "all" and not empty:
+        # Two of three drew the same box in a and b, and one of three in c and d.
+        assert own.n_images == 4
+
+
+def test_folders_of_label_files_say_that_others_may_have_been_asked(tmp_path):
+    write_dota(tmp_path)
+    found, _ = measured(tmp_path)
+    assert any(NOTE in note for note in found.notes)
+    assert (found.n_images, measured(tmp_path, "all")[0].n_images) == (2, 4)
+    assert found.thresholds[0].all_asked_alpha == measured(tmp_path, "all")[0].alpha
+    with bboxqa.reading(missing_txt="not-asked"):
+        found, _ = measured(tmp_path)
+    assert not any(NOTE in note for note in found.notes)
+
+
+def test_a_label_file_without_labels_shows_that_a_tool_writes_these(tmp_path):
+    write_dota(tmp_path)
+    (tmp_path / "cid" / "c.txt").write_text("")
+    found, _ = measured(tmp_path)
+    assert not any(NOTE in note for note in found.notes)
+    assert measured(tmp_path, "all")[0].alpha == found.alpha
+
+
+def test_images_of_a_coco_file_are_those_its_author_was_asked_about(tmp_path):
+    for who, names in DRAWN.items():
+        numbers = ["abcd".index(name) + 1 for name in names]
+        annotations = [annotation(number, number, 1) for number in numbers]
+        images = [image(number) for number in numbers]
+        content = document(annotations, images, [{"id": 1, "name": "cat"}])
+        write(tmp_path / f"{who}.json", content)
+    found, _ = measured(tmp_path)
+    assert not any(NOTE in note for note in found.notes)
+    assert measured(tmp_path, "all")[0].n_images == found.n_images == 2
+
+
+def test_a_coco_file_beside_tables_says_which_images_its_author_saw(tmp_path):
+    own, _ = tables(tmp_path)
+    table = own / "ann.csv"
+    names = table.read_text().count("\n") - 1
+    table.unlink()
+    images = [{**image(n), "file_name": f"{'abc'[n - 1]}.jpg"} for n in range(1, names + 1)]
+    content = document([annotation(1, 1, 1)], images, [{"id": 1, "name": "cat"}])
+    (own / "ann.json").write_text(json.dumps(content))
+    data = read_coco(own, asked="all")
+    asked = dict(zip(data.image_names, data.assigned.tolist(), strict=True))
+    # ann saw c and drew nothing; she did not see d.
+    assert asked["c.jpg"] == [True, False, False]
+    assert asked["d.jpg"] == [False, True, False]
