@@ -15,6 +15,7 @@ from bboxqa.formats.translation.untrusted import (
     LARGEST,
     ValueProblemError,
     items,
+    number_in,
     number_of,
 )
 
@@ -186,12 +187,7 @@ def _is_empty(value: object) -> bool:
 
 
 def _number(value: object, name: str) -> float:
-    if isinstance(value, str):
-        try:
-            return number_of(float(value), name)
-        except ValueError:
-            raise ValueProblemError(f"{name} is {value[:40]!r}; expected a number") from None
-    return number_of(value, name)
+    return number_in(value, name) if isinstance(value, str) else number_of(value, name)
 
 
 def side_of(value: object) -> int | None:

@@ -95,7 +95,8 @@ class _Table:
         except ValueError:
             return None
         boxes = np.ascontiguousarray(numbers.T)
-        is_sound = (np.abs(numbers).sum(0) < LARGEST).all()
+        with np.errstate(over="ignore"):
+            is_sound = (np.abs(numbers).sum(0) < LARGEST).all()
         return PlainRows(words, self.place, line, boxes) if is_sound else None
 
 

@@ -102,8 +102,7 @@ class _TableRecords:
         """Add the boxes of a row."""
         where, label = Where(self._member.name, at), f"{self._word} {at}"
         if "" in row:
-            problem = f"{label}: has {row['']} cells; the first line has another number"
-            self._into.defect("T001", problem, where)
+            self._into.defect("T001", f"{label}: {row['']}", where)
             return
         try:
             boxes = boxes_in(row, self._columns)

@@ -120,9 +120,8 @@ def without_rows(member: Member) -> DatasetError:
     at, row = next(rows_of(member), (0, {}))
     if "" not in row:
         return DatasetError([f"{member.shown}: has no rows"], "Export it again.")
-    said = f"line {at} has {row['']} cells, and the first line {len(header_of(member.head()))}"
     return DatasetError(
-        [f"{member.shown}: {said}; no row could be read"],
+        [f"{member.shown}: line {at} {row['']}; no row could be read"],
         "Give the first line a name for each column, and put cells that hold the delimiter in "
         "double quotes.",
     )
@@ -132,8 +131,8 @@ def rows_of(member: Member, only: Sequence[str] = ()) -> Iterator[Row]:
     """Yield the rows of a table, with at least the columns in `only`.
 
     Columns without a name, such as the index of a data frame, are left out. A row whose length
-    differs from the header has the key "" with its length. Raises BrokenTextError if the table
-    cannot be read, and DatasetError if a JSON object has a key of `only` twice.
+    differs from the header has the key "" with what it has instead. Raises BrokenTextError if the
+    table cannot be read, and DatasetError if a JSON object has a key of `only` twice.
     """
     if member.head().startswith(PARQUET):
         return parquet_rows(member, only)
@@ -177,7 +176,7 @@ def cells_of(
                 row.pop("", None)
                 yield start, row
             else:
-                yield start, {"": len(cells)}
+                yield start, {"": f"has {len(cells)} cells, and the first line {len(header)}"}
     except csv.Error as error:
         problem = f"{member.shown}: line {line + 1}: cannot be split into cells: {error}"
         raise BrokenTextError([problem], QUOTES) from None

@@ -9,7 +9,12 @@ from bboxqa.formats.document.rotation_columns import WRITTEN_ANGLE
 from bboxqa.formats.translation.boxes import shapes
 from bboxqa.formats.translation.boxes.masks import Masks, RowMask, Size
 from bboxqa.formats.translation.translated import Record
-from bboxqa.formats.translation.untrusted import MaskProblemError, ValueProblemError
+from bboxqa.formats.translation.untrusted import (
+    LARGEST,
+    MaskProblemError,
+    ValueProblemError,
+    number_in,
+)
 from bboxqa.formats.xml_elements import Element
 from bboxqa.model.shapes.mask_spans import spans_of_runs
 
@@ -22,7 +27,6 @@ CUBOID = [
 """Attributes of a cuboid, in the order of its points."""
 
 _SIDES = ("xtl", "ytl", "xbr", "ybr")
-_FARTHEST = 1e9
 
 
 class UnknownSizeError(ValueProblemError):
@@ -47,17 +51,7 @@ def number(values: dict[str, str], name: str) -> float:
     text = values.get(name)
     if text is None:
         raise ValueProblemError(f"has no {name}; expected a number")
-    return _number(text, name)
-
-
-def _number(text: str, name: str) -> float:
-    try:
-        found = float(text)
-    except ValueError:
-        found = np.nan
-    if not abs(found) < _FARTHEST:
-        raise ValueProblemError(f"{name} is {text[:40]!r}; expected a number")
-    return found
+    return number_in(text, name)
 
 
 def _points(element: Element) -> list[float]:
@@ -66,7 +60,7 @@ def _points(element: Element) -> list[float]:
     pairs = [pair.split(",") for pair in text.split(";")]
     if not text or any(len(pair) != 2 for pair in pairs):
         raise ValueProblemError(f"points are {text[:40]!r}; expected x,y;x,y")
-    return [_number(each, "a coordinate") for each in chain.from_iterable(pairs)]
+    return [number_in(each, "a coordinate") for each in chain.from_iterable(pairs)]
 
 
 def _box(element: Element) -> Record:
@@ -74,8 +68,8 @@ def _box(element: Element) -> Record:
     try:
         x, y, right, bottom = [float(values[side]) for side in _SIDES]
     except (KeyError, ValueError):
-        x = _FARTHEST
-    if not (abs(x) < _FARTHEST > abs(y) and abs(right) < _FARTHEST > abs(bottom)):
+        x = LARGEST
+    if not (abs(x) < LARGEST > abs(y) and abs(right) < LARGEST > abs(bottom)):
         x, y, right, bottom = (number(values, side) for side in _SIDES)
     # Floating-point differences have more digits than the numbers in the file.
     width, height = round(right - x, 6), round(bottom - y, 6)

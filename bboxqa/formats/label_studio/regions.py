@@ -19,6 +19,7 @@ from bboxqa.formats.translation.untrusted import (
     ValueProblemError,
     items,
     mapping,
+    number_of,
     plain_text,
     size_of,
 )
@@ -182,21 +183,14 @@ def _bitmask(value: Value, size: tuple[int, int], masks: Masks) -> Record:
     return masks.record(mask, size)
 
 
-def _number(value: object, name: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e9:
-        shown = "missing" if value is None else repr(value)[:40]
-        raise ValueProblemError(f"{name} is {shown}; expected a number")
-    return value
-
-
 def _degrees(value: Value) -> float:
     given = value.get("rotation")
-    return 0.0 if given is None else _number(given, "rotation") % 360
+    return 0.0 if given is None else number_of(given, "rotation") % 360
 
 
 def _pixels(value: Value, names: tuple[str, ...], size: tuple[int, int]) -> list[float]:
     """Convert values that are alternately percentages of width and of height to pixels."""
-    numbers = (_number(value.get(name), name) for name in names)
+    numbers = (number_of(value.get(name), name) for name in names)
     return [number * size[place % 2] / 100 for place, number in enumerate(numbers)]
 
 
@@ -208,7 +202,7 @@ def _points(value: Value, size: tuple[int, int]) -> FloatArray:
         if not isinstance(point, list) or len(point) != 2:
             raise ValueProblemError(f"a point is {str(point)[:40]}; expected [x, y]")
         for number in point:
-            _number(number, "a coordinate")
+            number_of(number, "a coordinate")
     found: FloatArray = np.array(points, np.float64) * size / 100
     return found
 
@@ -249,7 +243,8 @@ def _check_percent(region: Region) -> None:
     """Raise ValueProblemError if a coordinate is too large for a percentage, so is in pixels."""
     for name, number in _coordinates(region):
         if abs(number) > _PIXELS:
-            problem = f"{name} is {number:g}, which is in pixels"
+            # A whole number in JSON may be larger than any float.
+            problem = f"{name} is {number_of(number, name):g}, which is in pixels"
             raise ValueProblemError(f"{problem}; expected 0 to 100, in percent of the image")
 
 

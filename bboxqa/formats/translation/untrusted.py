@@ -1,5 +1,6 @@
 """Checking values from untrusted files before they are used."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ MOST_BEYOND = 0.005
 LEAST_PIXELS = 2
 """Coordinates further from 0 are pixels, not relative, as shapes exceed their image by less."""
 _SHOWN = 40
+_WITH_COMMA = re.compile(r"\s*[-+]?\d*,\d+\s*")
 
 
 class ValueProblemError(ValueError):
@@ -66,8 +68,35 @@ def number_of(value: object, name: str) -> float:
     """
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < LARGEST:
         shown = "missing" if value is None else repr(value)[:_SHOWN]
-        raise ValueProblemError(f"{name} is {shown}; expected a number")
+        raise ValueProblemError(f"{name} is {shown}; expected {_wanted(value)}")
     return value
+
+
+def number_in(text: str, name: str) -> float:
+    """Return the finite number in a text; raises ValueProblemError for any other text.
+
+    Examples
+    --------
+    >>> number_in("3", "x")
+    3.0
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = np.nan
+    if not abs(value) < LARGEST:
+        wanted = _wanted(value)
+        if _WITH_COMMA.fullmatch(text):
+            wanted = "a number with a decimal point, not a comma"
+        raise ValueProblemError(f"{name} is {text[:_SHOWN]!r}; expected {wanted}")
+    return value
+
+
+def _wanted(value: object) -> str:
+    """Return what is expected in place of a value that is too far from 0, or no number."""
+    if isinstance(value, int | float) and LARGEST <= abs(value) < np.inf:
+        return f"a number within ±{LARGEST:,.0f}"
+    return "a number"
 
 
 def numbers_of(values: object, names: Sequence[str]) -> list[float]:

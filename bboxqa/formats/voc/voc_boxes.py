@@ -13,7 +13,7 @@ from bboxqa.formats.translation.boxes import shapes
 from bboxqa.formats.translation.boxes.turned_boxes import turned_box
 from bboxqa.formats.translation.heads import NUMBER
 from bboxqa.formats.translation.translated import Record
-from bboxqa.formats.translation.untrusted import ValueProblemError
+from bboxqa.formats.translation.untrusted import ValueProblemError, number_in
 from bboxqa.formats.xml_elements import Element
 
 _CORNER = re.compile(rb"<[xy]m(?:in|ax)>\s*(%b)\s*<" % NUMBER)
@@ -22,7 +22,6 @@ _STATED = re.compile(rb"<first_pixel>\s*([01])\s*</first_pixel>")
 _FEW_FRACTIONS = 0.05
 """The least share of fractions that counts; fewer come from single files edited later."""
 _SIDES = ("xmin", "ymin", "xmax", "ymax")
-_LARGEST = 1e9
 _HOW = ("edges counted from 0", "inclusive pixels counted from 1")
 
 
@@ -190,11 +189,4 @@ def _number(element: Element, name: str) -> float:
 
 
 def _value(element: Element) -> float:
-    text = element.text.strip()
-    try:
-        value = float(text)
-    except ValueError:
-        raise ValueProblemError(f"{element.name} is {text[:40]!r}; expected a number") from None
-    if not abs(value) < _LARGEST:
-        raise ValueProblemError(f"{element.name} is {text[:40]}; expected a coordinate")
-    return value
+    return number_in(element.text.strip(), element.name)

@@ -20,6 +20,8 @@ from bboxqa.formats.translation.choices import COLUMNS
 SHARED = Path(__file__).parents[4] / "shared/data/formats/open_images/v6/annotations"
 needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of Open Images here")
 NOTE = "columns: image="
+WITHIN = "expected a number within ±1,000,000,000"
+POINT = "expected a number with a decimal point, not a comma"
 
 
 def table(tmp_path, *rows, name="a.csv"):
@@ -220,11 +222,14 @@ def test_a_table_without_annotators_is_by_one_person(tmp_path):
     ("row", "code", "words"),
     [
         ("a.jpg,ann,cat,1,2,3,wide", "T001", "line 4: height is 'wide'; expected a number"),
-        ("a.jpg,ann,cat,1,2,3", "T001", "line 4: has 6 cells; the first line has another number"),
+        ("a.jpg,ann,cat,1,2,3", "T001", "line 4: has 6 cells, and the first line 7"),
         (",ann,cat,1,2,3,4", "T001", "line 4: does not name its image"),
         ("a.jpg,ann,,1,2,3,4", "T004", "line 4: has no category"),
         ("a.jpg,ann,cat,1,nan,3,4", "T001", "line 4: y is 'nan'; expected a number"),
         ("a.jpg,ann,cat,1,2,inf,4", "T001", "line 4: width is 'inf'; expected a number"),
+        ("a.jpg,ann,cat,-1e308,2,1e308,4", "T001", f"line 4: x is '-1e308'; {WITHIN}"),
+        ("a.jpg,ann,cat,1,2,3,1000000000", "T001", f"line 4: height is '1000000000'; {WITHIN}"),
+        ('a.jpg,ann,cat,"10,5",2,3,4', "T001", f"line 4: x is '10,5'; {POINT}"),
     ],
 )
 def test_findings_name_the_line(tmp_path, row, code, words):
@@ -250,7 +255,8 @@ def test_columns_without_a_name_are_left_out(tmp_path, text):
         assert drawn(data) == [("a.jpg", "ann", "cat", 1, 2, 3, 4)]
         (tmp_path / "a.csv").write_text(text + "1,a.jpg\n", "utf-8")
         ((_, line, _, message),) = found(tmp_path / "a.csv", "T001")
-    assert (line, message) == (3, "line 3: has 2 cells; the first line has another number")
+    n_cells = text.partition("\n")[0].count(",") + 1
+    assert (line, message) == (3, f"line 3: has 2 cells, and the first line {n_cells}")
 
 
 def test_json_lines_and_objects_of_an_image(tmp_path):

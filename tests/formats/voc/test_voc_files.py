@@ -167,7 +167,13 @@ def test_where_tools_put_the_files_of_a_person(tmp_path, place):
     [
         (xml(thing(30, 1, 10, 9)), "T030", 4, "xmin is greater than xmax"),
         (xml(thing("x", 1, 10, 9)), "T001", 4, "xmin is 'x'; expected a number"),
-        (xml(thing("inf", 1, 10, 9)), "T001", 4, "xmin is inf; expected a coordinate"),
+        (
+            xml(thing("5e9", 1, 10, 9)),
+            "T001",
+            4,
+            "xmin is '5e9'; expected a number within ±1,000,000,000",
+        ),
+        (xml(thing("inf", 1, 10, 9)), "T001", 4, "xmin is 'inf'; expected a number"),
         (xml("<object><name>cat</name></object>"), "T001", 4, "has no bndbox"),
         (xml(thing(1, 1, 9, 9, name="")), "T004", 4, "an object has no name"),
         (xml(thing(1, 1, 9, 9)).replace("</size>", ""), "T001", 5, "mismatched tag"),
