@@ -123,10 +123,9 @@ def run_batch(
     if not force:
         refuse_foreign(out)
     found = find_projects(root, pattern, skip=out, follow_links=follow_links)
-    named = shown_files(found, settings)
     if not found.projects:
         # Nothing is found if a folder is not mounted: this must not replace the results.
-        return BatchResult(named, (), 0, 0, ())
+        return BatchResult(shown_files(found, Path(root), settings), (), 0, 0, ())
     started = datetime.now(UTC).isoformat(timespec="seconds")
     with locked(out), _engine(scheduler, jobs, part_size, project_timeout) as run:
         claim(out, root, settings.pseudonyms, force=force)
@@ -145,6 +144,8 @@ def run_batch(
             remove_unfinished(out)
         n_left = len(projects) + len(unusable) - len(rows)
         worse = (*regressions(before, rows), *missing_projects(root, out, rows, pattern))
+        # Measuring adds people to the key.
+        named = shown_files(found, Path(root), settings)
         write_outputs(out, named, rows, worse, settings, started)
         if not n_left:
             append(out, started, __version__, rows)

@@ -8,6 +8,7 @@ from bboxqa.batch.projects.discovery import Discovered, Unreadable
 from bboxqa.batch.rows import Row, Settings
 from bboxqa.core.file_names import own_name
 from bboxqa.core.pseudonyms import pseudonyms_of, spellings, without_names
+from bboxqa.formats.dataset.people.entry_names import without_entries, without_own_name
 from bboxqa.formats.dataset.people.named_after import named_after
 from bboxqa.formats.registry import suffixes
 from bboxqa.formats.translation.heads import ARCHIVES
@@ -31,11 +32,12 @@ def shown_row(row: Row, settings: Settings, files: Sequence[Path] = ()) -> Row:
     return replace(row, message=shown(row.message, settings, files))
 
 
-def shown_files(found: Discovered, settings: Settings) -> Discovered:
-    """Return what was found with pseudonyms in the names of files, if the run has a key.
+def shown_files(found: Discovered, root: Path, settings: Settings) -> Discovered:
+    """Return what was found below a root with pseudonyms in the names of files, if there is a key.
 
-    Files that are not read name nobody, but may be named after an e-mail address. Archives beside
-    other annotations may be by annotators.
+    Files that are not read name nobody, but may be named after an e-mail address. Files that are
+    ignored, and those in folders in which nothing is read, may be by annotators as well: names that
+    the key does not have are not shown.
     """
     if settings.pseudonyms is None:
         return found
@@ -44,25 +46,25 @@ def shown_files(found: Discovered, settings: Settings) -> Discovered:
     pseudonyms_of(settings.pseudonyms, {name for path in paths for name in _addresses(path)})
     unreadable, not_read = (
         tuple(Unreadable(*(shown(text, settings) for text in each)) for each in some)
-        for some in (found.unreadable, found.not_read)
+        for some in (found.unreadable, (_without_names(each, root) for each in found.not_read))
     )
-    not_read = tuple(each._replace(path=_without_archive(each.path)) for each in not_read)
-    left_alone = tuple(shown(path, settings) for path in found.left_alone)
+    left_alone = tuple(_shown_file(Path(path), settings) for path in found.left_alone)
     return replace(found, left_alone=left_alone, unreadable=unreadable, not_read=not_read)
 
 
-def _without_archive(path: str) -> str:
-    """Return a path without the name of an archive.
+def _shown_file(path: Path, settings: Settings) -> str:
+    """Return the path of a file, the name of which is that of somebody in the key, or hidden."""
+    name = shown(path.name, settings)
+    file = without_own_name(path) if name == path.name else path
+    return shown(file.as_posix(), settings)
 
-    Examples
-    --------
-    >>> _without_archive("p/ann.json.gz"), _without_archive("p/old")
-    ('p/FILE.json.gz', 'p/old')
-    """
-    file = PurePath(path)
-    if not file.name.lower().endswith(ARCHIVES):
-        return path
-    return file.with_name(f"FILE{file.name.removeprefix(own_name(file))}").as_posix()
+
+def _without_names(found: Unreadable, root: Path) -> Unreadable:
+    """Return what is not read without the name of an archive, or of files in a folder."""
+    path = Path(found.path)
+    if path.name.lower().endswith(ARCHIVES):
+        return found._replace(path=without_own_name(path).as_posix())
+    return found._replace(reason=without_entries(found.reason, [root / path]))
 
 
 def _addresses(path: str) -> Iterator[str]:

@@ -11,6 +11,7 @@ from typing import Any
 from bboxqa.core.errors import BboxqaError, DatasetError
 from bboxqa.core.pseudonyms import pseudonyms_of, spellings, without_names
 from bboxqa.core.types import AnyPath, Files
+from bboxqa.formats.dataset.people.entry_names import without_entries
 from bboxqa.formats.dataset.people.named_after import named_after
 from bboxqa.formats.dataset.people.pseudonymous import file_without_names, people_among
 from bboxqa.formats.inputs import list_files, paths_in
@@ -165,13 +166,15 @@ def _of_source(
 ) -> Callable[[str], str]:
     """Return a function that replaces the names of the people of a source in a text."""
     paths = paths_in(source)
+    not_listed = [path for path in map(Path, paths) if path.is_dir()]
     with suppress(BboxqaError, OSError):
         files = list_files(paths, pattern)
+        not_listed = []
         for document in _readable(files, memory):
             people.noted(document)
         people.note_files(files, paths)
     given = people.pseudonyms()
-    return lambda text: str(without_names(text, given))
+    return lambda text: without_entries(without_names(text, given), not_listed)
 
 
 def _readable(files: Iterable[Path], memory: int | None) -> Iterator[Document]:

@@ -3,6 +3,7 @@
 import csv
 import gzip
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -127,6 +128,19 @@ def test_archives_that_are_left_out_show_no_name():
     outcome = run(*BATCH)
     assert "nothing read in p/FILE.json.gz: other files are read" in outcome.stdout
     assert "ada.json" not in (OUT / "index.html").read_text()
+
+
+def test_files_that_are_ignored_show_no_name():
+    one_project()
+    (ROOT / "p/old_ada.xml").write_text("<nothing/>")
+    (ROOT / "q/ada").mkdir(parents=True)
+    (ROOT / "q/ada/notes.csv").write_text("a,b\n1,2\n")
+    (ROOT / "q/ada.xml").write_text("<nothing/>")
+    outcome = run(*BATCH)
+    assert "    p/FILE.xml\n" in outcome.stdout
+    assert "nothing read in q: no file in this folder" in outcome.stdout
+    pages = [(OUT / name).read_text() for name in ("index.html", "summary.json")]
+    assert [text for text in (outcome.output, *pages) if re.search(r"(\b|_)ada\b", text)] == []
 
 
 def test_why_a_project_is_not_run_shows_no_name():

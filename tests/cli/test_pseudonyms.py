@@ -420,3 +420,23 @@ def test_a_note_on_captions_shows_no_name(tmp_path):
     outcome = run(*AGREE, folder, "--pseudonyms", tmp_path / "key.json")
     assert "1 JSON file left out: other tasks than objects\n" in outcome.stdout
     assert "ada" not in outcome.output.replace(str(tmp_path), "")
+
+
+def test_an_error_on_folders_that_are_too_deep_shows_no_name(tmp_path):
+    for who in ("ada", "bob"):
+        labels = tmp_path / "in/team" / who / "export/labels"
+        labels.mkdir(parents=True)
+        (labels / "0.txt").write_text("0 0.5 0.5 0.2 0.2\n")
+    folder = tmp_path / "in/team"
+    assert "inside ada, bob, which" in run("agree", folder).stderr
+    outcome = run("agree", folder, "--pseudonyms", tmp_path / "key.json")
+    assert "inside FOLDER, FOLDER, which is too deep" in outcome.stderr
+    assert not re.search(r"\b(ada|bob)\b", outcome.stderr)
+
+
+def test_an_error_on_a_folder_without_annotations_shows_no_name(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/ada.xml").write_text("<nothing/>")
+    outcome = run("agree", tmp_path / "in", "--pseudonyms", tmp_path / "key.json")
+    assert "FILE.xml: is XML of neither" in outcome.stderr
+    assert not re.search(r"\bada\b", outcome.stderr)
