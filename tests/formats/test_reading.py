@@ -160,6 +160,27 @@ def test_large_and_negative_ids(tmp_path):
     assert sorted(data.annotations.id.tolist()) == [-(2**62), 2**62]
 
 
+MASK = {"size": [2, 2], "counts": [0, 4]}
+
+
+@pytest.mark.parametrize("outlines", [True, False])
+@pytest.mark.parametrize("is_tolerant", [True, False])
+@pytest.mark.parametrize(
+    ("outline", "is_crowd"),
+    [(MASK, False), (MASK | {"counts": "04"}, False), ([[0, 0, 2, 0, 2, 2]], True), ([], True),
+     (None, True), (..., True)],
+)  # fmt: skip
+def test_crowds_of_cvat_are_run_lengths(outline, is_crowd, is_tolerant, outlines, tmp_path):
+    more = {} if outline is ... else {"segmentation": outline}
+    marked = pair(iscrowd=1, attributes={"occluded": False}, **more)
+    # A number that is not finite is read by the tolerant decoder only.
+    text = json.dumps(document(marked, note="@")).replace('"@"', "NaN" if is_tolerant else "0")
+    data = read(tmp_path, text, outlines=outlines)
+    assert data.annotations.iscrowd.tolist() == [is_crowd] * 2
+    noted = [note for note in data.notes if "count as single objects: CVAT writes 1" in note]
+    assert len(noted) == (not is_crowd)
+
+
 def test_unknown_keys_are_skipped(tmp_path):
     more = {"area": 5.5, "extra": {"nested": [1, {"a": None}]}, "attributes": {"occluded": False}}
     content = document(

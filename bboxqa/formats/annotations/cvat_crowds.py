@@ -7,14 +7,14 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray
 from bboxqa.core.text import count
-from bboxqa.formats.annotations.records import Annotation, Attributes
+from bboxqa.formats.annotations.records import Annotation, Attributes, Rle
 
 
 def cvat_crowds(records: Sequence[Annotation], crowd: BoolArray) -> BoolArray:
     """Return which crowds are single objects that CVAT exported as run lengths.
 
     CVAT's COCO has `iscrowd` 1 for every mask and ellipse, as its documentation of `is_crowd` says
-    (docs.cvat.ai, COCO format).
+    (docs.cvat.ai, COCO format). Both are run lengths there; polygons with `iscrowd` 1 are not.
 
     Parameters
     ----------
@@ -30,8 +30,16 @@ def cvat_crowds(records: Sequence[Annotation], crowd: BoolArray) -> BoolArray:
     """
     found = np.zeros(len(crowd), np.bool_)
     for row in np.flatnonzero(crowd).tolist():
-        found[row] = are_of_cvat(records[row].attributes)
+        found[row] = are_of_cvat(records[row].attributes) and _has_run_lengths(records[row])
     return found
+
+
+def _has_run_lengths(record: Annotation) -> bool:
+    """Return whether the outline of a record is run lengths, also where outlines are not read."""
+    outline = getattr(record, "segmentation", None)
+    if isinstance(outline, msgspec.Raw):
+        return bytes(memoryview(outline)[:1]) == b"{"
+    return isinstance(outline, Rle | Mapping)
 
 
 def are_of_cvat(attributes: object) -> bool:

@@ -83,7 +83,7 @@ class Attributes(msgspec.Struct, gc=False):
 
 
 class Annotation(msgspec.Struct, gc=False):
-    """An annotation record without its outline."""
+    """What all annotation records have."""
 
     id: Id
     image_id: Id
@@ -106,6 +106,12 @@ class Rle(msgspec.Struct, gc=False):
 
     size: tuple[int, int]
     counts: str | list[int]
+
+
+class UnreadOutline(Annotation, gc=False):
+    """An annotation record with the text of its outline."""
+
+    segmentation: msgspec.Raw = msgspec.Raw(b"null")
 
 
 class OutlinedAnnotation(Annotation, gc=False):
@@ -237,7 +243,7 @@ def annotation_type(options: ReadOptions, *, turned: bool = False) -> type[Annot
         names.
     """
     outlined = options.outlines or options.rotated or turned
-    base: type[Annotation] = OutlinedAnnotation if outlined else Annotation
+    base: type[Annotation] = OutlinedAnnotation if outlined else UnreadOutline
     added: dict[str, Any] = dict(_OF_KEYPOINTS) if options.keypoints else {}
     if turned:
         added["bbox"] = ("bbox", _BOX_NUMBERS)
