@@ -124,7 +124,7 @@ def test_findings_stand_in_the_file_of_the_user(tmp_path):
         ({"x": "left"}, "x is 'left'; expected a number"),
         ({"height": None}, "height is missing; expected a number"),
         ({"x": True}, "x is True; expected a number"),
-        ({"x": -(10**400)}, "; expected a number within ±1,000,000,000"),
+        ({"x": -(10**400)}, f"x is -1{'0' * 38}; expected a number within ±1,000,000,000"),
         ({"rotation": []}, "rotation is []; expected a number"),
     ],
 )
