@@ -622,6 +622,22 @@ def test_people_spelled_in_several_ways_are_a_headline(tmp_path):
     )
 
 
+@pytest.mark.parametrize(
+    ("names", "headline"),
+    [
+        (("nan", "bob"), "annotator 'nan' counts as a person, and may be a missing value"),
+        (("nan", "<NA>"), "annotators '<NA>' and 'nan' count as people, and may be missing values"),
+        (("Nan", "none"), ""),
+    ],
+)
+def test_missing_values_that_count_as_people_are_a_headline(tmp_path, names, headline):
+    rows = (f"a.jpg,{who},cat,{place},2,3,4\n" for place, who in enumerate(("ann", *names)))
+    path = tmp_path / "a.csv"
+    path.write_text("image,annotator,category,x,y,width,height\n" + "".join(rows))
+    ending = ": if so, leave these annotations out, or name who drew them"
+    assert read_dataset(path).headlines == ((headline + ending,) if headline else ())
+
+
 def test_one_annotator_in_two_sessions_is_told_how_to_compare_them(tmp_path):
     boxes = [
         annotation(number, 1, annotator="ann", session=number, bbox=[0, 0, 9, 9])

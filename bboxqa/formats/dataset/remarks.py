@@ -18,6 +18,8 @@ from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.shapes.rounding import equal_edges
 
 _NAMED = 3
+# What programs write for missing values. Nan is a name of people, and nan rarely one.
+_MISSING = ("nan", "NaN", "None", "<NA>", "NULL", "null", "undefined")
 
 # Fewer annotations may be equal by chance, or on purpose.
 _MANY = 20
@@ -42,7 +44,8 @@ def headlines_of(
         more = f" ({len(copies) - _NAMED:,} more such pairs)" if len(copies) > _NAMED else ""
         result += [*copies[: _NAMED - 1], *(each + more for each in copies[_NAMED - 1 : _NAMED])]
     spellings = _spellings(data.annotator_names)
-    return tuple(filter(None, [spellings, *result, variant_remark(_users(data))]))
+    missing = _missing_names(data.annotator_names)
+    return tuple(filter(None, [spellings, missing, *result, variant_remark(_users(data))]))
 
 
 def _spellings(names: Sequence[str]) -> str:
@@ -69,6 +72,26 @@ and count as different people: bboxqa validate shows where (A001)"
         f"annotators {'; '.join(groups[:_NAMED])}{more} differ only in case, blanks or invisible "
         "characters, and count as different people: bboxqa validate shows where (A001)"
     )
+
+
+def _missing_names(names: Sequence[str]) -> str:
+    """Return which annotators may be missing values that a program wrote; empty if none may.
+
+    Examples
+    --------
+    >>> _missing_names(["ann", "nan"])
+    "annotator 'nan' counts as a person, and may be a missing value: if so, leave these \
+annotations out, or name who drew them"
+    >>> _missing_names(["ann", "Nan"])
+    ''
+    """
+    found = [f"'{each}'" for each in names if each in _MISSING]
+    if not found:
+        return ""
+    who = f"annotator {found[0]} counts as a person, and may be a missing value"
+    if len(found) > 1:
+        who = f"annotators {joined(found)} count as people, and may be missing values"
+    return f"{who}: if so, leave these annotations out, or name who drew them"
 
 
 def _different_bases(files: Sequence[AnnotationFile]) -> Iterator[str]:
