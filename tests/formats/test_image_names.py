@@ -132,3 +132,22 @@ def test_the_way_that_joins_most_is_told(tmp_path):
     bob = ["x/0.jpg", "x/1.jpg", *(f"x/{number}.png" for number in range(2, 9))]
     with pytest.raises(DatasetError, match="--join stem would join 9 more images"):
         read_coco(files(tmp_path, ann=many, bob=bob))
+
+
+def test_images_of_splits_are_joined_with_those_of_one_split_only(tmp_path):
+    """An image of train is none of val, though both have the same name."""
+    for path in ("ann/train", "ann/val", "bob/train", "bob/val", "whole"):
+        write(tmp_path / f"{path}.json", document([annotation(1)], [image(1)]))
+    whole = tmp_path / "whole.json"
+    with pytest.raises(NothingToCompareError) as caught:
+        read_coco({"ann": tmp_path / "ann", "eve": whole})
+    advice = caught.value.advice
+    assert "--join" not in advice
+    assert f"images of splits are called train/…, val/…, and {whole} is of no split. " in advice
+    typed = dict(word.split("=") for word in advice.split() if "=" in word)
+    assert typed == {"ann": f"{tmp_path}/ann/train.json", "eve": str(whole)}
+    assert len(read_coco(typed).annotations) == 2
+    people = {"ann": tmp_path / "ann", "bob": tmp_path / "bob", "eve": whole}
+    (headline, *_) = read_coco(people).headlines
+    assert headline.startswith("only 2 images of 3 joined: images of splits are called")
+    assert "--join" not in headline

@@ -13,7 +13,6 @@ from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import Category, Image, ids_of
 from bboxqa.formats.dataset.category_names import map_options, supercategories
 from bboxqa.formats.dataset.drawn_images import others_may_be_asked
-from bboxqa.formats.dataset.image_names import join_advice, names_of_images
 from bboxqa.formats.dataset.joined import Joined, add_tables, image_label
 from bboxqa.formats.dataset.joint_names import with_joints
 from bboxqa.formats.dataset.left_out_categories import left_out_category_notes, without_categories
@@ -36,6 +35,7 @@ from bboxqa.formats.dataset.sessions import (
     with_repeats,
 )
 from bboxqa.formats.dataset.track_ids import read_tracks
+from bboxqa.formats.dataset.unjoined import unjoined_advice
 from bboxqa.formats.dataset.versions import without_repeated
 from bboxqa.formats.translation.choices import as_options, choices
 from bboxqa.model.annotations import Dataset
@@ -167,7 +167,7 @@ def _nothing_shared(
         return NothingToCompareError([problem], advice)
     if found := split_advice([Path(file.source.name) for file in files]):
         return NothingToCompareError([problem], found)
-    found = join_advice(names_of_images(files))
+    found = unjoined_advice(files, attribution)
     advice = f": {found}" if found else "; check that the names are the same in all files."
     return NothingToCompareError([problem], f"Images are joined by file_name{advice}")
 

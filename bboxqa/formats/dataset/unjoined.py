@@ -1,0 +1,39 @@
+"""Advice where few images of several files are joined."""
+
+import shlex
+from collections.abc import Sequence
+
+from bboxqa.core.text import clean, first_few, one_line
+from bboxqa.formats.annotations.columns import AnnotationFile
+from bboxqa.formats.dataset.image_names import join_advice, names_of_images
+from bboxqa.formats.dataset.people.attributed import Attribution
+
+# The most names that a text shows, and the most files to type.
+_SHOWN, _TYPED = 3, 20
+
+
+def unjoined_advice(files: Sequence[AnnotationFile], attribution: Attribution) -> str:
+    """Return how more images would be joined; "" if they would by nothing that is known.
+
+    Images of several splits are different, even if an option would give them the same names.
+    """
+    splits = [*attribution.splits]
+    named = [*dict.fromkeys(filter(None, splits))]
+    if not named:
+        return join_advice(names_of_images(files))
+    of_splits = [*zip(files, attribution.asked, splits, strict=False)]
+    whole = [file.source.name for file, _, split in of_splits if not split]
+    if not whole:
+        return ""
+    typed = [
+        shlex.quote(clean(f"{asked[0][0]}={file.source.name}"))
+        for file, asked, split in of_splits
+        if split in ("", named[0]) and asked and asked[0]
+    ]
+    options = " ".join(f"--annotator {each}" for each in typed[:_TYPED])
+    called = first_few(named, _SHOWN, lambda each: f"{one_line(each)}/…")
+    others = f"{first_few(whole, _SHOWN, one_line)} {'is' if len(whole) == 1 else 'are'}"
+    return (
+        f"images of splits are called {called}, and {others} of no split. To measure one split: "
+        f"{options}{' …' * (len(typed) > _TYPED)}"
+    )
