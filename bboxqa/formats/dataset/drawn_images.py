@@ -42,8 +42,8 @@ def others_may_be_asked(
     for part, author in zip(indexed, authors, strict=True):
         drawn[part.image, author] = True
     lacking = ~assigned
-    is_open: BoolArray = lacking.any(1) & ~(lacking & ends).any(1) & (drawn >= assigned).all(1)
-    return is_open
+    is_open = lacking.any(1) & ~(lacking & ends).any(1) & (drawn >= assigned).all(1)
+    return np.asarray(is_open)
 
 
 def _lists_images(
