@@ -45,10 +45,11 @@ def read_sessions(
     DatasetError if an annotation does not name its session.
     """
     if key == FILE and not any(file.columns.authors[FILE].names for file in files):
-        if attribution.of_files:
+        if attribution.of_files and len(files) == len(attribution.names):
             raise ConfigError(
-                "each file is by one annotator, and cannot be a session as well; name annotators "
-                "on annotations, and their key with --annotator-key"
+                "each file is by one annotator, and cannot be a session as well; name all files of "
+                "each annotator, such as --annotator ann=FIRST --annotator ann=SECOND, or the key "
+                "of annotations that names annotators with --annotator-key"
             )
         codes = [np.full(len(f.columns.id), n, np.int32) for n, f in enumerate(files)]
         records = [np.full(len(f.images), n, np.int32) for n, f in enumerate(files)]

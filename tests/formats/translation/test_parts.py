@@ -305,9 +305,39 @@ def test_folders_are_refused_where_it_is_not_sure_who_drew_what(tmp_path):
         f"{tmp_path}/post: has several files with the same names as in another folder (ann.json, "
         "bob.json), which do not say who drew what; expected one file of each person\n"
         "If each folder is by one person, read one file of each, such as: --pattern ann.json\n"
+        "If each folder is a session, name the files of each person, those of the first session "
+        f"first:\nbboxqa agree --annotator ann={tmp_path}/post/ann.json "
+        f"--annotator ann={tmp_path}/pre/ann.json --annotator bob={tmp_path}/post/bob.json "
+        f"--annotator bob={tmp_path}/pre/bob.json --session-key file\n"
+        "If the folders are two versions of one data set: "
+        f"bboxqa compare {tmp_path}/post {tmp_path}/pre\n"
         "If each file is by another person: --attribution files"
     )
     assert len(read_coco(tmp_path, attribution="files").annotator_names) == 4
+    write(tmp_path, **{"last/ann.json": coco("x", "y"), "last/bob.json": coco("x", "y")})
+    with pytest.raises(DatasetError) as error:
+        read_coco(tmp_path)
+    assert f"--annotator bob={tmp_path}/last/bob.json … --session-key file" in error.value.advice
+    assert "bboxqa compare" not in error.value.advice
+
+
+def test_files_of_a_person_who_is_named_may_be_sessions(tmp_path):
+    rounds = ("pre", "post")
+    for x, place in enumerate(("pre/ann", "pre/bob", "post/ann", "post/bob"), start=10):
+        write(tmp_path, **{f"{place}.json": coco("x", "y" if x < 13 else "z", x=x)})
+    source = {who: [tmp_path / each / f"{who}.json" for each in rounds] for who in ("ann", "bob")}
+    data = read_coco(source, session_key="file")
+    # Bob annotated y and z once each.
+    cells = zip(data.annotations.image, data.annotations.annotator, strict=True)
+    names = [f"{data.image_names[image]}{data.annotator_names[who]}" for image, who in cells]
+    left = dict(zip(names, data.annotations.bbox[:, 0].tolist(), strict=True))
+    assert left == {"xann": 10, "xbob": 11, "yann": 10, "ybob": 11, "zbob": 13}
+    assert data.repeats.sessions.image_names == ("x", "x", "y")
+    assert sorted(data.repeats.sessions.annotations.bbox[:, 0].tolist()) == [10, 10, 11, 12, 12, 13]
+    source["ann"].reverse()
+    data = read_coco(source, session_key="file")
+    is_ann = data.annotations.annotator == 0
+    assert {*data.annotations.bbox[is_ann, 0].tolist()} == {12}
 
 
 @pytest.mark.parametrize(
@@ -459,7 +489,9 @@ def test_a_named_folder_may_have_several_files(tmp_path):
         read_coco(source)
     assert str(error.value) == (
         f"annotator 'Ann': image 'x' is in {tmp_path}/ann/1.json and in {tmp_path}/ann/2.json; "
-        "expected one file, or files about different images\nName the file: --annotator NAME=FILE\n"
+        "expected one file, or files about different images\n"
+        "Name one file of each person: --annotator NAME=FILE\n"
+        "If the person annotated the images again and each file is a session: --session-key file\n"
         f"1 JSON file left out: no annotations (such as {tmp_path}/bob/settings.json)"
     )
 

@@ -91,7 +91,9 @@ def attribute(
             # A name that all files share, as that of an owner, tells nobody apart.
             is_checked = all(len(each.names) < 2 for each in found)
             people = _people(files, is_checked=is_checked) if way is None else None
-            found += _by_file(files, people or named_people(files, file_names))
+            are_sessions = session_key == "file"
+            people = people or named_people(files, file_names, are_sessions=are_sessions)
+            found += _by_file(files, people)
     for attribution in found:
         if len(attribution.names) >= 2:
             if way is None:

@@ -10,7 +10,7 @@ from bboxqa.core.text import clean, first_few, one_line
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import ANNOTATOR_KEYS, annotator_name
 from bboxqa.formats.dataset.people.image_records import names_in
-from bboxqa.formats.dataset.people.places import folders_and_names, is_grid, places_of
+from bboxqa.formats.dataset.people.places import Place, folders_and_names, is_grid, places_of
 
 _ADVICE = (
     "Two versions of one data set are compared with: bboxqa compare BEFORE AFTER\n"
@@ -23,8 +23,11 @@ If each file is by another annotator nevertheless: --attribution files\
 """
 _ONE_OF_EACH = """\
 If each folder is by one person, read one file of each, such as: --pattern {}
-If each file is by another person: --attribution files\
+If each folder is a session, name the files of each person, those of the first session first:
+bboxqa agree {} --session-key file
+{}If each file is by another person: --attribution files\
 """
+_TYPED = 4
 
 
 def check_keys(files: Sequence[AnnotationFile]) -> None:
@@ -72,7 +75,8 @@ def check_folders(files: Sequence[AnnotationFile]) -> None:
     If each file were taken as one annotator, the parts of one person would seem to be by several.
     """
     paths = [Path(file.source.name) for file in files]
-    folders, names = folders_and_names(places_of(paths))
+    places = places_of(paths)
+    folders, names = folders_and_names(places)
     if not is_grid(folders, names):
         return
     images = [{image.file_name for image in file.images} for file in files]
@@ -90,4 +94,22 @@ def check_folders(files: Sequence[AnnotationFile]) -> None:
         f"({listed}), which do not say who drew what; expected one file of each person"
     )
     read = shlex.quote(clean(shown[0]))
-    raise DatasetError([problem], _ONE_OF_EACH.format(read))
+    advice = _ONE_OF_EACH.format(read, _named_files(names, paths), _comparison(places, paths))
+    raise DatasetError([problem], advice)
+
+
+def _named_files(names: Sequence[str], paths: Sequence[Path]) -> str:
+    """Return what names the annotator of each file, where files of one name are by one person."""
+    files = sorted(zip(names, paths, strict=True), key=lambda each: each[0])
+    named = (shlex.quote(clean(f"{name}={path}")) for name, path in files[:_TYPED])
+    more = ["…"] * (len(files) > _TYPED)
+    return " ".join([*(f"--annotator {each}" for each in named), *more])
+
+
+def _comparison(places: Sequence[Place], paths: Sequence[Path]) -> str:
+    """Return how to compare two folders; empty if there are more."""
+    around = {path.parents[len(place) - 2] for place, path in zip(places, paths, strict=True)}
+    if len(around) != 2:
+        return ""
+    typed = shlex.join(["bboxqa", "compare", *(clean(str(each)) for each in sorted(around))])
+    return f"If the folders are two versions of one data set: {typed}\n"

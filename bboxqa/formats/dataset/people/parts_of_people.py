@@ -24,6 +24,10 @@ from bboxqa.formats.translation.translated import UNNAMED
 
 # The most names and files that a note shows.
 _SHOWN, _TYPED = 3, 20
+_ONE_FILE = """\
+Name one file of each person: --annotator NAME=FILE
+If the person annotated the images again and each file is a session: --session-key file\
+"""
 
 
 class People(NamedTuple):
@@ -51,10 +55,13 @@ def people_of(files: Sequence[AnnotationFile]) -> People | None:
     return _by_split(places, files) or _by_images(places, files)
 
 
-def named_people(files: Sequence[AnnotationFile], names: Sequence[str]) -> People:
+def named_people(
+    files: Sequence[AnnotationFile], names: Sequence[str], *, are_sessions: bool = False
+) -> People:
     """Return the annotators whose names are known; one may have several files.
 
-    Raises DatasetError if an annotator has an image in two files that are not of different splits.
+    Raises DatasetError if an annotator has an image in two files that are not of different splits,
+    unless files are sessions.
     """
     if len({*names}) == len(names):
         return People([*names], "one file per annotator")
@@ -69,6 +76,8 @@ def named_people(files: Sequence[AnnotationFile], names: Sequence[str]) -> Peopl
     splits = [split_of[Path(file.source.name)] for file in files]
     if _is_apart(_images(files), names):
         splits = []
+    elif are_sessions:
+        return People([*names], "several files per annotator, each a session")
     elif not _is_apart(_images(files), zip(names, splits, strict=True)):
         _refuse_shared_image(files, names)
     return People([*names], "one folder per annotator", splits)
@@ -210,7 +219,7 @@ def _refuse_shared_image(files: Sequence[AnnotationFile], names: Sequence[str]) 
                     f"{one_line(before)} and in {one_line(file.source.name)}; expected one file, "
                     "or files about different images"
                 )
-                raise DatasetError([problem], "Name the file: --annotator NAME=FILE")
+                raise DatasetError([problem], _ONE_FILE)
 
 
 def _is_apart_by(groups: Sequence[str], images: Sequence[set[str | None]]) -> bool:
