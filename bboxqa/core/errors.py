@@ -81,14 +81,19 @@ class DatasetError(BboxqaError):
         self.command = command
         self.total = len(self.problems) if total is None else total
         self.files = (None,) * len(self.problems) if files is None else tuple(files)
+        # The lines of advice that `with_advice` added.
+        self.added: tuple[str, ...] = ()
         super().__init__(self.problems, advice)
 
     def with_advice(self, more: Iterable[str]) -> Self:
         """Return the error with more lines of advice."""
-        advice = "\n".join(filter(None, (self.advice, *more)))
-        return type(self)(
+        added = (*self.added, *more)
+        advice = "\n".join(filter(None, (self.advice, *added[len(self.added) :])))
+        error = type(self)(
             self.problems, advice, command=self.command, total=self.total, files=self.files
         )
+        error.added = added
+        return error
 
     def change_texts(self, change: Callable[[str], str]) -> None:
         """Change every text of the message, but not the command in the advice."""

@@ -1,5 +1,6 @@
 """The registry of formats: to add one, write a module and add a line here."""
 
+import re
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import chain, islice
@@ -9,7 +10,7 @@ from bboxqa.core.files import Identity, identity_of
 from bboxqa.core.plugins import plugins
 from bboxqa.formats.box_tables.box_table import BOX_TABLE
 from bboxqa.formats.coco.archive import COCO_ARCHIVE
-from bboxqa.formats.coco.strict import COCO, is_surely_coco
+from bboxqa.formats.coco.strict import COCO, begins_as_coco, is_surely_coco
 from bboxqa.formats.cvat.cvat import CVAT
 from bboxqa.formats.darwin.darwin import DARWIN
 from bboxqa.formats.datumaro.datumaro import DATUMARO
@@ -21,8 +22,8 @@ from bboxqa.formats.supervisely.project import SUPERVISELY
 from bboxqa.formats.task_files import split_in
 from bboxqa.formats.translation.heads import is_archive
 from bboxqa.formats.translation.json_files import json_in
-from bboxqa.formats.translation.label_folders import share_images
-from bboxqa.formats.translation.members import archive_around, head_of
+from bboxqa.formats.translation.label_folders import is_label_name, share_images
+from bboxqa.formats.translation.members import archive_around, head_of, members_of, members_with
 from bboxqa.formats.via.via import VIA
 from bboxqa.formats.voc.voc import VOC
 from bboxqa.formats.yolo.yolo import YOLO
@@ -49,6 +50,7 @@ FORMATS: dict[str, Format] = {
 
 _OF_ONE_IMAGE = (DARWIN, VOC, LABELME)
 """Formats with one image per file."""
+_OF_LABEL_FILES = (*_OF_ONE_IMAGE, SUPERVISELY, DOTA, YOLO)
 _LOOKED_AT = 50
 # The number of archives whose formats are kept, more than annotators usually are.
 _ARCHIVES = 32
@@ -97,7 +99,35 @@ def format_inside(path: Path) -> Format | None:
 @lru_cache(_ARCHIVES)
 def _format_of_archive(path: Path, identity: Identity) -> Format | None:
     del identity
-    return _built_in(path)
+    found = _built_in(path)
+    return COCO_ARCHIVE if found in _OF_LABEL_FILES and _is_beside_coco(path) else found
+
+
+def _is_beside_coco(archive: Path) -> bool:
+    """Return whether the labels in an archive are beside COCO JSON, which is read instead.
+
+    As in a folder, COCO JSON is beside labels in its own folder and in folders below, also if it is
+    in `annotations`.
+    """
+    members = [each for each in members_of(archive) if each.name]
+    sources = sorted(members_with(members, ".json"), key=lambda each: each.name.count("/"))
+    coco = [each for each in islice(sources, _LOOKED_AT) if begins_as_coco(each.head())]
+    around = tuple({_folder_of_data(each.name) for each in coco})
+    others = (each.name for each in members if each not in coco)
+    labels = [each for each in others if is_label_name(each) or each.endswith((".json", ".xml"))]
+    return bool(coco and labels) and all(each.startswith(around) for each in labels)
+
+
+def _folder_of_data(name: str) -> str:
+    """Return the folder around COCO JSON and its images, "" for the whole archive.
+
+    Examples
+    --------
+    >>> [_folder_of_data(name) for name in ("a.json", "annotations/a.json", "p/a.json")]
+    ['', '', 'p/']
+    """
+    folder = f"{name.rpartition('/')[0]}/"
+    return re.sub(r"(?:\A|(?<=/))annotations/\Z", "", folder).removeprefix("/")
 
 
 def _built_in(path: Path) -> Format | None:

@@ -182,3 +182,39 @@ def test_archives_inside_of_an_archive_are_named(tmp_path, own):
     hidden = run("validate", path, "--pseudonyms", tmp_path / "key.json")
     assert (hidden.stderr + hidden.stdout).count(f"{note}; to read") == 1
     assert "bob" not in hidden.output
+
+
+COCO_PLACES = (("ann.json", "bob.json"), ("annotations/ann.json", "annotations/bob.json"))
+
+
+@pytest.mark.parametrize("top", ["", "export/"])
+@pytest.mark.parametrize("places", COCO_PLACES)
+@pytest.mark.parametrize("label", ["yolo.txt", "voc.xml", "labelme.json"])
+def test_coco_beside_labels_is_read_as_in_a_folder(tmp_path, label, places, top):
+    end = label.partition(".")[2]
+    labels = {f"{top}labels/{name}.{end}": CONTENTS[label] for name in "ab"}
+    inside = {**{f"{top}{place}": CONTENTS["coco.json"] for place in places}, **labels}
+    path = zipped(tmp_path / "all.zip", inside)
+    data = bboxqa.read_coco(path)
+    assert data.annotator_names == ("ann", "bob")
+    (note,) = left_out(path)
+    assert f"2 files of other formats left out ({top}labels/a.{end}, {top}labels/b.{end})" in note
+    folder = tmp_path / "folder"
+    with zipfile.ZipFile(path) as archive:
+        archive.extractall(folder)
+    assert bboxqa.read_coco(folder).annotator_names == ("ann", "bob")
+
+
+def test_labels_in_other_folders_than_coco_are_read(tmp_path):
+    inside = {"ann/a.txt": CONTENTS["yolo.txt"], "eve/coco.json": CONTENTS["coco.json"]}
+    path = zipped(tmp_path / "all.zip", inside)
+    (note,) = left_out(path)
+    assert "left out (eve/coco.json)" in note
+
+
+def test_what_is_left_out_is_said_where_labels_cannot_be_read(tmp_path):
+    inside = {"ann/a.txt": CONTENTS["yolo.txt"], "eve/coco.json": CONTENTS["coco.json"]}
+    path = zipped(tmp_path / "all.zip", inside)
+    done = run("agree", path)
+    assert "the size of its image is not known" in done.stderr
+    assert "1 file of other formats left out (eve/coco.json)" in done.stderr

@@ -151,7 +151,10 @@ def _read_source(sources: Sources, options: ReadOptions) -> tuple[Sources, list[
     """
     refuse_repeated_files(sources.files)
     has_lists = any(map(is_results_list, sources.files))
-    read = _read_all(sources.files, replace(options, tables=has_lists))
+    try:
+        read = _read_all(sources.files, replace(options, tables=has_lists))
+    except DatasetError as error:
+        raise error.with_advice(sources.notes) from None
     tables: list[AnnotationFile] = []
     notes: list[str] = []
     kept = [*range(len(read))]

@@ -53,7 +53,7 @@ def with_findings(error: DatasetError, memory: int | None) -> DatasetError:
             all_safe &= found.fix == "safe" and found.is_complete
             of_truth &= kind.is_of_truth
     if others:
-        return _unmeasured(others)
+        return _unmeasured(others).with_advice(error.added)
     if not files:
         return error.with_advice([_POINTS] if are_points else [])
     # Problems of annotators or of several files cannot be found in the content of one file.
@@ -69,7 +69,9 @@ def with_findings(error: DatasetError, memory: int | None) -> DatasetError:
     if are_points:
         advice += f"\n{_POINTS}"
     lines += rest
-    return DatasetError(lines[:_LISTED], advice, command=command, total=len(lines) + n_left_out)
+    n_lines = len(lines) + n_left_out
+    explained = DatasetError(lines[:_LISTED], advice, command=command, total=n_lines)
+    return explained.with_advice(error.added)
 
 
 def _are_points(document: "Document") -> bool:
