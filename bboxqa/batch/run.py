@@ -13,6 +13,7 @@ from typing import Any
 from bboxqa.batch.history import Regression, append, last_rows, regressions
 from bboxqa.batch.keys import result_key
 from bboxqa.batch.lost_projects import missing_projects, unusable_projects
+from bboxqa.batch.nested_projects import projects_inside, with_projects_inside
 from bboxqa.batch.outputs import write_outputs
 from bboxqa.batch.owner import claim, refuse_foreign
 from bboxqa.batch.project import LONG, recorded, worth_two_processes
@@ -193,8 +194,10 @@ def _rows(
     rows: dict[str, Row] = {}
     n_projects = len(projects) + len(unusable)
 
+    inside = projects_inside([project.name for project in projects])
+
     def done(row: Row, *, reused: bool) -> None:
-        rows[row.project] = row
+        row = rows[row.project] = with_projects_inside(row, inside.get(row.project, ()))
         if on_project is not None:
             on_project(Step(row, reused, len(rows), n_projects))
 

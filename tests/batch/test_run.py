@@ -605,3 +605,15 @@ def test_projects_that_are_not_measured_have_the_numbers_of_their_file(root):
     row = run(root).rows[1]
     # The files may have the same images.
     assert (row.status, row.n_images, row.n_annotations) == ("not measured", None, 8)
+
+
+def test_a_project_says_that_it_is_measured_without_those_inside(tmp_path):
+    for name in ("street/a.json", "street/ann/train.json", "street/b/c/a.json", "park/a.json"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        write(tmp_path / name, noisy(1))
+    for _ in ("first", "unchanged"):
+        rows = run_batch(tmp_path, tmp_path.with_name("results"), PLAIN).rows
+        messages = {row.project: row.message for row in rows}
+        note = messages.pop("street")
+        assert "without street/ann, street/b/c, which are projects of their own" in note
+        assert [each for each in messages.values() if "without" in each] == []
