@@ -76,5 +76,6 @@ def main() -> None:
             if sys.stdout is not None:
                 sys.stdout.flush()
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - tracebacks are for debugging
-        code = exit_code_of(error, PLACED)
+        command = next((cli.commands[each] for each in sys.argv[1:] if each in cli.commands), None)
+        code = exit_code_of(error, PLACED, command)
     sys.exit(code)

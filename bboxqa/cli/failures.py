@@ -1,6 +1,7 @@
 """Files that commands write, and the messages and exit codes of commands that end early."""
 
 import os
+import re
 import traceback
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -9,12 +10,13 @@ from signal import SIGINT
 import click
 
 from bboxqa.cli.options.source_options import FILE_OF_SIZES
-from bboxqa.core.errors import BboxqaError, ConfigError
+from bboxqa.core.errors import BboxqaError, ConfigError, DatasetError
 from bboxqa.core.interrupts import signal_of, signal_words
 from bboxqa.core.text import clean, first_few, one_line
 from bboxqa.core.types import AnyPath
 
 _FAILED, _INTERRUPTED = 2, 128
+_OPTION = re.compile(r"(?<!\S)--[a-z][a-z-]*")
 _PACKAGE = Path(__file__).parents[1]
 _MOST_NAMES = 10
 # Most characters of a path in a message.
@@ -54,10 +56,13 @@ def refuse_inputs(
     refuse_replacing(outputs, files_read([*inputs, sizes], images or ()))
 
 
-def exit_code_of(error: BaseException, written: Sequence[Path]) -> int:
+def exit_code_of(
+    error: BaseException, written: Sequence[Path], command: click.Command | None = None
+) -> int:
     """Print the error that ended a command to standard error; return its exit code.
 
-    With ``BBOXQA_DEBUG=1`` in the environment the traceback comes first.
+    Advice on options that the command does not have is left out. With ``BBOXQA_DEBUG=1`` in the
+    environment the traceback comes first.
     """
     if isinstance(error, click.ClickException):
         error.show()
@@ -72,8 +77,19 @@ def exit_code_of(error: BaseException, written: Sequence[Path]) -> int:
     if number is not None:
         click.echo(f"{signal_words(number)}; {_written(written)}", err=True)
         return _INTERRUPTED + number
+    if isinstance(error, DatasetError) and command is not None:
+        error.advice = _possible(error.advice, command)
     click.echo(_message(error), err=True)
     return _FAILED
+
+
+def _possible(advice: str, command: click.Command) -> str:
+    """Return the lines of an advice that a command can follow, or that name another command."""
+    known = {option for each in command.params for option in (*each.opts, *each.secondary_opts)}
+    lines = advice.splitlines()
+    return "\n".join(
+        line for line in lines if "bboxqa " in line or known.issuperset(_OPTION.findall(line))
+    )
 
 
 def _written(written: Sequence[Path]) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from support.cli import python, run
-from support.datasets import write
+from support.datasets import annotation, document, image, write
 from support.forks import CLOSED, forked
 from support.mutants import clean, text
 
@@ -269,3 +269,25 @@ def test_a_signal_while_the_program_is_loaded_has_no_traceback(name, code, words
     )
     assert done.returncode == code
     assert done.stderr == f"{words}; nothing was written.\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "is_named"),
+    [
+        (("agree", "in"), True),
+        (("convert", "in", "out.json", "--to", "coco"), True),
+        (("compare", "in", "in"), False),
+        (("draw", "in", "--image", "1.jpg", "--out", "out.svg"), False),
+        (("plan", "in", "--target-width", "0.1"), False),
+    ],
+)
+def test_no_option_is_advised_that_a_command_does_not_have(command, is_named, tmp_path):
+    for place in ("ann/train", "ann/val", "ann/more", "bob/train", "bob/val", "bob/more"):
+        write(tmp_path / f"in/{place}.json", document([annotation(1)], [image(1)]))
+    outcome = run(*command, cwd=tmp_path)
+    assert outcome.returncode == 2
+    assert "it is not sure who made which" in outcome.stderr
+    assert ("--annotator ann=FOLDER" in outcome.stderr) == is_named
+    advised = "If each file is by one annotator nevertheless: --attribution files"
+    assert outcome.stderr.endswith(f"\n{advised}\n")
+    assert "not sure who" not in run(*command, "--attribution", "files", cwd=tmp_path).stderr

@@ -61,7 +61,7 @@ def refuse_versions(
         f"{of_videos}Two versions of one data set are compared with: "
         + shlex.join(["bboxqa", "compare", first, second])
         + "\nIf annotators annotated the images again and each file is a session: "
-        "bboxqa agree --session-key file",
+        "--session-key file",
     )
 
 
