@@ -76,7 +76,7 @@ def list_files(
     paths : sequence of path
         Files and folders.
     pattern : str, optional
-        A glob that the names of files in folders have to match.
+        A glob that the names of files in folders, or in an archive of several, have to match.
     only_checked : bool
         Whether to leave out files in folders that `validate` does not check, and to list
         sources in deeper folders than others, too.
@@ -106,7 +106,23 @@ def list_files(
             refuse_damaged(path, found, pattern)
             result += found
     # Several files of one format in an archive are read as those of a folder.
-    return [part for path in result for part in _parts_of(path)]
+    return [part for path in result for part in _matching_parts_of(path, pattern)]
+
+
+def _matching_parts_of(path: Path, pattern: str | None) -> list[Path]:
+    """Return the sources in a file: itself, or those in an archive that match a pattern.
+
+    Of an archive whose own name matches, all do. Raises DatasetError if none does.
+    """
+    parts = _parts_of(path)
+    if not pattern or len(parts) == 1 or path.match(pattern):
+        return parts
+    matching = [each for each in parts if each.match(pattern)]
+    if not matching:
+        names = first_few(parts, _SHOWN, lambda each: one_line(each.relative_to(path).as_posix()))
+        some = f"{count(len(parts), 'file')}: {names}"
+        raise DatasetError([f"{path}: no file in this archive matches {pattern!r} ({some})"])
+    return matching
 
 
 def _parts_of(path: Path) -> list[Path]:
@@ -201,16 +217,20 @@ def _files_inside(folder: Path, pattern: str | None, *, only_checked: bool) -> l
             return is_json
         return not only_checked or found.document is not None
 
-    def inside_with(ends: tuple[str, ...]) -> list[Path]:
+    def inside_with(ends: tuple[str, ...], pattern: str = pattern or "*") -> list[Path]:
         return sorted(
             file
             for file in folder.rglob("*")
             if file.name.lower().endswith(ends)
-            if file.match(pattern or "*") and not file.name.startswith(".")
+            if file.match(pattern) and not file.name.startswith(".")
             if file.is_file() and not is_result(file) and is_wanted(file)
         )
 
-    return _without_labels(inside_with(ends), folder) or inside_with(ARCHIVES)
+    found = _without_labels(inside_with(ends), folder) or inside_with(ARCHIVES)
+    if found or not pattern:
+        return found
+    archives = inside_with(ARCHIVES, "*")
+    return [each for each in archives if any(part.match(pattern) for part in parts_of(each))]
 
 
 def _without_labels(files: list[Path], folder: Path) -> list[Path]:

@@ -40,7 +40,7 @@ class AgreeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     attribution : {"annotator-key", "image-records", "files"} or None
         How to find the annotator of each annotation.
     filter : str or None
-        A glob that the names of files in folders have to match.
+        A glob that the names of files in folders, or in an archive of several, have to match.
     join : {"path", "name", "stem"}
         Which part of the file name identifies an image across files: the whole path, the name
         without folders, or the name without suffix and Roboflow's marker.

@@ -71,7 +71,7 @@ def read_coco(
         Whether to read key points, also of annotations that have no box; similarity "keypoints"
         needs them.
     pattern : str, optional
-        A glob that the names of files in folders have to match.
+        A glob that the names of files in folders, or in an archive of several, have to match.
     join : {"path", "name", "stem"}
         The part of the file name by which images of several files are joined: the whole path, the
         name without folders, or the name without suffix and Roboflow's hash.

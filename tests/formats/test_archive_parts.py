@@ -11,6 +11,7 @@ from support.studio import box, task, work
 
 import bboxqa
 from bboxqa.core.errors import DatasetError
+from bboxqa.formats.inputs import list_files
 
 
 def studio(left, who):
@@ -261,3 +262,27 @@ def test_archives_of_splits_are_read_like_folders_of_splits(tmp_path):
     assert "1 measured, 0 not measured, 0 failed" in done.output
     measured = json.loads((tmp_path / "out/summary.json").read_text())["projects"][0]
     assert measured["annotators"] == ["ann", "bob"]
+
+
+def test_a_pattern_chooses_files_of_an_archive(tmp_path):
+    content = json.dumps(document([annotation(1)], [image(1)]))
+    names = ("pre/ann.json", "pre/bob.json", "post/ann.json", "post/bob.json")
+    path = tmp_path / "in/all.zip"
+    path.parent.mkdir()
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in names:
+            archive.writestr(name, content)
+    advised = cli.run("agree", path).stderr
+    assert "read one file of each, such as: --pattern ann.json" in advised
+    for source in (path, path.parent):
+        assert list_files([source], "ann.json") == [path / names[2], path / names[0]]
+        assert list_files([source], "pre/*") == [path / names[0], path / names[1]]
+        # All files of an archive that matches are read.
+        assert len(list_files([source], "*.zip")) == 4
+        assert cli.run("agree", source, "--pattern", "ann.json", "--bootstrap", "0").returncode == 0
+    refused = cli.run("agree", path, "--pattern", "eve.json")
+    assert refused.returncode == 2
+    assert (
+        f"{path}: no file in this archive matches 'eve.json' (4 files: post/ann.json, "
+        "post/bob.json, pre/ann.json and 1 more)"
+    ) in refused.stderr

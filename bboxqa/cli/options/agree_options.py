@@ -161,7 +161,7 @@ _READING = (
         "filter",
         cls=RenamedOption,
         metavar="GLOB",
-        help="In a folder, read only files whose names match.",
+        help="In a folder or an archive, read only files whose names match.",
     ),
 )
 _MEASURING = (
