@@ -160,7 +160,12 @@ def _sizes(given: object) -> tuple[int, int] | Mapping[str, GivenSize] | None:
     wrong = next((size for size in by_name.values() if not _is_size(size)), None)
     if wrong is not None:
         raise ConfigError(f"image_size is {wrong!r}; expected width and height in pixels")
-    return by_ends(given) if isinstance(given, Mapping) else given  # type: ignore[return-value]
+    if not isinstance(given, Mapping):
+        return given  # type: ignore[return-value]
+    from bboxqa.formats.writing.safe_names import safe_name
+
+    # Formats of one file per image write safe names.
+    return by_ends({safe_name(name): size for name, size in given.items()} | {**given})
 
 
 def _is_size(size: object) -> bool:

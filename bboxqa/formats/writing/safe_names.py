@@ -39,6 +39,18 @@ def safe_part(name: str) -> str:
     return text or "%00"
 
 
+def safe_name(name: str) -> str:
+    """Return the name of an image with a safe path, which other images may have as well.
+
+    Examples
+    --------
+    >>> safe_name("day/con.jpg")
+    'day/%63on.jpg'
+    """
+    whole = without_ending(name)
+    return "/".join(map(safe_part, whole.split("/"))) + name[len(whole) :]
+
+
 def safe_paths(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """Return a unique path inside the output for each name, without suffix.
 

@@ -112,6 +112,32 @@ def test_the_advice_of_convert_is_followed(tmp_path):
     assert images == NAMES
 
 
+def test_the_advice_of_convert_is_followed_where_names_are_escaped(tmp_path):
+    names = {"con.jpg": (100, 80), "day/a#b?.jpg": (60, 50), ".x.png": (90, 70), 'q"': (80, 70)}
+    for who in ("ann", "bob"):
+        drawn = [
+            {"id": each, "image_id": each, "category_id": 1, "bbox": [20, 15, 30, 25]}
+            for each in range(1, 5)
+        ]
+        content = coco(names) | {"annotations": drawn, "categories": [{"id": 1, "name": "cat"}]}
+        write(tmp_path, **{f"given/{who}.json": content})
+    done = run("convert", "given", "out", "--to", "yolo", "--lossy", cwd=tmp_path)
+    assert "read them with --image-size FILE, such as the input\n" in done.stderr
+    for sizes in (tmp_path / "given", names):
+        with reading(image_size=sizes):
+            data = read_coco(tmp_path / "out")
+        found = dict(zip(data.image_names, map(tuple, data.image_size.tolist()), strict=True))
+        assert found == {
+            "%63on.jpg": (100, 80), "day/a#b%3F.jpg": (60, 50), "%2Ex.png": (90, 70),
+            "q%22": (80, 70),
+        }  # fmt: skip
+        assert data.annotations.bbox == pytest.approx(np.array([[20, 15, 30, 25]] * 8), abs=1e-6)
+    write(tmp_path, **{"labels/%63on.txt": "0 .5 .5 .2 .2\n"})
+    of_two = reading(image_size={"con.jpg": (100, 80), "con.png": (60, 50)})
+    with of_two, pytest.raises(DatasetError, match="the given sizes do not include it"):
+        read_coco(tmp_path / "labels", min_annotators=1)
+
+
 def test_the_advice_of_convert_is_followed_where_splits_have_the_same_names(tmp_path):
     for who in ("ann", "bob"):
         for split, size in (("train", (100, 80)), ("val", (60, 50))):
