@@ -6,8 +6,9 @@ from math import nan
 
 import numpy as np
 
-from bboxqa.agreement.alpha.nominal import pooled_alpha
+from bboxqa.agreement.alpha.nominal import pooled_alpha, value_sums
 from bboxqa.agreement.counts.coincidences import coincidences
+from bboxqa.agreement.objects.meaning import has_meaning
 from bboxqa.core.arrays import BoolArray
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.selection import select_annotations
@@ -59,8 +60,10 @@ def figures_if_all_asked(
         unit[~is_matched] = len(units) + np.arange(len(alone))
         table = UnitTable(unit, np.concatenate([units.image, alone]))
         found = coincidences(reliability_of(whole, table, settings), settings.missing)
+        is_meant = has_meaning(value_sums(found)[0][:-1], settings.missing)
+        alpha = pooled_alpha(found).value if is_meant else nan
         # In images of one annotator, no annotation has a match.
-        yield pooled_alpha(found).value, float(objects.images.matched.sum()) / possible
+        yield alpha, float(objects.images.matched.sum()) / possible
 
 
 def with_all_asked(

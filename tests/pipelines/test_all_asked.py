@@ -139,3 +139,24 @@ def test_annotators_without_a_common_image_are_measured_if_all_were_asked(tmp_pa
     with pytest.raises(DatasetError, match="--asked all"):
         read_coco(path)
     assert agree(read_coco(path, asked="all")).alpha < 0
+
+
+@pytest.mark.parametrize("other", ["cat", "dog"])
+def test_no_alpha_is_compared_with_one_that_is_undefined(other, tmp_path):
+    """All annotators agree on one category; `other` is in images that one of them drew in."""
+    content = alone()
+    for each in content["annotations"]:
+        each["category_id"] = 1 if other == "cat" or each["image_id"] < 6 else 2
+    path = write(tmp_path / "a.json", content)
+    found = agree(read_coco(path), bootstrap=0)
+    expected = agree(read_coco(path, asked="all"), bootstrap=0)
+    assert isnan(found.alpha)
+    assert isnan(expected.alpha) == (other == "cat")
+    alpha = found.thresholds[0].all_asked_alpha
+    assert alpha == pytest.approx(expected.alpha, abs=1e-12, nan_ok=True)
+    text = run("agree", path, "--diagnose", "--bootstrap", "0").stdout
+    (warning,) = [line for line in text.splitlines() if "do not list who was asked" in line]
+    figures = "F1 1.00 would be 0.40"
+    if other == "dog":
+        figures = f"alpha, which is undefined, would be {alpha:.2f}, {figures}"
+    assert f"if all were asked, {figures} (--asked all)" in warning

@@ -70,7 +70,10 @@ def _who_was_asked(part: ThresholdResult) -> Iterator[str]:
     if not isnan(part.all_asked_f1):
         figures = f"F1 {part.existence.f1:.2f} would be {part.all_asked_f1:.2f}"
         if not isnan(part.all_asked_alpha):
-            figures = f"alpha {part.alpha:z.2f} would be {part.all_asked_alpha:z.2f}, {figures}"
+            usual = (
+                "alpha, which is undefined," if isnan(part.alpha) else f"alpha {part.alpha:z.2f}"
+            )
+            figures = f"{usual} would be {part.all_asked_alpha:z.2f}, {figures}"
         yield (
             "some images do not list who was asked, and only some annotators drew there: if all "
             f"were asked, {figures} (--asked all)"
