@@ -13,6 +13,7 @@ from bboxqa.formats.xml_elements import Element
 _MOST_FRAMES = 250_000
 """Frames of videos that are read in a few seconds, even if nearly all are without shapes."""
 _FRAMES_BY_SHAPE = 50
+_ONE_BY_ONE = "export its jobs one by one"
 
 
 def check_frames(member: Member, n_frames: int, n_shapes: int, n_beside: Sequence[int]) -> None:
@@ -27,9 +28,11 @@ def check_frames(member: Member, n_frames: int, n_shapes: int, n_beside: Sequenc
         found = f"its videos have {n_frames:,} frames and {count(n_shapes, 'shape')}"
         among = f" as one of {shared:,} files" if shared > 1 else ""
         limit = f"expected at most {most:,}{among}, or {_FRAMES_BY_SHAPE} for each shape"
+        is_read_alone = n_frames <= _MOST_FRAMES
+        do = "unpack the archive, and name the folder" if is_read_alone else _ONE_BY_ONE
         raise DatasetError(
             [f"{member.shown}: {found}; {limit}"],
-            "If that is right, export its jobs one by one. Otherwise correct <size> in <meta>.",
+            f"If that is right, {do}. Otherwise correct <size> in <meta>.",
         )
 
 

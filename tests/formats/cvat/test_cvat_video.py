@@ -94,6 +94,11 @@ def test_frames_of_all_files_of_an_archive_are_counted(tmp_path):
             archive.write(one, f"{name}/annotations.xml")
     with pytest.raises(DatasetError, match="expected at most 125,000 as one of 2 files, or 50 for"):
         read(path)
+    with pytest.raises(DatasetError, match="unpack the archive, and name the folder"):
+        read(path)
+    with ZipFile(path) as archive:
+        archive.extractall(tmp_path / "folder")
+    assert len(read(tmp_path / "folder").image_names) == 150_000
 
 
 @pytest.mark.parametrize(("sizes", "refused"), [((8, 1), False), ((5, 5), False), ((7, 4), True)])
