@@ -10,6 +10,7 @@ from support.cvat_xml import box, document, head, image, project, shape, written
 
 from bboxqa import agree, read_coco, validate
 from bboxqa.core.errors import DatasetError
+from bboxqa.formats.dataset.reader import read_dataset
 from bboxqa.formats.registry import format_of
 from bboxqa.model.shapes.run_lengths import compress_counts
 
@@ -356,3 +357,14 @@ def test_another_encoding_than_the_file_says_is_told(tmp_path, said, encoding, w
     with pytest.raises(DatasetError, match=words) as caught:
         read_coco(tmp_path / "a.xml")
     assert "cut off" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["polygon", "ellipse"])
+def test_boxes_around_outlines_are_read_without_the_outlines(tmp_path, name):
+    keys = {"points": "10,20;40,20;40,60"}
+    if name == "ellipse":
+        keys = {"cx": 25, "cy": 40, "rx": 15, "ry": 20}
+    path = written(tmp_path / "a.xml", head("ann"), image("a.jpg", shape(name, **keys)))
+    for more in ({"outlines": False}, {"outlines": False, "rotated": True}, {"outlines": True}):
+        data = read_dataset(path, min_annotators=1, **more)
+        assert boxes(data) == [[10, 20, 30, 40]]
