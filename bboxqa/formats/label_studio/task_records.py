@@ -40,13 +40,13 @@ from bboxqa.formats.label_studio.task_images import (
 )
 from bboxqa.formats.label_studio.task_sizes import said_size, sizes_of
 from bboxqa.formats.label_studio.tasks import Task, Work, tasks_of
+from bboxqa.formats.label_studio.unnamed import Unnamed
 from bboxqa.formats.translation.boxes.masks import Masks
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.given_sizes import given_size
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.translated import (
     UNLABELLED,
-    UNNAMED,
     Add,
     BrokenTextError,
     Record,
@@ -100,7 +100,8 @@ class _TaskRecords:
         add_boxes = None if wanted.in_full else wanted.add_boxes
         self._boxes = PlainBoxes(member.name, self._into, add_boxes)
         self._names = names
-        self._unnamed: Counter[str] = Counter()
+        self._unnamed = Unnamed()
+        self._is_anybody_named = False
         self._works: dict[Hashable, Counter[str]] = defaultdict(Counter)
         self._addresses: list[tuple[Record, ImageKey, str]] = []
         self._image_keys: dict[str, None] = {}
@@ -229,18 +230,11 @@ class _TaskRecords:
             self._models[model] += 1
             return model
         name = person(content.get("completed_by"), self._names)
+        self._is_anybody_named |= bool(name)
         if content.get("ground_truth") is True:
             self._tally["truth"] += 1
             return GROUND_TRUTH
-        if name:
-            return name
-        self._tally["unnamed"] += 1
-        problem = f"{task.label}: an annotation does not say who completed it"
-        self._into.defect("T005", problem, self._where(work.pointer))
-        self._unnamed[task.label] += 1
-        number = self._unnamed[task.label]
-        self._tally["numbered"] += number > 1
-        return f"(not named {number})" if number > 1 else UNNAMED
+        return name or self._unnamed.add(task.label, work.pointer)
 
     def _add_region(
         self,
@@ -314,6 +308,9 @@ class _TaskRecords:
     def done(self) -> Translated:
         """Return the translation, with all images, categories and notes."""
         self._boxes.end()
+        for problem, pointer in self._unnamed.problems(others=self._is_anybody_named):
+            self._into.defect("T005", problem, self._where(pointer))
+        self._tally.update(self._unnamed.tally())
         names = image_names(key.address for _, key, _ in self._addresses)
         for record, key, label in self._addresses:
             named = names.get(key.address) or label

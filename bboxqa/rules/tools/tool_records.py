@@ -94,11 +94,13 @@ RULES = (
         title="annotation does not name its annotator",
         severity=Severity.WARNING,
         breaks="Results per annotator mix people.",
-        explanation="""Other annotations name their annotator, but this one does not, like most
-            annotations that were imported into the tool: it has no completed_by (Label Studio),
-            labelerLogin (Supervisely) or annotators (Darwin). Such annotations count as those of
-            one annotator, "(not named)"; in Label Studio, several of one task are numbered. Add the
-            name to the import.""",
+        explanation="""An annotation has no completed_by (Label Studio), labelerLogin (Supervisely),
+            annotators (Darwin) or <annotator> (Pascal VOC), like most annotations that were
+            imported into the tool. Where others name their annotator, such annotations count as
+            those of one annotator, "(not named)"; in Label Studio, several of one task are
+            numbered. Add the name to the import. A file of Label Studio in which no annotation
+            names anybody is one finding: if it is by one annotator, `bboxqa agree` takes a file of
+            each.""",
         bad=_task(_region()).replace('"completed_by": 1, ', ""),
         good=_task(_region()),
         check=found_defects("T005"),

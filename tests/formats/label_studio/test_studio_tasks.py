@@ -488,3 +488,25 @@ def test_unnamed_annotations_beside_named_ones_are_of_nobody_else(tmp_path):
     assert [note for note in data.notes if "completed_by" in note] == [
         "1 annotation without completed_by, here by '(not named)'"
     ]
+
+
+def test_a_file_that_names_nobody_is_one_finding(tmp_path):
+    nobody = [task(number, work(None, box(1, 1, 20, 20))) for number in (1, 2, 3)]
+    path = written(tmp_path / "a.json", *nobody)
+    (finding,) = [each for each in validate(path).findings if each.code == "T005"]
+    assert finding.message == "no annotation of the file says who completed it (3 annotations)"
+    # An annotator without a name among others cannot be told from them.
+    path = written(tmp_path / "b.json", *nobody, task(4, work(1, box(1, 1, 20, 20))))
+    found = [each.message for each in validate(path).findings if each.code == "T005"]
+    assert found == [
+        f"task {number}: an annotation does not say who completed it" for number in (1, 2, 3)
+    ]
+
+
+def test_a_file_of_nobody_is_told_how_to_name_annotators(tmp_path):
+    path = written(tmp_path / "a.json", task(1, work(None, box(1, 1, 20, 20))))
+    outcome = run("agree", path)
+    assert outcome.stderr.startswith(
+        f"Error: {path}: no annotator is named in the files\nAgreement needs at least two"
+    )
+    assert "--attribution" not in outcome.stderr

@@ -110,9 +110,12 @@ def _nothing_found(
     session_key: str | None,
 ) -> NothingToCompareError:
     """Return an error for files by fewer than two annotators."""
-    if found and found[0].names == (UNNAMED,):
-        found, advice = [], split_advice([Path(file.source.name) for file in files])
-        advice += "\nIf each file is by one annotator nevertheless: --attribution files"
+    is_unnamed = bool(found) and found[0].names == (UNNAMED,)
+    found = [] if is_unnamed else found
+    if is_unnamed and len(files) > 1:
+        ways = split_advice([Path(file.source.name) for file in files])
+        nevertheless = "If each file is by one annotator nevertheless: --attribution files"
+        advice = "\n".join(filter(None, (ways, nevertheless)))
     elif found and session_key:
         advice = _as_annotators(session_key)
     else:

@@ -17,7 +17,7 @@ _ADVICE = (
     "If each file is by one annotator nevertheless: --attribution files"
 )
 _ONE_PERSON = """\
-Name the annotator of each file, also of several by one: --annotator NAME=FILE …
+Name the annotator of each file, several times if need be: --annotator NAME=FILE …
 If each file is by another annotator nevertheless: --attribution files\
 """
 _ONE_OF_EACH = """\
