@@ -1,13 +1,58 @@
-"""Projects in folders of other projects, which are measured on their own."""
+"""Projects inside of others or beside them, which are measured on their own."""
 
-from collections.abc import Iterable, Sequence
+import shlex
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
-from bboxqa.batch.rows import MEASURED, Row
-from bboxqa.core.text import first_few, one_line
+from bboxqa.batch.projects.discovery import Project
+from bboxqa.batch.rows import MEASURED, NOT_MEASURED, Row
+from bboxqa.core.text import clean, first_few, one_line
 
 _SHOWN = 3
+
+
+def remarks_on(projects: Sequence[Project], *, is_local: bool) -> Callable[[Row], Row]:
+    """Return a function that adds to the row of a project how `agree` measures it with others.
+
+    Folders of a store (not `is_local`) are none that `agree` reads.
+    """
+    inside = projects_inside([project.name for project in projects])
+    around = folders_of_people(projects) if is_local else {}
+
+    def remark(row: Row) -> Row:
+        row = with_projects_inside(row, inside.get(row.project, ()))
+        return _with_folder_around(row, around.get(row.project))
+
+    return remark
+
+
+def folders_of_people(projects: Iterable[Project]) -> dict[str, Path]:
+    """Return the folder around each project beside which another has a file of the same name.
+
+    In street/ann/train.json and street/bob/train.json, ann and bob may be people.
+    """
+    beside: dict[Path, list[Project]] = defaultdict(list)
+    for project in projects:
+        beside[project.folder.parent].append(project)
+    found = {}
+    for folder, several in beside.items():
+        files = [{each.relative_to(one.folder) for each in one.files} for one in several]
+        times = Counter(file for inside in files for file in inside)
+        for one, inside in zip(several, files, strict=True):
+            if one.name != "." and any(times[file] > 1 for file in inside):
+                found[one.name] = folder
+    return found
+
+
+def _with_folder_around(row: Row, folder: Path | None) -> Row:
+    """Return the row of a project that is not measured with the command that may measure it."""
+    if folder is None or row.status != NOT_MEASURED:
+        return row
+    typed = f"bboxqa agree {shlex.quote(clean(str(folder)))}"
+    note = f"if it is by one person, as are those beside it with files of the same names: {typed}"
+    return replace(row, message="; ".join(filter(None, [row.message, note])))
 
 
 def projects_inside(names: Iterable[str]) -> dict[str, list[str]]:

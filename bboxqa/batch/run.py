@@ -13,7 +13,7 @@ from typing import Any
 from bboxqa.batch.history import Regression, append, last_rows, regressions
 from bboxqa.batch.keys import result_key
 from bboxqa.batch.lost_projects import missing_projects, unusable_projects
-from bboxqa.batch.nested_projects import projects_inside, with_projects_inside
+from bboxqa.batch.nested_projects import remarks_on
 from bboxqa.batch.outputs import write_outputs
 from bboxqa.batch.owner import claim, refuse_foreign
 from bboxqa.batch.project import LONG, recorded, worth_two_processes
@@ -139,6 +139,7 @@ def run_batch(
             rows, n_reused = _rows(
                 run, projects, unusable, settings, out,
                 jobs=jobs, fresh=fresh, fail_fast=fail_fast, on_project=on_project,
+                remark=remarks_on(projects, is_local=not is_url(str(root))),
             )  # fmt: skip
         finally:
             # Worker processes that died or were ended may have left some as well.
@@ -189,15 +190,14 @@ def _rows(
     fresh: bool,
     fail_fast: bool,
     on_project: Callable[[Step], None] | None,
+    remark: Callable[[Row], Row],
 ) -> tuple[tuple[Row, ...], int]:
     """Return the row of each project, sorted, and the number of unchanged projects."""
     rows: dict[str, Row] = {}
     n_projects = len(projects) + len(unusable)
 
-    inside = projects_inside([project.name for project in projects])
-
     def done(row: Row, *, reused: bool) -> None:
-        row = rows[row.project] = with_projects_inside(row, inside.get(row.project, ()))
+        row = rows[row.project] = remark(row)
         if on_project is not None:
             on_project(Step(row, reused, len(rows), n_projects))
 

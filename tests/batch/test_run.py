@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import sys
@@ -15,6 +16,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
+from support.cli import run as run_command
 from support.datasets import annotation, document, image, two_annotators, write
 
 from bboxqa.batch import keys
@@ -605,6 +607,24 @@ def test_projects_that_are_not_measured_have_the_numbers_of_their_file(root):
     row = run(root).rows[1]
     # The files may have the same images.
     assert (row.status, row.n_images, row.n_annotations) == ("not measured", None, 8)
+
+
+def test_folders_of_people_say_how_they_are_measured(tmp_path):
+    root, drawn = tmp_path / "all of us", [annotation(1, 1, bbox=[1, 1, 9, 9])]
+    for name in ("street/ann/train", "street/ann/val", "street/bob/train", "street/bob/val",
+                 "park/ann/a", "park/ann/b", "park/cid/c", "park/cid/d"):  # fmt: skip
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        file_name = f"{Path(name).name}.jpg"
+        write(root / f"{name}.json", document(drawn, [image(1, file_name)]))
+    for _ in ("first", "unchanged"):
+        rows = run_batch(root, tmp_path / "results", PLAIN).rows
+        assert {row.status for row in rows} == {"not measured"}
+        said = {row.project: row.message.partition("; if it is")[2] for row in rows}
+        command = f"bboxqa agree '{root}/street'"
+        note = f" by one person, as are those beside it with files of the same names: {command}"
+        assert said == {"park/ann": "", "park/cid": "", "street/ann": note, "street/bob": note}
+    done = shlex.split(command)[1:]
+    assert "2 images, 2 annotators" in run_command(*done).stdout
 
 
 def test_a_project_says_that_it_is_measured_without_those_inside(tmp_path):
