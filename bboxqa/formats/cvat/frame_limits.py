@@ -6,7 +6,7 @@ from contextlib import suppress
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count
 from bboxqa.formats.cvat.cvat_elements import elements_of
-from bboxqa.formats.cvat.jobs import head_of_file
+from bboxqa.formats.cvat.jobs import Head, head_of_file
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.xml_elements import Element
 
@@ -14,6 +14,7 @@ _MOST_FRAMES = 250_000
 """Frames of videos that are read in a few seconds, even if nearly all are without shapes."""
 _FRAMES_BY_SHAPE = 50
 _ONE_BY_ONE = "export its jobs one by one"
+_SHORTER_JOBS = f"upload its annotations to a task with a smaller segment size, and {_ONE_BY_ONE}"
 
 
 def check_frames(member: Member, n_frames: int, n_shapes: int, n_beside: Sequence[int]) -> None:
@@ -29,7 +30,9 @@ def check_frames(member: Member, n_frames: int, n_shapes: int, n_beside: Sequenc
         among = f" as one of {shared:,} files" if shared > 1 else ""
         limit = f"expected at most {most:,}{among}, or {_FRAMES_BY_SHAPE} for each shape"
         is_read_alone = n_frames <= _MOST_FRAMES
-        do = "unpack the archive, and name the folder" if is_read_alone else _ONE_BY_ONE
+        jobs = _head_in(member).jobs
+        one_by_one = _SHORTER_JOBS if [job.kind for job in jobs] == ["job"] else _ONE_BY_ONE
+        do = "unpack the archive, and name the folder" if is_read_alone else one_by_one
         raise DatasetError(
             [f"{member.shown}: {found}; {limit}"],
             f"If that is right, {do}. Otherwise correct <size> in <meta>.",
@@ -38,10 +41,15 @@ def check_frames(member: Member, n_frames: int, n_shapes: int, n_beside: Sequenc
 
 def frames_in_head(member: Member) -> int:
     """Return how many frames the beginning of a file says that its videos have; 0 if unknown."""
+    return sum(len(job.frames or ()) for job in _head_in(member).jobs)
+
+
+def _head_in(member: Member) -> Head:
+    """Return what the beginning of a file says; without jobs if it cannot be read."""
     with suppress(DatasetError):
         for found in elements_of(member):
             if isinstance(found, Element) and found.name == "meta":
-                return sum(len(job.frames or ()) for job in head_of_file(found).jobs)
+                return head_of_file(found)
             if isinstance(found, Element) and found.name in ("image", "track"):
                 break
-    return 0
+    return Head()

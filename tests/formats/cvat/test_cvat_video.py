@@ -33,8 +33,8 @@ def read(path, **more):
     return read_coco(path, min_annotators=1, **more)
 
 
-def written_video(path, who, *tracks, **more):
-    meta = head(who, more=video(**more)).replace("<mode>annotation</mode>", "")
+def written_video(path, who, *tracks, kind="task", **more):
+    meta = head(who, kind=kind, more=video(**more)).replace("<mode>annotation</mode>", "")
     return written(path, meta, *tracks)
 
 
@@ -76,14 +76,18 @@ def test_a_video_without_tracks_was_asked_about(tmp_path):
 
 
 def test_videos_of_very_many_empty_frames_are_refused(tmp_path):
-    path = written_video(tmp_path / "a.xml", "ann", track(0, frame(0)), size=10_000_000, last="")
-    with pytest.raises(DatasetError) as found:
-        read(path)
-    assert str(found.value).split("a.xml: ")[1] == (
-        "its videos have 10,000,000 frames and 1 shape; expected at most 250,000, or 50 for each "
-        "shape\nIf that is right, export its jobs one by one. Otherwise correct "
-        "<size> in <meta>."
-    )
+    one_job = "upload its annotations to a task with a smaller segment size, and "
+    for kind, before in (("job", one_job), ("task", "")):
+        path = written_video(
+            tmp_path / "a.xml", "ann", track(0, frame(0)), size=10_000_000, last="", kind=kind
+        )
+        with pytest.raises(DatasetError) as found:
+            read(path)
+        assert str(found.value).split("a.xml: ")[1] == (
+            "its videos have 10,000,000 frames and 1 shape; expected at most 250,000, or 50 for "
+            f"each shape\nIf that is right, {before}export its jobs one by one. Otherwise correct "
+            "<size> in <meta>."
+        )
 
 
 def test_frames_of_all_files_of_an_archive_are_counted(tmp_path):
