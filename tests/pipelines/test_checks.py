@@ -227,9 +227,9 @@ def test_the_advice_on_a_file_in_a_folder_leads_to_a_result(defect, tmp_path):
     bob = folder / "bob.json"
     outcome = run("agree", folder)
     assert f"{defect} error" in outcome.stderr
-    assert f"Safe fixes, written to a copy: bboxqa validate {bob} --fix\n" in outcome.stderr
-    copy = f"{folder}/bob.fixed.json"
-    assert f"The copy will be {copy}; bboxqa reads the copy only if you name it." in outcome.stderr
+    command = f"Safe fixes, written to a copy: bboxqa validate {bob} --fix\n"
+    copy = f"{folder}/bob.fixed.json; bboxqa reads the copy only if you name it."
+    assert f"{command}The copy will be {copy}" in outcome.stderr
     run("validate", bob, "--fix")
     outcome = run("agree", folder)
     assert f"a fixed copy, {folder}/bob.fixed.json, which bboxqa reads only if" in outcome.stderr

@@ -115,7 +115,7 @@ def fix_advice(words: str, command: str, paths: Iterable[Path]) -> tuple[str, st
         found = f"There is a fixed copy, {name}, which bboxqa reads only if you name it."
         return f"{found}\nTo fix the file itself, which {kept}: {command}", command
     how = f"The copy will be {name}; bboxqa reads the copy only if you name it. --in-place fixes "
-    return f"{how}the file itself and {kept}.\n{words}: {command}", command
+    return f"{words}: {command}\n{how}the file itself and {kept}.", command
 
 
 def _is_measured(finding: "Finding") -> bool:
