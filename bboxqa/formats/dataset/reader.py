@@ -18,6 +18,7 @@ from bboxqa.formats.dataset.image_names import with_join_names
 from bboxqa.formats.dataset.join import join
 from bboxqa.formats.dataset.joint_names import with_one_order
 from bboxqa.formats.dataset.left_out_categories import left_out_by
+from bboxqa.formats.dataset.overlapping_splits import refuse_overlaps
 from bboxqa.formats.dataset.people.attributed import Attribution
 from bboxqa.formats.dataset.people.attribution import attribute
 from bboxqa.formats.dataset.people.parts_of_people import (
@@ -41,7 +42,7 @@ from bboxqa.formats.dataset.sessions import read_sessions
 from bboxqa.formats.dataset.times import read_times, untimed_notes
 from bboxqa.formats.dataset.track_ids import TRACK_KEYS, VIDEO_KEY, trackless_notes
 from bboxqa.formats.dataset.unused_sessions import session_notes
-from bboxqa.formats.named_sources import Sources, refuse_repeated_files, sources_of
+from bboxqa.formats.named_sources import Sources, names_of, refuse_repeated_files, sources_of
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.task_files import splits_among
 from bboxqa.formats.translation.translated import UNNAMED
@@ -116,6 +117,7 @@ def read_dataset(
     attributed, given = _attributed(
         read, found, annotator_key, session_key, min_annotators, predictions, pseudonyms
     )
+    refuse_overlaps(read, attributed)
     read = with_names_of_splits(read, attributed.splits)
     doubts = check(files, read, attributed) if check is not None else ()
     sessions = None if session_key is None else read_sessions(read, attributed, session_key)
@@ -157,6 +159,7 @@ def _read_source(sources: Sources, options: ReadOptions) -> tuple[Sources, list[
         raise error.with_advice(sources.notes) from None
     tables: list[AnnotationFile] = []
     notes: list[str] = []
+    repeated: dict[int, str] = {}
     kept = [*range(len(read))]
     if sources.is_named:
         read = _with_annotators(read, sources.names)
@@ -166,9 +169,12 @@ def _read_source(sources: Sources, options: ReadOptions) -> tuple[Sources, list[
         notes += repeated.values()
         kept = [place for place in measured if place not in repeated]
     kept.sort(key=lambda place: are_results(read[place]))
+    files = [sources.files[each] for each in kept]
+    # Without its copies, a file may be the only one of its annotator.
+    names = names_of(files) if repeated else [sources.names[each] for each in kept]
     left = sources._replace(
-        files=[sources.files[each] for each in kept],
-        names=[sources.names[each] for each in kept],
+        files=files,
+        names=names,
         notes=[*sources.notes, *notes],
         tables=tables,
     )

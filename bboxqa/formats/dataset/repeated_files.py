@@ -9,6 +9,7 @@ import numpy as np
 
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.annotations.columns import AnnotationFile
+from bboxqa.formats.dataset.overlapping_splits import is_copied, shared_images
 from bboxqa.formats.dataset.people.places import places_of
 from bboxqa.formats.task_files import KEYPOINTS, OBJECTS, task_of, without_split
 
@@ -34,7 +35,12 @@ def read_twice(
         found[left] = f"{called[kept]} and {called[left]} {has}"
     left_over = [number for number in range(len(files)) if number not in found]
     copies = _copied_splits([files[each] for each in left_over], [read[each] for each in left_over])
-    return found | {left_over[number]: note for number, note in copies.items()}
+    found |= {left_over[number]: note for number, note in copies.items()}
+    left_over = [number for number in left_over if number not in found]
+    parts = _parts_of_splits(
+        [files[each] for each in left_over], [read[each] for each in left_over]
+    )
+    return found | {left_over[number]: note for number, note in parts.items()}
 
 
 def _copied_splits(files: Sequence[Path], read: Sequence[AnnotationFile]) -> dict[int, str]:
@@ -55,6 +61,30 @@ def _copied_splits(files: Sequence[Path], read: Sequence[AnnotationFile]) -> dic
         if n_annotations == len(read[other].columns.id) and _is_part_of(read[other], read[one]):
             has = f"have the same {count(n_annotations, 'annotation')}; the second is left out"
             found[other] = f"{one_line(str(files[one]))} and {one_line(str(files[other]))} {has}"
+    return found
+
+
+def _parts_of_splits(files: Sequence[Path], read: Sequence[AnnotationFile]) -> dict[int, str]:
+    """Return the places of splits whose images another split of the same person has as well.
+
+    Only if this holds for all splits that share images: images of the same names may differ.
+    """
+    places = [without_split(place) for place in places_of(files)]
+    found: dict[int, str] = {}
+    for one, other in combinations(range(len(files)), 2):
+        (split, person), (split_2, person_2) = places[one], places[other]
+        if person != person_2 or not any(person) or not split or not split_2:
+            continue
+        if not shared_images(read[one], read[other]).names or {one, other} & {*found}:
+            continue
+        pairs = ((other, one), (one, other))
+        copy = next((pair for pair in pairs if is_copied(*(read[each] for each in pair))), None)
+        if copy is None:
+            return {}
+        part, whole = copy
+        both = f"{one_line(str(files[whole]))} and {one_line(str(files[part]))}"
+        n_images = count(len(read[part].images), "image")
+        found[part] = f"{both} have the same boxes in {n_images}; the second is left out"
     return found
 
 

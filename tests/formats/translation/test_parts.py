@@ -135,7 +135,7 @@ def test_splits_are_no_people(tmp_path, layout, is_named_once):
         for split in ("train", "val"):
             names = [f"{split if is_named_once else ''}{number}.jpg" for number in range(3)]
             place = layout.format(who=who, split=split)
-            write(tmp_path, **{place: coco(*names, x=(10 if split == "val" else 1) * x)})
+            write(tmp_path, **{place: coco(*names, x=(10 if split == "val" else 1) + x)})
     data = read_coco(tmp_path)
     assert (data.annotator_names, len(data.annotations)) == (("ann", "bob"), 12)
     assert data.attribution == "names of files and folders without splits (train, val)"
@@ -499,7 +499,7 @@ def test_a_named_folder_may_have_several_files(tmp_path):
 def test_splits_in_a_named_folder_tell_images_apart(tmp_path):
     for x, who in enumerate(("ann", "bob")):
         for split in ("train", "val"):
-            write(tmp_path, **{f"{who}/{split}.json": coco("0.jpg", x=x)})
+            write(tmp_path, **{f"{who}/{split}.json": coco("0.jpg", x=x + len(split))})
     data = read_coco({"Ann": tmp_path / "ann", "Bob": tmp_path / "bob"})
     assert (data.annotator_names, data.image_names) == (
         ("Ann", "Bob"), ("train/0.jpg", "val/0.jpg"),

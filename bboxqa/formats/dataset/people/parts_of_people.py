@@ -202,7 +202,8 @@ def with_names_of_splits(
             else image
             for image in file.images
         ]
-        note = f"images are called {split}/…, since another split has images of the same names"
+        called = f"images are called {split}/…, since another split has images of the same names"
+        note = f"{called}: if these are the same images, measure one split only"
         named.append(replace(file, images=images, notes=(*file.notes, note)))
     return [*named, *files[len(named) :]]
 
