@@ -1,5 +1,6 @@
 """Folders of formats with a file for each image: which are one person's."""
 
+import shutil
 from itertools import product
 
 import pytest
@@ -379,6 +380,106 @@ def test_splits_are_refused_where_it_is_not_sure_who_made_which(tmp_path, files,
         read_coco(tmp_path)
     assert beside.format(tmp_path) in str(error.value)
     assert "--annotator ann=FOLDER --annotator bob=FILE" in error.value.advice
+    assert len(read_coco(tmp_path, attribution="files").annotator_names) == len(files)
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        # Parts of a person are in splits, or beside these.
+        {"train_1": "a", "train_2": "b", "val_1": "c"},
+        {"train_street": "a", "train_park": "b", "val_street": "c", "val_park": "d"},
+        {"split_train": "a", "split_val": "b", "dev": "c"},
+        {"train": "a", "val": "b", "dev": "c"},
+        {"train": "a", "val": "b", "train/more": "c"},
+        # Images of two splits have one name.
+        {"train_1": "a", "train_2": "b", "val_1": "a", "val_2": "b"},
+    ],
+)
+def test_parts_of_a_person_in_splits_are_no_people(tmp_path, files):
+    for x, who in enumerate(("ann", "bob")):
+        for place, images in files.items():
+            write(tmp_path, **{f"{who}/{place}.json": coco(*images, x=x)})
+    data = read_coco(tmp_path)
+    assert (data.annotator_names, data.attribution) == (("ann", "bob"), "one folder per annotator")
+    n_images = sum(map(len, files.values()))
+    assert (len(data.annotations), data.assigned.sum(1).tolist()) == (2 * n_images, [2] * n_images)
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        # Files of a folder are about the same images.
+        {"train_1": "ab", "train_2": "ab", "val_1": "c"},
+        {"train": "a", "val": "b", "train/more": "b"},
+    ],
+)
+def test_parts_in_splits_are_refused_where_it_is_not_sure(tmp_path, files):
+    for x, who in enumerate(("ann", "bob")):
+        for place, images in files.items():
+            write(tmp_path, **{f"{who}/{place}.json": coco(*images, x=x)})
+    with pytest.raises(DatasetError, match="which may be by one person or by several") as error:
+        read_coco(tmp_path)
+    assert "--annotator ann=FOLDER --annotator bob=FILE" in error.value.advice
+
+
+def test_days_in_splits_are_no_people(tmp_path):
+    for split in ("train", "val"):
+        for day in ("day1", "day2"):
+            for x, who in enumerate(("ann", "bob")):
+                place = f"{split}/{day}/{who}.json"
+                write(tmp_path, **{place: coco(f"{split}{day}.jpg", x=x)})
+    data = read_coco(tmp_path)
+    assert data.annotator_names == ("ann", "bob")
+    assert data.attribution == "files of one name per annotator"
+    assert data.assigned.sum(1).tolist() == [2] * 4
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"ann/1": "a", "ann/2": "b", "bob/3": "b", "bob/4": "a"},
+        {"ann/1": "a", "ann/2": "b", "bob/1": "ab", "bob/3": "c"},
+        {"ann/x/1": "a", "ann/y/2": "b", "bob/3": "b", "bob/4": "a"},
+    ],
+)
+@pytest.mark.parametrize("is_packed", [True, False])
+def test_folders_with_files_of_other_names_are_people(tmp_path, files, is_packed):
+    for x, (place, images) in enumerate(files.items()):
+        write(tmp_path, **{f"in/{place}.json": coco(*images, x=x)})
+    source = tmp_path / "in"
+    if is_packed:
+        for who in ("ann", "bob"):
+            shutil.make_archive(str(tmp_path / f"packed/{who}"), "zip", source / who)
+        source = tmp_path / "packed"
+    data = read_coco(source)
+    assert (data.annotator_names, data.attribution) == (("ann", "bob"), "one folder per annotator")
+    assert data.assigned.sum(1).tolist()[:2] == [2, 2]
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        # Of one person, or of two beside somebody who looked at all.
+        {"ann/1": "a", "ann/2": "b", "bob/all": "ab"},
+        {"ann/1": "a", "ann/2": "b", "bob": "ab"},
+        # In the other folder are several people.
+        {"ann/1": "a", "ann/2": "b", "team/bob": "ab", "team/eve": "ab"},
+        # Names or folders may be people.
+        {"ann/1": "a", "ann/2": "b", "bob/1": "b", "bob/3": "a"},
+    ],
+)
+def test_files_of_a_folder_are_refused_where_they_may_be_parts(tmp_path, files):
+    for x, (place, images) in enumerate(files.items()):
+        write(tmp_path, **{f"{place}.json": coco(*images, x=x)})
+    with pytest.raises(DatasetError) as error:
+        read_coco(tmp_path)
+    assert str(error.value) == (
+        f"{tmp_path}/ann: has several files about different images (1.json, 2.json), which may be "
+        "by one person or by several; expected one file of each person\n"
+        "Name the files of each annotator: --annotator ann=FOLDER --annotator bob=FILE\n"
+        "If each file is by one annotator nevertheless: --attribution files"
+    )
     assert len(read_coco(tmp_path, attribution="files").annotator_names) == len(files)
 
 

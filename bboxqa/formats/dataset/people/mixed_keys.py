@@ -1,7 +1,6 @@
 """Refusing files of which it is not sure whether each is by one annotator."""
 
 import shlex
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -10,7 +9,9 @@ from bboxqa.core.text import clean, first_few, one_line
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import ANNOTATOR_KEYS, annotator_name
 from bboxqa.formats.dataset.people.image_records import names_in
+from bboxqa.formats.dataset.people.parts_of_people import OF_EACH
 from bboxqa.formats.dataset.people.places import Place, folders_and_names, is_grid, places_of
+from bboxqa.formats.dataset.people.told_by_images import unsure_files
 
 _ADVICE = (
     "Two versions of one data set are compared with: bboxqa compare BEFORE AFTER\n"
@@ -69,31 +70,27 @@ def _names_of(files: Sequence[AnnotationFile]) -> Iterator[tuple[str, list[set[s
 
 
 def check_folders(files: Sequence[AnnotationFile]) -> None:
-    """Refuse folders with several files of the same names, as people with parts of their work.
+    """Refuse folders with several files that may be parts of one person's work.
 
     If each file were taken as one annotator, the parts of one person would seem to be by several.
     """
     paths = [Path(file.source.name) for file in files]
     places = places_of(paths)
-    folders, names = folders_and_names(places)
-    if not is_grid(folders, names):
+    rows = unsure_files(places, [{image.file_name for image in file.images} for file in files])
+    if not rows:
         return
-    images = [{image.file_name for image in file.images} for file in files]
-    if sum(map(len, images)) == len(set().union(*images)):
-        return
-    times = Counter(names)
-    shared = [row for row, name in enumerate(names) if times[name] > 1]
-    shared = [row for row in shared if folders[row] == folders[shared[0]]]
-    shown = [
-        f"{names[row].rpartition('/')[0]}/{paths[row].name}".removeprefix("/") for row in shared
-    ]
+    folder = paths[rows[0]].parents[len(places[rows[0]]) - 2]
+    shown = [str(paths[row].relative_to(folder)) for row in rows]
     listed = first_few(shown, 3, one_line)
-    problem = (
-        f"{paths[shared[0]].parent}: has several files with the same names as in another folder "
-        f"({listed}), which do not say who drew what; expected one file of each person"
-    )
-    read = shlex.quote(clean(shown[0]))
-    advice = _ONE_OF_EACH.format(read, _named_files(names, paths), _comparison(places, paths))
+    if is_grid(*folders_and_names(places)):
+        found = "with the same names as in another folder"
+        problem = f"{found} ({listed}), which do not say who drew what"
+        read, (_, names) = shlex.quote(clean(shown[0])), folders_and_names(places)
+        advice = _ONE_OF_EACH.format(read, _named_files(names, paths), _comparison(places, paths))
+    else:
+        problem = f"about different images ({listed}), which may be by one person or by several"
+        advice = OF_EACH
+    problem = f"{folder}: has several files {problem}; expected one file of each person"
     raise DatasetError([problem], advice)
 
 

@@ -1,5 +1,6 @@
 """After whom files are named, before anything in them is known."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from bboxqa.formats.dataset.people.places import (
     folders_and_names,
     is_grid,
     places_of,
-    short_names,
+    short_places,
 )
 from bboxqa.formats.named_sources import names_of
 from bboxqa.formats.task_files import splits_among
@@ -20,23 +21,31 @@ def named_after(
 ) -> tuple[list[set[str]], set[str]]:
     """Return after whom each file may be named, and the names that are those of splits.
 
-    Of files of the same names in several folders, folders or names may be people.
+    Where several files are in a folder, folders or names may be people.
 
     Examples
     --------
     >>> files = [Path(f"in/{who}/{split}.json") for who in "ab" for split in ("train", "val")]
     >>> named_after(files)[0]
     [{'a'}, {'a'}, {'b'}, {'b'}]
+    >>> parts = named_after([Path("in/a/1.json"), Path("in/a/2.json"), Path("in/b.json")])[0]
+    >>> [sorted(each) for each in parts]
+    [['1', 'a'], ['2', 'a'], ['b']]
     """
     names = names_of(files, given)
     splits = splits_among(names)
     places = places_of(files) if files else []
     split = split_people(places)
-    folders, below = folders_and_names(places)
     if split is not None:
-        found = [{name} for name in short_names(split[0])]
-    elif is_grid(folders, below):
-        found = [{*each} for each in zip(folders, below, strict=True)]
-    else:
-        found = [{name} for name in names]
+        places = short_places(split[0])
+        names = ["/".join(place) for place in places]
+    folders, below = folders_and_names([*dict.fromkeys(places)])
+    is_of_parts = is_grid(folders, below)
+    tops = Counter(place[0] for place in {*places} if place)
+    found = []
+    for name, place in zip(names, places, strict=True):
+        if is_of_parts:
+            found.append({place[0], "/".join(place[1:])})
+        else:
+            found.append({name, *(top for top in place[:1] if tops[top] > 1)})
     return [each - splits - {""} for each in found], splits

@@ -2,7 +2,7 @@
 
 import shlex
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -14,14 +14,23 @@ from bboxqa.core.text import clean, first_few, one_line
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.dataset.people.places import (
     Place,
-    folders_and_names,
-    is_grid,
     places_of,
-    short_names,
+    short_places,
+)
+from bboxqa.formats.dataset.people.told_by_images import (
+    Images,
+    is_apart,
+    is_apart_by,
+    told_by_images,
+    unsure_files,
 )
 from bboxqa.formats.task_files import split_in, without_split
 from bboxqa.formats.translation.translated import UNNAMED
 
+OF_EACH = (
+    "Name the files of each annotator: --annotator ann=FOLDER --annotator bob=FILE\n"
+    "If each file is by one annotator nevertheless: --attribution files"
+)
 # The most names and files that a note shows.
 _SHOWN, _TYPED = 3, 20
 _ONE_FILE = """\
@@ -52,7 +61,11 @@ def people_of(files: Sequence[AnnotationFile]) -> People | None:
     round.
     """
     places = places_of([Path(file.source.name) for file in files])
-    return _by_split(places, files) or _by_images(places, files)
+    found = _by_split(places, files)
+    if found is not None:
+        return found
+    told = told_by_images(places, _images(files))
+    return None if told is None else People(*told)
 
 
 def named_people(
@@ -74,11 +87,11 @@ def named_people(
         for path, place in zip(paths, places_of(paths), strict=True)
     }
     splits = [split_of[Path(file.source.name)] for file in files]
-    if _is_apart(_images(files), names):
+    if is_apart(_images(files), names):
         splits = []
     elif are_sessions:
         return People([*names], "several files per annotator, each a session")
-    elif not _is_apart(_images(files), zip(names, splits, strict=True)):
+    elif not is_apart(_images(files), zip(names, splits, strict=True)):
         _refuse_shared_image(files, names)
     return People([*names], "one folder per annotator", splits)
 
@@ -108,25 +121,56 @@ def _by_split(places: Sequence[Place], files: Sequence[AnnotationFile]) -> Peopl
     if found is None:
         return None
     people, splits = found
-    names = short_names(people)
+    if not any(people):
+        named = () if is_apart(_images(files), people) else splits
+        return People([UNNAMED] * len(places), "", named)
+    whole = {person for person, split in zip(people, splits, strict=True) if not split}
+    parts = {person for person, split in zip(people, splits, strict=True) if split}
+    if () in people or whole & parts:
+        _refuse_other_files(files, splits)
+    names, way = _people_of_parts(files, people, splits)
     # Pictures of two splits may have the same name, but a person annotates one only once.
     images = _images(files)
-    is_apart = _is_apart(images, names) and (
-        len({*names}) < len(names) or _is_apart_by(splits, images)
+    are_apart = is_apart(images, names) and (
+        len({*names}) < len(names) or is_apart_by(splits, images)
     )
-    named = () if is_apart else splits
-    if not any(people):
-        return People([UNNAMED] * len(places), "", named)
-    whole = [person for person, split in zip(people, splits, strict=True) if not split]
-    parts = {person for person, split in zip(people, splits, strict=True) if split}
-    if (
-        () in people
-        or (whole and not is_apart)
-        or any(person[: len(part)] == part for person in whole for part in parts)
-    ):
+    if whole and not are_apart:
         _refuse_other_files(files, splits)
+    return People(names, way, () if are_apart else splits)
+
+
+def _people_of_parts(
+    files: Sequence[AnnotationFile], people: Sequence[Place], splits: Sequence[str]
+) -> tuple[list[str], str]:
+    """Return who made each file, and how it is found, where a person may have parts in folders.
+
+    Without splits, ann/train_1.json, ann/train_2.json and ann/val_1.json are ann/1 and ann/2.
+    """
+    images: Sequence[Images] = _images(files)
+    if not is_apart(images, people):
+        images = [
+            {(split, name) for name in each} for split, each in zip(splits, images, strict=True)
+        ]
+    short = short_places(people)
+    images_of: dict[Place, set[Hashable]] = defaultdict(set)
+    for place, each in zip(short, images, strict=True):
+        images_of[place] |= each
+    distinct = [*images_of]
+    told = told_by_images(distinct, [*images_of.values()])
+    if told is not None:
+        name_of = dict(zip(distinct, told[0], strict=True))
+        return [name_of[place] for place in short], told[1]
+    below = {
+        place for place in distinct for end in range(1, len(place)) if place[:end] in images_of
+    }
+    if below and "" in splits:
+        _refuse_other_files(files, splits)
+    unsure = {distinct[each] for each in unsure_files(distinct, [*images_of.values()])} or below
+    if unsure:
+        _refuse_parts([file for file, each in zip(files, short, strict=True) if each in unsure])
     listed = ", ".join(dict.fromkeys(filter(None, splits)))
-    return People(names, f"names of files and folders without splits ({listed})", named)
+    way = f"names of files and folders without splits ({listed})"
+    return ["/".join(place) for place in short], way
 
 
 def _refuse_other_files(files: Sequence[AnnotationFile], splits: Sequence[str]) -> None:
@@ -137,22 +181,15 @@ def _refuse_other_files(files: Sequence[AnnotationFile], splits: Sequence[str]) 
     beside = f"beside {others[0]}, which is none" if others else "and some of them name nobody"
     raise DatasetError(
         [f"{split} is named as a split of a data set, {beside}: it is not sure who made which"],
-        "Name the files of each annotator: --annotator ann=FOLDER --annotator bob=FILE\n"
-        "If each file is by one annotator nevertheless: --attribution files",
+        OF_EACH,
     )
 
 
-def _by_images(places: Sequence[Place], files: Sequence[AnnotationFile]) -> People | None:
-    folders, names = folders_and_names(places)
-    if not is_grid(folders, names):
-        return None
-    images = _images(files)
-    is_apart_in_folders, is_apart_by_name = _is_apart(images, folders), _is_apart(images, names)
-    if is_apart_in_folders and not is_apart_by_name:
-        return People(folders, "one folder per annotator")
-    if is_apart_by_name and not is_apart_in_folders:
-        return People(names, "files of one name per annotator")
-    return None
+def _refuse_parts(files: Sequence[AnnotationFile]) -> None:
+    """Refuse files in a folder of a person, or of several, of which it is not sure."""
+    listed = first_few(files, _SHOWN, lambda each: one_line(each.source.name))
+    problem = f"{listed}: named as parts of a data set, which may be by one person or by several"
+    raise DatasetError([problem], OF_EACH)
 
 
 def one_name_notes(files: Sequence[AnnotationFile], *, hidden: bool) -> list[str]:
@@ -166,7 +203,7 @@ def one_name_notes(files: Sequence[AnnotationFile], *, hidden: bool) -> list[str
     places, images = places_of(paths), _images(files)
     names, folders = [place[-1] for place in places], [place[:-1] for place in places]
     repeated = [name for name, times in Counter(names).items() if times > 1]
-    if not repeated or _is_apart(images, folders) or not _is_apart(images, names):
+    if not repeated or is_apart(images, folders) or not is_apart(images, names):
         return []
     files_of = sorted(zip(names, paths, strict=True), key=lambda each: each[0] not in repeated)
     if hidden:
@@ -221,19 +258,3 @@ def _refuse_shared_image(files: Sequence[AnnotationFile], names: Sequence[str]) 
                     "or files about different images"
                 )
                 raise DatasetError([problem], _ONE_FILE)
-
-
-def _is_apart_by(groups: Sequence[str], images: Sequence[set[str | None]]) -> bool:
-    """Return whether no image is in two groups of files."""
-    whole: dict[str, set[str | None]] = defaultdict(set)
-    for group, each in zip(groups, images, strict=True):
-        whole[group] |= each
-    return _is_apart(whole.values(), [""] * len(whole))
-
-
-def _is_apart(images: Iterable[set[str | None]], groups: Iterable[Hashable]) -> bool:
-    """Return whether no image is in two files of a group."""
-    of_group = defaultdict(list)
-    for each, group in zip(images, groups, strict=True):
-        of_group[group].append(each)
-    return all(sum(map(len, sets)) == len(set().union(*sets)) for sets in of_group.values())

@@ -37,19 +37,19 @@ def _without_archive(part: str) -> str:
     return own_name(Path(part)) if part.lower().endswith(ARCHIVES) else part
 
 
-def short_names(people: Sequence[Place]) -> list[str]:
-    """Return the paths of people as names, without the folders and file names that all have.
+def short_places(people: Sequence[Place]) -> list[Place]:
+    """Return the paths of people without the folders and file names that all have.
 
     Examples
     --------
-    >>> short_names([("in", "ann", "_annotations.coco"), ("in", "bob", "_annotations.coco")])
-    ['ann', 'bob']
+    >>> short_places([("in", "ann", "_annotations.coco"), ("in", "bob", "_annotations.coco")])
+    [('ann',), ('bob',)]
     """
     left = list(people)
     for end in (-1, 0):
         while all(len(each) > 1 for each in left) and len({each[end] for each in left}) == 1:
             left = [each[:-1] if end else each[1:] for each in left]
-    return ["/".join(each) for each in left]
+    return left
 
 
 def folders_and_names(places: Sequence[Place]) -> tuple[list[str], list[str]]:
