@@ -4,6 +4,7 @@ import io
 import json
 import re
 import shutil
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -69,7 +70,11 @@ CASES = [
     ("cvat", 60, "eve.xml: line 3: is XML that cannot be read: unclosed token"),
     ("cvat", 400, "eve.xml:13:3: is XML that cannot be read: unclosed token"),
     ("zip", 0, "eve.zip: is empty"),
-    ("zip", 500, "eve.zip: is a zip archive that cannot be read: File is not a zip file"),
+    (
+        "zip",
+        500,
+        "eve.zip: is a zip archive that cannot be read: its list of files, at the end, is missing",
+    ),
     ("coco", 0, "eve.json:1:1: F001 error the file is empty"),
     ("coco", 1, "eve.json:1:2: F001 error the file ends at byte 1, before the document does"),
     ("coco", 14, "eve.json:1:14: F001 error the file ends within the value at byte 13"),
@@ -274,3 +279,27 @@ def test_other_files_in_an_archive_are_not_taken_for_damaged_ones(tmp_path, name
             archive.writestr(f"{who}.json", many(9))
         archive.writestr(name, content)
     assert read_coco(tmp_path / "all.zip").annotator_names == WHO
+
+
+@pytest.mark.parametrize("ending", ["tar", "tar.gz"])
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE])
+def test_a_link_to_annotations_in_an_archive_is_refused(tmp_path, ending, kind):
+    path = tmp_path / f"all.{ending}"
+    for name in ("eve.json", "README"):
+        with tarfile.open(path, "w:gz" if ending.endswith("gz") else "w") as archive:
+            for who in WHO[:2]:
+                (tmp_path / "one.json").write_text(many(9))
+                archive.add(tmp_path / "one.json", f"{who}.json")
+            link = tarfile.TarInfo(name)
+            link.type, link.linkname = kind, "ann.json"
+            archive.addfile(link)
+        if name == "README":
+            assert read_coco(path).annotator_names == WHO[:2]
+            continue
+        for command in ("agree", "validate"):
+            done = run(command, path)
+            assert done.returncode == 2
+            assert done.stderr == (
+                f"Error: {path}/eve.json: is a link, and links in an archive are not followed\n"
+                "Unpack it, and name the folder, or pack the files themselves.\n"
+            )

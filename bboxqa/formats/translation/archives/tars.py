@@ -12,6 +12,7 @@ from typing import IO, cast
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
+from bboxqa.formats.content_kinds import TABLES
 from bboxqa.formats.translation.archives.entries import is_hidden, safe_name, sorted_once
 from bboxqa.formats.translation.heads import is_tar
 from bboxqa.formats.translation.member import (
@@ -26,6 +27,8 @@ from bboxqa.formats.translation.member import (
 
 TAR_HEAD = 262
 """The number of bytes up to the end of the magic number of a tar archive."""
+_READ = (".json", ".xml", ".txt", *TABLES)
+_LINKS = "Unpack it, and name the folder, or pack the files themselves."
 
 
 def tar_members(path: Path) -> list[Member]:
@@ -63,9 +66,10 @@ def packed_tar_members(path: Path) -> list[Member]:
 def _listed(
     path: Path, infos: Iterable[tarfile.TarInfo], part: Callable[[int, int], IO[bytes]]
 ) -> list[Member]:
-    """Return the files of a tar archive, without links and devices.
+    """Return the files of a tar archive, without devices and links.
 
-    `part` opens a part of its content, of which it gets the first byte and the length.
+    `part` opens a part of its content, of which it gets the first byte and the length. Raises
+    DatasetError if a file of annotations is a link, as its annotator would be missing.
     """
     found: list[Member] = []
     for number, info in enumerate(infos):
@@ -73,6 +77,9 @@ def _listed(
         if number > MAX_MEMBERS:
             raise DatasetError([f"{path}: has more than {count(MAX_MEMBERS, 'file')}"])
         name = safe_name(path, info.name)
+        if (info.issym() or info.islnk()) and not is_hidden(name) and name.lower().endswith(_READ):
+            problem = f"{path}/{name}: is a link, and links in an archive are not followed"
+            raise DatasetError([problem], _LINKS)
         if info.isreg() and not info.issparse() and not is_hidden(name):
             opened = partial(part, info.offset_data, info.size)
             found.append(Member(name, f"{path}/{name}", min(info.size, MAX_SIZE), opened))

@@ -22,6 +22,7 @@ from bboxqa.formats.translation.member import (
     Member,
 )
 
+_CUT_OFF = "its list of files, at the end, is missing"
 _ZIP_END = struct.Struct("<4s4H2LH")
 
 
@@ -32,7 +33,8 @@ def zip_members(path: Path) -> list[Member]:
     try:
         archive = zipfile.ZipFile(path)
     except ZIP_ERRORS as error:
-        problem = f"{path}: is a zip archive that cannot be read: {one_line(str(error))}"
+        reason = str(error) if zipfile.is_zipfile(path) else _CUT_OFF
+        problem = f"{path}: is a zip archive that cannot be read: {one_line(reason)}"
         raise DatasetError([problem], AGAIN) from None
     entries = [(safe_name(path, info.filename), info) for info in _files_in(archive)]
     _check_sizes(path, [info for _, info in entries])
