@@ -54,6 +54,8 @@ _OF_LABEL_FILES = (*_OF_ONE_IMAGE, SUPERVISELY, DOTA, YOLO)
 _LOOKED_AT = 50
 # The number of archives whose formats are kept, more than annotators usually are.
 _ARCHIVES = 32
+# The number of files in archives whose formats are kept: each is asked about several times.
+_FILES_INSIDE = 1 << 15
 _DEPTH = 6
 _OF_LABELS = ("labels", "Annotations", "annotations")
 
@@ -91,6 +93,13 @@ def format_of(path: Path) -> Format:
 
 def format_inside(path: Path) -> Format | None:
     """Return the built-in format of a file inside an archive; None if no format recognises it."""
+    archive = archive_around(path)
+    return None if archive is None else _format_inside(path, identity_of(archive))
+
+
+@lru_cache(_FILES_INSIDE)
+def _format_inside(path: Path, identity: Identity) -> Format | None:
+    del identity
     found = _built_in(path)
     return None if found is COCO else found
 

@@ -4,6 +4,7 @@ import json
 import shlex
 import zipfile
 from itertools import permutations
+from pathlib import Path
 
 import pytest
 from support.cli import run
@@ -11,6 +12,9 @@ from support.datasets import annotation, document, image
 from support.studio import box, task, work
 
 import bboxqa
+from bboxqa.formats.archive_contents import others_inside
+from bboxqa.formats.inputs import list_files
+from bboxqa.formats.registry import format_of
 
 LABELS = {"label": {"labels": [{"name": "cat"}]}}
 SLOT = {"type": "image", "slot_name": "0", "width": 100, "height": 80}
@@ -218,3 +222,28 @@ def test_what_is_left_out_is_said_where_labels_cannot_be_read(tmp_path):
     done = run("agree", path)
     assert "the size of its image is not known" in done.stderr
     assert "1 file of other formats left out (eve/coco.json)" in done.stderr
+
+
+def test_files_of_an_archive_are_looked_up_a_few_times_only(tmp_path, monkeypatch):
+    inside = {f"{number}.json": {"number": number} for number in range(50)}
+    path = zipped(tmp_path / "all.zip", {"ann.json": CONTENTS["coco.json"], **inside})
+    asked = []
+    stat = Path.stat
+    monkeypatch.setattr(Path, "stat", lambda self, **kw: [asked.append(self), stat(self, **kw)][1])
+    files = list_files([path])
+    assert others_inside(files) == []
+    assert 0 < len(asked) < 60 * len(inside)
+
+
+def test_an_archive_that_is_replaced_is_asked_again(tmp_path):
+    names = ("ann.xml", "bob.xml")
+    path = zipped(tmp_path / "all.zip", dict.fromkeys(names, CVAT))
+    parts = [path / name for name in names]
+    assert [format_of(part).name for part in parts] == ["cvat", "cvat"]
+    zipped(path, dict.fromkeys(names, VOC))
+    assert [format_of(part).name for part in parts] == ["voc", "voc"]
+    path.unlink()
+    assert [format_of(part).name for part in parts] == ["coco", "coco"]
+    parts[0].parent.mkdir()
+    parts[0].write_text(CVAT)
+    assert format_of(parts[0]).name == "cvat"

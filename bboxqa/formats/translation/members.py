@@ -31,6 +31,7 @@ from bboxqa.formats.translation.picture_sizes import is_picture
 
 # Archives of several people are asked about in turn. A list has up to a million files.
 _KEPT = 2
+_KEPT_FOLDERS = 64
 _SHOWN = 3
 
 
@@ -69,11 +70,30 @@ def only_file(path: Path, found: Sequence[Member], what: str) -> Member:
 
 def archive_around(path: Path) -> Path | None:
     """Return the archive that a path leads into; None if it leads into none."""
+    found = _archive_and_identity(path)
+    return None if found is None else found[0]
+
+
+def _archive_and_identity(path: Path) -> tuple[Path, Identity] | None:
     if path.exists():
         return None
-    found = next((each for each in path.parents if each.exists()), None)
-    is_file = found is not None and found.is_file() and is_archive(head_of(found))
-    return found if is_file else None
+    with suppress(LookupError, OSError):
+        archive, identity = _archive_of_folder(path.parent)
+        if identity_of(archive) == identity:
+            return archive, identity
+        _archive_of_folder.cache_clear()
+        return _archive_of_folder(path.parent)
+    return None
+
+
+# All files of a folder are asked about in turn. Errors are not kept.
+@lru_cache(_KEPT_FOLDERS)
+def _archive_of_folder(folder: Path) -> tuple[Path, Identity]:
+    """Return the archive that a folder is in, or is itself; raises LookupError if there is none."""
+    found = next((each for each in (folder, *folder.parents) if each.exists()), None)
+    if found is None or not found.is_file() or not is_archive(head_of(found)):
+        raise LookupError(folder)
+    return found, identity_of(found)
 
 
 def is_there(path: Path) -> bool:
@@ -89,8 +109,8 @@ def head_of(path: Path) -> bytes:
     with suppress(OSError):
         return head_of_file(path)
     with suppress(DatasetError, OSError):
-        if archive := archive_around(path):
-            return _head(archive, path, identity_of(archive))
+        if found := _archive_and_identity(path):
+            return _head(found[0], path, found[1])
     return b""
 
 
