@@ -204,3 +204,24 @@ def test_objects_and_key_points_of_splits_are_read_once(tmp_path, keypoints, peo
     assert len(notes) == 2 * len(people)
     assert all(f"{kept}_" in each.partition(" and ")[0] for each in notes)
     assert len({*notes}) == len(notes)
+
+
+@pytest.mark.parametrize("keypoints", [False, True])
+def test_files_of_a_named_annotator_are_read_once(tmp_path, keypoints):
+    for who in ("ann", "bob"):
+        for split, content in split_parts().items():
+            boxes = content["annotations"]
+            poses = [box | {"keypoints": [box["bbox"][0], 7, 2]} for box in boxes]
+            places = {
+                f"annotations/instances_{split}2017": boxes,
+                f"annotations/person_keypoints_{split}2017": poses,
+                f"{split}/_annotations.coco": poses if keypoints else boxes,
+            }
+            for place, found in places.items():
+                path = tmp_path / who / f"{place}.json"
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(json.dumps(document(found, content["images"], NOSE)))
+    data = bboxqa.read_coco({"Ann": tmp_path / "ann", "Bob": tmp_path / "bob"}, keypoints=keypoints)
+    assert (data.annotator_names, len(data.annotations)) == (("Ann", "Bob"), 24)
+    assert data.assigned.sum(1).tolist() == [2] * 4
+    assert len({note for note in data.notes if "the second is left out" in note}) == 8

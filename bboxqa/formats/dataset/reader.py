@@ -159,19 +159,21 @@ def _read_source(sources: Sources, options: ReadOptions) -> tuple[Sources, list[
         raise error.with_advice(sources.notes) from None
     tables: list[AnnotationFile] = []
     notes: list[str] = []
-    repeated: dict[int, str] = {}
     kept = [*range(len(read))]
     if sources.is_named:
         read = _with_annotators(read, sources.names)
     else:
-        repeated = read_twice(sources.files, read, keypoints=options.keypoints)
-        measured, tables, notes = without_empty(read)
-        notes += repeated.values()
-        kept = [place for place in measured if place not in repeated]
+        kept, tables, notes = without_empty(read)
+    # Files of different people who are named are no copies.
+    groups = sources.names if sources.is_named else [""] * len(read)
+    repeated = read_twice(sources.files, read, groups, keypoints=options.keypoints)
+    notes = [*notes, *repeated.values()]
+    kept = [place for place in kept if place not in repeated]
     kept.sort(key=lambda place: are_results(read[place]))
     files = [sources.files[each] for each in kept]
     # Without its copies, a file may be the only one of its annotator.
-    names = names_of(files) if repeated else [sources.names[each] for each in kept]
+    is_renamed = repeated and not sources.is_named
+    names = names_of(files) if is_renamed else [sources.names[each] for each in kept]
     left = sources._replace(
         files=files,
         names=names,

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 
@@ -15,14 +16,37 @@ from bboxqa.formats.task_files import KEYPOINTS, OBJECTS, task_of, without_split
 
 
 def read_twice(
-    files: Sequence[Path], read: Sequence[AnnotationFile], *, keypoints: bool
+    files: Sequence[Path],
+    read: Sequence[AnnotationFile],
+    groups: Sequence[str],
+    *,
+    keypoints: bool,
 ) -> dict[int, str]:
     """Return the places of files whose annotations another one has as well, each with a note.
 
-    With `keypoints`, the file that has these stays.
+    Only files of one group are compared. With `keypoints`, the file that has these stays.
     """
-    place = {task: number for number, task in enumerate(map(task_of, files)) if task is not None}
     is_one_folder = len({file.parent for file in files}) == 1
+    tasks = partial(_other_tasks, keypoints=keypoints, is_one_folder=is_one_folder)
+    found: dict[int, str] = {}
+    for group in dict.fromkeys(groups):
+        inside = [place for place, each in enumerate(groups) if each == group]
+        for search in (tasks, _copied_splits, _parts_of_splits):
+            left = [place for place in inside if place not in found]
+            copies = search([files[each] for each in left], [read[each] for each in left])
+            found |= {left[place]: note for place, note in copies.items()}
+    return found
+
+
+def _other_tasks(
+    files: Sequence[Path],
+    read: Sequence[AnnotationFile],
+    *,
+    keypoints: bool,
+    is_one_folder: bool,
+) -> dict[int, str]:
+    """Return the places of files for another task, as person_keypoints_val.json often is."""
+    place = {task: number for number, task in enumerate(map(task_of, files)) if task is not None}
     called = [one_line(file.name if is_one_folder else str(file)) for file in files]
     found = {}
     for (kind, *of), number in place.items():
@@ -33,14 +57,7 @@ def read_twice(
         left, kept = (whole, number) if keypoints else (number, whole)
         has = f"have the same {n}; the second is left out"
         found[left] = f"{called[kept]} and {called[left]} {has}"
-    left_over = [number for number in range(len(files)) if number not in found]
-    copies = _copied_splits([files[each] for each in left_over], [read[each] for each in left_over])
-    found |= {left_over[number]: note for number, note in copies.items()}
-    left_over = [number for number in left_over if number not in found]
-    parts = _parts_of_splits(
-        [files[each] for each in left_over], [read[each] for each in left_over]
-    )
-    return found | {left_over[number]: note for number, note in parts.items()}
+    return found
 
 
 def _copied_splits(files: Sequence[Path], read: Sequence[AnnotationFile]) -> dict[int, str]:

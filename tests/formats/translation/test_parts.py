@@ -398,8 +398,8 @@ def test_splits_are_refused_where_it_is_not_sure_who_made_which(tmp_path, files,
 )
 def test_parts_of_a_person_in_splits_are_no_people(tmp_path, files):
     for x, who in enumerate(("ann", "bob")):
-        for place, images in files.items():
-            write(tmp_path, **{f"{who}/{place}.json": coco(*images, x=x)})
+        for n, (place, images) in enumerate(files.items()):
+            write(tmp_path, **{f"{who}/{place}.json": coco(*images, x=10 * n + x)})
     data = read_coco(tmp_path)
     assert (data.annotator_names, data.attribution) == (("ann", "bob"), "one folder per annotator")
     n_images = sum(map(len, files.values()))
