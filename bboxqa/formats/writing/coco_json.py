@@ -45,5 +45,7 @@ def _annotation(annotation: Record) -> Record:
 
 
 _HELD = ("descriptions", "unused categories", "images", "annotations", "categories")
-COCO_JSON = Writer("COCO", "file", (".json",), _losses, _files, has_keypoints=True, holds=_HELD)
+COCO_JSON = Writer(
+    "COCO", "file", (".json",), _losses, _files, has_keypoints=True, adds_boxes=True, holds=_HELD
+)
 """All data, with `annotator` on annotations and `annotators` on images."""

@@ -137,5 +137,7 @@ def _mask(content: Content, annotation: Record) -> tuple[str, list[list[float]],
     return "mask", [[left, top], [left + width - 1, top + height - 1]], {"mask": text}
 
 
-LABELME = Writer(_TITLE, "folder", (".json",), _losses, _files, has_keypoints=True, lines=_LINES)
+LABELME = Writer(
+    _TITLE, "folder", (".json",), _losses, _files, has_keypoints=True, adds_boxes=True, lines=_LINES
+)
 """Rectangles, polygons, masks, and groups of points."""

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.formats.writing.content import Content, Record
+from bboxqa.formats.writing.key_points import KEY_POINT
 from bboxqa.formats.writing.losses import ATTRIBUTES, IMAGE_ORIGINS
 from bboxqa.formats.writing.writer import Writer
 
@@ -29,8 +30,21 @@ def left_out_notes(content: Content, to_format: Writer) -> Iterator[str]:
             )
     if lost := [*_lost_ids(content, held)]:
         yield f"left out: the ids of {_in_words(lost)}: {title} has no place for ids"
+    if to_format.adds_boxes and (number := sum(map(_is_boxed, content.annotations))):
+        some = count(number, "annotation") + " of key points"
+        has, its, it = ("has", "its", "it is") if number == 1 else ("have", "their", "they are")
+        yield (
+            f"changed: {some} without a box {has} {its} extent as box in {title}: {it} compared "
+            "with other boxes, and as key points with --similarity keypoints"
+        )
     if names := _numeric(content, to_format):
         yield f"changed: attributes that are numbers or true are texts in {title}: {_quoted(names)}"
+
+
+def _is_boxed(annotation: Record) -> bool:
+    """Return whether an annotation of key points has no box of its own, but an extent."""
+    _, _, width, height = annotation["bbox"]
+    return annotation.get("shape") not in (None, KEY_POINT) and width * height > 0
 
 
 def _numeric(content: Content, to_format: Writer) -> list[str]:

@@ -295,6 +295,7 @@ STUDIO_JSON = Writer(
     _losses,
     _files,
     has_keypoints=True,
+    adds_boxes=True,
     holds=("images", "annotations"),
     lines=_LINES,
 )

@@ -51,6 +51,8 @@ class Writer:
         Whether a file can only be read back if its name ends in one of `suffixes`.
     has_keypoints : bool
         Whether annotations with key points but no box are written.
+    adds_boxes : bool
+        Whether these are read back with the extent of their points as box.
     has_sizes : bool
         Whether the sizes of images are written; otherwise readers take them from the pictures.
     holds : collection of str
@@ -69,6 +71,7 @@ class Writer:
     files: Callable[[Content, Options], Iterator[Written]]
     is_known_by_suffix: bool = False
     has_keypoints: bool = False
+    adds_boxes: bool = False
     has_sizes: bool = True
     holds: Collection[str] = ()
     becomes_text: Callable[[str, object], bool] = _never

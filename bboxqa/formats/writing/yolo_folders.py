@@ -197,5 +197,7 @@ YOLO_SEGMENT = _write("YOLO segment", losses=_outline_losses, files=_outlines)
 """Outlines; a box is an outline of four points."""
 YOLO_OBB = _write("YOLO OBB", losses=_corner_losses, files=_corners)
 """Four corners."""
-YOLO_POSE = _write("YOLO pose", losses=_pose_losses, files=_poses, has_keypoints=True)
+YOLO_POSE = _write(
+    "YOLO pose", losses=_pose_losses, files=_poses, has_keypoints=True, adds_boxes=True
+)
 """Boxes with key points."""

@@ -200,3 +200,28 @@ def test_areas_that_key_points_are_compared_by_are_losses(tmp_path, to):
     out = tmp_path / ("out.json" if to == "label-studio" else "out")
     found = bboxqa.convert(source, out, to=to, lossy=True)
     assert [each.n for each in found.losses if each.what.startswith("areas")] == [3]
+
+
+@pytest.mark.parametrize(
+    ("to", "end"), [("coco", ".json"), ("label-studio", ".json"), ("labelme", ""), ("cvat", ".xml")]
+)
+def test_a_note_says_that_points_without_a_box_become_boxes(to, end, tmp_path):
+    box = '<box label="cat" source="manual" occluded="0" xtl="1" ytl="1" xbr="9" ybr="9"/>'
+    point = '<points label="{0}" outside="0" occluded="0" points="{1}0,{1}5"/>'
+    joints = point.format("head", 1) + point.format("tail", 3)
+    labels = "<label><name>dog</name><type>skeleton</type></label>" + "".join(
+        f"<label><name>{each}</name><type>points</type><parent>dog</parent></label>"
+        for each in ("head", "tail")
+    )
+    task = f"<meta><task><labels>{labels}</labels><assignee>ann</assignee></task></meta>"
+    drawn = f'{box}<skeleton label="dog" source="manual">{joints}</skeleton>'
+    (tmp_path / "ann.xml").write_text(
+        f'<annotations>{task}<image id="0" name="a.png" width="90" height="70">{drawn}</image>'
+        "</annotations>"
+    )
+    found = bboxqa.convert(tmp_path / "ann.xml", tmp_path / f"made/ann{end}", to=to)
+    n_boxes = len(bboxqa.read_coco(tmp_path / "made", min_annotators=1).annotations)
+    noted = [note for note in found.notes if "extent as box" in note]
+    assert (n_boxes, len(noted)) == ((1, 0) if to == "cvat" else (2, 1))
+    if noted:
+        assert noted[0].startswith("changed: 1 annotation of key points without a box has its")
