@@ -70,13 +70,12 @@ def only_file(path: Path, found: Sequence[Member], what: str) -> Member:
 
 def archive_around(path: Path) -> Path | None:
     """Return the archive that a path leads into; None if it leads into none."""
-    found = _archive_and_identity(path)
+    # Raises OSError for a path that no file can have.
+    found = None if path.exists() else _archive_and_identity(path)
     return None if found is None else found[0]
 
 
 def _archive_and_identity(path: Path) -> tuple[Path, Identity] | None:
-    if path.exists():
-        return None
     with suppress(LookupError, OSError):
         archive, identity = _archive_of_folder(path.parent)
         if identity_of(archive) == identity:
