@@ -1,5 +1,6 @@
 """Datumaro JSON: subsets, sizes, shapes, labels."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -101,6 +102,21 @@ def test_subsets_of_a_folder_are_one_data_set_and_other_files_are_people(tmp_pat
     for who in ("ann", "bob"):
         write(tmp_path / "folders" / who / "annotations", **{"default.json": train})
     assert asked(read_coco(tmp_path / "folders")) == {"a.jpg": ["ann", "bob"]}
+
+
+@pytest.mark.parametrize("is_packed", [True, False])
+def test_subsets_that_may_be_people_can_be_named(tmp_path, is_packed):
+    content = file(item(BOX))
+    write(tmp_path / "set/annotations", **{"ann.json": content, "bob.json": content})
+    source = tmp_path / "set"
+    if is_packed:
+        source = Path(shutil.make_archive(str(source), "zip", source))
+    with pytest.raises(DatasetError) as error:
+        read_coco(source)
+    typed = f"{source}/annotations/FILE"
+    assert f"such as those inside: bboxqa agree {typed} {typed}" in error.value.advice
+    people = [typed.replace("FILE", f"{who}.json") for who in ("ann", "bob")]
+    assert asked(read_coco(people)) == {"a.jpg": ["ann", "bob"]}
 
 
 def test_annotators_may_be_an_attribute(tmp_path):

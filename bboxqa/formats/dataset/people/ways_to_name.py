@@ -11,6 +11,8 @@ from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import ANNOTATOR_KEYS
 from bboxqa.formats.annotations.shapes_apart import apart_advice, apart_note
 from bboxqa.formats.registry import FORMATS, format_of
+from bboxqa.formats.translation.heads import is_archive
+from bboxqa.formats.translation.members import head_of, members_of
 
 _NAMED = 3
 _BEGIN = "Agreement needs at least two annotators. They are found in one of these ways:"
@@ -60,12 +62,22 @@ def ways_to_name(files: Sequence[AnnotationFile]) -> str:
     if name not in _INSIDE and name not in _OF_FOLDERS:
         return EXPLANATION
     ways = [_INSIDE[name]] if name in _INSIDE else []
-    end = Path(files[0].source.name).suffix
-    ways.append(_FOLDERS if name in _OF_FOLDERS else _FILES.replace(".json", end))
+    ways.append(_FOLDERS if name in _OF_FOLDERS else _of_files(Path(files[0].source.name)))
     if len(ways) == 1:
         return f"Agreement needs at least two annotators. Give {ways[0]}"
     numbered = "\n".join(f"  {number}. {way}" for number, way in enumerate(ways, start=1))
     return f"{_BEGIN}\n{numbered}"
+
+
+def _of_files(path: Path) -> str:
+    """Return how to give a file per annotator, also where a folder or archive holds them."""
+    if not path.is_dir() and not is_archive(head_of(path)):
+        return _FILES.replace(".json", path.suffix)
+    inside = [each.name for each in members_of(path) if each.name]
+    if len(inside) < 2:
+        return _FILES if path.is_dir() else _FILES.replace(".json", path.suffix)
+    typed = shlex.quote(one_line(str((path / inside[0]).with_name("FILE"))))
+    return f"one file per annotator, such as those inside: bboxqa agree {typed} {typed}"
 
 
 def nothing_to_compare(files: Sequence[AnnotationFile]) -> NothingToCompareError:
