@@ -12,6 +12,7 @@ from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.heads import as_utf8
 from bboxqa.formats.translation.json_files import begins, json_problem
 from bboxqa.formats.translation.member import Member
+from bboxqa.formats.xml_elements import RefusedXmlError, XmlElements, XmlError
 
 _NOTHING = re.compile(rb"\s*(?:\[\s*\]|\{\s*\})\s*\Z")
 
@@ -19,10 +20,10 @@ _NOTHING = re.compile(rb"\s*(?:\[\s*\]|\{\s*\})\s*\Z")
 def add_others(into: Collector, members: Sequence[Member], expected: str) -> Iterator[str]:
     """Report each file that is left out as a defect; yield a note on all of them.
 
-    `expected` names the format of the source, such as "JSON of LabelMe". JSON that is empty or cut
-    off may be of that format, and is an error.
+    `expected` names the format of the source, such as "JSON of LabelMe". JSON or XML that is
+    cut off may be of that format, and is an error.
     """
-    broken = {each.name: problem for each in members if (problem := _broken_json(each))}
+    broken = {each.name: problem for each in members if (problem := _broken(each))}
     for name, problem in broken.items():
         into.defect("T001", f"{name}: cannot be read: {problem}", Where(name, ""))
     members = [each for each in members if each.name not in broken]
@@ -47,12 +48,26 @@ def json_or_xml_of_tools(members: Sequence[Member], folders: set[str]) -> list[M
     ]
 
 
-def _broken_json(member: Member) -> str:
-    """Return why a small file with the suffix .json is not JSON; "" if it is, or is not small."""
-    head = member.head() if member.name.lower().endswith(".json") else b""
-    if not head or len(head) == HEAD or kind_of(head):
+def _broken(member: Member) -> str:
+    """Return why a small file of JSON or XML is none; "" if it is, or is not small."""
+    suffix = member.name.lower().rpartition(".")[2]
+    head = member.head() if suffix in ("json", "xml") else b""
+    if not head or len(head) == HEAD or kind_of(head) not in (None, "XML", "VOC"):
         return ""
-    text = as_utf8(head)
+    return _json_problem(as_utf8(head)) if suffix == "json" else _xml_problem(head)
+
+
+def _xml_problem(text: bytes) -> str:
+    try:
+        XmlElements().parsed(text, last=True)
+    except RefusedXmlError:
+        return ""
+    except XmlError as error:
+        return f"line {error.line}: {error}"
+    return ""
+
+
+def _json_problem(text: bytes) -> str:
     try:
         msgspec.json.decode(text, type=msgspec.Raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

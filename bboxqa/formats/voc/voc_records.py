@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.text import clean
+from bboxqa.core.text import clean, one_line
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.boxes.turned_boxes import turned_box
 from bboxqa.formats.translation.choices import choices
@@ -116,6 +116,9 @@ class _VocRecords:
             where = Where(member.name, error.line)
             self._into.defect("T001", f"{member.name or 'the file'}: {error}", where)
             return
+        if (said := root.said("first_pixel")) not in ("", "0", "1"):
+            problem = f"{member.name or 'the file'}: first_pixel is {one_line(said)!r}"
+            self._into.defect("T001", f"{problem}; expected 0 or 1", Where(member.name, root.line))
         image = self._image(place, member, root)
         for number, found in enumerate(root.all("object"), start=1):
             where = Where(member.name, found.line)

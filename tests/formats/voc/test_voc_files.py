@@ -43,6 +43,33 @@ def written(folder, **files):
 translated = partial(translation_of, translate)
 
 
+@pytest.mark.parametrize("n_bytes", [1, 9, 20, 31, 60, 120])
+def test_a_file_that_is_cut_off_anywhere_is_refused(tmp_path, n_bytes):
+    whole = xml(thing(11, 1, 30, 40))
+    folder = written(tmp_path, a=whole, b=whole.replace("a.jpg", "b.jpg")[:n_bytes])
+    found, _ = translated(folder)
+    assert [each.code for each in found.defects] == ["T001"]
+    assert "b.xml" in found.defects[0].message
+    with pytest.raises(DatasetError, match=r"b\.xml"):
+        read_coco(folder, min_annotators=1)
+
+
+@pytest.mark.parametrize("stated", ["2", "x", "1.5"])
+def test_a_first_pixel_that_is_neither_0_nor_1_is_refused(tmp_path, stated):
+    text = xml(thing(11, 4, 30, 40)).replace("<size>", f"<first_pixel>{stated}</first_pixel><size>")
+    folder = written(tmp_path / "ann", a=text)
+    expected = f"first_pixel is '{stated}'; expected 0 or 1"
+    found, _ = translated(folder)
+    assert [(each.code, expected in each.message) for each in found.defects] == [("T001", True)]
+    with pytest.raises(DatasetError, match="first_pixel is"):
+        read_coco(folder, min_annotators=1)
+
+
+def test_whole_xml_of_another_kind_is_left_out(tmp_path):
+    folder = written(tmp_path, a=xml(thing(11, 1, 30, 40)), b="<settings><size>3</size></settings>")
+    assert [each.code for each in translated(folder)[0].defects] == ["T012"]
+
+
 @pytest.mark.parametrize(
     ("corners", "chosen", "box", "words"),
     [
