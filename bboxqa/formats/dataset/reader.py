@@ -23,6 +23,7 @@ from bboxqa.formats.dataset.people.attributed import Attribution
 from bboxqa.formats.dataset.people.attribution import attribute
 from bboxqa.formats.dataset.people.parts_of_people import (
     one_name_notes,
+    split_notes,
     with_names_of_splits,
 )
 from bboxqa.formats.dataset.people.pseudonymous import with_pseudonyms, without_people
@@ -131,7 +132,7 @@ def read_dataset(
         notes += session_notes(files, _annotator_keys(annotator_key))
     is_by_file = attributed.of_files and len(attributed.names) == len(files)
     if is_by_file and found.attribution is None and session_key is None:
-        notes += one_name_notes(read, hidden=pseudonyms is not None)
+        notes += [*one_name_notes(read, hidden=pseudonyms is not None), *split_notes(read)]
     if time_key is not None and seconds is not None:
         notes += untimed_notes(seconds, time_key)
     notes += result_notes(read, tables)

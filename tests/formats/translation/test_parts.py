@@ -517,6 +517,26 @@ def test_people_who_agree_in_all_are_no_copies(tmp_path, files, people, n_left):
     assert all(note.count(f"{tmp_path}/ann/") in (0, 2) for note in left)
 
 
+@pytest.mark.parametrize(
+    ("files", "n_notes"),
+    [
+        ({"ann/train": "x", "bob/val": "xy"}, 1),
+        ({"ann_train": "x", "bob_train": "x", "eve_val": "x"}, 1),
+        ({"ann_train": "x", "bob_train": "x"}, 0),
+        ({"ann_train": "x", "bob_train": "x", "eve_val": "y"}, 0),
+        ({"ann": "x", "val": "x"}, 0),
+    ],
+)
+def test_images_that_files_of_several_splits_share_are_noted(tmp_path, files, n_notes):
+    for x, (place, images) in enumerate(files.items()):
+        write(tmp_path, **{f"{place}.json": coco(*images, x=x)})
+    data = read_coco([tmp_path / f"{place}.json" for place in files])
+    assert len(data.annotator_names) == len(files)
+    notes = [note for note in data.notes if note.startswith("files are named as several splits")]
+    assert len(notes) == n_notes
+    assert all("(train, val), and images of the same names in them count as" in n for n in notes)
+
+
 def test_results_of_a_model_do_not_say_which_split_they_mean(tmp_path):
     for x, place in enumerate(("ann/train", "ann/val", "bob/train", "bob/val")):
         write(tmp_path, **{f"data/{place}.json": coco("0.jpg", x=x)})

@@ -217,6 +217,19 @@ def one_name_notes(files: Sequence[AnnotationFile], *, hidden: bool) -> list[str
     return [f"{note}; if one person made them: bboxqa agree {typed}"]
 
 
+def split_notes(files: Sequence[AnnotationFile]) -> list[str]:
+    """Return a note on files that are named as different splits, but are about the same images."""
+    paths = [Path(file.source.name) for file in files]
+    of_files = [without_split(place)[0] for place in places_of(paths)]
+    images = [each for each, split in zip(_images(files), of_files, strict=True) if split]
+    splits = [*filter(None, of_files)]
+    if is_apart_by(splits, images):
+        return []
+    named = f"files are named as several splits ({', '.join(dict.fromkeys(splits))})"
+    same = "images of the same names in them count as the same"
+    return [f"{named}, and {same}: if they are others, measure files of one split only"]
+
+
 def _images(files: Sequence[AnnotationFile]) -> list[set[str | None]]:
     return [{image.file_name for image in file.images} for file in files]
 
