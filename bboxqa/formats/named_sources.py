@@ -58,7 +58,9 @@ def names_of(files: Sequence[Path], given: Iterable[AnyPath] = ()) -> list[str]:
     # For annotators/ann/instances.json and annotators/bob/instances.json, names are ann and bob.
     if depth > 1 and len({*stems.values()}) == 1:
         names = [name.rpartition("/")[0] for name in names]
-    return names
+    # CVAT calls every export annotations.xml.
+    short = [name.removesuffix("/annotations") for name in names]
+    return short if len({*short}) == len(short) else names
 
 
 def _in_folders(files: Sequence[Path], given: set[Path]) -> list[Path]:

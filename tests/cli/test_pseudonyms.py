@@ -267,7 +267,7 @@ LAYOUTS = {
     "folders of splits": ("train/{who}.json", "val/{who}.json"),
     "split and name": ("train_{who}.json", "val_{who}.json"),
     "name and split": ("{who}_train2017.json", "{who}_val2017.json"),
-    "labels": ("train_{who}/labels/0.txt", "val_{who}/labels/0.txt"),
+    "labels": ("train_{who}/labels/0.txt", "val_{who}/labels/1.txt"),
 }
 
 

@@ -571,6 +571,11 @@ def test_files_of_one_name_in_several_formats_are_several_annotators(tmp_path):
     assert names_of([tmp_path / "a.json", tmp_path / "b.json"]) == ["a", "b"]
 
 
+def test_a_file_that_tools_call_annotations_has_the_name_of_its_folder(tmp_path):
+    places = ("ann/annotations.xml", "bob/annotations.xml", "coco/a.json")
+    assert names_of([tmp_path / each for each in places]) == ["ann", "bob", "coco/a"]
+
+
 @pytest.mark.parametrize("end", [".tar.gz", ".tgz", ".json.gz", ".xml.zip", ".CSV.GZ", ".zip"])
 def test_packed_files_name_their_annotators_without_any_suffix(end, tmp_path):
     paths = [tmp_path / f"{name}{end}" for name in ("ada", "b.o.b")]
@@ -668,3 +673,20 @@ def test_a_named_folder_is_the_file_in_it(tmp_path):
     (tmp_path / "bob/more.xml").write_text(text)
     with pytest.raises(DatasetError, match=r"annotator 'b': image 'a\.jpg' is in "):
         read_dataset(source)
+
+
+def test_files_that_name_one_annotator_keep_the_name_beside_files_of_nobody(tmp_path):
+    for folder, who in (("1", "ann"), ("2", "bob")):
+        (tmp_path / folder).mkdir()
+        text = XML.replace("<username>ann<", f"<username>{who}<")
+        (tmp_path / folder / "annotations.xml").write_text(text)
+    coco = document([annotation(1)], [image(1, "a.jpg", width=9, height=9)])
+    (eve,) = files(tmp_path, eve=coco)
+    sources = [tmp_path / "1/annotations.xml", tmp_path / "2/annotations.xml", eve]
+    assert {"ann", "bob"} < {*read_dataset(sources).annotator_names}
+    # The person of a file may not have the name of another file.
+    (ann,) = files(tmp_path, ann=coco)
+    names = read_dataset([*sources[:2], ann]).annotator_names
+    assert len(names) == 3
+    by_file = read_dataset(sources, attribution="files").annotator_names
+    assert not {"ann", "bob"} & {*by_file}

@@ -14,7 +14,7 @@ from bboxqa.formats.annotations.records import (
 )
 from bboxqa.formats.dataset.people.attributed import Attribution
 from bboxqa.formats.dataset.people.image_records import asked_in, by_records, names_in
-from bboxqa.formats.dataset.people.mixed_keys import check_folders, check_keys
+from bboxqa.formats.dataset.people.mixed_keys import check_folders, check_keys, names_by_file
 from bboxqa.formats.dataset.people.parts_of_people import (
     People,
     named_people,
@@ -91,7 +91,8 @@ def attribute(
             is_checked = all(len(each.names) < 2 for each in found)
             people = _people(files, is_checked=is_checked) if way is None else None
             are_sessions = session_key == "file"
-            people = people or named_people(files, file_names, are_sessions=are_sessions)
+            names = names_by_file(files, file_names) if way is None else file_names
+            people = people or named_people(files, names, are_sessions=are_sessions)
             found += _by_file(files, people)
     for attribution in found:
         if len(attribution.names) >= 2:

@@ -12,6 +12,7 @@ from bboxqa.formats.dataset.people.image_records import names_in
 from bboxqa.formats.dataset.people.parts_of_people import OF_EACH
 from bboxqa.formats.dataset.people.places import Place, folders_and_names, is_grid, places_of
 from bboxqa.formats.dataset.people.told_by_images import unsure_files
+from bboxqa.formats.translation.translated import UNNAMED
 
 _ADVICE = (
     "Two versions of one data set are compared with: bboxqa compare BEFORE AFTER\n"
@@ -53,6 +54,21 @@ def check_keys(files: Sequence[AnnotationFile]) -> None:
             if other != name:
                 same = f"{other} and {name} are by one annotator, by {named_by}"
                 raise DatasetError([f"{same}, {none}; {expected}"], _ONE_PERSON)
+
+
+def names_by_file(files: Sequence[AnnotationFile], file_names: Sequence[str]) -> list[str]:
+    """Return the annotator of each file: the only one that it names, or else its own name.
+
+    All files have their own names if one names several, or if two files had the same name.
+    """
+    for _, names in _names_of(files):
+        found = [
+            next(iter(each), own) if each != {UNNAMED} else own
+            for each, own in zip(names, file_names, strict=True)
+        ]
+        if any(names) and max(map(len, names)) == 1 and len({*found}) == len(found):
+            return found
+    return [*file_names]
 
 
 def _names_of(files: Sequence[AnnotationFile]) -> Iterator[tuple[str, list[set[str]]]]:
