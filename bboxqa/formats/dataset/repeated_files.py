@@ -84,8 +84,11 @@ def _copied_splits(files: Sequence[Path], read: Sequence[AnnotationFile]) -> dic
 def _parts_of_splits(files: Sequence[Path], read: Sequence[AnnotationFile]) -> dict[int, str]:
     """Return the places of splits whose images another split of the same person has as well.
 
-    Only if this holds for all splits that share images: images of the same names may differ.
+    Only if this holds for all splits that share images: images of the same names may differ. Where
+    files name annotators, a folder is not by one person.
     """
+    if any(author.names for file in read for author in file.columns.authors.values()):
+        return {}
     places = [without_split(place) for place in places_of(files)]
     found: dict[int, str] = {}
     for one, other in combinations(range(len(files)), 2):
