@@ -21,7 +21,7 @@ from bboxqa.formats.dota.dota_heads import is_dota_head
 from bboxqa.formats.format import Format
 from bboxqa.formats.label_studio.studio import LABEL_STUDIO
 from bboxqa.formats.labelme.labelme import LABELME
-from bboxqa.formats.registry import format_inside, format_of
+from bboxqa.formats.registry import format_inside, format_of, title_of
 from bboxqa.formats.translation.heads import ARCHIVES, as_utf8, is_archive
 from bboxqa.formats.translation.label_folders import is_label_name
 from bboxqa.formats.translation.member import Member
@@ -100,8 +100,7 @@ def others_inside(
         elif all(found in _NAMED_INSIDE for _, found in others):
             typed = shlex.join(clean(str(each)) for each in (path, path / others[0][0].name))
             how = "to read such a file as well, name it" + ("" if hidden else f": {typed}")
-        own = read.name.removesuffix("-archive")
-        notes.append(f"{one_line(str(path))} is read as {own}: {some}; {how}")
+        notes.append(f"{one_line(str(path))} is read as {title_of(read)}: {some}; {how}")
     return notes
 
 

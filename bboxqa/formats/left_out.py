@@ -25,6 +25,7 @@ from bboxqa.formats.registry import (
     labels_beside_coco,
     sources_deeper,
     suffixes,
+    title_of,
 )
 from bboxqa.formats.translation.archives.tars import is_packed_tar
 from bboxqa.formats.translation.heads import ARCHIVES, is_archive
@@ -70,7 +71,7 @@ def beside_labels(sources: Iterable[Path], *, hidden: bool = False) -> list[str]
     some = f"{count(len(files), 'file')} of other formats"
     shown = _names(files, hidden=hidden)
     more = f", and more in {count(len(found) - 1, 'other folder')}" if len(found) > 1 else ""
-    read = f"{one_line(str(folder))} is read as {format_of(folder).name}"
+    read = f"{one_line(str(folder))} is read as {title_of(format_of(folder))}"
     return [f"{read}: {some} left out{shown}{more}; to read such a file, name it"]
 
 

@@ -48,6 +48,12 @@ FORMATS: dict[str, Format] = {
     "labelme": LABELME,
 }
 
+_TITLES = {
+    "coco": "COCO JSON", "coco-archive": "COCO JSON", "label-studio": "Label Studio",
+    "cvat": "CVAT", "supervisely": "Supervisely", "dota": "DOTA", "yolo": "YOLO", "via": "VIA",
+    "darwin": "Darwin", "datumaro": "Datumaro", "table": "tables of boxes", "voc": "Pascal VOC",
+    "labelme": "LabelMe",
+}  # fmt: skip
 _OF_ONE_IMAGE = (DARWIN, VOC, LABELME)
 """Formats with one image per file."""
 _OF_LABEL_FILES = (*_OF_ONE_IMAGE, SUPERVISELY, DOTA, YOLO)
@@ -69,6 +75,17 @@ def names() -> tuple[str, ...]:
     (('coco',), True)
     """
     return tuple(dict.fromkeys((*FORMATS, *plugins(GROUP))))
+
+
+def title_of(found: Format) -> str:
+    """Return what messages call a format: the name of its tool, or its own if it was added.
+
+    Examples
+    --------
+    >>> title_of(LABEL_STUDIO)
+    'Label Studio'
+    """
+    return _TITLES.get(found.name, found.name)
 
 
 def format_of(path: Path) -> Format:

@@ -92,7 +92,7 @@ def test_what_the_note_says_to_type_reads_both(tmp_path):
     (note,) = left_out(path)
     typed = f"{path} {path}/eve.json"
     assert note == (
-        f"{path} is read as cvat: 1 file of other formats left out (eve.json); "
+        f"{path} is read as CVAT: 1 file of other formats left out (eve.json); "
         f"to read such a file as well, name it: {typed}"
     )
     done = run("validate", *shlex.split(typed))
@@ -105,7 +105,7 @@ def test_labels_of_one_image_are_to_be_unpacked(tmp_path):
     path = zipped(tmp_path / "all.zip", {"coco.json": CONTENTS["coco.json"], **labels})
     (note,) = left_out(zipped(path, {"ann.json": CONTENTS["studio.json"], **labels}))
     assert note == (
-        f"{path} is read as label-studio: 5 files of other formats left out (labels/a.txt, "
+        f"{path} is read as Label Studio: 5 files of other formats left out (labels/a.txt, "
         "labels/b.txt, labels/c.txt and 2 more); to read these, unpack it, and name the files and "
         "folders"
     )
@@ -157,7 +157,7 @@ def test_other_commands_name_them_too(tmp_path, typed):
     inside = {"1.xml": by_ann, "2.xml": by_bob, "eve.json": CONTENTS["coco.json"]}
     path = zipped(tmp_path / "all.zip", inside)
     typed = typed.format(path, tmp_path).split()
-    note = f"{path} is read as cvat: 1 file of other formats left out"
+    note = f"{path} is read as CVAT: 1 file of other formats left out"
     done = run(*typed)
     assert done.stderr.count(f"ote: {note} (eve.json); ") == 1
     hidden = run(*typed, "--pseudonyms", tmp_path / "key.json", *["--force"] * (typed[0] != "plan"))

@@ -131,6 +131,6 @@ def test_other_formats_in_an_archive_of_a_named_annotator_are_said(tmp_path):
     notes = bboxqa.read_coco({"ann": path, "bob": tmp_path / "bob.xml"}).notes
     (note,) = [each for each in notes if "left out" in each]
     assert note == (
-        f"{path} is read as cvat: 1 file of other formats left out (more.json); "
+        f"{path} is read as CVAT: 1 file of other formats left out (more.json); "
         "to read these as well, unpack it, and name the folder"
     )

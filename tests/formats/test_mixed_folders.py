@@ -186,7 +186,7 @@ def test_annotations_of_a_format_that_is_not_read_are_named_beside_labels(tmp_pa
     write(tmp_path, **{"bob/all.json": [{"image": "a.jpg", "annotations": [box]}]})
     assert notes_of(tmp_path) == [
         (
-            f"{tmp_path}/bob is read as yolo: 1 file of other formats left out (all.json); to read "
+            f"{tmp_path}/bob is read as YOLO: 1 file of other formats left out (all.json); to read "
             "such a file, name it"
         )
     ]

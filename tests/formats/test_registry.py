@@ -209,3 +209,11 @@ def test_one_with_the_name_of_a_built_in_one_is_refused(site, tmp_path):
     message = "'coco' is built in, and package acme-boxes offers another of this name"
     with pytest.raises(ConfigError, match=message):
         bboxqa.read_coco(write(tmp_path / "boxes.csv", TABLE))
+
+
+def test_built_in_formats_have_titles_for_messages():
+    titles = [registry.title_of(each) for each in registry.FORMATS.values()]
+    assert all(title and title.lower() != "coco-archive" for title in titles)
+    assert [
+        name for name, title in zip(registry.FORMATS, titles, strict=True) if name == title
+    ] == []

@@ -92,7 +92,7 @@ def test_files_of_other_formats_beside_labels_are_named(tmp_path):
         made(tmp_path / person, labels__a_txt=BOX, data_yaml="names: [cat]", results_csv="epoch,x")
     (tmp_path / "ann/tasks.json").write_text(json.dumps(tasks))
     (tmp_path / "ann/info.json").write_text("{}")
-    note = "ann is read as yolo: 1 file of other formats left out (tasks.json)"
+    note = "ann is read as YOLO: 1 file of other formats left out (tasks.json)"
     with bboxqa.reading(image_size=(100, 80)):
         for found in (read_coco(tmp_path), validate([tmp_path])):
             assert any(
