@@ -106,13 +106,17 @@ class ColumnsBuilder:
         What to keep of each record.
     turned : bool
         Whether boxes may have five numbers, with an angle, or eight numbers, of four corners.
+    crowds : bool
+        Whether crowds may be single objects, as CVAT marks them.
     """
 
-    def __init__(self, name: str, options: ReadOptions, *, turned: bool = False) -> None:
+    def __init__(
+        self, name: str, options: ReadOptions, *, turned: bool = False, crowds: bool = False
+    ) -> None:
         memory = options.memory
         self.bounded = memory is not None
         self.name = name
-        self.type = annotation_type(options, turned=turned)
+        self.type = annotation_type(options, turned=turned, crowds=crowds)
         self.image_type = image_type(options.keys)
         self.box_lengths = BOX_LENGTHS if turned else BOX_LENGTHS[:1]
         self.problems: list[str] = []

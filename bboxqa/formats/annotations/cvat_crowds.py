@@ -1,5 +1,6 @@
 """Annotations that CVAT marks as crowds, though they are single objects."""
 
+import mmap
 from collections.abc import Mapping, Sequence
 
 import msgspec
@@ -8,6 +9,20 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray
 from bboxqa.core.text import count
 from bboxqa.formats.annotations.records import Annotation, Attributes, Rle
+
+_HEAD = 1 << 20
+"""The part of a list of annotations, in bytes, in which CVAT's have occurred."""
+
+
+def may_be_of_cvat(text: bytes | mmap.mmap, start: int) -> bool:
+    """Return whether annotations that begin at `start` tell what is occluded, as all of CVAT's do.
+
+    Examples
+    --------
+    >>> may_be_of_cvat(b'[{"attributes": {"occluded": false}}]', 1), may_be_of_cvat(b'[{}]', 1)
+    (True, False)
+    """
+    return b'"occluded"' in text[start : start + _HEAD]
 
 
 def cvat_crowds(records: Sequence[Annotation], crowd: BoolArray) -> BoolArray:

@@ -225,7 +225,9 @@ _OF_KEYPOINTS: dict[str, Any] = {
 _BOX_NUMBERS = Annotated[list[float], msgspec.Meta(min_length=4, max_length=8)]
 
 
-def annotation_type(options: ReadOptions, *, turned: bool = False) -> type[Annotation]:
+def annotation_type(
+    options: ReadOptions, *, turned: bool = False, crowds: bool = False
+) -> type[Annotation]:
     """Return the type of annotation records that includes the first part of each key.
 
     Parameters
@@ -235,6 +237,8 @@ def annotation_type(options: ReadOptions, *, turned: bool = False) -> type[Annot
         read as well, and with rotated boxes all that says how boxes are turned.
     turned : bool
         Whether boxes may have up to eight numbers.
+    crowds : bool
+        Whether it takes the outline to tell crowds from single objects.
 
     Returns
     -------
@@ -243,7 +247,8 @@ def annotation_type(options: ReadOptions, *, turned: bool = False) -> type[Annot
         names.
     """
     outlined = options.outlines or options.rotated or turned
-    base: type[Annotation] = OutlinedAnnotation if outlined else UnreadOutline
+    unread = UnreadOutline if crowds else Annotation
+    base: type[Annotation] = OutlinedAnnotation if outlined else unread
     added: dict[str, Any] = dict(_OF_KEYPOINTS) if options.keypoints else {}
     if turned:
         added["bbox"] = ("bbox", _BOX_NUMBERS)

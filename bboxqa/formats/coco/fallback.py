@@ -250,7 +250,8 @@ def annotation_of(
     fixed = {"id", "image_id", "category_id", "bbox", "iscrowd", "segmentation", *joints}
     keys = zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True)
     others: dict[str, Any] = {field: record.get(key) for field, key in keys if key not in fixed}
-    others["segmentation"] = outline if outlined else record.get("segmentation")
+    if "segmentation" in kind.__struct_fields__:
+        others["segmentation"] = outline if outlined else record.get("segmentation")
     fields: dict[str, Any] = dict(zip(("id", "image_id", "category_id"), ids, strict=True))
     fields["bbox"] = tuple(map(float, bbox))
     return kind(**fields, iscrowd=bool(crowd), **joints, **others)

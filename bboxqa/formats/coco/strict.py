@@ -12,7 +12,7 @@ from bboxqa.core.files import digest_of
 from bboxqa.core.types import Steps
 from bboxqa.formats.annotations.box_numbers import has_angles
 from bboxqa.formats.annotations.columns import AnnotationFile, Columns, ColumnsBuilder
-from bboxqa.formats.annotations.cvat_crowds import cvat_crowds_note
+from bboxqa.formats.annotations.cvat_crowds import cvat_crowds_note, may_be_of_cvat
 from bboxqa.formats.annotations.first_outlines import outline_notes
 from bboxqa.formats.annotations.five_numbers import settled
 from bboxqa.formats.annotations.joint_columns import without_box_note
@@ -64,7 +64,8 @@ def read_text(text: Text, path: Path, options: ReadOptions) -> Callable[[Source]
 
         return read_panoptic(text, opening.end(), path, options)
     turned = opening is not None and has_angles(text, opening.end())
-    new_builder = partial(ColumnsBuilder, name, options, turned=turned)
+    crowds = opening is not None and may_be_of_cvat(text, opening.end())
+    new_builder = partial(ColumnsBuilder, name, options, turned=turned, crowds=crowds)
     try:
         images, categories, builder = _read_fast(text, opening, new_builder, options.progress)
     except MalformedError:

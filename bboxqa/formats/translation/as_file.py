@@ -80,18 +80,14 @@ class _Columns:
         self.builder = ColumnsBuilder(str(path), options)
         self.boxed = Boxed()
         self._options = options
-        self._is_outlined = options.outlines or options.rotated
         self.own_ids = OwnIds(path)
 
     def add(self, records: Sequence[Record], places: Sequence[Where]) -> None:
         """Add records."""
         kept, kept_places = self.boxed.take(records, places)
-        for record in kept:
-            if not self._is_outlined:
-                # An outline that is not read is the text of a JSON document, which this is not.
-                record.pop("segmentation", None)
-            elif self._options.outlines and "segmentation" not in record:
-                # If outlines are compared, a box is a rectangular outline.
+        for record in kept if self._options.outlines else ():
+            # If outlines are compared, a box is a rectangular outline.
+            if "segmentation" not in record:
                 record["segmentation"] = [_ring(*record["bbox"])]
         self.own_ids.add(kept, kept_places)
         self.builder.add(msgspec.convert(kept, list[self.builder.type]))  # type: ignore[name-defined]
