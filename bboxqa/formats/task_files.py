@@ -50,7 +50,7 @@ def without_other_tasks(
         + ("" if hidden else f" (such as {one_line(str(left[0]))})")
         for left, kind, why in (
             (others, "JSON file", "other tasks than objects"),
-            (masks, "table", "the boxes of masks, which other tables of Open Images have as well"),
+            (masks, "table", "masks of objects whose boxes are in the other tables of Open Images"),
         )
         if left
     ]

@@ -33,7 +33,6 @@ _OTHER_LISTS = re.compile(
 
 
 def _recognises(path: Path) -> bool:
-
     if not is_archive(head_of(path)) and archive_around(path) is None:
         return False
     try:
@@ -58,7 +57,6 @@ def begins_as_results(path: Path) -> bool:
 
 
 def _member(path: Path) -> "Member":
-
     return only_file(path, _members(path), "COCO JSON")
 
 

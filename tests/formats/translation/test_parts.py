@@ -593,7 +593,7 @@ def test_masks_of_open_images_are_no_second_annotations(tmp_path):
         only = "test-annotations-object-segmentation.csv"
         alone = read_coco({who: tmp_path / who / only for who in ("ann", "bob")})
     assert (data.annotator_names, len(data.annotations)) == (("ann", "bob"), 4)
-    assert data.notes[0].startswith("4 tables left out: the boxes of masks, which other tables")
+    assert data.notes[0].startswith("4 tables left out: masks of objects whose boxes are in")
     assert len(alone.annotations) == 2
 
 

@@ -53,12 +53,12 @@ def people_of(files: Sequence[AnnotationFile]) -> People | None:
     """Return who made each file, if several files are by one person; None if it is not sure.
 
     In ann/train.json, ann/val.json, bob/train.json and bob/val.json, as in train/ann.json or
-    ann_train.json, people are what is left without the splits; without people, the files are one
-    data set. So it is in train/ann.json, train/bob.json, val/eve.json and val/dan.json, where each
-    split is by several others. Other files of the same names in several folders are told by their
-    images. Folders are people if no folder has an image in two files, and files of one name share
-    images. In day1/ann.json, day1/bob.json, day2/ann.json and day2/bob.json it is the other way
-    round.
+    ann_train.json, the path without its split names the person. Where nothing is left of it, the
+    files are one data set. People are also found in this way in train/ann.json, train/bob.json,
+    val/eve.json and val/dan.json, where each split is by several others. Other files of the same
+    names in several folders are told by their images. Folders are people if no folder has an image
+    in two files, and files of one name share images. In day1/ann.json, day1/bob.json, day2/ann.json
+    and day2/bob.json it is the other way round.
     """
     places = places_of([Path(file.source.name) for file in files])
     found = _by_split(places, files)

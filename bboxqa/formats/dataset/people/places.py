@@ -82,8 +82,8 @@ def split_advice(paths: Sequence[Path]) -> str:
 
     Examples
     --------
-    >>> split_advice([Path("instances_train2017.json"), Path("val.json")])[:51]
-    'They are named as splits of one data set (train, va'
+    >>> split_advice([Path("instances_train2017.json"), Path("val.json")])[:54]
+    'The files are named as splits of one data set (train, '
     >>> split_advice([Path("train.json"), Path("ann.json")])
     ''
     """
@@ -91,7 +91,7 @@ def split_advice(paths: Sequence[Path]) -> str:
     if len(splits) < len(paths) or "" in splits:
         return ""
     return (
-        f"They are named as splits of one data set ({', '.join(splits)}). To measure agreement, "
-        "annotations need an annotator, or each file has to be by another one, about the same "
-        "images."
+        f"The files are named as splits of one data set ({', '.join(splits)}), which are no "
+        "annotators. Agreement needs at least two: either annotations that say who drew them, or "
+        "one file of each annotator, all of the same images."
     )
