@@ -13,6 +13,7 @@ from bboxqa.rules.base.reporting import record_defect, summary_hits
 from bboxqa.rules.base.rule import Defect, Hits, Rule
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.images.earlier_images import EarlierImage, first_rows, names_of, same_files
+from bboxqa.rules.images.file_relations import relations_of
 from bboxqa.rules.images.image_origins import relatives
 from bboxqa.rules.images.shared_keys import earlier_candidates
 
@@ -22,24 +23,32 @@ _BANDS = ((0, 22), (22, 21), (43, 21))
 _MAX_PAIRS = 1 << 21
 _MANY = 10
 _LOOKS_LIKE = "looks like"
-# Files that share more of their images than this are not splits.
-_SAME_SET = 0.9
+_SAME_NAME = "has the same name"
+# Files that share so much of their images are no splits; the first is for few images, and for
+# files with the names of splits.
+_SAME_SET, _MOST = 0.9, 0.5
 
 
 def _shared_images(
     documents: Sequence[Document], _settings: ValidateSettings
 ) -> Iterator[tuple[Document, Hits]]:
     """M008: images that are also in an earlier file."""
-    candidates = earlier_candidates(documents, _keys)
-    for document, (place, image) in zip(documents, candidates, strict=True):
+    relations = relations_of(documents)
+    candidates = zip(documents, earlier_candidates(documents, _keys), strict=True)
+    for number, (document, (place, image)) in enumerate(candidates):
         is_new = np.ones(len(document.images), np.bool_)
         left = np.arange(len(place))
         while len(left):
             here = place[left[0]]
             own = np.unique(image[left[place[left] == here]]).tolist()
             twins = [twin for twin in _twins(documents[here], document, own) if is_new[twin.row]]
+            if relations.have_other_names(here, number):
+                twins = [twin for twin in twins if not twin.how.startswith(_SAME_NAME)]
             is_new[[twin.row for twin in twins]] = False
-            for found in _hits(documents[here], document, twins):
+            is_unsure = len(twins) <= _MANY or relations.are_splits(here, number)
+            least = _SAME_SET if is_unsure else _MOST
+            least = 0 if relations.are_of_one_split(here, number) else least
+            for found in _hits(documents[here], document, twins, least):
                 yield document, found
             left = left[(place[left] > here) & is_new[image[left]]]
 
@@ -106,11 +115,11 @@ def _by_name(earlier: Document, later: Document, rows: Sequence[int]) -> Iterato
     whole, by_last_part = earlier.once(_rows_by_name), earlier.once(_rows_by_last_part)
     for row in rows:
         if names[row] in whole:
-            yield EarlierImage(row, whole[names[row]], "has the same name as")
+            yield EarlierImage(row, whole[names[row]], f"{_SAME_NAME} as")
             continue
         other = by_last_part.get(last[row], -1) if last else -1
         if other >= 0 and (earlier.image_size[other] == later.image_size[row]).all():
-            yield EarlierImage(row, other, "has the same name and size as")
+            yield EarlierImage(row, other, f"{_SAME_NAME} and size as")
 
 
 def _by_content(earlier: Document, later: Document) -> Iterator[EarlierImage]:
@@ -186,7 +195,10 @@ def _distance(left: NDArray[np.uint64], right: NDArray[np.uint64]) -> IndexArray
     return distance
 
 
-def _hits(earlier: Document, later: Document, twins: Sequence[EarlierImage]) -> Iterator[Hits]:
+def _hits(
+    earlier: Document, later: Document, twins: Sequence[EarlierImage], least: float
+) -> Iterator[Hits]:
+    """Yield findings of images that two files share; info for a share of `least` or more."""
     names = later.once(names_of)
 
     def describe(place: int) -> Defect:
@@ -202,7 +214,8 @@ def _hits(earlier: Document, later: Document, twins: Sequence[EarlierImage]) -> 
     if not twins:
         return
     larger = max(len(earlier.images), len(later.images))
-    same_set, rows = len(twins) >= _SAME_SET * larger, [twin.row for twin in twins]
+    same_set = len(twins) >= least * larger
+    rows = [twin.row for twin in twins]
     if len(twins) <= _MANY and not same_set:
         yield Hits(np.array(rows, np.int64), describe, name="images")
         return
@@ -232,8 +245,10 @@ RULES = (
         explanation="""An image is also in an earlier file. With --images, images are compared by
             content: the same file, equal bytes, or nearly equal appearance; otherwise by name, or
             by the last part of the name together with the size. Keep the image in one file only.
-            Files that share nearly all images are probably by several annotators; this is an info
-            finding. In the example, the earlier file has a.jpg.""",
+            Files that share most images are probably by several annotators, as are files of one
+            split in ann/train.json and bob/train.json; this is an info finding. Files named as
+            splits, such as train.json and val.json, have to share nearly all for that. In the
+            example, the earlier file has a.jpg.""",
         bad={"images": [{"file_name": "a.jpg"}]},
         good={"images": [{"file_name": "b.jpg"}]},
         check=_shared_images,

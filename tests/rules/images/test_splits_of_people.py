@@ -1,0 +1,68 @@
+"""M008 in splits of several people: agreement compares images of one split, and these only."""
+
+import pytest
+from support.datasets import annotation, document, image, write
+
+from bboxqa import validate
+from bboxqa.model.findings import Severity
+
+
+def found_in(folder, files):
+    """Return the findings of M008 in files with images of these numbers."""
+    for name, numbers in files.items():
+        images = [image(n, file_name=f"{n}.jpg") for n in numbers]
+        content = document([annotation(1, numbers[0], 1)], images, [{"id": 1, "name": "cat"}])
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        write(folder / name, content)
+    report = validate(folder, select=["M008"])
+    return sorted((each.file.removeprefix(f"{folder}/"), each) for each in report.findings)
+
+
+def test_people_share_the_images_of_a_split(tmp_path):
+    files = {
+        "ann/train.json": range(1, 30), "ann/val.json": range(30, 50),
+        "bob/train.json": range(5, 12), "bob/val.json": range(40, 45),
+    }  # fmt: skip
+    found = found_in(tmp_path, files)
+    assert [(name, each.severity) for name, each in found] == [
+        ("bob/train.json", Severity.INFO), ("bob/val.json", Severity.INFO),
+    ]  # fmt: skip
+    assert "7 of 7 images are also in" in found[0][1].message
+
+
+def test_equal_names_in_splits_of_two_people_mean_nothing_where_each_split_counts_anew(tmp_path):
+    files = {
+        "ann/train.json": range(1, 30), "ann/val.json": range(1, 20),
+        "bob/train.json": range(30, 40), "bob/val.json": range(20, 30),
+    }  # fmt: skip
+    found = found_in(tmp_path, files)
+    # bob/val/20.jpg is not ann/train/20.jpg; ann's own splits may share images all the same.
+    assert [(name, each.severity) for name, each in found] == [("ann/val.json", Severity.WARNING)]
+
+
+def test_an_image_that_somebody_has_for_training_and_another_for_tests_leaks(tmp_path):
+    files = {
+        "ann/train.json": range(1, 30), "ann/val.json": range(50, 60),
+        "bob/train.json": range(1, 20), "bob/val.json": range(20, 30),
+    }  # fmt: skip
+    leaks = [
+        (name, each.severity)
+        for name, each in found_in(tmp_path, files)
+        if each.severity is not Severity.INFO
+    ]
+    assert {name for name, _ in leaks} == {"bob/val.json"}
+
+
+@pytest.mark.parametrize(
+    ("names", "severity"),
+    [
+        (("ann.json", "bob.json"), Severity.INFO),
+        (("train.json", "val.json"), Severity.WARNING),
+    ],
+)
+def test_files_that_share_most_images_are_by_annotators_unless_named_as_splits(
+    tmp_path, names, severity
+):
+    first, second = names
+    ((_, found),) = found_in(tmp_path, {first: range(1, 51), second: range(11, 51)})
+    assert found.severity is severity
