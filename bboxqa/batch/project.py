@@ -41,7 +41,7 @@ from bboxqa.core.errors import (
 from bboxqa.core.files import write_atomically
 from bboxqa.core.parallel import can_fork, second_process
 from bboxqa.core.text import clean, first_few, one_line
-from bboxqa.formats.archive_contents import parts_of
+from bboxqa.formats.archive_contents import sources_in
 from bboxqa.formats.dataset.predictions import is_results_list
 from bboxqa.formats.inputs import list_files
 from bboxqa.formats.left_out import beside_others
@@ -240,7 +240,7 @@ def _measured_into(
     """
     try:
         sources, notes = _measured_files(project, hidden=settings.pseudonyms is not None)
-        files = [part for source in sources for part in parts_of(source)]
+        files = [part for source in sources for part in sources_in(source)]
         reread = partial(_read_objects, files, settings=settings)
         data = reread(agree)
         data = replace(data, notes=(*data.notes, *(shown(each, settings) for each in notes)))

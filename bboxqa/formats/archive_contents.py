@@ -47,7 +47,7 @@ _SHOWN = 3
 _LOOKED_AT, _SAMPLE = 5000, 20
 
 
-def parts_of(path: Path) -> list[Path]:
+def sources_in(path: Path) -> list[Path]:
     """Return the sources in a file: itself, or the paths of several files inside an archive.
 
     Raises DatasetError if another file inside, which may be one of them, cannot be read, is empty

@@ -13,7 +13,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import IMAGE_SUFFIXES, folder_problem
 from bboxqa.core.text import clean, count, first_few, one_line
 from bboxqa.core.types import AnyPath, Files
-from bboxqa.formats.archive_contents import labels_of_two_formats, parts_of
+from bboxqa.formats.archive_contents import labels_of_two_formats, sources_in
 from bboxqa.formats.coco.strict import COCO, is_surely_coco
 from bboxqa.formats.damaged import damage_of, refuse_damaged, refuse_damaged_members
 from bboxqa.formats.foreign import foreign_kind, refuse_foreign
@@ -132,7 +132,7 @@ def _parts_of(path: Path) -> list[Path]:
     inside = refuse_damaged_members(path)
     if found.recognises_folder:
         _refuse_two_formats(path, inside, is_read=True)
-    return parts_of(path)
+    return sources_in(path)
 
 
 def _refuse_two_formats(path: Path, inside: Sequence[Member], *, is_read: bool) -> None:
@@ -230,7 +230,7 @@ def _files_inside(folder: Path, pattern: str | None, *, only_checked: bool) -> l
     if found or not pattern:
         return found
     archives = inside_with(ARCHIVES, "*")
-    return [each for each in archives if any(part.match(pattern) for part in parts_of(each))]
+    return [each for each in archives if any(part.match(pattern) for part in sources_in(each))]
 
 
 def _without_labels(files: list[Path], folder: Path) -> list[Path]:

@@ -10,7 +10,7 @@ from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.file_names import own_name
 from bboxqa.core.types import AnyPath, Files
 from bboxqa.formats.annotations.columns import AnnotationFile
-from bboxqa.formats.archive_contents import others_inside, parts_of
+from bboxqa.formats.archive_contents import others_inside, sources_in
 from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.inputs import as_paths, list_files
 from bboxqa.formats.left_out import (
@@ -145,7 +145,7 @@ def _named_sources(source: Mapping[str, AnyPath | Sequence[AnyPath]], *, hidden:
     given_of = ((name, Path(path)) for name in source for path in as_paths(source[name]))
     for name, given in given_of:
         has_files = given.is_dir() and format_of(given) is COCO
-        listed = list_files([given]) if has_files else parts_of(given)
+        listed = list_files([given]) if has_files else sources_in(given)
         files, notes = _read_of(listed, [given], None, hidden=hidden, is_named=True)
         found.files.extend(files)
         found.names.extend([name] * len(files))
