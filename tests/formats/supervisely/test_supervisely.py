@@ -123,6 +123,20 @@ def test_where_nobody_is_named_a_folder_is_a_person(tmp_path):
 
 
 @pytest.mark.parametrize("more", [{}, {"meta.json": META}])
+@pytest.mark.parametrize("place", ["{split}/{who}", "{who}/{split}"])
+def test_people_inside_of_splits_are_those_of_folders_with_splits(tmp_path, place, more):
+    for split, names in (("train", "abc"), ("val", "de")):
+        for who in ("eve", "zoe"):
+            drawn = image(box("", [1, 1], [9, 9]))
+            files = {f"ann/{name}.png.json": drawn for name in names}
+            write(tmp_path / place.format(split=split, who=who), **files, **more)
+    data = read_coco(tmp_path)
+    assert data.annotator_names == ("eve", "zoe")
+    assert [each.rpartition("/")[2] for each in data.image_names] == [f"{n}.png" for n in "abcde"]
+    assert data.assigned.all()
+
+
+@pytest.mark.parametrize("more", [{}, {"meta.json": META}])
 def test_a_person_called_like_the_folder_of_annotations(tmp_path, more):
     boxes = {who: image(box("", [1, 1], [9, 9])) for who in ("ann", "bob")}
     write(tmp_path, **{f"{who}/a.png.json": drew for who, drew in boxes.items()}, **more)
