@@ -183,6 +183,17 @@ def test_splits_that_name_nobody_are_no_people(tmp_path):
     assert read_coco(tmp_path).annotator_names == ("ann", "bob")
 
 
+def test_files_that_name_annotators_may_have_any_names(tmp_path):
+    for number, place in enumerate(("train", "val", "ann_train", "more")):
+        content = coco(f"{number}.jpg", f"{number}.jpg")
+        content["images"].pop()
+        for who, each in zip(("ann", "bob"), content["annotations"], strict=True):
+            each |= {"image_id": 1, "annotator": who}
+        write(tmp_path, **{f"{place}.json": content})
+    data = read_coco(tmp_path)
+    assert (data.annotator_names, data.assigned.sum(1).tolist()) == (("ann", "bob"), [2] * 4)
+
+
 @pytest.mark.parametrize(
     ("places", "names"),
     [

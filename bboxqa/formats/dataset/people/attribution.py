@@ -76,7 +76,7 @@ def attribute(
         way = way or "annotator-key"
     if min_annotators > 1 and not any(len(file.columns.id) for file in files):
         raise nothing_to_compare(files)
-    found = []
+    found: list[Attribution] = []
     for candidate in WAYS if way is None else (way,):
         if candidate == "annotator-key":
             found += _by_key(files, annotator_key, chosen=way is not None)
@@ -84,12 +84,13 @@ def attribute(
             # Records of a person who is named are not by several.
             is_named = any(each.names != (UNNAMED,) for each in found)
             found += [] if is_named else by_records(files, session_key, chosen=way is not None)
-        elif len(files) > 1 or (way == "files" and min_annotators == 1):
+        # A name that all files share, as that of an owner, tells nobody apart.
+        elif all(len(each.names) < 2 for each in found) and (
+            len(files) > 1 or (way == "files" and min_annotators == 1)
+        ):
             if way is None:
                 _check_people(files)
-            # A name that all files share, as that of an owner, tells nobody apart.
-            is_checked = all(len(each.names) < 2 for each in found)
-            people = _people(files, is_checked=is_checked) if way is None else None
+            people = _people(files) if way is None else None
             are_sessions = session_key == "file"
             names = names_by_file(files, file_names) if way is None else file_names
             people = people or named_people(files, names, are_sessions=are_sessions)
@@ -200,15 +201,14 @@ def _check_people(files: Sequence[AnnotationFile]) -> None:
         raise DatasetError([problem], (several if len(images) > 1 else "") + _FOLDERS)
 
 
-def _people(files: Sequence[AnnotationFile], *, is_checked: bool) -> People | None:
+def _people(files: Sequence[AnnotationFile]) -> People | None:
     """Return who made each file, if several files are by one person.
 
-    Files in which it is not sure are refused if `is_checked`.
+    Files in which it is not sure are refused.
     """
-    if is_checked:
-        check_keys(files)
+    check_keys(files)
     found = people_of(files)
-    if found is None and is_checked:
+    if found is None:
         refuse_videos(files, are_named=False)
         check_folders(files)
     return found
