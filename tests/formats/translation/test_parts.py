@@ -8,6 +8,7 @@ from support.tool_files import asked, write
 
 from bboxqa import convert, read_coco, reading
 from bboxqa.core.errors import DatasetError
+from bboxqa.formats.dataset.people.named_after import named_after
 
 
 def labelme(name):
@@ -331,6 +332,30 @@ def test_folders_are_refused_where_it_is_not_sure_who_drew_what(tmp_path):
         read_coco(tmp_path)
     assert f"--annotator bob={tmp_path}/last/bob.json … --session-key file" in error.value.advice
     assert "bboxqa compare" not in error.value.advice
+
+
+@pytest.mark.parametrize(
+    ("places", "names"),
+    [
+        ("ann/train ann/val bob/all cid/all", ("ann", "bob", "cid")),
+        ("batch1/ann/a batch2/ann/a batch1/bob/a batch2/bob/a", ("ann", "bob")),
+        ("in/ann/train in/ann/val out/bob/train out/bob/val out/cid", ("ann", "bob", "cid")),
+        (
+            "in/ann/train in/ann/val out/bob/train out/bob/val out/cid/all",
+            ("in/ann", "out/bob", "out/cid/all"),
+        ),
+        ("in/ann/train in/ann/val out/bob/train out/bob/val", ("in/ann", "out/bob")),
+    ],
+)
+def test_people_in_folders_have_the_shortest_name_that_tells_them_apart(tmp_path, places, names):
+    for place in places.split():
+        images = {"train": "x", "val": "y", "batch1": "x", "batch2": "y"}
+        found = [image for part, image in images.items() if part in place.split("/")]
+        write(tmp_path, **{f"{place}.json": coco(*(found or ["x", "y"]))})
+    assert read_coco(tmp_path).annotator_names == names
+    # The key has the same names before the images of files are known.
+    parts, _ = named_after([tmp_path / f"{place}.json" for place in places.split()])
+    assert {*names} <= set().union(*parts)
 
 
 def test_files_of_a_person_who_is_named_may_be_sessions(tmp_path):

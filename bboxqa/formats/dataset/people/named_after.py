@@ -9,6 +9,7 @@ from bboxqa.formats.dataset.people.parts_of_people import split_people
 from bboxqa.formats.dataset.people.places import (
     folders_and_names,
     is_grid,
+    names_of_people,
     places_of,
     short_places,
 )
@@ -38,14 +39,15 @@ def named_after(
     split = split_people(places)
     if split is not None:
         places = short_places(split[0])
-        names = ["/".join(place) for place in places]
+        names = names_of_people(places)
     folders, below = folders_and_names([*dict.fromkeys(places)])
     is_of_parts = is_grid(folders, below)
+    of_parts = names_of_people([place[1:] for place in places]) if is_of_parts else names
     tops = Counter(place[0] for place in {*places} if place)
     found = []
-    for name, place in zip(names, places, strict=True):
+    for name, place, person in zip(names, places, of_parts, strict=True):
         if is_of_parts:
-            found.append({place[0], "/".join(place[1:])})
+            found.append({place[0], person})
         else:
             found.append({name, *(top for top in place[:1] if tops[top] > 1)})
     return [each - splits - {""} for each in found], splits

@@ -14,6 +14,7 @@ from bboxqa.core.text import clean, first_few, one_line
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.dataset.people.places import (
     Place,
+    names_of_people,
     places_of,
     short_places,
 )
@@ -170,7 +171,7 @@ def _people_of_parts(
         _refuse_parts([file for file, each in zip(files, short, strict=True) if each in unsure])
     listed = ", ".join(dict.fromkeys(filter(None, splits)))
     way = f"names of files and folders without splits ({listed})"
-    return ["/".join(place) for place in short], way
+    return names_of_people(short), way
 
 
 def _refuse_other_files(files: Sequence[AnnotationFile], splits: Sequence[str]) -> None:

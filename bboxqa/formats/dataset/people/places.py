@@ -52,6 +52,29 @@ def short_places(people: Sequence[Place]) -> list[Place]:
     return left
 
 
+def names_of_people(places: Sequence[Place]) -> list[str]:
+    """Return the names of people: the first or last part of each path if only one tells all apart.
+
+    Else, they are the paths without the folders and file names that all have. Last parts of paths
+    of several lengths may be names of files.
+
+    Examples
+    --------
+    >>> names_of_people([("ann",), ("bob", "all"), ("cid", "all")])
+    ['ann', 'bob', 'cid']
+    >>> names_of_people([("in", "ann"), ("out", "bob"), ("out", "cid")])
+    ['ann', 'bob', 'cid']
+    >>> names_of_people([("in", "ann"), ("out", "bob")]), names_of_people([("ann",), ("in", "bob")])
+    (['in/ann', 'out/bob'], ['ann', 'in/bob'])
+    """
+    short = short_places(places)
+    people = {*short}
+    telling = [end for end in (0, -1) if len({each[end] for each in people if each}) == len(people)]
+    if telling == [0] or (telling == [-1] and len({*map(len, people)}) == 1):
+        return [each[telling[0]] for each in short]
+    return ["/".join(each) for each in short]
+
+
 def folders_and_names(places: Sequence[Place]) -> tuple[list[str], list[str]]:
     """Return the first folder of each path, "" if it has none, and what is below."""
     folders = [place[0] if len(place) > 1 else "" for place in places]

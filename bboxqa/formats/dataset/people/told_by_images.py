@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 
-from bboxqa.formats.dataset.people.places import Place, folders_and_names, is_grid
+from bboxqa.formats.dataset.people.places import Place, folders_and_names, is_grid, names_of_people
 
 Images = AbstractSet[Hashable]
 """The images of a file, by any names."""
@@ -33,7 +33,8 @@ def told_by_images(
     is_apart_in_folders, is_apart_by_name = is_apart(images, tops), is_apart(images, names)
     if is_grid(folders, names):
         if is_apart_by_name and not is_apart_in_folders:
-            return names, "files of one name per annotator"
+            people = names_of_people([place[1:] for place in places])
+            return people, "files of one name per annotator"
         are_people = not is_apart_by_name
     else:
         are_names_different = len({*names}) == len(names)
