@@ -137,7 +137,8 @@ def test_the_way_that_joins_most_is_told(tmp_path):
 def test_images_of_splits_are_joined_with_those_of_one_split_only(tmp_path):
     """An image of train is none of val, though both have the same name."""
     for path in ("ann/train", "ann/val", "bob/train", "bob/val", "whole"):
-        write(tmp_path / f"{path}.json", document([annotation(1)], [image(1)]))
+        drawn = annotation(1, bbox=[30 if "val" in path else 10, 10, 20, 20])
+        write(tmp_path / f"{path}.json", document([drawn], [image(1)]))
     whole = tmp_path / "whole.json"
     with pytest.raises(NothingToCompareError) as caught:
         read_coco({"ann": tmp_path / "ann", "eve": whole})
