@@ -84,16 +84,18 @@ def _copied_splits(files: Sequence[Path], read: Sequence[AnnotationFile]) -> dic
 def _parts_of_splits(files: Sequence[Path], read: Sequence[AnnotationFile]) -> dict[int, str]:
     """Return the places of splits whose images another split of the same person has as well.
 
-    Only if this holds for all splits that share images: images of the same names may differ. Where
-    files name annotators, a folder is not by one person.
+    Only if all files are of splits, and this holds for all that share images: images of the same
+    names may differ. Where files name annotators, a folder is not by one person.
     """
     if any(author.names for file in read for author in file.columns.authors.values()):
         return {}
     places = [without_split(place) for place in places_of(files)]
     found: dict[int, str] = {}
+    if not all(split for split, _ in places):
+        return found
     for one, other in combinations(range(len(files)), 2):
-        (split, person), (split_2, person_2) = places[one], places[other]
-        if person != person_2 or not any(person) or not split or not split_2:
+        (_, person), (_, another) = places[one], places[other]
+        if person != another or not any(person):
             continue
         if not shared_images(read[one], read[other]).names or {one, other} & {*found}:
             continue
