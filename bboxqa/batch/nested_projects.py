@@ -1,6 +1,5 @@
 """Projects inside of others or beside them, which are measured on their own."""
 
-import shlex
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -8,18 +7,15 @@ from pathlib import Path, PurePosixPath
 
 from bboxqa.batch.projects.discovery import Project
 from bboxqa.batch.rows import MEASURED, NOT_MEASURED, Row
-from bboxqa.core.text import clean, first_few, one_line
+from bboxqa.core.text import first_few, one_line
 
 _SHOWN = 3
 
 
-def remarks_on(projects: Sequence[Project], *, is_local: bool) -> Callable[[Row], Row]:
-    """Return a function that adds to the row of a project how `agree` measures it with others.
-
-    Folders of a store (not `is_local`) are none that `agree` reads.
-    """
+def remarks_on(projects: Sequence[Project]) -> Callable[[Row], Row]:
+    """Return a function that adds to the row of a project how `agree` measures it with others."""
     inside = projects_inside([project.name for project in projects])
-    around = folders_of_people(projects) if is_local else {}
+    around = folders_of_people(projects)
 
     def remark(row: Row) -> Row:
         row = with_projects_inside(row, inside.get(row.project, ()))
@@ -28,8 +24,8 @@ def remarks_on(projects: Sequence[Project], *, is_local: bool) -> Callable[[Row]
     return remark
 
 
-def folders_of_people(projects: Iterable[Project]) -> dict[str, Path]:
-    """Return the folder around each project beside which another has a file of the same name.
+def folders_of_people(projects: Iterable[Project]) -> dict[str, str]:
+    """Return, by project, the folder around it and others with files of the same names.
 
     In street/ann/train.json and street/bob/train.json, ann and bob may be people.
     """
@@ -37,21 +33,22 @@ def folders_of_people(projects: Iterable[Project]) -> dict[str, Path]:
     for project in projects:
         beside[project.folder.parent].append(project)
     found = {}
-    for folder, several in beside.items():
+    for several in beside.values():
         files = [{each.relative_to(one.folder) for each in one.files} for one in several]
         times = Counter(file for inside in files for file in inside)
         for one, inside in zip(several, files, strict=True):
             if one.name != "." and any(times[file] > 1 for file in inside):
-                found[one.name] = folder
+                found[one.name] = str(PurePosixPath(one.name).parent)
     return found
 
 
-def _with_folder_around(row: Row, folder: Path | None) -> Row:
-    """Return the row of a project that is not measured with the command that may measure it."""
+def _with_folder_around(row: Row, folder: str | None) -> Row:
+    """Return the row of a project that is not measured with what may measure it."""
     if folder is None or row.status != NOT_MEASURED:
         return row
-    typed = f"bboxqa agree {shlex.quote(clean(str(folder)))}"
-    note = f"if it is by one person, as are those beside it with files of the same names: {typed}"
+    called = "the folder of all projects" if folder == "." else f"the folder {one_line(folder)}"
+    beside = "if it is by one person, as are those beside it with files of the same names"
+    note = f"{beside}: bboxqa agree measures {called}"
     return replace(row, message="; ".join(filter(None, [row.message, note])))
 
 

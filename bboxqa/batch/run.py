@@ -139,7 +139,7 @@ def run_batch(
             rows, n_reused = _rows(
                 run, projects, unusable, settings, out,
                 jobs=jobs, fresh=fresh, fail_fast=fail_fast, on_project=on_project,
-                remark=remarks_on(projects, is_local=not is_url(str(root))),
+                remark=remarks_on(projects),
             )  # fmt: skip
         finally:
             # Worker processes that died or were ended may have left some as well.
