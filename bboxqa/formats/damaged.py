@@ -15,7 +15,7 @@ from bboxqa.formats.own_files import is_result
 from bboxqa.formats.translation.heads import ARCHIVES, as_utf8, is_archive
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.members import head_of, members_of, members_with
-from bboxqa.formats.xml_elements import RefusedXmlError, XmlElements, XmlError
+from bboxqa.formats.xml_elements import xml_damage
 
 _ADVICE = "Export or download it again; if it is not of an annotator, move it out of the folder."
 _PACKED = (
@@ -145,7 +145,7 @@ def _text_damage(file: PurePath, content: bytes) -> str:
     if suffix == ".json" and not is_without_coco(content):
         return _json_damage(content)
     if suffix == ".xml":
-        return _xml_damage(content)
+        return xml_damage(content)
     if suffix in (".csv", ".tsv") and b"\n" not in content and b"\r" not in content:
         return "ends within its first line"
     return ""
@@ -168,14 +168,4 @@ def _json_damage(content: bytes) -> str:
         except ValueError as error:
             return f"is not JSON: {error}"
         return "" if isinstance(found, dict | list) else "is JSON without an object"
-    return ""
-
-
-def _xml_damage(content: bytes) -> str:
-    try:
-        XmlElements().parsed(content, last=True)
-    except RefusedXmlError:
-        return ""
-    except XmlError as error:
-        return f"line {error.line}: {error}"
     return ""

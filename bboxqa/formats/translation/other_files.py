@@ -12,7 +12,7 @@ from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.heads import as_utf8
 from bboxqa.formats.translation.json_files import begins, json_problem
 from bboxqa.formats.translation.member import Member
-from bboxqa.formats.xml_elements import RefusedXmlError, XmlElements, XmlError
+from bboxqa.formats.xml_elements import xml_damage
 
 _NOTHING = re.compile(rb"\s*(?:\[\s*\]|\{\s*\})\s*\Z")
 
@@ -54,17 +54,7 @@ def _broken(member: Member) -> str:
     head = member.head() if suffix in ("json", "xml") else b""
     if not head or len(head) == HEAD or kind_of(head) not in (None, "XML", "VOC"):
         return ""
-    return _json_problem(as_utf8(head)) if suffix == "json" else _xml_problem(head)
-
-
-def _xml_problem(text: bytes) -> str:
-    try:
-        XmlElements().parsed(text, last=True)
-    except RefusedXmlError:
-        return ""
-    except XmlError as error:
-        return f"line {error.line}: {error}"
-    return ""
+    return _json_problem(as_utf8(head)) if suffix == "json" else xml_damage(head)
 
 
 def _json_problem(text: bytes) -> str:
