@@ -615,6 +615,32 @@ def test_order_by_image_and_annotator_of_many(tmp_path):
     assert order == sorted(order)
 
 
+# Equal numbers, numbers that differ in their last bits only, and both zeros.
+NEAR = (-1e6, -3.5, -0.0, 0.0, 5e-324, 3.5, 3.5 + 2**-50, 3.5 + 2**-20, 700.25, 1e6)
+BOXES = st.tuples(
+    *(st.sampled_from(NEAR) for _ in "xy"), *(st.sampled_from((0, 1, 2)) for _ in "wh")
+)
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 9), st.sampled_from("abc"), st.integers(1, 3), BOXES)),
+    st.integers(0, 400),
+)
+def test_order_by_image_annotator_box_category_and_id(tmp_path_factory, rows, n_more):
+    drawn = [
+        annotation(-number, at, category, box, annotator=who)
+        for number, (at, who, category, box) in enumerate(rows)
+    ]
+    images = [image(n, f"{n:03}.jpg") for n in range(1, 10 + n_more)]
+    content = document(drawn, images, [{"id": n, "name": f"kind {n}"} for n in (1, 2, 3)])
+    found = read(tmp_path_factory.mktemp("order"), content, min_annotators=1).annotations
+    keys = [
+        (at, who, tuple(each + 0.0 for each in box), category, -number)
+        for number, (at, who, category, box) in enumerate(rows)
+    ]
+    assert found.id.tolist() == [key[-1] for key in sorted(keys)]
+
+
 # Real exports.
 
 

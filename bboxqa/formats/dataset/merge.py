@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, TextArray
 from bboxqa.core.spool import column_limit, concatenate, spilled
@@ -14,6 +15,8 @@ from bboxqa.model.outlines import Segmentations
 from bboxqa.model.selection import OF_ANNOTATIONS, join_outlines
 from bboxqa.model.shapes.keypoints import Keypoints, join_keypoints
 from bboxqa.model.times import times_of
+
+_BITS, _SIGN = np.uint64(64), np.uint64(63)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -145,17 +148,32 @@ def _order(
     group = image.astype(np.int64) * n_annotators + annotator
     group -= group.min(initial=0)
     x = bbox[place, 0]
-    order = np.argsort(x)
-    # Sorting 16 bits at a time takes a third of the time, and is stable.
-    for shift in range(0, int(group.max(initial=0)).bit_length(), 16):
-        digits = (group[order] >> shift).astype(np.uint16)
-        order = order[np.argsort(digits, kind="stable")]
-    same = np.diff(x[order]) == 0
-    same &= np.diff(group[order]) == 0
-    # Few annotations of an annotator have equal x; only these are sorted by the other keys.
+    keys = _joint_keys(group, x)
+    order = np.argsort(keys)
+    # Few annotations of an annotator have nearly equal x; only these are sorted by all keys.
+    same = np.diff(keys[order]) == 0
     tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
     rows = np.sort(order[tied])
     x, y, width, height = bbox[place[rows]].T
-    keys = (ids[place[rows]], category[rows], height, width, y, x, group[rows])
-    order[tied] = rows[np.lexsort(keys)]
+    order[tied] = rows[
+        np.lexsort((ids[place[rows]], category[rows], height, width, y, x, group[rows]))
+    ]
     return order
+
+
+def _joint_keys(group: IndexArray, x: FloatArray) -> NDArray[np.uint64]:
+    """Return numbers in the order of group and x, equal where x differs in its last bits only.
+
+    One sort of these takes half the time of a sort by each.
+
+    Parameters
+    ----------
+    group : (N,) int64
+        Not negative.
+    x : (N,) float64
+    """
+    # As unsigned integers, floats of positive sign are in order, and the others in reverse order.
+    bits = (x + 0.0).view(np.uint64)
+    ordered = np.where(bits >> _SIGN, ~bits, bits | np.uint64(1) << _SIGN)
+    n_bits = np.uint64(int(group.max(initial=0)).bit_length())
+    return group.astype(np.uint64) << _BITS - n_bits | ordered >> n_bits
