@@ -1,8 +1,10 @@
 """The registry of formats: to add one, write a module and add a line here."""
 
 import re
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import lru_cache, wraps
 from itertools import chain, islice
 from pathlib import Path
 
@@ -64,6 +66,36 @@ _ARCHIVES = 32
 _FILES_INSIDE = 1 << 15
 _DEPTH = 6
 _OF_LABELS = ("labels", "Annotations", "annotations")
+_Find = Callable[[Path], Format | None]
+_FOUND: ContextVar[dict[tuple[_Find, Path], Format | None] | None]
+_FOUND = ContextVar("found", default=None)
+
+
+@contextmanager
+def formats_kept() -> Iterator[None]:
+    """Recognise each file and folder once, as long as nothing writes to them.
+
+    Reading a data set asks for the format of a folder about ten times.
+    """
+    before = _FOUND.set({})
+    try:
+        yield
+    finally:
+        _FOUND.reset(before)
+
+
+def _once(find: _Find) -> _Find:
+    """Return a function that keeps what it found within `formats_kept`."""
+
+    @wraps(find)
+    def keeping(path: Path) -> Format | None:
+        if (found := _FOUND.get()) is None:
+            return find(path)
+        if (find, path) not in found:
+            found[find, path] = find(path)
+        return found[find, path]
+
+    return keeping
 
 
 def names() -> tuple[str, ...]:
@@ -240,6 +272,7 @@ def _folders_in(folder: Path) -> list[Path]:
     return sorted(each for each in folder.iterdir() if each.is_dir() and each.name[0] != ".")
 
 
+@_once
 def _format_of_source(folder: Path) -> Format | None:
     found = next((each for each in _all() if _is_source(each, folder)), None)
     return None if found is not None and _has_coco(folder) else found

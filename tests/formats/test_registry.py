@@ -1,6 +1,7 @@
 """Formats of other packages: found through entry points, and asked where COCO is not found."""
 
 import sys
+from dataclasses import replace
 
 import pytest
 from support.cli import run
@@ -103,6 +104,35 @@ def test_a_folder_without_json(site, tmp_path):
         bboxqa.read_coco(folder)
     add(site, "acme_folder")
     assert len(bboxqa.read_coco(folder).annotations) == 2
+
+
+def test_the_format_of_a_folder_is_found_once_in_a_reading(tmp_path, monkeypatch):
+    asked = []
+    yolo = registry.FORMATS["yolo"]
+    counting = replace(
+        yolo, recognises_folder=lambda each: asked.append(each) or yolo.recognises_folder(each)
+    )
+    monkeypatch.setitem(registry.FORMATS, "yolo", counting)
+    folder = tmp_path / "labels"
+    folder.mkdir()
+    (folder / "a.txt").write_text("0 .5 .5 .2 .2\n")
+    (tmp_path / "classes.txt").write_text("cat\n")
+    with bboxqa.reading(image_size=(64, 48)):
+        for _ in range(2):
+            asked.clear()
+            assert len(bboxqa.read_coco(tmp_path, min_annotators=1).annotations) == 1
+            assert len(asked) == len({*asked})
+            assert tmp_path in asked
+
+
+def test_a_folder_that_changed_is_recognised_anew(tmp_path):
+    with registry.formats_kept():
+        assert registry.format_of(tmp_path) is COCO
+    (tmp_path / "data.yaml").write_text("names: [cat]\n")
+    (tmp_path / "labels").mkdir()
+    (tmp_path / "labels" / "a.txt").write_text("0 .5 .5 .2 .2\n")
+    with registry.formats_kept():
+        assert registry.format_of(tmp_path) is registry.FORMATS["yolo"]
 
 
 def test_validate_says_that_it_checks_coco_only(site, tmp_path):

@@ -44,7 +44,7 @@ from bboxqa.formats.dataset.times import read_times, untimed_notes
 from bboxqa.formats.dataset.track_ids import TRACK_KEYS, VIDEO_KEY, trackless_notes
 from bboxqa.formats.dataset.unused_sessions import session_notes
 from bboxqa.formats.named_sources import Sources, names_of, refuse_repeated_files, sources_of
-from bboxqa.formats.registry import format_of
+from bboxqa.formats.registry import format_of, formats_kept
 from bboxqa.formats.task_files import splits_among
 from bboxqa.formats.translation.translated import UNNAMED
 from bboxqa.model.annotations import Dataset
@@ -60,6 +60,7 @@ Check = Callable[[Sequence[Path], Sequence[AnnotationFile], Attribution], tuple[
 
 # Reading creates millions of objects, which the garbage collector would visit while joining.
 @gc_paused()
+@formats_kept()
 def read_dataset(
     source: Files,
     *,
