@@ -181,6 +181,14 @@ def test_crowds_of_cvat_are_run_lengths(outline, is_crowd, is_tolerant, outlines
     assert len(noted) == (not is_crowd)
 
 
+def test_crowds_of_cvat_after_a_long_outline(tmp_path):
+    long = pair(iscrowd=1, segmentation=MASK | {"counts": [1] * 400_000, "size": [1000, 400]})
+    for each in long:
+        each["attributes"] = {"occluded": False}
+    data = read(tmp_path, document(long, [image(1, width=400, height=1000)]))
+    assert data.annotations.iscrowd.tolist() == [False] * 2
+
+
 def test_unknown_keys_are_skipped(tmp_path):
     more = {"area": 5.5, "extra": {"nested": [1, {"a": None}]}, "attributes": {"occluded": False}}
     content = document(

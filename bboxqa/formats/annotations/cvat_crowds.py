@@ -11,7 +11,6 @@ from bboxqa.core.text import count
 from bboxqa.formats.annotations.records import Annotation, Attributes, Rle
 
 _HEAD = 1 << 20
-"""The part of a list of annotations, in bytes, in which CVAT's have occurred."""
 
 
 def may_be_of_cvat(text: bytes | mmap.mmap, start: int) -> bool:
@@ -22,7 +21,9 @@ def may_be_of_cvat(text: bytes | mmap.mmap, start: int) -> bool:
     >>> may_be_of_cvat(b'[{"attributes": {"occluded": false}}]', 1), may_be_of_cvat(b'[{}]', 1)
     (True, False)
     """
-    return b'"occluded"' in text[start : start + _HEAD]
+    # Attributes follow `iscrowd`, and may be after megabytes of an outline.
+    first = max(start, text.find(b'"iscrowd"', start))
+    return text.find(b'"occluded"', start, first + _HEAD) >= 0
 
 
 def cvat_crowds(records: Sequence[Annotation], crowd: BoolArray) -> BoolArray:
