@@ -17,6 +17,10 @@ from bboxqa.core.types import AnyPath
 
 _FAILED, _INTERRUPTED = 2, 128
 _OPTION = re.compile(r"(?<!\S)--[a-z][a-z-]*")
+_NAME_FIRST = (
+    "Name the files of each annotator, and use what this writes: bboxqa convert "
+    "--annotator ann=FOLDER --annotator bob=FILE named.json --to coco"
+)
 _PACKAGE = Path(__file__).parents[1]
 _MOST_NAMES = 10
 # Most characters of a path in a message.
@@ -86,10 +90,10 @@ def exit_code_of(
 def _possible(advice: str, command: click.Command) -> str:
     """Return the lines of an advice that a command can follow, or that name another command."""
     known = {option for each in command.params for option in (*each.opts, *each.secondary_opts)}
-    lines = advice.splitlines()
-    return "\n".join(
-        line for line in lines if "bboxqa " in line or known.issuperset(_OPTION.findall(line))
-    )
+    lines = {line: {*_OPTION.findall(line)} - known for line in advice.splitlines()}
+    possible = [line for line, unknown in lines.items() if "bboxqa " in line or not unknown]
+    left_out = set().union(*(lines[line] for line in lines if line not in possible))
+    return "\n".join([*([_NAME_FIRST] if "--annotator" in left_out else []), *possible])
 
 
 def _written(written: Sequence[Path]) -> str:

@@ -290,7 +290,11 @@ def test_no_option_is_advised_that_a_command_does_not_have(command, is_named, tm
     outcome = run(*command, cwd=tmp_path)
     assert outcome.returncode == 2
     assert "it is not sure who made which" in outcome.stderr
-    assert ("--annotator ann=FOLDER" in outcome.stderr) == is_named
-    advised = "If each file is by one annotator nevertheless: --attribution files"
-    assert outcome.stderr.endswith(f"\n{advised}\n")
+    names = "--annotator ann=FOLDER --annotator bob=FILE"
+    first = f", and use what this writes: bboxqa convert {names} named.json --to coco"
+    advised = f"Name the files of each annotator{f': {names}' if is_named else first}\n"
+    last = "If each file is by one annotator nevertheless: --attribution files"
+    assert outcome.stderr.endswith(f"\n{advised}{last}\n")
+    folders = (f"--annotator={who}={tmp_path}/in/{who}" for who in ("ann", "bob"))
+    assert run("convert", *folders, "named.json", "--to", "coco", cwd=tmp_path).returncode == 0
     assert "not sure who" not in run(*command, "--attribution", "files", cwd=tmp_path).stderr
