@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from bboxqa.core.arrays import IntArray
-from bboxqa.core.errors import ConfigError
+from bboxqa.core.errors import ConfigError, NothingToCompareError
 from bboxqa.core.text import clean, count, first_few
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.dataset.merge import IndexedAnnotations
@@ -55,6 +55,11 @@ def without_categories(
     -------
     tuple
         The same without these categories, which have new indices.
+
+    Raises
+    ------
+    NothingToCompareError
+        If there are annotations, and none is left.
     """
     kept = {name: place for place, name in enumerate(sorted({*categories} - names))}
     new = np.full(len(categories), -1, np.int32)
@@ -67,6 +72,10 @@ def without_categories(
             replace(part, place=part.place[rows], image=part.image[rows], category=category[rows])
         )
         people.append(author[rows])
+    if any(map(len, authors)) and not any(map(len, people)):
+        shown = first_few(sorted(names & {*categories}), _SHOWN, repr)
+        problem = f"--map leaves out the categories of all annotations: {shown}"
+        raise NothingToCompareError([problem], "Keep a category that is to be measured.")
     listing = [
         replace(file, categories=[each for each in file.categories if clean(each.name) in kept])
         for file in files
