@@ -142,8 +142,10 @@ def _read_of(
 def _named_sources(source: Mapping[str, AnyPath | Sequence[AnyPath]], *, hidden: bool) -> Sources:
     """Return the files of annotators with names; those in a folder are parts of one's work."""
     found = Sources([], [], "files", [], is_named=True)
-    given_of = ((name, Path(path)) for name in source for path in as_paths(source[name]))
-    for name, given in given_of:
+    given_of = {name: as_paths(paths) for name, paths in source.items()}
+    if unnamed := [name for name, paths in given_of.items() if not paths]:
+        raise DatasetError([f"no file given for annotator {unnamed[0]!r}"])
+    for name, given in ((name, Path(path)) for name, paths in given_of.items() for path in paths):
         has_files = given.is_dir() and format_of(given) is COCO
         listed = list_files([given]) if has_files else sources_in(given)
         files, notes = _read_of(listed, [given], None, hidden=hidden, is_named=True)

@@ -384,6 +384,16 @@ def test_several_annotators_beside_a_file_without_are_not_one_annotator(tmp_path
     assert read_dataset([both, plain], attribution="files").annotator_names == ("both", "plain")
 
 
+def test_files_of_a_tool_that_name_nobody_are_by_an_annotator_each(tmp_path):
+    size = {"original_width": 100, "original_height": 100}
+    value = {"x": 10, "y": 10, "width": 20, "height": 20, "rectanglelabels": ["cat"]}
+    result = {"type": "rectanglelabels", "from_name": "tag", "to_name": "img", "value": value}
+    task = {"id": 1, "data": {"image": "0.jpg"}, "annotations": [{"result": [result | size]}]}
+    paths = [write(tmp_path / f"{who}.json", [task]) for who in ("ann", "bob")]
+    paths.append(write(tmp_path / "eve.json", document([annotation(1, 0)], [image(0)])))
+    assert read_dataset(paths).annotator_names == ("ann", "bob", "eve")
+
+
 @pytest.mark.parametrize("place", ["annotations", "images"])
 def test_two_files_by_one_annotator_beside_one_of_nobody_are_refused(place, tmp_path):
     def by(number, who):
@@ -438,9 +448,12 @@ def test_a_file_twice(tmp_path):
     assert str(caught.value) == f"a file is given twice: {path}"
 
 
-def test_no_file():
+def test_no_file(tmp_path):
     with pytest.raises(DatasetError, match="no file given"):
         read_dataset([])
+    paths = files(tmp_path, ann=ONE, bob=ONE)
+    with pytest.raises(DatasetError, match=r"\Ano file given for annotator 'cid'\Z"):
+        read_dataset({"ann": paths[0], "cid": [], "bob": paths[1]})
 
 
 # Fewer than two annotators.

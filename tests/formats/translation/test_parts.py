@@ -592,6 +592,25 @@ def test_image_records_of_one_named_person_are_not_by_several(tmp_path):
         read_coco(tmp_path / "one.json")
 
 
+def test_folders_of_labels_are_read_of_each_folder_as_advised(tmp_path):
+    labels = {"ann": "0 .2 .2 .1 .1\n", "bob": "0 .7 .7 .1 .1\n"}
+    for time, who in product(("pre", "post"), labels):
+        folder = tmp_path / time / who
+        folder.mkdir(parents=True)
+        for name in ("x", "y"):
+            (folder / f"{name}.txt").write_text(labels[who])
+    with reading(image_size=(100, 100)):
+        with pytest.raises(DatasetError, match=r"which do not say who drew what") as error:
+            read_coco([tmp_path / "pre", tmp_path / "post"])
+        assert "--pattern" not in error.value.advice
+        advised = (
+            f"one folder of each, such as: bboxqa agree {tmp_path}/pre/ann {tmp_path}/post/ann"
+        )
+        assert advised in error.value.advice
+        data = read_coco([tmp_path / "pre/ann", tmp_path / "post/ann"])
+    assert (len(data.annotator_names), len(data.annotations)) == (2, 4)
+
+
 def test_files_about_different_images_are_no_people(tmp_path):
     for number, place in enumerate(("a/1", "a/2", "b/1", "b/2")):
         write(tmp_path, **{f"{place}.json": coco(f"{number}.jpg")})

@@ -23,7 +23,7 @@ Name the annotator of each file, several times if need be: --annotator NAME=FILE
 If each file is by another annotator nevertheless: --attribution files\
 """
 _ONE_OF_EACH = """\
-If each folder is by one person, read one file of each, such as: --pattern {}
+If each folder is by one person, read one {} of each, such as: {}
 If each folder is a session, name the files of each person, those of the first session first:
 bboxqa agree {} --session-key file
 {}If each file is by another person: --attribution files\
@@ -37,7 +37,8 @@ def check_keys(files: Sequence[AnnotationFile]) -> None:
     If each file were taken as one annotator, one that names several would seem to draw every object
     twice, and the parts of one person would seem to be by several.
     """
-    for named_by, names in _names_of(files):
+    for named_by, found in _names_of(files):
+        names = [set() if each == {UNNAMED} else each for each in found]
         unnamed = next((file for file, each in zip(files, names, strict=True) if not each), None)
         if unnamed is None:
             continue
@@ -101,13 +102,25 @@ def check_folders(files: Sequence[AnnotationFile]) -> None:
     if is_grid(*folders_and_names(places)):
         found = "with the same names as in another folder"
         problem = f"{found} ({listed}), which do not say who drew what"
-        read, (_, names) = shlex.quote(clean(shown[0])), folders_and_names(places)
-        advice = _ONE_OF_EACH.format(read, _named_files(names, paths), _comparison(places, paths))
+        _, names = folders_and_names(places)
+        named = _named_files(names, paths)
+        advice = _ONE_OF_EACH.format(
+            *_one_of_each(shown[0], paths), named, _comparison(places, paths)
+        )
     else:
         problem = f"about different images ({listed}), which may be by one person or by several"
         advice = OF_EACH
     problem = f"{folder}: has several files {problem}; expected one file of each person"
     raise DatasetError([problem], advice)
+
+
+def _one_of_each(name: str, paths: Sequence[Path]) -> tuple[str, str]:
+    """Return the kind of source that is read of each folder, and what reads those of one name."""
+    alike = [clean(str(path)) for path in paths if path.as_posix().endswith(f"/{name}")]
+    if not paths[0].is_dir():
+        return "file", f"--pattern {shlex.quote(clean(name))}"
+    more = " …" if len(alike) > _TYPED else ""
+    return "folder", shlex.join(["bboxqa", "agree", *alike[:_TYPED]]) + more
 
 
 def _named_files(names: Sequence[str], paths: Sequence[Path]) -> str:
