@@ -405,7 +405,7 @@ def test_parts_may_be_uneven(tmp_path, files, people):
         # Eve's image may be any of two pictures.
         (("ann/train", "ann/val", "bob/train", "bob/val", "eve"), "beside {}/eve.json, which is"),
         (("train", "val", "bob"), "beside {}/bob.json, which is none"),
-        (("train", "val", "ann_train"), "and some of them name nobody"),
+        (("train", "val", "ann_train"), "and not all splits name their annotators"),
         (("ann/train", "ann/val", "ann/all", "bob/train"), "beside {}/ann/all.json, which is none"),
     ],
 )
