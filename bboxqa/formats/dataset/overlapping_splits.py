@@ -1,13 +1,13 @@
 """Images that are in two splits of one person: copies, or others that have the same names."""
 
 from collections import defaultdict
-from collections.abc import Sequence
-from itertools import combinations
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations, pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, find
+from bboxqa.core.arrays import find
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import clean, count, one_line
 from bboxqa.formats.annotations.columns import AnnotationFile
@@ -24,62 +24,96 @@ _LEAST_SHARE = 0.1
 class Shared(NamedTuple):
     """The images of two files that have the same names."""
 
-    names: list[str]
-    is_equal: BoolArray
-    """(S,). Those of the same size, with the same boxes, of which one does not fill the image."""
-    is_other: BoolArray
-    """(S,). Those of other sizes, or with other boxes."""
+    files: tuple[int, int]
+    """The places of both files."""
+    equal: list[str]
+    """The names of those of the same size, with the same boxes, of which one does not fill the
+    image.
+    """
+    n_other: int
+    """The number of those of other sizes, or with other boxes."""
+    copy: tuple[int, int] | None
+    """The file all images of which are in the other one, with the same boxes, and that one."""
 
 
-def shared_images(one: AnnotationFile, other: AnnotationFile) -> Shared:
-    """Compare the images of two files that have the same names, by their boxes and sizes."""
-    sizes_of = [_sizes(file) for file in (one, other)]
-    names = sorted(sizes_of[0].keys() & sizes_of[1].keys())
-    sizes = np.array([[each[name] for name in names] for each in sizes_of]).reshape(2, -1, 2)
-    has_other_size = ((sizes[0] != sizes[1]) & (sizes > 0).all(0)).any(1)
-    categories = sorted({clean(each.name) for file in (one, other) for each in file.categories})
-    (image, boxes), (image_2, boxes_2) = (_drawn(each, names, categories) for each in (one, other))
-    n_boxes = np.array([np.bincount(each, minlength=len(names)) for each in (image, image_2)])
-    differs = has_other_size | (n_boxes[0] != n_boxes[1])
-    kept, kept_2 = ~differs[image], ~differs[image_2]
-    image, boxes = image[kept], boxes[kept]
-    differs[image[(boxes != boxes_2[kept_2]).any(1)]] = True
-    size = sizes.max(0)[image]
-    is_whole = (boxes[:, :2] <= 0).all(1) & (boxes[:, 2:4] >= size).all(1) & (size > 0).all(1)
-    is_telling = np.bincount(image[~is_whole], minlength=len(names)) > 0
-    return Shared(names, is_telling & ~differs, differs)
+class _Drawn(NamedTuple):
+    """What is drawn in an image of a file."""
+
+    size: tuple[int, int]
+    """Width and height; 0 where unknown."""
+    boxes: bytes
+    """The boxes with their categories and crowds, in order."""
+    is_telling: bool
+    """Whether equal boxes in another file show that the images are the same."""
 
 
-def _sizes(file: AnnotationFile) -> dict[str, tuple[int, int]]:
-    return {
+def shared_images(files: Mapping[int, AnnotationFile]) -> Iterator[Shared]:
+    """Yield the images of each two files that have images of the same names.
+
+    Images are compared by their boxes and sizes. Files are called by their keys.
+    """
+    files_of = defaultdict(list)
+    for place, file in files.items():
+        for name in {image_label(each) for each in file.images}:
+            files_of[name].append(place)
+    pairs = {pair for places in files_of.values() for pair in combinations(places, 2)}
+    categories: dict[str, int] = {}
+    drawn: dict[int, dict[str, _Drawn]] = {}
+    for pair in sorted(pairs):
+        for place in pair:
+            if place not in drawn:
+                drawn[place] = _drawn(files[place], categories)
+        yield _compared(pair, [drawn[place] for place in pair])
+
+
+def _compared(files: tuple[int, int], drawn: Sequence[Mapping[str, _Drawn]]) -> Shared:
+    first, second = drawn
+    names = sorted(first.keys() & second.keys())
+    same = [name for name in names if _are_same(first[name], second[name])]
+    equal = [name for name in same if first[name].is_telling and second[name].is_telling]
+    copy = None
+    if equal and len(same) == len(names):
+        pairs = ((*files[::-1], second), (*files, first))
+        copy = next(((part, other) for part, other, of in pairs if len(of) == len(names)), None)
+    return Shared(files, equal, len(names) - len(same), copy)
+
+
+def _are_same(one: _Drawn, other: _Drawn) -> bool:
+    is_other_size = any(
+        0 < side != side_2 > 0 for side, side_2 in zip(one.size, other.size, strict=True)
+    )
+    return one.boxes == other.boxes and not is_other_size
+
+
+def _drawn(file: AnnotationFile, categories: dict[str, int]) -> dict[str, _Drawn]:
+    """Return what is drawn in each image, by its name; new categories get numbers."""
+    size_of = {
         image_label(each): (int(each.width or 0), int(each.height or 0)) for each in file.images
     }
-
-
-def _drawn(
-    file: AnnotationFile, names: Sequence[str], categories: Sequence[str]
-) -> tuple[IndexArray, FloatArray]:
-    """Return the index of the image of each annotation there, and box, category and crowd."""
-    number = {name: place for place, name in enumerate(names)}
-    of_image = np.array([number.get(image_label(each), -1) for each in file.images], np.int64)
-    of_category = np.array([categories.index(clean(each.name)) for each in file.categories], float)
+    number = {name: place for place, name in enumerate(size_of)}
+    of_image = np.array([number[image_label(each)] for each in file.images], np.int64)
+    of_category = np.array(
+        [categories.setdefault(clean(each.name), len(categories)) for each in file.categories],
+        float,
+    )
     columns = file.columns
     image = find(ids_of(file.images), columns.image_id)
     category = find(ids_of(file.categories), columns.category_id)
     rows = np.flatnonzero((image >= 0) & (category >= 0))
-    rows = rows[of_image[image[rows]] >= 0]
     image = of_image[image[rows]]
-    boxes = np.round(columns.bbox[rows], _DIGITS)
+    # Bytes of -0 and 0 are different.
+    boxes = np.round(columns.bbox[rows], _DIGITS) + 0.0
     table = np.column_stack([boxes, of_category[category[rows]], columns.iscrowd[rows]])
     order = np.lexsort((*table.T, image))
-    return image[order], table[order]
-
-
-def is_copied(part: AnnotationFile, whole: AnnotationFile) -> bool:
-    """Return whether all images of a file are in another, with the same boxes."""
-    found = shared_images(part, whole)
-    n_images = len(_sizes(part))
-    return bool(len(found.names) == n_images and found.is_equal.any() and not found.is_other.any())
+    image, table = image[order], table[order]
+    size = np.array([*size_of.values()]).reshape(-1, 2)[image]
+    is_whole = (table[:, :2] <= 0) & (table[:, 2:4] >= size) & (size > 0)
+    n_telling = np.bincount(image[~is_whole.all(1)], minlength=len(number))
+    ends = np.searchsorted(image, np.arange(len(number) + 1))
+    return {
+        name: _Drawn(size_of[name], table[begin:end].tobytes(), bool(n))
+        for name, (begin, end), n in zip(number, pairwise(ends.tolist()), n_telling, strict=True)
+    }
 
 
 def refuse_overlaps(files: Sequence[AnnotationFile], attribution: Attribution) -> None:
@@ -87,22 +121,19 @@ def refuse_overlaps(files: Sequence[AnnotationFile], attribution: Attribution) -
 
     Raises DatasetError with the first two files that have copies.
     """
-    files_of = defaultdict(list)
+    files_of: dict[str, dict[int, AnnotationFile]] = defaultdict(dict)
     # Lists of results at the end are of no split.
-    for file, asked, split in zip(files, attribution.asked, attribution.splits, strict=False):
+    places = zip(files, attribution.asked, attribution.splits, strict=False)
+    for place, (file, asked, split) in enumerate(places):
         if split and asked and asked[0] and asked[0] != (UNNAMED,):
-            files_of[asked[0][0]].append(file)
-    pairs = [pair for inside in files_of.values() for pair in combinations(inside, 2)]
-    found = [shared_images(*pair) for pair in pairs]
-    n_equal, n_other = (
-        sum(int(getattr(each, key).sum()) for each in found) for key in ("is_equal", "is_other")
-    )
-    if not n_equal or n_equal < _LEAST_SHARE * (n_equal + n_other):
+            files_of[asked[0][0]][place] = file
+    found = [each for inside in files_of.values() for each in shared_images(inside)]
+    n_equal = sum(len(each.equal) for each in found)
+    if not n_equal or n_equal < _LEAST_SHARE * (n_equal + sum(each.n_other for each in found)):
         return
-    pair, shared = next(each for each in zip(pairs, found, strict=True) if each[1].is_equal.any())
-    first, second = (one_line(each.source.name) for each in pair)
-    copies = np.flatnonzero(shared.is_equal)
-    some = f"{count(len(copies), 'image')} of the same name, such as {shared.names[copies[0]]}"
+    shared = next(each for each in found if each.equal)
+    first, second = (one_line(files[place].source.name) for place in shared.files)
+    some = f"{count(len(shared.equal), 'image')} of the same name, such as {shared.equal[0]}"
     raise DatasetError(
         [f"{first} and {second}: {one_line(some)}, with the same boxes; expected other images"],
         "If splits overlap, delete these images in one of them, or measure one split at a time.\n"

@@ -10,7 +10,7 @@ import numpy as np
 
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.annotations.columns import AnnotationFile
-from bboxqa.formats.dataset.overlapping_splits import is_copied, shared_images
+from bboxqa.formats.dataset.overlapping_splits import shared_images
 from bboxqa.formats.dataset.people.places import places_of
 from bboxqa.formats.task_files import KEYPOINTS, OBJECTS, task_of, without_split
 
@@ -90,20 +90,19 @@ def _parts_of_splits(files: Sequence[Path], read: Sequence[AnnotationFile]) -> d
     if any(author.names for file in read for author in file.columns.authors.values()):
         return {}
     places = [without_split(place) for place in places_of(files)]
-    found: dict[int, str] = {}
     if not all(split for split, _ in places):
-        return found
-    for one, other in combinations(range(len(files)), 2):
-        (_, person), (_, another) = places[one], places[other]
-        if person != another or not any(person):
+        return {}
+    files_of: dict[tuple[str, ...], dict[int, AnnotationFile]] = defaultdict(dict)
+    for number, ((_, person), file) in enumerate(zip(places, read, strict=True)):
+        if any(person):
+            files_of[person][number] = file
+    found: dict[int, str] = {}
+    for shared in (each for inside in files_of.values() for each in shared_images(inside)):
+        if not found.keys().isdisjoint(shared.files):
             continue
-        if not shared_images(read[one], read[other]).names or {one, other} & {*found}:
-            continue
-        pairs = ((other, one), (one, other))
-        copy = next((pair for pair in pairs if is_copied(*(read[each] for each in pair))), None)
-        if copy is None:
+        if shared.copy is None:
             return {}
-        part, whole = copy
+        part, whole = shared.copy
         both = f"{one_line(str(files[whole]))} and {one_line(str(files[part]))}"
         n_images = count(len(read[part].images), "image")
         found[part] = f"{both} have the same boxes in {n_images}; the second is left out"
