@@ -16,17 +16,10 @@ from bboxqa.core.types import AnyPath, Files
 from bboxqa.formats.archive_contents import labels_of_two_formats, sources_in
 from bboxqa.formats.coco.strict import COCO, is_surely_coco
 from bboxqa.formats.damaged import damage_of, refuse_damaged, refuse_damaged_members
+from bboxqa.formats.folders.source_folders import labels_beside_coco, sources_below, sources_deeper
 from bboxqa.formats.foreign import foreign_kind, refuse_foreign
 from bboxqa.formats.own_files import RESULT_FILES, is_result
-from bboxqa.formats.registry import (
-    format_of,
-    has_parts,
-    is_of_one_image,
-    labels_beside_coco,
-    sources_below,
-    sources_deeper,
-    suffixes,
-)
+from bboxqa.formats.registry import format_of, has_parts, is_of_one_image, suffixes
 from bboxqa.formats.translation.heads import ARCHIVES, is_archive
 from bboxqa.formats.translation.label_folders import share_images
 from bboxqa.formats.translation.member import AGAIN, Member

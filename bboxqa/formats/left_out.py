@@ -17,16 +17,10 @@ from bboxqa.formats.coco.strict import COCO, is_surely_coco
 from bboxqa.formats.content_kinds import CLASS_NAMES, TABLES
 from bboxqa.formats.damaged import files_beside, named_beside
 from bboxqa.formats.dota.dota import DOTA
+from bboxqa.formats.folders.source_folders import labels_beside_coco, sources_deeper
 from bboxqa.formats.foreign import foreign_kind
 from bboxqa.formats.own_files import is_result
-from bboxqa.formats.registry import (
-    format_of,
-    is_of_one_image,
-    labels_beside_coco,
-    sources_deeper,
-    suffixes,
-    title_of,
-)
+from bboxqa.formats.registry import format_of, is_of_one_image, suffixes, title_of
 from bboxqa.formats.translation.archives.tars import is_packed_tar
 from bboxqa.formats.translation.heads import ARCHIVES, is_archive
 from bboxqa.formats.translation.label_folders import is_label_name

@@ -21,7 +21,6 @@ from bboxqa.formats.format import Format
 from bboxqa.formats.label_studio.studio import LABEL_STUDIO
 from bboxqa.formats.labelme.labelme import LABELME
 from bboxqa.formats.supervisely.project import SUPERVISELY
-from bboxqa.formats.task_files import split_in
 from bboxqa.formats.translation.heads import is_archive
 from bboxqa.formats.translation.json_files import json_in
 from bboxqa.formats.translation.label_folders import is_label_name, share_images
@@ -64,8 +63,6 @@ _LOOKED_AT = 50
 _ARCHIVES = 32
 # The number of files in archives whose formats are kept: each is asked about several times.
 _FILES_INSIDE = 1 << 15
-_DEPTH = 6
-_OF_LABELS = ("labels", "Annotations", "annotations")
 _Find = Callable[[Path], Format | None]
 _FOUND: ContextVar[dict[tuple[_Find, Path], Format | None] | None]
 _FOUND = ContextVar("found", default=None)
@@ -206,101 +203,41 @@ def is_of_one_image(file: Path) -> bool:
     return format_of(file) in _OF_ONE_IMAGE
 
 
-def sources_below(folder: Path) -> list[Path]:
-    """Return the folder itself if it is one source, else the sources among its subfolders.
-
-    Each subfolder has the annotations of one person, maybe in parts: ann/batch1, ann/batch2,
-    bob/batch1. Beside others, a person may have one source in a deeper folder: eve/export/labels.
-    The folders of people may be in those of splits: train/ann, train/bob, val/ann, val/bob.
-    """
-    return _sources_below(folder, _DEPTH)
-
-
-def _sources_below(folder: Path, depth: int) -> list[Path]:
-    if is_source(folder):
-        return [folder]
-    if not depth or _has_coco(folder) or not any(each.recognises_folder for each in _all()):
-        return []
-    inside = _folders_in(folder)
-    found = [each for each in inside if is_source(each)]
-    people = [each for each in inside if each in found or has_parts(each)]
-    if len(people) > len(found) and share_images(people):
-        return people
-    if found:
-        others = [_sources_below(each, depth - 1) for each in inside if each not in found]
-        return sorted([*found, *(each[0] for each in others if len(each) == 1)])
-    # The labels of all annotators may be in a folder next to the folder of images, or in splits.
-    around = [each for each in inside if is_around_people(each)]
-    return [each for below in around for each in _sources_below(below, depth - 1)]
-
-
-def is_around_people(folder: Path) -> bool:
-    """Return whether the folders of people may be in a folder, by its name: labels, or a split."""
-    found = split_in(folder.name)
-    return folder.name in _OF_LABELS or (found is not None and not found[0])
-
-
-def sources_deeper(folder: Path) -> list[Path]:
-    """Return the sources that `sources_below` passes over, as they are deeper than others."""
-    found = sources_below(folder)
-    if not found or folder in found:
-        return []
-    without = (
-        each
-        for each in _folders_in(folder)
-        if not any(each in (source, *source.parents) for source in found)
-    )
-    return [source for each in without for source in sources_below(each)]
-
-
-def labels_beside_coco(folder: Path) -> list[Path]:
-    """Return the folder itself, or else the sources in it, where labels are next to COCO JSON."""
-    if not _has_coco(folder):
-        return []
-    if any(_is_source(each, folder) for each in _all()) or _has_several_images(folder):
-        return [folder]
-    return [source for each in _folders_in(folder) for source in sources_below(each)]
-
-
-def _has_several_images(folder: Path) -> bool:
-    """Return whether several files of one image each are directly in a folder."""
-    files = (each for each in sorted(folder.iterdir()) if each.suffix.lower() in (".json", ".xml"))
-    return sum(map(is_of_one_image, islice(files, _LOOKED_AT))) > 1
-
-
-def _folders_in(folder: Path) -> list[Path]:
+def folders_in(folder: Path) -> list[Path]:
+    """Return the folders in a folder, sorted, without hidden ones."""
     return sorted(each for each in folder.iterdir() if each.is_dir() and each.name[0] != ".")
 
 
 @_once
 def _format_of_source(folder: Path) -> Format | None:
-    found = next((each for each in _all() if _is_source(each, folder)), None)
-    return None if found is not None and _has_coco(folder) else found
+    found = next((each for each in all_formats() if is_source_of(each, folder)), None)
+    return None if found is not None and has_coco(folder) else found
 
 
 def _format_of_parts(folder: Path) -> Format | None:
     """Return the common format of the subfolders that are sources; None if they have several."""
     try:
-        found = [_format_of_source(each) for each in _folders_in(folder)]
+        found = [_format_of_source(each) for each in folders_in(folder)]
     except OSError:
         return None
     kinds = [each for each in found if each is not None]
     is_one = bool(kinds) and all(each in _OF_ONE_IMAGE and each is kinds[0] for each in kinds)
-    return kinds[0] if is_one and not _has_coco(folder) else None
+    return kinds[0] if is_one and not has_coco(folder) else None
 
 
 def has_parts(folder: Path) -> bool:
     """Return whether the subfolders are sources with different images."""
-    return _format_of_parts(folder) is not None and not share_images(_folders_in(folder))
+    return _format_of_parts(folder) is not None and not share_images(folders_in(folder))
 
 
-def _has_coco(folder: Path) -> bool:
+def has_coco(folder: Path) -> bool:
     """Return whether a folder has COCO JSON, next to which there may be labels for training."""
     files = chain(json_in(folder), json_in(folder / "annotations"))
     return any(is_surely_coco(file) for file in islice(files, _LOOKED_AT))
 
 
-def _is_source(found: Format, folder: Path) -> bool:
+def is_source_of(found: Format, folder: Path) -> bool:
+    """Return whether a folder is one source of a format."""
     try:
         return found.recognises_folder is not None and found.recognises_folder(folder)
     except OSError:
@@ -308,7 +245,8 @@ def _is_source(found: Format, folder: Path) -> bool:
         return False
 
 
-def _all() -> Iterator[Format]:
+def all_formats() -> Iterator[Format]:
+    """Yield the built-in formats, and those of other packages."""
     yield from FORMATS.values()
     yield from _added()
 
@@ -319,7 +257,7 @@ def suffixes(*, only_checked: bool = False) -> tuple[str, ...]:
     Raises ConfigError if a package that offers a format cannot be imported, or if its format has
     the name of a built-in one.
     """
-    wanted = (each for each in _all() if not only_checked or each.document is not None)
+    wanted = (each for each in all_formats() if not only_checked or each.document is not None)
     return tuple(dict.fromkeys(suffix for each in wanted for suffix in each.suffixes))
 
 

@@ -18,9 +18,10 @@ from bboxqa.core.text import clean
 from bboxqa.formats.coco.coco_ends import LOOKED_AT, is_coco
 from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.damaged import damage_of
+from bboxqa.formats.folders.source_folders import is_around_people
 from bboxqa.formats.foreign import foreign_kind
 from bboxqa.formats.own_files import RESULT_FILES, WRITTEN_FILES
-from bboxqa.formats.registry import format_of, is_around_people, is_source, suffixes
+from bboxqa.formats.registry import format_of, is_source, suffixes
 from bboxqa.formats.translation.heads import ARCHIVES
 
 _File = TypeVar("_File")

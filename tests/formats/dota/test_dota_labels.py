@@ -12,7 +12,8 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.formats.dota.dota_heads import is_dota_head
 from bboxqa.formats.dota.dota_records import LineError, label_of
 from bboxqa.formats.dota.dota_records import translate_dota as translate
-from bboxqa.formats.registry import format_of, sources_below
+from bboxqa.formats.folders.source_folders import sources_below
+from bboxqa.formats.registry import format_of
 from bboxqa.formats.translation.boxes import shapes
 from bboxqa.formats.translation.boxes.shapes import rotations_of
 from bboxqa.formats.translation.translated import Wanted

@@ -14,8 +14,9 @@ from support.tool_files import translation_of
 
 from bboxqa import agree, read_coco, validate
 from bboxqa.core.errors import DatasetError
+from bboxqa.formats.folders.source_folders import sources_below
 from bboxqa.formats.labelme.labelme_records import translate_labelme as translate
-from bboxqa.formats.registry import format_of, sources_below
+from bboxqa.formats.registry import format_of
 from bboxqa.model.shapes.run_lengths import decode_counts
 
 SHARED = Path(__file__).parents[4] / "shared/data/formats"

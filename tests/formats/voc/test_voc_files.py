@@ -11,7 +11,8 @@ from support.tool_files import drawn, found, translation_of
 
 from bboxqa import agree, convert, read_coco, reading, validate
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.registry import format_of, sources_below
+from bboxqa.formats.folders.source_folders import sources_below
+from bboxqa.formats.registry import format_of
 from bboxqa.formats.voc.voc_records import translate_voc as translate
 
 SHARED = Path(__file__).parents[4] / "shared/data/formats"

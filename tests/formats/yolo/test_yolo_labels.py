@@ -14,7 +14,8 @@ from support.tool_files import translation_of
 import bboxqa
 from bboxqa import agree, read_coco, reading, validate
 from bboxqa.core.errors import ConfigError, DatasetError
-from bboxqa.formats.registry import format_of, sources_below
+from bboxqa.formats.folders.source_folders import sources_below
+from bboxqa.formats.registry import format_of
 from bboxqa.formats.yolo.label_heads import is_yolo_folder
 from bboxqa.formats.yolo.label_records import translate_labels as translate
 

@@ -1,0 +1,1 @@
+"""Folders of several sources."""

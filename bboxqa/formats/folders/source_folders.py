@@ -1,0 +1,82 @@
+"""Finding the sources in a folder: those of each person."""
+
+from itertools import islice
+from pathlib import Path
+
+from bboxqa.formats.registry import (
+    all_formats,
+    folders_in,
+    has_coco,
+    has_parts,
+    is_of_one_image,
+    is_source,
+    is_source_of,
+)
+from bboxqa.formats.task_files import split_in
+from bboxqa.formats.translation.label_folders import share_images
+
+_DEPTH = 6
+_LOOKED_AT = 50
+_OF_LABELS = ("labels", "Annotations", "annotations")
+
+
+def sources_below(folder: Path) -> list[Path]:
+    """Return the folder itself if it is one source, else the sources among its subfolders.
+
+    Each subfolder has the annotations of one person, maybe in parts: ann/batch1, ann/batch2,
+    bob/batch1. Beside others, a person may have one source in a deeper folder: eve/export/labels.
+    The folders of people may be in those of splits: train/ann, train/bob, val/ann, val/bob.
+    """
+    return _sources_below(folder, _DEPTH)
+
+
+def _sources_below(folder: Path, depth: int) -> list[Path]:
+    if is_source(folder):
+        return [folder]
+    if not depth or has_coco(folder) or not any(each.recognises_folder for each in all_formats()):
+        return []
+    inside = folders_in(folder)
+    found = [each for each in inside if is_source(each)]
+    people = [each for each in inside if each in found or has_parts(each)]
+    if len(people) > len(found) and share_images(people):
+        return people
+    if found:
+        others = [_sources_below(each, depth - 1) for each in inside if each not in found]
+        return sorted([*found, *(each[0] for each in others if len(each) == 1)])
+    # The labels of all annotators may be in a folder next to the folder of images, or in splits.
+    around = [each for each in inside if is_around_people(each)]
+    return [each for below in around for each in _sources_below(below, depth - 1)]
+
+
+def is_around_people(folder: Path) -> bool:
+    """Return whether the folders of people may be in a folder, by its name: labels, or a split."""
+    found = split_in(folder.name)
+    return folder.name in _OF_LABELS or (found is not None and not found[0])
+
+
+def sources_deeper(folder: Path) -> list[Path]:
+    """Return the sources that `sources_below` passes over, as they are deeper than others."""
+    found = sources_below(folder)
+    if not found or folder in found:
+        return []
+    without = (
+        each
+        for each in folders_in(folder)
+        if not any(each in (source, *source.parents) for source in found)
+    )
+    return [source for each in without for source in sources_below(each)]
+
+
+def labels_beside_coco(folder: Path) -> list[Path]:
+    """Return the folder itself, or else the sources in it, where labels are next to COCO JSON."""
+    if not has_coco(folder):
+        return []
+    if any(is_source_of(each, folder) for each in all_formats()) or _has_several_images(folder):
+        return [folder]
+    return [source for each in folders_in(folder) for source in sources_below(each)]
+
+
+def _has_several_images(folder: Path) -> bool:
+    """Return whether several files of one image each are directly in a folder."""
+    files = (each for each in sorted(folder.iterdir()) if each.suffix.lower() in (".json", ".xml"))
+    return sum(map(is_of_one_image, islice(files, _LOOKED_AT))) > 1
