@@ -96,6 +96,36 @@ def test_boxes_that_fill_images_do_not_show_that_these_are_copies(tmp_path):
     assert len(read_coco(written(tmp_path, splits_of)).image_names) == 5
 
 
+@pytest.mark.parametrize("n_static", [1, 2, 8])
+def test_boxes_of_a_fixed_camera_do_not_show_that_images_are_copies(tmp_path, n_static):
+    # In either split, or in both, several images have the same boxes.
+    def splits_of(_):
+        found = {"train": split(range(1, 9)), "val": split((1, 2))}
+        statics = [*found["train"]["annotations"][:n_static], *found["val"]["annotations"]]
+        for each in statics:
+            each |= {"bbox": [5, 9, 20, 20], "category_id": 1}
+        return found
+
+    data = read_coco(written(tmp_path, splits_of))
+    assert (len(data.image_names), len(data.annotations)) == (10, 20)
+    called = [note for note in data.notes if "images are called" in note]
+    assert len(called) == 2
+    assert all("if these are the same images, measure one split only" in note for note in called)
+
+
+def test_copies_are_found_beside_images_of_equal_boxes(tmp_path):
+    def splits_of(_):
+        found = {"train": split(range(1, 9)), "val": split((1, 2, 5))}
+        for content in found.values():
+            for each in content["annotations"][:2]:
+                each |= {"bbox": [5, 9, 20, 20], "category_id": 1}
+        return found
+
+    data = read_coco(written(tmp_path, splits_of))
+    assert (len(data.image_names), len(data.annotations)) == (8, 16)
+    assert sum("have the same boxes in 3 images" in note for note in data.notes) == 2
+
+
 def test_few_equal_boxes_of_a_fixed_camera_are_no_copies(tmp_path):
     def splits_of(_):
         val = split(range(1, 13), shift=30)

@@ -1,6 +1,6 @@
 """Images that are in two splits of one person: copies, or others that have the same names."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
 from typing import NamedTuple
@@ -27,9 +27,7 @@ class Shared(NamedTuple):
     files: tuple[int, int]
     """The places of both files."""
     equal: list[str]
-    """The names of those of the same size, with the same boxes, of which one does not fill the
-    image.
-    """
+    """The names of those of the same size, with the same boxes, which show that they are copies."""
     n_other: int
     """The number of those of other sizes, or with other boxes."""
     copy: tuple[int, int] | None
@@ -44,7 +42,9 @@ class _Drawn(NamedTuple):
     boxes: bytes
     """The boxes with their categories and crowds, in order."""
     is_telling: bool
-    """Whether equal boxes in another file show that the images are the same."""
+    """Whether equal boxes in another file show that the images are the same: if one does not fill
+    the image, and no other image of this file has the same boxes, as those of a fixed camera have.
+    """
 
 
 def shared_images(files: Mapping[int, AnnotationFile]) -> Iterator[Shared]:
@@ -108,11 +108,13 @@ def _drawn(file: AnnotationFile, categories: dict[str, int]) -> dict[str, _Drawn
     image, table = image[order], table[order]
     size = np.array([*size_of.values()]).reshape(-1, 2)[image]
     is_whole = (table[:, :2] <= 0) & (table[:, 2:4] >= size) & (size > 0)
-    n_telling = np.bincount(image[~is_whole.all(1)], minlength=len(number))
-    ends = np.searchsorted(image, np.arange(len(number) + 1))
+    n_partial = np.bincount(image[~is_whole.all(1)], minlength=len(number)).tolist()
+    ends = np.searchsorted(image, np.arange(len(number) + 1)).tolist()
+    boxes_of = [table[begin:end].tobytes() for begin, end in pairwise(ends)]
+    times = Counter(boxes_of)
     return {
-        name: _Drawn(size_of[name], table[begin:end].tobytes(), bool(n))
-        for name, (begin, end), n in zip(number, pairwise(ends.tolist()), n_telling, strict=True)
+        name: _Drawn(size_of[name], boxes, n > 0 and times[boxes] == 1)
+        for name, boxes, n in zip(number, boxes_of, n_partial, strict=True)
     }
 
 
