@@ -179,7 +179,8 @@ def _refuse_other_files(files: Sequence[AnnotationFile], splits: Sequence[str]) 
     names = [one_line(file.source.name) for file in files]
     split = next(name for name, split in zip(names, splits, strict=True) if split)
     others = [name for name, split in zip(names, splits, strict=True) if not split]
-    beside = f"beside {others[0]}, which is none" if others else "and not all splits name their annotators"
+    unnamed = "and not all splits name their annotators"
+    beside = f"beside {others[0]}, which is none" if others else unnamed
     raise DatasetError(
         [f"{split} is named as a split of a data set, {beside}: it is not sure who made which"],
         OF_EACH,
