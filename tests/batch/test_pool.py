@@ -146,6 +146,17 @@ print(json.dumps(found))
     assert json.loads(done.stdout) == expected
 
 
+def test_a_worker_has_the_environment_of_its_own_run(monkeypatch):
+    monkeypatch.setenv("BBOXQA_TEST", "first")
+    monkeypatch.setenv("BBOXQA_GONE", "first")
+    assert do(["BBOXQA_TEST"], os.getenv) == [("BBOXQA_TEST", "first")]
+    # As in a notebook: keys of a store are set after a run without them.
+    monkeypatch.setenv("BBOXQA_TEST", "second")
+    monkeypatch.delenv("BBOXQA_GONE")
+    found = do(["BBOXQA_TEST", "BBOXQA_GONE"], os.getenv)
+    assert sorted(found) == [("BBOXQA_GONE", None), ("BBOXQA_TEST", "second")]
+
+
 def test_nothing_is_left_of_one_that_is_given_up():
     outcomes = run_all([0, 600, 600, 600], dawdle, "bboxqa.batch.project", 2)
     begun = time.monotonic()

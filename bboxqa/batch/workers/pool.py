@@ -4,7 +4,7 @@ import os
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from multiprocessing import get_context
@@ -221,7 +221,10 @@ def _start(work: Callable[[_Task], Any], module: str, lane: _Lane[_Task]) -> _Wo
     ours, theirs = context.Pipe()
     n_threads = lane.n_threads
     # A worker with several cores may start processes, which a daemon may not.
-    process = context.Process(target=_serve, args=(work, theirs, n_threads), daemon=n_threads == 1)
+    environment = {**os.environ, _SAFE: "1"}
+    process = context.Process(
+        target=_serve, args=(work, theirs, n_threads, environment), daemon=n_threads == 1
+    )
     try:
         with _apart():
             if sys.platform == "linux":
@@ -266,8 +269,13 @@ def _apart() -> Iterator[None]:
             os.environ[_SAFE] = before
 
 
-def _serve(work: Callable[[Any], Any], pipe: Connection, n_threads: int) -> None:
+def _serve(
+    work: Callable[[Any], Any], pipe: Connection, n_threads: int, environment: Mapping[str, str]
+) -> None:
     """Run the tasks that come through the pipe until its other end is closed."""
+    # A forked process has the environment of the first run, maybe without the keys of a store.
+    os.environ.clear()
+    os.environ.update(environment)
     # The parent process is interrupted as well, and closes the pipe.
     signal(SIGINT, SIG_IGN)
     if n_threads < cores():
