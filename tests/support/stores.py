@@ -40,15 +40,6 @@ def variables(ports):
     }
 
 
-# By default it serves one connection at a time, and waits for one that a client leaves open.
-_GS = """
-from http import server
-server.HTTPServer = server.ThreadingHTTPServer
-from gcp_storage_emulator.__main__ import main
-main()
-"""
-
-
 def missing(protocol):
     """Return what a store needs and is not installed; nothing if it can be served."""
     modules = {"s3": ("moto", "s3fs"), "gs": ("gcp_storage_emulator", "gcsfs"), "az": ("adlfs",)}
@@ -69,8 +60,8 @@ def served(protocol, port, folder):
     at = str(port)
     commands = {
         "s3": [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", at],
-        "gs": [sys.executable, "-c", _GS, "start", "--host", "127.0.0.1", "--port", at,
-               "--in-memory"],
+        "gs": [sys.executable, "-m", "gcp_storage_emulator", "start", "--host", "127.0.0.1",
+               "--port", at, "--in-memory"],
         "az": [_azurite(), "--inMemoryPersistence", "--skipApiVersionCheck", "--disableTelemetry",
                "--silent", "--blobHost", "127.0.0.1", "--blobPort", at],
     }  # fmt: skip
