@@ -92,6 +92,8 @@ class Sources(NamedTuple):
     """Whether the user named the annotator of each file."""
     tables: Sequence[AnnotationFile] = ()
     """Files that are not measured, as they only list images and categories of results."""
+    given: Sequence[AnyPath] = ()
+    """The files and folders that the user gave, if each has no name of an annotator."""
 
 
 def sources_of(
@@ -114,7 +116,7 @@ def sources_of(
     is_person = len(files) == 1 and files[0].is_dir() and files[0] not in map(Path, given)
     if is_person and min_annotators == 1:
         attribution = attribution or "files"
-    return Sources(files, names_of(files, given), attribution, notes)
+    return Sources(files, names_of(files, given), attribution, notes, given=given)
 
 
 def _read_of(

@@ -99,6 +99,18 @@ def without_split(place: Sequence[str]) -> tuple[str, tuple[str, ...]]:
     return splits.pop(), tuple(people)
 
 
+def names_nobody(part: str) -> bool:
+    """Return whether a folder or file has the name of a split, or one that tools give to all.
+
+    Examples
+    --------
+    >>> [names_nobody(each) for each in ("train", "annotations", "train_ann", "ann")]
+    [True, True, False, False]
+    """
+    found = split_in(part)
+    return _OF_NOBODY.fullmatch(part) is not None or (found is not None and not found[0])
+
+
 def splits_among(names: Collection[str]) -> set[str]:
     """Return the names of files and folders that are those of splits, and of no person.
 

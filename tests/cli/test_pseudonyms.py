@@ -294,6 +294,38 @@ def test_a_person_of_several_splits_has_one_pseudonym_in_all_commands(layout, is
         assert [each for each in shown if "mueller" in each or "smith" in each] == []
 
 
+@pytest.mark.parametrize(
+    "images",
+    [
+        # Images tell that folders are people, though files are named after people, too.
+        {"first/anna": "0", "first/bert": "1", "again/carl": "0", "again/dora": "1"},
+        # Files of one name in several folders may be by one person.
+        {"first/anna": "0", "first/bert": "0", "again/anna": "1", "again/carl": "1"},
+    ],
+)
+@pytest.mark.parametrize("command", ["agree", "validate"])
+def test_folders_and_files_in_them_have_pseudonyms(command, images, tmp_path):
+    for x, (place, image) in enumerate(images.items()):
+        file = tmp_path / f"in/{place}.json"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        content = document([(f"{image}.jpg", 200, 100, None)], [(0, None, 0, [1, 2, 30 + x, 140])])
+        written(file, content)
+    key, out = tmp_path / "key.json", tmp_path / "out"
+    out.mkdir()
+    more = ("--bootstrap", "0", "--diagnose", "--out", out / "agree") if command == "agree" else ()
+    page = ("--report", out / "page.html")
+    outcome = run(command, tmp_path / "in", "--pseudonyms", key, *page, *more)
+    assert outcome.returncode < 2, outcome.stderr
+    shown = [outcome.output, *(each.read_text() for each in out.rglob("*") if each.is_file())]
+    known = json.loads(key.read_bytes())
+    assert {part for place in images for part in place.split("/")} <= {*known}
+    assert [name for name in known for text in shown if f"{name}.json" in text] == []
+    assert [name for name in known for text in shown if f"/{name}/" in text] == []
+    # Both commands have the same names.
+    run("validate" if command == "agree" else "agree", tmp_path / "in", "--pseudonyms", key)
+    assert json.loads(key.read_bytes()) == known
+
+
 def test_a_refusal_of_unsure_folders_shows_no_name(tmp_path):
     source = _splits_of_people(tmp_path / "in", ("pre/{who}.json", "post/{who}.json"))
     outcome = run("agree", source, "--pseudonyms", tmp_path / "key.json")

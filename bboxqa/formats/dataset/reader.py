@@ -21,6 +21,7 @@ from bboxqa.formats.dataset.left_out_categories import left_out_by
 from bboxqa.formats.dataset.overlapping_splits import refuse_overlaps
 from bboxqa.formats.dataset.people.attributed import Attribution
 from bboxqa.formats.dataset.people.attribution import attribute
+from bboxqa.formats.dataset.people.named_after import named_after
 from bboxqa.formats.dataset.people.parts_of_people import (
     one_name_notes,
     split_notes,
@@ -45,7 +46,6 @@ from bboxqa.formats.dataset.track_ids import TRACK_KEYS, VIDEO_KEY, trackless_no
 from bboxqa.formats.dataset.unused_sessions import session_notes
 from bboxqa.formats.named_sources import Sources, names_of, refuse_repeated_files, sources_of
 from bboxqa.formats.registry import format_of, formats_kept
-from bboxqa.formats.task_files import splits_among
 from bboxqa.formats.translation.translated import UNNAMED
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import Asked, JoinBy
@@ -223,10 +223,14 @@ def _attributed(
         raise error.with_advice(sources.notes) from None
     if found.splits and any(map(are_results, read)):
         raise DatasetError([_SPLIT_RESULTS], "Measure one split at a time, with its results.")
-    kept = splits_among(sources.names) if found.of_files and not sources.is_named else set()
+    if pseudonyms is None:
+        return found, {}
+    people, kept = [], set()
+    if found.of_files and not sources.is_named:
+        people, kept = named_after(sources.files, sources.given)
     if predictions is not None:
         kept |= {predictions.annotator}
-    return (found, {}) if pseudonyms is None else with_pseudonyms(found, pseudonyms, kept)
+    return with_pseudonyms(found, pseudonyms, set().union(*people), kept)
 
 
 def _attribution(

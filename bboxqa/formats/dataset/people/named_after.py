@@ -14,7 +14,7 @@ from bboxqa.formats.dataset.people.places import (
     short_places,
 )
 from bboxqa.formats.named_sources import names_of
-from bboxqa.formats.task_files import splits_among
+from bboxqa.formats.task_files import names_nobody, splits_among
 
 
 def named_after(
@@ -22,7 +22,8 @@ def named_after(
 ) -> tuple[list[set[str]], set[str]]:
     """Return after whom each file may be named, and the names that are those of splits.
 
-    Where several files are in a folder, folders or names may be people.
+    Where several files are in a folder, folders or names may be people. So may be each part of a
+    name such as day1/ann.
 
     Examples
     --------
@@ -32,6 +33,9 @@ def named_after(
     >>> parts = named_after([Path("in/a/1.json"), Path("in/a/2.json"), Path("in/b.json")])[0]
     >>> [sorted(each) for each in parts]
     [['1', 'a'], ['2', 'a'], ['b']]
+    >>> files = [Path(f"in/{who}.json") for who in ("day1/ann", "day1/bob", "day2/ann")]
+    >>> sorted(named_after(files)[0][0])
+    ['ann', 'day1', 'day1/ann']
     """
     names = names_of(files, given)
     splits = splits_among(names)
@@ -50,4 +54,9 @@ def named_after(
             found.append({place[0], person})
         else:
             found.append({name, *(top for top in place[:1] if tops[top] > 1)})
-    return [each - splits - {""} for each in found], splits
+    return [(each | _parts_of(each)) - splits - {""} for each in found], splits
+
+
+def _parts_of(names: Iterable[str]) -> set[str]:
+    parts = {part for name in names for part in name.split("/")}
+    return {part for part in parts if not names_nobody(part)}

@@ -32,14 +32,15 @@ def people_among(names: Iterable[str]) -> list[str]:
 
 
 def with_pseudonyms(
-    attribution: Attribution, key: Path, kept: Iterable[str] = ()
+    attribution: Attribution, key: Path, others: Iterable[str] = (), kept: Iterable[str] = ()
 ) -> tuple[Attribution, dict[str, str]]:
     """Return the attribution with pseudonyms, and the pseudonym of each name in the key.
 
-    Models and splits, whose names are `kept`, have none.
+    So have `others` after whom files are named. Models and splits, whose names are `kept`, have
+    none.
     """
     kept = {*kept}
-    known = pseudonyms_of(key, {*people_among(attribution.names)} - kept)
+    known = pseudonyms_of(key, {*people_among(attribution.names), *others} - kept)
     # A file may be named after somebody else in the key.
     given = {name: known[name] for name in people_among(known) if name not in kept}
 
@@ -110,8 +111,15 @@ def _unplaced(annotations: Annotations, given: Mapping[str, str]) -> Annotations
 
 
 def file_without_names(name: str, given: Mapping[str, str]) -> str:
-    """Return the name of a file with pseudonyms, as files may be named after annotators."""
-    path = Path(name)
+    """Return the name of a file with pseudonyms, as files may be named after annotators.
+
+    Examples
+    --------
+    >>> file_without_names("in/day1/ann.json", {"ann": "p1", "day1": "p2", "day1/ann": "p3"})
+    'in/p3.json'
+    """
+    # The folder and the file together may be an annotator.
+    path = Path(without_names(name, {each: given[each] for each in given if "/" in each}))
     named = (_part_without_name(part, given) for part in path.parts)
     shown: str = without_names(str(Path(*named)), given)
     return shown
