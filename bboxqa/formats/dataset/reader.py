@@ -225,9 +225,8 @@ def _attributed(
         raise DatasetError([_SPLIT_RESULTS], "Measure one split at a time, with its results.")
     if pseudonyms is None:
         return found, {}
-    people, kept = [], set()
-    if found.of_files and not sources.is_named:
-        people, kept = named_after(sources.files, sources.given)
+    is_by_name = found.of_files and not sources.is_named
+    people, kept = named_after(sources.files, sources.given) if is_by_name else ([], set())
     if predictions is not None:
         kept |= {predictions.annotator}
     return with_pseudonyms(found, pseudonyms, set().union(*people), kept)
